@@ -1,0 +1,72 @@
+"""robodyn_ros: a ROS 2 package that lets an arm know its own dynamics. This face of it imports no ROS.
+
+import robodyn_ros as rd
+
+robot = rd.load_robot("urdf/prr.urdf")
+dynamics = rd.create_dynamics("rnea", robot)
+tau = dynamics.inverse(q, qd, qdd)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from robodyn_ros.control.base import Controller
+from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.errors import ConfigurationError, InputError, PluginError, RobodynError, RobotDescriptionError
+from robodyn_ros.plugins import available, create
+from robodyn_ros.robot import Robot, load_robot
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ConfigurationError",
+    "Controller",
+    "Dynamics",
+    "InputError",
+    "PluginError",
+    "RobodynError",
+    "Robot",
+    "RobotDescriptionError",
+    "available",
+    "create_controller",
+    "create_dynamics",
+    "load_robot",
+]
+
+
+def create_dynamics(name: str, robot: Robot, **options: Any) -> Dynamics:
+    """The dynamics plugin of that name for an arm.
+
+    Args:
+        name: one of ``available("dynamics")``.
+        robot: the arm.
+        **options: of the plugin; each takes ``gravity``, (3,) in [m/s²] in the root link's frame.
+
+    Raises:
+        PluginError: no such plugin, or it cannot be imported.
+        InputError: an option is wrong.
+
+    """
+    dynamics: Dynamics = create("dynamics", name, robot, **options)
+    return dynamics
+
+
+def create_controller(name: str, dynamics: Dynamics, kp: ArrayLike, kd: ArrayLike) -> Controller:
+    """The controller plugin of that name on a model.
+
+    Args:
+        name: one of ``available("controllers")``.
+        dynamics: the arm's model.
+        kp: gain on the position error, (n,) or one number for all; ``control.gains`` finds it from a natural frequency.
+        kd: gain on the velocity error.
+
+    Raises:
+        PluginError: no such plugin, or it cannot be imported.
+        InputError: a gain is wrong.
+
+    """
+    controller: Controller = create("controllers", name, dynamics, kp, kd)
+    return controller

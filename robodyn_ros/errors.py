@@ -1,0 +1,105 @@
+"""One base error and a few children that carry the offending value and what would be right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class RobodynError(ValueError):
+    """Base of every error this package raises on purpose."""
+
+
+class RobotDescriptionError(RobodynError):
+    """A URDF that does not describe a robot.
+
+    Attributes:
+        element: what is wrong, named as in the file, for example ``joint 'shoulder'``.
+
+    """
+
+    def __init__(self, element: str, problem: str) -> None:
+        super().__init__(f"{element}: {problem}")
+        self.element = element
+
+
+class InputError(RobodynError):
+    """A value that a function cannot take: wrong shape, wrong type, not finite, out of range.
+
+    Attributes:
+        name: the argument's name.
+        value: the offending value.
+
+    """
+
+    def __init__(self, name: str, problem: str, value: object = None) -> None:
+        super().__init__(f"{name}: {problem}")
+        self.name = name
+        self.value = value
+
+
+class PluginError(RobodynError):
+    """An unknown, duplicate or broken plugin.
+
+    Attributes:
+        kind: the plugin kind, for example ``dynamics``.
+        name: the plugin's name.
+        available: the names that exist.
+
+    """
+
+    def __init__(self, kind: str, name: str, problem: str, available: Iterable[str] = ()) -> None:
+        self.kind = kind
+        self.name = name
+        self.available = tuple(available)
+        choices = ", ".join(self.available) or "none"
+        super().__init__(f"{kind} plugin {name!r}: {problem} (available: {choices})")
+
+
+class ConfigurationError(RobodynError):
+    """A setting that contradicts the arm or another setting; the message names it."""
+
+
+class LimitError(InputError):
+    """A position outside a joint's limits.
+
+    Attributes:
+        joint: the joint's name.
+        lower: its least position [rad] or [m].
+        upper: its greatest position [rad] or [m].
+
+    """
+
+    def __init__(self, name: str, joint: str, value: float, lower: float, upper: float) -> None:
+        super().__init__(
+            name, f"joint {joint!r} at {value:.6g} is outside its limits [{lower:.6g}, {upper:.6g}]", value
+        )
+        self.joint = joint
+        self.lower = lower
+        self.upper = upper
+
+
+class StaleStateError(InputError):
+    """A state too old (or too far in the future) to be answered with a command.
+
+    Attributes:
+        age: how old it is [s].
+        timeout: how old it may be [s].
+
+    """
+
+    def __init__(self, age: float, timeout: float) -> None:
+        super().__init__("state", f"is {age:.3g} s old; a command needs one within {timeout:.3g} s", age)
+        self.age = age
+        self.timeout = timeout
+
+
+class NotReadyError(RobodynError):
+    """Something was asked for before it can be given; the message names what is missing."""
+
+
+class EffortError(RobodynError):
+    """A control law that produced efforts which are not numbers; the message carries them."""
+
+
+class SimulationError(RobodynError):
+    """A step whose result is not finite; the plant keeps the state before it."""

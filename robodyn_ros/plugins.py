@@ -1,0 +1,70 @@
+"""The plugin registry: entry points in, classes out.
+
+A plugin is one class and one line in a package's ``entry_points``; the built-in ones are found by the same route::
+
+    entry_points={"robodyn_ros.dynamics": ["mine = my_package.mine:MyDynamics"]}
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from robodyn_ros.errors import PluginError
+
+GROUPS = {
+    "dynamics": "robodyn_ros.dynamics",
+    "controllers": "robodyn_ros.controllers",
+}
+"""Plugin kind → entry-point group."""
+
+
+def available(kind: str) -> tuple[str, ...]:
+    """Names of the installed plugins of a kind, sorted.
+
+    Raises:
+        PluginError: the kind does not exist.
+
+    """
+    return tuple(sorted(_found(kind)))
+
+
+def load(kind: str, name: str) -> type[Any]:
+    """The class behind a plugin's name.
+
+    Raises:
+        PluginError: the name is unknown, two packages claim it, or importing it failed; the cause is chained.
+
+    """
+    found = _found(kind)
+    if name not in found:
+        raise PluginError(kind, name, "unknown", sorted(found))
+    claims = found[name]
+    if len(claims) > 1:
+        values = " and ".join(sorted(claim.value for claim in claims))
+        raise PluginError(kind, name, f"claimed twice, by {values}; uninstall one", sorted(found))
+    try:
+        plugin = claims[0].load()
+    except Exception as cause:
+        problem = f"{claims[0].value} cannot be imported: {type(cause).__name__}: {cause}"
+        raise PluginError(kind, name, problem, sorted(found)) from cause
+    if not isinstance(plugin, type):
+        raise PluginError(kind, name, f"{claims[0].value} is not a class", sorted(found))
+    return plugin
+
+
+def create(kind: str, name: str, *args: Any, **kwargs: Any) -> Any:
+    """Look a plugin up and call it; what the constructor raises comes through unchanged."""
+    return load(kind, name)(*args, **kwargs)
+
+
+@cache
+def _found(kind: str) -> dict[str, tuple[EntryPoint, ...]]:
+    if kind not in GROUPS:
+        raise PluginError(kind, "", "there is no such kind of plugin", sorted(GROUPS))
+    found: dict[str, dict[str, EntryPoint]] = {}
+    for entry in entry_points(group=GROUPS[kind]):
+        # A package that is on the path twice (an overlay, an editable install) claims a name once.
+        found.setdefault(entry.name, {})[entry.value] = entry
+    return {name: tuple(claims.values()) for name, claims in found.items()}

@@ -1,0 +1,73 @@
+"""ament_python and pip build of robodyn_ros; what is optional is an extra."""
+
+from glob import glob
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+PACKAGE = "robodyn_ros"
+
+
+def ros_wheels(distribution: str) -> list[str]:
+    """ROS 2 from PyPI, for machines without a ROS 2 installation."""
+    packages = (
+        "rclpy",
+        "rmw-fastrtps-cpp",
+        "sensor-msgs",
+        "std-srvs",
+        "trajectory-msgs",
+        "diagnostic-msgs",
+        "visualization-msgs",
+        "lifecycle-msgs",
+        "rosgraph-msgs",
+    )
+    return [f"ros-{distribution}-{package}" for package in packages]
+
+
+setup(
+    name=PACKAGE,
+    version="0.1.0",
+    description="Inverse and forward dynamics, model-based control and simulation of robot arms in ROS 2",
+    long_description=Path(__file__).with_name("README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
+    author="robodyn_ros maintainers",
+    maintainer="robodyn_ros maintainers",
+    maintainer_email="maintainers@robodyn.invalid",
+    license="Apache-2.0",
+    python_requires=">=3.10",
+    packages=find_packages(include=[PACKAGE, f"{PACKAGE}.*"]),
+    package_data={PACKAGE: ["py.typed"]},
+    data_files=[
+        ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
+        (f"share/{PACKAGE}", ["package.xml"]),
+        *(
+            (f"share/{PACKAGE}/{folder}", sorted(glob(f"{folder}/*.*")))
+            for folder in ("launch", "urdf", "config", "rviz")
+        ),
+    ],
+    zip_safe=False,
+    install_requires=["setuptools", "numpy", "scipy", "urdf-parser-py", "casadi>=3.6.4", "rich"],
+    extras_require={
+        "ros": ros_wheels("kilted"),
+        "ros-jazzy": ros_wheels("jazzy"),
+        "plot": ["matplotlib"],
+        "test": ["pytest", "pytest-timeout", "hypothesis", "pin", "mujoco", "matplotlib", "pyyaml", "ruff", "mypy"],
+    },
+    tests_require=["pytest"],
+    entry_points={
+        "console_scripts": [
+            "robodyn = robodyn_ros.cli.main:main",
+            "controller = robodyn_ros.nodes.controller:main",
+            "simulator = robodyn_ros.nodes.simulator:main",
+        ],
+        "robodyn_ros.dynamics": [
+            "lagrangian = robodyn_ros.dynamics.lagrangian:Lagrangian",
+            "rnea = robodyn_ros.dynamics.rnea:RNEA",
+        ],
+        "robodyn_ros.controllers": [
+            "pd = robodyn_ros.control.pd:PD",
+            "gravity_compensation = robodyn_ros.control.gravity_compensation:GravityCompensation",
+            "computed_torque = robodyn_ros.control.computed_torque:ComputedTorque",
+        ],
+    },
+)

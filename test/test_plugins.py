@@ -1,0 +1,73 @@
+"""The registry: what is there, and what is said of what is not."""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint
+
+import pytest
+
+import robodyn_ros as rd
+from robodyn_ros import plugins
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch):
+    """Replaces what is installed by the given name → value pairs."""
+
+    def install(*claims: tuple[str, str]) -> None:
+        def entry_points(group: str) -> list[EntryPoint]:
+            return [EntryPoint(name, value, group) for name, value in claims]
+
+        monkeypatch.setattr(plugins, "entry_points", entry_points)
+        plugins._found.cache_clear()
+
+    yield install
+    monkeypatch.undo()
+    plugins._found.cache_clear()
+
+
+def test_built_in_plugins_come_by_the_same_route() -> None:
+    assert rd.available("dynamics") == ("lagrangian", "rnea")
+    assert rd.available("controllers") == ("computed_torque", "gravity_compensation", "pd")
+
+
+def test_an_unknown_plugin_names_the_choices() -> None:
+    with pytest.raises(rd.PluginError, match=r"'kane': unknown \(available: lagrangian, rnea\)") as caught:
+        plugins.load("dynamics", "kane")
+    assert caught.value.available == ("lagrangian", "rnea")
+
+
+def test_an_unknown_kind_names_the_kinds() -> None:
+    with pytest.raises(rd.PluginError, match="no such kind"):
+        rd.available("kinematics")
+
+
+def test_two_packages_that_claim_a_name(installed) -> None:
+    installed(("mine", "a.b:C"), ("mine", "d.e:F"))
+    with pytest.raises(rd.PluginError, match=r"claimed twice, by a\.b:C and d\.e:F"):
+        plugins.load("dynamics", "mine")
+
+
+def test_one_package_that_is_on_the_path_twice(installed) -> None:
+    installed(("mine", "fractions:Fraction"), ("mine", "fractions:Fraction"))
+    assert plugins.load("dynamics", "mine").__name__ == "Fraction"
+
+
+@pytest.mark.parametrize("value", ["no_such_module_at_all:X", "fractions:NoSuchClass"])
+def test_a_broken_plugin_gives_its_cause(installed, value: str) -> None:
+    installed(("broken", value))
+    with pytest.raises(rd.PluginError, match=r"cannot be imported: \w+Error") as caught:
+        plugins.load("dynamics", "broken")
+    assert caught.value.__cause__ is not None
+
+
+def test_a_plugin_must_be_a_class(installed) -> None:
+    installed(("wrong", "math:pi"))
+    with pytest.raises(rd.PluginError, match="is not a class"):
+        plugins.load("dynamics", "wrong")
+
+
+def test_a_lookup_does_not_hide_the_plugins_own_errors(installed) -> None:
+    installed(("fraction", "fractions:Fraction"))
+    with pytest.raises(ZeroDivisionError):
+        plugins.create("dynamics", "fraction", 1, 0)
