@@ -1,0 +1,172 @@
+"""Whether a body, and an arm, can exist.
+
+A rigid body of mass m ≥ 0 has a rotational inertia about its centre of mass whose principal moments are ≥ 0 and obey
+the triangle inequality, I₁ + I₂ ≥ I₃, because each I is a sum of squares over the body: I₁ = ∫ y² + z² dm
+(Lynch and Park, Modern Robotics, section 8.2.1). Equality is a flat plate, (0, I, I) a thin rod, zeros a point mass:
+all three are idealisations that textbooks use, and all are accepted. So is rotational inertia without mass, the limit
+of ever less mass ever further out: robots in use have it (a gear's rotor, the feet of a walking robot).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robodyn_ros.errors import RobotDescriptionError
+from robodyn_ros.robot.inertial import Inertial
+from robodyn_ros.robot.pose import Array, Pose, read_only
+from robodyn_ros.robot.robot import Body, Robot
+
+ROUNDING = 1e-2
+"""How far an inertia may break the rules, relative to its greatest moment.
+
+URDFs carry rounded numbers: a plate with moments (0.5006, 0.5046, 1.0052), rounded to three digits, reads (0.501,
+0.505, 1.01), 0.4 % beyond the triangle; the worst that three digits can do is 0.6 %. Mistakes lie further out: in the
+URDFs of Gepetto/example-robot-data, one inertia is 0.18 % beyond the triangle, all other culprits 2.1 % and more.
+"""
+
+SINGULAR = 1e-10
+"""Relative size below which an inertia seen by a joint counts as none.
+
+A point mass on a joint's axis comes out at 1e-32 with exact numbers, at 1e-11 where a right angle was written 1.5708.
+A 1 mm tool on a 30 m gantry, which is real, comes out at 1e-9.
+"""
+
+_OVERFLOW = "its masses and lengths multiply to something beyond the range of numbers"
+
+_POSES = (0.7, 1.3, 2.9)
+"""Seeds of the poses at which the mass matrix is looked at; any will do."""
+
+
+def check_inertial(title: str, inertial: Inertial) -> None:
+    """A link's own inertial is physically possible.
+
+    Raises:
+        RobotDescriptionError: it is not; the message starts with title.
+
+    """
+    mass, inertia = inertial.mass, inertial.inertia
+    if mass < 0.0:
+        raise RobotDescriptionError(title, f"mass {mass:g} kg is negative")
+    greatest = np.abs(inertia).max()
+    if greatest == 0.0:
+        return
+    names = ("ixx", "iyy", "izz")
+    for name, moment in zip(names, np.diag(inertia), strict=True):
+        if moment < 0.0:  # no rounding makes a negative number of a positive one
+            raise RobotDescriptionError(title, f"{name} = {moment:g} kg m² is negative, which is physically impossible")
+    moments = np.linalg.eigvalsh(inertia / greatest)
+    tolerance = ROUNDING * moments[2]
+    listed = ", ".join(f"{moment:g}" for moment in moments * greatest)
+    if moments[0] < -tolerance:
+        raise RobotDescriptionError(
+            title, f"inertia is not positive definite: its principal moments are {listed} kg m²"
+        )
+    if moments[0] + moments[1] < moments[2] - tolerance:
+        raise RobotDescriptionError(
+            title,
+            f"inertia breaks the triangle inequality, which is physically impossible: of its principal moments "
+            f"{listed} kg m², the greatest exceeds the sum of the others",
+        )
+
+
+def check_finite(robot: Robot) -> None:
+    """Lengths and masses, finite each, have not grown beyond the range of numbers together.
+
+    Raises:
+        RobotDescriptionError: they have; the message names the link.
+
+    """
+    for link in robot.links:
+        share = link.inertial or Inertial()
+        _finite(f"link {link.name!r}", link.pose.translation, share.com, share.inertia)
+    for body in robot.bodies:
+        _finite(f"link {body.name!r}", body.placement.translation, body.inertial.com, body.inertial.inertia)
+
+
+def _finite(title: str, *arrays: Array) -> None:
+    if not all(np.isfinite(array).all() for array in arrays):
+        raise RobotDescriptionError(title, _OVERFLOW)
+
+
+def check_moves_inertia(robot: Robot) -> None:
+    """Every motion of the joints moves some inertia: the mass matrix is not singular at every pose.
+
+    det M(q) is analytic in q, so that it is zero at an arbitrary pose (almost surely) only if it is zero at all.
+
+    Raises:
+        RobotDescriptionError: some joint, or a combination of joints, moves nothing; the message names it.
+
+    """
+    found = [_least_inertia(robot, np.sin(seed * np.arange(1, robot.n + 1))) for seed in _POSES]
+    if not np.isfinite([least for least, _ in found]).all():
+        raise RobotDescriptionError(f"robot {robot.name!r}", _OVERFLOW)
+    least, joints = max(found, key=lambda pair: pair[0])
+    if least > SINGULAR:
+        return
+    names = [robot.joint_names[i] for i in joints]
+    if len(names) == 1:
+        raise RobotDescriptionError(
+            f"joint {names[0]!r}", "moves no inertia: the links beyond it have no mass, or it all lies on the axis"
+        )
+    raise RobotDescriptionError(
+        f"joints {', '.join(map(repr, names))}",
+        "can move against each other without moving any inertia: links between them have no mass",
+    )
+
+
+def _least_inertia(robot: Robot, q: Array) -> tuple[float, tuple[int, ...]]:
+    """The least relative inertia of any motion at pose q, and the indices of the joints that take part in it."""
+    M, bound = _mass_matrix(robot, q)
+    if not np.isfinite(M).all() or not np.isfinite(bound).all():
+        return np.nan, ()
+    diagonal = np.diag(M) / np.where(bound > 0.0, bound, 1.0)
+    weakest = int(np.argmin(diagonal))
+    if diagonal[weakest] <= SINGULAR:
+        return float(diagonal[weakest]), (weakest,)
+    scale = np.sqrt(np.diag(M))
+    values, vectors = np.linalg.eigh(M / np.outer(scale, scale))
+    return float(values[0]), tuple(int(i) for i in np.flatnonzero(np.abs(vectors[:, 0]) > 0.1))
+
+
+def _mass_matrix(robot: Robot, q: Array) -> tuple[Array, Array]:
+    """M(q) (n, n), and of its diagonal a bound (n,) that is reached where all mass lies an arm's length off the axis.
+
+    M = Σ m Jvᵀ Jv + Jωᵀ I Jω over the bodies (reference: any textbook; not a plugin, so that robot/ needs none).
+    """
+    poses: list[Pose] = []
+    twists: list[Array] = []  # (6, n): velocity of the point at the world's origin, angular velocity
+    for body in robot.bodies:
+        pose = body.placement if body.parent < 0 else poses[body.parent] @ body.placement
+        twist = np.zeros((6, robot.n)) if body.parent < 0 else twists[body.parent].copy()
+        axis = pose.rotation @ body.joint.axis
+        column = np.zeros(6)
+        if body.joint.is_prismatic:
+            column[:3] = axis
+        else:
+            column[:3] = np.cross(pose.translation, axis)
+            column[3:] = axis
+        twist[:, body.coordinate] += body.ratio * column
+        twists.append(twist)
+        poses.append(pose @ _motion(body, body.ratio * q[body.coordinate] + body.offset))
+    seen = [body.inertial.seen_from(pose) for body, pose in zip(robot.bodies, poses, strict=True)]
+    points = np.array([pose.translation for pose in poses] + [inertial.com for inertial in seen])
+    size = np.linalg.norm(np.ptp(points, axis=0))
+    M = np.zeros((robot.n, robot.n))
+    bound = np.zeros(robot.n)
+    for inertial, twist in zip(seen, twists, strict=True):
+        angular = twist[3:]
+        linear = twist[:3] + np.cross(angular, inertial.com, axis=0)
+        M += inertial.mass * linear.T @ linear + angular.T @ inertial.inertia @ angular
+        spin = np.sum(angular**2, axis=0)
+        bound += inertial.mass * np.sum(linear**2, axis=0)
+        bound += spin * (inertial.mass * size**2 + np.trace(inertial.inertia))
+    return M, bound
+
+
+def _motion(body: Body, position: float) -> Pose:
+    """The pose of the body's frame in its joint's frame at a joint position [rad] or [m] (Rodrigues' formula)."""
+    axis = body.joint.axis
+    if body.joint.is_prismatic:
+        return Pose(translation=read_only(position * axis))
+    K = np.cross(np.eye(3), -axis)
+    return Pose(read_only(np.eye(3) + np.sin(position) * K + (1.0 - np.cos(position)) * K @ K))

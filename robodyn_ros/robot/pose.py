@@ -1,0 +1,52 @@
+"""Rigid transforms.
+
+Convention: a ``Pose`` of frame B in frame A maps coordinates in B to coordinates in A, ``p_A = R p_B + t``
+(Lynch and Park, Modern Robotics, eq. 3.62). Lengths in [m], angles in [rad].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+def read_only(values: object) -> Array:
+    """A float64 copy that cannot be written to."""
+    array = np.array(values, dtype=np.float64)
+    array.setflags(write=False)
+    return array
+
+
+@dataclass(frozen=True, eq=False)
+class Pose:
+    """Where one frame lies in another: ``rotation`` (3, 3) and ``translation`` (3,) in [m]."""
+
+    rotation: Array = field(default_factory=lambda: read_only(np.eye(3)))
+    translation: Array = field(default_factory=lambda: read_only(np.zeros(3)))
+
+    @classmethod
+    def from_xyz_rpy(cls, xyz: Sequence[float], rpy: Sequence[float]) -> Pose:
+        """From a URDF ``<origin>``: fixed-axis roll, pitch, yaw in [rad], ``R = Rz(yaw) Ry(pitch) Rx(roll)``."""
+        (cr, cp, cy), (sr, sp, sy) = np.cos(rpy), np.sin(rpy)
+        rotation = [
+            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+            [-sp, cp * sr, cp * cr],
+        ]
+        return cls(read_only(rotation), read_only(xyz))
+
+    def __matmul__(self, other: Pose) -> Pose:
+        """The pose of C in A, from B in A (self) and C in B (other)."""
+        return Pose(
+            read_only(self.rotation @ other.rotation),
+            read_only(self.rotation @ other.translation + self.translation),
+        )
+
+    def inverse(self) -> Pose:
+        """The pose of A in B."""
+        return Pose(read_only(self.rotation.T), read_only(-self.rotation.T @ self.translation))

@@ -1,0 +1,385 @@
+"""Every URDF that does not describe an arm is answered with one error that names the culprit."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from pathlib import Path
+
+import pytest
+from arms import joint, link, random_robot, robot
+
+from robodyn_ros.errors import InputError, RobodynError, RobotDescriptionError
+from robodyn_ros.robot import load_robot
+
+BODY = (0.013, 0.001, 0.002, 0.017, 0.003, 0.021)
+HEAVY = (2.0, (0.1, 0.2, 0.3), BODY)
+BASE = link("base")
+ARM = link("arm", *HEAVY)
+HAND = link("hand", *HEAVY)
+HINGE = joint("hinge", "revolute", "base", "arm")
+WRIST = joint("wrist", "revolute", "arm", "hand")
+
+
+def one(**tags: object) -> str:
+    """A robot of one joint."""
+    return robot("one", BASE, ARM, joint("hinge", str(tags.pop("kind", "revolute")), "base", "arm", **tags))  # type: ignore[arg-type]
+
+
+def weighing(inertial: str) -> str:
+    """A robot whose one moving link has this inside its <inertial>."""
+    return robot("one", BASE, f'<link name="arm"><inertial>{inertial}</inertial></link>', HINGE)
+
+
+def shaped(*moments: float) -> str:
+    """A robot whose one moving link has this inertia."""
+    return robot("one", BASE, link("arm", 2.0, (0.1, 0.2, 0.3), moments), HINGE)
+
+
+XML = {
+    "malformed": (
+        "<robot name='x'>\n<link name='a'>\n</robot>",
+        "robot description",
+        "line 3, column 3: mismatched tag",
+    ),
+    "cut off": ("<robot name='x'>", "robot description", "line 1, column 17: no element found"),
+    "half a surrogate": ("<robot name='\ud800'/>", "robot description", "not text"),
+    "null character": ("<robot name='a\0b'/>", "robot description", "malformed XML"),
+    "two documents": (one() + one(), "robot description", "malformed XML at line 5"),
+    "wrong root": ("<sdf version='1.7'/>", "robot description", "root tag is <sdf>, a URDF's is <robot>"),
+    "document type": ('<!DOCTYPE robot SYSTEM "file:///etc/passwd"><robot name="x"/>', "robot description", "DOCTYPE"),
+    "entities": (
+        '<!DOCTYPE r [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><robot name="&b;"/>',
+        "robot description",
+        "line 1: a document type",
+    ),
+    "unresolved macro": (
+        '<robot name="x" xmlns:xacro="http://ros.org/xacro"><xacro:arm/></robot>',
+        "robot description",
+        "run xacro",
+    ),
+    "unresolved number": (one(extra='<dynamics damping="${d}"/>'), "joint 'hinge'", "run xacro"),
+    "unresolved substitution": (
+        one().replace('name="arm"', 'name="$(arg prefix)arm"'),
+        "link '$(arg prefix)arm'",
+        "run xacro",
+    ),
+    "quaternion": (one(extra='<origin quat_xyzw="0 0 1 0"/>'), "robot description", "use rpy"),
+}
+
+MISSING = {
+    "no robot name": ("<robot><link name='a'/></robot>", "robot description", "has no name"),
+    "no link name": (robot("x", "<link/>"), "link at line 2", "has no name"),
+    "empty joint name": (one().replace('"hinge"', '""'), "joint at line 4", "has no name"),
+    "no type": (one().replace(' type="revolute"', ""), "joint 'hinge'", "has no type"),
+    "no parent": (one().replace('<parent link="base"/>', ""), "joint 'hinge'", "has no <parent>"),
+    "no child": (one().replace('<child link="arm"/>', ""), "joint 'hinge'", "has no <child>"),
+    "empty parent": (one().replace('<parent link="base"/>', "<parent/>"), "joint 'hinge'", "<parent> has no link"),
+    "no mass": (weighing('<inertia ixx="1" iyy="1" izz="1"/>'), "link 'arm'", "<inertial> has no <mass>"),
+    "empty mass": (weighing("<mass/>"), "link 'arm'", "<mass> has no value"),
+    "mimic of nothing": (one(extra="<mimic/>"), "joint 'hinge'", "<mimic> has no joint"),
+    "two inertials": (
+        robot("x", BASE, ARM.replace("</link>", "<inertial><mass value='1'/></inertial></link>"), HINGE),
+        "link 'arm'",
+        "more than one <inertial>",
+    ),
+    "two origins": (one(extra="<origin/><origin/>"), "joint 'hinge'", "more than one <origin>"),
+}
+
+NUMBERS = {
+    "nan mass": (weighing('<mass value="nan"/>'), "link 'arm'", "<mass> value='nan' is not a finite number"),
+    "infinite mass": (weighing('<mass value="inf"/>'), "link 'arm'", "not a finite number"),
+    "overflowing mass": (weighing('<mass value="1e999"/>'), "link 'arm'", "not a finite number"),
+    "negative mass": (weighing('<mass value="-1"/>'), "link 'arm'", "mass -1 kg is negative"),
+    "word for a mass": (weighing('<mass value="heavy"/>'), "link 'arm'", "'heavy' is not a finite number"),
+    "no number for a mass": (weighing('<mass value=" "/>'), "link 'arm'", "must be 1 number"),
+    "underscore": (weighing('<mass value="1_0"/>'), "link 'arm'", "not a finite number"),
+    "decimal comma": (weighing('<mass value="1,5"/>'), "link 'arm'", "not a finite number"),
+    "nan inertia": (weighing('<mass value="1"/><inertia ixx="1" iyy="nan" izz="1"/>'), "link 'arm'", "<inertia> iyy="),
+    "nan centre of mass": (weighing('<origin xyz="0 nan 0"/><mass value="1"/>'), "link 'arm'", "<origin> xyz="),
+    "nan rotation": (one(extra='<origin rpy="nan 0 0"/>'), "joint 'hinge'", "<origin> rpy='nan 0 0'"),
+    "infinite place": (one(extra='<origin xyz="0 0 -inf"/>'), "joint 'hinge'", "not a finite number"),
+    "two numbers": (one(extra='<origin xyz="0 0"/>'), "joint 'hinge'", "must be 3 numbers"),
+    "four numbers": (one(extra='<axis xyz="0 0 1 0"/>'), "joint 'hinge'", "must be 3 numbers"),
+    "nan axis": (one(extra='<axis xyz="0 nan 1"/>'), "joint 'hinge'", "<axis> xyz="),
+    "zero axis": (one(axis=(0, 0, 0)), "joint 'hinge'", "axis is zero"),
+    "zero sliding axis": (one(kind="prismatic", axis=(0, -0.0, 0)), "joint 'hinge'", "axis is zero"),
+    "nan limit": (one(limit=(float("nan"), 1, 1, 1)), "joint 'hinge'", "<limit> lower='nan'"),
+    "infinite limit": (one(limit=(-1, 1, 1, float("inf"))), "joint 'hinge'", "<limit> effort='inf'"),
+    "limits swapped": (one(limit=(2, 1, 1, 1)), "joint 'hinge'", "lower limit 2 is above the upper limit 1"),
+    "negative velocity": (one(limit=(-1, 1, -3, 1)), "joint 'hinge'", "velocity limit -3 is negative"),
+    "negative effort": (one(limit=(-1, 1, 1, -4)), "joint 'hinge'", "effort limit -4 is negative"),
+    "negative damping": (one(extra='<dynamics damping="-1"/>'), "joint 'hinge'", "damping -1 is negative"),
+    "negative friction": (one(extra='<dynamics friction="-1"/>'), "joint 'hinge'", "friction -1 is negative"),
+    "nan damping": (one(extra='<dynamics damping="nan"/>'), "joint 'hinge'", "<dynamics> damping="),
+    "nan multiplier": (one(extra='<mimic joint="hinge" multiplier="nan"/>'), "joint 'hinge'", "<mimic> multiplier="),
+    "nan on a fixed joint": (
+        robot(
+            "x", BASE, ARM, HINGE, link("tip"), joint("weld", "fixed", "arm", "tip", extra='<origin xyz="nan 0 0"/>')
+        ),
+        "joint 'weld'",
+        "<origin> xyz=",
+    ),
+    "beyond float64": (
+        robot("x", BASE, ARM, HINGE, link("tip", 1e300, (1e200, 0, 0)), joint("weld", "fixed", "arm", "tip")),
+        "link 'arm'",
+        "beyond the range of numbers",
+    ),
+    "beyond float64 when squared": (
+        robot("x", BASE, link("arm", 1.0, (1e200, 0, 0)), joint("hinge", "revolute", "base", "arm", (0, 1, 0))),
+        "robot 'x'",
+        "beyond the range of numbers",
+    ),
+}
+
+BODIES = {
+    "negative moment": (shaped(-1e-9, 0, 0, 0.02, 0, 0.02), "link 'arm'", "ixx = -1e-09 kg m² is negative"),
+    "indefinite": (shaped(0.02, 0.03, 0, 0.02, 0, 0.02), "link 'arm'", "not positive definite"),
+    "triangle": (shaped(0.01, 0, 0, 0.01, 0, 0.03), "link 'arm'", "triangle inequality"),
+    "triangle by 2 %": (shaped(1, 0, 0, 1, 0, 2.04), "link 'arm'", "triangle inequality"),
+    "triangle, turned": (shaped(0.02, 0.01, 0.01, 0.02, 0.01, 0.02), "link 'arm'", "triangle inequality"),
+    "only one moment": (shaped(0, 0, 0, 0.1, 0, 0), "link 'arm'", "triangle inequality"),
+    "only a product": (shaped(0, 0.1, 0, 0, 0, 0), "link 'arm'", "not positive definite"),
+    "impossible base": (robot("x", link("base", 1.0, None, (1, 0, 0, 1, 0, 9)), ARM, HINGE), "link 'base'", "triangle"),
+    "impossible tool": (
+        robot("x", BASE, ARM, HINGE, link("tip", -0.1), joint("weld", "fixed", "arm", "tip")),
+        "link 'tip'",
+        "negative",
+    ),
+}
+
+TREES = {
+    "no link": (robot("x"), "robot 'x'", "has no link"),
+    "no joint": (robot("x", BASE), "robot 'x'", "no joint that moves"),
+    "only fixed joints": (one(kind="fixed"), "robot 'one'", "no joint that moves"),
+    "two roots": (robot("x", BASE, ARM, HAND, HINGE), "robot 'x'", "2 root links, 'base', 'hand'"),
+    "no root": (robot("x", ARM, HAND, WRIST, joint("back", "revolute", "hand", "arm")), "joint ", "loop: "),
+    "loop beside the arm": (
+        robot(
+            "x",
+            BASE,
+            ARM,
+            HINGE,
+            HAND,
+            link("tip"),
+            joint("out", "fixed", "hand", "tip"),
+            joint("back", "fixed", "tip", "hand"),
+        ),
+        "joint ",
+        "loop: back → out → back",
+    ),
+    "its own parent": (
+        robot("x", BASE, ARM, HINGE, HAND, joint("self", "fixed", "hand", "hand")),
+        "joint 'self'",
+        "self → self",
+    ),
+    "two parents": (
+        robot("x", BASE, ARM, HAND, HINGE, WRIST, joint("other", "fixed", "base", "hand")),
+        "link 'hand'",
+        "both joint 'wrist' and joint 'other'",
+    ),
+    "unknown parent": (robot("x", ARM, HINGE), "joint 'hinge'", "parent link 'base' does not exist"),
+    "unknown child": (robot("x", BASE, HINGE), "joint 'hinge'", "child link 'arm' does not exist"),
+    "two links of a name": (robot("x", BASE, ARM, ARM, HINGE), "link 'arm'", "another link of this name"),
+    "two joints of a name": (
+        robot("x", BASE, ARM, HAND, HINGE, joint("hinge", "fixed", "arm", "hand")),
+        "joint 'hinge'",
+        "another joint of this name",
+    ),
+    **{
+        kind: (one(kind=kind), "joint 'hinge'", f"type '{kind}' is not supported; it must be one of revolute")
+        for kind in ("floating", "planar", "ball", "spherical", "unknown", "Revolute", "screw")
+    },
+}
+
+
+def following(mimic: str, *more: str, hinge: str = "") -> str:
+    """Hinge and wrist, the wrist mimicking something, the hinge too if that is given."""
+    first = joint("hinge", "revolute", "base", "arm", extra=hinge)
+    return robot("x", BASE, ARM, HAND, first, joint("wrist", "revolute", "arm", "hand", extra=mimic), *more)
+
+
+MIMICS = {
+    "of an unknown joint": (following('<mimic joint="elbow"/>'), "joint 'wrist'", "'elbow', which does not exist"),
+    "of itself": (following('<mimic joint="wrist"/>'), "joint 'wrist'", "wrist → wrist"),
+    "circle": (
+        following('<mimic joint="hinge"/>', hinge='<mimic joint="wrist"/>'),
+        "joint 'hinge'",
+        "in a circle: hinge → wrist → hinge",
+    ),
+    "of a fixed joint": (
+        following('<mimic joint="weld"/>', link("tip"), joint("weld", "fixed", "hand", "tip")),
+        "joint 'wrist'",
+        "'weld', which is fixed",
+    ),
+    "overflowing mimic": (
+        following(
+            '<mimic joint="knob" multiplier="1e200"/>',
+            link("k", *HEAVY),
+            joint("knob", "revolute", "hand", "k", extra='<mimic joint="hinge" multiplier="1e200"/>'),
+        ),
+        "joint 'wrist'",
+        "beyond all numbers",
+    ),
+}
+
+TIP = link("tip")
+POINT = link("point", 1.0, (0, 0, 0.4))
+NOTHING = {
+    "massless child": (robot("x", BASE, ARM, HINGE, TIP, joint("last", "revolute", "arm", "tip")), "joint 'last'"),
+    "massless slide": (robot("x", BASE, ARM, HINGE, TIP, joint("last", "prismatic", "arm", "tip")), "joint 'last'"),
+    "massless fixed tool": (
+        robot(
+            "x",
+            BASE,
+            ARM,
+            HINGE,
+            TIP,
+            link("t"),
+            joint("last", "revolute", "arm", "tip"),
+            joint("weld", "fixed", "tip", "t", xyz=(1, 0, 0)),
+        ),
+        "joint 'last'",
+    ),
+    "massless chain": (robot("x", BASE, TIP, joint("last", "revolute", "base", "tip")), "joint 'last'"),
+    "point on the axis": (
+        robot("x", BASE, ARM, HINGE, POINT, joint("last", "revolute", "arm", "point", (0, 0, 1))),
+        "joint 'last'",
+    ),
+    "point on a rounded axis": (
+        robot("x", BASE, ARM, HINGE, POINT, joint("last", "revolute", "arm", "point", (0, 1, 0))).replace(
+            'xyz="0.0 0.0 0.4"', 'xyz="0.0 0.4 1.5e-6"'
+        ),
+        "joint 'last'",
+    ),
+    "rod on the axis": (
+        robot(
+            "x",
+            BASE,
+            ARM,
+            HINGE,
+            link("rod", 1.0, (0, 0, 0.4), (0.1, 0, 0, 0.1, 0, 0)),
+            joint("last", "revolute", "arm", "rod", (0, 0, 1)),
+        ),
+        "joint 'last'",
+    ),
+    "two on one axis": (
+        robot("x", BASE, TIP, ARM, joint("first", "revolute", "base", "tip"), joint("last", "revolute", "tip", "arm")),
+        "joints 'first', 'last'",
+    ),
+    "two slides in one direction": (
+        robot(
+            "x",
+            BASE,
+            TIP,
+            ARM,
+            joint("first", "prismatic", "base", "tip", (1, 0, 0)),
+            joint("last", "prismatic", "tip", "arm", (-2, 0, 0)),
+        ),
+        "joints 'first', 'last'",
+    ),
+    "a mimic that undoes it": (
+        robot(
+            "x",
+            BASE,
+            TIP,
+            ARM,
+            joint("first", "revolute", "base", "tip"),
+            joint("last", "revolute", "tip", "arm", extra='<mimic joint="first" multiplier="-1"/>'),
+        ),
+        "joint 'first'",
+    ),
+    "a mimic that stands still": (
+        robot(
+            "x",
+            BASE,
+            TIP,
+            HAND,
+            joint("first", "revolute", "base", "tip"),
+            joint("last", "revolute", "base", "hand", extra='<mimic joint="first" multiplier="0"/>'),
+        ),
+        "joint 'first'",
+    ),
+}
+
+
+CASES = {**XML, **MISSING, **NUMBERS, **BODIES, **TREES, **MIMICS}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_each_error_names_its_element(case: str) -> None:
+    source, element, problem = CASES[case]
+    with pytest.raises(RobotDescriptionError) as error:
+        load_robot(source)
+    assert error.value.element.startswith(element)
+    assert str(error.value).startswith(error.value.element + ": ")
+    assert problem in str(error.value)
+
+
+@pytest.mark.parametrize("case", NOTHING)
+def test_a_motion_that_moves_no_inertia_is_an_error(case: str) -> None:
+    source, element = NOTHING[case]
+    with pytest.raises(RobotDescriptionError, match="inertia") as error:
+        load_robot(source)
+    assert error.value.element == element
+
+
+def test_motions_that_do_move_inertia_are_not() -> None:
+    sphere = link("point", 1.0, (0, 0, 0.4), (1e-4, 0, 0, 1e-4, 0, 1e-4))
+    for parts in (
+        (ARM, HINGE, sphere, joint("last", "revolute", "arm", "point", (0, 0, 1))),
+        (ARM, HINGE, POINT, joint("last", "revolute", "arm", "point", (0.01, 0, 1))),
+        (TIP, joint("first", "prismatic", "base", "tip"), ARM, joint("last", "prismatic", "tip", "arm", (0, 1, 0))),
+        (TIP, joint("first", "revolute", "base", "tip"), ARM, joint("last", "revolute", "tip", "arm", xyz=(0, 1, 0))),
+    ):
+        assert load_robot(robot("x", BASE, *parts)).n == 2
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "empty.urdf").write_text(" \n")
+    (tmp_path / "latin.urdf").write_bytes("<robot name='Füße'/>".encode("latin-1"))
+    (tmp_path / "broken.urdf").write_text("<robot name='x'>\n<link></robot>")
+    for source, problem in (
+        (tmp_path / "missing.urdf", "missing.urdf: cannot be read: No such file"),
+        (tmp_path, "cannot be read: Is a directory"),
+        (tmp_path / "empty.urdf", "empty.urdf: is empty"),
+        (tmp_path / "latin.urdf", "latin.urdf: is not UTF-8 text: .* at byte 14"),
+        (tmp_path / "broken.urdf", "broken.urdf: malformed XML at line 2"),
+        ("", "robot description: is empty"),
+        (" \n", "robot description: is empty"),
+        ("a" * 5000, "cannot be read: File name too long"),
+        ("a\0b", "is not a path"),
+    ):
+        with pytest.raises(RobotDescriptionError, match=problem):
+            load_robot(source)
+
+
+@pytest.mark.parametrize("source", [None, 3, b"<robot/>", ["prr.urdf"]])
+def test_what_is_neither_a_path_nor_text(source: object) -> None:
+    with pytest.raises(InputError, match="must be a path or an XML string"):
+        load_robot(source)  # type: ignore[arg-type]
+
+
+def test_an_entity_does_not_open_a_file(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("<link name='secret'/>")
+    text = f'<!DOCTYPE robot [<!ENTITY s SYSTEM "{(tmp_path / "secret").as_uri()}">]><robot name="x">&s;</robot>'
+    with pytest.raises(RobotDescriptionError, match="document type") as error:
+        load_robot(text)
+    assert "secret" not in str(error.value)
+
+
+def test_no_other_error_comes_out_of_a_damaged_file(capfd: pytest.CaptureFixture[str]) -> None:
+    """Cut a URDF anywhere, drop any line, damage any number: an arm, or this package's error, and no word printed."""
+    text = random_robot(3, joints=3)
+    lines = text.splitlines()
+    damaged = [text[:end] for end in range(0, len(text), 7)]
+    damaged += ["\n".join(lines[:i] + lines[i + 1 :]) for i in range(len(lines))]
+    numbers = list(re.finditer(r'"(-?\d[^"]*)"', text))
+    for value in ("", "nan", "-1", "0", "1e308", "x", "1 2", "0 0 0", "1e308 1e308 -1e308"):
+        damaged += [f'{text[: hit.start()]}"{value}"{text[hit.end() :]}' for hit in numbers]
+    loaded = 0
+    for source in damaged:
+        with contextlib.suppress(RobodynError):
+            loaded += bool(load_robot(source).n)
+    assert 0 < loaded < len(damaged)
+    assert capfd.readouterr() == ("", "")

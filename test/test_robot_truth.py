@@ -1,0 +1,76 @@
+"""The same URDF text read by Pinocchio and MuJoCo gives the same tree, bodies, limits and poses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from arms import awkward, random_robot
+from numpy.testing import assert_allclose
+from poses import link_pose
+
+from robodyn_ros.robot import load_robot
+
+pinocchio = pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is the independent truth of these tests")
+mujoco = pytest.importorskip("mujoco", reason="MuJoCo is the second independent truth of these tests")
+
+MANY = {**awkward(), **{f"random{seed}": random_robot(seed, joints=2 + seed % 7) for seed in range(50)}}
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_pinocchio_reads_the_same_tree(name: str) -> None:
+    arm, model = load_robot(MANY[name]), pinocchio.buildModelFromXML(MANY[name])
+    assert {body.joint.name for body in arm.bodies} == set(model.names) - {"universe"}
+    for body in arm.bodies:
+        index = model.getJointId(body.joint.name)
+        parent = "universe" if body.parent < 0 else arm.bodies[body.parent].joint.name
+        assert model.names[model.parents[index]] == parent
+        placement, inertia = model.jointPlacements[index], model.inertias[index]
+        assert_allclose(body.placement.rotation, placement.rotation, rtol=1e-10, atol=1e-12)
+        assert_allclose(body.placement.translation, placement.translation, rtol=1e-10, atol=1e-12)
+        assert_allclose(body.inertial.mass, inertia.mass, rtol=1e-10)
+        assert_allclose(body.inertial.com, inertia.lever, rtol=1e-10, atol=1e-12)
+        assert_allclose(body.inertial.inertia, inertia.inertia, rtol=1e-10, atol=1e-12)
+    pairs = [(i, model.joints[model.getJointId(found.name)].idx_v) for i, found in enumerate(arm.joints)]
+    for i, v in pairs:
+        assert (arm.lower[i], arm.upper[i]) == (model.lowerPositionLimit[v], model.upperPositionLimit[v])
+        assert (arm.velocity_limit[i], arm.effort_limit[i]) == (model.upperVelocityLimit[v], model.upperEffortLimit[v])
+        assert (arm.joints[i].damping, arm.joints[i].friction) == (
+            model.damping[v],
+            model.upperDryFrictionLimit[v],
+        )
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_pinocchio_finds_every_link_at_the_same_place(name: str) -> None:
+    arm, model = load_robot(MANY[name]), pinocchio.buildModelFromXML(MANY[name])
+    data = model.createData()
+    rng = np.random.default_rng(5)
+    for _ in range(3):
+        q = rng.uniform(-2.0, 2.0, arm.n)
+        positions = np.zeros(model.nq)
+        for body in arm.bodies:
+            index = model.joints[model.getJointId(body.joint.name)].idx_q
+            positions[index] = body.ratio * q[body.coordinate] + body.offset
+        pinocchio.framesForwardKinematics(model, data, positions)
+        for item in arm.links:
+            expected = data.oMf[model.getFrameId(item.name, pinocchio.FrameType.BODY)]
+            pose = link_pose(arm, item.name, q)
+            assert_allclose(pose.rotation, expected.rotation, rtol=1e-10, atol=1e-12)
+            assert_allclose(pose.translation, expected.translation, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", [name for name in MANY if name not in ("omitted", "mimic")])
+def test_mujoco_weighs_the_same_bodies(name: str) -> None:
+    """Without "omitted", since MuJoCo takes no massless link, and "mimic", which it makes a soft constraint."""
+    arm, model = load_robot(MANY[name]), mujoco.MjModel.from_xml_string(MANY[name])
+    assert model.nv == arm.n
+    for body in arm.bodies:
+        # Each moving body belongs to the joint of its name; MuJoCo gives its inertia on principal axes.
+        index = model.jnt(body.joint.name).bodyid[0]
+        rotation = np.zeros(9)
+        mujoco.mju_quat2Mat(rotation, model.body_iquat[index])
+        inertia = rotation.reshape(3, 3) @ np.diag(model.body_inertia[index]) @ rotation.reshape(3, 3).T
+        assert_allclose(body.inertial.mass, model.body_mass[index], rtol=1e-10)
+        assert_allclose(body.inertial.com, model.body_ipos[index], rtol=1e-8, atol=1e-9)
+        assert_allclose(body.inertial.inertia, inertia, rtol=1e-7, atol=1e-8)
+        assert_allclose(body.joint.axis, model.jnt(body.joint.name).axis, rtol=1e-10, atol=1e-12)

@@ -1,0 +1,271 @@
+"""URDF → Robot: every feature of the format that the arm's equations need."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from arms import awkward, joint, link, mechanism, robot
+from numpy.testing import assert_allclose
+from scipy.spatial.transform import Rotation
+from urdf_parser_py.xml_reflection import core
+
+from robodyn_ros.errors import InputError
+from robodyn_ros.robot import Joint, Robot, load_robot
+
+URDF = Path(__file__).parent.parent / "urdf"
+BODY = (0.013, 0.001, 0.002, 0.017, 0.003, 0.021)
+
+
+def single(extra: str = "", kind: str = "revolute", inertial: str | None = None, **tags: Any) -> Robot:
+    """A robot of one joint, the tags of which are given."""
+    body = link("arm", 2.0, (0.1, 0.2, 0.3), BODY) if inertial is None else f'<link name="arm">{inertial}</link>'
+    return load_robot(robot("one", link("base"), body, joint("hinge", kind, "base", "arm", extra=extra, **tags)))
+
+
+# Sources
+
+
+def test_a_path_a_path_object_and_the_text_itself_give_the_same_robot() -> None:
+    path = URDF / "prr.urdf"
+    text = path.read_text(encoding="utf-8")
+    for source in (path, str(path), text, "\n  " + text, "\ufeff" + text):
+        arm = load_robot(source)
+        assert arm.name == "prr"
+        assert arm.joint_names == ("elevator", "shoulder", "wrist")
+        assert arm.urdf == text
+
+
+def test_a_declared_encoding_does_not_matter_to_text(tmp_path: Path) -> None:
+    text = '<?xml version="1.0" encoding="ISO-8859-1"?>' + mechanism("R").replace("link0", "Füße")
+    (tmp_path / "arm.urdf").write_text(text, encoding="utf-8")
+    assert load_robot(text).links[0].name == load_robot(tmp_path / "arm.urdf").links[0].name == "Füße"
+
+
+def test_what_a_urdf_says_besides_is_ignored_without_a_word(capfd: pytest.CaptureFixture[str]) -> None:
+    extras = """
+      <gazebo reference="link1"><material>Gazebo/Blue</material><mu1>x</mu1></gazebo>
+      <transmission name="t"><type>none</type><joint name="joint1"/></transmission>
+      <ros2_control name="c"><joint name="joint1"><command_interface name="effort"/></joint></ros2_control>
+      <material name="empty"/>  <!-- a comment -->  <sensor:camera name="undeclared prefix"/>
+    """
+    plain = mechanism("PRR")
+    noisy = plain.replace("</robot>", extras + "</robot>")
+    noisy = noisy.replace("<robot ", '<robot version="7" xmlns="http://www.ros.org" colour="red" ')
+    noisy = noisy.replace(
+        '<link name="link1">',
+        '<link name="link1" type="laser"><visual shape="3"><geometry><blob/></geometry></visual>'
+        '<collision><geometry><mesh/></geometry></collision><origin xyz="9 9 9"/>',
+    )
+    noisy = noisy.replace("<mass ", '<mass unit="kg" ').replace("<axis ", '<axis frame="child" ')
+    noisy = noisy.replace("<axis ", '<safety_controller k_velocity="nan"/><calibration rising="?"/><axis ')
+    arm, truth = load_robot(noisy), load_robot(plain)
+    assert capfd.readouterr() == ("", "")
+    assert arm.joint_names == truth.joint_names
+    for body, expected in zip(arm.bodies, truth.bodies, strict=True):
+        assert_allclose(body.inertial.com, expected.inertial.com)
+        assert_allclose(body.placement.translation, expected.placement.translation)
+
+
+def test_urdf_parser_py_is_left_as_it_was() -> None:
+    load_robot(mechanism("R"))
+    assert core.on_error is core.on_error_stderr
+
+
+# Defaults
+
+
+def test_every_tag_that_may_be_left_out_has_its_default() -> None:
+    hinge = single(limit=None).joints[0]
+    assert hinge.axis.tolist() == [1.0, 0.0, 0.0]
+    assert hinge.origin.rotation.tolist() == np.eye(3).tolist()
+    assert hinge.origin.translation.tolist() == [0.0, 0.0, 0.0]
+    assert (hinge.lower, hinge.upper, hinge.velocity, hinge.effort) == (-np.inf, np.inf, np.inf, np.inf)
+    assert (hinge.damping, hinge.friction, hinge.mimic) == (0.0, 0.0, None)
+
+
+def test_every_attribute_that_may_be_left_out_has_its_default() -> None:
+    extra = "<origin/><axis/><limit/><dynamics/>"
+    hinge = single(extra, limit=None).joints[0]
+    assert hinge.axis.tolist() == [1.0, 0.0, 0.0]
+    assert hinge.origin.translation.tolist() == [0.0, 0.0, 0.0]
+    assert (hinge.lower, hinge.upper, hinge.velocity, hinge.effort) == (0.0, 0.0, np.inf, np.inf)
+    assert (hinge.damping, hinge.friction) == (0.0, 0.0)
+
+
+def test_half_an_origin() -> None:
+    moved = single('<origin xyz="1 2 3"/>').joints[0].origin
+    assert moved.rotation.tolist() == np.eye(3).tolist()
+    assert moved.translation.tolist() == [1.0, 2.0, 3.0]
+    tilted = single('<origin rpy="0 0 0.5"/>').joints[0].origin
+    assert tilted.translation.tolist() == [0.0, 0.0, 0.0]
+    assert_allclose(tilted.rotation, [[np.cos(0.5), -np.sin(0.5), 0], [np.sin(0.5), np.cos(0.5), 0], [0, 0, 1]])
+
+
+def test_rpy_is_yaw_after_pitch_after_roll() -> None:
+    rotation = single('<origin rpy="0.3 -1.1 2.2"/>').joints[0].origin.rotation
+    assert_allclose(rotation, Rotation.from_euler("xyz", [0.3, -1.1, 2.2]).as_matrix(), rtol=1e-14)
+
+
+def test_limits_and_dynamics() -> None:
+    arm = single('<dynamics damping="0.7" friction="0.3"/>', limit=(-1.5, 2.5, 3.5, 4.5))
+    assert arm.lower.tolist() == [-1.5]
+    assert arm.upper.tolist() == [2.5]
+    assert arm.velocity_limit.tolist() == [3.5]
+    assert arm.effort_limit.tolist() == [4.5]
+    assert arm.damping.tolist() == [0.7]
+    assert arm.friction.tolist() == [0.3]
+
+
+def test_a_continuous_joint_has_no_position_limits() -> None:
+    hinge = single(kind="continuous", limit=(1.0, -1.0, 3.0, 4.0)).joints[0]
+    assert (hinge.lower, hinge.upper, hinge.velocity, hinge.effort) == (-np.inf, np.inf, 3.0, 4.0)
+    assert (hinge.is_prismatic, hinge.position_unit, hinge.effort_unit) == (False, "rad", "N·m")
+
+
+@pytest.mark.parametrize("scale", [1.0, 7.0, 1e-200, 1e200, 5e-324])
+def test_axes_are_normalised_whatever_their_length(scale: float) -> None:
+    axis = single(kind="prismatic", axis=(2 * scale, 0, -2 * scale)).joints[0].axis
+    assert_allclose(axis, [np.sqrt(0.5), 0, -np.sqrt(0.5)], rtol=1e-15)
+
+
+def test_a_fixed_joint_may_carry_leftovers_of_an_exporter() -> None:
+    parts = [link("base"), link("arm", 1.0, None, BODY), link("tip"), joint("hinge", "revolute", "base", "arm")]
+    extra = '<axis xyz="0 0 0"/><limit lower="3" upper="-3" effort="-1" velocity="-1"/><mimic joint="nobody"/>'
+    fixed = load_robot(robot("x", *parts, joint("weld", "fixed", "arm", "tip", extra=extra))).fixed_joints[0]
+    assert (fixed.name, fixed.type, fixed.mimic) == ("weld", "fixed", None)
+
+
+# Inertials
+
+
+def test_point_masses_rods_and_plates_are_bodies() -> None:
+    for moments in ((0.0, 0.0, 0.0), (0.0, 0.2, 0.2), (0.1, 0.2, 0.3)):
+        body = link("arm", 1.0, (0.3, 0.4, 0.5), (moments[0], 0, 0, moments[1], 0, moments[2]))
+        arm = load_robot(robot("x", link("base"), body, joint("hinge", "revolute", "base", "arm", (0, 0, 1))))
+        assert_allclose(arm.bodies[0].inertial.inertia, np.diag(moments))
+    point = single(inertial='<inertial><origin xyz="0 1 0"/><mass value="2"/></inertial>').bodies[0].inertial
+    assert point.inertia.tolist() == np.zeros((3, 3)).tolist()
+    assert_allclose(
+        single(inertial='<inertial><mass value="2"/><inertia ixx="1" iyy="2" izz="3"/></inertial>')
+        .bodies[0]
+        .inertial.inertia,
+        np.diag([1.0, 2.0, 3.0]),
+    )
+
+
+def test_a_rotor_without_mass_is_a_body() -> None:
+    rotor = (
+        single(inertial='<inertial><mass value="0"/><inertia ixx="1" iyy="2" izz="2.5"/></inertial>').bodies[0].inertial
+    )
+    assert rotor.mass == 0.0
+    assert_allclose(rotor.inertia, np.diag([1.0, 2.0, 2.5]))
+
+
+def test_inertias_rounded_to_three_digits_are_taken() -> None:
+    single(inertial='<inertial><mass value="2"/><inertia ixx="0.501" iyy="0.505" izz="1.01"/></inertial>')
+    # A slender rod along (1, 1, 1), rounded: one moment comes out at -6e-5.
+    rod = link("arm", 1.0, (0.1, 0, 0), (0.667, -0.333, -0.333, 0.667, -0.3335, 0.667))
+    load_robot(robot("x", link("base"), rod, joint("hinge", "revolute", "base", "arm")))
+
+
+def test_an_inertial_is_turned_into_the_links_frame() -> None:
+    inertial = (
+        '<inertial><origin xyz="1 2 3" rpy="0 0 1.5707963267948966"/><mass value="2"/>'
+        '<inertia ixx="1" iyy="2" izz="2.5" ixy="0" ixz="0.1" iyz="0"/></inertial>'
+    )
+    arm = single(inertial=inertial).link("arm").inertial
+    assert arm is not None
+    assert_allclose(arm.com, [1, 2, 3])
+    assert_allclose(arm.inertia, [[2, 0, 0], [0, 1, 0.1], [0, 0.1, 2.5]], atol=1e-15)
+
+
+def test_fixed_links_are_lumped_and_keep_their_own_share() -> None:
+    arm = load_robot(awkward()["welded"])
+    assert [body.name for body in arm.bodies] == ["a", "b"]
+    assert arm.bodies[0].links == ("a", "sensor", "bracket")
+    assert arm.bodies[1].links == ("b", "flange", "tool")
+    assert [fixed.name for fixed in arm.fixed_joints] == ["weld0", "weld1", "weld2", "weld3", "weld4"]
+    assert [(item.name, item.body) for item in arm.links] == [
+        ("world", -1),
+        ("pedestal", -1),
+        ("a", 0),
+        ("sensor", 0),
+        ("bracket", 0),
+        ("b", 1),
+        ("flange", 1),
+        ("tool", 1),
+    ]
+    assert arm.link("bracket").inertial is None
+    tool, pedestal = arm.link("tool").inertial, arm.link("pedestal").inertial
+    assert tool is not None and pedestal is not None
+    assert (tool.mass, pedestal.mass) == (0.82, 20.0)
+    assert tool.com.tolist() == [0.033, 0.044, 0.055]
+    assert_allclose(arm.bodies[0].inertial.mass, 3.1 + 0.35, rtol=1e-15)
+    assert_allclose(arm.bodies[1].inertial.mass, 1.45 + 0.82, rtol=1e-15)
+    pose = arm.link("tool").pose
+    assert_allclose(pose.translation, (arm.fixed_joints[3].origin @ arm.fixed_joints[4].origin).translation)
+
+
+# The tree
+
+
+def test_joints_are_ordered_depth_first_in_the_order_of_the_file() -> None:
+    arm = load_robot(awkward()["branched"])
+    assert arm.joint_names == ("waist", "right_arm", "left_arm", "wrist")
+    assert [body.parent for body in arm.bodies] == [-1, 0, 0, 2]
+    assert [item.name for item in arm.links] == ["hand", "torso", "base", "left", "right"]
+
+
+def test_a_thousand_joints_deep() -> None:
+    parts = [link("link0"), link("link1", 1.0, None, BODY), joint("joint1", "revolute", "link0", "link1")]
+    for i in range(2, 1001):
+        parts += [link(f"link{i}"), joint(f"joint{i}", "fixed", f"link{i - 1}", f"link{i}", xyz=(0.01, 0, 0))]
+    arm = load_robot(robot("deep", *parts))
+    assert_allclose(arm.link("link1000").pose.translation, [9.99, 0, 0], rtol=1e-12)
+
+
+def test_mimic_chains_end_at_an_independent_joint() -> None:
+    arm = load_robot(awkward()["mimic"])
+    assert arm.joint_names == ("shoulder", "left_finger")
+    found = {body.joint.name: (body.coordinate, body.ratio, body.offset) for body in arm.bodies}
+    assert found["left_finger"] == (1, 1.0, 0.0)
+    assert found["right_finger"] == (1, 1.25, 0.035)
+    assert found["thumb_joint"] == pytest.approx((1, -2.5 * 1.25, -2.5 * 0.035 + 0.4), rel=1e-15)
+
+
+def test_a_mimic_joint_has_defaults_and_brings_its_friction() -> None:
+    parts = [link("base"), link("a", 1.0, None, BODY), link("b", 1.0, None, BODY), link("c", 1.0, None, BODY)]
+    leader = joint("a", "revolute", "base", "a", extra='<dynamics damping="1" friction="2"/>')
+    plain = joint("b", "revolute", "a", "b", extra='<mimic joint="a"/>')
+    geared = joint(
+        "c", "revolute", "b", "c", extra='<mimic joint="a" multiplier="-3"/><dynamics damping="0.1" friction="0.2"/>'
+    )
+    arm = load_robot(robot("x", *parts, plain, geared, leader))
+    assert [(body.ratio, body.offset) for body in arm.bodies] == [(1.0, 0.0), (1.0, 0.0), (-3.0, 0.0)]
+    # Power: d (q̇)² + d' (ratio q̇)² and f |q̇| + f' |ratio q̇|.
+    assert_allclose(arm.damping, [1 + 9 * 0.1], rtol=1e-15)
+    assert_allclose(arm.friction, [2 + 3 * 0.2], rtol=1e-15)
+
+
+def test_a_robot_cannot_be_changed() -> None:
+    arm = load_robot(URDF / "prr.urdf")
+    with pytest.raises(AttributeError):
+        arm.name = "other"  # type: ignore[misc]
+    for array in (
+        arm.lower,
+        arm.damping,
+        arm.joints[0].axis,
+        Joint("j", "revolute", "a", "b").axis,
+        arm.bodies[0].inertial.inertia,
+        arm.links[0].pose.rotation,
+    ):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1.0
+
+
+def test_an_unknown_link_is_answered_with_those_that_exist() -> None:
+    with pytest.raises(InputError, match="'claw' is not in the robot; it has base, carriage, arm, hand, tool"):
+        load_robot(URDF / "prr.urdf").link("claw")
