@@ -1,0 +1,39 @@
+"""From a body's frame to its parent's, as CasADi expressions of the coordinates."""
+
+from __future__ import annotations
+
+import casadi as ca
+
+from robodyn_ros.kinematics.tree import Node
+
+Z = ca.SX([0.0, 0.0, 1.0])
+"""The axis of every joint, in the frames of the tree."""
+
+
+class Transform:
+    """Pose of a node's frame in its parent's frame, as a function of the coordinates."""
+
+    def __init__(self, node: Node, q: ca.SX) -> None:
+        s = node.body.ratio * q[node.body.coordinate] + node.body.offset
+        angle = ca.SX(node.turn) if node.prismatic else s + node.turn
+        cosine, sine = ca.cos(angle), ca.sin(angle)
+        self._constant = ca.SX(ca.DM(node.rotation))
+        self._turn = ca.SX.eye(3)
+        self._turn[0, 0] = self._turn[1, 1] = cosine
+        self._turn[1, 0], self._turn[0, 1] = sine, -sine
+        self.offset = ca.SX(ca.DM(node.offset))
+        if node.prismatic:
+            self.offset += self._constant[:, 2] * s
+
+    def up(self, v: ca.SX) -> ca.SX:
+        """Components in the parent's frame of vectors (3, k) given in the child's."""
+        return self._constant @ (self._turn @ v)
+
+    def down(self, v: ca.SX) -> ca.SX:
+        """Components in the child's frame of vectors (3, k) given in the parent's."""
+        return self._turn.T @ (self._constant.T @ v)
+
+
+def joint_rate(node: Node, rates: ca.SX) -> ca.SX:
+    """Rate of a node's joint from the rates (or accelerations) of the coordinates; they differ for a mimic joint."""
+    return node.body.ratio * rates[node.body.coordinate]

@@ -1,0 +1,172 @@
+"""The arm in the frames in which its equations are shortest.
+
+Every body gets a frame whose z axis is its joint's axis. What then is still free, the frame's turn about z and its
+place along z, is chosen as Denavit and Hartenberg chose it (modified form, Craig, Introduction to Robotics, ch. 3): x
+along the common normal to the next joint's axis. Constant rotations become turns about x, offsets lose components,
+and products with zero and one vanish from the generated code. Nothing is lost: it is a change of coordinates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from robodyn_ros.robot import Body, Pose, Robot
+from robodyn_ros.robot.pose import Array, read_only
+
+ROUNDING = 1e-14
+"""A sine, cosine or relative length below this is the rounding of a zero."""
+PARALLEL = 1e-6
+"""Two axes with a smaller sine between them count as parallel here, where only the choice of a frame depends on it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """One body of the tree; the joint turns about, or slides along, the z axis of the body's frame.
+
+    Attributes:
+        parent: index of the parent node, -1 for the base.
+        prismatic: slides, else turns.
+        rotation: constant part of the rotation from the body's frame to the parent's, (3, 3).
+        turn: constant turn about z that follows it [rad].
+        offset: where the joint lies in the parent's frame, (3,) in [m].
+        frame: pose of this frame in the body's own frame.
+        body: the body it stands for.
+
+    """
+
+    parent: int
+    prismatic: bool
+    rotation: Array
+    turn: float
+    offset: Array
+    frame: Pose
+    body: Body
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """The whole arm.
+
+    Attributes:
+        nodes: parents before children, in the order of ``Robot.bodies``.
+        base: rotation from the base's frame to the root link's, (3, 3).
+        n: number of coordinates.
+
+    """
+
+    nodes: tuple[Node, ...]
+    base: Array
+    n: int
+
+
+def build_tree(robot: Robot) -> Tree:
+    """The tree of an arm."""
+    bodies = robot.bodies
+    frames = _choose_frames(bodies)
+    root = _oriented(bodies[0].placement.rotation @ bodies[0].joint.axis, np.zeros(3))
+    base = Pose(read_only(root))
+    nodes = []
+    for body, frame in zip(bodies, frames, strict=True):
+        parent = frames[body.parent] if body.parent >= 0 else base
+        pose = parent.inverse() @ body.placement @ frame
+        rotation, turn = _split(pose.rotation)
+        scale = max(1.0, float(np.abs(pose.translation).max()))
+        offset = np.where(np.abs(pose.translation) < ROUNDING * scale, 0.0, pose.translation)
+        nodes.append(
+            Node(body.parent, body.joint.is_prismatic, read_only(rotation), turn, read_only(offset), frame, body)
+        )
+    return Tree(tuple(nodes), base.rotation, robot.n)
+
+
+def geometry(tree: Tree) -> tuple[object, ...]:
+    """Plain numbers that two trees have in common exactly if their equations are the same but for the inertias."""
+    return (
+        tree.n,
+        tree.base.tolist(),
+        *(
+            (
+                node.parent,
+                node.prismatic,
+                node.rotation.tolist(),
+                node.turn,
+                node.offset.tolist(),
+                node.frame.rotation.tolist(),
+                node.frame.translation.tolist(),
+                node.body.coordinate,
+                node.body.ratio,
+                node.body.offset,
+            )
+            for node in tree.nodes
+        ),
+    )
+
+
+def _choose_frames(bodies: tuple[Body, ...]) -> list[Pose]:
+    """Pose of each node's frame in its body's frame, from the tips to the base."""
+    frames = [Pose() for _ in bodies]
+    for index in reversed(range(len(bodies))):
+        body = bodies[index]
+        axis = body.joint.axis
+        children = [k for k, other in enumerate(bodies) if other.parent == index]
+        if children:
+            child = bodies[children[0]]
+            origin = (child.placement @ frames[children[0]]).translation
+            direction = child.placement.rotation @ child.joint.axis
+            normal = np.cross(axis, direction)
+            along = _along(body, axis, origin, direction, child.joint.is_prismatic)
+            towards = normal if np.linalg.norm(normal) > PARALLEL else origin - along
+        else:
+            back = body.placement.inverse()
+            before = bodies[body.parent] if body.parent >= 0 else None
+            along = np.zeros(3)
+            if before is not None and not body.joint.is_prismatic and not before.joint.is_prismatic:
+                along = _foot(axis, back.translation, back.rotation @ before.joint.axis, np.zeros(3))
+            towards = body.inertial.com - along
+        frames[index] = Pose(read_only(_oriented(axis, towards)), read_only(along))
+    return frames
+
+
+def _along(body: Body, axis: Array, origin: Array, direction: Array, slides: bool) -> Array:
+    """Where the frame's origin goes, given the next joint's origin and direction."""
+    if body.joint.is_prismatic:
+        return origin
+    level = (axis @ origin) * axis
+    return level if slides else _foot(axis, origin, direction, level)
+
+
+def _foot(axis: Array, point: Array, direction: Array, otherwise: Array) -> Array:
+    """The point of the line along ``axis`` through 0 that is closest to another line; ``otherwise`` if parallel."""
+    normal = np.cross(axis, direction)
+    square = normal @ normal
+    if square < PARALLEL**2:
+        return otherwise
+    return (np.cross(point, direction) @ normal) / square * axis
+
+
+def _oriented(axis: Array, towards: Array) -> Array:
+    """A rotation whose z column is the axis and whose x column points, as far as it can, towards a vector."""
+    x = towards - (towards @ axis) * axis
+    length = np.linalg.norm(x)
+    if length < PARALLEL * max(1.0, float(np.linalg.norm(towards))):
+        x = np.eye(3)[np.argmin(np.abs(axis))]
+        x = x - (x @ axis) * axis
+        length = np.linalg.norm(x)
+    x = x / length
+    return np.column_stack([x, np.cross(axis, x), axis])
+
+
+def _split(rotation: Array) -> tuple[Array, float]:
+    """A rotation as (constant part, turn about z): the constant part a turn about x wherever there is such a split."""
+    if abs(rotation[0, 2]) > ROUNDING:
+        return np.where(np.abs(rotation) < ROUNDING, 0.0, rotation), 0.0
+    sine, cosine = _clean(-rotation[1, 2]), _clean(rotation[2, 2])
+    turn = np.arctan2(-rotation[0, 1], rotation[0, 0])
+    return np.array([[1.0, 0.0, 0.0], [0.0, cosine, -sine], [0.0, sine, cosine]]), float(_clean(turn))
+
+
+def _clean(value: float) -> float:
+    """Without the rounding that hides a zero or a one."""
+    nearest = round(value)
+    return float(nearest) if abs(value - nearest) < ROUNDING else float(value)

@@ -1,0 +1,203 @@
+"""Every published vector, for both formulations, compiled and on the virtual machine.
+
+The figures are those of a competition team's study of R, PR, RR and PRR mechanisms and of a course's two-link arm;
+those of the PRR arm itself were computed by Pinocchio 4.1.0 and checked against MuJoCo (test/data/prr_calgames.json).
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from arms import lesson_arm, mechanism
+from numpy.testing import assert_allclose
+
+import robodyn_ros as rd
+from robodyn_ros.kinematics import Kinematics
+
+DATA = Path(__file__).parent / "data"
+CASES = json.loads((DATA / "prr_calgames.json").read_text())["cases"]
+TIGHT = {"rtol": 1e-10, "atol": 1e-10}
+PRINTED = {"rtol": 0, "atol": 6e-7}  # the source prints six or more decimals
+
+
+@cache
+def dynamics_of(name: str, source: str | Path, g: float, compiled: bool) -> rd.Dynamics:
+    return rd.create_dynamics(name, rd.load_robot(source), gravity=(0, 0, -g), compiled=compiled)
+
+
+@pytest.fixture(params=["compiled", "virtual machine"])
+def engine(request: pytest.FixtureRequest) -> bool:
+    """Whether programs are compiled to C."""
+    return bool(request.param == "compiled")
+
+
+@pytest.fixture(params=rd.available("dynamics"))
+def create(request: pytest.FixtureRequest, engine: bool):
+    """Makes the dynamics of a URDF, with g = 9.8 as the sources have it unless told otherwise."""
+
+    def make(source: str | Path, g: float = 9.8) -> rd.Dynamics:
+        return dynamics_of(request.param, source, g, engine)
+
+    return make
+
+
+def source_prr() -> str:
+    """The PRR arm with the numbers of its source, whose inertias are about the joints."""
+    return mechanism("PRR", (13, 1, 6), (0, 0.5, 0.343), (0, 0.25, 0.14), (1, 1 / 12, 0.235298))
+
+
+@pytest.mark.parametrize("case", range(len(CASES)))
+def test_prr_golden_states(create, case: int) -> None:
+    dynamics, golden = create(DATA / "prr_calgames.urdf", 9.81), CASES[case]
+    q, qd = np.array(golden["q"]), np.array(golden["qd"])
+    assert_allclose(dynamics.inverse(q, qd, np.array(golden["qdd"])), golden["tau_id"], **TIGHT)
+    assert_allclose(dynamics.forward(q, qd, np.array(golden["tau_in"])), golden["qdd_fd"], **TIGHT)
+    assert_allclose(dynamics.mass_matrix(q), golden["M"], **TIGHT)
+    assert_allclose(dynamics.gravity(q), golden["gravity"], **TIGHT)
+    assert_allclose(dynamics.coriolis_matrix(q, qd) @ qd, golden["coriolis_times_qd"], **TIGHT)
+    assert_allclose(dynamics.energy(q, qd), (golden["kinetic"], golden["potential"]), **TIGHT)
+
+
+def test_prr_closed_form(create) -> None:
+    """M, C and G element by element, with lc2 and lc3 apart: a published implementation confuses them."""
+    m1, m2, m3, l2, lc2, lc3, i2, i3, g = 13.0, 1.0, 6.0, 0.5, 0.25, 0.14, 1 / 12, 0.235298, 9.8
+    dynamics = create(source_prr())
+    rng = np.random.default_rng(2)
+    for q, qd in rng.uniform(-2, 2, (20, 2, 3)):
+        s2, c2, s3, c3 = np.sin(q[1]), np.cos(q[1]), np.sin(q[2]), np.cos(q[2])
+        s23, c23, h, rate = np.sin(q[1] + q[2]), np.cos(q[1] + q[2]), m3 * l2 * lc3 * s3, qd[1] + qd[2]
+        a, b = m2 * lc2 + m3 * l2, m3 * lc3
+        m22 = m2 * lc2**2 + i2 + m3 * (l2**2 + 2 * l2 * lc3 * c3 + lc3**2) + i3
+        m12, m23 = -a * s2 - b * s23, m3 * (lc3**2 + l2 * lc3 * c3) + i3
+        mass = [[m1 + m2 + m3, m12, -b * s23], [m12, m22, m23], [-b * s23, m23, b * lc3 + i3]]
+        coriolis = [
+            [0, -a * c2 * qd[1] - b * c23 * rate, -b * c23 * rate],
+            [0, -h * qd[2], -h * rate],
+            [0, h * qd[1], 0],
+        ]
+        assert_allclose(dynamics.mass_matrix(q), mass, **TIGHT)
+        assert_allclose(dynamics.coriolis_matrix(q, qd), coriolis, **TIGHT)
+        assert_allclose(dynamics.gravity(q), [(m1 + m2 + m3) * g, m12 * g, -b * s23 * g], **TIGHT)
+
+
+def test_prr_generic_vector(create) -> None:
+    dynamics = create(source_prr())
+    q, qd, qdd = np.array([0.8, 0.6, -0.4]), np.array([0.3, -1.2, 2.0]), np.array([0.5, 1.5, -2.5])
+    tau = [199.02479571, -18.4418636012, -1.7270368372]
+    assert_allclose(dynamics.inverse(q, qd, qdd), tau, rtol=1e-10, atol=6e-9)
+    accelerations = [0.5693677637, 0.3931433015, 13.2479024055]
+    assert_allclose(dynamics.forward(q, qd, np.array([200.0, -10.0, 3.0])), accelerations, rtol=1e-9, atol=6e-11)
+
+
+@pytest.mark.parametrize(
+    ("q", "effort"),
+    [
+        ((0, 0, 0), (196, 0, 0)),
+        ((0, -1.83, -0.12), (196, 38.433228, 7.647196)),
+        ((0, -1.83, 2), (196, 29.393322, -1.392709)),
+        ((0, -1, 0), (196, 33.727840, 6.926989)),
+        ((0, 1.2, 0), (196, -37.357991, -7.672546)),
+    ],
+    ids=["HOME", "PICK", "CLIMB", "STATION", "PROCESSOR"],
+)
+def test_prr_holding_efforts(create, q: tuple[float, ...], effort: tuple[float, ...]) -> None:
+    for source in (source_prr(), Path(__file__).parent.parent / "urdf" / "prr.urdf"):  # inertia plays no part
+        assert_allclose(create(source).gravity(np.array(q, dtype=float)), effort, **PRINTED)
+
+
+QUARTER = np.pi / 2
+MECHANISMS = [
+    ("R", [0], [0], [0], [0]),
+    ("R", [QUARTER], [0], [0], [-4.9]),
+    ("R", [0], [0], [1], [1.25]),
+    ("R", [0], [1], [-1], [-1.25]),
+    ("PR", [0, 0], [0, 0], [0, 0], [19.6, 0]),
+    ("PR", [0, QUARTER], [0, 0], [0, 0], [19.6, -9.8]),
+    ("PR", [0, QUARTER], [0, 0], [1, 0], [21.6, -10.8]),
+    ("RR", [0, 0], [0, 0], [0, 0], [0, 0]),
+    ("RR", [QUARTER, 0], [0, 0], [0, 0], [-19.6, -4.9]),
+    ("RR", [0, QUARTER], [0, 0], [0, 0], [-4.9, -4.9]),
+    ("RR", [0, QUARTER], [1, 0], [0, 0], [-4.9, -4.4]),
+    ("RR", [0, QUARTER], [0, 0], [1, 0], [-1.4, -3.65]),
+    ("RR", [0, 0], [1, 0], [-1, 0], [-4.5, -1.75]),
+    ("PRR", [0, 0, 0], [0, 0, 0], [0, 0, 0], [29.4, 0, 0]),
+    ("PRR", [0, QUARTER, 0], [0, 0, 0], [0, 0, 0], [29.4, -19.6, -4.9]),
+    ("PRR", [0, QUARTER, 0], [0, 0, 0], [1, 0, 0], [32.4, -21.6, -5.4]),
+    ("PRR", [0, 0, QUARTER], [0, 0, 0], [0, 0, 0], [29.4, -4.9, -4.9]),
+    ("PRR", [0, 0, QUARTER], [0, 1, 0], [0, 0, 0], [27.9, -4.9, -4.4]),
+    ("PRR", [0, 0, QUARTER], [0, 0, 0], [0, 1, 0], [28.9, -1.4, -3.65]),
+]
+
+
+@pytest.mark.parametrize(("kind", "q", "v", "a", "effort"), MECHANISMS)
+def test_unit_mechanisms(create, kind: str, q: list, v: list, a: list, effort: list) -> None:
+    dynamics = create(mechanism(kind))
+    assert_allclose(dynamics.inverse(*(np.array(x, dtype=float) for x in (q, v, a))), effort, **TIGHT)
+
+
+def test_prr_kinematics(engine: bool) -> None:
+    unit = Kinematics(rd.load_robot(mechanism("PRR", lengths=(0, 2, 1))), compiled=engine)
+    q = np.array([1.0, 0, 0])
+    assert_allclose(unit.pose("tool", q)[:3, 3], [0, 0, 4], **TIGHT)
+    planar = unit.jacobian("tool", q)[[2, 0, 4]]  # height, reach, pitch
+    assert_allclose(planar, [[1, 0, 0], [0, 3, 1], [0, 1, 1]], **TIGHT)
+    assert_allclose(np.linalg.det(planar), 2, **TIGHT)
+    small = Kinematics(rd.load_robot(mechanism("PRR", lengths=(0, 0.3, 0.1))), compiled=engine)
+    for angles, height, reach, pitch in (((60, 0), 1.2, 0.346410, 60), ((60, 60), 1.1, 0.346410, 120)):
+        q = np.array([1.0, *np.radians(angles)])
+        pose = small.pose("tool", q)
+        assert_allclose(pose[[2, 0], 3], [height, reach], **PRINTED)
+        assert_allclose(np.degrees(np.arctan2(pose[0, 2], pose[2, 2])), pitch, **TIGHT)
+        assert_allclose(np.linalg.det(small.jacobian("tool", q)[[2, 0, 4]]), 0.3 * np.cos(q[1]), **TIGHT)
+
+
+def test_lesson_two_link_arm(create) -> None:
+    dynamics = create(lesson_arm(), 9.81)
+    q = np.radians([45.0, 30.0])
+    assert_allclose(dynamics.mass_matrix(q), [[1.852115, 0.429808], [0.429808, 0.17]], **PRINTED)
+    assert_allclose(dynamics.coriolis_matrix(q, np.array([0.5, -0.3])), [[0.045, -0.03], [0.075, 0]], **PRINTED)
+    assert_allclose(dynamics.gravity(q), [20.599382, 1.523409], **PRINTED)
+    tau = dynamics.inverse(q, np.array([1.0, -0.5]), np.array([0.5, 0.3]))
+    assert_allclose(tau, [21.766882, 1.939313], **PRINTED)
+
+
+def test_lesson_pendulum_and_exercise_1(create) -> None:
+    hanging = create(lesson_arm((2,), (0.5,), (0.5,), (0,)), 9.81)  # a point mass; 0 is horizontal here, not hanging
+    assert_allclose(hanging.mass_matrix(np.zeros(1)), [[0.5]], **TIGHT)
+    assert_allclose(hanging.gravity(np.radians([-45.0])), [6.936718], **PRINTED)
+    single = create(lesson_arm((2,), (0.5,), (0.25,), (0.02,)), 9.81)
+    assert_allclose(single.mass_matrix(np.zeros(1)), [[0.145]], **TIGHT)
+    assert_allclose(single.gravity(np.radians([45.0])), [3.4684], rtol=0, atol=6e-5)
+    assert_allclose(single.gravity(np.zeros(1)), [4.9050], **TIGHT)
+
+
+@pytest.mark.parametrize("degrees", [0, 90, 180])
+def test_lesson_exercise_2(create, degrees: int) -> None:
+    m, l1, lc, i = (5.0, 3.0), 0.5, (0.25, 0.2), (0.1, 0.05)
+    c2 = np.cos(np.radians(degrees))
+    m22 = m[1] * lc[1] ** 2 + i[1]
+    m12 = m22 + m[1] * l1 * lc[1] * c2
+    m11 = m[0] * lc[0] ** 2 + i[0] + m[1] * (l1**2 + lc[1] ** 2 + 2 * l1 * lc[1] * c2) + i[1]
+    mass = create(lesson_arm()).mass_matrix(np.radians([0.0, degrees]))
+    assert_allclose(mass, [[m11, m12], [m12, m22]], **TIGHT)
+
+
+def test_book_2r_arm_with_point_masses(create) -> None:
+    """The same formulas with I = 0 and lc = l; the tip's mass matrix is singular in no pose (the first mass stays)."""
+    m, lengths, g = (1.7, 0.9), (0.6, 0.45), 9.81
+    dynamics = create(lesson_arm(m, lengths, lengths, (0, 0)), g)
+    rng = np.random.default_rng(3)
+    for q, qd in rng.uniform(-3, 3, (10, 2, 2)):
+        h = m[1] * lengths[0] * lengths[1] * np.sin(q[1])
+        m12 = m[1] * (lengths[1] ** 2 + lengths[0] * lengths[1] * np.cos(q[1]))
+        m11 = m[0] * lengths[0] ** 2 + m[1] * lengths[0] ** 2 + 2 * m12 - m[1] * lengths[1] ** 2
+        outer = m[1] * lengths[1] * g * np.cos(q[0] + q[1])
+        assert_allclose(dynamics.mass_matrix(q), [[m11, m12], [m12, m[1] * lengths[1] ** 2]], **TIGHT)
+        assert_allclose(dynamics.gravity(q), [(m[0] + m[1]) * g * lengths[0] * np.cos(q[0]) + outer, outer], **TIGHT)
+        assert_allclose(
+            dynamics.coriolis_matrix(q, qd) @ qd, [-h * qd[1] * (2 * qd[0] + qd[1]), h * qd[0] ** 2], **TIGHT
+        )

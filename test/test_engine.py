@@ -1,0 +1,143 @@
+"""The cache of compiled arms, and what happens without a compiler."""
+
+from __future__ import annotations
+
+import logging
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from arms import random_robot
+from numpy.testing import assert_allclose
+
+import robodyn_ros as rd
+from robodyn_ros.engine import compiler, kernel
+from robodyn_ros.engine.cache import CacheError, cache_folder
+
+needs_compiler = pytest.mark.skipif(compiler.find_compiler() is None, reason="there is no C compiler on this machine")
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache of the test's own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    kernel._say_once.cache_clear()
+    return tmp_path / "robodyn_ros"
+
+
+def gravity(compiled: bool = True) -> np.ndarray:
+    robot = rd.load_robot(random_robot(3, joints=4))
+    return rd.create_dynamics("rnea", robot, compiled=compiled).gravity(np.array([0.1, -0.2, 0.3, -0.4]))
+
+
+@needs_compiler
+def test_compiled_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = gravity()
+    (library,) = cache.glob("*.so")
+    assert stat.S_IMODE(cache.stat().st_mode) == 0o700
+    monkeypatch.setattr(compiler.Compiler, "compile", None)  # a second compilation would fail
+    assert_allclose(gravity(), first, rtol=0)
+    assert [*cache.glob("*.so")] == [library]
+    assert not [*cache.glob(".*")], "temporary files are left behind"
+
+
+@needs_compiler
+@pytest.mark.parametrize("damage", ["truncated", "other content", "no checksum", "writable by others", "a link"])
+def test_a_damaged_entry_is_rebuilt(cache: Path, damage: str, tmp_path: Path) -> None:
+    expected = gravity()
+    (library,) = cache.glob("*.so")
+    (checksum,) = cache.glob("*.sha256")
+    whole = library.read_bytes()
+    library.unlink()  # a fresh file: the old one is mapped into this process
+    library.write_bytes(whole[: len(whole) // 2] if damage == "truncated" else b"no library" * 100)
+    library.chmod(0o600)
+    if damage == "no checksum":
+        checksum.unlink()
+    if damage == "writable by others":
+        library.write_bytes(whole)
+        library.chmod(0o666)
+    if damage == "a link":
+        library.unlink()
+        (tmp_path / "elsewhere.so").write_bytes(whole)
+        library.symlink_to(tmp_path / "elsewhere.so")
+    assert_allclose(gravity(), expected, rtol=0)
+    assert library.read_bytes() == whole
+    assert not library.is_symlink()
+    assert not library.stat().st_mode & 0o022
+
+
+@needs_compiler
+@pytest.mark.parametrize("mode", [0o777, 0o770])
+def test_a_folder_that_others_can_write_to_is_not_used(
+    cache: Path, mode: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    expected = gravity(compiled=False)
+    cache.mkdir()
+    cache.chmod(mode)
+    with pytest.raises(CacheError, match="must belong to you and be writable by you alone"):
+        cache_folder()
+    with caplog.at_level(logging.WARNING, "robodyn_ros"):
+        assert_allclose(gravity(), expected, rtol=1e-12)
+    assert not [*cache.iterdir()]
+    assert len(caplog.records) == 1
+    assert "virtual machine" in caplog.text
+
+
+def test_no_compiler_is_said_once_and_works(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    expected = gravity(compiled=False)
+    monkeypatch.setenv("PATH", "/nonexistent")
+    monkeypatch.delenv("CC", raising=False)
+    with caplog.at_level(logging.WARNING, "robodyn_ros"):
+        for _ in range(3):
+            assert_allclose(gravity(), expected, rtol=1e-12)
+    assert [record.getMessage().count("\n") for record in caplog.records] == [0]
+    assert "no C compiler found" in caplog.text
+
+
+def test_a_compiler_that_fails_is_named(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("CC", "false")
+    with caplog.at_level(logging.WARNING, "robodyn_ros"):
+        assert np.isfinite(gravity()).all()
+    assert "false failed" in caplog.text
+
+
+@needs_compiler
+def test_nodes_that_start_at_once_share_the_cache(cache: Path) -> None:
+    """Processes race for the same cold entry; each gets the right answer and one whole library is left."""
+    script = (
+        "import sys, numpy as np, robodyn_ros as rd; sys.path.insert(0, sys.argv[1]); from arms import random_robot;"
+        "d = rd.create_dynamics('rnea', rd.load_robot(random_robot(3, joints=4)));"
+        "print(repr(d.gravity(np.array([0.1, -0.2, 0.3, -0.4])).tolist()))"
+    )
+    command = [sys.executable, "-c", script, str(Path(__file__).parent)]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ) for _ in range(4)]
+    answers = {process.communicate(timeout=60)[0] for process in processes}
+    assert [process.returncode for process in processes] == [0] * 4
+    assert answers == {f"{gravity().tolist()!r}\n"}
+    assert len([*cache.glob("*.so")]) == 1
+
+
+@needs_compiler
+def test_the_key_tells_arms_formulations_and_code_apart(cache: Path) -> None:
+    robots = [rd.load_robot(random_robot(seed, joints=2)) for seed in (1, 2)]
+    for robot in robots:
+        for name in ("lagrangian", "rnea"):
+            rd.create_dynamics(name, robot).gravity(np.zeros(2))
+    assert len([*cache.glob("*.so")]) == 4
+    # Masses and gravity are inputs, not code: changing them compiles nothing.
+    rd.create_dynamics("rnea", robots[0], gravity=(1, 2, 3)).gravity(np.zeros(2))
+    assert len([*cache.glob("*.so")]) == 4
+
+
+def test_an_import_brings_no_ros_and_is_quick_to_make() -> None:
+    script = "import sys, robodyn_ros; print(sorted({'rclpy', 'scipy', 'matplotlib', 'rich'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == "[]\n"
