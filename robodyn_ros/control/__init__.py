@@ -1,0 +1,28 @@
+"""What to command: control laws, gains, trajectories, and the loop that keeps to the limits."""
+
+from robodyn_ros.control.base import Controller, Efforts, Reference
+from robodyn_ros.control.computed_torque import ComputedTorque
+from robodyn_ros.control.gains import gains
+from robodyn_ros.control.gravity_compensation import GravityCompensation
+from robodyn_ros.control.limits import saturate
+from robodyn_ros.control.loop import Command, ControlLoop, LoopConfig
+from robodyn_ros.control.pd import PD
+from robodyn_ros.control.trajectory import Trajectory
+from robodyn_ros.control.waypoints import durations, rest_to_rest
+
+__all__ = [
+    "PD",
+    "Command",
+    "ComputedTorque",
+    "ControlLoop",
+    "Controller",
+    "Efforts",
+    "GravityCompensation",
+    "LoopConfig",
+    "Reference",
+    "Trajectory",
+    "durations",
+    "gains",
+    "rest_to_rest",
+    "saturate",
+]

@@ -1,0 +1,60 @@
+"""Checks of what comes in from outside."""
+
+from __future__ import annotations
+
+from math import isfinite
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robodyn_ros.errors import InputError
+from robodyn_ros.robot.pose import Array
+
+
+def finite_array(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
+    """``value`` as a float64 array, not copied if it is one already.
+
+    Raises:
+        InputError: it is no array of numbers, of another shape, or not finite.
+
+    """
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as cause:
+        raise InputError(name, f"must be numbers, not {value!r}", value) from cause
+    if array.shape != shape:
+        raise InputError(name, f"has shape {array.shape}, not {shape}", value)
+    if not is_finite(array):
+        raise InputError(name, f"is not finite: {array}", value)
+    return array
+
+
+def is_finite(array: Array) -> bool:
+    """Whether every element is; on a few elements five times as fast as ``np.isfinite(array).all()``."""
+    return all(map(isfinite, array.ravel().tolist()))
+
+
+def per_joint(name: str, value: ArrayLike, n: int) -> Array:
+    """A finite number for each of n joints, from n numbers or one for all; a copy that cannot be written to.
+
+    Raises:
+        InputError: it is neither, or not finite.
+
+    """
+    scalar = np.ndim(value) == 0
+    array = np.array(np.broadcast_to(finite_array(name, value, () if scalar else (n,)), (n,)))
+    array.setflags(write=False)
+    return array
+
+
+def non_negative(name: str, value: ArrayLike, n: int) -> Array:
+    """As :func:`per_joint`, and none of them below zero.
+
+    Raises:
+        InputError: one is.
+
+    """
+    array = per_joint(name, value, n)
+    if (array < 0.0).any():
+        raise InputError(name, f"must not be negative: {array}", value)
+    return array

@@ -1,0 +1,137 @@
+"""Where the reference comes from: held, followed along a trajectory, or streamed.
+
+Time is that of the states [s]. A source says until when it counts; what comes after it is a hold.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from robodyn_ros.control.base import Reference
+from robodyn_ros.control.trajectory import Trajectory
+from robodyn_ros.robot.pose import Array, read_only
+
+Mode = Literal["waiting", "hold", "follow", "track"]
+
+
+class Source(ABC):
+    """A reference over time.
+
+    Attributes:
+        mode: what it is called outside.
+        end: from this time on it no longer counts [s].
+
+    """
+
+    mode: ClassVar[Mode]
+    end: float = np.inf
+
+    @abstractmethod
+    def sample(self, t: float) -> Reference:
+        """The reference at time t [s]."""
+
+    @abstractmethod
+    def successor(self, q: Array) -> Hold:
+        """What takes over at the end, with the arm at q (n,)."""
+
+
+class Hold(Source):
+    """Stay at one position."""
+
+    mode = "hold"
+
+    def __init__(self, q: Array) -> None:
+        """
+        Args:
+            q: the position, (n,) in [rad] or [m].
+
+        """
+        still = read_only(np.zeros(len(q)))
+        self._reference = Reference(read_only(q), still, still, still)
+
+    def sample(self, t: float) -> Reference:
+        """The same at every time."""
+        return self._reference
+
+    def successor(self, q: Array) -> Hold:
+        """Itself."""
+        return self
+
+
+class Follow(Source):
+    """Follow a trajectory of all joints; after its last point, hold that."""
+
+    mode = "follow"
+
+    def __init__(self, trajectory: Trajectory, start: float) -> None:
+        """
+        Args:
+            trajectory: of all joints of the arm.
+            start: when its time is 0 [s].
+
+        """
+        self._trajectory = trajectory
+        self._start = start
+        self.end = start + trajectory.duration
+        self._no_effort = read_only(np.zeros(trajectory.n))
+
+    def sample(self, t: float) -> Reference:
+        """See :meth:`Trajectory.sample`."""
+        return Reference(*self._trajectory.sample(t - self._start), self._no_effort)
+
+    def successor(self, q: Array) -> Hold:
+        """Hold the last point."""
+        return Hold(self._trajectory.positions[-1])
+
+
+class Track(Source):
+    """Keep to the last reference of a stream; if the next does not come in time, hold where the arm is then."""
+
+    mode = "track"
+
+    def __init__(self, reference: Reference, end: float) -> None:
+        """
+        Args:
+            reference: of all joints of the arm.
+            end: when the next must have come [s].
+
+        """
+        self._reference = Reference(*map(read_only, reference))
+        self.end = end
+
+    def sample(self, t: float) -> Reference:
+        """The same until the next."""
+        return self._reference
+
+    def successor(self, q: Array) -> Hold:
+        """Hold where the arm is."""
+        return Hold(q)
+
+
+def completed(trajectory: Trajectory, columns: list[int], others: Array) -> Trajectory:
+    """A trajectory of some joints made one of all: the others stay where they are.
+
+    Args:
+        trajectory: of m joints.
+        columns: index into ``robot.joints`` of each of the m.
+        others: positions (n,) in [rad] or [m], used for the joints without a column.
+
+    """
+    if columns == list(range(len(others))):
+        return trajectory
+
+    def spread(values: Array | None, background: Array) -> Array | None:
+        if values is None:
+            return None
+        whole = np.tile(background, (len(values), 1))
+        whole[:, columns] = values
+        return whole
+
+    still = np.zeros_like(others)
+    positions = np.tile(others, (len(trajectory.times), 1))
+    positions[:, columns] = trajectory.positions
+    velocities, accelerations = spread(trajectory.velocities, still), spread(trajectory.accelerations, still)
+    return Trajectory(trajectory.times, positions, velocities, accelerations)

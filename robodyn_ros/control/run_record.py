@@ -1,0 +1,67 @@
+"""What was observed of an arm while it followed a trajectory, and the file that keeps it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from robodyn_ros.errors import InputError
+from robodyn_ros.robot.pose import Array
+
+
+@dataclass(frozen=True, eq=False)
+class RunRecord:
+    """N states and M commands of an arm of n joints, as an observer received them.
+
+    Two clocks: stamps are by the clock of the arm (simulated time under a simulator), receipts by a steady clock of the
+    observer's machine. A command carries the stamp of the state that it answers.
+
+    Attributes:
+        joints: names, in the order of every array of n.
+        start: stamp at which the trajectory's time was 0 [s].
+        state_stamp: (N,) in [s].
+        state_received: (N,) in [s].
+        q: positions (N, n) in [rad] or [m].
+        qd: velocities (N, n) in [rad/s] or [m/s].
+        command_stamp: (M,) in [s].
+        command_received: (M,) in [s].
+        effort: commanded, (M, n) in [N·m] or [N].
+        commands_sent: how many the controller says it sent, from before the trajectory until after it.
+        commands_taken: how many of them the arm says it received.
+    """
+
+    joints: tuple[str, ...]
+    start: float
+    state_stamp: Array
+    state_received: Array
+    q: Array
+    qd: Array
+    command_stamp: Array
+    command_received: Array
+    effort: Array
+    commands_sent: int
+    commands_taken: int
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to an ``.npz`` file."""
+        np.savez(path, allow_pickle=False, **asdict(self))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> RunRecord:
+        """Read what :meth:`save` wrote.
+
+        Raises:
+            InputError: the file cannot be read, or is something else.
+        """
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                values: dict[str, Any] = dict(file)
+            values["joints"] = tuple(values["joints"].tolist())
+            for name in ("start", "commands_sent", "commands_taken"):
+                values[name] = values[name].item()
+            return cls(**values)
+        except (OSError, ValueError, KeyError, TypeError) as cause:
+            raise InputError("path", f"{os.fspath(path)} is not the record of a run: {cause}", path) from cause

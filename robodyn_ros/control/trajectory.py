@@ -1,0 +1,181 @@
+"""Trajectories through points, of the degree that the points call for.
+
+As joint_trajectory_controller does: positions alone are joined by straight lines, with velocities by cubics, with
+accelerations as well by quintics. Between two points h apart each piece is written on the Bernstein basis, whose
+coefficients follow from the ends alone (Farin, Curves and Surfaces for CAGD (2002), ch. 5; Biagiotti and Melchiorri,
+Trajectory Planning for Automatic Machines and Robots (2008), ch. 2)::
+
+    cubic    y0, y0 + h v0/3, y1 - h v1/3, y1
+    quintic  y0, y0 + h v0/5, y0 + 2 h v0/5 + h² a0/20, (the same mirrored), y1
+
+The polynomial stays between the least and the greatest coefficient, which makes limits cheap to check.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from math import comb
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robodyn_ros.control.checks import finite_array
+from robodyn_ros.errors import InputError
+from robodyn_ros.robot.pose import Array, read_only
+
+
+class Sample(NamedTuple):
+    """A trajectory at one time; each (n,)."""
+
+    q: Array  # [rad] or [m]
+    qd: Array  # [rad/s] or [m/s]
+    qdd: Array  # [rad/s²] or [m/s²]
+
+
+class Trajectory:
+    """Motion through K points of n joints; before the first and after the last it rests there.
+
+    Attributes:
+        times: (K,) in [s], rising; 0 is when the trajectory starts, and the first point may lie later.
+        positions: (K, n) in [rad] or [m].
+        velocities: (K, n) in [rad/s] or [m/s], or None.
+        accelerations: (K, n) in [rad/s²] or [m/s²], or None.
+
+    """
+
+    def __init__(
+        self,
+        times: ArrayLike,
+        positions: ArrayLike,
+        velocities: ArrayLike | None = None,
+        accelerations: ArrayLike | None = None,
+    ) -> None:
+        """
+        Args:
+            times: see the class, as the rest.
+            positions: see the class.
+            velocities: may be left out.
+            accelerations: may be left out, and must be where velocities are.
+
+        Raises:
+            InputError: wrong shapes, something not finite, times that do not rise, accelerations without velocities.
+
+        """
+        shape = _shape(positions)
+        self.times = read_only(finite_array("times", times, shape[:1]))
+        self.positions = read_only(finite_array("positions", positions, shape))
+        self.velocities = None if velocities is None else read_only(finite_array("velocities", velocities, shape))
+        self.accelerations = (
+            None if accelerations is None else read_only(finite_array("accelerations", accelerations, shape))
+        )
+        if (np.diff(self.times) <= 0.0).any():
+            raise InputError("times", f"must rise strictly: {self.times}", times)
+        if self.velocities is None and self.accelerations is not None:
+            raise InputError("accelerations", "need velocities as well", accelerations)
+        self._pieces = _bernstein(self.times, self.positions, self.velocities, self.accelerations)
+        self._knots: list[float] = self.times.tolist()
+        self._powers = np.arange(len(self._pieces) - 1.0, -1.0, -1.0)
+        self._table = _table(self._pieces, self.times)
+        zero = read_only(np.zeros(shape[1]))
+        self._first, self._last = Sample(self.positions[0], zero, zero), Sample(self.positions[-1], zero, zero)
+
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        return int(self.positions.shape[1])
+
+    @property
+    def duration(self) -> float:
+        """Time of the last point [s]."""
+        return self._knots[-1]
+
+    def sample(self, t: float) -> Sample:
+        """Position, velocity and acceleration at time t [s]; at rest outside the points' times."""
+        if t >= self._knots[-1]:
+            return self._last
+        if t < self._knots[0]:
+            return self._first
+        piece = bisect_right(self._knots, t) - 1
+        n = self.n
+        # One product for all three: the table holds the coefficients of position, velocity and acceleration abreast.
+        values = (t - self._knots[piece]) ** self._powers @ self._table[piece]
+        return Sample(values[:n], values[n : 2 * n], values[2 * n :])
+
+    def extent(self) -> tuple[Array, Array]:
+        """Least and greatest position of each joint, overshoot between the points included; (n,) and (n,)."""
+        least, greatest = self.positions.min(axis=0), self.positions.max(axis=0)
+        below = self._pieces.min(axis=(0, 1), initial=np.inf) < least
+        above = self._pieces.max(axis=(0, 1), initial=-np.inf) > greatest
+        for joint in np.flatnonzero(below | above):
+            for piece, h in enumerate(np.diff(self.times)):
+                turns = np.roots(self._table[piece, 1:, self.n + joint])
+                turns = turns.real[(abs(turns.imag) < 1e-9 * h) & (turns.real > 0.0) & (turns.real < h)]
+                values = np.polyval(self._table[piece, :, joint], turns)
+                least[joint] = min(least[joint], values.min(initial=np.inf))
+                greatest[joint] = max(greatest[joint], values.max(initial=-np.inf))
+        return least, greatest
+
+    def continued_from(self, t: float, start: Sample) -> Trajectory:
+        """The rest of this trajectory after time t, from a given motion instead of what it did until then.
+
+        The points later than t stay; the start takes the place of the earlier ones, with its velocity and acceleration
+        as far as the degree takes them in. So position never jumps, whatever the first point says.
+
+        Args:
+            t: time of the start [s].
+            start: the motion at that time.
+
+        Raises:
+            InputError: no point is later than t.
+
+        """
+        later = bisect_right(self._knots, t)
+        if later == len(self._knots):
+            raise InputError("trajectory", f"its last point, at {self.duration:g} s, leaves no time to get there", self)
+
+        def joined(first: Array, rest: Array | None) -> Array | None:
+            return None if rest is None else np.vstack((first, rest[later:]))
+
+        return Trajectory(
+            np.concatenate(([t], self.times[later:])),
+            np.vstack((start.q, self.positions[later:])),
+            joined(start.qd, self.velocities),
+            joined(start.qdd, self.accelerations),
+        )
+
+
+def _shape(positions: ArrayLike) -> tuple[int, int]:
+    shape = np.shape(positions)
+    if len(shape) != 2 or 0 in shape:
+        raise InputError("positions", f"must be K points by n joints, neither 0, not of shape {shape}", positions)
+    return shape
+
+
+def _bernstein(t: Array, y: Array, v: Array | None, a: Array | None) -> Array:
+    """Bernstein coefficients (degree + 1, K - 1, n); see the module."""
+    y0, y1 = y[:-1], y[1:]
+    if v is None:
+        return np.stack((y0, y1))
+    h = np.diff(t)[:, np.newaxis]
+    d0, d1 = h * v[:-1], h * v[1:]
+    if a is None:
+        return np.stack((y0, y0 + d0 / 3.0, y1 - d1 / 3.0, y1))
+    b0, b1 = h**2 * a[:-1] / 20.0, h**2 * a[1:] / 20.0
+    return np.stack((y0, y0 + d0 / 5.0, y0 + 0.4 * d0 + b0, y1 - 0.4 * d1 + b1, y1 - d1 / 5.0, y1))
+
+
+def _table(pieces: Array, times: Array) -> Array:
+    """Power coefficients of position, velocity, acceleration side by side, highest power first, (K - 1, degree + 1, 3
+    n).
+    """
+    degree = pieces.shape[0] - 1
+    # Farin, section 5.8: the k-th power's coefficient is the binomial of (degree, k) times the k-th forward difference.
+    rows = [[comb(degree, k) * comb(k, i) * (-1) ** (k - i) for i in range(degree + 1)] for k in range(degree, -1, -1)]
+    scale = np.diff(times)[:, np.newaxis] ** np.arange(degree, -1, -1)  # (K - 1, degree + 1)
+    position = np.tensordot(np.array(rows, dtype=float), pieces, 1) / scale.T[:, :, np.newaxis]
+    velocity, acceleration = np.zeros_like(position), np.zeros_like(position)
+    falling = np.arange(degree, 0, -1.0)[:, np.newaxis, np.newaxis]
+    velocity[1:] = falling * position[:-1]
+    acceleration[1:] = falling * velocity[:-1]
+    return np.ascontiguousarray(np.concatenate((position, velocity, acceleration), axis=2).transpose(1, 0, 2))

@@ -1,0 +1,148 @@
+"""Control laws and gains against formulas worked out with Pinocchio, and against the lesson's published figures."""
+
+import arms
+import numpy as np
+import pinocchio as pin
+import pytest
+
+import robodyn_ros as rd
+from robodyn_ros.control import PD, ComputedTorque, GravityCompensation, Reference, gains, saturate
+
+LAWS = {"pd": PD, "gravity_compensation": GravityCompensation, "computed_torque": ComputedTorque}
+
+
+def model(urdf):
+    """Dynamics of a URDF, Pinocchio's model and data of the same text, and random (q, qd, reference)."""
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(urdf))
+    theirs = pin.buildModelFromXML(urdf)
+    order = [theirs.idx_vs[theirs.getJointId(name)] for name in dynamics.robot.joint_names]
+    rng = np.random.default_rng(7)
+    vectors = rng.uniform(-1.3, 1.3, (6, dynamics.robot.n))
+    return dynamics, theirs, theirs.createData(), order, vectors
+
+
+@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("arm", ["tilted", "welded", "branched", "gantry"])
+def test_law_is_the_published_formula(name, arm):
+    dynamics, theirs, data, order, (q, qd, *wanted) = model(arms.awkward()[arm])
+    reference = Reference(*wanted)
+    n = dynamics.robot.n
+    kp, kd = np.linspace(31.0, 57.0, n), np.linspace(5.0, 9.0, n)
+    efforts = rd.create_controller(name, dynamics, kp, kd).compute(q, qd, reference)
+
+    def their(values):
+        spread = np.zeros(n)
+        spread[order] = values
+        return spread
+
+    M = np.array(pin.crba(theirs, data, their(q)))
+    M = (np.triu(M) + np.triu(M, 1).T)[np.ix_(order, order)]
+    g = np.array(pin.computeGeneralizedGravity(theirs, data, their(q)))[order]
+    bias = np.array(pin.rnea(theirs, data, their(q), their(qd), np.zeros(n)))[order]
+    pd = kp * (reference.q - q) + kd * (reference.qd - qd)
+    friction = dynamics.robot.damping * reference.qd + dynamics.robot.friction * np.sign(reference.qd)
+    zero = np.zeros(n)
+    expected = {
+        "pd": (zero, zero, zero, zero, pd),
+        "gravity_compensation": (g, zero, zero, zero, pd),
+        "computed_torque": (g, bias - g, M @ reference.qdd, friction, M @ pd),
+    }[name]
+    for key, ours, truth in zip(efforts._fields, efforts, (*expected, reference.effort), strict=False):
+        np.testing.assert_allclose(ours, truth, rtol=1e-10, atol=1e-10, err_msg=key)
+    np.testing.assert_allclose(efforts.total, sum(efforts[:-1]), rtol=1e-12, atol=1e-12)
+
+
+def step_response(name, kp, kd, duration, dt=0.001):
+    """Degrees from the target after a step of the lesson's arm, by semi-implicit Euler as the lesson has it."""
+    dynamics = rd.create_dynamics("lagrangian", rd.load_robot(arms.lesson_arm()))
+    controller = rd.create_controller(name, dynamics, kp, kd)
+    zero = np.zeros(2)
+    target = Reference(np.radians([45.0, 30.0]), zero, zero, zero)
+    q, qd = zero, zero
+    for _ in range(round(duration / dt)):
+        qd = qd + dt * dynamics.forward(q, qd, controller.compute(q, qd, target).total)
+        q = q + dt * qd
+    return np.degrees(np.abs(q - target.q))
+
+
+@pytest.mark.parametrize(
+    ("name", "kp", "kd", "duration", "published", "digits"),
+    [
+        ("pd", (50, 30), (10, 5), 2.0, (36.58, 9.91), 5e-3),
+        ("gravity_compensation", (50, 30), (10, 5), 2.0, (0.1289, 0.0844), 5e-5),
+        ("computed_torque", 100, 20, 1.0, (0.0248, 0.0165), 5e-5),
+    ],
+)
+def test_lesson_step_response(name, kp, kd, duration, published, digits):
+    np.testing.assert_allclose(step_response(name, kp, kd, duration), published, rtol=0, atol=digits)
+
+
+@pytest.mark.parametrize("law", LAWS.values())
+def test_gains_mean_the_same_for_every_law(law):
+    """One joint alone, disturbed at home: its error accelerates by -(2 ζ ω ė + ω² e), whatever the law."""
+    dynamics = rd.create_dynamics(
+        "rnea", rd.load_robot(arms.mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15)))
+    )
+    home, zero = np.array([0.3, -1.2, 0.7]), np.zeros(3)
+    omega, zeta = np.array([11.0, 17.0, 23.0]), np.array([0.7, 1.0, 1.3])
+    controller = law(dynamics, *gains(law, dynamics, home, omega, zeta))
+    inertia = np.diagonal(dynamics.mass_matrix(home))
+    for joint in range(3):
+        e, ed = np.zeros(3), np.zeros(3)
+        e[joint], ed[joint] = 0.01, -0.2
+        feedback = controller.compute(home, zero, Reference(home + e, ed, zero, zero)).feedback
+        expected = omega[joint] ** 2 * e[joint] + 2 * zeta[joint] * omega[joint] * ed[joint]
+        np.testing.assert_allclose(feedback[joint] / inertia[joint], expected, rtol=1e-12)
+
+
+def test_computed_torque_makes_the_error_linear():
+    """With an exact model e(t) = (1 + ω t) e₀ exp(-ω t) at ζ = 1, far from home and on every joint at once."""
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(arms.awkward()["gantry"]))
+    omega = np.array([4.0, 6.0, 8.0, 10.0])
+    controller = ComputedTorque(dynamics, *gains(ComputedTorque, dynamics, np.zeros(4), omega, 1.0))
+    e0, qd = np.array([0.4, -0.3, 0.2, 0.9]), np.zeros(4)
+    q, target = np.zeros(4), Reference(e0, qd, qd, qd)
+    dt = 1e-3
+    for _ in range(400):  # RK4 of the closed loop
+        k = []
+        for at, weight in ((None, 0), (0, dt / 2), (1, dt / 2), (2, dt)):
+            dq, dqd = (0.0, 0.0) if at is None else k[at]
+            state = q + weight * dq, qd + weight * dqd
+            k.append((state[1], dynamics.forward(*state, controller.compute(*state, target).total)))
+        q, qd = (x + dt / 6 * (k[0][i] + 2 * k[1][i] + 2 * k[2][i] + k[3][i]) for i, x in enumerate((q, qd)))
+    t = 0.4
+    np.testing.assert_allclose(e0 - q, (1 + omega * t) * e0 * np.exp(-omega * t), rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("kp", "kd", "named"),
+    [
+        ([1.0, 2.0], 1.0, "kp: has shape"),
+        (1.0, [1.0, np.nan], "kd"),
+        (-1.0, 1.0, "kp: must not be negative"),
+        (1.0, np.inf, "kd"),
+        ("stiff", 1.0, "kp: must be numbers"),
+        ([[1.0, 1.0, 1.0]], 1.0, "kp"),
+    ],
+)
+@pytest.mark.parametrize("name", LAWS)
+def test_gain_errors(name, kp, kd, named):
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(arms.mechanism("PRR")))
+    with pytest.raises(rd.InputError, match=named):
+        rd.create_controller(name, dynamics, kp, kd)
+
+
+def test_gains_errors():
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(arms.mechanism("RR")))
+    with pytest.raises(rd.InputError, match="natural_frequency"):
+        gains(PD, dynamics, np.zeros(2), -1.0, 1.0)
+    with pytest.raises(rd.InputError, match="damping_ratio"):
+        gains(PD, dynamics, np.zeros(2), 1.0, [1.0, 1.0, 1.0])
+    with pytest.raises(rd.InputError, match="home"):
+        gains(PD, dynamics, [0.0, np.nan], 1.0, 1.0)
+
+
+def test_saturate():
+    effort, mask = saturate(np.array([-7.0, 2.0, 5.0, 1e300]), np.array([3.0, 2.0, np.inf, 4.0]))
+    np.testing.assert_array_equal(effort, [-3.0, 2.0, 5.0, 4.0])
+    np.testing.assert_array_equal(mask, [True, False, False, True])

@@ -1,0 +1,394 @@
+"""What the loop answers to each kind of state and reference."""
+
+import dataclasses
+
+import arms
+import numpy as np
+import pytest
+
+import robodyn_ros as rd
+from robodyn_ros.control import ControlLoop, GravityCompensation, LoopConfig, Reference, Trajectory, rest_to_rest
+from robodyn_ros.errors import ConfigurationError, EffortError, InputError, LimitError, NotReadyError, StaleStateError
+
+NAMES = ("joint1", "joint2", "joint3")
+DYNAMICS = rd.create_dynamics(
+    "rnea", rd.load_robot(arms.mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15)))
+)
+Q, QD, ZERO = np.array([0.3, -0.2, 0.5]), np.array([0.01, -0.02, 0.03]), np.zeros(3)
+GOAL = np.array([1.0, 0.4, -0.6])
+PERIOD = 0.01
+
+
+class Arm:
+    """A loop with a clock: each state comes one period after the one before it, and is answered at once."""
+
+    def __init__(self, limit=1e4, config=None, start=True):
+        self.loop = ControlLoop(GravityCompensation(DYNAMICS, 100.0, 20.0), np.full(3, limit), config)
+        self.t = 5.0
+        if start:
+            self.state()
+
+    def state(self, q=Q, qd=QD, after=PERIOD):
+        self.t += after
+        return self.loop.update(self.t, self.t, q, qd)
+
+    def until(self, t):
+        commands = []
+        while self.t < t - 0.5 * PERIOD:
+            commands.append(self.state())
+        return commands
+
+
+def is_smooth(commands, before, speed):
+    """Whether the reference position moves from ``before`` on no faster than a speed."""
+    path = np.array([before.reference.q, *(command.reference.q for command in commands)])
+    return np.abs(np.diff(path, axis=0)).max() <= speed * PERIOD * 1.001
+
+
+def test_first_reference_is_where_the_arm_is():
+    arm = Arm(start=False)
+    assert arm.loop.mode == "waiting"
+    command = arm.state()
+    assert arm.loop.mode == "hold"
+    for ours, expected in zip(command.reference, (Q, ZERO, ZERO, ZERO), strict=True):
+        np.testing.assert_array_equal(ours, expected)
+    np.testing.assert_array_equal(command.error, ZERO)
+    np.testing.assert_allclose(command.effort, DYNAMICS.gravity(Q) - 20.0 * QD, rtol=1e-12)
+    moved = arm.state(Q + 0.1)
+    np.testing.assert_array_equal(moved.reference.q, Q)
+    np.testing.assert_allclose(moved.error, -0.1, rtol=1e-12)
+    assert arm.loop.restarts == 0
+
+
+def test_the_reference_does_not_follow_the_callers_array():
+    arm, q = Arm(start=False), Q.copy()
+    arm.state(q)
+    q[:] = 9.0
+    np.testing.assert_array_equal(arm.state().reference.q, Q)
+
+
+@pytest.mark.parametrize("ask", ["hold", "follow", "track"])
+def test_nothing_can_be_asked_before_the_first_state(ask):
+    arm = Arm(start=False)
+    arguments = {
+        "hold": (5.0,), "follow": (rest_to_rest([GOAL], [1.0]),), "track": (Reference(GOAL, ZERO, ZERO, ZERO), 5.0)
+    }  # fmt: skip
+    with pytest.raises(NotReadyError):
+        getattr(arm.loop, ask)(*arguments[ask])
+    assert arm.loop.mode == "waiting"
+
+
+def test_effort_is_clamped_and_reported():
+    arm = Arm(limit=50.0)
+    command = arm.state()
+    gravity = DYNAMICS.gravity(Q)
+    assert gravity[0] > 50.0
+    assert command.effort[0] == 50.0
+    np.testing.assert_array_equal(command.saturated, [True, False, False])
+    np.testing.assert_allclose(command.efforts.total, gravity - 20.0 * QD, rtol=1e-12)
+
+
+@pytest.mark.parametrize("limit", [-1.0, np.nan])
+def test_effort_limit_must_be_a_limit(limit):
+    with pytest.raises(InputError, match="effort_limit"):
+        Arm(limit=limit, start=False)
+    with pytest.raises(InputError, match="effort_limit"):
+        ControlLoop(GravityCompensation(DYNAMICS, 1.0, 1.0), [1.0, 2.0])
+
+
+@pytest.mark.parametrize("age", [0.11, -0.11, 1e9, -1e9, np.nan, np.inf])
+def test_no_command_for_a_state_too_old_or_from_the_future(age):
+    arm = Arm()
+    with pytest.raises(StaleStateError) as caught:
+        arm.loop.update(arm.t + PERIOD, arm.t + PERIOD + age, Q, QD)
+    assert caught.value.timeout == LoopConfig().state_timeout
+    assert arm.state().state_age == 0.0
+    assert arm.loop.update(arm.t, arm.t + 0.09, Q, QD).state_age == pytest.approx(0.09)
+
+
+@pytest.mark.parametrize(
+    ("q", "qd"),
+    [
+        ([0.0, np.nan, 0.0], ZERO),
+        (ZERO, [0.0, 0.0, np.inf]),
+        ([0.0, 0.0], ZERO),
+        (ZERO, []),
+        ([None, 0.0, 0.0], ZERO),
+        ("abc", ZERO),
+    ],
+)
+def test_no_command_for_a_state_that_is_not_one(q, qd):
+    arm = Arm()
+    with pytest.raises(InputError):
+        arm.state(q, qd)
+    np.testing.assert_array_equal(arm.state(Q + 0.1).reference.q, Q)
+    fresh = Arm(start=False)
+    with pytest.raises(InputError):
+        fresh.state(q, qd)
+    assert fresh.loop.mode == "waiting"
+
+
+def test_no_command_from_a_law_that_gives_no_numbers():
+    class Broken(GravityCompensation):
+        def compute(self, q, qd, reference):
+            return super().compute(q, qd, reference)._replace(total=np.array([1.0, np.nan, 2.0]))
+
+    loop = ControlLoop(Broken(DYNAMICS, 1.0, 1.0), np.full(3, 10.0))
+    with pytest.raises(EffortError, match="Broken"):
+        loop.update(0.0, 0.0, Q, QD)
+
+
+@pytest.mark.parametrize("gap", [-0.001, -5.0, 0.101, 60.0])
+@pytest.mark.parametrize("doing", ["hold", "follow", "track", "about to follow"])
+def test_holds_where_the_arm_is_after_a_break(gap, doing):
+    """Time ran backwards, or no state came for longer than the timeout."""
+    arm = Arm()
+    if doing == "track":
+        arm.loop.track(Reference(GOAL, ZERO, ZERO, ZERO), arm.t)
+    elif doing != "hold":
+        arm.loop.follow(rest_to_rest([GOAL], [3.0]), arm.t + (1.0 if "about" in doing else 0.0))
+    arm.state()
+    fallen = Q - 0.25
+    command = arm.state(fallen, after=gap)
+    assert arm.loop.mode == "hold"
+    assert arm.loop.restarts == 1
+    for state in (command, *arm.until(arm.t + 4.0)):
+        np.testing.assert_array_equal(state.reference.q, fallen)
+    assert arm.loop.restarts == 1
+
+
+def test_a_repeated_state_is_answered_and_breaks_nothing():
+    arm = Arm()
+    arm.loop.follow(rest_to_rest([GOAL], [3.0]))
+    first = arm.state()
+    again = arm.state(after=0.0)
+    np.testing.assert_array_equal(first.effort, again.effort)
+    assert (arm.loop.mode, arm.loop.restarts) == ("follow", 0)
+
+
+def test_stop_forgets_and_start_holds():
+    arm = Arm()
+    arm.loop.follow(rest_to_rest([GOAL], [1.0]))
+    arm.loop.stop()
+    assert arm.loop.mode == "waiting"
+    np.testing.assert_array_equal(arm.state(Q + 0.2).reference.q, Q + 0.2)
+    assert arm.loop.restarts == 0
+    arm.loop.start(arm.t, Q)
+    np.testing.assert_array_equal(arm.state(Q + 0.2).reference.q, Q)
+    with pytest.raises(InputError):
+        arm.loop.start(arm.t, [np.nan, 0.0, 0.0])
+
+
+@pytest.mark.parametrize("first", [0.0, 0.5])
+def test_follows_a_trajectory_and_holds_its_end(first):
+    """Whether the first point is at time 0 and elsewhere, or later: the reference never jumps."""
+    arm = Arm()
+    before, begin = arm.state(), arm.t
+    arm.loop.follow(rest_to_rest([Q + 0.3, GOAL], [first, 2.0]), begin)
+    assert arm.loop.mode == "follow"
+    commands = arm.until(begin + 2.5)
+    assert is_smooth(commands, before, speed=15 / 8 * 1.4 / 1.5)
+    assert arm.loop.mode == "hold"
+    np.testing.assert_allclose(commands[-1].reference.q, GOAL, rtol=1e-12)
+    np.testing.assert_array_equal(commands[-1].reference.qd, ZERO)
+    middle = commands[99].reference  # one second after the start
+    if first:
+        expected = rest_to_rest([Q, Q + 0.3, GOAL], [0.0, first, 2.0]).sample(1.0)
+        np.testing.assert_allclose(middle.q, expected.q, rtol=1e-9)
+        np.testing.assert_allclose(middle.qd, expected.qd, rtol=1e-7)
+        np.testing.assert_allclose(middle.qdd, expected.qdd, rtol=1e-6, atol=1e-9)
+
+
+def test_a_trajectory_waits_for_its_start_time():
+    arm = Arm()
+    begin = arm.t + 1.0
+    arm.loop.follow(Trajectory([1.0], [GOAL]), begin)
+    assert arm.loop.mode == "hold"
+    for command in arm.until(begin):
+        np.testing.assert_array_equal(command.reference.q, Q)
+    commands = arm.until(begin + 0.5)
+    assert arm.loop.mode == "follow"
+    np.testing.assert_allclose(commands[-1].reference.q, Q + 0.5 * (GOAL - Q), rtol=1e-9)
+
+
+def test_the_rest_of_a_trajectory_that_began_in_the_past():
+    arm = Arm()
+    arm.loop.follow(rest_to_rest([GOAL, Q, GOAL], [1.0, 2.0, 4.0]), arm.t - 1.5)
+    np.testing.assert_allclose(arm.until(arm.t + 0.5)[-1].reference.q, Q, rtol=1e-9)
+    np.testing.assert_allclose(arm.until(arm.t + 2.0)[-1].reference.q, GOAL, rtol=1e-9)
+    with pytest.raises(InputError, match="no time"):
+        arm.loop.follow(rest_to_rest([GOAL], [1.0]), arm.t - 1.5)
+    with pytest.raises(InputError, match="no time"):
+        arm.loop.follow(rest_to_rest([Q], [0.0]))
+    with pytest.raises(InputError, match="t_start"):
+        arm.loop.follow(rest_to_rest([Q], [1.0]), np.nan)
+    np.testing.assert_allclose(arm.state().reference.q, GOAL, rtol=1e-9)
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.2])
+def test_a_running_trajectory_is_replaced_without_a_jump_in_velocity(delay):
+    arm = Arm()
+    arm.loop.follow(rest_to_rest([GOAL], [1.0]))
+    running = arm.until(arm.t + 0.5)[-1]
+    assert np.abs(running.reference.qd).max() > 1.0
+    arm.loop.follow(rest_to_rest([Q], [1.0]), arm.t + delay)
+    references = [running.reference, *(command.reference for command in arm.until(arm.t + 1.3))]
+    position, velocity = np.array([r.q for r in references]), np.array([r.qd for r in references])
+    assert np.abs(np.diff(velocity, axis=0)).max() < 0.3  # 2 ·max acceleration · period; a stop would be above 1
+    np.testing.assert_allclose(np.diff(position, axis=0) / PERIOD, velocity[1:], atol=0.2)
+    np.testing.assert_allclose(references[-1].q, Q, rtol=1e-9)
+
+
+@pytest.mark.parametrize("newer", ["follow", "track", "hold"])
+def test_what_is_newer_replaces_what_has_not_started(newer):
+    arm = Arm()
+    arm.loop.follow(rest_to_rest([GOAL], [1.0]), arm.t + 0.2)
+    other = Q + 0.1
+    if newer == "follow":
+        arm.loop.follow(rest_to_rest([other], [0.1]))
+    elif newer == "track":
+        arm.loop.track(Reference(other, ZERO, ZERO, ZERO), arm.t + 100.0)
+    else:
+        arm.loop.hold(arm.t, other)
+    np.testing.assert_allclose(arm.until(arm.t + 2.0)[-1].reference.q, other, rtol=1e-12)
+
+
+def test_hold_stays_at_the_reference_of_that_moment():
+    arm = Arm()
+    arm.loop.follow(rest_to_rest([GOAL], [1.0]))
+    moving = arm.until(arm.t + 0.5)[-1]
+    arm.loop.hold(arm.t)
+    assert arm.loop.mode == "hold"
+    for command in arm.until(arm.t + 2.0):
+        np.testing.assert_array_equal(command.reference.q, moving.reference.q)
+        np.testing.assert_array_equal(command.reference.qd, ZERO)
+
+
+def test_some_joints_move_and_the_others_stay():
+    arm = Arm()
+    arm.loop.follow(rest_to_rest([[-0.7, 1.1]], [1.0]), joints=["joint3", "joint1"])
+    arm.until(arm.t + 1.1)
+    np.testing.assert_allclose(arm.state().reference.q, [1.1, Q[1], -0.7], rtol=1e-12)
+    one = np.array([0.9])
+    arm.loop.track(Reference(one, one, one, one), arm.t, joints=["joint2"])
+    reference = arm.state().reference
+    np.testing.assert_allclose(reference.q, [1.1, 0.9, -0.7], rtol=1e-12)
+    for values in reference[1:]:
+        np.testing.assert_array_equal(values, [0.0, 0.9, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("joints", "count"),
+    [(["joint1", "elbow"], 2), (["joint1", "joint1"], 2), (["joint1"], 2), (None, 2), ([*NAMES, ""], 4)],
+)
+def test_joints_that_do_not_fit(joints, count):
+    arm = Arm()
+    with pytest.raises(InputError):
+        arm.loop.follow(rest_to_rest(np.zeros((1, count)), [1.0]), joints=joints)
+    with pytest.raises(InputError):
+        arm.loop.track(Reference(*np.zeros((4, count))), arm.t, joints=joints)
+    np.testing.assert_array_equal(arm.state().reference.q, Q)
+
+
+def test_a_stream_is_tracked_until_it_dries_up():
+    arm = Arm(config=LoopConfig(reference_timeout=0.2))
+    reference = Reference(GOAL, np.full(3, 0.1), np.full(3, 0.2), np.full(3, 5.0))
+    arm.loop.track(reference, arm.t)
+    begin = arm.t
+    command = arm.until(begin + 0.19)[-1]
+    assert arm.loop.mode == "track"
+    for ours, given in zip(command.reference, reference, strict=True):
+        np.testing.assert_array_equal(ours, given)
+    np.testing.assert_array_equal(command.efforts.feedforward, 5.0)
+    arm.t = begin + 0.2 - PERIOD
+    there = Q + 0.05
+    late = arm.state(there, after=PERIOD * 1.01)
+    assert arm.loop.mode == "hold"
+    np.testing.assert_array_equal(late.reference.q, there)
+    np.testing.assert_array_equal(late.reference.effort, ZERO)
+    assert arm.loop.restarts == 0
+
+
+def test_a_trajectory_takes_over_from_a_stream():
+    """At once, from its motion; later than it would last, from a hold."""
+    arm = Arm()
+    moving = Reference(Q, np.array([0.5, 0.0, -0.5]), ZERO, ZERO)
+    arm.loop.track(moving, arm.t)
+    arm.loop.follow(rest_to_rest([GOAL], [1.0]))
+    np.testing.assert_allclose(arm.state(after=0.0).reference.qd, moving.qd, rtol=1e-9, atol=1e-15)
+    arm = Arm()
+    arm.loop.track(moving, arm.t)
+    begin = arm.t + 2.0
+    arm.loop.follow(rest_to_rest([GOAL], [1.0]), begin)
+    waiting = arm.until(begin)
+    assert is_smooth([*waiting, *arm.until(begin + 1.0)], waiting[0], speed=15 / 8 * 1.1)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"q": np.array([0.0, np.nan, 0.0])},
+        {"qd": np.zeros(2)},
+        {"qdd": np.full(3, np.inf)},
+        {"effort": np.full(3, np.nan)},
+    ],
+)
+def test_a_stream_of_bad_references_is_refused(bad):
+    arm = Arm()
+    with pytest.raises(InputError, match=f"reference.{next(iter(bad))}"):
+        arm.loop.track(Reference(Q, ZERO, ZERO, ZERO)._replace(**bad), arm.t)
+    assert arm.loop.mode == "hold"
+
+
+def test_references_outside_the_limits_are_refused():
+    """The limits of every joint are -2.5 and 2.75."""
+    arm = Arm()
+    outside = np.array([0.0, 2.76, 0.0])
+    asks = [
+        lambda: arm.loop.track(Reference(outside, ZERO, ZERO, ZERO), arm.t),
+        lambda: arm.loop.follow(rest_to_rest([GOAL, outside, GOAL], [1.0, 2.0, 3.0])),
+        lambda: arm.loop.follow(rest_to_rest([[2.76]], [1.0]), joints=["joint2"]),
+        lambda: arm.loop.hold(arm.t, outside),
+    ]
+    for ask in asks:
+        with pytest.raises(LimitError, match=r"'joint2' at 2.76 .*\[-2.5, 2.75\]") as caught:
+            ask()
+        assert (caught.value.joint, caught.value.value) == ("joint2", 2.76)
+        assert (caught.value.lower, caught.value.upper) == (-2.5, 2.75)
+        assert arm.loop.mode == "hold"
+    at_limits = np.array([-2.5, 2.75, 0.0])
+    arm.loop.follow(rest_to_rest([at_limits], [1.0]))
+    np.testing.assert_array_equal(arm.until(arm.t + 1.1)[-1].reference.q, at_limits)
+
+
+def test_a_curve_that_overshoots_the_limits_between_its_points_is_refused():
+    arm = Arm()
+    points, fast = np.array([Q, [2.7, 0.0, 0.0], [2.6, 0.0, 0.0]]), np.array([ZERO, [2.0, 0.0, 0.0], ZERO])
+    with pytest.raises(LimitError, match="between its points: joint 'joint1'") as caught:
+        arm.loop.follow(Trajectory([0.0, 1.0, 2.0], points, fast))
+    assert 2.75 < caught.value.value < 3.5
+    arm.loop.follow(Trajectory([0.0, 1.0, 2.0], points, 0.01 * fast))
+
+
+def test_an_arm_outside_its_limits_holds_there_and_can_be_led_back():
+    arm = Arm(start=False)
+    beyond = np.array([-2.5003, 0.1, 0.2])
+    np.testing.assert_array_equal(arm.state(beyond).reference.q, beyond)
+    arm.loop.follow(rest_to_rest([[0.5]], [1.0]), joints=["joint2"])
+    arm.loop.follow(rest_to_rest([GOAL], [1.0]))
+    np.testing.assert_allclose(arm.until(arm.t + 1.1)[-1].reference.q, GOAL, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["state_timeout", "reference_timeout"])
+@pytest.mark.parametrize("value", [0.0, -1.0, np.nan, np.inf, 11.0, "long", True])
+def test_settings_are_checked(name, value):
+    with pytest.raises(ConfigurationError, match=name):
+        LoopConfig(**{name: value})
+
+
+def test_settings_describe_themselves():
+    for field in dataclasses.fields(LoopConfig):
+        least, greatest = field.metadata["range"]
+        assert least <= field.default <= greatest
+        assert field.metadata["description"]
+        assert field.metadata["unit"] == "s"

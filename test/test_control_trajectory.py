@@ -1,0 +1,157 @@
+"""Trajectories against SciPy's own interpolants and against the extremes of the quintic."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.interpolate import BPoly, CubicHermiteSpline, interp1d
+from scipy.optimize import minimize_scalar
+
+from robodyn_ros.control import Trajectory, durations, rest_to_rest
+from robodyn_ros.control.trajectory import Sample
+from robodyn_ros.errors import InputError
+
+RNG = np.random.default_rng(3)
+TIMES = np.array([0.4, 1.0, 1.3, 2.9, 3.1])
+Y, V, A = RNG.uniform(-2, 2, (3, 5, 4))
+INSIDE = RNG.uniform(TIMES[0], TIMES[-1], 200)
+
+
+def truth(degree):
+    if degree == 1:
+        return interp1d(TIMES, Y, axis=0)
+    if degree == 3:
+        return CubicHermiteSpline(TIMES, Y, V)
+    return BPoly.from_derivatives(TIMES, np.stack((Y, V, A), axis=1))
+
+
+@pytest.mark.parametrize(("degree", "rest"), [(1, ()), (3, (V,)), (5, (V, A))])
+def test_sample_agrees_with_scipy(degree, rest):
+    trajectory, expected = Trajectory(TIMES, Y, *rest), truth(degree)
+    for t in INSIDE:
+        q, qd, qdd = trajectory.sample(t)
+        np.testing.assert_allclose(q, expected(t), rtol=1e-10, atol=1e-12)
+        if degree == 1:
+            piece = np.searchsorted(TIMES, t) - 1
+            np.testing.assert_allclose(qd, (Y[piece + 1] - Y[piece]) / (TIMES[piece + 1] - TIMES[piece]), rtol=1e-10)
+            np.testing.assert_array_equal(qdd, 0.0)
+        else:
+            np.testing.assert_allclose(qd, expected.derivative(1)(t), rtol=1e-9, atol=1e-10)
+            np.testing.assert_allclose(qdd, expected.derivative(2)(t), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("rest", [(), (V,), (V, A)])
+def test_passes_through_its_points_and_rests_outside(rest):
+    trajectory = Trajectory(TIMES, Y, *rest)
+    assert trajectory.duration == TIMES[-1]
+    for t, given in [(0.0, Y[0]), (TIMES[0], Y[0]), (TIMES[2], Y[2]), (TIMES[-1], Y[-1]), (100.0, Y[-1])]:
+        np.testing.assert_allclose(trajectory.sample(t).q, given, rtol=1e-12)
+    for t in (-5.0, 0.39, TIMES[-1], 100.0):
+        np.testing.assert_array_equal(trajectory.sample(t).qd, 0.0)
+        np.testing.assert_array_equal(trajectory.sample(t).qdd, 0.0)
+    single = Trajectory([1.0], [[0.5, 0.7]])
+    np.testing.assert_array_equal(single.sample(0.3).q, [0.5, 0.7])
+    np.testing.assert_array_equal(single.extent()[1], [0.5, 0.7])
+
+
+def test_does_not_change_with_its_inputs():
+    positions = Y.copy()
+    trajectory = Trajectory(TIMES, positions)
+    positions[:] = 9.0
+    np.testing.assert_array_equal(trajectory.sample(0.0).q, Y[0])
+    with pytest.raises(ValueError, match="read-only"):
+        trajectory.positions[0] = 1.0
+
+
+@pytest.mark.parametrize("rest", [(), (V,), (V, A)])
+def test_extent_is_that_of_the_curve(rest):
+    trajectory = Trajectory(TIMES, Y, *rest)
+    least, greatest = trajectory.extent()
+    for joint in range(4):
+
+        def at(t, joint=joint):
+            return trajectory.sample(float(t)).q[joint]
+
+        grid = np.union1d(TIMES, np.linspace(TIMES[0], TIMES[-1], 4000))  # a curve may have corners at its points
+        values = np.array([at(t) for t in grid])
+        for sign, ours in ((1.0, least[joint]), (-1.0, greatest[joint])):
+            near = grid[np.argmin(sign * values)]
+            bounds = (max(near - 2e-3, TIMES[0]), min(near + 2e-3, TIMES[-1]))
+            best = minimize_scalar(
+                lambda t, s=sign: s * at(t), bounds=bounds, method="bounded", options={"xatol": 1e-12}
+            )
+            assert ours == pytest.approx(sign * min(best.fun, (sign * values).min()), abs=1e-9)
+
+
+def test_rest_to_rest_stops_at_each_waypoint_and_never_overshoots():
+    trajectory = rest_to_rest(Y, TIMES)
+    for t, y in zip(TIMES, Y, strict=True):
+        q, qd, qdd = trajectory.sample(t)
+        np.testing.assert_allclose(q, y, rtol=1e-12)
+        np.testing.assert_allclose(qd, 0.0, atol=1e-12)
+        np.testing.assert_allclose(qdd, 0.0, atol=1e-12)
+    np.testing.assert_array_equal(trajectory.extent(), (Y.min(axis=0), Y.max(axis=0)))
+
+
+def test_durations_reach_a_limit_and_pass_none():
+    velocity, acceleration = np.array([1.0, 0.6, np.inf, 2.0]), np.array([3.0, np.inf, 5.0, 4.0])
+    needed = durations(Y, velocity, acceleration)
+    times = np.concatenate(([0.0], np.cumsum(needed)))
+    trajectory = rest_to_rest(Y, times)
+    for start, end in pairwise(times):
+        samples = [trajectory.sample(t) for t in np.linspace(start, end, 2001)[:-1]]
+        v = np.abs([s.qd for s in samples]).max(axis=0)
+        a = np.abs([s.qdd for s in samples]).max(axis=0)
+        assert max((v / velocity).max(), (a / acceleration).max()) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_durations_of_equal_waypoints_and_errors():
+    np.testing.assert_array_equal(durations([[1.0], [1.0], [2.0]], 1.0, np.inf), [0.0, 15 / 8])
+    for arguments, named in [
+        (([[0.0], [1.0]], np.inf, np.inf), "neither"),
+        (([[0.0], [1.0]], 0.0, 1.0), "velocity_limit"),
+        (([[0.0], [1.0]], 1.0, [1.0, 2.0]), "acceleration_limit"),
+        (([[0.0]], 1.0, 1.0), "waypoints"),
+        (([[0.0], [np.nan]], 1.0, 1.0), "waypoints"),
+    ]:
+        with pytest.raises(InputError, match=named):
+            durations(*arguments)
+
+
+@pytest.mark.parametrize("rest", [(), (V,), (V, A)])
+def test_continued_from_another_motion(rest):
+    """The motion at the take-over comes first, as far as the degree allows; the later points stay."""
+    start = Sample(*RNG.uniform(-1, 1, (3, 4)))
+    for t, later in ((0.0, 0), (0.4, 1), (1.1, 2)):
+        trajectory = Trajectory(TIMES, Y, *rest).continued_from(t, start)
+        np.testing.assert_array_equal(trajectory.times, [t, *TIMES[later:]])
+        sample = trajectory.sample(t)
+        for ours, theirs in list(zip(sample, start, strict=True))[: 1 + len(rest)]:
+            np.testing.assert_allclose(ours, theirs, rtol=1e-9)
+        for time, y in zip(TIMES[later:], Y[later:], strict=True):
+            np.testing.assert_allclose(trajectory.sample(time).q, y, rtol=1e-12)
+    with pytest.raises(InputError, match="no time to get there"):
+        Trajectory(TIMES, Y, *rest).continued_from(TIMES[-1], start)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (([0.0, 1.0], [[0.0], [np.nan]]), "positions"),
+        (([0.0, np.inf], [[0.0], [1.0]]), "times"),
+        (([0.0, 0.0], [[0.0], [1.0]]), "times: must rise"),
+        (([1.0, 0.5], [[0.0], [1.0]]), "times: must rise"),
+        (([0.0], [[0.0], [1.0]]), "times"),
+        (([0.0, 1.0], [0.0, 1.0]), "positions"),
+        (([], np.empty((0, 2))), "positions"),
+        (([0.0, 1.0], np.empty((2, 0))), "positions"),
+        (([0.0, 1.0], [[0.0], [1.0]], [[0.0]]), "velocities"),
+        (([0.0, 1.0], [[0.0], [1.0]], [[0.0], [np.inf]]), "velocities"),
+        (([0.0, 1.0], [[0.0], [1.0]], [[0.0], [0.0]], [[0.0, 1.0]]), "accelerations"),
+        (([0.0, 1.0], [[0.0], [1.0]], None, [[0.0], [0.0]]), "need velocities"),
+        (([0.0, 1.0], [["a"], ["b"]]), "positions"),
+    ],
+)
+def test_errors(arguments, named):
+    with pytest.raises(InputError, match=named):
+        Trajectory(*arguments)

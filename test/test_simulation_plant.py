@@ -1,0 +1,280 @@
+"""The plant: stops, friction, limits, time, and what it refuses."""
+
+import arms
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import robodyn_ros as rd
+from robodyn_ros.errors import ConfigurationError, InputError, LimitError, SimulationError
+from robodyn_ros.simulation import Plant, PlantConfig
+
+PRR = arms.robot(
+    "prr",
+    arms.link("base"),
+    arms.link("carriage", 13, None, (0.1, 0, 0, 0.1, 0, 0.1)),
+    arms.link("arm", 1, (0, 0, 0.25), (0.02, 0, 0, 1 / 48, 0, 0.001)),
+    arms.link("hand", 6, (0, 0, 0.14), (0.05, 0, 0, 0.0588, 0, 0.01)),
+    arms.joint("elevator", "prismatic", "base", "carriage", (0, 0, 1), None, None, (0, 2.1, 2, 600)),
+    arms.joint("shoulder", "revolute", "carriage", "arm", (0, 1, 0), None, None, (-2, 2, 12, 96)),
+    arms.joint("wrist", "revolute", "arm", "hand", (0, 1, 0), (0, 0, 0.5), None, (-1.5, 2.1, 8, 36)),
+)
+
+
+def plant(urdf=PRR, q0=None, step=1e-3, **options):
+    return Plant(rd.create_dynamics("rnea", rd.load_robot(urdf), **options), PlantConfig(step=step), q0=q0)
+
+
+def energy(plant):
+    return float(sum(plant.dynamics.energy(plant.q, plant.qd)))
+
+
+def slider(dynamics="", limit=(-10, 10, 100, 100), mass=2.0):
+    """One mass on a horizontal rail."""
+    return arms.robot(
+        "slider",
+        arms.link("base"),
+        arms.link("mass", mass, None, (0.1, 0, 0, 0.1, 0, 0.1)),
+        arms.joint("slide", "prismatic", "base", "mass", (1, 0, 0), None, None, limit, dynamics),
+    )
+
+
+def test_free_fall_onto_the_stop():
+    """An elevator with zero command falls freely, hits the lower stop at √(2h/g), and stays exactly there."""
+    lift = plant(slider(limit=(0, 3, 10, 500)).replace('axis xyz="1.0 0.0 0.0"', 'axis xyz="0.0 0.0 1.0"'), q0=[1.0])
+    g = -lift.dynamics.gravity_vector[2]
+    hit = np.sqrt(2 / g)
+    while lift.time < 2.0:
+        lift.step()
+        fallen = max(1.0 - 0.5 * g * lift.time**2, 0.0) if lift.time < hit else 0.0
+        assert lift.q[0] == pytest.approx(fallen, abs=1e-12)
+        if lift.time > hit:
+            assert (lift.q[0], lift.qd[0]) == (0.0, 0.0)
+
+
+def test_an_arm_without_effort_falls_onto_its_stops_and_lies_there_for_good():
+    """The hand swings on until friction has stopped it; before, it is fast enough to lift the elevator off its stop."""
+    rough = '<axis xyz="0.0 1.0 0.0"/><dynamics damping="0.3" friction="0.1"/>'
+    arm = plant(PRR.replace('<axis xyz="0.0 1.0 0.0"/>', rough), q0=[1.5, 0.3, 0.2])
+    robot, before, lifted = arm.dynamics.robot, energy(arm), False
+    for _ in range(8000):
+        q = arm.q
+        arm.step()
+        lifted |= bool(q[0] == 0.0 < arm.q[0])
+        assert (robot.lower <= arm.q).all() and (arm.q <= robot.upper).all()
+        now = energy(arm)
+        assert now <= before + 1e-7  # what RK4 makes of 30 rad/s
+        before = now
+    assert lifted
+    np.testing.assert_array_equal(arm.qd, 0.0)
+    assert (arm.q[0], arm.q[1]) == (0.0, 2.0)
+    q = arm.q
+    arm.advance(2.0)
+    np.testing.assert_array_equal(arm.q, q)
+    np.testing.assert_array_equal(arm.qd, 0.0)
+
+
+def test_energy_never_grows_at_stops():
+    """Random arms thrown at random, passive, with stops close by: whatever they hit."""
+    for seed in range(6):
+        arm = plant(arms.random_robot(seed, joints=4))
+        rng = np.random.default_rng(seed)
+        robot = arm.dynamics.robot
+        arm.reset(rng.uniform(0.8 * robot.lower, 0.8 * robot.upper), rng.uniform(-4, 4, robot.n))
+        scale = abs(energy(arm)) + 1.0
+        before, hits = energy(arm), 0
+        for _ in range(1500):
+            qd = arm.qd
+            arm.step()
+            now = energy(arm)
+            assert now - before < 1e-7 * scale
+            hits += bool(((arm.qd == 0.0) & (qd != 0.0)).any())
+            before = now
+        assert hits >= 1
+
+
+def test_hitting_a_stop_acts_on_the_other_joints_through_the_mass_matrix():
+    """The elbow of a passive arm hits its stop, seen by SciPy's event detection and the textbook's impact equation."""
+    urdf = arms.lesson_arm()
+    arm = plant(urdf, gravity=(0, 0, 0))
+    dynamics, stop = arm.dynamics, float(arm.dynamics.robot.upper[1])
+    start = np.array([0.2, stop - 0.3, 1.0, 2.0])
+
+    def slope(_, x):
+        return np.concatenate((x[2:], dynamics.forward(x[:2], x[2:], np.zeros(2))))
+
+    def reached(_, x):
+        return x[1] - stop
+
+    reached.terminal = True
+    options = {"method": "DOP853", "rtol": 1e-12, "atol": 1e-13}
+    hit = solve_ivp(slope, (0.0, 1.0), start, events=reached, **options)
+    q, qd = hit.y[:2, -1], hit.y[2:, -1]
+    M = dynamics.mass_matrix(q)
+    qd = np.array([qd[0] + M[0, 1] / M[0, 0] * qd[1], 0.0])  # M q̇ of joint 1 is kept, joint 2 stands
+    arm.reset(start[:2], start[2:])
+    arm.advance(0.25)
+    assert hit.t[-1] < 0.25
+    # From then on the arm is rigid where the stop bears load: pushed back if q̈₂ would be outward, free otherwise.
+    after = solve_ivp(slope, (hit.t[-1], 0.25), np.concatenate((q, qd)), **options).y[:, -1]
+    rigid = np.array([q[0] + qd[0] * (0.25 - hit.t[-1]), stop, qd[0], 0.0])
+    expected = after if dynamics.forward(q, qd, np.zeros(2))[1] < 0 else rigid
+    np.testing.assert_allclose(np.concatenate((arm.q, arm.qd)), expected, rtol=1e-8, atol=1e-9)
+
+
+def test_a_joint_at_a_stop_leaves_it_when_pulled():
+    rail = plant(slider(limit=(0, 1, 10, 100)), q0=[0.0])
+    rail.apply([-50.0])
+    rail.advance(0.1)
+    assert (rail.q[0], rail.qd[0]) == (0.0, 0.0)
+    rail.apply([4.0])
+    rail.advance(0.1)
+    assert rail.q[0] == pytest.approx(0.5 * 2.0 * 0.1**2, rel=1e-12)
+    rail.apply([80.0])
+    rail.advance(1.0)
+    assert (rail.q[0], rail.qd[0]) == (1.0, 0.0)
+
+
+def test_a_velocity_into_a_stop_is_lost_on_reset():
+    rail = plant(slider(limit=(0, 1, 10, 100)))
+    rail.reset([0.0], [-3.0])
+    assert rail.qd[0] == 0.0
+    rail.reset([0.0], [3.0])
+    assert rail.qd[0] == 3.0
+
+
+def test_viscous_friction():
+    rail = plant(slider('<dynamics damping="0.6"/>'))
+    rail.reset([0.0], [1.5])
+    rail.advance(2.0)
+    decay = np.exp(-0.6 / 2.0 * 2.0)
+    assert rail.qd[0] == pytest.approx(1.5 * decay, rel=1e-10)
+    assert rail.q[0] == pytest.approx(1.5 * 2.0 / 0.6 * (1 - decay), rel=1e-10)
+
+
+def test_coulomb_friction_stops_a_sliding_mass_for_good():
+    """It slides v²/(2a) with a = f/m, and then stands."""
+    rail = plant(slider('<dynamics friction="3.0"/>'))
+    rail.reset([0.0], [1.0])
+    deceleration, last = 3.0 / 2.0, 2.0
+    while rail.time < 2.0:
+        rail.step()
+        assert rail.qd[0] <= last
+        last = rail.qd[0]
+    assert rail.qd[0] == 0.0
+    assert rail.q[0] == pytest.approx(1.0 / (2 * deceleration), rel=1e-9)
+
+
+@pytest.mark.parametrize(("effort", "net"), [(2.9, 0.0), (-2.9, 0.0), (5.0, 2.0), (-5.0, -2.0)])
+def test_friction_holds_up_to_its_value_and_no_further(effort, net):
+    rail = plant(slider('<dynamics friction="3.0"/>'), q0=[0.25])
+    rail.apply([effort])
+    rail.advance(1.0)
+    assert rail.q[0] == pytest.approx(0.25 + 0.5 * net / 2.0, rel=1e-12)
+    if net == 0.0:
+        assert (rail.q[0], rail.qd[0]) == (0.25, 0.0)
+
+
+def test_friction_only_takes_energy():
+    arm = plant(arms.awkward()["gantry"])
+    arm.reset([0.5, 0.2, 0.1, -0.4], [1.0, -0.8, 0.6, 2.0])
+    before = energy(arm)
+    for _ in range(3000):
+        arm.step()
+        now = energy(arm)
+        assert now <= before + 1e-9
+        before = now
+
+
+def test_effort_is_clamped_to_the_limit():
+    rail = plant(slider(limit=(-10, 10, 100, 7)))
+    rail.apply([1e300])
+    assert rail.effort[0] == 7.0
+    rail.apply([-8.0])
+    assert rail.effort[0] == -7.0
+    narrow = Plant(rail.dynamics, effort_limit=[0.5])
+    narrow.apply([2.0])
+    narrow.advance(1.0)
+    assert narrow.qd[0] == pytest.approx(0.25, rel=1e-12)
+
+
+@pytest.mark.parametrize("effort", [[np.nan, 0, 0], [0, np.inf, 0], [0.0, 0.0], 3.0, [[0, 0, 0]], "abc"])
+def test_bad_efforts_are_refused_and_change_nothing(effort):
+    arm = plant()
+    arm.apply([200.0, 1.0, 2.0])
+    with pytest.raises(InputError, match="effort"):
+        arm.apply(effort)
+    np.testing.assert_array_equal(arm.effort, [200.0, 1.0, 2.0])
+
+
+def test_state_stays_finite():
+    arm = Plant(rd.create_dynamics("rnea", rd.load_robot(arms.lesson_arm())), effort_limit=[np.inf, np.inf])
+    arm.apply([1.0, 2.0])
+    arm.advance(0.01)
+    time, q, qd = arm.time, arm.q, arm.qd
+    arm.apply([1e300, -1e300])
+    with pytest.raises(SimulationError, match="beyond the range"):
+        arm.step()
+    assert arm.time == time and arm.q is q and arm.qd is qd
+    arm.apply([1.0, 2.0])
+    arm.step()
+    assert np.isfinite(arm.q).all() and np.isfinite(arm.qd).all()
+
+
+def test_starts_as_near_to_zero_as_the_limits_allow():
+    arm = plant(slider(limit=(0.3, 1.0, 1, 1)))
+    assert arm.q[0] == 0.3
+    with pytest.raises(LimitError, match="'slide'"):
+        arm.reset([0.2])
+    with pytest.raises(InputError):
+        arm.reset([np.nan])
+    with pytest.raises(InputError):
+        arm.reset([0.5], [0.0, 0.0])
+    with pytest.raises(LimitError):
+        plant(slider(limit=(0.3, 1.0, 1, 1)), q0=[2.0])
+
+
+def test_time_counts_steps_and_reset_brings_back_the_start():
+    arm = plant(q0=[1.0, 0.2, 0.1])
+    arm.apply([600.0, 3.0, 2.0])
+    arm.advance(0.7)
+    assert arm.time == 700 * 1e-3
+    first = arm.q
+    arm.reset()
+    assert arm.time == 0.0
+    np.testing.assert_array_equal(arm.q, [1.0, 0.2, 0.1])
+    np.testing.assert_array_equal(arm.qd, 0.0)
+    np.testing.assert_array_equal(arm.effort, 0.0)
+    arm.apply([600.0, 3.0, 2.0])
+    arm.advance(0.7)
+    np.testing.assert_array_equal(arm.q, first)
+    for duration in (-1.0, np.nan):
+        with pytest.raises(InputError, match="duration"):
+            arm.advance(duration)
+
+
+def test_what_it_gives_out_is_not_its_state():
+    arm = plant(q0=[1.0, 0.2, 0.1])
+    q, kept = arm.q, arm.q.copy()
+    with pytest.raises(ValueError, match="read-only"):
+        q[0] = 9.0
+    arm.step()
+    with pytest.raises(ValueError, match="read-only"):
+        arm.qd[0] = 9.0
+    np.testing.assert_array_equal(q, kept)
+    given = np.array([1.0, 0.2, 0.1])
+    arm.reset(given, given)
+    given[:] = 5.0
+    assert arm.q[0] == 1.0 and arm.qd[0] == 1.0
+
+
+@pytest.mark.parametrize("step", [0.0, -1e-3, 1.0, np.nan, "fast"])
+def test_settings_are_checked(step):
+    with pytest.raises(ConfigurationError, match="step"):
+        PlantConfig(step=step)
+
+
+@pytest.mark.parametrize("limit", [[1.0, 2.0], [-1.0], [np.nan]])
+def test_effort_limit_must_be_a_limit(limit):
+    with pytest.raises(InputError, match="effort_limit"):
+        Plant(rd.create_dynamics("rnea", rd.load_robot(slider())), effort_limit=limit)
