@@ -53,7 +53,6 @@ setup(
         "plot": ["matplotlib"],
         "test": ["pytest", "pytest-timeout", "hypothesis", "pin", "mujoco", "matplotlib", "pyyaml", "ruff", "mypy"],
     },
-    tests_require=["pytest"],
     entry_points={
         "console_scripts": [
             "robodyn = robodyn_ros.cli.main:main",

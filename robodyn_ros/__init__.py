@@ -48,7 +48,6 @@ def create_dynamics(name: str, robot: Robot, **options: Any) -> Dynamics:
     Raises:
         PluginError: no such plugin, or it cannot be imported.
         InputError: an option is wrong.
-
     """
     dynamics: Dynamics = create("dynamics", name, robot, **options)
     return dynamics
@@ -66,7 +65,6 @@ def create_controller(name: str, dynamics: Dynamics, kp: ArrayLike, kd: ArrayLik
     Raises:
         PluginError: no such plugin, or it cannot be imported.
         InputError: a gain is wrong.
-
     """
     controller: Controller = create("controllers", name, dynamics, kp, kd)
     return controller

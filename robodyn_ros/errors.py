@@ -14,7 +14,6 @@ class RobotDescriptionError(RobodynError):
 
     Attributes:
         element: what is wrong, named as in the file, for example ``joint 'shoulder'``.
-
     """
 
     def __init__(self, element: str, problem: str) -> None:
@@ -28,7 +27,6 @@ class InputError(RobodynError):
     Attributes:
         name: the argument's name.
         value: the offending value.
-
     """
 
     def __init__(self, name: str, problem: str, value: object = None) -> None:
@@ -44,7 +42,6 @@ class PluginError(RobodynError):
         kind: the plugin kind, for example ``dynamics``.
         name: the plugin's name.
         available: the names that exist.
-
     """
 
     def __init__(self, kind: str, name: str, problem: str, available: Iterable[str] = ()) -> None:
@@ -66,7 +63,6 @@ class LimitError(InputError):
         joint: the joint's name.
         lower: its least position [rad] or [m].
         upper: its greatest position [rad] or [m].
-
     """
 
     def __init__(self, name: str, joint: str, value: float, lower: float, upper: float) -> None:
@@ -84,7 +80,6 @@ class StaleStateError(InputError):
     Attributes:
         age: how old it is [s].
         timeout: how old it may be [s].
-
     """
 
     def __init__(self, age: float, timeout: float) -> None:

@@ -25,7 +25,6 @@ def available(kind: str) -> tuple[str, ...]:
 
     Raises:
         PluginError: the kind does not exist.
-
     """
     return tuple(sorted(_found(kind)))
 
@@ -35,7 +34,6 @@ def load(kind: str, name: str) -> type[Any]:
 
     Raises:
         PluginError: the name is unknown, two packages claim it, or importing it failed; the cause is chained.
-
     """
     found = _found(kind)
     if name not in found:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 import robodyn_ros as rd
 from robodyn_ros.kinematics import Kinematics
@@ -39,7 +39,8 @@ def test_a_batch_is_its_rows(dynamics: rd.Dynamics, method: str) -> None:
         one = call(*rows[:, k])
         for whole, part in zip(*((batch, one) if method == "energy" else ([batch], [one])), strict=True):
             assert whole.shape == (7, *np.shape(part))
-            assert_array_equal(whole[k], part)
+            # Many states at once take their sines from the vector library, which may differ in the last bit.
+            assert_allclose(whole[k], part, rtol=1e-13, atol=1e-13)
 
 
 @pytest.mark.parametrize("method", CALLS)
@@ -56,7 +57,7 @@ def test_other_arrays_of_the_same_numbers(dynamics: rd.Dynamics, method: str) ->
         for a, b in zip(np.atleast_1d(call(*same)), np.atleast_1d(expected), strict=True):
             assert_array_equal(a, b)
     for a, b in zip(call(*fortran), expected, strict=True) if method == "energy" else [(call(*fortran), expected)]:
-        assert_array_equal(a, np.broadcast_to(b, (4, *np.shape(b))))
+        assert_allclose(a, np.broadcast_to(b, (4, *np.shape(b))), rtol=1e-13, atol=1e-13)
 
 
 def test_integers_and_single_precision(dynamics: rd.Dynamics) -> None:
@@ -108,9 +109,9 @@ def test_huge_numbers_are_not_mistaken_for_infinite_ones(dynamics: rd.Dynamics) 
 
 
 def test_shapes_must_agree(dynamics: rd.Dynamics) -> None:
-    with pytest.raises(rd.InputError, match="one shape"):
+    with pytest.raises(rd.InputError, match="all be one state"):
         dynamics.inverse(np.zeros((4, 3)), np.zeros((5, 3)), np.zeros((4, 3)))
-    with pytest.raises(rd.InputError, match="one shape"):
+    with pytest.raises(rd.InputError, match="all be one state"):
         dynamics.inverse(np.zeros((4, 3)), np.zeros(3), np.zeros((4, 3)))
     assert dynamics.inverse(*np.zeros((3, 0, 3))).shape == (0, 3)
 

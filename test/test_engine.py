@@ -15,7 +15,7 @@ from arms import random_robot
 from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
-from robodyn_ros.engine import compiler, kernel
+from robodyn_ros.engine import compiler, library
 from robodyn_ros.engine.cache import CacheError, cache_folder
 
 needs_compiler = pytest.mark.skipif(compiler.find_compiler() is None, reason="there is no C compiler on this machine")
@@ -25,7 +25,7 @@ needs_compiler = pytest.mark.skipif(compiler.find_compiler() is None, reason="th
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty cache of the test's own."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    kernel._say_once.cache_clear()
+    library.say_once.cache_clear()
     return tmp_path / "robodyn_ros"
 
 
@@ -37,11 +37,11 @@ def gravity(compiled: bool = True) -> np.ndarray:
 @needs_compiler
 def test_compiled_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = gravity()
-    (library,) = cache.glob("*.so")
+    (entry,) = cache.glob("*.so")
     assert stat.S_IMODE(cache.stat().st_mode) == 0o700
     monkeypatch.setattr(compiler.Compiler, "compile", None)  # a second compilation would fail
     assert_allclose(gravity(), first, rtol=0)
-    assert [*cache.glob("*.so")] == [library]
+    assert [*cache.glob("*.so")] == [entry]
     assert not [*cache.glob(".*")], "temporary files are left behind"
 
 
@@ -49,25 +49,25 @@ def test_compiled_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("damage", ["truncated", "other content", "no checksum", "writable by others", "a link"])
 def test_a_damaged_entry_is_rebuilt(cache: Path, damage: str, tmp_path: Path) -> None:
     expected = gravity()
-    (library,) = cache.glob("*.so")
+    (entry,) = cache.glob("*.so")
     (checksum,) = cache.glob("*.sha256")
-    whole = library.read_bytes()
-    library.unlink()  # a fresh file: the old one is mapped into this process
-    library.write_bytes(whole[: len(whole) // 2] if damage == "truncated" else b"no library" * 100)
-    library.chmod(0o600)
+    whole = entry.read_bytes()
+    entry.unlink()  # a fresh file: the old one is mapped into this process
+    entry.write_bytes(whole[: len(whole) // 2] if damage == "truncated" else b"no library" * 100)
+    entry.chmod(0o600)
     if damage == "no checksum":
         checksum.unlink()
     if damage == "writable by others":
-        library.write_bytes(whole)
-        library.chmod(0o666)
+        entry.write_bytes(whole)
+        entry.chmod(0o666)
     if damage == "a link":
-        library.unlink()
+        entry.unlink()
         (tmp_path / "elsewhere.so").write_bytes(whole)
-        library.symlink_to(tmp_path / "elsewhere.so")
+        entry.symlink_to(tmp_path / "elsewhere.so")
     assert_allclose(gravity(), expected, rtol=0)
-    assert library.read_bytes() == whole
-    assert not library.is_symlink()
-    assert not library.stat().st_mode & 0o022
+    assert entry.read_bytes() == whole
+    assert not entry.is_symlink()
+    assert not entry.stat().st_mode & 0o022
 
 
 @needs_compiler

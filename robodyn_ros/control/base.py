@@ -40,7 +40,6 @@ class Controller(ABC):
     Attributes:
         feedback: what ``kp`` and ``kd`` produce. With ``effort`` they are a stiffness [N·m/rad, N/m] and a damping;
             with ``acceleration`` they are [1/s²] and [1/s], and the law multiplies by M(q).
-
     """
 
     feedback: ClassVar[Literal["effort", "acceleration"]]
@@ -54,7 +53,6 @@ class Controller(ABC):
 
         Raises:
             InputError: a gain has the wrong shape, is negative or not finite.
-
         """
         self.dynamics = dynamics
         self.kp = non_negative("kp", kp, dynamics.robot.n)

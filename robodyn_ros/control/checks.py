@@ -16,7 +16,6 @@ def finite_array(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
 
     Raises:
         InputError: it is no array of numbers, of another shape, or not finite.
-
     """
     try:
         array = np.asarray(value, dtype=np.float64)
@@ -39,7 +38,6 @@ def per_joint(name: str, value: ArrayLike, n: int) -> Array:
 
     Raises:
         InputError: it is neither, or not finite.
-
     """
     scalar = np.ndim(value) == 0
     array = np.array(np.broadcast_to(finite_array(name, value, () if scalar else (n,)), (n,)))
@@ -52,7 +50,6 @@ def non_negative(name: str, value: ArrayLike, n: int) -> Array:
 
     Raises:
         InputError: one is.
-
     """
     array = per_joint(name, value, n)
     if (array < 0.0).any():

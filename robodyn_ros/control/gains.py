@@ -35,7 +35,6 @@ def gains(
 
     Raises:
         InputError: an argument has the wrong shape, is negative or not finite.
-
     """
     n = dynamics.robot.n
     omega = non_negative("natural_frequency", natural_frequency, n)

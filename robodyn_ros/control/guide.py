@@ -32,14 +32,12 @@ class Guide:
 
     Attributes:
         time: of the latest state [s].
-
     """
 
     def __init__(self, robot: Robot) -> None:
         """
         Args:
             robot: the arm.
-
         """
         self.time = -np.inf
         self._robot = robot

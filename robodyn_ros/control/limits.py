@@ -19,7 +19,6 @@ def saturate(effort: Array, limit: Array) -> tuple[Array, NDArray[np.bool_]]:
 
     Returns:
         The clamped efforts (n,) and a mask (n,).
-
     """
     clamped = np.minimum(np.maximum(effort, -limit), limit)
     return clamped, clamped != effort
@@ -36,7 +35,6 @@ def check_position_limits(name: str, robot: Robot, positions: Array, columns: li
 
     Raises:
         LimitError: names the joint, the value and the limits.
-
     """
     rows = np.atleast_2d(positions)
     outside = (rows < robot.lower[columns]) | (rows > robot.upper[columns])

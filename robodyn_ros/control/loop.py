@@ -60,7 +60,6 @@ class ControlLoop:
         config: the settings; likewise.
         effort_limit: (n,) in [N·m] or [N].
         restarts: how often the flow of states was broken, so that the loop had to start again where the arm was.
-
     """
 
     def __init__(self, controller: Controller, effort_limit: ArrayLike, config: LoopConfig | None = None) -> None:
@@ -72,7 +71,6 @@ class ControlLoop:
 
         Raises:
             InputError: an effort limit of the wrong shape, negative or NaN.
-
         """
         robot = controller.dynamics.robot
         self.effort_limit = read_only(effort_limit)
@@ -100,7 +98,6 @@ class ControlLoop:
 
         Raises:
             InputError: q is not n finite numbers.
-
         """
         self._guide.start(t, finite_array("q", q, self._shape))
 
@@ -118,7 +115,6 @@ class ControlLoop:
         Raises:
             NotReadyError: no state has come yet.
             InputError: q is not n finite numbers, or outside the position limits.
-
         """
         self._guide.hold(t, q)
 
@@ -134,7 +130,6 @@ class ControlLoop:
             NotReadyError: no state has come yet.
             InputError: unknown, repeated or too few names; a trajectory that is over; a start that is not finite.
             LimitError: the trajectory leaves the position limits, at a point or between two.
-
         """
         self._guide.follow(trajectory, t_start, joints)
 
@@ -150,7 +145,6 @@ class ControlLoop:
             NotReadyError: no state has come yet.
             InputError: unknown, repeated or too few names, wrong shapes, something not finite.
             LimitError: its position is outside the limits.
-
         """
         self._guide.track(reference, t + self.config.reference_timeout, joints)
 
@@ -167,7 +161,6 @@ class ControlLoop:
             StaleStateError: the state is too old, or from the future.
             InputError: it is not n finite numbers each.
             EffortError: the control law gave efforts that are not numbers.
-
         """
         age = now - t
         if not abs(age) <= self.config.state_timeout:

@@ -23,7 +23,6 @@ class Source(ABC):
     Attributes:
         mode: what it is called outside.
         end: from this time on it no longer counts [s].
-
     """
 
     mode: ClassVar[Mode]
@@ -47,7 +46,6 @@ class Hold(Source):
         """
         Args:
             q: the position, (n,) in [rad] or [m].
-
         """
         still = read_only(np.zeros(len(q)))
         self._reference = Reference(read_only(q), still, still, still)
@@ -71,7 +69,6 @@ class Follow(Source):
         Args:
             trajectory: of all joints of the arm.
             start: when its time is 0 [s].
-
         """
         self._trajectory = trajectory
         self._start = start
@@ -97,7 +94,6 @@ class Track(Source):
         Args:
             reference: of all joints of the arm.
             end: when the next must have come [s].
-
         """
         self._reference = Reference(*map(read_only, reference))
         self.end = end
@@ -118,7 +114,6 @@ def completed(trajectory: Trajectory, columns: list[int], others: Array) -> Traj
         trajectory: of m joints.
         columns: index into ``robot.joints`` of each of the m.
         others: positions (n,) in [rad] or [m], used for the joints without a column.
-
     """
     if columns == list(range(len(others))):
         return trajectory

@@ -63,5 +63,5 @@ class RunRecord:
             for name in ("start", "commands_sent", "commands_taken"):
                 values[name] = values[name].item()
             return cls(**values)
-        except (OSError, ValueError, KeyError, TypeError) as cause:
+        except (OSError, EOFError, ValueError, KeyError, TypeError) as cause:
             raise InputError("path", f"{os.fspath(path)} is not the record of a run: {cause}", path) from cause

@@ -23,7 +23,6 @@ def check_settings(config: Any) -> None:
 
     Raises:
         ConfigurationError: a value is not a finite number within its range.
-
     """
     for item in fields(config):
         value = getattr(config, item.name)

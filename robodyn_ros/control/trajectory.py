@@ -41,7 +41,6 @@ class Trajectory:
         positions: (K, n) in [rad] or [m].
         velocities: (K, n) in [rad/s] or [m/s], or None.
         accelerations: (K, n) in [rad/s²] or [m/s²], or None.
-
     """
 
     def __init__(
@@ -60,7 +59,6 @@ class Trajectory:
 
         Raises:
             InputError: wrong shapes, something not finite, times that do not rise, accelerations without velocities.
-
         """
         shape = _shape(positions)
         self.times = read_only(finite_array("times", times, shape[:1]))
@@ -128,7 +126,6 @@ class Trajectory:
 
         Raises:
             InputError: no point is later than t.
-
         """
         later = bisect_right(self._knots, t)
         if later == len(self._knots):

@@ -27,7 +27,6 @@ def rest_to_rest(waypoints: ArrayLike, times: ArrayLike) -> Trajectory:
 
     Raises:
         InputError: see :class:`Trajectory`.
-
     """
     rest = np.zeros(np.shape(waypoints))
     return Trajectory(times, waypoints, rest, rest)
@@ -46,7 +45,6 @@ def durations(waypoints: ArrayLike, velocity_limit: ArrayLike, acceleration_limi
 
     Raises:
         InputError: a wrong shape, a limit not above zero, or no finite limit on a joint that has to move.
-
     """
     shape = np.shape(waypoints)
     if len(shape) != 2 or shape[0] < 2:

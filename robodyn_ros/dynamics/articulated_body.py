@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import casadi as ca
 
-from robodyn_ros.dynamics.expressions import Inertia
+from robodyn_ros.dynamics.energies import Inertia
 from robodyn_ros.kinematics.transform import Transform, Z, joint_rate
 from robodyn_ros.kinematics.tree import Tree
 
 
-def forward_dynamics(tree: Tree, q: ca.SX, qd: ca.SX, tau: ca.SX, gravity: ca.SX, inertias: list[Inertia]) -> ca.SX:
+def forward_dynamics(
+    tree: Tree, q: ca.SX, qd: ca.SX, tau: ca.SX, gravity: ca.SX, armature: ca.SX, inertias: list[Inertia]
+) -> ca.SX:
     """Accelerations of the coordinates, (n,), of an arm without mimic joints."""
     transforms = [Transform(node, q) for node in tree.nodes]
     velocities, drifts = _velocities(tree, transforms, qd)
@@ -25,12 +27,15 @@ def forward_dynamics(tree: Tree, q: ca.SX, qd: ca.SX, tau: ca.SX, gravity: ca.SX
     for index in reversed(range(len(tree.nodes))):
         node, axis = tree.nodes[index], 5 if tree.nodes[index].prismatic else 2
         column = articulated[index][:, axis]
-        inverse = 1 / column[axis]
+        rotor = armature[node.body.coordinate]
+        inverse = 1 / (column[axis] + rotor)
         net = inverse * (tau[node.body.coordinate] - bias[index][axis])
         columns[index], ratios[index] = inverse * column, net
         if node.parent >= 0:
             rest = articulated[index] - columns[index] @ column.T
-            rest[axis, :] = rest[:, axis] = 0  # exactly what the joint lets through
+            # Along its axis a joint passes on nothing but what its rotor resists.
+            passed = column * (rotor * inverse)
+            rest[axis, :], rest[:, axis] = passed.T, passed
             force = bias[index] + rest @ drifts[index] + column * net
             articulated[node.parent] += _inertia_in_parent(rest, transforms[index])
             bias[node.parent] += _force_in_parent(force, transforms[index])

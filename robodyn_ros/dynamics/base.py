@@ -1,58 +1,63 @@
 """The Dynamics interface: the contract of every plugin in the group ``robodyn_ros.dynamics``.
 
-    M(q) q̈ + C(q, q̇) q̇ + g(q) = τ
+    M(q) q̈ + C(q, q̇) q̇ + g(q) + friction(q̇) = τ
 
 Every method takes one state, arrays of shape (n,), or N of them, shape (N, n), in the order of ``robot.joints`` and
-in SI units: [rad] or [m], and [N·m] or [N]. Friction is not part of it.
+in SI units: [rad] or [m], and [N·m] or [N]. There is no friction unless it is asked for.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from robodyn_ros.errors import InputError
+from robodyn_ros.dynamics.inertial_parameters import standard_parameters
+from robodyn_ros.dynamics.parameters import Parameters
+from robodyn_ros.dynamics.results import Energy
 from robodyn_ros.robot import Robot
-from robodyn_ros.robot.pose import read_only
-
-Array = NDArray[np.float64]
-
-STANDARD_GRAVITY = (0.0, 0.0, -9.81)
-"""Gravity in the root link's frame unless told otherwise [m/s²]."""
-
-
-class Energy(NamedTuple):
-    """Mechanical energy in [J], scalars or (N,). Potential is zero for centres of mass at the root link's origin."""
-
-    kinetic: Array
-    potential: Array
+from robodyn_ros.robot.pose import Array
 
 
 class Dynamics(ABC):
-    """The equations of motion of one arm."""
+    """The equations of motion of one arm.
 
-    def __init__(self, robot: Robot, gravity: Sequence[float] = STANDARD_GRAVITY) -> None:
+    Attributes:
+        robot: the arm.
+        parameters: what may change while it runs.
+    """
+
+    def __init__(self, robot: Robot, **parameters: Any) -> None:
         """
         Args:
             robot: the arm.
-            gravity: acceleration of free fall in the root link's frame, (3,) in [m/s²].
+            **parameters: those of ``Parameters`` that differ from the URDF's: ``gravity``, ``payload``, ``armature``, …
 
         Raises:
-            InputError: gravity is not three finite numbers.
-
+            InputError: a parameter is unknown or wrong.
         """
-        try:
-            vector = np.asarray(gravity, dtype=float)
-        except (TypeError, ValueError):
-            vector = np.full(3, np.nan)
-        if vector.shape != (3,) or not np.isfinite(vector).all():
-            raise InputError("gravity", f"must be 3 finite numbers [m/s²], not {gravity!r}", gravity)
         self.robot = robot
-        self.gravity_vector = read_only(vector)
+        self.parameters = Parameters.of(robot, standard_parameters(robot)).changed(parameters)
+
+    def configure(self, **parameters: Any) -> None:
+        """Change parameters while running; what is not named stays. Nothing is compiled anew.
+
+        Raises:
+            InputError: a parameter is unknown or wrong; nothing is changed then.
+        """
+        changed = self.parameters.changed(parameters)
+        self.apply(changed)
+        self.parameters = changed
+
+    @property
+    def gravity_vector(self) -> Array:
+        """Acceleration of free fall in the root link's frame, (3,) in [m/s²]."""
+        return self.parameters.gravity
+
+    @abstractmethod
+    def apply(self, parameters: Parameters) -> None:
+        """Take over new parameters, or raise InputError and keep the old ones."""
 
     @abstractmethod
     def inverse(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
@@ -64,7 +69,7 @@ class Dynamics(ABC):
 
     @abstractmethod
     def mass_matrix(self, q: ArrayLike) -> Array:
-        """M(q), symmetric and positive definite, (n, n) or (N, n, n)."""
+        """M(q), symmetric and positive definite, armature included, (n, n) or (N, n, n)."""
 
     @abstractmethod
     def coriolis_matrix(self, q: ArrayLike, qd: ArrayLike) -> Array:

@@ -1,110 +1,178 @@
 """Dynamics from CasADi expressions: each quantity is written once and compiled for the arm when it is first asked for.
 
-The code depends on the arm's geometry alone. Gravity and the inertial parameters are inputs of the compiled functions.
+The code depends on the arm's geometry alone. All that ``Parameters`` holds is an input of the compiled functions.
 """
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
-from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.dynamics.base import STANDARD_GRAVITY, Dynamics, Energy
-from robodyn_ros.dynamics.inertial_parameters import standard_parameters
+from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.dynamics.inertial_parameters import parameters_of
+from robodyn_ros.dynamics.parameters import Parameters
+from robodyn_ros.dynamics.quantity import Quantity
+from robodyn_ros.dynamics.results import Energy, ForwardDerivatives, InverseDerivatives, Momentum, Power
 from robodyn_ros.engine import Kernel, Program, digest
+from robodyn_ros.errors import InputError
+from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.kinematics.tree import Tree, build_tree, geometry
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 
-QUANTITIES: dict[str, tuple[tuple[str, ...], tuple[int, ...]]] = {
-    "inverse": (("q", "qd", "qdd"), (1,)),
-    "forward": (("q", "qd", "tau"), (1,)),
-    "mass_matrix": (("q",), (2,)),
-    "coriolis_matrix": (("q", "qd"), (2,)),
-    "gravity": (("q",), (1,)),
-    "energy": (("q", "qd"), (0, 0)),
-}
-"""Quantity → names of its inputs, each (n,), and the number of axes of each result, each of length n."""
+if TYPE_CHECKING:
+    import casadi as ca
+
+    from robodyn_ros.dynamics.equations import Equations
 
 
 class CompiledDynamics(Dynamics):
-    """What a formulation needs to be a plugin. It says how its parameters follow from the standard ones, and writes
-    each quantity as a function ``_inverse``, ``_forward``, … of the symbols named in ``QUANTITIES``, gravity (3,) in
-    the frame of the tree's base, and its parameters π.
+    """A formulation as a plugin: it says how its parameters π follow from the standard ones, and writes its equations.
+
+    An object of this class belongs to one thread.
     """
 
-    def __init__(self, robot: Robot, gravity: Sequence[float] = STANDARD_GRAVITY, *, compiled: bool = True) -> None:
+    def __init__(self, robot: Robot, *, compiled: bool = True, threads: int | None = None, **parameters: Any) -> None:
         """
         Args:
             robot: the arm.
-            gravity: acceleration of free fall in the root link's frame, (3,) in [m/s²].
             compiled: compile to C where there is a compiler; False keeps to CasADi's virtual machine.
+            threads: how many may share the work on many states; as many as there are processors unless given.
+            **parameters: as ``Dynamics``.
 
         Raises:
-            InputError: gravity is not three finite numbers.
-
+            InputError: a parameter is unknown or wrong.
         """
-        super().__init__(robot, gravity)
+        super().__init__(robot, **parameters)
         self._tree = build_tree(robot)
         self._compiled = compiled
-        pi = self.parameter_map(self._tree) @ standard_parameters(robot)
-        self._parameters = np.concatenate([self._tree.base.T @ self.gravity_vector, pi])
-        self._key = digest(*geometry(self._tree), type(self).__qualname__, source=type(self).__module__)
-        self._kernels: dict[str, Kernel] = {}
+        self._threads = threads or len(os.sched_getaffinity(0))
+        self._map = self.parameter_map(self._tree)
+        self._symbols = np.zeros(3 + 3 * robot.n + len(self._map))  # what the compiled functions read
+        self.apply(self.parameters)
 
     @staticmethod
     @abstractmethod
     def parameter_map(tree: Tree) -> Array:
         """Matrix from the standard parameters θ, ten for each body, to the formulation's own π."""
 
-    def inverse(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> Array:
-        """τ = M q̈ + C q̇ + g."""
-        result: Array = self._kernel("inverse")(q, qd, qdd)
-        return result
+    @abstractmethod
+    def equations(self) -> Equations:
+        """The formulation's expressions; only called when something is to be compiled."""
 
-    def forward(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike) -> Array:
-        """q̈ = M⁻¹ (τ - C q̇ - g)."""
-        result: Array = self._kernel("forward")(q, qd, tau)
-        return result
+    inverse = Quantity("q qd qdd", ("n",), "τ = M q̈ + C q̇ + g + friction, (n,) or (N, n).")
+    forward = Quantity("q qd tau", ("n",), "q̈ = M⁻¹ (τ - C q̇ - g - friction), (n,) or (N, n).")
+    mass_matrix = Quantity("q", ("nn",), "M(q), armature included, (n, n) or (N, n, n).")
+    mass_matrix_inverse = Quantity("q", ("nn",), "M(q)⁻¹, (n, n) or (N, n, n).")
+    coriolis_matrix = Quantity("q qd", ("nn",), "C(q, q̇) by Christoffel symbols.")
+    coriolis = Quantity("q qd", ("n",), "C(q, q̇) q̇, (n,) or (N, n).")
+    gravity = Quantity("q", ("n",), "g(q), (n,) or (N, n).")
+    bias = Quantity("q qd", ("n",), "C q̇ + g + friction: the efforts without acceleration, (n,) or (N, n).")
+    energy = Quantity("q qd", ("", ""), "Kinetic and potential energy, rotors included.", Energy)
+    power = Quantity("q qd qdd", ("", "", "", ""), "The balance of power.", Power)
+    center_of_mass = Quantity("q", ("3",), "Of all that moves, in the root link's frame, (3,) or (N, 3) in [m].")
+    momentum = Quantity("q qd", ("3", "3"), "Total momentum, without rotors (centroidal: Orin et al., 2013).", Momentum)
+    regressor = Quantity("q qd qdd", ("np",), "Y with Y θ = τ, (n, p) or (N, n, p); see ``theta``.")
+    inverse_derivatives = Quantity("q qd qdd", ("nn", "nn", "nn"), "Of inverse dynamics.", InverseDerivatives)
+    forward_derivatives = Quantity("q qd tau", ("nn", "nn", "nn"), "Of forward dynamics.", ForwardDerivatives)
 
-    def mass_matrix(self, q: ArrayLike) -> Array:
-        """M(q)."""
-        result: Array = self._kernel("mass_matrix")(q)
-        return result
+    @classmethod
+    def quantities(cls) -> dict[str, Quantity]:
+        """Every quantity by name."""
+        return {name: item for name, item in vars(CompiledDynamics).items() if isinstance(item, Quantity)}
 
-    def coriolis_matrix(self, q: ArrayLike, qd: ArrayLike) -> Array:
-        """C(q, q̇) by Christoffel symbols."""
-        result: Array = self._kernel("coriolis_matrix")(q, qd)
-        return result
+    def external(self, link: str, q: ArrayLike, force: ArrayLike, moment: ArrayLike = (0.0, 0.0, 0.0)) -> Array:
+        """What a wrench on a link does to the joints: Jᵀ w, (n,), to be added to τ in forward dynamics.
 
-    def gravity(self, q: ArrayLike) -> Array:
-        """g(q)."""
-        result: Array = self._kernel("gravity")(q)
-        return result
+        Args:
+            link: name of the link.
+            q: positions (n,) in [rad] or [m].
+            force: at the origin of the link's frame, in the root link's axes, (3,) in [N].
+            moment: in the root link's axes, (3,) in [N·m].
 
-    def energy(self, q: ArrayLike, qd: ArrayLike) -> Energy:
-        """Kinetic and potential energy."""
-        return Energy(*self._kernel("energy")(q, qd))
+        Raises:
+            InputError: no such link, or an array is wrong.
+        """
+        wrench = np.concatenate([np.asarray(force, dtype=float), np.asarray(moment, dtype=float)])
+        if wrench.shape != (6,) or not np.isfinite(wrench).all():
+            raise InputError("wrench", f"force and moment must be 3 finite numbers each, not {force!r}, {moment!r}")
+        effort: Array = self._kinematics.jacobian(link, q).T @ wrench
+        return effort
 
-    def _kernel(self, quantity: str) -> Kernel:
-        try:
-            return self._kernels[quantity]
-        except KeyError:
-            kernel = self._kernels[quantity] = Kernel(self._program(quantity), self._parameters, self._compiled)
-            return kernel
+    def theta(self, parameters: Parameters | None = None) -> Array:
+        """θ with ``regressor @ θ = τ``: standard parameters of the bodies, payload included, then armature, viscous and
+        Coulomb friction, (10 · bodies + 3 n,).
 
-    def _program(self, quantity: str) -> Program:
-        names, axes = QUANTITIES[quantity]
-        n = self.robot.n
+        Raises:
+            InputError: the payload is impossible or its link cannot move.
+        """
+        p = parameters or self.parameters
+        inertial = p.inertial.copy()
+        if p.payload is not None:
+            link = self.robot.link(p.payload.link)
+            if link.body < 0:
+                raise InputError("payload", f"link {link.name!r} is fixed to the base and cannot hold one", p.payload)
+            held = p.payload.inertial().seen_from(link.pose)
+            inertial[10 * link.body : 10 * link.body + 10] += parameters_of(held)
+        return np.concatenate([inertial, p.armature, p.viscous, p.coulomb])
+
+    def apply(self, parameters: Parameters) -> None:
+        """Write new parameters where the compiled functions read them."""
+        theta = self.theta(parameters)
+        inertial, joints = theta[: -3 * self.robot.n], theta[-3 * self.robot.n :]
+        self._symbols[:] = np.concatenate([self._tree.base.T @ parameters.gravity, joints, self._map @ inertial])
+
+    def kernel(self, quantity: str) -> Kernel:
+        """A quantity with memory of its own, for loops that allocate nothing: see ``Kernel``. It follows ``configure``.
+
+        Raises:
+            InputError: no such quantity.
+        """
+        return Kernel(self.program(quantity), self._symbols, compiled=self._compiled, threads=self._threads)
+
+    def program(self, quantity: str) -> Program:
+        """What is compiled for a quantity.
+
+        Raises:
+            InputError: no such quantity.
+        """
+        known, n = self.quantities(), self.robot.n
+        if quantity not in known:
+            raise InputError("quantity", f"{quantity!r} is not one of {', '.join(known)}", quantity)
+        names = known[quantity].inputs.split()
 
         def build() -> tuple[list[ca.SX], list[ca.SX]]:
-            states = [ca.SX.sym(name, n) for name in names]
-            parameters = ca.SX.sym("parameters", len(self._parameters))
-            results = getattr(self, f"_{quantity}")(*states, parameters[:3], parameters[3:])
-            return [*states, parameters], list(results) if isinstance(results, tuple) else [results]
+            import casadi as ca  # what is compiled runs without it
 
-        inputs = tuple((name, n) for name in names)
-        return Program(quantity, self._key, inputs, tuple((n,) * count for count in axes), build)
+            states = [ca.SX.sym(name, n) for name in names]
+            parameters = ca.SX.sym("parameters", len(self._symbols))
+            return [*states, parameters], self.expressions(quantity, states, parameters)
+
+        shapes = known[quantity].shapes(n, len(self.theta()))
+        return Program(quantity, self._key, tuple((name, n) for name in names), shapes, build)
+
+    def expressions(self, quantity: str, states: list[ca.SX], parameters: ca.SX | None = None) -> list[ca.SX]:
+        """A quantity as CasADi expressions.
+
+        Args:
+            quantity: its name.
+            states: its inputs, each (n,).
+            parameters: symbols for the runtime parameters; their present values as constants unless given.
+        """
+        equations = self.equations()
+        p = equations.unpack(self._symbols if parameters is None else parameters)
+        found = getattr(equations, quantity)(*states, p)
+        return list(found) if isinstance(found, tuple) else [found]
+
+    @cached_property
+    def _key(self) -> str:
+        return digest(*geometry(self._tree), type(self).__qualname__, source=type(self).__module__)
+
+    @cached_property
+    def _kinematics(self) -> Kinematics:
+        return Kinematics(self.robot, compiled=self._compiled)

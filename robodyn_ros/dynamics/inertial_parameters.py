@@ -71,7 +71,7 @@ def grouped_map(tree: Tree) -> Array:
             below = pseudo[node.parent] if node.parent >= 0 else base
             below += _moved(handed, _pose(node))
         kept = [p[entry] for node, p in zip(tree.nodes, pseudo, strict=True) for entry in grouped_entries(node)]
-        return np.array([*kept, *base[:3, 3]])
+        return np.array([*kept, *base[:, 3]])
 
     return _matrix(apply, 10 * len(tree.nodes))
 

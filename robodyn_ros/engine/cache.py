@@ -27,7 +27,6 @@ def cache_folder() -> Path:
 
     Raises:
         CacheError: it cannot be made, belongs to somebody else, or others may write to it.
-
     """
     configured = os.environ.get("XDG_CACHE_HOME", "")
     try:

@@ -17,6 +17,8 @@ from robodyn_ros.errors import RobodynError
 
 # No -ffast-math: NaN and infinity must survive to be seen. Contraction to fused multiply-add only ever rounds less.
 FLAGS = ("-O2", "-march=native", "-fno-math-errno", "-ffp-contract=fast", "-fPIC", "-shared", "-w")
+# The vector library of glibc, for sines and cosines of many states at once.
+LIBRARIES = ("-lmvec", "-lm") if (platform.machine(), platform.libc_ver()[0]) == ("x86_64", "glibc") else ("-lm",)
 TIMEOUT = 600.0  # [s]
 
 
@@ -31,7 +33,6 @@ class Compiler:
     Attributes:
         command: how it is called.
         identity: changes when the compiler, its flags or the processor do.
-
     """
 
     command: tuple[str, ...]
@@ -42,7 +43,6 @@ class Compiler:
 
         Raises:
             CompilationError: the compiler failed or took too long.
-
         """
         with tempfile.TemporaryDirectory(prefix="robodyn-") as folder:
             path = Path(folder, "code.c")
@@ -50,7 +50,7 @@ class Compiler:
             path.write_text(source)
             try:
                 done = subprocess.run(
-                    [*self.command, *FLAGS, str(path), "-o", str(library), "-lm"],
+                    [*self.command, *FLAGS, str(path), "-o", str(library), *LIBRARIES],
                     capture_output=True,
                     text=True,
                     timeout=TIMEOUT,
@@ -78,7 +78,7 @@ def _find(configured: str, _path: str) -> Compiler | None:
         if executable is not None:
             real = os.path.realpath(executable)
             status = os.stat(real)
-            facts = (command, real, status.st_size, status.st_mtime_ns, FLAGS, processor())
+            facts = (command, real, status.st_size, status.st_mtime_ns, FLAGS, LIBRARIES)
             return Compiler((executable, *command[1:]), hashlib.sha256(repr(facts).encode()).hexdigest()[:16])
     return None
 

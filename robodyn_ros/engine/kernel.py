@@ -1,162 +1,158 @@
 """A program that is called with NumPy arrays.
 
-Generated C where there is a compiler (``casadi.external``), CasADi's virtual machine where there is none; both work
-on memory that the kernel owns (``casadi.Function.buffer``), so that a call allocates nothing but its result. A kernel
-belongs to one thread.
+Generated C where there is a compiler, CasADi's virtual machine where there is none; both work on memory that the kernel
+owns (``casadi.Function.buffer``), so that a call allocates nothing but its result. A kernel belongs to one thread.
+
+Two ways to call. The plain one takes arrays and gives new ones::
+
+    tau = kernel.call(q, qd, qdd)
+
+The other one works in place, for loops at 1 kHz and above; it checks nothing and allocates nothing::
+
+    q, qd, qdd = kernel.inputs
+    (tau,) = kernel.results
+    q[:] = ...
+    kernel.evaluate()
 """
 
 from __future__ import annotations
 
 import ctypes
-import logging
-from functools import cached_property, lru_cache
+from collections.abc import Callable
+from functools import cached_property, partial
 from math import isfinite
-from pathlib import Path
 from typing import Any
 
-import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.engine import cache
-from robodyn_ros.engine.compiler import CompilationError, find_compiler
+from robodyn_ros.engine.codegen import batch_source, scalar_source
+from robodyn_ros.engine.library import find_library, has_casadi
+from robodyn_ros.engine.parallel import in_parts
 from robodyn_ros.engine.program import Program
-from robodyn_ros.errors import InputError
-
-Array = NDArray[np.float64]
-log = logging.getLogger("robodyn_ros")
+from robodyn_ros.engine.states import as_states, refuse_non_finite
+from robodyn_ros.robot.pose import Array
 
 
 class Kernel:
-    """A program, ready to be called."""
+    """A program, ready to be called.
 
-    def __init__(self, program: Program, parameters: ArrayLike, compiled: bool = True) -> None:
+    Attributes:
+        inputs: one array (width,) for each input, which ``evaluate`` reads. parameters: the runtime parameters, which
+        it reads too. results: one array for each result, which it writes. evaluate: runs the program on those arrays.
+        call: the plain way: one state, arrays (n,), or N of them, (N, n). InputError if an array has the wrong shape,
+        is
+            not of numbers, or holds a NaN or an infinity.
+    """
+
+    def __init__(self, program: Program, parameters: Array, *, compiled: bool = True, threads: int = 1) -> None:
         """
         Args:
             program: what to run.
-            parameters: the program's runtime parameters.
+            parameters: the program's runtime parameters; the kernel reads this very array whenever it runs.
             compiled: use C where there is a compiler; False keeps to CasADi's virtual machine.
-
+            threads: how many may share the work on many states.
         """
         self._program = program
-        self._library = _library(program) if compiled else None
-        if self._library is not None:
-            self._function = ca.external(program.name, str(self._library))
-        else:
-            self._function = program.function()
+        self._compiled = compiled
+        self._threads = threads
         widths_in, widths_out = program.widths
-        self._inputs = [np.zeros(width) for width in widths_in]
-        self.parameters = np.array(parameters, dtype=np.float64)
-        self._outputs = [np.zeros(width) for width in widths_out]
-        self._results = [out.reshape(shape) for out, shape in zip(self._outputs, program.outputs, strict=False)]
-        self._buffer, self._evaluate = self._function.buffer()
-        for index, array in enumerate([*self._inputs, self.parameters]):
-            self._buffer.set_arg(index, array.data)
-        for index, array in enumerate(self._outputs):
-            self._buffer.set_res(index, array.data)
-        self._slots = [array.data for array in self._inputs]
-        self._check = self._outputs[-1].data
-        self._single = self._results[0] if len(self._results) == 1 else None
+        self.parameters = parameters
+        self.inputs = tuple(np.zeros(width) for width in widths_in)
+        self._flat = tuple(np.zeros(width) for width in widths_out)
+        self.results = tuple(flat.reshape(shape) for flat, shape in zip(self._flat, program.outputs, strict=False))
+        self._arrays = (*self.inputs, parameters, *self._flat)
+        self._names = [name for name, _ in program.inputs]
+        self.evaluate: Callable[[], object] = self._bind()
+        self.call: Callable[..., Any] = self._plain()
 
-    def __call__(self, *values: Any) -> Any:
-        """One state, arrays of shape (n,), or N of them, shape (N, n).
+    def _bind(self) -> Callable[[], object]:
+        """The program on this kernel's arrays."""
+        program, count = self._program, len(self.inputs) + 1
+        library = None
+        if self._compiled:
+            library = find_library(program.name, program.key, lambda: scalar_source(program))
+        if library is not None and not has_casadi():
+            function = ctypes.CDLL(str(library))[program.name]
+            pointers = [array.ctypes.data for array in self._arrays]
+            arg = (ctypes.c_void_p * count)(*pointers[:count])
+            res = (ctypes.c_void_p * (len(pointers) - count))(*pointers[count:])
+            return partial(function, arg, res, None, None, 0)
 
-        Raises:
-            InputError: an array has the wrong shape, is not of numbers, or holds a NaN or an infinity.
+        import casadi as ca  # what is compiled runs without it
 
+        function = ca.external(program.name, str(library)) if library is not None else program.function()
+        buffer, evaluate = function.buffer()
+        for index, array in enumerate(self._arrays):
+            if index < count:
+                buffer.set_arg(index, array.data)
+            else:
+                buffer.set_res(index - count, array.data)
+        self._buffer = buffer  # evaluate does not keep it alive
+        return evaluate  # type: ignore[no-any-return]
+
+    def _plain(self) -> Callable[..., Any]:
+        """The plain way to call, unrolled for the program's inputs as ``dataclasses`` does it: each operation counts.
+
+        Assigning between memory views checks type and shape, at a third of what NumPy's own checks cost.
         """
-        try:
-            # Assigning between memory views checks type and shape, at a third of what NumPy's own checks cost.
-            for slot, value in zip(self._slots, values, strict=True):
-                slot[:] = value
-        except (TypeError, ValueError, BufferError):
-            return self._call_any(values)
-        self._evaluate()
-        if not isfinite(self._check[0]):
-            self._refuse_non_finite(values)
-        if self._single is not None:
-            return self._single.copy()
-        return tuple(result.copy() for result in self._results)
+        names = self._names
+        arguments = ", ".join(names)
+        fill = "; ".join(f"slot_{name}[:] = {name}" for name in names)
+        result = "copy(results[0])" if len(self.results) == 1 else "tuple(map(copy, results))"
+        code = f"""
+def call({arguments}):
+    try:
+        {fill}
+    except (TypeError, ValueError, BufferError):
+        return otherwise({arguments})
+    evaluate()
+    if not isfinite(check[0]):
+        refuse(({arguments},))
+    return {result}
+"""
+        scope: dict[str, Any] = {f"slot_{name}": slot.data for name, slot in zip(names, self.inputs, strict=True)}
+        scope |= {
+            "evaluate": self.evaluate,
+            "isfinite": isfinite,
+            "check": self._flat[-1].data,
+            "results": self.results,
+            "copy": np.ndarray.copy,
+            "otherwise": self._call_otherwise,
+            "refuse": partial(refuse_non_finite, names),
+        }
+        exec(code, scope)
+        call: Callable[..., Any] = scope["call"]
+        return call
 
-    def _call_any(self, values: tuple[ArrayLike, ...]) -> Any:
+    def _call_otherwise(self, *values: object) -> Any:
         """The way for everything but float64 arrays of shape (n,)."""
-        names = [name for name, _ in self._program.inputs]
-        if len(values) != len(names):
-            raise InputError("arguments", f"{', '.join(names)} are needed, {len(values)} were given")
-        arrays = [
-            _as_states(name, value, len(slot)) for name, value, slot in zip(names, values, self._slots, strict=True)
-        ]
-        shapes = {array.shape for array in arrays}
-        if len(shapes) > 1:
-            given = ", ".join(f"{name} {array.shape}" for name, array in zip(names, arrays, strict=True))
-            raise InputError("arguments", f"must all be of one shape, not {given}")
-        return self(*arrays) if arrays[0].ndim == 1 else self._call_batch(arrays)
+        arrays = as_states(self._names, values, self._program.widths[0])
+        return self.call(*arrays) if arrays[0].ndim == 1 else self._call_batch(arrays)
 
     def _call_batch(self, arrays: list[Array]) -> Any:
         count = len(arrays[0])
-        outputs = [np.empty((count, width)) for width in self._program.widths[1]]
+        outputs = [np.empty((count, *shape)) for shape in self._program.outputs]
         if self._batch is not None:
-            arg = (ctypes.c_void_p * (len(arrays) + 1))(*(a.ctypes.data for a in arrays), self.parameters.ctypes.data)
-            res = (ctypes.c_void_p * len(outputs))(*(output.ctypes.data for output in outputs))
-            self._batch(count, arg, res)
+            bad = in_parts(self._batch, arrays, self.parameters, outputs, self._threads)
         else:
+            bad = False
             for row in range(count):
-                for slot, array in zip(self._inputs, arrays, strict=True):
-                    slot[:] = array[row]
-                self._evaluate()
-                for output, result in zip(outputs, self._outputs, strict=True):
+                for own, array in zip(self.inputs, arrays, strict=True):
+                    own[:] = array[row]
+                self.evaluate()
+                bad |= not isfinite(self._flat[-1][0])
+                for output, result in zip(outputs, self.results, strict=True):
                     output[row] = result
-        if not np.isfinite(outputs[-1]).all():
-            self._refuse_non_finite(arrays)
-        results = [
-            output.reshape((count, *shape)) for output, shape in zip(outputs, self._program.outputs, strict=False)
-        ]
-        return results[0] if self._single is not None else tuple(results)
+        if bad:
+            refuse_non_finite(self._names, arrays)
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     @cached_property
     def _batch(self) -> Any:
-        if self._library is None:
+        """The compiled loop over many states, or None without a compiler; made when it is first needed."""
+        if not self._compiled:
             return None
-        function = getattr(ctypes.CDLL(str(self._library)), f"{self._program.name}_batch")
-        function.argtypes = [ctypes.c_longlong, ctypes.c_void_p, ctypes.c_void_p]
-        function.restype = None
-        return function
-
-    def _refuse_non_finite(self, values: object) -> None:
-        """Name the culprit. Finite numbers whose sum overflows are nobody's fault."""
-        for (name, _), value in zip(self._program.inputs, values, strict=True):  # type: ignore[call-overload]
-            if not np.isfinite(value).all():
-                raise InputError(name, "must be finite, it holds a NaN or an infinity", value)
-
-
-def _as_states(name: str, value: ArrayLike, length: int) -> Array:
-    """A contiguous float64 array of shape (length,) or (N, length)."""
-    try:
-        array = np.asarray(value)
-    except ValueError as cause:
-        raise InputError(name, f"must be an array of shape ({length},) or (N, {length})", value) from cause
-    if array.dtype.kind not in "fiu":
-        raise InputError(name, f"must be real numbers, not {array.dtype}", value)
-    if array.ndim not in (1, 2) or array.shape[-1] != length:
-        raise InputError(name, f"must be of shape ({length},) or (N, {length}), not {array.shape}", value)
-    return np.ascontiguousarray(array, dtype=np.float64)
-
-
-def _library(program: Program) -> Path | None:
-    """The compiled program: from the cache, else made now; None where that cannot be."""
-    compiler = find_compiler()
-    if compiler is None:
-        _say_once("no C compiler found (cc, gcc, clang): running on CasADi's virtual machine, which is slower")
-        return None
-    key = f"{program.name}-{program.key}-{compiler.identity}"
-    try:
-        folder = cache.cache_folder()
-        return cache.lookup(folder, key) or cache.store(folder, key, compiler.compile(program.source()))
-    except (cache.CacheError, CompilationError, OSError) as cause:
-        _say_once(f"{cause}: running on CasADi's virtual machine, which is slower")
-        return None
-
-
-@lru_cache(maxsize=16)
-def _say_once(message: str) -> None:
-    log.warning(message)
+        program = self._program
+        name = f"{program.name}_batch"
+        library = find_library(name, program.key, lambda: batch_source(program))
+        return None if library is None else ctypes.CDLL(str(library))[name]

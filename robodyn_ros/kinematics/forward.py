@@ -7,17 +7,18 @@ Robotics: Modelling, Planning and Control, section 3.1).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.engine import Kernel, Program, digest
-from robodyn_ros.kinematics.transform import Transform
 from robodyn_ros.kinematics.tree import build_tree, geometry
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
+
+if TYPE_CHECKING:
+    import casadi as ca
 
 
 class Kinematics:
@@ -28,7 +29,6 @@ class Kinematics:
         Args:
             robot: the arm.
             compiled: compile to C where there is a compiler; False keeps to CasADi's virtual machine.
-
         """
         self.robot = robot
         self._tree = build_tree(robot)
@@ -40,9 +40,8 @@ class Kinematics:
 
         Raises:
             InputError: no such link, or q has the wrong shape or is not finite.
-
         """
-        pose: Array = self._kernel(link)(q)[0]
+        pose: Array = self._kernel(link).call(q)[0]
         return pose
 
     def jacobian(self, link: str, q: ArrayLike) -> Array:
@@ -50,12 +49,11 @@ class Kinematics:
 
         Raises:
             InputError: as ``pose``.
-
         """
-        jacobian: Array = self._kernel(link)(q)[1]
+        jacobian: Array = self._kernel(link).call(q)[1]
         return jacobian
 
-    def _kernel(self, link: str) -> Any:
+    def _kernel(self, link: str) -> Kernel:
         try:
             return self._kernels[link]
         except KeyError:
@@ -63,6 +61,10 @@ class Kinematics:
         found, n = self.robot.link(link), self.robot.n
 
         def build() -> tuple[list[ca.SX], list[ca.SX]]:
+            import casadi as ca  # what is compiled runs without it
+
+            from robodyn_ros.kinematics.transform import Transform
+
             q = ca.SX.sym("q", n)
             pose = ca.SX(ca.DM(_matrix(found.pose)))
             index = found.body
@@ -86,7 +88,7 @@ class Kinematics:
         facts = (geometry(self._tree), found.body, _matrix(found.pose).tolist())
         key = digest(*facts, source=__name__)
         program = Program("kinematics", key, (("q", n),), ((4, 4), (6, n)), build)
-        self._kernels[link] = Kernel(program, np.zeros(0), self._compiled)
+        self._kernels[link] = Kernel(program, np.zeros(0), compiled=self._compiled)
         return self._kernels[link]
 
 

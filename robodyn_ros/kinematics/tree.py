@@ -33,7 +33,6 @@ class Node:
         offset: where the joint lies in the parent's frame, (3,) in [m].
         frame: pose of this frame in the body's own frame.
         body: the body it stands for.
-
     """
 
     parent: int
@@ -53,7 +52,6 @@ class Tree:
         nodes: parents before children, in the order of ``Robot.bodies``.
         base: rotation from the base's frame to the root link's, (3, 3).
         n: number of coordinates.
-
     """
 
     nodes: tuple[Node, ...]

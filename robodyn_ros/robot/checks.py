@@ -42,7 +42,6 @@ def check_inertial(title: str, inertial: Inertial) -> None:
 
     Raises:
         RobotDescriptionError: it is not; the message starts with title.
-
     """
     mass, inertia = inertial.mass, inertial.inertia
     if mass < 0.0:
@@ -74,7 +73,6 @@ def check_finite(robot: Robot) -> None:
 
     Raises:
         RobotDescriptionError: they have; the message names the link.
-
     """
     for link in robot.links:
         share = link.inertial or Inertial()
@@ -95,7 +93,6 @@ def check_moves_inertia(robot: Robot) -> None:
 
     Raises:
         RobotDescriptionError: some joint, or a combination of joints, moves nothing; the message names it.
-
     """
     found = [_least_inertia(robot, np.sin(seed * np.arange(1, robot.n + 1))) for seed in _POSES]
     if not np.isfinite([least for least, _ in found]).all():

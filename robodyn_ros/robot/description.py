@@ -72,7 +72,6 @@ def read_description(source: str | os.PathLike[str]) -> Description:
     Raises:
         RobotDescriptionError: it cannot be read, is not XML, or lacks something that a URDF must have.
         InputError: it is neither a path nor a string.
-
     """
     label, text = read_source(source)
     reader = _Reader(label)

@@ -18,7 +18,6 @@ class Inertial:
         mass: [kg].
         com: centre of mass in the frame, (3,) in [m].
         inertia: about the centre of mass, axes parallel to the frame's, (3, 3) in [kg m²].
-
     """
 
     mass: float = 0.0

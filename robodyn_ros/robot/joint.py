@@ -39,7 +39,6 @@ class Joint:
         damping: viscous friction [N·m·s/rad] or [N·s/m].
         friction: Coulomb friction [N·m] or [N].
         mimic: what it follows, or None for a joint that moves on its own.
-
     """
 
     name: str

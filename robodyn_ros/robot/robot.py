@@ -22,7 +22,6 @@ class Link:
         inertial: its own share of mass, seen from the link's frame; None where the URDF gives none (massless).
         body: index into ``Robot.bodies`` of the body it is part of, or -1 if it cannot move.
         pose: pose of the link's frame in the body's frame (in the root link's frame if it cannot move).
-
     """
 
     name: str
@@ -47,7 +46,6 @@ class Body:
         coordinate: index into ``Robot.joints`` of the coordinate q that moves it.
         ratio: joint position = ratio * q[coordinate] + offset; 1 and 0 unless the joint mimics another.
         offset: see ratio.
-
     """
 
     name: str
@@ -73,7 +71,6 @@ class Robot:
         links: every link of the URDF.
         fixed_joints: joints that do not move.
         urdf: the XML that it was loaded from.
-
     """
 
     name: str
@@ -133,7 +130,6 @@ class Robot:
 
         Raises:
             InputError: there is none; the message lists those that exist.
-
         """
         for link in self.links:
             if link.name == name:

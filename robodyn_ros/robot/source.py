@@ -16,7 +16,6 @@ def read_source(source: str | os.PathLike[str]) -> tuple[str, str]:
     Raises:
         RobotDescriptionError: there is no such file, it is not text, or there is nothing in it.
         InputError: it is neither a path nor a string.
-
     """
     if isinstance(source, str) and source.lstrip(_BLANK).startswith("<"):
         return "robot description", _clean(source)

@@ -24,7 +24,6 @@ def build_robot(name: str, links: Mapping[str, Inertial | None], joints: Sequenc
 
     Raises:
         RobotDescriptionError: they do not form one tree with a joint that moves.
-
     """
     ordered = _depth_first(name, links, joints)
     movable = [joint for joint in ordered if joint.type != "fixed"]

@@ -40,7 +40,6 @@ def load_robot(source: str | os.PathLike[str]) -> Robot:
     Raises:
         RobotDescriptionError: it cannot be read or does not describe an arm; the message names the link or joint.
         InputError: source is neither a path nor a string.
-
     """
     description = read_description(source)
     with np.errstate(all="ignore"):  # what overflows ends as inf or nan, and check_finite reports it

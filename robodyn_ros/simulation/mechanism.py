@@ -49,7 +49,6 @@ class Mechanism:
         """
         Args:
             dynamics: the equations of motion.
-
         """
         robot = dynamics.robot
         self._dynamics = dynamics
@@ -67,7 +66,6 @@ class Mechanism:
             qd: velocity (n,) in [rad/s] or [m/s], not into a stop: what :meth:`settled` or this method returned.
             effort: held over the step (n,) in [N·m] or [N].
             dt: length of the step [s].
-
         """
         for _ in range(4 * len(q)):  # a joint has two events, to arrive and to leave; more in one step is chatter
             load = self._load(q, qd, effort)

@@ -33,7 +33,6 @@ class Plant:
         dynamics: the equations of motion.
         config: the settings.
         effort_limit: (n,) in [N·m] or [N].
-
     """
 
     def __init__(
@@ -52,7 +51,6 @@ class Plant:
 
         Raises:
             InputError: an effort limit of the wrong shape, negative or NaN; q0 as in :meth:`reset`.
-
         """
         robot = dynamics.robot
         self.dynamics = dynamics
@@ -96,7 +94,6 @@ class Plant:
         Raises:
             InputError: they are not n finite numbers.
             LimitError: q is outside the position limits.
-
         """
         robot = self.dynamics.robot
         q = finite_array("q", self._home if q is None else q, (robot.n,))
@@ -114,7 +111,6 @@ class Plant:
 
         Raises:
             InputError: it is not n finite numbers; what acted before goes on.
-
         """
         self._effort = read_only(saturate(finite_array("effort", effort, self._q.shape), self.effort_limit)[0])
 
@@ -123,7 +119,6 @@ class Plant:
 
         Raises:
             SimulationError: the result would not be finite; the state stays what it was.
-
         """
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # reported below
@@ -141,7 +136,6 @@ class Plant:
         Raises:
             InputError: it is negative or not finite.
             SimulationError: see :meth:`step`.
-
         """
         if float(finite_array("duration", duration, ())) < 0.0:
             raise InputError("duration", f"must not be negative: {duration!r}", duration)

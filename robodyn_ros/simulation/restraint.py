@@ -50,7 +50,6 @@ def restrain(M: Array, w: Array, lower: Array, upper: Array) -> Restrained:
 
     Raises:
         SimulationError: no solution, which is so only if M is not positive definite.
-
     """
     joints = np.flatnonzero(lower < upper)
     A = np.linalg.inv(M)[:, joints]

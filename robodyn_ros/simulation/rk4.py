@@ -21,7 +21,6 @@ def rk4_step(acceleration: Acceleration, q: Array, qd: Array, dt: float) -> tupl
         q: position (n,) in [rad] or [m].
         qd: velocity (n,) in [rad/s] or [m/s].
         dt: length of the step [s].
-
     """
     half = 0.5 * dt
     a1 = acceleration(q, qd)

@@ -32,7 +32,6 @@ def simulate(
         controller: the control law.
         reference: what to do at a time [s] of the plant.
         duration: [s], rounded to whole steps.
-
     """
     steps = round(duration / plant.config.step)
     n = plant.dynamics.robot.n

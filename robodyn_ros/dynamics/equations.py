@@ -1,0 +1,135 @@
+"""What a formulation writes, and what follows from it whatever the formulation.
+
+A formulation gives the efforts of the rigid bodies and rotors, its own forward dynamics, M, C, g and the bodies'
+inertias. Friction, derivatives, the regressor and the balances follow here, by the chain rule and nothing else.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+import casadi as ca
+
+from robodyn_ros.dynamics.energies import Inertia, energies, total_momentum
+from robodyn_ros.dynamics.linear import solve_symmetric
+from robodyn_ros.kinematics.tree import Tree
+from robodyn_ros.robot.pose import Array
+
+
+class Symbols(NamedTuple):
+    """The runtime parameters, as symbols or as numbers."""
+
+    gravity: ca.SX  # in the frame of the tree's base, (3,)
+    armature: ca.SX  # (n,)
+    viscous: ca.SX  # (n,)
+    coulomb: ca.SX  # (n,)
+    pi: ca.SX  # the formulation's inertial parameters
+
+
+class Equations(ABC):
+    """The equations of motion of one tree; q, q̇, q̈, τ are columns (n,)."""
+
+    def __init__(self, tree: Tree, parameter_map: Array) -> None:
+        """
+        Args:
+            tree: the arm.
+            parameter_map: matrix from the standard parameters to π.
+        """
+        self.tree = tree
+        self._map = ca.DM(parameter_map)
+
+    def unpack(self, parameters: ca.SX | Array) -> Symbols:
+        """Name the parts of the parameter vector."""
+        vector, n = ca.SX(parameters), self.tree.n
+        return Symbols(*ca.vertsplit(vector, [0, 3, 3 + n, 3 + 2 * n, 3 + 3 * n, vector.shape[0]]))
+
+    @abstractmethod
+    def efforts(self, q: ca.SX, qd: ca.SX, qdd: ca.SX, p: Symbols) -> ca.SX:
+        """τ without friction."""
+
+    @abstractmethod
+    def accelerations(self, q: ca.SX, qd: ca.SX, tau: ca.SX, p: Symbols) -> ca.SX:
+        """q̈ without friction."""
+
+    @abstractmethod
+    def mass_matrix(self, q: ca.SX, p: Symbols) -> ca.SX:
+        """M."""
+
+    @abstractmethod
+    def coriolis_matrix(self, q: ca.SX, qd: ca.SX, p: Symbols) -> ca.SX:
+        """C by Christoffel symbols."""
+
+    @abstractmethod
+    def gravity(self, q: ca.SX, p: Symbols) -> ca.SX:
+        """The efforts of gravity."""
+
+    @abstractmethod
+    def inertias(self, p: Symbols) -> tuple[list[Inertia], Inertia]:
+        """Inertia of each body, and of the base as far as the formulation moved mass there."""
+
+    def inverse(self, q: ca.SX, qd: ca.SX, qdd: ca.SX, p: Symbols) -> ca.SX:
+        """τ."""
+        return self.efforts(q, qd, qdd, p) + self.friction(qd, p)
+
+    def forward(self, q: ca.SX, qd: ca.SX, tau: ca.SX, p: Symbols) -> ca.SX:
+        """q̈."""
+        return self.accelerations(q, qd, tau - self.friction(qd, p), p)
+
+    def friction(self, qd: ca.SX, p: Symbols) -> ca.SX:
+        """Viscous and Coulomb friction."""
+        return p.viscous * qd + p.coulomb * ca.sign(qd)
+
+    def mass_matrix_inverse(self, q: ca.SX, p: Symbols) -> ca.SX:
+        """M⁻¹."""
+        return solve_symmetric(self.mass_matrix(q, p), ca.SX.eye(q.shape[0]))
+
+    def coriolis(self, q: ca.SX, qd: ca.SX, p: Symbols) -> ca.SX:
+        """C q̇."""
+        return self.efforts(q, qd, ca.SX.zeros(q.shape[0]), p._replace(gravity=ca.SX.zeros(3)))
+
+    def bias(self, q: ca.SX, qd: ca.SX, p: Symbols) -> ca.SX:
+        """C q̇ + g + friction."""
+        return self.inverse(q, qd, ca.SX.zeros(q.shape[0]), p)
+
+    def energy(self, q: ca.SX, qd: ca.SX, p: Symbols) -> tuple[ca.SX, ca.SX]:
+        """Kinetic and potential energy; the rotors' kinetic energy is ½ armature q̇²."""
+        bodies, base = self.inertias(p)
+        kinetic, potential = energies(self.tree, q, qd, p.gravity, bodies)
+        return kinetic + ca.dot(p.armature, qd**2) / 2, potential - ca.dot(p.gravity, base.moment)
+
+    def power(self, q: ca.SX, qd: ca.SX, qdd: ca.SX, p: Symbols) -> tuple[ca.SX, ...]:
+        """q̇·τ, dK/dt, dP/dt, q̇·friction."""
+        kinetic, potential = self.energy(q, qd, p)
+        state, rate = ca.vertcat(q, qd), ca.vertcat(qd, qdd)
+        spent = ca.dot(qd, self.inverse(q, qd, qdd, p)), ca.dot(qd, self.friction(qd, p))
+        return spent[0], ca.jtimes(kinetic, state, rate), ca.jtimes(potential, state, rate), spent[1]
+
+    def center_of_mass(self, q: ca.SX, p: Symbols) -> ca.SX:
+        """Of all that moves."""
+        return total_momentum(self.tree, q, ca.SX.zeros(q.shape[0]), *self.inertias(p))[2]
+
+    def momentum(self, q: ca.SX, qd: ca.SX, p: Symbols) -> tuple[ca.SX, ca.SX]:
+        """Linear, and angular about the centre of mass."""
+        linear, angular, _ = total_momentum(self.tree, q, qd, *self.inertias(p))
+        return linear, angular
+
+    def regressor(self, q: ca.SX, qd: ca.SX, qdd: ca.SX, p: Symbols) -> ca.SX:
+        """∂τ/∂θ; τ is linear in θ, so this is the whole story (Siciliano et al., eq. 7.80)."""
+        theta = ca.SX.sym("theta", self._map.shape[1])
+        bodies = ca.jacobian(self.efforts(q, qd, qdd, p._replace(pi=self._map @ theta)), theta)
+        return ca.horzcat(bodies, ca.diag(qdd), ca.diag(qd), ca.diag(ca.sign(qd)))
+
+    def inverse_derivatives(self, q: ca.SX, qd: ca.SX, qdd: ca.SX, p: Symbols) -> tuple[ca.SX, ...]:
+        """∂τ/∂q, ∂τ/∂q̇, M."""
+        tau = self.inverse(q, qd, qdd, p)
+        return ca.jacobian(tau, q), ca.jacobian(tau, qd), self.mass_matrix(q, p)
+
+    def forward_derivatives(self, q: ca.SX, qd: ca.SX, tau: ca.SX, p: Symbols) -> tuple[ca.SX, ...]:
+        """From those of inverse dynamics (Carpentier and Mansard, 2018, eq. 7): ∂q̈/∂x = -M⁻¹ ∂τ/∂x at that q̈."""
+        qdd = ca.SX.sym("qdd", q.shape[0])
+        by_q, by_qd, mass = self.inverse_derivatives(q, qd, qdd, p)
+        known = self.forward(q, qd, tau, p)
+        n = q.shape[0]
+        solved = solve_symmetric(mass, ca.horzcat(-ca.substitute(ca.horzcat(by_q, by_qd), qdd, known), ca.SX.eye(n)))
+        return solved[:, :n], solved[:, n : 2 * n], solved[:, 2 * n :]

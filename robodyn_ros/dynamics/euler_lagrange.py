@@ -1,0 +1,59 @@
+"""Lagrange's equations, literally: K, P, L = K - P, and d/dt ∂L/∂q̇ - ∂L/∂q = τ by automatic differentiation.
+
+The derivatives are taken by the chain rule through the recursion that computes the energies. So the cost grows with n
+as that recursion's does, not with n⁴ as in the textbook's expanded sums.
+"""
+
+from __future__ import annotations
+
+import casadi as ca
+
+from robodyn_ros.dynamics.energies import Inertia
+from robodyn_ros.dynamics.equations import Equations, Symbols
+from robodyn_ros.dynamics.linear import solve_symmetric
+
+
+class EulerLagrange(Equations):
+    """The equations of motion from the energies."""
+
+    def efforts(self, q: ca.SX, qd: ca.SX, qdd: ca.SX, p: Symbols) -> ca.SX:
+        """d/dt ∂L/∂q̇ - ∂L/∂q (Siciliano et al., Robotics: Modelling, Planning and Control, eq. 7.2)."""
+        kinetic, potential = self.energy(q, qd, p)
+        lagrangian = kinetic - potential
+        momentum = ca.gradient(lagrangian, qd)
+        change = ca.jtimes(momentum, ca.vertcat(q, qd), ca.vertcat(qd, qdd))
+        return change - ca.gradient(lagrangian, q)
+
+    def accelerations(self, q: ca.SX, qd: ca.SX, tau: ca.SX, p: Symbols) -> ca.SX:
+        """From M q̈ = τ - C q̇ - g."""
+        rest = self.efforts(q, qd, ca.SX.zeros(q.shape[0]), p)
+        return solve_symmetric(self.mass_matrix(q, p), tau - rest)
+
+    def mass_matrix(self, q: ca.SX, p: Symbols) -> ca.SX:
+        """∂²K/∂q̇²."""
+        qd = ca.SX.sym("qd", q.shape[0])
+        kinetic, _ = self.energy(q, qd, p)
+        return ca.hessian(kinetic, qd)[0]
+
+    def coriolis_matrix(self, q: ca.SX, qd: ca.SX, p: Symbols) -> ca.SX:
+        """Christoffel symbols of the first kind, summed with q̇ (Siciliano et al., eq. 7.45): C = ½ (Ṁ + ∂p/∂q -
+        (∂p/∂q)ᵀ) with p = M q̇.
+        """
+        mass_matrix = self.mass_matrix(q, p)
+        change = ca.reshape(ca.jtimes(ca.vec(mass_matrix), q, qd), mass_matrix.shape)
+        turning = ca.jacobian(mass_matrix @ qd, q)
+        return (change + turning - turning.T) / 2
+
+    def gravity(self, q: ca.SX, p: Symbols) -> ca.SX:
+        """∂P/∂q."""
+        _, potential = self.energy(q, ca.SX.zeros(q.shape[0]), p)
+        return ca.gradient(potential, q)
+
+    def inertias(self, p: Symbols) -> tuple[list[Inertia], Inertia]:
+        """The standard parameters."""
+        bodies = []
+        for ten in ca.vertsplit(p.pi, 10):
+            m, x, y, z, ixx, ixy, iyy, ixz, iyz, izz = ca.vertsplit(ten)
+            rows = [ca.horzcat(ixx, ixy, ixz), ca.horzcat(ixy, iyy, iyz), ca.horzcat(ixz, iyz, izz)]
+            bodies.append(Inertia(m, ca.vertcat(x, y, z), ca.vertcat(*rows)))
+        return bodies, Inertia(ca.SX(0), ca.SX.zeros(3), ca.SX.zeros(3, 3))

@@ -1,0 +1,163 @@
+"""Recursive Newton–Euler.
+
+Every point r of a moving body has the acceleration a + U r with U = [ω̇]× + [ω]×². So with the body's pseudo-inertia
+P the matrix [U a] P holds its whole dynamics: the last column is the force, the antisymmetric part of the rest the
+moment (Khalil and Dombre, Modeling, Identification and Control of Robots, eq. 9.87 to 9.99, in this form). The
+recursion carries ω, ω̇, a out to the tips, the base accelerating against gravity, and the forces back (Luh, Walker
+and Paul, 1980).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import casadi as ca
+
+from robodyn_ros.dynamics.articulated_body import forward_dynamics
+from robodyn_ros.dynamics.energies import Inertia
+from robodyn_ros.dynamics.equations import Equations, Symbols
+from robodyn_ros.dynamics.inertial_parameters import grouped_entries
+from robodyn_ros.dynamics.linear import solve_symmetric, sum_by_coordinate
+from robodyn_ros.kinematics.transform import Transform, Z, joint_rate
+
+
+class Motion(NamedTuple):
+    """Motion of a body's frame, in that frame."""
+
+    omega: ca.SX  # angular velocity (3,)
+    points: ca.SX  # U = [ω̇]× + [ω]×², (3, 3)
+    alpha: ca.SX  # angular acceleration (3,)
+    a: ca.SX  # acceleration of the origin, against gravity (3,)
+
+
+class NewtonEuler(Equations):
+    """The equations of motion by recursion."""
+
+    def efforts(self, q: ca.SX, qd: ca.SX, qdd: ca.SX, p: Symbols) -> ca.SX:
+        """Out to the tips and back to the base."""
+        transforms = [Transform(node, q) for node in self.tree.nodes]
+        motions = self._motions(transforms, qd, qdd, p.gravity)
+        wrenches = [_wrench(motion, pseudo) for motion, pseudo in zip(motions, self._pseudo(p)[0], strict=True)]
+        return self._collect(transforms, wrenches) + p.armature * qdd
+
+    def _motions(self, transforms: list[Transform], qd: ca.SX, qdd: ca.SX, gravity: ca.SX) -> list[Motion]:
+        """The pass from the base to the tips."""
+        motions: list[Motion] = []
+        still = Motion(ca.SX.zeros(3), ca.SX.zeros(3, 3), ca.SX.zeros(3), -gravity)
+        for node, transform in zip(self.tree.nodes, transforms, strict=True):
+            before = motions[node.parent] if node.parent >= 0 else still
+            rate, acceleration = joint_rate(node, qd) * Z, joint_rate(node, qdd) * Z
+            omega, alpha = transform.down(before.omega), transform.down(before.alpha)
+            a = transform.down(before.a + before.points @ transform.offset)
+            if node.prismatic:
+                a += acceleration + 2 * ca.cross(omega, rate)
+            else:
+                alpha += acceleration + ca.cross(omega, rate)
+                omega += rate
+            motions.append(Motion(omega, _points(omega, alpha), alpha, a))
+        return motions
+
+    def _collect(self, transforms: list[Transform], wrenches: list[tuple[ca.SX, ca.SX]]) -> ca.SX:
+        """The pass from the tips to the base: what each joint must bear, along its axis."""
+        efforts = [ca.SX(0)] * len(wrenches)
+        for index in reversed(range(len(wrenches))):
+            node, transform, (force, torque) = self.tree.nodes[index], transforms[index], wrenches[index]
+            efforts[index] = force[2] if node.prismatic else torque[2]
+            if node.parent >= 0:
+                before = wrenches[node.parent]
+                force = transform.up(force)
+                torque = transform.up(torque) + ca.cross(transform.offset, force)
+                wrenches[node.parent] = (before[0] + force, before[1] + torque)
+        return sum_by_coordinate(self.tree, efforts)
+
+    def accelerations(self, q: ca.SX, qd: ca.SX, tau: ca.SX, p: Symbols) -> ca.SX:
+        """Articulated bodies."""
+        if any(node.body.joint.mimic for node in self.tree.nodes):
+            # A mimic joint closes a loop that the articulated-body recursion cannot see; the mass matrix can.
+            rest = self.efforts(q, qd, ca.SX.zeros(q.shape[0]), p)
+            return solve_symmetric(self.mass_matrix(q, p), tau - rest)
+        return forward_dynamics(self.tree, q, qd, tau, p.gravity, p.armature, self.inertias(p)[0])
+
+    def mass_matrix(self, q: ca.SX, p: Symbols) -> ca.SX:
+        """Composite rigid bodies: what a joint's unit acceleration asks of every joint below it (Featherstone, Rigid
+        Body Dynamics Algorithms, section 6.2).
+        """
+        nodes = self.tree.nodes
+        transforms = [Transform(node, q) for node in nodes]
+        composites = self._pseudo(p)[0]
+        result = ca.diag(p.armature)
+        for index in reversed(range(len(nodes))):
+            node, composite = nodes[index], composites[index]
+            if node.parent >= 0:
+                composites[node.parent] += _pseudo_in_parent(composite, transforms[index])
+            none = ca.SX.zeros(3)
+            turning = Motion(none, ca.skew(Z), Z, none)
+            sliding = Motion(none, ca.SX.zeros(3, 3), none, Z)
+            force, torque = _wrench(sliding if node.prismatic else turning, composite)
+            at = index
+            while at >= 0:
+                lower = nodes[at]
+                value = node.body.ratio * lower.body.ratio * (force[2] if lower.prismatic else torque[2])
+                i, j = node.body.coordinate, lower.body.coordinate
+                result[i, j] += value
+                if at != index:
+                    result[j, i] += value
+                force = transforms[at].up(force)
+                torque = transforms[at].up(torque) + ca.cross(transforms[at].offset, force)
+                at = lower.parent
+        return result
+
+    def coriolis_matrix(self, q: ca.SX, qd: ca.SX, p: Symbols) -> ca.SX:
+        """C q̇ is quadratic in q̇; its Christoffel factor is half its derivative, the one symmetric bilinear form."""
+        return ca.jacobian(self.coriolis(q, qd, p), qd) / 2
+
+    def gravity(self, q: ca.SX, p: Symbols) -> ca.SX:
+        """The recursion at rest."""
+        zero = ca.SX.zeros(q.shape[0])
+        return self.efforts(q, zero, zero, p)
+
+    def inertias(self, p: Symbols) -> tuple[list[Inertia], Inertia]:
+        """What grouping left of each body, and what it handed down to the base."""
+        bodies, base = self._pseudo(p)
+        return [Inertia(s[3, 3], s[:3, 3], ca.trace(s[:3, :3]) * ca.SX.eye(3) - s[:3, :3]) for s in bodies], base
+
+    def _pseudo(self, p: Symbols) -> tuple[list[ca.SX], Inertia]:
+        """Grouped pseudo-inertias, symmetric (4, 4), and the base's mass and first moment."""
+        pseudo, entries = [], iter(ca.vertsplit(p.pi))
+        for node in self.tree.nodes:
+            s = ca.SX.zeros(4, 4)
+            for i, j in grouped_entries(node):
+                s[i, j] = s[j, i] = next(entries)
+            pseudo.append(s)
+        return pseudo, Inertia(p.pi[-1], p.pi[-4:-1], ca.SX.zeros(3, 3))
+
+
+def _points(omega: ca.SX, alpha: ca.SX) -> ca.SX:
+    """U = [ω̇]× + [ω]×², each product of two rates formed once."""
+    x, y, z = ca.vertsplit(omega)
+    xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
+    square = [ca.horzcat(-yy - zz, xy, xz), ca.horzcat(xy, -xx - zz, yz), ca.horzcat(xz, yz, -xx - yy)]
+    return ca.vertcat(*square) + ca.skew(alpha)
+
+
+def _wrench(motion: Motion, pseudo: ca.SX) -> tuple[ca.SX, ca.SX]:
+    """Force and moment, about the frame's origin, that give a body of that pseudo-inertia that motion."""
+    second, moment, mass = pseudo[:3, :3], pseudo[:3, 3], pseudo[3, 3]
+    u = motion.points
+    force = mass * motion.a + u @ moment
+    torque = ca.cross(moment, motion.a)
+    for k, (i, j) in enumerate(((2, 1), (0, 2), (1, 0))):
+        # (U Σ)_ij - (U Σ)_ji, with the two terms of one off-diagonal Σ_ij gathered.
+        m = 3 - i - j
+        torque[k] += u[i, j] * second[j, j] - u[j, i] * second[i, i] + (u[i, i] - u[j, j]) * second[i, j]
+        torque[k] += u[i, m] * second[m, j] - u[j, m] * second[m, i]
+    return force, torque
+
+
+def _pseudo_in_parent(pseudo: ca.SX, transform: Transform) -> ca.SX:
+    """P' = T P Tᵀ."""
+    moment, mass, r = transform.up(pseudo[:3, 3]), pseudo[3, 3], transform.offset
+    half = moment @ r.T + mass * (r @ r.T) / 2
+    second = transform.up(transform.up(pseudo[:3, :3]).T) + half + half.T
+    shifted = moment + mass * r
+    return ca.blockcat([[second, shifted], [shifted.T, mass]])

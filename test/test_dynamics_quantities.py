@@ -1,0 +1,277 @@
+"""Everything beyond M, C, g: runtime parameters, derivatives, the regressor, momentum, power, external wrenches."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from arms import awkward, random_robot
+from numpy.testing import assert_allclose
+
+import robodyn_ros as rd
+from robodyn_ros.dynamics import Payload
+
+pinocchio = pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is the independent truth of these tests")
+from truth import Pinocchio  # noqa: E402 - it imports Pinocchio
+
+GRAVITY = (0.4, -1.3, -9.6)  # [m/s²], along no axis
+PRR = (Path(__file__).parent.parent / "urdf" / "prr.urdf").read_text()
+ARMS = {"prr": PRR, **awkward(), "random": random_robot(11, joints=6)}
+FREE = [name for name in ARMS if name != "mimic"]
+FORMULATIONS = ("lagrangian", "rnea")
+
+
+def make(formulation: str, arm: str, **options: object) -> rd.Dynamics:
+    return rd.create_dynamics(formulation, rd.load_robot(ARMS[arm]), gravity=GRAVITY, **options)
+
+
+def state(n: int, seed: int = 7) -> np.ndarray:
+    """q, q̇, q̈."""
+    return np.random.default_rng(seed).uniform(-1.5, 1.5, (3, n))
+
+
+@pytest.fixture(params=FORMULATIONS)
+def formulation(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.mark.parametrize("arm", ARMS)
+@pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "virtual machine"])
+def test_terms_follow_from_each_other(formulation: str, arm: str, compiled: bool) -> None:
+    n = rd.load_robot(ARMS[arm]).n
+    friction = {"viscous": np.linspace(0.3, 0.9, n), "coulomb": np.linspace(2.1, 1.1, n)}
+    dynamics = make(formulation, arm, compiled=compiled, armature=np.linspace(0.2, 0.5, n), **friction)
+    q, qd, qdd = state(n)
+    mass, coriolis = dynamics.mass_matrix(q), dynamics.coriolis_matrix(q, qd)
+    slip = friction["viscous"] * qd + friction["coulomb"] * np.sign(qd)
+    assert_allclose(dynamics.coriolis(q, qd), coriolis @ qd, rtol=1e-10, atol=1e-11)
+    assert_allclose(dynamics.bias(q, qd), coriolis @ qd + dynamics.gravity(q) + slip, rtol=1e-10, atol=1e-10)
+    tau = dynamics.inverse(q, qd, qdd)
+    assert_allclose(tau, mass @ qdd + dynamics.bias(q, qd), rtol=1e-10, atol=1e-10)
+    assert_allclose(dynamics.forward(q, qd, tau), qdd, rtol=1e-9, atol=1e-10)
+    assert_allclose(dynamics.mass_matrix_inverse(q) @ mass, np.eye(n), atol=1e-9)
+    power = dynamics.power(q, qd, qdd)
+    assert_allclose(power.actuators, qd @ tau, rtol=1e-10)
+    assert_allclose(power.friction, qd @ slip, rtol=1e-10)
+    assert_allclose(power.kinetic + power.potential + power.friction, power.actuators, rtol=1e-10, atol=1e-10)
+    assert_allclose(dynamics.energy(q, qd).kinetic, qd @ mass @ qd / 2, rtol=1e-10)
+
+
+@pytest.mark.parametrize("arm", ARMS)
+def test_the_regressor_times_theta_is_the_effort(formulation: str, arm: str) -> None:
+    n = rd.load_robot(ARMS[arm]).n
+    payload = Payload(rd.load_robot(ARMS[arm]).bodies[-1].name, 1.3, (0.1, -0.2, 0.3), np.diag([0.03, 0.04, 0.05]))
+    options = {"armature": np.linspace(0.2, 0.5, n), "viscous": np.full(n, 0.7), "coulomb": np.full(n, 1.9)}
+    dynamics = make(formulation, arm, payload=payload, **options)
+    states = np.random.default_rng(8).uniform(-2, 2, (3, 20, n))
+    regressor, theta = dynamics.regressor(*states), dynamics.theta()
+    assert regressor.shape == (20, n, 10 * len(dynamics.robot.bodies) + 3 * n)
+    tau = dynamics.inverse(*states)
+    assert_allclose(regressor @ theta, tau, rtol=1e-12, atol=1e-12 * np.abs(tau).max())
+    assert_allclose(regressor[:, :, -3 * n : -2 * n], np.eye(n) * states[2][:, None, :], atol=1e-15)
+
+
+@pytest.mark.parametrize("arm", FREE)
+def test_regressor_against_pinocchio(formulation: str, arm: str) -> None:
+    dynamics = make(formulation, arm)
+    truth, n = Pinocchio(dynamics.robot, GRAVITY), dynamics.robot.n
+    q, qd, qdd = state(n)
+    lead = truth.lead
+    full = pinocchio.computeJointTorqueRegressor(truth.model, truth.data, truth.configuration(q), lead @ qd, lead @ qdd)
+    # Its columns are by its own joints, whose frames are ours: the frame of the joint's child link.
+    order = [truth.model.getJointId(body.joint.name) - 1 for body in dynamics.robot.bodies]
+    columns = np.concatenate([full[:, 10 * k : 10 * k + 10] for k in order], axis=1)
+    assert_allclose(dynamics.regressor(q, qd, qdd)[:, : -3 * n], lead.T @ columns, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("arm", FREE)
+def test_derivatives_against_pinocchio(formulation: str, arm: str) -> None:
+    dynamics = make(formulation, arm)
+    truth = Pinocchio(dynamics.robot, GRAVITY)
+    q, qd, qdd = state(dynamics.robot.n)
+    lead, full = truth.lead, truth.configuration(q)
+    pinocchio.computeRNEADerivatives(truth.model, truth.data, full, lead @ qd, lead @ qdd)
+    ours = dynamics.inverse_derivatives(q, qd, qdd)
+    assert_allclose(ours.q, lead.T @ truth.data.dtau_dq @ lead, rtol=1e-10, atol=1e-9)
+    assert_allclose(ours.qd, lead.T @ truth.data.dtau_dv @ lead, rtol=1e-10, atol=1e-9)
+    assert_allclose(ours.qdd, truth.mass_matrix(q), rtol=1e-10, atol=1e-10)
+    tau = dynamics.inverse(q, qd, qdd)
+    pinocchio.computeABADerivatives(truth.model, truth.data, full, lead @ qd, lead @ tau)
+    ours = dynamics.forward_derivatives(q, qd, tau)
+    for found, expected in zip(ours, (truth.data.ddq_dq, truth.data.ddq_dv, truth.data.Minv), strict=True):
+        expected = np.triu(expected) + np.triu(expected, 1).T if expected is truth.data.Minv else expected
+        expected = lead.T @ expected @ lead
+        assert_allclose(found, expected, rtol=1e-9, atol=1e-9 * max(1, np.abs(expected).max()))
+
+
+@pytest.mark.parametrize("arm", ARMS)
+def test_derivatives_against_finite_differences(formulation: str, arm: str) -> None:
+    """With friction, armature and a mimic joint, where Pinocchio has other rules."""
+    n = rd.load_robot(ARMS[arm]).n
+    dynamics = make(formulation, arm, viscous=np.full(n, 0.4), armature=np.full(n, 0.2), coulomb=np.full(n, 0.9))
+    q, qd, qdd = state(n)
+    tau = dynamics.inverse(q, qd, qdd)
+    for method, values, found in (
+        (dynamics.inverse, (q, qd, qdd), dynamics.inverse_derivatives(q, qd, qdd)),
+        (dynamics.forward, (q, qd, tau), dynamics.forward_derivatives(q, qd, tau)),
+    ):
+        for position, derivative in enumerate(found):
+            h = 1e-5
+            for j in range(n):
+                ends = []
+                for sign in (1, -1):
+                    moved = [value.copy() for value in values]
+                    moved[position][j] += sign * h
+                    ends.append(method(*moved))
+                difference = (ends[0] - ends[1]) / (2 * h)
+                scale = max(1.0, np.abs(derivative).max())
+                assert_allclose(derivative[:, j] / scale, difference / scale, atol=2e-8)
+
+
+@pytest.mark.parametrize("arm", FREE)
+def test_momentum_against_pinocchio(formulation: str, arm: str) -> None:
+    dynamics = make(formulation, arm)
+    truth = Pinocchio(dynamics.robot, GRAVITY)
+    q, qd, _ = state(dynamics.robot.n)
+    hg = pinocchio.computeCentroidalMomentum(truth.model, truth.data, truth.configuration(q), truth.lead @ qd)
+    ours = dynamics.momentum(q, qd)
+    assert_allclose(ours.linear, hg.linear, rtol=1e-10, atol=1e-10)
+    assert_allclose(ours.angular, hg.angular, rtol=1e-10, atol=1e-9)
+    com = pinocchio.centerOfMass(truth.model, truth.data, truth.configuration(q))
+    assert_allclose(dynamics.center_of_mass(q), com, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("arm", ARMS)
+def test_a_payload_is_a_heavier_link(formulation: str, arm: str) -> None:
+    """Held or built in, the same body has the same dynamics; no code is made anew for it."""
+    robot = rd.load_robot(ARMS[arm])
+    dynamics = make(formulation, arm)
+    q, qd, qdd = state(robot.n)
+    before = dynamics.inverse(q, qd, qdd)
+    for link in robot.links:
+        payload = Payload(
+            link.name, 1.7, (0.11, -0.07, 0.19), [[0.03, 0.004, 0], [0.004, 0.05, 0.002], [0, 0.002, 0.06]]
+        )
+        if link.body < 0:
+            with pytest.raises(rd.InputError, match="fixed to the base"):
+                dynamics.configure(payload=payload)
+            continue
+        dynamics.configure(payload=payload)
+        truth = Pinocchio(robot, GRAVITY)
+        joint = truth.model.getJointId(robot.bodies[link.body].joint.name)
+        held = pinocchio.Inertia(payload.mass, np.array(payload.com), np.array(payload.inertia))
+        truth.model.appendBodyToJoint(
+            joint, held, pinocchio.SE3(link.pose.rotation.copy(), link.pose.translation.copy())
+        )
+        truth.data = truth.model.createData()
+        tau = truth.inverse(q, qd, qdd)
+        assert_allclose(dynamics.inverse(q, qd, qdd), tau, rtol=1e-10, atol=1e-10 * np.abs(tau).max())
+        assert_allclose(dynamics.forward(q, qd, tau), truth.forward(q, qd, tau), rtol=1e-8, atol=1e-8)
+    dynamics.configure(payload=None)
+    assert_allclose(dynamics.inverse(q, qd, qdd), before, rtol=0)
+
+
+def test_parameters_change_every_function_at_once(formulation: str) -> None:
+    dynamics = make(formulation, "prr")
+    fresh = make(formulation, "prr", armature=[0.1, 0.2, 0.3])
+    q, qd, qdd = state(3)
+    dynamics.mass_matrix(q), dynamics.inverse(q, qd, qdd)  # already compiled when the change comes
+    kernel = dynamics.kernel("mass_matrix")
+    dynamics.configure(armature=[0.1, 0.2, 0.3])
+    kernel.inputs[0][:] = q
+    kernel.evaluate()
+    for changed in (dynamics.mass_matrix(q), kernel.results[0]):
+        assert_allclose(changed, fresh.mass_matrix(q), rtol=0)
+    assert_allclose(dynamics.inverse(q, qd, qdd), fresh.inverse(q, qd, qdd), rtol=0)
+    dynamics.configure(gravity=(0, 0, 0), armature=[0, 0, 0])
+    assert_allclose(dynamics.gravity(q), 0, atol=1e-15)
+
+
+def test_theta_can_be_put_in_place_of_the_urdfs_numbers(formulation: str) -> None:
+    """What identification finds is a parameter like any other."""
+    dynamics, other = make(formulation, "prr"), make(formulation, "prr")
+    inertial = dynamics.parameters.inertial * 1.1
+    other.configure(inertial=inertial)
+    q, qd, qdd = state(3)
+    assert_allclose(other.inverse(q, qd, qdd), 1.1 * dynamics.inverse(q, qd, qdd), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"gravity": (0, 0)}, "gravity: must be 3 finite numbers"),
+        ({"armature": (0, 0, -1)}, "armature: must not be negative"),
+        ({"viscous": (0, np.nan, 1)}, "viscous: must be 3 finite numbers"),
+        ({"coulomb": 1.0}, "coulomb: must be 3 finite numbers"),
+        ({"payload": 2.0}, "payload: must be a Payload or None"),
+        ({"payload": Payload("elbow", 1.0)}, "link: 'elbow' is not in the robot"),
+        ({"payload": Payload("tool", -1.0)}, "payload mass: must not be negative"),
+        ({"payload": Payload("tool", np.inf)}, "payload mass: must be finite"),
+        ({"payload": Payload("tool", 1.0, (0, 0))}, "payload com: must be 3 finite numbers"),
+        ({"payload": Payload("tool", 1.0, (0, 0, 0), np.diag([1, 1, 3]))}, "payload inertia: must be symmetric"),
+        ({"payload": Payload("tool", 1.0, (0, 0, 0), np.diag([1, 1, -1]))}, "payload inertia: must be symmetric"),
+        ({"mass": 3.0}, "mass: is no parameter of the dynamics; they are gravity, payload"),
+    ],
+)
+def test_wrong_parameters_change_nothing(formulation: str, change: dict[str, object], message: str) -> None:
+    dynamics = make(formulation, "prr")
+    q, qd, qdd = state(3)
+    before = dynamics.inverse(q, qd, qdd)
+    with pytest.raises(rd.InputError, match=message):
+        dynamics.configure(**change)
+    with pytest.raises(rd.InputError, match=message):
+        rd.create_dynamics(formulation, dynamics.robot, **change)
+    assert_allclose(dynamics.inverse(q, qd, qdd), before, rtol=0)
+    assert dynamics.parameters.payload is None
+
+
+@pytest.mark.parametrize("arm", ARMS)
+def test_an_external_wrench_does_the_work_it_does(formulation: str, arm: str) -> None:
+    """Jᵀ w · q̇ is the power of the wrench, by the motion of the link itself."""
+    dynamics = make(formulation, arm)
+    q, qd, _ = state(dynamics.robot.n)
+    force, moment, h = np.array([3.0, -5.0, 7.0]), np.array([0.4, 0.6, -0.9]), 1e-6
+    for link in dynamics.robot.links:
+        poses = [dynamics._kinematics.pose(link.name, q + step * qd) for step in (-h, h)]
+        v = (poses[1][:3, 3] - poses[0][:3, 3]) / (2 * h)
+        spin = (poses[1][:3, :3] - poses[0][:3, :3]) / (2 * h) @ ((poses[0][:3, :3] + poses[1][:3, :3]) / 2).T
+        omega = np.array([spin[2, 1] - spin[1, 2], spin[0, 2] - spin[2, 0], spin[1, 0] - spin[0, 1]]) / 2
+        effort = dynamics.external(link.name, q, force, moment)
+        assert_allclose(effort @ qd, force @ v + moment @ omega, rtol=1e-6, atol=1e-6)
+
+
+def test_a_kernel_calls_without_allocating(formulation: str) -> None:
+    dynamics = make(formulation, "prr")
+    kernel = dynamics.kernel("inverse")
+    q, qd, qdd = state(3)
+    expected = dynamics.inverse(q, qd, qdd)
+    for own, value in zip(kernel.inputs, (q, qd, qdd), strict=True):
+        own[:] = value
+    kernel.evaluate()
+    assert_allclose(kernel.results[0], expected, rtol=0)
+    dynamics.inverse(-q, qd, qdd)  # the plain way has memory of its own
+    assert_allclose(kernel.results[0], expected, rtol=0)
+    with pytest.raises(rd.InputError, match=r"'torque' is not one of inverse, forward"):
+        dynamics.kernel("torque")
+
+
+@pytest.mark.parametrize("arm", ["prr", "tilted"])
+@pytest.mark.parametrize("count", [1, 7, 8, 9, 4095, 20_001])
+def test_many_states_at_once(formulation: str, arm: str, count: int) -> None:
+    """Lanes that are not full, and shares of several threads."""
+    alone, shared = make(formulation, arm, threads=1), make(formulation, arm, threads=3)
+    states = np.random.default_rng(9).uniform(-3, 3, (3, count, alone.robot.n))
+    tau = alone.inverse(*states)
+    assert_allclose(shared.inverse(*states), tau, rtol=0)
+    for k in {0, count // 2, count - 1}:
+        assert_allclose(tau[k], alone.inverse(*states[:, k]), rtol=1e-12, atol=1e-12)
+    states[1, count - 1, 0] = np.nan
+    with pytest.raises(rd.InputError, match="^qd: must be finite"):
+        shared.inverse(*states)
+
+
+def test_large_angles_are_as_good(formulation: str) -> None:
+    dynamics = make(formulation, "tilted")
+    q = np.linspace(-1e5, 1e5, 40 * dynamics.robot.n).reshape(40, -1)
+    assert_allclose(dynamics.gravity(q), [dynamics.gravity(row) for row in q], rtol=1e-9, atol=1e-9)
