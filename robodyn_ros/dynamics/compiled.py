@@ -35,6 +35,11 @@ class CompiledDynamics(Dynamics):
     """A formulation as a plugin: it says how its parameters π follow from the standard ones, and writes its equations.
 
     An object of this class belongs to one thread.
+
+    Attributes:
+        compiled: whether C is used where there is a compiler.
+        symbols: gravity in the base's frame (3,), armature, viscous and Coulomb friction (n,) each, and π, in one
+            array: what every compiled function of this object reads. ``configure`` writes it.
     """
 
     def __init__(self, robot: Robot, *, compiled: bool = True, threads: int | None = None, **parameters: Any) -> None:
@@ -50,10 +55,10 @@ class CompiledDynamics(Dynamics):
         """
         super().__init__(robot, **parameters)
         self._tree = build_tree(robot)
-        self._compiled = compiled
+        self.compiled = compiled
         self._threads = threads or len(os.sched_getaffinity(0))
         self._map = self.parameter_map(self._tree)
-        self._symbols = np.zeros(3 + 3 * robot.n + len(self._map))  # what the compiled functions read
+        self.symbols = np.zeros(3 + 3 * robot.n + len(self._map))  # what the compiled functions read
         self.apply(self.parameters)
 
     @staticmethod
@@ -125,7 +130,7 @@ class CompiledDynamics(Dynamics):
         """Write new parameters where the compiled functions read them."""
         theta = self.theta(parameters)
         inertial, joints = theta[: -3 * self.robot.n], theta[-3 * self.robot.n :]
-        self._symbols[:] = np.concatenate([self._tree.base.T @ parameters.gravity, joints, self._map @ inertial])
+        self.symbols[:] = np.concatenate([self._tree.base.T @ parameters.gravity, joints, self._map @ inertial])
 
     def kernel(self, quantity: str) -> Kernel:
         """A quantity with memory of its own, for loops that allocate nothing: see ``Kernel``. It follows ``configure``.
@@ -133,7 +138,7 @@ class CompiledDynamics(Dynamics):
         Raises:
             InputError: no such quantity.
         """
-        return Kernel(self.program(quantity), self._symbols, compiled=self._compiled, threads=self._threads)
+        return Kernel(self.program(quantity), self.symbols, compiled=self.compiled, threads=self._threads)
 
     def program(self, quantity: str) -> Program:
         """What is compiled for a quantity.
@@ -150,7 +155,7 @@ class CompiledDynamics(Dynamics):
             import casadi as ca  # what is compiled runs without it
 
             states = [ca.SX.sym(name, n) for name in names]
-            parameters = ca.SX.sym("parameters", len(self._symbols))
+            parameters = ca.SX.sym("parameters", len(self.symbols))
             return [*states, parameters], self.expressions(quantity, states, parameters)
 
         shapes = known[quantity].shapes(n, len(self.theta()))
@@ -165,7 +170,7 @@ class CompiledDynamics(Dynamics):
             parameters: symbols for the runtime parameters; their present values as constants unless given.
         """
         equations = self.equations()
-        p = equations.unpack(self._symbols if parameters is None else parameters)
+        p = equations.unpack(self.symbols if parameters is None else parameters)
         found = getattr(equations, quantity)(*states, p)
         return list(found) if isinstance(found, tuple) else [found]
 
@@ -175,4 +180,4 @@ class CompiledDynamics(Dynamics):
 
     @cached_property
     def _kinematics(self) -> Kinematics:
-        return Kinematics(self.robot, compiled=self._compiled)
+        return Kinematics(self.robot, compiled=self.compiled)

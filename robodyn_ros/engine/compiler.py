@@ -16,7 +16,10 @@ from pathlib import Path
 from robodyn_ros.errors import RobodynError
 
 # No -ffast-math: NaN and infinity must survive to be seen. Contraction to fused multiply-add only ever rounds less.
-FLAGS = ("-O2", "-march=native", "-fno-math-errno", "-ffp-contract=fast", "-fPIC", "-shared", "-w")
+FLAGS = (
+    *("-O2", "-march=native", "-fno-math-errno", "-ffp-contract=fast"),
+    *("-fPIC", "-shared", "-fno-semantic-interposition", "-fno-plt", "-w"),
+)
 # The vector library of glibc, for sines and cosines of many states at once.
 LIBRARIES = ("-lmvec", "-lm") if (platform.machine(), platform.libc_ver()[0]) == ("x86_64", "glibc") else ("-lm",)
 TIMEOUT = 600.0  # [s]

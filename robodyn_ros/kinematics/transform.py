@@ -15,15 +15,14 @@ class Transform:
 
     def __init__(self, node: Node, q: ca.SX) -> None:
         s = node.body.ratio * q[node.body.coordinate] + node.body.offset
-        angle = ca.SX(node.turn) if node.prismatic else s + node.turn
-        cosine, sine = ca.cos(angle), ca.sin(angle)
-        self._constant = ca.SX(ca.DM(node.rotation))
-        self._turn = ca.SX.eye(3)
-        self._turn[0, 0] = self._turn[1, 1] = cosine
-        self._turn[1, 0], self._turn[0, 1] = sine, -sine
+        self._constant, self._turn = ca.SX(ca.DM(node.rotation)), ca.SX.eye(3)
         self.offset = ca.SX(ca.DM(node.offset))
         if node.prismatic:
             self.offset += self._constant[:, 2] * s
+        else:
+            cosine, sine = ca.cos(s + node.turn), ca.sin(s + node.turn)
+            self._turn[0, 0] = self._turn[1, 1] = cosine
+            self._turn[1, 0], self._turn[0, 1] = sine, -sine
 
     def up(self, v: ca.SX) -> ca.SX:
         """Components in the parent's frame of vectors (3, k) given in the child's."""

@@ -29,7 +29,7 @@ class Node:
         parent: index of the parent node, -1 for the base.
         prismatic: slides, else turns.
         rotation: constant part of the rotation from the body's frame to the parent's, (3, 3).
-        turn: constant turn about z that follows it [rad].
+        turn: constant turn about z that follows it, 0 on a prismatic joint [rad].
         offset: where the joint lies in the parent's frame, (3,) in [m].
         frame: pose of this frame in the body's own frame.
         body: the body it stands for.
@@ -69,7 +69,7 @@ def build_tree(robot: Robot) -> Tree:
     for body, frame in zip(bodies, frames, strict=True):
         parent = frames[body.parent] if body.parent >= 0 else base
         pose = parent.inverse() @ body.placement @ frame
-        rotation, turn = _split(pose.rotation)
+        rotation, turn = _split(pose.rotation, body.joint.is_prismatic)
         scale = max(1.0, float(np.abs(pose.translation).max()))
         offset = np.where(np.abs(pose.translation) < ROUNDING * scale, 0.0, pose.translation)
         nodes.append(
@@ -155,10 +155,10 @@ def _oriented(axis: Array, towards: Array) -> Array:
     return np.column_stack([x, np.cross(axis, x), axis])
 
 
-def _split(rotation: Array) -> tuple[Array, float]:
+def _split(rotation: Array, slides: bool) -> tuple[Array, float]:
     """A rotation as (constant part, turn about z): the constant part a turn about x wherever there is such a split."""
-    if abs(rotation[0, 2]) > ROUNDING:
-        return np.where(np.abs(rotation) < ROUNDING, 0.0, rotation), 0.0
+    if slides or abs(rotation[0, 2]) > ROUNDING:
+        return np.vectorize(_clean)(rotation), 0.0
     sine, cosine = _clean(-rotation[1, 2]), _clean(rotation[2, 2])
     turn = np.arctan2(-rotation[0, 1], rotation[0, 0])
     return np.array([[1.0, 0.0, 0.0], [0.0, cosine, -sine], [0.0, sine, cosine]]), float(_clean(turn))
