@@ -1,12 +1,14 @@
 # make demo          the main job: a PRR arm under three controllers, on real ROS 2 topics
 # make test          the whole test suite           (make test ROS=jazzy: on the Jazzy wheels)
 # make lint          ruff and mypy
+# make bench         the dynamics engine beside Pinocchio (make bench BENCH=--json)
 # make clean         removes the environments
 #
 # In a shell where ROS 2 is sourced (ROS_DISTRO set) that installation's rclpy is used and no ROS wheel is installed.
 
 ROS ?= $(or $(ROS_DISTRO),kilted)
 PYTHON ?= python3
+comma := ,
 
 ifdef ROS_DISTRO
   VENV := .venv-sourced-$(ROS)
@@ -19,13 +21,12 @@ else
   CONSTRAINTS := .ci/constraints.txt .ci/constraints-$(ROS).txt
   export AMENT_PREFIX_PATH := $(CURDIR)/$(VENV)
 endif
-comma := ,
 
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 INSTALL = $(PIP) install --quiet $(addprefix -c ,$(CONSTRAINTS))
 BUILD := setup.py package.xml $(wildcard .ci/constraints*.txt)
 
-.PHONY: demo test lint clean
+.PHONY: demo test lint bench clean
 
 demo: $(VENV)/demo-installed
 	@$(VENV)/bin/robodyn demo $(DEMO)
@@ -37,6 +38,9 @@ lint: $(VENV)/test-installed
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
+
+bench: $(VENV)/test-installed
+	@$(VENV)/bin/python benchmarks/dynamics.py $(BENCH)
 
 clean:
 	rm -rf .venv .venv-* build *.egg-info

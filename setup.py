@@ -36,7 +36,8 @@ setup(
     license="Apache-2.0",
     python_requires=">=3.10",
     packages=find_packages(include=[PACKAGE, f"{PACKAGE}.*"]),
-    package_data={PACKAGE: ["py.typed"]},
+    py_modules=[f"{PACKAGE}_pytest"],
+    package_data={PACKAGE: ["py.typed", "nodes/fastdds.xml"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
         (f"share/{PACKAGE}", ["package.xml"]),
@@ -51,7 +52,18 @@ setup(
         "ros": ros_wheels("kilted"),
         "ros-jazzy": ros_wheels("jazzy"),
         "plot": ["matplotlib"],
-        "test": ["pytest", "pytest-timeout", "hypothesis", "pin", "mujoco", "matplotlib", "pyyaml", "ruff", "mypy"],
+        "test": [
+            "pytest",
+            "pytest-timeout",
+            "hypothesis",
+            "pin",
+            "mujoco",
+            "example-robot-data",
+            "matplotlib",
+            "pyyaml",
+            "ruff",
+            "mypy",
+        ],
     },
     entry_points={
         "console_scripts": [
@@ -63,6 +75,7 @@ setup(
             "lagrangian = robodyn_ros.dynamics.lagrangian:Lagrangian",
             "rnea = robodyn_ros.dynamics.rnea:RNEA",
         ],
+        "pytest11": ["robodyn_ros = robodyn_ros_pytest"],
         "robodyn_ros.controllers": [
             "pd = robodyn_ros.control.pd:PD",
             "gravity_compensation = robodyn_ros.control.gravity_compensation:GravityCompensation",

@@ -1,0 +1,74 @@
+"""The controller of an arm, with robot_state_publisher and RViz beside it.
+
+Real or simulated makes no difference here: sim.launch.py is this file, and the simulator in place of the hardware.
+With ros2_control and a forward_command_controller on the effort interface::
+
+    ros2 launch robodyn_ros arm.launch.py robot:=my_arm.urdf commands:=/forward_effort_controller/commands
+"""
+
+from pathlib import Path
+
+from ament_index_python.packages import get_package_share_directory
+from launch import LaunchContext, LaunchDescription
+from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.conditions import IfCondition
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
+
+from robodyn_ros.nodes.launching import parameter_files, read_urdf, root_link
+
+ARGUMENTS = {
+    "robot": ("prr", "the arm: r, pr, rr, prr, or the path of a URDF file"),
+    "dynamics": ("rnea", "dynamics plugin"),
+    "controller": ("computed_torque", "controller plugin"),
+    "config": ("", "parameter file; the one in config/ that is named like the arm unless given"),
+    "joint_states": ("joint_states", "topic that the arm's states come from"),
+    "commands": ("controller/commands", "topic that the efforts go to (std_msgs/Float64MultiArray)"),
+    "use_sim_time": ("false", "whether time comes from /clock"),
+    "robot_state_publisher": ("true", "whether to start robot_state_publisher"),
+    "rviz": ("true", "whether to start RViz"),
+}
+
+
+def generate_launch_description() -> LaunchDescription:
+    """What `ros2 launch` asks for."""
+    arguments = [
+        DeclareLaunchArgument(name, default_value=default, description=description)
+        for name, (default, description) in ARGUMENTS.items()
+    ]
+    return LaunchDescription([*arguments, OpaqueFunction(function=graph)])
+
+
+def graph(context: LaunchContext) -> list[Node]:
+    """The nodes, with the arguments' values put in."""
+    share = Path(get_package_share_directory("robodyn_ros"))
+    given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
+    urdf = read_urdf(given["robot"], share)
+    time = {"use_sim_time": ParameterValue(LaunchConfiguration("use_sim_time"), value_type=bool)}
+    description = {"robot_description": ParameterValue(urdf, value_type=str)}
+    plugins = {"dynamics": given["dynamics"], "controller": given["controller"]}
+    states = ("joint_states", given["joint_states"])
+    return [
+        Node(
+            package="robodyn_ros",
+            executable="controller",
+            parameters=[*parameter_files(given["robot"], given["config"], share), description, plugins, time],
+            remappings=[states, ("~/commands", given["commands"])],
+            output="screen",
+        ),
+        Node(
+            package="robot_state_publisher",
+            executable="robot_state_publisher",
+            parameters=[description, time],
+            remappings=[states],
+            condition=IfCondition(LaunchConfiguration("robot_state_publisher")),
+        ),
+        Node(
+            package="rviz2",
+            executable="rviz2",
+            arguments=["-d", str(share / "rviz" / "robodyn.rviz"), "-f", root_link(urdf)],
+            parameters=[time],
+            condition=IfCondition(LaunchConfiguration("rviz")),
+        ),
+    ]

@@ -1,0 +1,49 @@
+"""A simulated arm: arm.launch.py by the simulator's clock, and the simulator in place of the hardware."""
+
+from pathlib import Path
+
+from ament_index_python.packages import get_package_share_directory
+from launch import LaunchContext, LaunchDescription
+from launch.actions import IncludeLaunchDescription, OpaqueFunction
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
+from launch_ros.parameter_descriptions import ParameterValue
+
+from robodyn_ros.nodes.launching import parameter_files, read_urdf
+
+
+def generate_launch_description() -> LaunchDescription:
+    """What `ros2 launch` asks for."""
+    arm = Path(get_package_share_directory("robodyn_ros")) / "launch" / "arm.launch.py"
+    by_its_clock = {"use_sim_time": "true"}
+    return LaunchDescription(
+        [
+            # It declares the arguments, which the simulator then shares.
+            IncludeLaunchDescription(str(arm), launch_arguments=by_its_clock.items()),
+            OpaqueFunction(function=simulator),
+        ]
+    )
+
+
+def simulator(context: LaunchContext) -> list[Node]:
+    """The simulator, with the arguments' values put in."""
+    share = Path(get_package_share_directory("robodyn_ros"))
+    names = ("robot", "config", "dynamics", "joint_states", "commands", "robot_state_publisher")
+    given = {name: LaunchConfiguration(name).perform(context) for name in names}
+    published = given["robot_state_publisher"].lower() in ("true", "1")
+    return [
+        Node(
+            package="robodyn_ros",
+            executable="simulator",
+            parameters=[
+                *parameter_files(given["robot"], given["config"], share),
+                {
+                    "robot_description": ParameterValue(read_urdf(given["robot"], share), value_type=str),
+                    "dynamics": given["dynamics"],
+                    "publish_robot_description": not published,
+                },
+            ],
+            remappings=[("joint_states", given["joint_states"]), ("commands", given["commands"])],
+            output="screen",
+        )
+    ]

@@ -1,0 +1,1 @@
+"""The only room with ROS: nodes that convert messages, call the library and publish what it answers."""

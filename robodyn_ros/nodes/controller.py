@@ -1,0 +1,189 @@
+"""The controller node: joint states in, efforts out.
+
+A lifecycle node. ``configure`` reads the description and the parameters and makes the model and the controller,
+``activate`` starts to answer states, ``deactivate`` stops to (no command is sent any more: what the drives then do is
+theirs to decide, and the arm's brakes are to be on before), ``cleanup`` forgets the arm, so that another ``configure``
+sees changed parameters. With the parameter ``autostart`` it does the first two by itself once there is a description.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from rcl_interfaces.msg import SetParametersResult
+from rclpy.exceptions import ParameterException
+from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.parameter import Parameter
+from std_srvs.srv import SetBool, Trigger
+
+from robodyn_ros.control.loop import ControlLoop
+from robodyn_ros.errors import NotReadyError, RobodynError
+from robodyn_ros.nodes.autostart import Autostart
+from robodyn_ros.nodes.closed_loop import ClosedLoop
+from robodyn_ros.nodes.controller_parameters import (
+    FIXED_WHILE_CONFIGURED,
+    Tuning,
+    declare_joint_parameters,
+    declare_node_parameters,
+    joint_order,
+    make_dynamics,
+    tune,
+)
+from robodyn_ros.nodes.description import Description
+from robodyn_ros.nodes.diagnostics import Diagnostics, DiagnosticsConfig, Report
+from robodyn_ros.nodes.executor import Exit, run
+from robodyn_ros.nodes.faults import Faults
+from robodyn_ros.nodes.parameters import Values
+from robodyn_ros.nodes.services import respond
+
+
+class ControllerNode(LifecycleNode):  # type: ignore[misc]
+    """See the module."""
+
+    def __init__(self, end: Exit) -> None:
+        """
+        Args:
+            end: ends the process.
+
+        Raises:
+            ParameterException: a parameter was given a value of the wrong type or out of range.
+        """
+        super().__init__("controller")
+        declare_node_parameters(self)
+        self._loop: ClosedLoop | None = None
+        self._next: Tuning | None = None
+        self._faults = Faults(self.get_logger().warning)
+        self._faults_reported = 0
+        self._description = Description(self, self._on_description)
+        self.create_service(SetBool, "~/enable", self._on_enable)
+        self.create_service(Trigger, "~/hold", self._on_hold)
+        self.add_on_set_parameters_callback(self._check_change)
+        self.add_post_set_parameters_callback(self._apply_change)
+        self._diagnostics = Diagnostics(self, Values(self).settings(DiagnosticsConfig), self._report)
+        starts_itself = self.get_parameter("autostart").value
+        self._autostart = Autostart(self, lambda: self._description.known, end) if starts_itself else None
+
+    def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Make the model and the controller."""
+        try:
+            self._loop = self._configured()
+        except (RobodynError, ParameterException) as problem:
+            self.get_logger().error(f"cannot configure: {problem}")
+            return TransitionCallbackReturn.FAILURE
+        except Exception as problem:  # of a plugin; rclpy would keep it to itself
+            self.get_logger().error(f"cannot configure: {type(problem).__name__}: {problem}")
+            return TransitionCallbackReturn.FAILURE
+        return super().on_configure(state)
+
+    def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Answer states from now on."""
+        answer = super().on_activate(state)
+        self._configured_loop().activate()
+        return answer
+
+    def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Send no command from now on."""
+        self._configured_loop().deactivate()
+        return super().on_deactivate(state)
+
+    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Forget the arm."""
+        self._forget()
+        return super().on_cleanup(state)
+
+    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Forget the arm, for good."""
+        self._forget()
+        return super().on_shutdown(state)
+
+    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
+        """Forget the arm; another configure may help."""
+        self._forget()
+        return super().on_error(state)
+
+    def _configured(self) -> ClosedLoop:
+        robot = self._description.robot()
+        declare_joint_parameters(self, robot)
+        values = Values(self)
+        joints = joint_order(values, robot)
+        dynamics = make_dynamics(values, robot)
+        loop = ControlLoop(*tune(values, dynamics))
+        self.get_logger().info(
+            f"{robot.name}: {robot.n} joints, {values['controller']} on {values['dynamics']} dynamics"
+        )
+        return ClosedLoop(self, loop, joints, self._faults)
+
+    def _configured_loop(self) -> ClosedLoop:
+        if self._loop is None:
+            raise NotReadyError("the node is not configured")
+        return self._loop
+
+    def _forget(self) -> None:
+        if self._loop is not None:
+            self._loop.deactivate()
+            self._loop.destroy()
+            self._loop = None
+
+    def _on_description(self) -> None:
+        if self._loop is not None:
+            self.get_logger().warning("a new robot_description: it is read when the node is configured the next time")
+        elif self._autostart is not None:
+            self._autostart.attempt()
+
+    def _on_enable(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        def enable() -> str:
+            self._configured_loop().enable(request.data)
+            return "enabled" if request.data else "disabled: no commands are sent"
+
+        return respond(response, enable)
+
+    def _on_hold(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        def hold() -> str:
+            self._configured_loop().hold()
+            return "held"
+
+        return respond(response, hold)
+
+    def _check_change(self, parameters: list[Parameter]) -> SetParametersResult:
+        """Make what the change asks for, or say why not; nothing has changed yet."""
+        self._next = None
+        if self._loop is None:
+            return SetParametersResult(successful=True)
+        for parameter in parameters:
+            if parameter.name in FIXED_WHILE_CONFIGURED:
+                reason = f"{parameter.name} is read when the node is configured: deactivate and clean it up first"
+                return SetParametersResult(successful=False, reason=reason)
+        try:
+            self._next = tune(Values(self, parameters), self._loop.loop.controller.dynamics)
+        except RobodynError as problem:
+            return SetParametersResult(successful=False, reason=str(problem))
+        return SetParametersResult(successful=True)
+
+    def _apply_change(self, parameters: list[Parameter]) -> None:
+        if self._loop is not None and self._next is not None:
+            self._loop.tune(self._next)
+        self._next = None
+
+    def _report(self) -> Report:
+        total = self._faults.counts.total()
+        new, self._faults_reported = total - self._faults_reported, total
+        loop = self._loop
+        values: dict[str, object] = {name: self.get_parameter(name).value for name in ("dynamics", "controller")}
+        hardware = ""
+        if loop is not None:
+            hardware = loop.robot.name
+            values.update(loop.statistics.take())
+            values["restarts"] = loop.loop.restarts
+        values.update(sorted(self._faults.counts.items()))
+        state = "unconfigured" if loop is None else loop.state
+        problem = f"{state}; {new} new faults" if new else state if state == "no joint states" else ""
+        return Report(hardware, problem, state, values)
+
+
+def main() -> int:
+    """Run the controller."""
+    return run(ControllerNode)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,107 @@
+"""Library settings → ROS parameters, and back.
+
+A default, a description, a unit and a range stand in the library's dataclass, in its fields made by
+:func:`robodyn_ros.control.settings.setting`, and nowhere else: a parameter is declared from the field, and the
+dataclass is made again from the parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import fields
+from typing import Any, TypeVar
+
+from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor
+from rclpy.exceptions import ParameterUninitializedException
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+
+from robodyn_ros.errors import ConfigurationError
+
+Settings = TypeVar("Settings")
+
+
+def declare(
+    node: Node,
+    name: str,
+    default: Any,
+    description: str,
+    *,
+    constraints: str = "",
+    bounds: tuple[float, float] | None = None,
+    read_only: bool = False,
+) -> None:
+    """Declare a parameter, unless it is declared already.
+
+    Args:
+        node: whose.
+        name: of the parameter.
+        default: its value unless given; a ``Parameter.Type`` where there is none.
+        description: what it is, with its unit.
+        constraints: what the range cannot say.
+        bounds: least and greatest value of a number, both allowed.
+        read_only: whether it is fixed when the node starts.
+
+    Raises:
+        ParameterException: the value given has the wrong type or is out of range.
+    """
+    if node.has_parameter(name):
+        return
+    ranges = [] if bounds is None else [FloatingPointRange(from_value=bounds[0], to_value=bounds[1], step=0.0)]
+    descriptor = ParameterDescriptor(
+        description=description,
+        additional_constraints=constraints,
+        floating_point_range=ranges,
+        read_only=read_only,
+    )
+    node.declare_parameter(name, default, descriptor)
+
+
+def declare_settings(node: Node, settings: type[Any], prefix: str = "", of: str = "", read_only: bool = False) -> None:
+    """Declare a parameter for each field of a dataclass of settings.
+
+    Args:
+        node: whose.
+        settings: the dataclass.
+        prefix: put before the names.
+        of: put behind the descriptions.
+        read_only: whether they are fixed when the node starts.
+    """
+    for item in fields(settings):
+        meta = item.metadata
+        text = f"{meta['description']}{of} [{meta['unit']}]"
+        declare(node, prefix + item.name, item.default, text, bounds=meta["range"], read_only=read_only)
+
+
+class Values:
+    """The values of a node's parameters: as they are, or as they would be after a change."""
+
+    def __init__(self, node: Node, changes: Iterable[Parameter] = ()) -> None:
+        """
+        Args:
+            node: whose.
+            changes: what would be different.
+        """
+        self._node = node
+        self._changes = {parameter.name: parameter.value for parameter in changes}
+
+    def __getitem__(self, name: str) -> Any:
+        """The value of a parameter.
+
+        Raises:
+            ConfigurationError: it has none.
+        """
+        if name in self._changes:
+            return self._changes[name]
+        try:
+            return self._node.get_parameter(name).value
+        except ParameterUninitializedException as cause:
+            raise ConfigurationError(f"parameter {name!r} must be given") from cause
+
+    def settings(self, settings: type[Settings], prefix: str = "") -> Settings:
+        """A dataclass of settings, from the parameters declared for it.
+
+        Raises:
+            ConfigurationError: a value is out of range.
+        """
+        return settings(**{item.name: self[prefix + item.name] for item in fields(settings)})  # type: ignore[arg-type]
