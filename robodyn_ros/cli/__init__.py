@@ -1,0 +1,1 @@
+"""The command ``robodyn``: one file a verb, named after it."""

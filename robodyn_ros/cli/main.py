@@ -1,0 +1,92 @@
+"""``robodyn <verb>``: finds the verb, runs it, and turns how it ends into an exit code."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from collections.abc import Sequence
+from importlib import import_module
+from types import FrameType
+from typing import NoReturn
+
+from robodyn_ros import __version__
+from robodyn_ros.cli.verb import ExitCode, Verb
+from robodyn_ros.errors import RobodynError
+
+VERBS = (
+    "demo",
+    "plugins",
+)
+"""The modules of this folder that are verbs, in the order of the help."""
+
+EPILOG = """\
+exit codes:
+  0    done, and the answer is yes
+  1    done, and the answer is no
+  2    not done: a wrong command line or input, or a process that failed
+  130  interrupted by Ctrl-C
+
+`robodyn <verb> --help` explains a verb and gives examples."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command.
+
+    Args:
+        arguments: the command line after the command's name; that of the process unless given.
+
+    Returns:
+        The exit code, see :class:`ExitCode`.
+    """
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _end)
+    verbs = {name: _verb(name) for name in VERBS}
+    given = _parser(verbs).parse_args(arguments)
+    try:
+        code = verbs[given.verb].run(given)
+        print(end="", flush=True)
+        return code
+    except RobodynError as problem:
+        print(f"error: {problem}", file=sys.stderr)
+        return ExitCode.ERROR
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        # Who read the output has gone, as `head` does. What is buffered goes nowhere, so that the exit is quiet too.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.ERROR
+
+
+def _end(number: int, frame: FrameType | None) -> NoReturn:
+    """Unwind as Ctrl-C does, so that what was started is stopped; the code is the shell's for this signal."""
+    raise SystemExit(128 + number)
+
+
+def _verb(name: str) -> Verb:
+    verb = import_module(f"robodyn_ros.cli.{name}").VERB
+    assert isinstance(verb, Verb)
+    return verb
+
+
+def _parser(verbs: dict[str, Verb]) -> ArgumentParser:
+    text = "Lets a robot arm know its own dynamics."
+    parser = ArgumentParser("robodyn", description=text, epilog=EPILOG, formatter_class=RawDescriptionHelpFormatter)
+    parser.add_argument("--version", action="version", version=f"robodyn {__version__}")
+    subparsers = parser.add_subparsers(title="verbs", dest="verb", metavar="<verb>", required=True)
+    for name, verb in verbs.items():
+        own = subparsers.add_parser(
+            name,
+            help=verb.summary,
+            description=verb.description,
+            epilog=verb.epilog,
+            formatter_class=RawDescriptionHelpFormatter,
+        )
+        verb.add_arguments(own)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

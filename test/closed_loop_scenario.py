@@ -1,0 +1,74 @@
+"""The closed loop from outside, as any client sees it; whoever started the nodes.
+
+The nodes may have been started as processes of the test's own or by a launch file; what is asserted is the same.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from ros_graph import Graph
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from robodyn_ros.nodes.messages import NANO, seconds, stamp
+
+JOINTS = ("elevator", "shoulder", "wrist")
+POSES = np.array([[0.6, -0.8, 0.5], [0.2, 0.7, -0.4]])
+"""Where the PRR arm goes [m, rad, rad], one pose after the other."""
+
+LEG = 1.0
+"""Time for each of them [s]."""
+
+AHEAD = 0.3
+"""How long before its start the trajectory is sent [s]."""
+
+
+def states_of(messages: list[JointState]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Times (K,) in [s] and positions (K, 3), in the order of JOINTS."""
+    times = np.array([seconds(message.header.stamp) for message in messages])
+    order = [messages[0].name.index(joint) for joint in JOINTS]
+    return times, np.array([message.position for message in messages])[:, order]
+
+
+def trajectory(start: float) -> JointTrajectory:
+    """Through POSES, at rest in each, from a time [s] on; joints in another order than the arm's."""
+    message = JointTrajectory(joint_names=JOINTS[::-1])
+    message.header.stamp = stamp(round(start * NANO))
+    for index, pose in enumerate(POSES):
+        rest = [0.0, 0.0, 0.0]
+        point = JointTrajectoryPoint(positions=pose[::-1].tolist(), velocities=rest, accelerations=rest)
+        point.time_from_start.sec = int((index + 1) * LEG)
+        message.points.append(point)
+    return message
+
+
+def quintic(times: NDArray[np.float64], start: float, begin: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Where the arm should be: from rest to rest, 10 s³ - 15 s⁴ + 6 s⁵ of each leg."""
+    wanted = np.tile(begin, (len(times), 1))
+    here = begin
+    for index, pose in enumerate(POSES):
+        s = np.clip((times - start) / LEG - index, 0.0, 1.0)[:, np.newaxis]
+        wanted += (10.0 * s**3 - 15.0 * s**4 + 6.0 * s**5) * (pose - here)
+        here = pose
+    return wanted
+
+
+def follows_a_trajectory(graph: Graph) -> None:
+    """The arm goes where a JointTrajectory leads it, in time, and stays there."""
+    states = graph.listen(JointState, "joint_states", 1000)
+    commands = graph.listen(JointState, "controller/joint_commands")
+    graph.wait(lambda: states and commands, "states and commands")
+    publisher = graph.talk(JointTrajectory, "controller/joint_trajectory")
+    begin = states_of(states[-1:])[1][0]
+    start = seconds(states[-1].header.stamp) + AHEAD
+    publisher.publish(trajectory(start))
+    end = start + LEG * len(POSES) + 0.3
+    graph.wait(lambda: seconds(states[-1].header.stamp) > end, "the end of the trajectory", 30.0)
+    times, positions = states_of(states)
+    error = positions - quintic(times, start, begin)
+    moving = (times > start) & (times < end)
+    rms = np.sqrt(np.mean(error[moving] ** 2, axis=0))
+    assert (rms < [2e-3, 5e-3, 5e-3]).all(), f"RMS tracking error {rms} [m, rad, rad]"
+    np.testing.assert_allclose(positions[-1], POSES[-1], atol=2e-3)
+    graph.node.destroy_publisher(publisher)

@@ -1,0 +1,121 @@
+"""Reads the project's Markdown, and works out what its tables have to say from nodes that run."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from rcl_interfaces.msg import ParameterDescriptor, ParameterType
+from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from ros_graph import Graph
+
+from robodyn_ros.nodes.controller_parameters import FIXED_WHILE_CONFIGURED
+
+ROOT = Path(__file__).parents[1]
+
+UNSAID = ("use_sim_time", "start_type_description_service")
+"""Parameters that rclpy gives to every node."""
+
+MANY = 1e300
+"""What a range says where there is no limit."""
+
+
+def section(heading: str) -> str:
+    """What stands in the README under a heading, up to the next one."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    found = re.search(rf"^#+ {re.escape(heading)}\n(.*?)(?=^#|\Z)", text, re.DOTALL | re.MULTILINE)
+    assert found, f"README.md has no heading {heading!r}"
+    return found.group(1)
+
+
+def rows(text: str, columns: int) -> list[list[str]]:
+    """Rows of the tables with so many columns in a text, without backticks, headings left out."""
+    found = []
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        cells = [cell.strip().strip("`") for cell in line.strip("|").split("|")]
+        is_heading = set(following) <= set("|-") and following != ""
+        if len(cells) == columns and not is_heading and not set(line) <= set("|-"):
+            found.append(cells)
+    return found
+
+
+def parameters_table(graph: Graph, node: str, joints: tuple[str, ...], given: set[str]) -> str:
+    """The README's table of a node's parameters, from the node itself; those of joints once for all.
+
+    Args:
+        graph: in which the node runs.
+        node: its name.
+        joints: names of the arm's.
+        given: parameters that the node was started with, whose values are not the defaults.
+    """
+    names = graph.call(ListParameters, f"{node}/list_parameters").result.names
+    names = sorted(name for name in names if name not in UNSAID and not name.startswith("qos_overrides"))
+    described = graph.call(DescribeParameters, f"{node}/describe_parameters", names=names).descriptors
+    got = graph.call(GetParameters, f"{node}/get_parameters", names=names).values
+    lines: dict[str, tuple[str, ...]] = {}
+    for name, descriptor, value in zip(names, described, got, strict=True):
+        joint = next((joint for joint in joints if name.endswith(f".{joint}") or f".{joint}." in name), None)
+        default = "" if name in given else "the arm's" if name == "joints" else _value(value)
+        configure = node == "controller" and name in FIXED_WHILE_CONFIGURED
+        when = "start" if descriptor.read_only else "configure" if configure else "any time"
+        row = (default, _allowed(descriptor), descriptor.description, when)
+        if joint is None:
+            lines[name] = row
+            continue
+        general = name.replace(f".{joint}", ".<joint>")
+        row = tuple(re.sub(rf"\bjoint {joint}\b", "the joint", cell) for cell in row)
+        before = lines.get(general, row)
+        lines[general] = tuple(_merged(one, other) for one, other in zip(before, row, strict=True))
+    table = ["| parameter | default | allowed | meaning | set at |", "|---|---|---|---|---|"]
+    table += [re.sub(" +", " ", f"| `{name}` | {' | '.join(row)} |") for name, row in lines.items()]
+    return "\n".join(table)
+
+
+def _merged(one: str, other: str) -> str:
+    """A cell of two joints that differ."""
+    if one == other:
+        return one
+    units = re.compile(r"\[(N|N·m|m|rad|N or N·m|m or rad)\]")
+    first, second = units.search(one), units.search(other)
+    if first and second and units.sub("", one) == units.sub("", other):
+        both = "N or N·m" if "N" in first.group(1) else "m or rad"
+        return units.sub(f"[{both}]", one)
+    return "the arm's"
+
+
+def _value(value: Any) -> str:
+    field = {
+        ParameterType.PARAMETER_BOOL: "bool_value",
+        ParameterType.PARAMETER_INTEGER: "integer_value",
+        ParameterType.PARAMETER_DOUBLE: "double_value",
+        ParameterType.PARAMETER_STRING: "string_value",
+        ParameterType.PARAMETER_DOUBLE_ARRAY: "double_array_value",
+        ParameterType.PARAMETER_STRING_ARRAY: "string_array_value",
+    }.get(value.type)
+    if field is None:
+        return ""
+    content = getattr(value, field)
+    if isinstance(content, bool):
+        return str(content).lower()
+    if isinstance(content, (int, float)):
+        return f"{content:g}"
+    if isinstance(content, str):
+        return content or '""'
+    return "[" + ", ".join(f"{item:g}" if isinstance(item, float) else item for item in content) + "]"
+
+
+def _allowed(descriptor: ParameterDescriptor) -> str:
+    for bounds in descriptor.floating_point_range:
+        least, greatest = ("" if abs(value) > MANY else f"{value:g}" for value in (bounds.from_value, bounds.to_value))
+        return f"{least} … {greatest}".strip()
+    return str(descriptor.additional_constraints)
+
+
+def quality(profile: QoSProfile) -> str:
+    """The README's word for a quality of service."""
+    if profile.durability == DurabilityPolicy.TRANSIENT_LOCAL:
+        return "latched"
+    return "newest" if profile.reliability == ReliabilityPolicy.BEST_EFFORT else "reliable"

@@ -1,0 +1,225 @@
+"""A ROS 2 graph of one's own for a test: real processes over real DDS, cut off from every other graph.
+
+Nothing here sleeps: what is waited for is an event or a deadline, and a deadline is an error that says what did not
+come.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import rclpy
+import yaml
+from diagnostic_msgs.msg import DiagnosticArray
+from rcl_interfaces.srv import SetParameters
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+
+from robodyn_ros.cli.isolation import isolated
+from robodyn_ros.nodes.discovery import announce_often
+
+DEADLINE = 15.0
+"""How long anything may take unless said otherwise: a loaded machine, not a slow program [s]."""
+
+GRACE = 5.0
+"""How long a process may take to end when it is asked to [s]."""
+
+
+class Process:
+    """A running node.
+
+    Attributes:
+        name: what it is called in messages.
+        pid: its process id.
+    """
+
+    def __init__(self, name: str, command: list[str], env: dict[str, str], folder: Path) -> None:
+        """Start it; what it prints goes to files in the folder."""
+        self.name = name
+        self._paths = [folder / f"{name}-{time.monotonic_ns()}.{stream}" for stream in ("out", "err")]
+        with open(self._paths[0], "w") as out, open(self._paths[1], "w") as err:
+            self._process = subprocess.Popen(command, env=env, stdout=out, stderr=err, stdin=subprocess.DEVNULL)
+        self.pid = self._process.pid
+        self._killed = False
+
+    @property
+    def code(self) -> int | None:
+        """Exit code, None while it runs."""
+        return self._process.poll()
+
+    @property
+    def failed(self) -> bool:
+        """Whether it ended badly, and not because it was killed here."""
+        return not self._killed and self.code not in (None, 0)
+
+    @property
+    def output(self) -> str:
+        """All that it has printed."""
+        return "".join(path.read_text() for path in self._paths)
+
+    def send(self, number: signal.Signals) -> None:
+        """Send it a signal."""
+        self._process.send_signal(number)
+
+    def ended(self, deadline: float = DEADLINE) -> int:
+        """Wait for its end; the exit code."""
+        return self._process.wait(deadline)
+
+    def stop(self, number: signal.Signals = signal.SIGINT) -> None:
+        """End it with a signal, and see that it ended well."""
+        self.send(number)
+        code = self.ended()
+        assert code == 0, f"{self.name} ended with code {code} on {number.name}:\n{self.output}"
+        assert "Traceback" not in self.output and "terminate called" not in self.output, self.output
+
+    def ask(self) -> None:
+        """Ask it to end, if it still runs."""
+        self._killed = True
+        if self.code is None:
+            self._process.terminate()
+
+    def kill(self, after: float = 0.0) -> None:
+        """End it without asking, if it still runs after a time [s]."""
+        self._killed = True
+        try:
+            self._process.wait(after)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+class Graph:
+    """Processes, and a node of the test's own to talk to them, in the domain that the environment names.
+
+    Attributes:
+        node: the test's own node.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """
+        Args:
+            folder: for files.
+        """
+        self._folder = folder
+        announce_often()
+        self._processes: list[Process] = []
+        self._context = Context()
+        rclpy.init(context=self._context, args=[])
+        self.node = Node("test", context=self._context)
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self.node)
+
+    def start(self, name: str, *arguments: str, **parameters: Any) -> Process:
+        """Start one of the package's nodes.
+
+        Args:
+            name: ``controller`` or ``simulator``.
+            arguments: ROS arguments, such as ``-r``, ``a:=b``.
+            parameters: of the node; a dict is a group of parameters.
+        """
+        path = self._folder / f"{name}-{len(self._processes)}.yaml"
+        path.write_text(yaml.safe_dump({"/**": {"ros__parameters": parameters}}))
+        command = [sys.executable, "-m", f"robodyn_ros.nodes.{name}", "--ros-args", "--params-file", str(path)]
+        process = Process(name, [*command, *arguments], dict(os.environ), self._folder)
+        self._processes.append(process)
+        return process
+
+    def wait(self, condition: Callable[[], Any], what: str, deadline: float = DEADLINE) -> None:
+        """Handle events until the condition holds.
+
+        Raises:
+            AssertionError: it does not within the deadline [s], or a process fails; what they printed is shown.
+        """
+        end = time.monotonic() + deadline
+        while not condition():
+            failed = [process.name for process in self._processes if process.failed]
+            if failed or time.monotonic() > end:
+                why = f"{failed} failed" if failed else f"{deadline:g} s were over"
+                said = "\n".join(f"--- {p.name} (code {p.code})\n{p.output}" for p in self._processes)
+                raise AssertionError(f"{why} before there was: {what}\n{said}")
+            self._executor.spin_once(timeout_sec=0.05)
+
+    def listen(self, kind: type[Any], topic: str, qos: Any = 10) -> list[Any]:
+        """A list that grows with the messages of a topic."""
+        messages: list[Any] = []
+        self.node.create_subscription(kind, topic, messages.append, qos)
+        return messages
+
+    def talk(self, kind: type[Any], topic: str, qos: Any = 10) -> Any:
+        """A publisher that somebody listens to."""
+        publisher = self.node.create_publisher(kind, topic, qos)
+        self.wait(publisher.get_subscription_count, f"a subscriber of {topic}")
+        return publisher
+
+    def call(self, kind: type[Any], name: str, deadline: float = DEADLINE, **fields: Any) -> Any:
+        """Call a service; its answer."""
+        client = self.node.create_client(kind, name)
+        self.wait(client.service_is_ready, f"the service {name}", deadline)
+        future = client.call_async(kind.Request(**fields))
+        self.wait(future.done, f"an answer of {name}", deadline)
+        self.node.destroy_client(client)
+        return future.result()
+
+    def set(self, node: str, **parameters: Any) -> list[Any]:
+        """Set parameters of a node one by one, with two underscores for a dot; the results."""
+        messages = [
+            Parameter(name.replace("__", "."), value=value).to_parameter_msg() for name, value in parameters.items()
+        ]
+        return self.call(SetParameters, f"{node}/set_parameters", parameters=messages).results
+
+    def diagnostics(self, node: str) -> dict[str, str]:
+        """What a node says in its next diagnostics, with its message under the key ``message``."""
+        found: list[dict[str, str]] = []
+
+        def keep(message: DiagnosticArray) -> None:
+            found.extend(
+                {"message": status.message} | {item.key: item.value for item in status.values}
+                for status in message.status
+                if status.name == f"/{node}"
+            )
+
+        subscription = self.node.create_subscription(DiagnosticArray, "/diagnostics", keep, 10)
+        self.wait(lambda: found, f"diagnostics of {node}")
+        self.node.destroy_subscription(subscription)
+        return found[0]
+
+    def close(self) -> None:
+        """End every process, and leave the graph.
+
+        They are asked to end before they are killed: Fast DDS may bring down this process as well, in its shared-memory
+        transport, when another that it shares memory with is killed while this one leaves.
+        """
+        for process in self._processes:
+            process.ask()
+        for process in self._processes:
+            process.kill(after=GRACE)
+        self._executor.remove_node(self.node)
+        self._executor.shutdown()
+        self.node.destroy_node()
+        rclpy.shutdown(context=self._context)
+
+
+@contextlib.contextmanager
+def own_graph(folder: Path) -> Iterator[Graph]:
+    """A graph that no other meets, and that is gone afterwards, whatever happens."""
+    before = dict(os.environ)
+    with isolated() as environment:
+        os.environ.clear()
+        os.environ.update(environment, ROS_LOG_DIR=str(folder))
+        made = Graph(folder)
+        try:
+            yield made
+        finally:
+            made.close()
+            os.environ.clear()
+            os.environ.update(before)

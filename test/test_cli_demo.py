@@ -1,0 +1,190 @@
+"""The demonstration as a whole: real processes, real DDS, and nothing left behind."""
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("rclpy", reason="the demonstration needs ROS 2")
+pytest.importorskip("matplotlib", reason="the demonstration draws a picture")
+
+ROBODYN = [sys.executable, "-m", "robodyn_ros.cli.main", "demo"]
+NODES = ("simulator", "controller", "conductor")
+MARK = "ROBODYN_TEST"
+
+
+class Demo:
+    """A running demonstration, and all processes that belong to it: each inherits a mark in its environment."""
+
+    def __init__(self, folder, *arguments):
+        self.mark = uuid.uuid4().hex
+        env = {**os.environ, MARK: self.mark, "TMPDIR": str(folder)}
+        self.out, self.err = folder / "out", folder / "err"
+        with open(self.out, "w") as out, open(self.err, "w") as err:
+            command = [*ROBODYN, "--out", str(folder / "demo.png"), *arguments]
+            self.process = subprocess.Popen(command, env=env, stdout=out, stderr=err, start_new_session=True)
+
+    def others(self):
+        """Process id → command line of every process but the command's own."""
+        found = {}
+        for folder in Path("/proc").iterdir():
+            try:
+                if folder.name.isdigit() and f"{MARK}={self.mark}".encode() in (folder / "environ").read_bytes():
+                    line = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+                    if line and int(folder.name) != self.process.pid:  # one that has ended has no command line left
+                        found[int(folder.name)] = line
+            except OSError:  # it ended in between, or is another user's
+                continue
+        return found
+
+    def wait(self, condition, what, deadline=30.0):
+        """Wait until the condition holds while the demonstration runs."""
+        end = time.monotonic() + deadline
+        while not condition():
+            assert time.monotonic() < end, f"no {what} within {deadline:g} s:\n{self.err.read_text()}"
+            assert self.process.poll() is None, f"it ended before there was {what}:\n{self.err.read_text()}"
+            select.select([], [], [], 0.01)
+
+    def running(self, *nodes):
+        """Whether these nodes run, past the moment in which they are only about to."""
+        lines = [line for line in self.others().values() if "bound.py" not in line]
+        return all(any(f"robodyn_ros.nodes.{node} " in line for line in lines) for node in nodes)
+
+    def gone(self, deadline=5.0):
+        """Wait for the end of every other process; those that have not ended by the deadline [s]."""
+        end = time.monotonic() + deadline
+        while self.others() and time.monotonic() < end:
+            for pid in self.others():
+                wait_for_end(pid, end - time.monotonic())
+        return self.others()
+
+    def kill(self):
+        """Leave nothing behind, whatever happened."""
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        for pid in self.others():
+            os.kill(pid, signal.SIGKILL)
+
+
+def wait_for_end(pid, timeout):
+    """Wait for the end of a process that need not be a child."""
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    try:
+        select.select([handle], [], [], max(0.0, timeout))
+    finally:
+        os.close(handle)
+
+
+@pytest.fixture
+def demo(tmp_path):
+    """Start demonstrations; they are gone afterwards."""
+    started = []
+
+    def start(*arguments):
+        started.append(Demo(tmp_path, *arguments))
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.kill()
+
+
+@pytest.mark.timeout(240)
+def test_the_main_job(demo, tmp_path):
+    begun = time.monotonic()
+    job = demo("--json")
+    code = job.process.wait(200.0)
+    assert code == 0, job.out.read_text() + job.err.read_text()
+    assert time.monotonic() - begun < 90.0
+    assert not job.gone()
+    found = json.loads(job.out.read_text())
+    assert found["passed"]
+    assert found["judged"]
+    assert found["failures"] == []
+    runs = {run["controller"]: run for run in found["runs"]}
+    assert list(runs) == ["pd", "gravity_compensation", "computed_torque"]
+    for run in runs.values():
+        assert run["state_rate"] > 400.0
+        assert run["commands_sent"] > 1000
+        assert 0 <= run["commands_lost"] < run["commands_sent"] / 2
+        for joint in run["joints"]:
+            assert 0.0 < joint["rms_error"] <= joint["peak_error"]
+            assert 0.0 < joint["peak_effort"] <= joint["effort_limit"]
+    before, after = runs["pd"]["joints"], runs["computed_torque"]["joints"]
+    for old, new in zip(before, after, strict=True):
+        assert new["unit"] == ("m" if new["joint"] == "elevator" else "rad")
+        assert new["rms_error"] < (2e-3 if new["unit"] == "m" else 5e-3)
+        assert new["unit"] == "m" or 10.0 * new["rms_error"] <= old["rms_error"]
+    picture = (tmp_path / "demo.png").read_bytes()
+    assert picture.startswith(b"\x89PNG")
+    assert 50_000 < len(picture) < 300_000
+    assert {path.name for path in tmp_path.iterdir()} - {"out", "err", "demo.png"} <= {
+        f"robodyn_ros_domain_{domain}.lock" for domain in range(1, 101)
+    }, "files were left behind"
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 128 + signal.SIGTERM)], ids=["ctrl-c", "terminated"]
+)
+@pytest.mark.parametrize("nodes", [(), ("simulator",), NODES], ids=["at once", "starting", "running"])
+def test_an_interrupt_stops_everything(demo, nodes, number, code):
+    job = demo("--controllers", "pd")
+    job.wait(lambda: job.others() if not nodes else job.running(*nodes), f"{nodes}")
+    begun = time.monotonic()
+    job.process.send_signal(number)
+    assert job.process.wait(10.0) == code
+    assert time.monotonic() - begun < 4.0
+    assert not job.others(), "a process was left behind"
+    assert "Traceback" not in job.err.read_text()
+
+
+def test_nothing_outlives_a_command_that_is_killed(demo):
+    job = demo("--controllers", "pd")
+    job.wait(lambda: job.running(*NODES), "nodes")
+    job.process.kill()
+    job.process.wait()
+    assert not job.gone(), "a process was left behind"
+
+
+@pytest.mark.parametrize("node", NODES)
+def test_a_node_that_dies_is_an_error_with_its_name(demo, node):
+    job = demo("--controllers", "pd")
+    job.wait(lambda: job.running(*NODES), "nodes")
+    victim = next(pid for pid, line in job.others().items() if f"robodyn_ros.nodes.{node} " in line)
+    os.kill(victim, signal.SIGKILL)
+    assert job.process.wait(10.0) == 2
+    assert not job.others()
+    said = job.err.read_text()
+    assert f"error: the {node} was killed by SIGKILL" in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--controllers", "pd,magic"], "error: controllers plugin 'magic': unknown (available: computed_torque, "),
+        (["--controllers", " , "], "error: --controllers: names none of computed_torque, "),
+        (["--out", "/nowhere/demo.png"], "error: --out: '/nowhere/demo.png' cannot be written"),
+        (["--out", "demo.gif"], "error: --out: must end in .png, .svg or .pdf, not '.gif'"),
+        (["--speed", "5"], "error: argument --speed: must be a number from 0.1 to 1.2, not '5'"),
+        (["--speed", "nan"], "error: argument --speed: must be a number from 0.1 to 1.2, not 'nan'"),
+        (["--speed", "fast"], "error: argument --speed: must be a number from 0.1 to 1.2, not 'fast'"),
+    ],
+)
+def test_a_mistake_is_found_before_anything_starts(demo, arguments, said):
+    job = demo(*arguments)
+    assert job.process.wait(20.0) == 2
+    assert said in job.err.read_text()
+    assert "Traceback" not in job.err.read_text()
+    assert job.out.read_text() == ""

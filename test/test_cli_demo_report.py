@@ -1,0 +1,225 @@
+"""The figures of the demonstration on signals whose figures are known, its promise, its table and its picture."""
+
+import io
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+import robodyn_ros as rd
+from robodyn_ros.cli.demo_motion import POSES, REST, TOUR, tour
+from robodyn_ros.cli.demo_plot import draw
+from robodyn_ros.cli.demo_report import JointFigures, RunFigures, cut, evaluate
+from robodyn_ros.cli.demo_run import GAINS, ROBOT
+from robodyn_ros.cli.demo_table import table
+from robodyn_ros.cli.demo_verdict import judge
+from robodyn_ros.cli.quantity import digits, quantity
+from robodyn_ros.control.run_record import RunRecord
+from robodyn_ros.errors import InputError
+
+START, RATE = 12.5, 500.0
+
+
+@pytest.fixture(scope="module")
+def robot():
+    from robodyn_ros.assets import find
+
+    return rd.load_robot(find(ROBOT))
+
+
+def recorded(way, amplitude, missing=0):
+    """A record in which each joint is off by a sine of whole periods, from before the motion until after it."""
+    count = round((way.trajectory.duration + 2.0) * RATE)
+    stamp = START - 1.0 + np.arange(count) / RATE
+    time = stamp - START
+    reference = np.array([way.trajectory.sample(t).q for t in time])
+    sine = np.sin(2.0 * np.pi * 20.0 * time / way.trajectory.duration)[:, np.newaxis]
+    outside = (time < 0.0) | (time > way.trajectory.duration)
+    q = np.where(outside[:, np.newaxis], reference + 9.0, reference - sine * amplitude)
+    effort = np.outer(np.cos(time), [300.0, 48.0, 9.0])
+    effort[outside] = 1e6
+    kept = np.flatnonzero(~outside)[missing:]
+    kept = np.union1d(np.flatnonzero(outside), kept)
+    names = ("elevator", "shoulder", "wrist")
+    return RunRecord(
+        names, START, stamp, stamp + 0.3, q, np.zeros_like(q), stamp[kept], stamp[kept] + 0.31, effort[kept], 5000, 4993
+    )
+
+
+def run(controller, errors, lost=0):
+    """Figures of a run with these RMS errors."""
+    names, units, efforts = ("elevator", "shoulder", "wrist"), ("m", "rad", "rad"), ("N", "N·m", "N·m")
+    joints = tuple(
+        JointFigures(*names_, rms_error=error, peak_error=3 * error, peak_effort=limit / 3, effort_limit=limit)
+        for *names_, error, limit in zip(names, units, efforts, errors, (600.0, 96.0, 36.0), strict=True)
+    )
+    return RunFigures(controller, joints, 499.7, 5137, lost, 0)
+
+
+def test_figures_of_a_known_error(robot):
+    way = tour()
+    amplitude = np.array([0.02, 0.3, 0.07])
+    found = evaluate("pd", recorded(way, amplitude, missing=17), way.trajectory, robot)
+    assert found.controller == "pd"
+    assert [joint.joint for joint in found.joints] == ["elevator", "shoulder", "wrist"]
+    assert [joint.unit for joint in found.joints] == ["m", "rad", "rad"]
+    rms, peak = [joint.rms_error for joint in found.joints], [joint.peak_error for joint in found.joints]
+    np.testing.assert_allclose(rms, amplitude / np.sqrt(2.0), rtol=1e-3)
+    np.testing.assert_allclose(peak, amplitude, rtol=1e-3)
+    np.testing.assert_allclose([joint.effort_share for joint in found.joints], [0.5, 0.5, 0.25], rtol=2e-3)
+    assert found.state_rate == pytest.approx(RATE)
+    assert (found.commands_sent, found.commands_lost, found.states_unanswered) == (5000, 7, 17)
+
+
+def test_only_the_time_of_the_trajectory_counts(robot):
+    way = tour()
+    motion = cut(recorded(way, np.zeros(3)), way.trajectory)
+    assert motion.time[0] == pytest.approx(0.0, abs=1e-9)
+    assert motion.time[-1] == pytest.approx(way.trajectory.duration, abs=1.0 / RATE)
+    np.testing.assert_allclose(motion.error, 0.0, atol=1e-12)
+    assert np.abs(motion.effort).max() <= 300.0
+
+
+def test_a_record_of_another_time_is_refused(robot):
+    way = tour()
+    with pytest.raises(InputError, match="no states or no commands"):
+        cut(replace(recorded(way, np.zeros(3)), start=1e4), way.trajectory)
+
+
+def test_a_record_comes_back_from_its_file(tmp_path):
+    record = recorded(tour(), np.array([0.02, 0.3, 0.07]))
+    record.save(tmp_path / "record.npz")
+    loaded = RunRecord.load(tmp_path / "record.npz")
+    for name, value in vars(record).items():
+        np.testing.assert_array_equal(getattr(loaded, name), value)
+        assert type(getattr(loaded, name)) is type(value)
+
+
+@pytest.mark.parametrize("content", [b"", b"not a record", None])
+def test_what_is_no_record_is_refused(tmp_path, content):
+    path = tmp_path / "record.npz"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(InputError, match="is not the record of a run"):
+        RunRecord.load(path)
+
+
+def test_the_promise_kept():
+    verdict = judge([run("pd", (0.06, 0.1, 0.3)), run("computed_torque", (2e-4, 1e-3, 3e-3))])
+    assert verdict.passed
+    assert verdict.judged
+    assert verdict.improvements == pytest.approx({"elevator": 300.0, "shoulder": 100.0, "wrist": 100.0})
+    assert "is 300 (elevator), 100 (shoulder), 100 (wrist) times smaller" in str(verdict)
+
+
+@pytest.mark.parametrize(
+    ("pd", "model_based", "said"),
+    [
+        ((0.06, 0.009, 0.3), (2e-4, 1e-3, 3e-3), ["9 times better on the shoulder"]),
+        ((0.06, 0.1, 0.3), (2.1e-3, 1e-3, 3e-3), ["2.10 mm RMS on the elevator, not under 2.00 mm"]),
+        ((0.06, 0.1, 0.3), (2e-4, 1e-3, 5.2e-3), ["5.20 mrad RMS on the wrist, not under 5.00 mrad"]),
+        ((1e-3, 1e-3, 1e-3), (3e-3, 6e-3, 6e-3), ["elevator", "shoulder", "wrist", "only 0.167 times"]),
+        ((0.06, 0.1, 0.3), (float("nan"),) * 3, ["nan mm RMS on the elevator", "only nan times better on the wrist"]),
+    ],
+)
+def test_the_promise_broken_is_said_with_its_figures(pd, model_based, said):
+    verdict = judge([run("pd", pd), run("gravity_compensation", pd), run("computed_torque", model_based)])
+    assert not verdict.passed
+    assert str(verdict).startswith("Failed: ")
+    for part in said:
+        assert part in str(verdict)
+
+
+def test_a_prismatic_joint_need_not_be_ten_times_better():
+    assert judge([run("pd", (4e-4, 0.1, 0.3)), run("computed_torque", (2e-4, 1e-3, 3e-3))]).passed
+
+
+def test_without_both_laws_nothing_is_judged_but_the_limits():
+    verdict = judge([run("computed_torque", (2e-4, 1e-3, 3e-3))])
+    assert verdict.passed
+    assert not verdict.judged
+    assert "Not judged" in str(verdict)
+    assert not judge([run("computed_torque", (2e-2, 1e-3, 3e-3))]).passed
+    assert judge([run("pd", (2e-2, 1e-1, 3e-1))]).passed
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0.000"),
+        (0.01234, "0.012"),
+        (0.9996, "1.00"),
+        (9.994, "9.99"),
+        (9.996, "10.0"),
+        (99.96, "100"),
+        (-517.2, "-517"),
+    ],
+)
+def test_digits(value, text):
+    assert digits(value) == text
+
+
+def test_quantity_is_in_thousandths():
+    assert quantity(0.0412, "m") == "41.2 mm"
+    assert quantity(0.0005, "rad") == "0.500 mrad"
+
+
+@pytest.mark.parametrize("errors", [(0.06, 0.1, 0.3), (0.9999, 2.9, 3.1), (0.0, 0.0, 0.0)])
+def test_the_table_fits_80_columns_and_has_every_figure(errors):
+    out = io.StringIO()
+    laws = ("pd", "gravity_compensation", "computed_torque")
+    Console(file=out, width=80).print(table([run(name, errors, lost=1234) for name in laws]))
+    text = out.getvalue()
+    assert max(map(len, text.splitlines())) <= 80
+    assert "…" not in text
+    for part in (*laws, "elevator", "shoulder", "wrist", "500 Hz", "5137", "1234 lost", "200 N", "33%"):
+        assert part in text
+    assert text.count(f" {quantity(errors[1], 'rad')} ") >= len(laws)
+
+
+def test_the_motion_keeps_within_the_limits_of_the_arm(robot):
+    dynamics = rd.create_dynamics("rnea", robot)
+    way = tour()
+    samples = [way.trajectory.sample(t) for t in np.linspace(0.0, way.trajectory.duration, 2000)]
+    q, qd, qdd = (np.array(values) for values in zip(*samples, strict=True))
+    assert (q >= robot.lower).all()
+    assert (q <= robot.upper).all()
+    assert (np.abs(qd) <= robot.velocity_limit).all()
+    share = np.abs(dynamics.inverse(q, qd, qdd)).max(axis=0) / robot.effort_limit
+    assert (share < 0.75).all()
+    assert (share > 0.4).all(), "too gentle to show what dynamics are for"
+    assert (np.ptp(q, axis=0) > [1.0, 3.0, 2.0]).all()
+
+
+def test_the_motion_visits_every_pose_at_rest():
+    way = tour()
+    assert TOUR[0] == TOUR[-1] == "HOME"
+    for name, arrival in zip(TOUR, way.arrivals, strict=True):
+        for time in (arrival, arrival + REST / 2, arrival + REST):
+            sample = way.trajectory.sample(time)
+            np.testing.assert_allclose(sample.q, POSES[name], atol=1e-9)
+            np.testing.assert_allclose([sample.qd, sample.qdd], 0.0, atol=1e-8)
+        assert way.heading_for(arrival + REST / 2) == name
+
+
+def test_half_the_speed_takes_twice_the_time_between_poses():
+    fast, slow = np.diff(tour().arrivals) - REST, np.diff(tour(0.5).arrivals) - REST
+    np.testing.assert_allclose(slow, 2.0 * fast)
+
+
+def test_the_gains_are_those_that_the_arm_is_launched_with():
+    from robodyn_ros.assets import find
+
+    assert "natural_frequency" in find(GAINS).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("ending", ["png", "svg"])
+def test_the_picture(tmp_path, robot, ending):
+    pytest.importorskip("matplotlib", reason="the picture needs matplotlib")
+    way = tour()
+    runs = {name: cut(recorded(way, size * np.ones(3)), way.trajectory) for name, size in (("pd", 0.1), ("mine", 1e-9))}
+    draw(tmp_path / f"demo.{ending}", runs, way, robot, "A title")
+    content = (tmp_path / f"demo.{ending}").read_bytes()
+    assert content.startswith(b"\x89PNG" if ending == "png" else b"<?xml")
+    assert len(content) > 20_000

@@ -1,0 +1,182 @@
+"""The command ``robodyn``: its verbs, its help, and how it ends."""
+
+import json
+import os
+import pkgutil
+import signal
+import subprocess
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+import pytest
+
+import robodyn_ros as rd
+from robodyn_ros import cli
+from robodyn_ros.cli import main as command
+from robodyn_ros.cli import plugins
+from robodyn_ros.cli.verb import ExitCode, Verb
+from robodyn_ros.errors import ConfigurationError, PluginError
+from robodyn_ros.plugins import GROUPS, load
+
+ROBODYN = [sys.executable, "-m", "robodyn_ros.cli.main"]
+
+
+def robodyn(*arguments, **options):
+    """Run the command as a process, piped."""
+    env = {**os.environ, "COLUMNS": "80", "PYTHONUTF8": "1"}
+    return subprocess.run([*ROBODYN, *arguments], capture_output=True, text=True, env=env, timeout=60, **options)
+
+
+@pytest.fixture
+def verb(monkeypatch):
+    """Make ``plugins`` do something else."""
+
+    def replace(run):
+        made = Verb("s", "d", (("robodyn plugins", "e"),), plugins.VERB.add_arguments, run)
+        monkeypatch.setattr(plugins, "VERB", made)
+
+    return replace
+
+
+def test_every_file_with_a_verb_is_listed_and_no_other():
+    files = [Path(folder, f"{module.name}.py") for folder in cli.__path__ for module in pkgutil.iter_modules([folder])]
+    verbs = {file.stem for file in files if "\nVERB = " in file.read_text(encoding="utf-8")}
+    assert verbs == set(command.VERBS)
+
+
+def test_help_names_every_verb_and_the_exit_codes():
+    done = robodyn("--help")
+    assert done.returncode == 0
+    assert done.stderr == ""
+    for name in command.VERBS:
+        assert f"    {name} " in done.stdout
+    for code in ExitCode:
+        assert f"\n  {int(code)}" in done.stdout
+
+
+@pytest.mark.parametrize("arguments", [[], *([name] for name in command.VERBS)])
+def test_help_fits_80_columns(arguments):
+    done = robodyn(*arguments, "--help")
+    assert done.returncode == 0
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("name", command.VERBS)
+def test_help_of_a_verb_has_examples_that_its_parser_takes(name):
+    verbs = {name: command._verb(name) for name in command.VERBS}
+    assert verbs[name].examples
+    for line, _ in verbs[name].examples:
+        assert line in robodyn(name, "--help").stdout
+        program, *arguments = line.split()
+        assert program == "robodyn"
+        assert command._parser(verbs).parse_args(arguments).verb == name
+
+
+def test_version_is_the_package_s():
+    assert robodyn("--version").stdout == f"robodyn {rd.__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [[], ["dance"], ["plugins", "--colour"], ["plugins", "robots"]])
+def test_a_wrong_command_line_is_a_usage_error(arguments):
+    done = robodyn(*arguments)
+    assert done.returncode == 2
+    assert "usage: robodyn" in done.stderr
+    assert done.stdout == ""
+
+
+def test_an_error_of_the_library_is_one_line(verb, capsys):
+    def run(args):
+        raise ConfigurationError("mass: must be above zero, not -1")
+
+    verb(run)
+    assert command.main(["plugins"]) == 2
+    assert capsys.readouterr() == ("", "error: mass: must be above zero, not -1\n")
+
+
+def test_an_interrupt_ends_with_130(verb, capsys):
+    def run(args):
+        raise KeyboardInterrupt
+
+    verb(run)
+    assert command.main(["plugins"]) == 130
+    assert capsys.readouterr() == ("", "interrupted\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_other_signals_unwind_too(verb, number):
+    cleaned = []
+
+    def run(args):
+        try:
+            signal.raise_signal(number)
+        finally:
+            cleaned.append(True)
+
+    verb(run)
+    before = signal.getsignal(number)
+    try:
+        with pytest.raises(SystemExit) as end:
+            command.main(["plugins"])
+    finally:
+        signal.signal(number, before)
+    assert end.value.code == 128 + number
+    assert cleaned
+
+
+def test_what_is_no_mistake_of_the_user_keeps_its_traceback(verb):
+    def run(args):
+        raise ZeroDivisionError
+
+    verb(run)
+    with pytest.raises(ZeroDivisionError):
+        command.main(["plugins"])
+
+
+def test_a_reader_that_goes_away_is_no_error_to_talk_about():
+    with subprocess.Popen([*ROBODYN, "plugins"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        assert process.wait(60) == 2
+
+
+def test_plugins_lists_what_the_registry_has():
+    done = robodyn("plugins", "--json")
+    assert done.returncode == 0
+    listed = json.loads(done.stdout)
+    assert {(plugin["kind"], plugin["name"]) for plugin in listed} == {
+        (kind, name) for kind in GROUPS for name in rd.available(kind)
+    }
+    for plugin in listed:
+        module, _, name = plugin["origin"].partition(":")
+        found = load(plugin["kind"], plugin["name"])
+        assert (module, name) == (found.__module__, found.__qualname__)
+        assert plugin["summary"]
+        assert not plugin["problem"]
+
+
+def test_plugins_of_one_kind():
+    listed = json.loads(robodyn("plugins", "dynamics", "--json").stdout)
+    assert tuple(plugin["name"] for plugin in listed) == rd.available("dynamics")
+
+
+def test_table_of_plugins_is_plain_and_fits_80_columns_when_piped():
+    done = robodyn("plugins")
+    assert done.returncode == 0
+    assert "\x1b" not in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    for kind in GROUPS:
+        for name in rd.available(kind):
+            assert name in done.stdout
+
+
+def test_a_broken_plugin_is_shown_and_the_answer_is_no(monkeypatch, capsys):
+    def broken(kind, name):
+        raise PluginError(kind, name, "cannot be imported: ImportError: no libfoo", rd.available(kind))
+
+    monkeypatch.setattr(plugins, "load", broken)
+    assert plugins.run(Namespace(kind="dynamics", json=True)) == ExitCode.NO
+    listed = json.loads(capsys.readouterr().out)
+    assert all("no libfoo" in plugin["problem"] for plugin in listed)
+    assert plugins.run(Namespace(kind="dynamics", json=False)) == ExitCode.NO
+    assert "no libfoo" in " ".join(capsys.readouterr().out.split())

@@ -1,0 +1,116 @@
+"""The launch files. They need launch and launch_ros, which are not on PyPI: in a ROS 2 installation they are there.
+
+Nothing is skipped while pytest collects: launch_testing's pytest plugin imports every file of a folder to look for its
+own, and takes a skip there for one of the whole folder.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+HERE = Path(__file__).parent
+LAUNCH = HERE.parent / "launch"
+
+
+def need(*modules):
+    """Skip unless they are installed, and the package where launch files look for it."""
+    for module in modules:
+        found = importlib.util.find_spec(module)
+        if found is None or found.origin is None:  # a mere folder, such as this repository's launch/
+            pytest.skip(f"{module} is not installed (it is not on PyPI; a ROS 2 installation has it)")
+    from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
+
+    try:
+        share = get_package_share_directory("robodyn_ros")
+    except PackageNotFoundError:
+        pytest.skip("robodyn_ros is not installed in an ament prefix (colcon build does that)")
+    return Path(share)
+
+
+def launched(name, **arguments):
+    """The nodes that a launch file would start, and the context to expand them in."""
+    from launch import LaunchContext, LaunchDescription
+    from launch_ros.actions import Node
+
+    spec = importlib.util.spec_from_file_location("launched", LAUNCH / name)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    context, nodes = LaunchContext(), []
+    context.launch_configurations.update(arguments)
+    waiting = [module.generate_launch_description()]
+    while waiting:
+        entity = waiting.pop(0)
+        if isinstance(entity, Node):
+            if entity.condition is None or entity.condition.evaluate(context):
+                nodes.append(entity)
+        else:
+            waiting[:0] = entity.entities if isinstance(entity, LaunchDescription) else entity.visit(context) or []
+    return nodes, context
+
+
+def processes(name, **arguments):
+    """Package and executable of those nodes → parameters, and the rest of the command."""
+    nodes, context = launched(name, **arguments)
+    found = {}
+    for node in nodes:
+        node._perform_substitutions(context)
+        command = ["".join(part.perform(context) for part in word) for word in node.cmd]
+        found[node.node_package, node.node_executable] = opened(command[1:])
+    return found
+
+
+def opened(command):
+    """A node's command, with what is in its parameter files in place of their names."""
+    parameters, rest, words = {}, [], iter(command)
+    for word in words:
+        if word == "--params-file":
+            content = yaml.safe_load(Path(next(words)).read_text(encoding="utf-8"))
+            for section in content.values():
+                parameters |= section["ros__parameters"]
+        else:
+            rest.append(word)
+    return parameters, rest
+
+
+ONLY_OURS = {"rviz": "false", "robot_state_publisher": "false"}
+
+
+def test_simulated_and_real_differ_in_the_simulator_and_the_clock_only():
+    need("launch", "launch_ros")
+    for robot in ("r", "pr", "rr", "prr"):
+        real = processes("arm.launch.py", robot=robot, **ONLY_OURS)
+        simulated = processes("sim.launch.py", robot=robot, **ONLY_OURS)
+        parameters, _ = simulated.pop(("robodyn_ros", "simulator"))
+        assert parameters["dynamics"] == "rnea"
+        assert set(real) == set(simulated) == {("robodyn_ros", "controller")}
+        for node, (given, _) in real.items():
+            assert given.pop("use_sim_time") is False
+            assert simulated[node][0].pop("use_sim_time") is True
+        assert simulated == real
+
+
+def test_what_is_not_of_this_package_is_started_unless_told_otherwise():
+    need("launch", "launch_ros")
+    for name in ("arm.launch.py", "sim.launch.py"):
+        nodes = {(node.node_package, node.node_executable) for node in launched(name)[0]}
+        assert ("robot_state_publisher", "robot_state_publisher") in nodes
+        assert ("rviz2", "rviz2") in nodes
+
+
+def test_closed_loop(tmp_path):
+    """launch_closed_loop.py, by launch_testing."""
+    need("launch", "launch_ros", "launch_testing")
+    from robodyn_ros.cli.isolation import isolated
+
+    with isolated() as environment:
+        command = [sys.executable, "-m", "launch_testing.launch_test", str(HERE / "launch_closed_loop.py")]
+        done = subprocess.run(
+            command, env=environment | {"ROS_LOG_DIR": str(tmp_path)}, capture_output=True, text=True, timeout=90
+        )
+    assert done.returncode == 0, done.stdout + done.stderr

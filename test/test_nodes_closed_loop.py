@@ -1,0 +1,137 @@
+"""Simulator and controller as processes of their own, over real DDS: the loop closes, breaks, and closes again."""
+
+from __future__ import annotations
+
+import signal
+import time
+
+import numpy as np
+import pytest
+from closed_loop_scenario import follows_a_trajectory
+
+START = {"elevator": 0.3, "shoulder": -0.9, "wrist": 0.4}
+
+
+def test_follows_a_trajectory(graph, prr):
+    graph.start("simulator", "-r", "commands:=controller/commands", robot_description=prr, initial_position=START)
+    graph.start("controller", robot_description=prr, use_sim_time=True)
+    follows_a_trajectory(graph)
+
+
+def test_a_reset_simulation_goes_on_under_control(graph, prr):
+    from sensor_msgs.msg import JointState
+    from std_srvs.srv import Trigger
+
+    graph.start("simulator", "-r", "commands:=controller/commands", robot_description=prr, initial_position=START)
+    graph.start("controller", robot_description=prr, use_sim_time=True)
+    states = graph.listen(JointState, "joint_states", 1000)
+    commands = graph.listen(JointState, "controller/joint_commands", 1000)
+    graph.wait(lambda: len(commands) > 200, "commands")
+    assert graph.call(Trigger, "simulator/reset").success
+    graph.wait(lambda: commands[-1].header.stamp.sec == 0 and commands[-1].header.stamp.nanosec < 2e8, "time 0 again")
+    count = len(commands)
+    graph.wait(lambda: len(commands) > count + 200, "commands after the reset")
+    np.testing.assert_allclose(states[-1].position, list(START.values()), atol=0.02)
+
+
+def test_terms_add_up_and_every_output_follows_the_parameter_joints(graph, prr):
+    from sensor_msgs.msg import JointState
+    from std_msgs.msg import Float64MultiArray
+
+    from robodyn_ros.nodes.output import TERMS
+
+    order = ["wrist", "elevator", "shoulder"]
+    graph.start(
+        "simulator", "-r", "commands:=controller/commands", robot_description=prr, initial_position=START, joints=order
+    )
+    graph.start("controller", robot_description=prr, use_sim_time=True, joints=order)
+    terms = {term: graph.listen(JointState, f"controller/efforts/{term}", 1000) for term in TERMS}
+    errors = graph.listen(JointState, "controller/tracking_error", 1000)
+    named = graph.listen(JointState, "controller/joint_commands", 1000)
+    plain = graph.listen(Float64MultiArray, "controller/commands", 1000)
+
+    def at(messages):
+        return {(m.header.stamp.sec, m.header.stamp.nanosec): m for m in messages}
+
+    def together():
+        stamps = set.intersection(*(set(at(messages)) for messages in (named, errors, *terms.values())))
+        return sorted(stamps)
+
+    graph.wait(together, "a stamp that every term has")
+    last = together()[-1]
+    found = {term: at(messages)[last] for term, messages in terms.items()}
+    total = np.sum([found[term].effort for term in TERMS if term != "total"], axis=0)
+    np.testing.assert_allclose(total, found["total"].effort, rtol=1e-10)
+    assert found["total"].name == ["elevator", "shoulder", "wrist"]
+    # Held at rest, the 20 kg on the elevator are 196.2 N: clamping has nothing to do, and the order is that of
+    # `joints`.
+    command = at(named)[last]
+    assert list(command.name) == order
+    np.testing.assert_allclose(command.effort, np.array(found["total"].effort)[[2, 0, 1]], rtol=1e-10)
+    assert command.effort[1] == pytest.approx(20.0 * 9.81, rel=0.01)
+    assert any(list(message.data) == list(command.effort) for message in plain)
+    assert list(at(errors)[last].name) == ["elevator", "shoulder", "wrist"]
+    assert np.abs(at(errors)[last].position).max() < 1e-2
+
+
+def test_a_killed_simulator_ends_the_commands_and_a_new_one_is_taken_over(graph, prr):
+    from sensor_msgs.msg import JointState
+    from std_msgs.msg import Float64MultiArray
+
+    timeout = 0.1
+
+    def simulator(start):
+        wiring = ("-r", "commands:=controller/commands")
+        return graph.start("simulator", *wiring, robot_description=prr, initial_position=start)
+
+    first = simulator(START)
+    graph.start("controller", robot_description=prr, use_sim_time=True, state_timeout=timeout, diagnostics_rate=20.0)
+    times = []
+    graph.node.create_subscription(
+        Float64MultiArray, "controller/commands", lambda message: times.append(time.monotonic()), 1000
+    )
+    graph.wait(lambda: len(times) > 50, "commands")
+    killed = time.monotonic()
+    first.kill()
+    graph.wait(lambda: graph.diagnostics("controller")["message"] == "no joint states", "silence to be noticed")
+    assert times[-1] <= killed + timeout, f"a command {times[-1] - killed:.3f} s after the simulator's death"
+    count = len(times)
+    elsewhere = {"elevator": 1.0, "shoulder": 1.2, "wrist": -0.5}
+    states = graph.listen(JointState, "joint_states", 1000)
+    simulator(elsewhere)
+    graph.wait(lambda: len(times) > count + 200, "commands after the restart")
+    # Held where the new simulation begins, not drawn to where the old one was.
+    positions = np.array([message.position for message in states])
+    np.testing.assert_allclose(positions, np.tile(list(elsewhere.values()), (len(positions), 1)), atol=0.02)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_every_node_ends_well_on_a_signal(graph, prr, number):
+    from std_msgs.msg import Float64MultiArray
+
+    simulator = graph.start("simulator", "-r", "commands:=controller/commands", robot_description=prr)
+    controller = graph.start("controller", robot_description=prr, use_sim_time=True)
+    waiting = graph.start("controller", "-r", "__node:=waiting", "-r", "robot_description:=nothing")
+    commands = graph.listen(Float64MultiArray, "controller/commands")
+    graph.wait(lambda: commands and "waiting" in graph.node.get_node_names(), "commands, and a node that waits")
+    controller.stop(number)
+    simulator.stop(number)
+    waiting.stop(number)
+
+
+def test_the_first_command_comes_soon(graph, prr):
+    from std_msgs.msg import Float64MultiArray
+
+    topic = "controller/commands"
+    graph.start("simulator", "-r", f"commands:={topic}", robot_description=prr)
+    commands = graph.listen(Float64MultiArray, topic)
+    took = []
+    while not took or (min(took) > 2.0 and len(took) < 4):  # the first fills the caches, and others use the machine too
+        began = time.monotonic()
+        controller = graph.start("controller", robot_description=prr, use_sim_time=True)
+        graph.wait(lambda: commands, "the first command")
+        took.append(time.monotonic() - began)
+        controller.stop()
+        graph.wait(lambda: not graph.node.count_publishers(topic), "the end of the controller's topics")
+        commands.clear()
+    assert min(took) < 2.0, took

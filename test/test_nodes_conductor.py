@@ -1,0 +1,73 @@
+"""The conductor alone: what it says when it is asked for nonsense, or when nobody plays."""
+
+import signal
+
+import pytest
+
+from robodyn_ros.errors import NotReadyError
+from robodyn_ros.nodes.script import Player, Step
+
+MOTION = {"joints": ["elevator", "shoulder"], "times": [0.0, 1.0], "waypoints": [0.0, 0.0, 1.0, 1.0]}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"waypoints": [0.0, 0.0, 1.0]}, "waypoints: has 3 numbers, not 2 times by 2 joints"),
+        ({"times": [1.0, 0.0]}, "times: must rise strictly"),
+        ({"lead": -1.0}, "lead"),
+        ({"patience": 0.2}, "no sign of joint states, after 0.2 s"),
+    ],
+)
+def test_what_cannot_be_played_is_an_error_that_says_so(graph, tmp_path, change, said):
+    conductor = graph.start("conductor", **{**MOTION, "record": str(tmp_path / "record.npz"), **change})
+    assert conductor.ended() == 1
+    assert said in conductor.output
+    assert "Traceback" not in conductor.output
+    assert not (tmp_path / "record.npz").exists()
+
+
+@pytest.mark.parametrize("missing", ["joints", "times", "waypoints", "record"])
+def test_what_is_missing_is_named(graph, tmp_path, missing):
+    given = {**MOTION, "record": str(tmp_path / "record.npz")}
+    del given[missing]
+    conductor = graph.start("conductor", **given)
+    assert conductor.ended() == 1
+    assert missing in conductor.output
+    assert "Traceback" not in conductor.output
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_ends_cleanly_while_it_waits(graph, tmp_path, number):
+    conductor = graph.start("conductor", **MOTION, record=str(tmp_path / "record.npz"))
+    graph.wait(lambda: "conductor" in graph.node.get_node_names(), "conductor")
+    conductor.stop(number)
+
+
+def test_a_script_goes_on_as_far_as_it_can_and_tells_what_it_lacks():
+    now, come, done = [0.0], set(), []
+
+    def script():
+        for name, longer in (("one", 0.0), ("two", 0.0), ("three", 5.0)):
+            yield Step(name, lambda name=name: name in come, longer)
+            done.append(name)
+
+    player = Player(script(), 2.0, lambda: now[0])
+    come.update({"two", "three"})
+    assert not player.go_on()
+    assert done == []
+    come.clear()
+    come.add("one")
+    now[0] = 2.0
+    assert not player.go_on()
+    assert done == ["one"]
+    now[0] = 4.5
+    with pytest.raises(NotReadyError, match=r"no sign of two, after 2 s"):
+        player.go_on()
+    come.add("two")
+    assert not player.go_on()
+    now[0] = 11.0
+    assert not player.go_on()
+    come.add("three")
+    assert player.go_on()
+    assert done == ["one", "two", "three"]

@@ -1,0 +1,155 @@
+"""The nodes' interface is what the tables say: topics, services, parameters."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+JOINT_STATE, ARRAY = "sensor_msgs/msg/JointState", "std_msgs/msg/Float64MultiArray"
+TRIGGER, SET_BOOL = "std_srvs/srv/Trigger", "std_srvs/srv/SetBool"
+STRING = "std_msgs/msg/String"
+DIAGNOSTICS = ("/diagnostics", "diagnostic_msgs/msg/DiagnosticArray")
+COMMON_PUBLISHED = {"/parameter_events", "/rosout", "/controller/transition_event"}
+OF_ALL_NODES = ("rcl_interfaces/", "lifecycle_msgs/", "type_description_interfaces/")
+
+TABLES = {
+    "controller": {
+        "sub": {
+            ("/joint_states", JOINT_STATE),
+            ("/robot_description", STRING),
+            ("/controller/joint_trajectory", "trajectory_msgs/msg/JointTrajectory"),
+            ("/controller/reference", JOINT_STATE),
+        },
+        "pub": {
+            ("/controller/commands", ARRAY),
+            ("/controller/joint_commands", JOINT_STATE),
+            *((f"/controller/efforts/{term}", JOINT_STATE) for term in ("gravity", "coriolis", "inertia")),
+            *((f"/controller/efforts/{term}", JOINT_STATE) for term in ("friction", "feedback", "total")),
+            ("/controller/tracking_error", JOINT_STATE),
+            DIAGNOSTICS,
+        },
+        "srv": {("/controller/enable", SET_BOOL), ("/controller/hold", TRIGGER)},
+    },
+    "simulator": {
+        "sub": {("/commands", ARRAY), ("/joint_commands", JOINT_STATE)},
+        "pub": {
+            ("/joint_states", JOINT_STATE),
+            ("/clock", "rosgraph_msgs/msg/Clock"),
+            ("/robot_description", STRING),
+            DIAGNOSTICS,
+        },
+        "srv": {("/simulator/pause", SET_BOOL), ("/simulator/reset", TRIGGER), ("/simulator/step", TRIGGER)},
+    },
+}
+
+
+@pytest.fixture
+def node(request, graph, prr):
+    """A node's name, with the node running."""
+    graph.start(request.param, robot_description=prr)
+    topic = {"controller": "/controller/commands", "simulator": "/joint_states"}[request.param]
+    graph.wait(lambda: graph.node.count_publishers(topic), "the node's topics")
+    graph.wait(lambda: request.param in graph.node.get_node_names(), "the node's name")
+    return request.param
+
+
+@pytest.mark.parametrize("node", TABLES, indirect=True)
+def test_topics_and_services_are_those_of_the_tables(graph, node):
+    def found(listing):
+        return {(name, kinds[0]) for name, kinds in listing(node, "/") if name not in COMMON_PUBLISHED}
+
+    table = TABLES[node]
+
+    def same():
+        services = found(graph.node.get_service_names_and_types_by_node)
+        return (
+            found(graph.node.get_subscriber_names_and_types_by_node) == table["sub"]
+            and found(graph.node.get_publisher_names_and_types_by_node) == table["pub"]
+            and {entry for entry in services if not entry[1].startswith(OF_ALL_NODES)} == table["srv"]
+        )
+
+    graph.wait(same, f"the interface of the table, {table}")
+
+
+@pytest.mark.parametrize("node", ["controller", "simulator"], indirect=True)
+def test_quality_of_service(graph, node):
+    from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
+
+    def profile(infos):
+        graph.wait(lambda: any(info.node_name == node for info in infos()), "the endpoint")
+        return next(info.qos_profile for info in infos() if info.node_name == node)
+
+    test = graph.node
+    if node == "controller":
+        states = profile(lambda: test.get_subscriptions_info_by_topic("/joint_states"))
+        assert states.reliability == ReliabilityPolicy.BEST_EFFORT
+        description = profile(lambda: test.get_subscriptions_info_by_topic("/robot_description"))
+    else:
+        states = profile(lambda: test.get_publishers_info_by_topic("/joint_states"))
+        assert states.reliability == ReliabilityPolicy.RELIABLE
+        description = profile(lambda: test.get_publishers_info_by_topic("/robot_description"))
+    assert description.durability == DurabilityPolicy.TRANSIENT_LOCAL
+
+
+def described(graph, node):
+    """Name → descriptor and value of the package's own parameters."""
+    from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters
+
+    names = graph.call(ListParameters, f"{node}/list_parameters").result.names
+    own = [name for name in names if not name.startswith(("use_sim_time", "qos_overrides", "start_type_description"))]
+    descriptors = graph.call(DescribeParameters, f"{node}/describe_parameters", names=own).descriptors
+    values = graph.call(GetParameters, f"{node}/get_parameters", names=own).values
+    return {name: (d, v) for name, d, v in zip(own, descriptors, values, strict=True)}
+
+
+@pytest.mark.parametrize("node", TABLES, indirect=True)
+def test_every_parameter_is_described_with_unit_and_range(graph, node):
+    from rcl_interfaces.msg import ParameterType
+
+    for name, (descriptor, _) in described(graph, node).items():
+        assert descriptor.description, f"{name} has no description"
+        if descriptor.type == ParameterType.PARAMETER_DOUBLE:
+            assert len(descriptor.floating_point_range) == 1, f"{name} has no range"
+            assert descriptor.description.endswith("]") or "[" in descriptor.description, f"{name} has no unit"
+            bounds = descriptor.floating_point_range[0]
+            assert math.isfinite(bounds.from_value)
+            assert bounds.from_value < bounds.to_value
+
+
+@pytest.mark.parametrize("node", TABLES, indirect=True)
+def test_defaults_are_those_of_the_library(graph, node):
+    from dataclasses import fields
+
+    from robodyn_ros.control.loop import LoopConfig
+    from robodyn_ros.nodes.simulator_parameters import SimulatorConfig
+    from robodyn_ros.simulation import PlantConfig
+
+    found = described(graph, node)
+    for settings in {"controller": (LoopConfig,), "simulator": (PlantConfig, SimulatorConfig)}[node]:
+        for item in fields(settings):
+            assert found[item.name][1].double_value == item.default
+
+
+@pytest.mark.parametrize("node", ["controller"], indirect=True)
+def test_bad_values_are_refused_with_the_reason_and_good_ones_count_at_once(graph, node):
+    from sensor_msgs.msg import JointState
+
+    frequency = "gains__shoulder__natural_frequency"
+    for change in ({"state_timeout": -1.0}, {frequency: math.nan}, {"effort_limits__wrist": 1e3}, {"gravity": [0.0]}):
+        result = graph.set(node, **change)[0]
+        assert not result.successful
+        assert result.reason
+    feedback = graph.listen(JointState, "controller/efforts/feedback", 10)
+    publisher = graph.talk(JointState, "joint_states")
+    moving = JointState(name=["elevator", "shoulder", "wrist"], position=[0.0] * 3, velocity=[0.0, 0.01, 0.0])
+
+    def damping():
+        feedback.clear()
+        graph.wait(lambda: publisher.publish(moving) or feedback, "the feedback term")
+        return -feedback[0].effort[1] / 0.01
+
+    # Held where it is, the feedback is M22 * 2ζω * velocity error: it grows with ω and nothing else.
+    before = damping()
+    assert graph.set(node, **{frequency: 30.0})[0].successful
+    graph.wait(lambda: damping() == pytest.approx(3.0 * before, rel=1e-6), "three times the damping")

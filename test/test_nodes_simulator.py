@@ -1,0 +1,130 @@
+"""The simulator node by itself: time, brakes, commands good and bad, and its services."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+START = {"elevator": 0.5, "shoulder": -0.6, "wrist": 0.3}
+HELD = [20.0 * 9.81, 30.0, 5.0]
+"""Some efforts [N, N·m, N·m]."""
+
+
+@pytest.fixture
+def simulator(graph, prr):
+    return graph.start("simulator", robot_description=prr, initial_position=START, diagnostics_rate=50.0)
+
+
+def nanoseconds(stamp):
+    return stamp.sec * 10**9 + stamp.nanosec
+
+
+def test_states_come_with_simulated_time_and_the_clock_with_them(graph, simulator):
+    from rosgraph_msgs.msg import Clock
+    from sensor_msgs.msg import JointState
+
+    states, clocks = graph.listen(JointState, "joint_states", 1000), graph.listen(Clock, "/clock", 1000)
+    graph.wait(lambda: len(states) > 500 and len(clocks) > 20, "a second of states")
+    stamps = np.array([nanoseconds(state.header.stamp) for state in states])
+    assert stamps[0] < 10e9  # counted from the start, not from 1970
+    assert (np.diff(stamps) == 2_000_000).all()  # 500 Hz, without a drift and without a gap
+    assert (np.diff([nanoseconds(clock.clock) for clock in clocks]) == 10_000_000).all()
+    # Nobody has commanded anything: the brakes hold.
+    assert states[-1].name == list(START)
+    assert list(states[-1].position) == list(START.values())
+    factor = float(graph.diagnostics("simulator")["real-time factor"])
+    assert factor == pytest.approx(1.0, abs=0.2)
+
+
+def test_pause_step_and_reset(graph, prr):
+    from rosgraph_msgs.msg import Clock
+    from sensor_msgs.msg import JointState
+    from std_srvs.srv import SetBool, Trigger
+
+    parameters = {"robot_description": prr, "initial_position": START, "diagnostics_rate": 50.0, "brake": False}
+    graph.start("simulator", **parameters)
+    states, clocks = graph.listen(JointState, "joint_states", 1000), graph.listen(Clock, "/clock", 1000)
+    graph.wait(lambda: len(states) > 20 and clocks, "states")
+    assert not graph.call(Trigger, "simulator/step").success
+    assert graph.call(SetBool, "simulator/pause", data=True).success
+    graph.wait(lambda: graph.diagnostics("simulator")["message"] == "paused", "the pause")
+    count, last = len(states), nanoseconds(states[-1].header.stamp)
+    graph.diagnostics("simulator")
+    assert len(states) == count
+    for step in (1, 2, 3):
+        assert graph.call(Trigger, "simulator/step").success
+        graph.wait(lambda step=step: len(states) == count + step, "one state for each step")
+        assert nanoseconds(states[-1].header.stamp) == last + step * 2_000_000
+        graph.wait(lambda: nanoseconds(clocks[-1].clock) == nanoseconds(states[-1].header.stamp), "the clock with it")
+    assert list(states[-1].position) != list(START.values())  # it falls
+    assert graph.call(Trigger, "simulator/reset").success
+    graph.wait(lambda: nanoseconds(states[-1].header.stamp) == 0, "time 0")
+    assert list(states[-1].position) == list(START.values())
+    assert list(states[-1].velocity) == [0.0, 0.0, 0.0]
+    assert graph.call(SetBool, "simulator/pause", data=False).success
+    graph.wait(lambda: len(states) > count + 100, "states after the pause")
+    stamps = np.array([nanoseconds(state.header.stamp) for state in states[count + 4 :]])
+    assert (np.diff(stamps) == 2_000_000).all()  # what the pause took is not made up for
+
+
+def test_commands_act_until_the_next_and_bad_ones_are_refused_and_counted(graph, simulator):
+    from sensor_msgs.msg import JointState
+    from std_msgs.msg import Float64MultiArray
+
+    states = graph.listen(JointState, "joint_states", 10)
+    plain = graph.talk(Float64MultiArray, "commands")
+    named = graph.talk(JointState, "joint_commands")
+    names = list(START)
+
+    def acts(publisher, message, effort):
+        def check():
+            publisher.publish(message)
+            return states and list(states[-1].effort) == effort
+
+        graph.wait(check, f"{effort} to act")
+
+    acts(plain, Float64MultiArray(data=HELD), HELD)
+    acts(named, JointState(name=names[::-1], effort=[1.0, 2.0, 3.0]), [3.0, 2.0, 1.0])
+    acts(plain, Float64MultiArray(data=[1e300, -1e300, 0.0]), [600.0, -96.0, 0.0])  # the URDF's limits
+    acts(plain, Float64MultiArray(data=HELD), HELD)
+    bad = [
+        (plain, Float64MultiArray(data=[math.nan, 0.0, 0.0])),
+        (plain, Float64MultiArray(data=[0.0, math.inf, 0.0])),
+        (plain, Float64MultiArray(data=[0.0, 0.0])),
+        (plain, Float64MultiArray(data=[0.0] * 4)),
+        (plain, Float64MultiArray()),
+        (named, JointState(name=["elbow", *names[1:]], effort=[0.0] * 3)),
+        (named, JointState(name=names[:2], effort=[0.0] * 2)),
+        (named, JointState(name=names, effort=[0.0] * 2)),
+        (named, JointState(name=names, effort=[0.0, 0.0, math.nan])),
+    ]
+    for publisher, message in bad:
+        before = int(graph.diagnostics("simulator").get("command refused", 0))
+
+        def counted(publisher=publisher, message=message, before=before):
+            publisher.publish(message)
+            return int(graph.diagnostics("simulator").get("command refused", 0)) > before
+
+        graph.wait(counted, f"the refusal of {message}")
+        states.clear()
+        graph.wait(lambda: states, "another state")
+        assert list(states[-1].effort) == HELD
+        assert np.isfinite(states[-1].position).all()
+
+
+def test_the_description_is_there_for_late_comers_unless_another_publishes_it(graph, prr):
+    from std_msgs.msg import String
+
+    from robodyn_ros.nodes.qos import LATCHED
+
+    graph.start("simulator", robot_description=prr)
+    graph.wait(lambda: graph.node.count_publishers("robot_description"), "the description")
+    late = graph.listen(String, "robot_description", LATCHED)
+    graph.wait(lambda: late, "the description, published before")
+    assert late[0].data == prr
+    names = ("-r", "__node:=silent", "-r", "joint_states:=others")
+    graph.start("simulator", *names, robot_description=prr, publish_robot_description=False)
+    graph.wait(lambda: graph.node.count_publishers("others"), "the other simulator")
+    assert graph.node.count_publishers("robot_description") == 1

@@ -1,0 +1,131 @@
+"""How the nodes start, what they refuse to start with, and the controller's lifecycle."""
+
+from __future__ import annotations
+
+import pytest
+
+NO_LIMIT = """<robot name="bare"><link name="base"/><link name="arm"><inertial><origin xyz="0 0 0.2"/><mass value="1"/>
+<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="hinge" type="continuous">
+<parent link="base"/><child link="arm"/><axis xyz="0 1 0"/></joint></robot>"""
+
+BAD = {
+    ("controller", "not XML"): ({"robot_description": "<robot"}, "robot"),
+    ("controller", "no such joint"): ({"joints": ["elevator", "shoulder", "elbow"]}, "elbow"),
+    ("controller", "unknown plugin"): ({"controller": "magic"}, "computed_torque"),
+    ("controller", "gain out of range"): ({"gains": {"wrist": {"damping_ratio": -1.0}}}, "gains.wrist.damping_ratio"),
+    ("controller", "a limit above the URDF's"): ({"effort_limits": {"wrist": 36.5}}, "effort_limits.wrist"),
+    ("controller", "no effort limit"): ({"robot_description": NO_LIMIT}, "effort_limits.hinge"),
+    ("controller", "wrong type"): ({"state_timeout": "soon"}, "state_timeout"),
+    ("simulator", "no description"): ({"robot_description": ""}, "robot_description"),
+    ("simulator", "gravity of two"): ({"gravity": [0.0, 9.81]}, "gravity"),
+    ("simulator", "start outside the limits"): ({"initial_position": {"wrist": 3.0}}, "initial_position.wrist"),
+    ("simulator", "no whole number of steps"): ({"state_rate": 300.0}, "state_rate"),
+    ("simulator", "a clock faster than the states"): ({"clock_rate": 600.0}, "clock_rate"),
+}
+"""Node and case → parameters, and what the error must name."""
+
+
+def test_a_node_that_cannot_do_what_it_is_asked_to_says_why_in_one_line(graph, prr):
+    waiting = list(BAD.items())
+    while waiting:  # a few at a time: there are more than there are cores
+        some, waiting = waiting[:3], waiting[3:]
+        started = [
+            (case, wanted, graph.start(case[0], **({"robot_description": prr} | bad))) for case, (bad, wanted) in some
+        ]
+        for case, wanted, process in started:
+            code = process.ended()
+            lines = process.output.strip().splitlines()
+            assert (code, len(lines)) == (1, 1), f"{case} ended with {code}:\n{process.output}"
+            assert wanted in lines[0], f"{case}: {lines[0]}"
+
+
+def test_a_parameter_file_that_cannot_be_read(graph, tmp_path):
+    broken = tmp_path / "broken.yaml"
+    broken.write_text("controller: [")
+    process = graph.start("controller", "--params-file", str(broken))
+    assert process.ended() == 1
+    assert "Traceback" not in process.output
+    assert "broken.yaml" in process.output
+
+
+def test_an_effort_limit_makes_up_for_one_that_the_urdf_lacks(graph):
+    from lifecycle_msgs.srv import GetState
+
+    graph.start("controller", robot_description=NO_LIMIT, effort_limits={"hinge": 5.0})
+    graph.wait(lambda: graph.call(GetState, "controller/get_state").current_state.label == "active", "it to be active")
+
+
+def test_it_starts_itself_when_the_description_comes(graph, prr):
+    from lifecycle_msgs.srv import GetState
+    from std_msgs.msg import String
+
+    from robodyn_ros.nodes.qos import LATCHED
+
+    def state():
+        return graph.call(GetState, "controller/get_state").current_state.label
+
+    graph.start("controller")
+    assert state() == "unconfigured"  # and it answers: waiting does not block it
+    publisher = graph.talk(String, "robot_description", LATCHED)
+    publisher.publish(String(data=prr))
+    graph.wait(lambda: state() == "active", "it to be active")
+
+
+def test_lifecycle(graph, prr):
+    from lifecycle_msgs.msg import Transition
+    from lifecycle_msgs.srv import ChangeState, GetState
+    from sensor_msgs.msg import JointState
+    from std_msgs.msg import Float64MultiArray, String
+    from std_srvs.srv import Trigger
+
+    from robodyn_ros.nodes.qos import LATCHED
+
+    def change(what):
+        transition = Transition(id=getattr(Transition, f"TRANSITION_{what}"))
+        return graph.call(ChangeState, "controller/change_state", transition=transition).success
+
+    def state():
+        return graph.call(GetState, "controller/get_state").current_state.label
+
+    controller = graph.start("controller", "-r", "robot_description:=late", autostart=False, use_sim_time=True)
+    graph.start("simulator", "-r", "commands:=controller/commands", robot_description=prr, diagnostics_rate=50.0)
+    commands = graph.listen(Float64MultiArray, "controller/commands", 1000)
+    assert not change("CONFIGURE")
+    assert state() == "unconfigured"
+    assert "no robot_description" in controller.output
+    assert not graph.call(Trigger, "controller/hold").success
+    graph.talk(String, "late", LATCHED).publish(String(data=prr))
+    graph.wait(lambda: change("CONFIGURE"), "the description, and a controller made of it")
+    states = graph.listen(JointState, "joint_states", 1000)
+    graph.wait(lambda: len(states) > 50, "states")
+    assert not commands  # it is not active
+    assert change("ACTIVATE")
+    graph.wait(lambda: len(commands) > 50, "commands")
+    assert graph.call(Trigger, "controller/hold").success
+    result = graph.set("controller", controller="pd")[0]
+    assert not result.successful
+    assert "clean it up" in result.reason
+    assert change("DEACTIVATE")
+    graph.wait(lambda: graph.diagnostics("controller")["message"] == "inactive", "it to be inactive")
+    count = len(commands)
+    states.clear()
+    graph.wait(lambda: len(states) > 50, "more states")
+    assert len(commands) == count
+    assert change("CLEANUP")
+    assert graph.set("controller", controller="pd")[0].successful
+    assert change("CONFIGURE")
+    assert change("ACTIVATE")
+    graph.wait(lambda: len(commands) > count + 50, "commands of the other controller")
+    assert graph.diagnostics("controller")["controller"] == "pd"
+    assert change("ACTIVE_SHUTDOWN")
+    assert state() == "finalized"
+    controller.stop()
+
+
+@pytest.mark.parametrize("name", ["controller", "simulator"])
+def test_it_ends_well_while_it_starts(graph, prr, name):
+    import signal
+
+    process = graph.start(name, robot_description=prr)
+    graph.wait(lambda: name in graph.node.get_node_names(), "the node")
+    process.stop(signal.SIGTERM)

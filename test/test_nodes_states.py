@@ -1,0 +1,189 @@
+"""What the controller makes of states: good ones in any order, and none of the bad ones. The test is the arm here."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+NAMES = ["elevator", "shoulder", "wrist"]
+POSE = [0.5, -1.0, 0.25]
+
+
+def gravity_load(q):
+    """What holds the PRR arm at rest [N, N·m, N·m]; from the reference's formulas, section 1."""
+    s2, s23 = math.sin(q[1]), math.sin(q[1] + q[2])
+    hand = 6.0 * 0.14 * s23
+    return 9.81 * np.array([20.0, -(1.0 * 0.25 + 6.0 * 0.5) * s2 - hand, -hand])
+
+
+class Arm:
+    """Sends states to a controller, and keeps the commands that come back."""
+
+    def __init__(self, graph):
+        from sensor_msgs.msg import JointState
+
+        self.graph = graph
+        self.commands = graph.listen(JointState, "controller/joint_commands", 100)
+        self.publisher = graph.talk(JointState, "joint_states")
+        graph.wait(lambda: graph.node.count_publishers("controller/joint_commands"), "the controller's commands")
+
+    def state(self, name=NAMES, position=POSE, velocity=(0.0, 0.0, 0.0), age=0.0, stamped=True):
+        """Publish a state of a certain age [s]; its stamp."""
+        from sensor_msgs.msg import JointState
+
+        message = JointState(name=list(name), position=list(position), velocity=list(velocity))
+        now = self.graph.node.get_clock().now().nanoseconds - round(age * 1e9)
+        if stamped:
+            message.header.stamp.sec, message.header.stamp.nanosec = divmod(now, 10**9)
+        self.publisher.publish(message)
+        return message.header.stamp
+
+    def answered(self, **fields):
+        """Publish such a state until there is an answer: the first ones may be lost while the topics connect."""
+        count = len(self.commands)
+
+        def answer():
+            self.state(**fields)
+            return len(self.commands) > count
+
+        self.graph.wait(answer, f"a command for {fields}")
+        return self.commands[-1]
+
+    def refused(self, kind, **fields):
+        """Publish such states until they are counted as a fault; there must not be a single command."""
+        self.settle()
+        count = len(self.commands)
+        before = int(self.graph.diagnostics("controller").get(kind, 0))
+        for _ in range(3):
+            self.state(**fields)
+        self.graph.wait(lambda: int(self.graph.diagnostics("controller").get(kind, 0)) > before, f"{kind}: {fields}")
+        assert len(self.commands) == count, f"a command for {fields}"
+
+    def settle(self):
+        """Wait for the last command that was asked for: one for a stamp of its own."""
+        wanted = self.state()
+
+        def there():
+            return any(message.header.stamp == wanted for message in self.commands[-5:])
+
+        self.graph.wait(there, "the answer to the latest state")
+
+
+@pytest.fixture
+def arm(graph, prr):
+    graph.start("controller", robot_description=prr, diagnostics_rate=50.0, state_timeout=2.0)
+    arm = Arm(graph)
+    arm.answered()
+    return arm
+
+
+def test_joints_are_matched_by_name(arm):
+    plain = arm.answered()
+    assert list(plain.name) == NAMES
+    np.testing.assert_allclose(plain.effort, gravity_load(POSE), rtol=1e-10, atol=1e-12)
+    mixed = {
+        "name": ["gripper", "wrist", "elevator", "finger", "shoulder"],
+        "position": [math.nan, POSE[2], POSE[0], 9.0, POSE[1]],
+        "velocity": [0.0, 0.0, 0.0, math.inf, 0.0],
+    }
+    np.testing.assert_allclose(arm.answered(**mixed).effort, gravity_load(POSE), rtol=1e-10, atol=1e-12)
+
+
+def test_a_state_without_a_stamp_counts_as_new(arm):
+    assert arm.answered(stamped=False).header.stamp.sec > 0
+
+
+def test_bad_states_get_no_command(arm):
+    bad, worse = [0.5, math.nan, 0.25], [0.0, 0.0, -math.inf]
+    arm.refused("state refused", position=bad)
+    arm.refused("state refused", velocity=worse)
+    arm.refused("state refused", position=POSE[:2])
+    arm.refused("state refused", velocity=[])
+    arm.refused("state refused", name=NAMES[:2], position=POSE[:2], velocity=[0.0, 0.0])
+    arm.refused("state refused", name=["elevator", "shoulder", "shoulder"])
+    arm.refused("state too old", age=2.5)
+    arm.refused("state too old", age=-2.5)
+    np.testing.assert_allclose(arm.answered().effort, gravity_load(POSE), rtol=1e-10, atol=1e-12)
+
+
+def test_states_of_other_joints_are_none_of_its_business(arm):
+    arm.settle()
+    count = len(arm.commands)
+    for _ in range(3):
+        arm.state(name=["gripper"], position=[0.0], velocity=[0.0])
+    arm.settle()
+    assert len(arm.commands) == count + 1
+    assert "state refused" not in arm.graph.diagnostics("controller")
+
+
+def test_efforts_are_clamped(graph, prr):
+    limits = {"elevator": 150.0, "shoulder": 20.0}
+    graph.start("controller", robot_description=prr, effort_limits=limits, diagnostics_rate=50.0)
+    arm = Arm(graph)
+    command = arm.answered()
+    np.testing.assert_allclose(command.effort, [150.0, 20.0, gravity_load(POSE)[2]], rtol=1e-10, atol=1e-12)
+    graph.wait(lambda: float(graph.diagnostics("controller").get("saturated [%]", 0)) > 0 or arm.state() is None, "it")
+
+
+def test_disabled_it_sends_nothing_and_enabled_it_holds_where_the_arm_is(arm):
+    from std_srvs.srv import SetBool
+
+    assert arm.graph.call(SetBool, "controller/enable", data=False).success
+    arm.graph.wait(lambda: arm.graph.diagnostics("controller")["message"] == "disabled", "it to be disabled")
+    count = len(arm.commands)
+    elsewhere = [1.0, 0.5, -0.5]
+    for _ in range(3):
+        arm.state(position=elsewhere)
+    arm.graph.diagnostics("controller")
+    assert len(arm.commands) == count
+    assert arm.graph.call(SetBool, "controller/enable", data=True).success
+    np.testing.assert_allclose(arm.answered(position=elsewhere).effort, gravity_load(elsewhere), rtol=1e-10, atol=1e-12)
+
+
+def test_a_streamed_reference_leads_the_arm_until_it_dries_up(arm):
+    from sensor_msgs.msg import JointState
+
+    publisher = arm.graph.talk(JointState, "controller/reference")
+    rest = np.array(arm.answered().effort)
+
+    def push():
+        publisher.publish(JointState(name=["wrist"], position=[POSE[2]], velocity=[0.0], effort=[3.0]))
+        return arm.answered().effort[2] == pytest.approx(rest[2] + 3.0)
+
+    arm.graph.wait(push, "the feed-forward effort of the reference")
+    arm.graph.wait(lambda: arm.answered().effort[2] == pytest.approx(rest[2]), "the end of the stream")
+
+
+def test_bad_references_change_nothing(arm):
+    from sensor_msgs.msg import JointState
+    from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+    reference = arm.graph.talk(JointState, "controller/reference")
+    trajectory = arm.graph.talk(JointTrajectory, "controller/joint_trajectory")
+
+    def point(*positions):
+        made = JointTrajectoryPoint(positions=list(positions))
+        made.time_from_start.sec = 1
+        return made
+
+    bad = [
+        (reference, "reference refused", JointState(name=["wrist"], position=[math.nan])),
+        (reference, "reference refused", JointState(name=["wrist"], position=[3.0])),  # beyond its limit, 2.1 rad
+        (reference, "reference refused", JointState(name=["elbow"], position=[0.0])),
+        (trajectory, "trajectory refused", JointTrajectory(joint_names=["wrist"])),
+        (trajectory, "trajectory refused", JointTrajectory(joint_names=["wrist"], points=[point(0.1, 0.2)])),
+        (trajectory, "trajectory refused", JointTrajectory(joint_names=["wrist"], points=[point(math.inf)])),
+        (trajectory, "trajectory refused", JointTrajectory(joint_names=["wrist"], points=[point(3.0)])),
+    ]
+    for publisher, kind, message in bad:
+        arm.answered()
+        before = int(arm.graph.diagnostics("controller").get(kind, 0))
+
+        def counted(publisher=publisher, kind=kind, message=message, before=before):
+            publisher.publish(message)
+            return int(arm.graph.diagnostics("controller").get(kind, 0)) > before
+
+        arm.graph.wait(counted, f"{kind}: {message}")
+    np.testing.assert_allclose(arm.answered().effort, gravity_load(POSE), rtol=1e-10, atol=1e-12)

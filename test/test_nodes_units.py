@@ -1,0 +1,101 @@
+"""The parts of the nodes that need no graph."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from robodyn_ros.errors import ConfigurationError, RobotDescriptionError
+from robodyn_ros.nodes.faults import PAUSE, Faults
+from robodyn_ros.nodes.launching import parameter_files, read_urdf, root_link
+from robodyn_ros.nodes.pacer import Pacer
+from robodyn_ros.nodes.statistics import LoopStatistics
+
+
+def test_pacer_neither_drifts_nor_stumbles_over_late_timers():
+    random = np.random.default_rng(4)
+    pacer = Pacer(0.002, most=4, patience=0.5)
+    calls = 100.0 + 0.002 * np.arange(5001) + random.uniform(-0.0004, 0.0004, 5001)
+    due = [pacer.due(now) for now in calls]
+    assert set(due[1:]) == {1}
+    assert sum(due) == pytest.approx(5000, abs=1)
+    assert pacer.lost == 0.0
+
+
+def test_pacer_makes_up_for_a_delay_a_few_periods_at_a_time():
+    pacer = Pacer(0.002, most=4, patience=0.5)
+    pacer.due(0.0)
+    late = 0.1  # 50 periods
+    due = [pacer.due(late + 0.002 * call) for call in range(30)]
+    assert max(due) == 4
+    assert sum(due) == 50 + 29
+    assert due[-1] == 1
+    assert pacer.lost == 0.0
+
+
+def test_pacer_gives_up_what_it_cannot_make_up_for_and_says_how_much():
+    pacer = Pacer(0.002, most=4, patience=0.5)
+    pacer.due(0.0)
+    done = sum(pacer.due(10.0 + 0.002 * call) for call in range(1000))
+    assert pacer.lost == pytest.approx(9.5)
+    assert done * 0.002 == pytest.approx(10.0 + 0.002 * 999 - pacer.lost)
+
+
+def test_pacer_forgets_a_pause():
+    pacer = Pacer(0.002, most=4, patience=0.5)
+    pacer.due(0.0)
+    pacer.restart()
+    assert [pacer.due(60.0), pacer.due(60.002)] == [0, 1]
+    assert pacer.lost == 0.0
+
+
+def test_faults_are_all_counted_but_not_all_said():
+    said, now = [], [0.0]
+    faults = Faults(said.append, lambda: now[0])
+    for _ in range(100):
+        faults.count("state refused", "NaN")
+    faults.count("state too old", "1 s")
+    assert faults.counts == {"state refused": 100, "state too old": 1}
+    assert len(said) == 2
+    now[0] = PAUSE
+    faults.count("state refused", "NaN")
+    assert len(said) == 3
+    assert "101" in said[-1]
+
+
+def test_statistics_of_a_loop():
+    statistics = LoopStatistics()
+    for begun in (0.0, 0.002, 0.005):
+        statistics.add(begun, begun + 0.0004, 0.001, begun > 0.004)
+    found = statistics.take()
+    assert found["commands"] == 3
+    assert found["period mean [ms]"] == pytest.approx(2.5)
+    assert found["period greatest [ms]"] == pytest.approx(3.0)
+    assert found["latency p99 [ms]"] == pytest.approx(0.4)
+    assert found["saturated [%]"] == pytest.approx(100.0 / 3.0)
+    statistics.interrupted()
+    statistics.add(9.0, 9.1, 0.0, False)  # after a pause: no period of 9 s
+    found = statistics.take()
+    assert found["commands since start"] == 4
+    assert "period mean [ms]" not in found
+
+
+def test_what_the_launch_files_read(tmp_path):
+    for folder in ("urdf", "config"):
+        (tmp_path / folder).mkdir()
+    own = tmp_path / "urdf" / "arm.urdf"
+    own.write_text('<robot name="a"><joint><child link="tip"/></joint><link name="tip"/><link name="root"/></robot>')
+    config = tmp_path / "config" / "arm.yaml"
+    config.write_text("")
+    urdf = own.read_text()
+    assert read_urdf("arm", tmp_path) == read_urdf(str(own), tmp_path) == urdf
+    assert root_link(urdf) == "root"
+    assert parameter_files("arm", "", tmp_path) == [str(config)]
+    assert parameter_files(str(own), "", tmp_path) == []
+    assert parameter_files("arm", str(own), tmp_path) == [str(own)]
+    with pytest.raises(ConfigurationError, match="neither a URDF file nor one of arm"):
+        read_urdf("leg", tmp_path)
+    with pytest.raises(ConfigurationError, match="no file"):
+        parameter_files("arm", "nowhere.yaml", tmp_path)
+    with pytest.raises(RobotDescriptionError, match="not XML"):
+        root_link("<robot")
