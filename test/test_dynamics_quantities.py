@@ -267,7 +267,7 @@ def test_many_states_at_once(formulation: str, arm: str, count: int) -> None:
     for k in {0, count // 2, count - 1}:
         assert_allclose(tau[k], alone.inverse(*states[:, k]), rtol=1e-12, atol=1e-12)
     states[1, count - 1, 0] = np.nan
-    with pytest.raises(rd.InputError, match="^qd: must be finite"):
+    with pytest.raises(rd.InputError, match=r"^qd: must be finite"):
         shared.inverse(*states)
 
 

@@ -19,6 +19,7 @@ from robodyn_ros.dynamics.parameters import Parameters
 from robodyn_ros.dynamics.quantity import Quantity
 from robodyn_ros.dynamics.results import Energy, ForwardDerivatives, InverseDerivatives, Momentum, Power
 from robodyn_ros.engine import Kernel, Program, digest
+from robodyn_ros.engine.states import as_states, refuse_non_finite
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.kinematics.tree import Tree, build_tree, geometry
@@ -103,10 +104,10 @@ class CompiledDynamics(Dynamics):
         Raises:
             InputError: no such link, or an array is wrong.
         """
-        wrench = np.concatenate([np.asarray(force, dtype=float), np.asarray(moment, dtype=float)])
-        if wrench.shape != (6,) or not np.isfinite(wrench).all():
-            raise InputError("wrench", f"force and moment must be 3 finite numbers each, not {force!r}, {moment!r}")
-        effort: Array = self._kinematics.jacobian(link, q).T @ wrench
+        names, values = ("q", "force", "moment"), (q, force, moment)
+        wrench = np.concatenate(as_states(names, values, (self.robot.n, 3, 3))[1:], axis=-1)
+        refuse_non_finite(names, values)
+        effort: Array = np.einsum("...ij,...i->...j", self._kinematics.jacobian(link, q), wrench)
         return effort
 
     def theta(self, parameters: Parameters | None = None) -> Array:
@@ -128,9 +129,13 @@ class CompiledDynamics(Dynamics):
 
     def apply(self, parameters: Parameters) -> None:
         """Write new parameters where the compiled functions read them."""
-        theta = self.theta(parameters)
-        inertial, joints = theta[: -3 * self.robot.n], theta[-3 * self.robot.n :]
-        self.symbols[:] = np.concatenate([self._tree.base.T @ parameters.gravity, joints, self._map @ inertial])
+        with np.errstate(all="ignore"):  # what overflows is reported below
+            theta = self.theta(parameters)
+            inertial, joints = theta[: -3 * self.robot.n], theta[-3 * self.robot.n :]
+            symbols = np.concatenate([self._tree.base.T @ parameters.gravity, joints, self._map @ inertial])
+        if not np.isfinite(symbols).all():
+            raise InputError("parameters", "multiply to something beyond the range of numbers", parameters)
+        self.symbols[:] = symbols
 
     def kernel(self, quantity: str) -> Kernel:
         """A quantity with memory of its own, for loops that allocate nothing: see ``Kernel``. It follows ``configure``.

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robodyn_ros.engine.states import as_real
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Inertial, Robot
 from robodyn_ros.robot.pose import Array, read_only
@@ -43,10 +44,10 @@ class Payload:
         com, inertia = _finite("payload com", self.com, (3,)), _finite("payload inertia", self.inertia, (3, 3))
         if mass < 0.0:
             raise InputError("payload mass", f"must not be negative, it is {mass:g} kg", mass)
-        moments = np.linalg.eigvalsh((inertia + inertia.T) / 2)
+        moments = np.linalg.eigvalsh(inertia / 2 + inertia.T / 2)
         tolerance = 1e-9 * max(1e-9, abs(moments).max())
-        skew = abs(inertia - inertia.T).max()
-        if skew > tolerance or moments[0] < -tolerance or 2 * moments[2] > moments.sum() + tolerance:
+        skew = abs(inertia / 2 - inertia.T / 2).max()
+        if skew > tolerance / 2 or moments[0] < -tolerance or moments[2] - moments[1] > moments[0] + tolerance:
             raise InputError(
                 "payload inertia",
                 f"must be symmetric, positive, and no principal moment greater than the sum of the others: {moments}",
@@ -104,12 +105,9 @@ class Parameters:
 
 
 def _finite(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
-    try:
-        array = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        array = np.full(shape, np.nan)
+    what = f"{shape[0]} finite numbers" if len(shape) == 1 else f"finite, of shape {shape}"
+    what += " [m/s²]" if name == "gravity" else ""
+    array = as_real(name, value, what)
     if array.shape != shape or not np.isfinite(array).all():
-        what = f"{shape[0]} finite numbers" if len(shape) == 1 else f"finite, of shape {shape}"
-        unit = " [m/s²]" if name == "gravity" else ""
-        raise InputError(name, f"must be {what}{unit}, not {value!r}", value)
+        raise InputError(name, f"must be {what}, not {value!r}", value)
     return array

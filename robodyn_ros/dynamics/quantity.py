@@ -37,8 +37,10 @@ class Quantity:
     def __get__(self, dynamics: CompiledDynamics | None, owner: type) -> Any:
         if dynamics is None:
             return self
-        function = self._function(dynamics)
-        dynamics.__dict__[self.name] = function
+        made: dict[str, Any] = dynamics.__dict__.setdefault("_functions", {})
+        function = made[self.name] = made.get(self.name) or self._function(dynamics)
+        if getattr(type(dynamics), self.name) is self:  # else a subclass has its own, which must stay in sight
+            dynamics.__dict__[self.name] = function
         return function
 
     def shapes(self, n: int, p: int) -> tuple[tuple[int, ...], ...]:

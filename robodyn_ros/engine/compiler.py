@@ -76,8 +76,11 @@ def find_compiler() -> Compiler | None:
 def _find(configured: str, _path: str) -> Compiler | None:
     candidates = [configured] if configured else ["cc", "gcc", "clang"]
     for candidate in candidates:
-        command = shlex.split(candidate)
-        executable = shutil.which(command[0])
+        try:
+            command = shlex.split(candidate)
+        except ValueError as cause:
+            raise CompilationError(f"CC={candidate!r} is not a command: {cause}") from cause
+        executable = shutil.which(command[0]) if command else None
         if executable is not None:
             real = os.path.realpath(executable)
             status = os.stat(real)

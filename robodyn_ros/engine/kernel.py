@@ -30,6 +30,7 @@ from robodyn_ros.engine.library import find_library, has_casadi
 from robodyn_ros.engine.parallel import in_parts
 from robodyn_ros.engine.program import Program
 from robodyn_ros.engine.states import as_states, refuse_non_finite
+from robodyn_ros.errors import NotReadyError
 from robodyn_ros.robot.pose import Array
 
 
@@ -71,6 +72,11 @@ class Kernel:
         library = None
         if self._compiled:
             library = find_library(program.name, program.key, lambda: scalar_source(program))
+        if library is None and not has_casadi():
+            raise NotReadyError(
+                f"{program.name} of this arm cannot run: CasADi is not installed (pip install casadi), and nothing that "
+                "`robodyn compile` has made for this arm on a machine of this kind is in the cache folder"
+            )
         if library is not None and not has_casadi():
             function = ctypes.CDLL(str(library))[program.name]
             pointers = [array.ctypes.data for array in self._arrays]

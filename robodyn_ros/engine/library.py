@@ -6,7 +6,7 @@ import hashlib
 import logging
 from collections.abc import Callable
 from functools import lru_cache
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -22,15 +22,15 @@ def find_library(name: str, key: str, source: Callable[[], str]) -> Path | None:
     Without a compiler, or without CasADi, what another machine of the same processor compiled serves as well.
     """
     stem = f"{name}-{key}-{_short(processor())}"
-    compiler = find_compiler()
     try:
+        compiler = find_compiler()
         folder = cache.cache_folder()
         if compiler is None or not has_casadi():
             return _any_of_its_kind(folder, stem)
-        exact = f"{stem}-{_short(compiler.identity + version('casadi'))}"
+        exact = f"{stem}-{_short(compiler.identity + _casadi_version())}"
         return cache.lookup(folder, exact) or cache.store(folder, exact, compiler.compile(source()))
     except (cache.CacheError, CompilationError, OSError) as cause:
-        say_once(f"{cause}: running on CasADi's virtual machine, which is slower")
+        _say_slow(str(cause))
         return None
 
 
@@ -39,8 +39,22 @@ def _any_of_its_kind(folder: Path, stem: str) -> Path | None:
         found = cache.lookup(folder, path.stem)
         if found is not None:
             return found
-    say_once("no C compiler found (cc, gcc, clang): running on CasADi's virtual machine, which is slower")
+    _say_slow("no C compiler found (cc, gcc, clang)" if has_casadi() else f"{stem} is not in the cache")
     return None
+
+
+def _say_slow(reason: str) -> None:
+    here = "running on CasADi's virtual machine, which is slower"
+    say_once(f"{reason}: {here if has_casadi() else 'CasADi, which could make it, is not installed'}")
+
+
+def _casadi_version() -> str:
+    try:
+        return version("casadi")
+    except PackageNotFoundError:  # built from source, or by a distribution: it is there without being listed
+        import casadi
+
+        return str(casadi.__version__)
 
 
 @lru_cache(maxsize=16)

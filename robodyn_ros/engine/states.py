@@ -11,7 +11,7 @@ from robodyn_ros.robot.pose import Array
 
 
 def as_states(names: Sequence[str], values: Sequence[object], widths: Sequence[int]) -> list[Array]:
-    """Contiguous float64 arrays, all of one state, (width,), or all of N states, (N, width).
+    """Contiguous, aligned float64 arrays, all of one state, (width,), or all of N states, (N, width).
 
     Raises:
         InputError: one has the wrong shape or is not of real numbers, or they are of different numbers of states.
@@ -23,6 +23,27 @@ def as_states(names: Sequence[str], values: Sequence[object], widths: Sequence[i
     return arrays
 
 
+def as_real(name: str, value: object, expected: str) -> Array:
+    """A contiguous, aligned float64 array of real numbers, of any shape.
+
+    Args:
+        name: the argument's, for the message.
+        value: what was given.
+        expected: what it must be, for the message.
+
+    Raises:
+        InputError: it is no array, or holds something else than real numbers: complex ones, text, objects, booleans.
+    """
+    try:
+        array = np.asarray(value)
+    except Exception as cause:  # whatever an object's own __array__ raises, it is no array
+        raise InputError(name, f"must be {expected}", value) from cause
+    if array.dtype.kind not in "fiu":
+        raise InputError(name, f"must be {expected}, not {array.dtype}", value)
+    with np.errstate(over="ignore"):  # what is beyond the range of float64 is infinite, and reported as such
+        return np.require(array, np.float64, ("C", "A"))
+
+
 def refuse_non_finite(names: Sequence[str], values: Sequence[object]) -> None:
     """Name the culprit. Finite numbers whose sum overflows are nobody's fault.
 
@@ -30,17 +51,12 @@ def refuse_non_finite(names: Sequence[str], values: Sequence[object]) -> None:
         InputError: a value holds a NaN or an infinity.
     """
     for name, value in zip(names, values, strict=True):
-        if not np.isfinite(np.asarray(value, dtype=np.float64)).all():
+        if not np.isfinite(as_real(name, value, "real numbers")).all():
             raise InputError(name, "must be finite, it holds a NaN or an infinity", value)
 
 
 def _as_state(name: str, value: object, width: int) -> Array:
-    try:
-        array = np.asarray(value)
-    except ValueError as cause:
-        raise InputError(name, f"must be an array of shape ({width},) or (N, {width})", value) from cause
-    if array.dtype.kind not in "fiu":
-        raise InputError(name, f"must be real numbers, not {array.dtype}", value)
+    array = as_real(name, value, "real numbers")
     if array.ndim not in (1, 2) or array.shape[-1] != width:
         raise InputError(name, f"must be of shape ({width},) or (N, {width}), not {array.shape}", value)
-    return np.ascontiguousarray(array, dtype=np.float64)
+    return array

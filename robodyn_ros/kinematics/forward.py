@@ -56,7 +56,7 @@ class Kinematics:
     def _kernel(self, link: str) -> Kernel:
         try:
             return self._kernels[link]
-        except KeyError:
+        except (KeyError, TypeError):  # nothing that cannot be a key is a link's name
             pass
         found, n = self.robot.link(link), self.robot.n
 
