@@ -36,7 +36,6 @@ setup(
     license="Apache-2.0",
     python_requires=">=3.10",
     packages=find_packages(include=[PACKAGE, f"{PACKAGE}.*"]),
-    py_modules=[f"{PACKAGE}_pytest"],
     package_data={PACKAGE: ["py.typed", "nodes/fastdds.xml"]},
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
@@ -68,14 +67,14 @@ setup(
     entry_points={
         "console_scripts": [
             "robodyn = robodyn_ros.cli.main:main",
-            "controller = robodyn_ros.nodes.controller:main",
-            "simulator = robodyn_ros.nodes.simulator:main",
+            "controller = robodyn_ros.nodes.start:controller",
+            "simulator = robodyn_ros.nodes.start:simulator",
         ],
         "robodyn_ros.dynamics": [
             "lagrangian = robodyn_ros.dynamics.lagrangian:Lagrangian",
             "rnea = robodyn_ros.dynamics.rnea:RNEA",
         ],
-        "pytest11": ["robodyn_ros = robodyn_ros_pytest"],
+        "pytest11": ["robodyn_ros = robodyn_ros.pytest_option"],
         "robodyn_ros.controllers": [
             "pd = robodyn_ros.control.pd:PD",
             "gravity_compensation = robodyn_ros.control.gravity_compensation:GravityCompensation",

@@ -16,7 +16,7 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
-from robodyn_ros.nodes.launching import parameter_files, read_urdf, root_link
+from robodyn_ros.nodes.launching import need_package, parameter_files, read_urdf, root_link
 
 ARGUMENTS = {
     "robot": ("prr", "the arm: r, pr, rr, prr, or the path of a URDF file"),
@@ -29,6 +29,9 @@ ARGUMENTS = {
     "robot_state_publisher": ("true", "whether to start robot_state_publisher"),
     "rviz": ("true", "whether to start RViz"),
 }
+
+BESIDE = {"robot_state_publisher": "robot_state_publisher", "rviz2": "rviz"}
+"""Packages beside this one, and the argument that leaves each out."""
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -45,6 +48,10 @@ def graph(context: LaunchContext) -> list[Node]:
     share = Path(get_package_share_directory("robodyn_ros"))
     given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
     urdf = read_urdf(given["robot"], share)
+    beside = {package: IfCondition(LaunchConfiguration(argument)) for package, argument in BESIDE.items()}
+    for package, condition in beside.items():
+        if condition.evaluate(context):
+            need_package(package, BESIDE[package])
     time = {"use_sim_time": ParameterValue(LaunchConfiguration("use_sim_time"), value_type=bool)}
     description = {"robot_description": ParameterValue(urdf, value_type=str)}
     plugins = {"dynamics": given["dynamics"], "controller": given["controller"]}
@@ -62,13 +69,13 @@ def graph(context: LaunchContext) -> list[Node]:
             executable="robot_state_publisher",
             parameters=[description, time],
             remappings=[states],
-            condition=IfCondition(LaunchConfiguration("robot_state_publisher")),
+            condition=beside["robot_state_publisher"],
         ),
         Node(
             package="rviz2",
             executable="rviz2",
             arguments=["-d", str(share / "rviz" / "robodyn.rviz"), "-f", root_link(urdf)],
             parameters=[time],
-            condition=IfCondition(LaunchConfiguration("rviz")),
+            condition=beside["rviz2"],
         ),
     ]

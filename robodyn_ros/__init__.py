@@ -1,23 +1,28 @@
 """robodyn_ros: a ROS 2 package that lets an arm know its own dynamics. This face of it imports no ROS.
 
-import robodyn_ros as rd
+    import robodyn_ros as rd
 
-robot = rd.load_robot("urdf/prr.urdf")
-dynamics = rd.create_dynamics("rnea", robot)
-tau = dynamics.inverse(q, qd, qdd)
+    robot = rd.load_robot("urdf/prr.urdf")
+    dynamics = rd.create_dynamics("rnea", robot)
+    tau = dynamics.inverse(q, qd, qdd)
+
+What is not used is not imported.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from numpy.typing import ArrayLike
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
-from robodyn_ros.control.base import Controller
-from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.errors import ConfigurationError, InputError, PluginError, RobodynError, RobotDescriptionError
-from robodyn_ros.plugins import available, create
-from robodyn_ros.robot import Robot, load_robot
+    from robodyn_ros.control.base import Controller
+    from robodyn_ros.dynamics.base import Dynamics
+    from robodyn_ros.dynamics.parameters import Payload
+    from robodyn_ros.errors import ConfigurationError, InputError, PluginError, RobodynError, RobotDescriptionError
+    from robodyn_ros.plugins import available
+    from robodyn_ros.robot import Robot, load_robot
 
 __version__ = "0.1.0"
 
@@ -26,6 +31,7 @@ __all__ = [
     "Controller",
     "Dynamics",
     "InputError",
+    "Payload",
     "PluginError",
     "RobodynError",
     "Robot",
@@ -35,6 +41,28 @@ __all__ = [
     "create_dynamics",
     "load_robot",
 ]
+
+_HOMES = {
+    "control.base": ("Controller",),
+    "dynamics.base": ("Dynamics",),
+    "dynamics.parameters": ("Payload",),
+    "errors": ("ConfigurationError", "InputError", "PluginError", "RobodynError", "RobotDescriptionError"),
+    "plugins": ("available",),
+    "robot": ("Robot", "load_robot"),
+}
+"""Module → what of it stands here."""
+
+
+def __getattr__(name: str) -> Any:
+    for home, names in _HOMES.items():
+        if name in names:
+            found = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
+            return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 def create_dynamics(name: str, robot: Robot, **options: Any) -> Dynamics:
@@ -49,6 +77,8 @@ def create_dynamics(name: str, robot: Robot, **options: Any) -> Dynamics:
         PluginError: no such plugin, or it cannot be imported.
         InputError: an option is wrong.
     """
+    from robodyn_ros.plugins import create
+
     dynamics: Dynamics = create("dynamics", name, robot, **options)
     return dynamics
 
@@ -66,5 +96,7 @@ def create_controller(name: str, dynamics: Dynamics, kp: ArrayLike, kd: ArrayLik
         PluginError: no such plugin, or it cannot be imported.
         InputError: a gain is wrong.
     """
+    from robodyn_ros.plugins import create
+
     controller: Controller = create("controllers", name, dynamics, kp, kd)
     return controller

@@ -17,7 +17,7 @@ JOINTS = ("elevator", "shoulder", "wrist")
 POSES = np.array([[0.6, -0.8, 0.5], [0.2, 0.7, -0.4]])
 """Where the PRR arm goes [m, rad, rad], one pose after the other."""
 
-LEG = 1.0
+LEG = 2.0
 """Time for each of them [s]."""
 
 AHEAD = 0.3
@@ -54,12 +54,22 @@ def quintic(times: NDArray[np.float64], start: float, begin: NDArray[np.float64]
     return wanted
 
 
+def flows(commands: list[JointState]) -> bool:
+    """Whether commands have come for a while without a gap.
+
+    While processes find each other on a busy machine the states may pause for longer than the controller's
+    ``state_timeout``; it then holds the arm, and rightly drops a trajectory that it was sent before.
+    """
+    stamps = np.array([seconds(message.header.stamp) for message in commands[-200:]])
+    return len(stamps) == 200 and bool(np.diff(stamps).max() < 0.02)
+
+
 def follows_a_trajectory(graph: Graph) -> None:
     """The arm goes where a JointTrajectory leads it, in time, and stays there."""
     states = graph.listen(JointState, "joint_states", 1000)
-    commands = graph.listen(JointState, "controller/joint_commands")
-    graph.wait(lambda: states and commands, "states and commands")
+    commands = graph.listen(JointState, "controller/joint_commands", 1000)
     publisher = graph.talk(JointTrajectory, "controller/joint_trajectory")
+    graph.wait(lambda: states and flows(commands), "a steady flow of commands")
     begin = states_of(states[-1:])[1][0]
     start = seconds(states[-1].header.stamp) + AHEAD
     publisher.publish(trajectory(start))

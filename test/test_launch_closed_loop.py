@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from robodyn_ros.errors import ConfigurationError
+
 HERE = Path(__file__).parent
 LAUNCH = HERE.parent / "launch"
 
@@ -95,12 +97,26 @@ def test_simulated_and_real_differ_in_the_simulator_and_the_clock_only():
         assert simulated == real
 
 
-def test_what_is_not_of_this_package_is_started_unless_told_otherwise():
+def test_what_is_not_of_this_package_is_started_unless_told_otherwise(monkeypatch):
     need("launch", "launch_ros")
+    monkeypatch.setattr("robodyn_ros.nodes.launching.get_package_prefix", lambda package: "/")  # as if all were there
     for name in ("arm.launch.py", "sim.launch.py"):
         nodes = {(node.node_package, node.node_executable) for node in launched(name)[0]}
         assert ("robot_state_publisher", "robot_state_publisher") in nodes
         assert ("rviz2", "rviz2") in nodes
+
+
+@pytest.mark.parametrize("argument", ["rviz", "robot_state_publisher"])
+def test_nothing_is_started_if_a_package_is_missing(monkeypatch, argument):
+    need("launch", "launch_ros")
+
+    def missing(package):
+        raise LookupError(package)
+
+    monkeypatch.setattr("robodyn_ros.nodes.launching.PackageNotFoundError", LookupError)
+    monkeypatch.setattr("robodyn_ros.nodes.launching.get_package_prefix", missing)
+    with pytest.raises(ConfigurationError, match=f"{argument}:=false"):
+        launched("arm.launch.py", **(ONLY_OURS | {argument: "true"}))
 
 
 def test_closed_loop(tmp_path):

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
+
 import pytest
 
 NO_LIMIT = """<robot name="bare"><link name="base"/><link name="arm"><inertial><origin xyz="0 0 0.2"/><mass value="1"/>
@@ -129,3 +133,20 @@ def test_it_ends_well_while_it_starts(graph, prr, name):
     process = graph.start(name, robot_description=prr)
     graph.wait(lambda: name in graph.node.get_node_names(), "the node")
     process.stop(signal.SIGTERM)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("name", ["controller", "simulator"])
+@pytest.mark.parametrize("reached", ["numpy.linalg", "rclpy.node", "robodyn_ros.control.loop"])
+def test_a_node_that_is_told_to_end_while_it_starts(name: str, number: signal.Signals, reached: str) -> None:
+    script = f"from robodyn_ros.nodes.start import {name}; raise SystemExit({name}())"
+    command = [sys.executable, "-X", "importtime", "-c", script]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.rstrip().endswith(f" {reached}"):
+            process.send_signal(number)
+            break
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert (out, [line for line in err.splitlines() if not line.startswith("import time:")]) == ("", [])

@@ -43,7 +43,7 @@ class Description:
         """
         Args:
             node: whose parameter, and who listens.
-            on_arrival: called whenever a description comes by topic.
+            on_arrival: called when a description comes by topic that is new, and would be used.
         """
         self._node = node
         self._on_arrival = on_arrival
@@ -65,9 +65,14 @@ class Description:
         return read_description(self._text(), ", and nothing has come on the topic")
 
     def _text(self) -> str:
+        return self._given() or self._received
+
+    def _given(self) -> str:
         given: str = self._node.get_parameter(NAME).value
-        return given or self._received
+        return given
 
     def _receive(self, message: String) -> None:
+        new = message.data != self._received
         self._received = message.data
-        self._on_arrival()
+        if new and not self._given():
+            self._on_arrival()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+from ament_index_python.packages import PackageNotFoundError, get_package_prefix
+
 from robodyn_ros.errors import ConfigurationError, RobotDescriptionError
 
 
@@ -38,6 +40,26 @@ def parameter_files(robot: str, config: str, share: Path) -> list[str]:
         return [config]
     own = share / "config" / f"{robot}.yaml"
     return [str(own)] if own.is_file() else []
+
+
+def need_package(package: str, argument: str) -> None:
+    """See that a package is there before anything is started.
+
+    launch looks for it only when its turn comes, and then leaves behind what it has started, such as a controller.
+
+    Args:
+        package: its name.
+        argument: the launch argument that leaves it out.
+
+    Raises:
+        ConfigurationError: it is not installed.
+    """
+    try:
+        get_package_prefix(package)
+    except PackageNotFoundError as cause:
+        raise ConfigurationError(
+            f"{package} is not installed; install it, or leave it out: {argument}:=false"
+        ) from cause
 
 
 def root_link(urdf: str) -> str:

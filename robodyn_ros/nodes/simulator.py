@@ -40,7 +40,7 @@ from robodyn_ros.nodes.simulator_parameters import (
 )
 from robodyn_ros.robot.pose import Array
 
-CATCH_UP = 4
+CATCH_UP = 2
 """How many periods of the states may be made up for at once."""
 
 PATIENCE = 0.5
