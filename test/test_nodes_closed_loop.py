@@ -69,7 +69,7 @@ def test_terms_add_up_and_every_output_follows_the_parameter_joints(graph, prr):
     assert list(command.name) == order
     np.testing.assert_allclose(command.effort, np.array(found["total"].effort)[[2, 0, 1]], rtol=1e-10)
     assert command.effort[1] == pytest.approx(20.0 * 9.81, rel=0.01)
-    assert any(list(message.data) == list(command.effort) for message in plain)
+    graph.wait(lambda: {tuple(m.data) for m in plain} & {tuple(m.effort) for m in named}, "the same without names")
     assert list(at(errors)[last].name) == ["elevator", "shoulder", "wrist"]
     assert np.abs(at(errors)[last].position).max() < 1e-2
 
