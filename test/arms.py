@@ -271,7 +271,7 @@ def _mimic() -> str:
     )
 
 
-def random_robot(seed: int, joints: int = 5, branching: float = 0.25, fixed: float = 0.3) -> str:
+def random_robot(seed: int, joints: int = 5, branching: float = 0.25, fixed: float = 0.3, mimic: float = 0.0) -> str:
     """A chain or tree of revolute and prismatic joints, drawn at random.
 
     Args:
@@ -279,8 +279,10 @@ def random_robot(seed: int, joints: int = 5, branching: float = 0.25, fixed: flo
         joints: movable joints, named joint0, joint1, …
         branching: probability that a joint starts at an earlier link instead of the last one.
         fixed: probability that a movable joint is preceded by a fixed one.
+        mimic: probability that a joint other than the first follows an earlier one.
     """
     rng = np.random.default_rng(seed)
+    follow = np.random.default_rng([seed, 1])  # of its own: what else is drawn does not depend on it
     parts = [link("link0")]
     links = ["link0"]
     for i in range(joints):
@@ -293,13 +295,19 @@ def random_robot(seed: int, joints: int = 5, branching: float = 0.25, fixed: flo
         name = f"link{i + 1}"
         kind = "prismatic" if rng.random() < 0.35 else "revolute"
         limit = (-rng.uniform(1, 3), rng.uniform(1, 3), rng.uniform(1, 12), rng.uniform(20, 400))
+        extra = _random_mimic(follow, i) if i and follow.random() < mimic else ""
         parts += [
             _random_link(rng, name),
-            joint(f"joint{i}", kind, parent, name, _random_axis(rng), *_random_origin(rng), limit),
+            joint(f"joint{i}", kind, parent, name, _random_axis(rng), *_random_origin(rng), limit, extra),
         ]
         links.append(name)
     parts += [link("tool"), joint("tip", "fixed", links[-1], "tool", None, *_random_origin(rng))]
     return robot(f"random{seed}", *parts)
+
+
+def _random_mimic(rng: np.random.Generator, i: int) -> str:
+    ratio, offset = rng.choice([-1, 1]) * rng.uniform(0.3, 2.0), rng.uniform(-0.5, 0.5)
+    return f'<mimic joint="joint{rng.integers(i)}" multiplier="{ratio:.3f}" offset="{offset:.3f}"/>'
 
 
 def _random_axis(rng: np.random.Generator) -> Vector | None:

@@ -12,7 +12,7 @@ Whoever has a profile of their own (the environment variable below) keeps it, an
 from __future__ import annotations
 
 import os
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 PROFILE = Path(__file__).with_name("fastdds.xml")
@@ -20,8 +20,13 @@ PROFILE = Path(__file__).with_name("fastdds.xml")
 
 def announce_often() -> None:
     """Let the nodes of this process, and of those it starts, announce themselves often; to be called before init."""
-    # rclpy 9 is that of Kilted, the first with Fast DDS 3, which renamed the variable and warns of the old name.
-    renamed = int(version("rclpy").split(".")[0]) >= 9
-    os.environ.setdefault(
-        "FASTDDS_DEFAULT_PROFILES_FILE" if renamed else "FASTRTPS_DEFAULT_PROFILES_FILE", str(PROFILE)
-    )
+    os.environ.setdefault(_variable(), str(PROFILE))
+
+
+def _variable() -> str:
+    """Kilted, with rclpy 9, is the first with Fast DDS 3, which renamed the variable and warns of the old name."""
+    try:
+        major = int(version("rclpy").split(".")[0])
+    except (PackageNotFoundError, ValueError):  # an installation without Python's metadata: take it for a recent one
+        major = 9
+    return "FASTDDS_DEFAULT_PROFILES_FILE" if major >= 9 else "FASTRTPS_DEFAULT_PROFILES_FILE"
