@@ -23,7 +23,7 @@ else
 endif
 
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
-INSTALL = $(PIP) install --quiet $(addprefix -c ,$(CONSTRAINTS))
+INSTALL = $(PIP) install --quiet --use-pep517 $(addprefix -c ,$(CONSTRAINTS))
 BUILD := setup.py package.xml $(wildcard .ci/constraints*.txt)
 
 .PHONY: demo test lint bench clean
