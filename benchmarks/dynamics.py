@@ -17,7 +17,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
+import timeit
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -54,17 +54,15 @@ def arms() -> dict[str, str]:
     return found
 
 
-def race(entrants: dict[str, Callable[[], Any]], calls: int, rounds: int) -> dict[str, float]:
-    """Median time of one call of each [µs], the entrants taking turns."""
+def race(entrants: dict[str, tuple[str, dict[str, Any]]], calls: int, rounds: int) -> dict[str, float]:
+    """Median time of one call of each [µs], the entrants taking turns; a statement and its names each."""
+    timers = {name: timeit.Timer(statement, globals=names) for name, (statement, names) in entrants.items()}
     times: dict[str, list[float]] = {name: [] for name in entrants}
-    for call in entrants.values():
-        call()
+    for timer in timers.values():
+        timer.timeit(1)
     for _ in range(rounds):
-        for name, call in entrants.items():
-            begin = time.perf_counter()
-            for _ in range(calls):
-                call()
-            times[name].append((time.perf_counter() - begin) / calls * 1e6)
+        for name, timer in timers.items():
+            times[name].append(timer.timeit(calls) / calls * 1e6)
     return {name: statistics.median(taken) for name, taken in times.items()}
 
 
@@ -75,11 +73,11 @@ def single_calls(robot: rd.Robot, xml: str, rounds: int) -> dict[str, dict[str, 
     rng = np.random.default_rng(1)
     q, qd, x = rng.uniform(-1, 1, (3, robot.n))
     full, v, u = pinocchio.randomConfiguration(model, -np.ones(model.nq), np.ones(model.nq)), qd.copy(), x.copy()
-    theirs: dict[str, Callable[[], Any]] = {
-        "inverse": lambda: pinocchio.rnea(model, data, full, v, u),
-        "forward": lambda: pinocchio.aba(model, data, full, v, u),
-        "mass_matrix": lambda: pinocchio.crba(model, data, full),
-        "gravity": lambda: pinocchio.computeGeneralizedGravity(model, data, full),
+    theirs = {
+        "inverse": ("f(m, d, q, v, u)", pinocchio.rnea),
+        "forward": ("f(m, d, q, v, u)", pinocchio.aba),
+        "mass_matrix": ("f(m, d, q)", pinocchio.crba),
+        "gravity": ("f(m, d, q)", pinocchio.computeGeneralizedGravity),
     }
     dynamics = rd.create_dynamics("rnea", robot)
     values = {"inverse": (q, qd, x), "forward": (q, qd, x), "mass_matrix": (q,), "gravity": (q,)}
@@ -89,19 +87,20 @@ def single_calls(robot: rd.Robot, xml: str, rounds: int) -> dict[str, dict[str, 
         kernel = dynamics.kernel(quantity)
         for own, value in zip(kernel.inputs, given, strict=True):
             own[:] = value
-        plain = getattr(dynamics, quantity)
+        statement, function = theirs[quantity]
+        plain = {"f": getattr(dynamics, quantity), "q": q, "qd": qd, "x": x}
         entrants = {
-            "in place": kernel.evaluate,
-            "plain": lambda plain=plain, given=given: plain(*given),
-            "pinocchio": theirs[quantity],
+            "in place": ("f()", {"f": kernel.evaluate}),
+            "plain": ("f(q, qd, x)" if len(given) == 3 else "f(q)", plain),
+            "pinocchio": (statement, {"f": function, "m": model, "d": data, "q": full, "v": v, "u": u}),
         }
         if quantity in mujoco:
             entrants["mujoco"] = mujoco[quantity]
-        results[quantity] = with_ratios(race(entrants, 1000, rounds))
+        results[quantity] = with_ratios(race(entrants, 2000, rounds))
     return results
 
 
-def mujoco_calls(xml: str) -> dict[str, Callable[[], Any]]:
+def mujoco_calls(xml: str) -> dict[str, tuple[str, dict[str, Any]]]:
     """MuJoCo's inverse and forward dynamics, without contact, where it is installed and reads the arm."""
     try:
         import mujoco
@@ -112,7 +111,8 @@ def mujoco_calls(xml: str) -> dict[str, Callable[[], Any]]:
     model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT | mujoco.mjtDisableBit.mjDSBL_LIMIT
     data = mujoco.MjData(model)
     data.qpos[:] = data.qvel[:] = data.qacc[:] = 0.3
-    return {"inverse": lambda: mujoco.mj_inverse(model, data), "forward": lambda: mujoco.mj_forward(model, data)}
+    functions = {"inverse": mujoco.mj_inverse, "forward": mujoco.mj_forward}
+    return {name: ("f(m, d)", {"f": function, "m": model, "d": data}) for name, function in functions.items()}
 
 
 def many_states(robot: rd.Robot, xml: str, rounds: int) -> dict[str, float]:
@@ -126,14 +126,11 @@ def many_states(robot: rd.Robot, xml: str, rounds: int) -> dict[str, float]:
     full = np.asfortranarray(rng.uniform(-1, 1, (model.nq, BATCH)))
     rates = np.asfortranarray(rng.uniform(-1, 1, (model.nv, BATCH)))
     out = np.zeros((model.nv, BATCH), order="F")
-    taken = race(
-        {
-            "plain": lambda: dynamics.inverse(*states),
-            "pinocchio": lambda: pinocchio.rneaInParallel(threads, pool, full, rates, rates, out),
-        },
-        1,
-        rounds,
-    )
+    # One after the other, not in turns: OpenMP's threads go on spinning for a while after their work.
+    ours = ("f(*states)", {"f": dynamics.inverse, "states": states})
+    call = "f(threads, pool, q, v, v, out)"
+    names = {"f": pinocchio.rneaInParallel, "threads": threads, "pool": pool, "q": full, "v": rates, "out": out}
+    taken = race({"plain": ours}, 1, rounds) | race({"pinocchio": (call, names)}, 1, rounds)
     speeds = {f"{name} [10⁶/s]": BATCH / taken[name] for name in taken}
     return speeds | {"times faster": taken["pinocchio"] / taken["plain"], "threads": threads}
 
@@ -154,12 +151,12 @@ def one_second(robot: rd.Robot, rounds: int) -> dict[str, float]:
 
     taken = race(
         {
-            "compiled": lambda: rollout_rk4(dynamics, q, zero, zero, 1e-3, STEPS),
-            "python on pinocchio": lambda: in_python(lambda a, b: pinocchio.aba(model, data, a, b, zero)),
-            "python on ours": lambda: in_python(lambda a, b: dynamics.forward(a, b, zero)),
+            "compiled": ("f(d, q, z, z, 1e-3, n)", {"f": rollout_rk4, "d": dynamics, "q": q, "z": zero, "n": STEPS}),
+            "python on pinocchio": ("f(a)", {"f": in_python, "a": lambda a, b: pinocchio.aba(model, data, a, b, zero)}),
+            "python on ours": ("f(a)", {"f": in_python, "a": lambda a, b: dynamics.forward(a, b, zero)}),
         },
         1,
-        max(3, rounds // 10),
+        max(5, rounds // 5),
     )
     return {f"{name} [ms]": value / 1e3 for name, value in taken.items()} | {
         "times faster": taken["python on pinocchio"] / taken["compiled"]

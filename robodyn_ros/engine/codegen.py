@@ -35,14 +35,23 @@ def batch_source(program: Program) -> str:
     body = re.sub(r"=(-?\d[^;]*);", r"=ALL(\1);", body)
     widths_in, widths_out = program.widths
     inputs = " ".join(f"lanes in{i}[{max(width, 1)}];" for i, width in enumerate(widths_in))
-    gather = " ".join(_each(width, f"in{i}[j][l] = arg[{i}][from * {width} + j];") for i, width in enumerate(widths_in))
     outputs = " ".join(f"lanes out{i}[{width}];" for i, width in enumerate(widths_out))
-    scatter = " ".join(
-        _each(width, f"res[{i}][(k + l) * {width} + j] = out{i}[j][l];") for i, width in enumerate(widths_out[:-1])
-    )
     ins = ", ".join(f"in{i}" for i in range(len(widths_in)))
     outs = ", ".join(f"out{i}" for i in range(len(widths_out)))
     check = f"out{len(widths_out) - 1}[0]"
+
+    def gather(row: str) -> str:
+        return " ".join(
+            _each(width, "LANES", f"in{i}[j][l] = arg[{i}][(k + {row}) * {width} + j];")
+            for i, width in enumerate(widths_in)
+        )
+
+    def scatter(lanes: str) -> str:
+        return " ".join(
+            _each(width, lanes, f"res[{i}][(k + l) * {width} + j] = out{i}[j][l];")
+            for i, width in enumerate(widths_out[:-1])
+        )
+
     return f"""{_PREAMBLE}
 static void compute(const lanes** arg, lanes** res, const double* parameters) {{
 {body}
@@ -52,26 +61,29 @@ int {program.name}_batch(long long count, const double** arg, double** res) {{
   {inputs} {outputs}
   const lanes* in[] = {{{ins}}};
   lanes* out[] = {{{outs}}};
-  int bad = 0;
-  for (long long k = 0; k < count; k += LANES) {{
-    const int full = count - k < LANES ? (int)(count - k) : LANES;
-    for (int l = 0; l < LANES; ++l) {{
-      const long long from = l < full ? k + l : k;
-      {gather}
-    }}
+  lanes bad = {{}};
+  long long k = 0;
+  for (; k + LANES <= count; k += LANES) {{
+    {gather("l")}
     compute(in, out, arg[{last}]);
-    for (int l = 0; l < full; ++l) {{
-      {scatter}
-      bad |= !({check}[l] - {check}[l] == 0);
-    }}
+    {scatter("LANES")}
+    bad += {check} - {check};
   }}
-  return bad;
+  if (k < count) {{ /* the lanes that are left over repeat the first of them */
+    const int left = (int)(count - k);
+    {gather("(l < left ? l : 0)")}
+    compute(in, out, arg[{last}]);
+    {scatter("left")}
+    bad += {check} - {check};
+  }}
+  for (int l = 0; l < LANES; ++l) if (!(bad[l] == 0)) return 1;
+  return 0;
 }}
 """
 
 
-def _each(width: int, statement: str) -> str:
-    return f"for (int j = 0; j < {width}; ++j) {statement}"
+def _each(width: int, lanes: str, statement: str) -> str:
+    return f"for (int j = 0; j < {width}; ++j) for (int l = 0; l < {lanes}; ++l) {statement}"
 
 
 _PREAMBLE = f"""#include <math.h>

@@ -74,8 +74,8 @@ class Kernel:
             library = find_library(program.name, program.key, lambda: scalar_source(program))
         if library is None and not has_casadi():
             raise NotReadyError(
-                f"{program.name} of this arm cannot run: CasADi is not installed (pip install casadi), and nothing that "
-                "`robodyn compile` has made for this arm on a machine of this kind is in the cache folder"
+                f"{program.name} of this arm cannot run: CasADi is not installed (pip install casadi), and the cache "
+                "folder holds nothing that `robodyn compile` has made for it on a machine of this kind"
             )
         if library is not None and not has_casadi():
             function = ctypes.CDLL(str(library))[program.name]
