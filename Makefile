@@ -2,6 +2,7 @@
 # make test          the whole test suite           (make test ROS=jazzy: on the Jazzy wheels)
 # make lint          ruff and mypy
 # make bench         the dynamics engine beside Pinocchio (make bench BENCH=--json)
+# make fuzz          spoilt URDFs and arrays, new ones each time (make fuzz FUZZ=200000)
 # make clean         removes the environments
 #
 # In a shell where ROS 2 is sourced (ROS_DISTRO set) that installation's rclpy is used and no ROS wheel is installed.
@@ -26,7 +27,7 @@ PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 INSTALL = $(PIP) install --quiet --use-pep517 $(addprefix -c ,$(CONSTRAINTS))
 BUILD := setup.py package.xml $(wildcard .ci/constraints*.txt)
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench fuzz clean
 
 demo: $(VENV)/demo-installed
 	@$(VENV)/bin/robodyn demo $(DEMO)
@@ -41,6 +42,10 @@ lint: $(VENV)/test-installed
 
 bench: $(VENV)/test-installed
 	@$(VENV)/bin/python benchmarks/dynamics.py $(BENCH)
+
+FUZZ ?= 10000
+fuzz: $(VENV)/test-installed
+	ROBODYN_FUZZ=$(FUZZ) $(VENV)/bin/python -m pytest test/test_fuzz_urdf.py test/test_fuzz_dynamics.py
 
 clean:
 	rm -rf .venv .venv-* build *.egg-info

@@ -14,7 +14,7 @@ class Pinocchio:
     """Every movable joint free; mimic joints are then put in their place by q_full = G q + offset."""
 
     def __init__(self, robot: Robot, gravity: tuple[float, float, float]) -> None:
-        self.model = pinocchio.buildModelFromXML(re.sub("<mimic[^>]*>", "", robot.urdf))
+        self.model = pinocchio.buildModelFromXML(re.sub(r"</?mimic\b[^>]*>", "", robot.urdf))
         self.data = self.model.createData()
         self.model.gravity.linear = np.array(gravity)
         self.lead = np.zeros((self.model.nv, robot.n))

@@ -95,7 +95,7 @@ class Parameters:
                 raise InputError(name, f"is no parameter of the dynamics; they are {', '.join(known)}", value)
             if name == "payload":
                 if value is not None and not isinstance(value, Payload):
-                    raise InputError("payload", f"must be a Payload or None, not {value!r}", value)
+                    raise InputError("payload", f"must be a Payload or None, not {type(value).__name__}", value)
                 checked[name] = value
                 continue
             checked[name] = read_only(_finite(name, value, getattr(self, name).shape))

@@ -17,21 +17,36 @@ log = logging.getLogger("robodyn_ros")
 
 
 def find_library(name: str, key: str, source: Callable[[], str]) -> Path | None:
-    """The library of that name and key, or None where there is none and none can be made; the reason is logged, once.
-
-    Without a compiler, or without CasADi, what another machine of the same processor compiled serves as well.
-    """
-    stem = f"{name}-{key}-{_short(processor())}"
+    """As ``make_library``, but None for every reason, which is logged, once."""
     try:
-        compiler = find_compiler()
-        folder = cache.cache_folder()
-        if compiler is None or not has_casadi():
-            return _any_of_its_kind(folder, stem)
-        exact = f"{stem}-{_short(compiler.identity + _casadi_version())}"
-        return cache.lookup(folder, exact) or cache.store(folder, exact, compiler.compile(source()))
+        return make_library(name, key, source)
     except (cache.CacheError, CompilationError, OSError) as cause:
         _say_slow(str(cause))
         return None
+
+
+def make_library(name: str, key: str, source: Callable[[], str]) -> Path | None:
+    """The library of that name and key, or None where there is none and there is nothing to make one with.
+
+    Without a compiler, or without CasADi, what another machine of the same processor compiled serves as well.
+
+    Args:
+        name: of the function in it.
+        key: tells functions of that name apart.
+        source: writes the code; called only when there is nothing in the cache.
+
+    Raises:
+        CacheError: the cache cannot be used.
+        CompilationError: the compiler failed.
+        OSError: the library cannot be written.
+    """
+    stem = f"{name}-{key}-{_short(processor())}"
+    compiler = find_compiler()
+    folder = cache.cache_folder()
+    if compiler is None or not has_casadi():
+        return _any_of_its_kind(folder, stem)
+    exact = f"{stem}-{_short(compiler.identity + _casadi_version())}"
+    return cache.lookup(folder, exact) or cache.store(folder, exact, compiler.compile(source()))
 
 
 def _any_of_its_kind(folder: Path, stem: str) -> Path | None:

@@ -1,7 +1,7 @@
 """How a node is run, and how it ends: the one place that chooses an executor and handles signals.
 
 **The executor.** ``rclpy.experimental.EventsExecutor`` where rclpy has it, ``SingleThreadedExecutor`` where not.
-Round trip of a JointState through a node in another process that echoes it, 1 kHz for 4 s on two cores with other work:
+Round trip of a JointState through a node in another process that echoes it, 1 kHz for 4 s, two cores with other work:
 
 ===================================  ============  ============  ===========  ========
 executor                             median [µs]   p99 [ms]      CPU [s]      answered

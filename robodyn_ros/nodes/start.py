@@ -1,7 +1,7 @@
 """Where the commands ``controller`` and ``simulator`` begin.
 
-Importing ROS takes a good part of a second. A node that is told to end meanwhile ends at once, like any other time: with
-exit code 0 and without a word. Once it runs, :mod:`robodyn_ros.nodes.executor` sees to that.
+Importing ROS takes a good part of a second. A node that is told to end meanwhile ends at once, like at any other time:
+with exit code 0 and without a word. Once it runs, :mod:`robodyn_ros.nodes.executor` sees to that.
 """
 
 from __future__ import annotations

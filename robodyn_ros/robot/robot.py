@@ -131,6 +131,9 @@ class Robot:
         Raises:
             InputError: there is none; the message lists those that exist.
         """
+        given: object = name  # by a caller without a type checker
+        if not isinstance(given, str):
+            raise InputError("link", f"must be a name, not {type(name).__name__}", name)
         for link in self.links:
             if link.name == name:
                 return link

@@ -1,0 +1,1 @@
+"""Pinocchio as a dynamics plugin of robodyn_ros."""

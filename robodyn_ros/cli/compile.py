@@ -1,0 +1,170 @@
+"""``robodyn compile``: fills the cache ahead, for a start without waiting and for robots that cannot compile."""
+
+from __future__ import annotations
+
+import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from robodyn_ros.cli.console import console, print_json
+from robodyn_ros.cli.verb import ExitCode, Verb
+from robodyn_ros.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from robodyn_ros.dynamics.compiled import CompiledDynamics
+
+DYNAMICS = ("rnea",)
+"""The plugin that the nodes choose."""
+
+CONTRACT = ("inverse", "forward", "mass_matrix", "coriolis_matrix", "gravity", "energy")
+"""The functions that controllers and the simulator call."""
+
+
+class Made(NamedTuple):
+    """A function, as the table shows it."""
+
+    dynamics: str
+    function: str
+    size: int  # of the library [byte]
+    seconds: float  # that it took to write, compile or find it
+    cached: bool  # it was there before
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """See :class:`Verb`."""
+    parser.add_argument("urdf", type=Path, help="the arm")
+    text = f"plugins, for example {' '.join(DYNAMICS)} lagrangian (default: {' '.join(DYNAMICS)})"
+    parser.add_argument("--dynamics", nargs="+", default=DYNAMICS, metavar="NAME", help=text)
+    text = "functions, separated by commas, or all (default: those that controllers and the simulator call)"
+    parser.add_argument("--of", default=",".join(CONTRACT), metavar="NAMES", help=text)
+    parser.add_argument("--batch", action="store_true", help="the functions for many states at once too")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+
+
+def run(args: Namespace) -> ExitCode:
+    """Compile what is not there yet."""
+    from robodyn_ros import load_robot
+    from robodyn_ros.engine.cache import CacheError, cache_folder
+
+    _check_tools()
+    robot, folder = load_robot(args.urdf), cache_folder()
+    jobs = list(_jobs([(name, _plugin(name, robot)) for name in args.dynamics], args.of, args.batch))
+    try:
+        made = list(_make(jobs))
+    except OSError as cause:
+        raise CacheError(f"{folder} cannot be written to: {cause.strerror}") from cause
+    if args.json:
+        functions = [item._asdict() for item in made]
+        print_json({"robot": robot.name, "folder": str(folder), "functions": functions})
+    else:
+        _show(made, folder)
+    return ExitCode.YES
+
+
+def _check_tools() -> None:
+    from robodyn_ros.engine import find_compiler
+    from robodyn_ros.engine.library import has_casadi
+
+    if find_compiler() is None:
+        raise ConfigurationError("there is no C compiler here (cc, gcc or clang on PATH, or the one that CC names)")
+    if not has_casadi():
+        raise ConfigurationError("CasADi is not installed here: pip install casadi")
+
+
+def _plugin(name: str, robot: object) -> CompiledDynamics:
+    from robodyn_ros.dynamics.compiled import CompiledDynamics
+    from robodyn_ros.plugins import create
+
+    dynamics = create("dynamics", name, robot)
+    if not isinstance(dynamics, CompiledDynamics):
+        raise ConfigurationError(f"dynamics plugin {name!r} has nothing to compile")
+    return dynamics
+
+
+class _Job(NamedTuple):
+    """A function to make: for which plugin, under which name and key, from which source."""
+
+    dynamics: str
+    name: str
+    key: str
+    source: Callable[[], str]
+
+
+def _jobs(plugins: Iterable[tuple[str, CompiledDynamics]], names: str, batch: bool) -> Iterator[_Job]:
+    from functools import partial
+
+    from robodyn_ros.engine.codegen import batch_source, scalar_source
+
+    for dynamics, plugin in plugins:
+        for quantity in plugin.quantities() if names == "all" else names.split(","):
+            program = plugin.program(quantity.strip())
+            yield _Job(dynamics, program.name, program.key, partial(scalar_source, program))
+            if batch:
+                yield _Job(dynamics, f"{program.name}_batch", program.key, partial(batch_source, program))
+
+
+def _make(jobs: list[_Job]) -> Iterator[Made]:
+    """Make them one after the other, and show on stderr how far it is."""
+    from rich.progress import Progress
+
+    from robodyn_ros.engine.library import make_library
+
+    out = console(stderr=True)
+    with Progress(console=out, transient=True, disable=not out.is_terminal) as progress:
+        task = progress.add_task("", total=len(jobs))
+        for job in jobs:
+            progress.update(task, description=f"{job.dynamics} {job.name}")
+            written: list[str] = []
+
+            def source(job: _Job = job, written: list[str] = written) -> str:
+                written.append(job.source())
+                return written[-1]
+
+            begin = time.perf_counter()
+            path = make_library(job.name, job.key, source)
+            assert path is not None  # the tools are there
+            seconds = time.perf_counter() - begin
+            yield Made(job.dynamics, job.name, path.stat().st_size, seconds, not written)
+            progress.advance(task)
+
+
+def _show(made: list[Made], folder: Path) -> None:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading, justify in (
+        ("Dynamics", "left"),
+        ("Function", "left"),
+        ("KiB", "right"),
+        ("s", "right"),
+        ("", "left"),
+    ):
+        table.add_column(heading, justify=justify, no_wrap=True)  # type: ignore[arg-type]
+    for item in made:
+        state = "was there" if item.cached else "compiled"
+        table.add_row(item.dynamics, item.function, f"{item.size / 1024:.0f}", f"{item.seconds:.2f}", state)
+    out = console()
+    out.print(table)
+    out.print("For robots with the same processor, without compiler or CasADi, copy the folder", markup=False)
+    out.print(str(folder), markup=False, soft_wrap=True)
+    out.print("to the same place under their ~/.cache, writable by its owner alone.", markup=False)
+
+
+VERB = Verb(
+    summary="compile an arm's dynamics ahead",
+    description=(
+        "Compiles an arm's dynamics into the cache, so that nothing need be compiled\n"
+        "when a node starts. The folder may be copied to robots with the same processor:\n"
+        "they run what is in it without a compiler and without CasADi."
+    ),
+    examples=(
+        ("robodyn compile arm.urdf", "what the nodes call"),
+        ("robodyn compile arm.urdf --of all --batch", "everything"),
+        ("robodyn compile arm.urdf --dynamics rnea lagrangian", "of both"),
+    ),
+    add_arguments=add_arguments,
+    run=run,
+)

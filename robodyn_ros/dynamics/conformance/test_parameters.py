@@ -1,0 +1,186 @@
+"""Clauses about the runtime parameters: gravity, payload, armature, friction, inertial parameters."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import pytest
+
+import robodyn_ros as rd
+from robodyn_ros.dynamics.conformance.arms import ARMS, TOOL, tool_arm
+from robodyn_ros.dynamics.conformance.subject import DIFFERENCES, INPUTS, Subject, raised, same
+from robodyn_ros.dynamics.inertial_parameters import standard_parameters
+from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY, Parameters, Payload
+from robodyn_ros.errors import InputError
+from robodyn_ros.robot import Robot
+
+SIDEWAYS = (3.1, -2.2, -8.7)  # [m/s²]
+
+
+def _changes(robot: Robot) -> dict[str, Any]:
+    """Another value for every parameter."""
+    n = robot.n
+    held = Payload(robot.bodies[-1].name, 1.3, (0.1, -0.2, 0.3), np.diag([0.03, 0.04, 0.05]))
+    return {
+        "gravity": SIDEWAYS,
+        "payload": held,
+        "armature": np.linspace(0.2, 0.5, n),
+        "viscous": np.linspace(0.3, 0.9, n),
+        "coulomb": np.linspace(2.1, 1.1, n),
+        "inertial": np.linspace(1.1, 1.3, len(robot.bodies)).repeat(10) * standard_parameters(robot),
+    }
+
+
+PARAMETERS = pytest.mark.parametrize("parameter", [field.name for field in fields(Parameters)])
+
+
+def _right(subject: Subject, clause: str) -> None:
+    """Everything agrees with the definition under the parameters as they are now."""
+    q, qd, qdd = subject.state()
+    dynamics, definition = subject.dynamics, subject.definition
+    tau = definition.inverse(q, qd, qdd)
+    same(dynamics.mass_matrix(q), definition.mass_matrix(q), f"{clause}: mass_matrix")
+    same(dynamics.gravity(q), definition.gravity(q), f"{clause}: gravity")
+    same(tuple(dynamics.energy(q, qd)), definition.energy(q, qd), f"{clause}: energy")
+    C = definition.coriolis_matrix(q, qd)
+    same(dynamics.coriolis_matrix(q, qd), C, f"{clause}: coriolis_matrix", DIFFERENCES)
+    same(dynamics.inverse(q, qd, qdd), tau, f"{clause}: inverse", DIFFERENCES)
+    condition = max(1.0, float(np.linalg.cond(definition.mass_matrix(q))))
+    same(dynamics.forward(q, qd, dynamics.inverse(q, qd, qdd)), qdd, f"{clause}: forward", 1e-12 * condition)
+
+
+def test_gravity_is_standard_unless_told_otherwise(name: str) -> None:
+    """9.81 m/s² along -z of the root link."""
+    arm = Subject(name, ARMS["branches"])
+    same(arm.dynamics.gravity_vector, STANDARD_GRAVITY, "gravity_vector: standard gravity by default", 0.0)
+    _right(arm, "standard gravity")
+
+
+def test_gravity_is_a_vector_of_the_constructor(name: str) -> None:
+    """``create_dynamics(name, robot, gravity=...)`` mounts the arm any way up."""
+    arm = Subject(name, ARMS["branches"], gravity=SIDEWAYS)
+    same(arm.dynamics.gravity_vector, SIDEWAYS, "gravity_vector: what was given", 0.0)
+    _right(arm, "gravity along no axis")
+
+
+def test_without_gravity_nothing_has_weight(simple: Subject) -> None:
+    """``configure(gravity=(0, 0, 0))``: g(q) and potential energy are zero."""
+    simple.dynamics.configure(gravity=(0, 0, 0))
+    q, qd, _ = simple.state()
+    same(simple.dynamics.gravity(q), np.zeros(simple.n), "gravity: zero without gravity", 1e-14)
+    same(simple.dynamics.energy(q, qd).potential, 0.0, "energy: no potential without gravity", 1e-14)
+
+
+@pytest.mark.parametrize("arm", ARMS)
+@PARAMETERS
+def test_a_parameter_may_be_given_to_the_constructor(name: str, arm: str, parameter: str) -> None:
+    """Each parameter is taken into account by every method, on every arm."""
+    change = {parameter: _changes(rd.load_robot(ARMS[arm]))[parameter]}
+    _right(Subject(name, ARMS[arm], **change), f"{parameter} given to the constructor")
+
+
+@PARAMETERS
+def test_a_parameter_may_change_while_running(simple: Subject, parameter: str) -> None:
+    """``configure`` changes what has been called before, for one state and for many."""
+    q, qd, qdd = states = simple.states(4)
+    simple.all(q, qd, qdd), simple.all(*states[:, 0])
+    change = {parameter: _changes(simple.robot)[parameter]}
+    simple.dynamics.configure(**change)
+    _right(simple, f"{parameter} by configure")
+    fresh = Subject(simple.name, ARMS["prismatic and revolute joints"], **change)
+    for method, expected in fresh.all(q, qd, qdd).items():
+        same(simple.call(method, q, qd, qdd), expected, f"{method}: after configure as if constructed so")
+
+
+def test_what_is_not_named_stays(simple: Subject) -> None:
+    """``configure`` one parameter after the other leads to the same as all at once."""
+    changes = _changes(simple.robot)
+    for name, value in changes.items():
+        simple.dynamics.configure(**{name: value})
+    _right(simple, "all parameters, one after the other")
+    fresh = Subject(simple.name, ARMS["prismatic and revolute joints"], **changes)
+    values = simple.state()
+    for method, expected in fresh.all(*values).items():
+        same(simple.call(method, *values), expected, f"{method}: parameters not named in configure must stay")
+
+
+def test_a_payload_is_as_good_as_a_link(name: str) -> None:
+    """Held or built in, the same tool at the same flange has the same dynamics; put down, it is gone."""
+    built_in, holding = Subject(name, tool_arm(held=True)), Subject(name, tool_arm(held=False))
+    values = built_in.states(4)
+    empty = holding.all(*values)
+    mass, com, moments = TOOL
+    xx, xy, xz, yy, yz, zz = map(float, moments.split())
+    inertia = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
+    holding.dynamics.configure(payload=Payload("flange", float(mass), [float(x) for x in com.split()], inertia))
+    for method, expected in built_in.all(*values).items():
+        same(holding.call(method, *values), expected, f"{method}: a payload is as good as a link", 1e-9)
+    holding.dynamics.configure(payload=None)
+    for method, expected in empty.items():
+        same(holding.call(method, *values), expected, f"{method}: without payload as before it")
+
+
+def test_friction_opposes_motion(simple: Subject) -> None:
+    """τ has viscous · q̇ + coulomb · sign(q̇) in it; forward dynamics take it off; there is none at rest."""
+    q, qd, qdd = simple.state()
+    viscous, coulomb = np.linspace(0.3, 0.9, simple.n), np.linspace(2.1, 1.1, simple.n)
+    tau, acceleration = simple.dynamics.inverse(q, qd, qdd), simple.dynamics.forward(q, qd, qdd)
+    still = simple.dynamics.inverse(q, 0 * qd, qdd)
+    simple.dynamics.configure(viscous=viscous, coulomb=coulomb)
+    friction = viscous * qd + coulomb * np.sign(qd)
+    same(simple.dynamics.inverse(q, qd, qdd), tau + friction, "inverse: friction opposes the motion")
+    same(simple.dynamics.forward(q, qd, qdd + friction), acceleration, "forward: friction opposes the motion", 1e-9)
+    same(simple.dynamics.inverse(q, 0 * qd, qdd), still, "inverse: no friction at rest")
+
+
+def test_objects_do_not_share_parameters(name: str) -> None:
+    """Two objects for the same arm are independent."""
+    one, other = (Subject(name, ARMS["branches"]) for _ in range(2))
+    values = one.state()
+    expected = one.all(*values)
+    other.dynamics.configure(**_changes(other.robot))
+    for method, right in expected.items():
+        same(one.call(method, *values), right, f"{method}: another object's parameters are its own", 0.0)
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        ("gravity", (0, 0)),
+        ("gravity", (0, 0, np.nan)),
+        ("gravity", "down"),
+        ("gravity", None),
+        ("armature", -np.ones(3)),
+        ("armature", np.ones(2)),
+        ("viscous", np.array([1.0, np.inf, 1.0])),
+        ("viscous", -np.ones(3)),
+        ("coulomb", 1.0),
+        ("coulomb", -np.ones(3)),
+        ("inertial", np.ones(3)),
+        ("payload", 2.0),
+        ("payload mass", Payload("fore", -1.0)),
+        ("payload com", Payload("fore", 1.0, (0, 0))),
+        ("payload inertia", Payload("fore", 1.0, (0, 0, 0), np.diag([1, 1, 3]))),
+        ("link", Payload("no such link", 1.0)),
+        ("payload", Payload("base", 1.0)),
+        ("colour", "blue"),
+    ],
+    ids=str,
+)
+def test_a_wrong_parameter_changes_nothing(simple: Subject, argument: str, value: Any) -> None:
+    """An InputError that names it, and neither it nor what was right beside it is taken over."""
+    parameter = argument.split()[0] if argument != "link" else "payload"
+    values = simple.state()
+    before, parameters = simple.all(*values), simple.dynamics.parameters
+    for given in ({parameter: value}, {"gravity": SIDEWAYS, "armature": np.ones(3), parameter: value}):
+        problem = raised(simple.dynamics.configure, **given)
+        wanted = f"configure({parameter}={value!r}) must raise an InputError that names {argument!r}"
+        assert isinstance(problem, InputError), f"{wanted}; it raised {problem!r}"
+        assert problem.name == argument, f"{wanted}; it names {problem.name!r}"
+        assert simple.dynamics.parameters is parameters, "parameters must be the old ones after an error"
+        for method in INPUTS:
+            same(simple.call(method, *values), before[method], f"{method}: a refused configure changes nothing", 0.0)
+        problem = raised(Subject, simple.name, ARMS["prismatic and revolute joints"], **given)
+        assert isinstance(problem, InputError), f"a constructor like {wanted}; it raised {problem!r}"

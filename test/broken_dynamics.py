@@ -1,0 +1,340 @@
+"""Dynamics plugins with one fault each, for the conformance kit to find; and one without.
+
+``clause`` is the test of the kit that must fail, ``says`` what it must say.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from robodyn_ros.dynamics import Dynamics, Energy, Parameters
+from robodyn_ros.dynamics.inertial_parameters import parameters_of
+from robodyn_ros.dynamics.rnea import RNEA
+from robodyn_ros.errors import InputError
+from robodyn_ros.robot import Body, Inertial, Robot
+from robodyn_ros.robot.pose import read_only
+
+
+class Faultless(Dynamics):
+    """A plugin of the contract and nothing more: it hands everything on to a right one."""
+
+    def __init__(self, robot: Robot, **parameters: Any) -> None:
+        super().__init__(robot, **parameters)
+        self.right = RNEA(self.arm(robot), **parameters)
+        self.apply(self.parameters)
+
+    def arm(self, robot: Robot) -> Robot:
+        return robot
+
+    def apply(self, parameters: Parameters) -> None:
+        self.right.apply(parameters)
+
+    def inverse(self, q: Any, qd: Any, qdd: Any) -> Any:
+        return self.right.inverse(q, qd, qdd)
+
+    def forward(self, q: Any, qd: Any, tau: Any) -> Any:
+        return self.right.forward(q, qd, tau)
+
+    def mass_matrix(self, q: Any) -> Any:
+        return self.right.mass_matrix(q)
+
+    def coriolis_matrix(self, q: Any, qd: Any) -> Any:
+        return self.right.coriolis_matrix(q, qd)
+
+    def gravity(self, q: Any) -> Any:
+        return self.right.gravity(q)
+
+    def energy(self, q: Any, qd: Any) -> Any:
+        return self.right.energy(q, qd)
+
+
+class GravityUpwards(Faultless):
+    clause = "test_gravity_follows_from_the_weight_of_the_bodies"
+    says = "gravity: the efforts that hold the arm"
+
+    def gravity(self, q: Any) -> Any:
+        return -self.right.gravity(q)
+
+
+class OrderOfTheFile(Faultless):
+    """Joints as the URDF lists them."""
+
+    clause = "test_numbers_are_in_the_order_of_robot_joints"
+    says = "found by its place in robot.joints"
+
+    def order(self) -> list[int]:
+        names = self.robot.joint_names
+        return [names.index(name) for name in sorted(names, key=lambda n: self.robot.urdf.index(f'joint name="{n}"'))]
+
+    def gravity(self, q: Any) -> Any:
+        found = self.right.gravity(q)
+        return found[..., self.order()]
+
+
+class CentresSwapped(Faultless):
+    """The last two bodies have each other's centre of mass, as the PRR's lc2 and lc3."""
+
+    clause = "test_mass_matrix_follows_from_the_kinetic_energy_of_the_bodies"
+    says = "mass_matrix: relative error"
+
+    def apply(self, parameters: Parameters) -> None:
+        theta = parameters.inertial.reshape(-1, 10).copy()
+        if theta[-2:, 0].all():
+            bodies = [_inertial(row) for row in theta[-2:]]
+            theta[-2:] = [parameters_of(replace(bodies[k], com=bodies[1 - k].com)) for k in (0, 1)]
+        self.right.apply(replace(parameters, inertial=theta.ravel()))
+
+
+class AnotherCoriolisMatrix(Faultless):
+    """C q̇ is right, C is not of Christoffel symbols."""
+
+    clause = "test_mass_rate_minus_twice_coriolis_is_skew"
+    says = "Ṁ - 2C skew-symmetric"
+
+    def coriolis_matrix(self, q: Any, qd: Any) -> Any:
+        C = self.right.coriolis_matrix(q, qd)
+        rates = np.asarray(qd, dtype=float)
+        C[..., 0, 0] += rates[..., 1]
+        C[..., 0, 1] -= rates[..., 0]
+        return C
+
+
+class SwallowsNaN(Faultless):
+    clause = "test_nan_and_infinity_are_refused"
+    says = "gravity: nan at (0,) for q must raise an InputError"
+
+    def gravity(self, q: Any) -> Any:
+        try:
+            return self.right.gravity(q)
+        except InputError as problem:
+            if "finite" not in str(problem):
+                raise
+            return np.full(np.shape(q), np.nan)
+
+
+class RaisesSomethingElse(Faultless):
+    clause = "test_wrong_shapes_and_types_are_refused"
+    says = "it raised TypeError("
+
+    def forward(self, q: Any, qd: Any, tau: Any) -> Any:
+        try:
+            return self.right.forward(q, qd, tau)
+        except InputError as problem:
+            raise TypeError(str(problem)) from problem
+
+
+class NamesAnotherArgument(Faultless):
+    clause = "test_wrong_shapes_and_types_are_refused"
+    says = "it names 'effort'"
+
+    def forward(self, q: Any, qd: Any, tau: Any) -> Any:
+        try:
+            return self.right.forward(q, qd, tau)
+        except InputError as problem:
+            raise InputError("effort" if problem.name == "tau" else problem.name, str(problem)) from problem
+
+
+class Broadcasts(Faultless):
+    clause = "test_arguments_must_be_of_the_same_number_of_states"
+    says = "must raise InputError"
+
+    def inverse(self, q: Any, qd: Any, qdd: Any) -> Any:
+        try:
+            return self.right.inverse(q, qd, qdd)
+        except InputError as problem:
+            if problem.name != "arguments":
+                raise
+            return np.zeros_like(qdd)
+
+
+class UpperTriangle(Faultless):
+    """As a composite-rigid-body algorithm leaves it."""
+
+    clause = "test_mass_matrix_is_symmetric"
+    says = "mass_matrix: symmetric"
+
+    def mass_matrix(self, q: Any) -> Any:
+        return np.triu(self.right.mass_matrix(q))
+
+
+class KeepsItsResult(Faultless):
+    """Every result is in the same memory."""
+
+    clause = "test_results_are_the_callers_own"
+    says = "a later call must not change an earlier result"
+
+    def gravity(self, q: Any) -> Any:
+        found = self.right.gravity(q)
+        if not hasattr(self, "own") or self.own.shape != found.shape:
+            self.own = found
+        self.own[...] = found
+        return self.own
+
+
+class WritesToItsArguments(Faultless):
+    clause = "test_arguments_are_not_written_to"
+    says = "must not write to its arguments"
+
+    def gravity(self, q: Any) -> Any:
+        found = self.right.gravity(q)
+        if isinstance(q, np.ndarray) and q.flags.writeable and q.dtype == float:
+            q += 1.0
+        return found
+
+
+class ReadsMemoryAsItIs(Faultless):
+    """What is big-endian is not."""
+
+    clause = "test_other_arrays_of_the_same_numbers"
+    says = "takes big-endian"
+
+    def gravity(self, q: Any) -> Any:
+        if isinstance(q, np.ndarray) and q.dtype == ">f8":
+            q = q.view("<f8")
+        return self.right.gravity(q)
+
+
+class NoEmptyBatch(Faultless):
+    clause = "test_many_states_give_as_many_results"
+    says = "0 states must give shape (0, 3, 3)"
+
+    def mass_matrix(self, q: Any) -> Any:
+        found = self.right.mass_matrix(q)
+        return found if len(found) else np.zeros(0)
+
+
+class ColumnsAreStates(Faultless):
+    """(n, n) is taken for n joints of n states."""
+
+    clause = "test_n_states_of_n_joints_are_not_a_matrix"
+    says = "the first row of 3 states is the first state"
+
+    def gravity(self, q: Any) -> Any:
+        found = self.right.gravity(q)
+        square = found.ndim == 2 and found.shape[0] == found.shape[1]
+        return self.right.gravity(np.asarray(q).T).T if square else found
+
+
+class SinglePrecision(Faultless):
+    clause = "test_terms_add_up_to_inverse_dynamics"
+    says = "the sum of M q̈, C q̇ and g"
+
+    def inverse(self, q: Any, qd: Any, qdd: Any) -> Any:
+        return self.right.inverse(q, qd, qdd).astype(np.float32).astype(float)
+
+
+class FrictionFromTheFile(Faultless):
+    """The URDF's friction, which nobody asked for."""
+
+    clause = "test_inverse_dynamics_follow_from_the_definition"
+    says = "without the friction of the URDF"
+
+    def inverse(self, q: Any, qd: Any, qdd: Any) -> Any:
+        damping = np.array([joint.damping for joint in self.robot.joints])
+        return self.right.inverse(q, qd, qdd) + damping * np.asarray(qd, dtype=float)
+
+
+class ForwardWithoutArmature(Faultless):
+    clause = "test_a_parameter_may_change_while_running"
+    says = "armature by configure: forward"
+
+    def forward(self, q: Any, qd: Any, tau: Any) -> Any:
+        armature = self.right.parameters.armature
+        self.right.configure(armature=0 * armature)
+        try:
+            return self.right.forward(q, qd, tau)
+        finally:
+            self.right.configure(armature=armature)
+
+    def apply(self, parameters: Parameters) -> None:
+        self.right.apply(parameters)
+        self.right.parameters = parameters
+
+
+class IgnoresThePayload(Faultless):
+    clause = "test_a_payload_is_as_good_as_a_link"
+    says = "a payload is as good as a link"
+
+    def apply(self, parameters: Parameters) -> None:
+        self.right.apply(parameters)  # refuses what is wrong
+        self.right.apply(replace(parameters, payload=None))
+
+
+class IgnoresMimic(Faultless):
+    """The followers stand still."""
+
+    clause = "test_mass_matrix_follows_from_the_kinetic_energy_of_the_bodies"
+    says = "mass_matrix: relative error"
+
+    def arm(self, robot: Robot) -> Robot:
+        bodies = (replace(body, ratio=0.0) if body.joint.mimic else body for body in robot.bodies)
+        return replace(robot, bodies=tuple(bodies))
+
+
+class IgnoresAxes(Faultless):
+    """Every axis points along the frame's own z."""
+
+    clause = "test_gravity_follows_from_the_weight_of_the_bodies"
+    says = "gravity: the efforts that hold the arm"
+
+    def arm(self, robot: Robot) -> Robot:
+        def upright(body: Body) -> Body:
+            return replace(body, joint=replace(body.joint, axis=read_only([0.0, 0.0, 1.0])))
+
+        return replace(robot, bodies=tuple(map(upright, robot.bodies)))
+
+
+class HalfConfigured(Faultless):
+    """A refused configure leaves some of it behind."""
+
+    clause = "test_a_wrong_parameter_changes_nothing"
+    says = "parameters must be the old ones after an error"
+
+    def configure(self, **parameters: Any) -> None:
+        if "gravity" in parameters and len(parameters) > 1:
+            super().configure(gravity=parameters.pop("gravity"))
+        super().configure(**parameters)
+
+
+class SharesParameters(Faultless):
+    """One arm for all objects."""
+
+    clause = "test_objects_do_not_share_parameters"
+    says = "another object's parameters are its own"
+
+    made: ClassVar[dict[str, RNEA]] = {}
+
+    def __init__(self, robot: Robot, **parameters: Any) -> None:
+        super().__init__(robot, **parameters)
+        self.right = self.made.setdefault(robot.urdf, self.right)
+        self.apply(self.parameters)
+
+
+class PotentialFromElsewhere(Faultless):
+    """Potential energy is right but for a constant."""
+
+    clause = "test_energy_is_that_of_the_bodies"
+    says = "energy: (kinetic, potential)"
+
+    def energy(self, q: Any, qd: Any) -> Any:
+        kinetic, potential = self.right.energy(q, qd)
+        return Energy(kinetic, potential + 1.0)
+
+
+def _inertial(theta: Any) -> Inertial:
+    com = theta[1:4] / theta[0]
+    xx, xy, yy, xz, yz, zz = theta[4:]
+    about_origin = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    return Inertial(theta[0], com, about_origin - theta[0] * (com @ com * np.eye(3) - np.outer(com, com)))
+
+
+FAULTS = {name: kind for name, kind in vars().items() if isinstance(kind, type) and hasattr(kind, "clause")}
+"""Name of every plugin with a fault → its class."""
+
+
+def pytest_collection_modifyitems(items: list[Any]) -> None:
+    """As a plugin of pytest, run for each fault only the clause that must find it."""
+    items[:] = [item for item in items if item.originalname == FAULTS[item.callspec.params["name"]].clause]

@@ -1,0 +1,192 @@
+"""``robodyn compile``, and robots that run what was compiled elsewhere: without a compiler, without CasADi."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import robodyn_ros as rd
+from robodyn_ros.cli.compile import CONTRACT
+from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.engine import find_compiler
+
+PRR = Path(__file__).parent.parent / "urdf" / "prr.urdf"
+STATES = np.random.default_rng(4).uniform(-2, 2, (3, 11, 3))  # q, q̇, q̈ or τ of eleven states
+
+pytestmark = pytest.mark.skipif(find_compiler() is None, reason="there is no C compiler on this machine")
+
+SCRIPT = """
+import json, sys
+if "CasADi" in sys.argv[3:]:
+    sys.modules["casadi"] = None  # as if it were not installed: not found, and not to be imported
+import robodyn_ros as rd
+if "processor" in sys.argv[3:]:
+    from robodyn_ros.engine import library
+    library.processor = lambda: "another one"
+states = json.loads(sys.argv[2])
+answers = {}
+for name in ("rnea", "lagrangian"):
+    dynamics = rd.create_dynamics(name, rd.load_robot(sys.argv[1]))
+    dynamics.configure(armature=(0.1, 0.2, 0.3))
+    for method, count in (("inverse", 3), ("forward", 3), ("mass_matrix", 1), ("gravity", 1)):
+        call = getattr(dynamics, method)
+        one, many = call(*(rows[0] for rows in states[:count])), call(*states[:count])
+        answers[f"{name} {method}"] = [one.tolist(), many.tolist()]
+print(json.dumps(answers))
+"""
+
+
+def robodyn(cache: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The command, as a process with a cache of its own."""
+    env = {**os.environ, "XDG_CACHE_HOME": str(cache), "COLUMNS": "80", **environment}
+    command = [sys.executable, "-m", "robodyn_ros.cli.main", "compile", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=env, timeout=100, check=False)
+
+
+def answers(cache: Path, *missing: str) -> subprocess.CompletedProcess[str]:
+    """Dynamics of the PRR in a process that misses a compiler, CasADi, or the processor that compiled."""
+    env = {**os.environ, "XDG_CACHE_HOME": str(cache)}
+    if "compiler" in missing:
+        env = {**env, "PATH": "/nonexistent"}
+        env.pop("CC", None)
+    command = [sys.executable, "-c", SCRIPT, str(PRR), json.dumps(STATES.tolist()), *missing]
+    return subprocess.run(command, capture_output=True, text=True, env=env, timeout=100, check=False)
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache that the command has filled, and that was copied from where it was made."""
+    made, copied = tmp_path_factory.mktemp("made"), tmp_path_factory.mktemp("copied")
+    done = robodyn(made, str(PRR), "--dynamics", "rnea", "lagrangian", "--batch")
+    assert done.returncode == 0, done.stderr
+    shutil.copytree(made / "robodyn_ros", copied / "robodyn_ros")
+    return copied
+
+
+@pytest.fixture(scope="module")
+def expected(filled: Path) -> dict[str, list[object]]:
+    """What a process with everything answers."""
+    done = answers(filled)
+    assert done.returncode == 0, done.stderr
+    return dict(json.loads(done.stdout))
+
+
+def test_everything_was_compiled_ahead(filled: Path, expected: dict[str, list[object]]) -> None:
+    """Nothing came to the cache when it was used; and the answers are right."""
+    assert len(expected) == 8
+    assert len([*(filled / "robodyn_ros").glob("*.so")]) == 2 * 2 * len(CONTRACT)
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(PRR), armature=(0.1, 0.2, 0.3), compiled=False)
+    assert_allclose(expected["rnea inverse"][1], dynamics.inverse(*STATES), rtol=1e-12)
+
+
+@pytest.mark.parametrize("missing", [("compiler",), ("CasADi",), ("compiler", "CasADi")], ids=" and ".join)
+def test_what_was_compiled_elsewhere_runs(
+    filled: Path, expected: dict[str, list[object]], missing: tuple[str, ...]
+) -> None:
+    """One state and many, the very same numbers, and not a word about what is missing."""
+    done = answers(filled, *missing)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == expected
+    assert done.stderr == ""
+
+
+def test_without_the_loops_many_states_run_one_by_one(tmp_path: Path, expected: dict[str, list[object]]) -> None:
+    assert robodyn(tmp_path, str(PRR), "--dynamics", "rnea", "lagrangian").returncode == 0
+    done = answers(tmp_path, "compiler", "CasADi")
+    assert done.returncode == 0, done.stderr
+    for name, (one, many) in json.loads(done.stdout).items():
+        assert one == expected[name][0]
+        assert_allclose(many, expected[name][1], rtol=1e-12, atol=1e-12)
+    assert "inverse_batch" in done.stderr
+
+
+@pytest.mark.parametrize("missing", [("CasADi",), ("compiler", "CasADi"), ("CasADi", "processor")], ids=" and ".join)
+def test_without_casadi_nothing_else_runs_and_the_error_says_what_to_do(
+    filled: Path, tmp_path: Path, missing: tuple[str, ...]
+) -> None:
+    """An empty cache, or one that another processor's code is in."""
+    done = answers(filled if "processor" in missing else tmp_path, *missing)
+    assert done.returncode == 1
+    last = done.stderr.strip().splitlines()[-1]
+    assert "NotReadyError: inverse of this arm cannot run: CasADi is not installed (pip install casadi)" in last
+    assert "`robodyn compile`" in last
+    assert "ModuleNotFoundError" not in done.stderr
+
+
+def test_without_a_compiler_an_empty_cache_is_no_error(tmp_path: Path, expected: dict[str, list[object]]) -> None:
+    done = answers(tmp_path, "compiler")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "no C compiler found" in done.stderr
+    for name, (one, _) in json.loads(done.stdout).items():
+        assert_allclose(one, expected[name][0], rtol=1e-11, atol=1e-11)
+
+
+def test_the_second_time_everything_was_there(tmp_path: Path) -> None:
+    listed = [json.loads(robodyn(tmp_path, str(PRR), "--of", "gravity, inverse", "--json").stdout) for _ in range(2)]
+    for round_, report in enumerate(listed):
+        assert report["robot"] == "prr"
+        assert report["folder"] == str(tmp_path / "robodyn_ros")
+        assert [item["function"] for item in report["functions"]] == ["gravity", "inverse"]
+        for item in report["functions"]:
+            assert item["cached"] == bool(round_)
+            assert item["seconds"] > 0
+            assert item["dynamics"] == "rnea"
+    sizes = sorted(path.stat().st_size for path in (tmp_path / "robodyn_ros").glob("*.so"))
+    assert sorted(item["size"] for item in listed[0]["functions"]) == sizes
+
+
+def test_all_is_every_quantity(tmp_path: Path) -> None:
+    report = json.loads(robodyn(tmp_path, str(PRR), "--of", "all", "--batch", "--json").stdout)
+    names = [item["function"] for item in report["functions"]]
+    quantities = list(CompiledDynamics.quantities())
+    assert names == [name for quantity in quantities for name in (quantity, f"{quantity}_batch")]
+
+
+def test_the_table_fits_and_names_the_folder(tmp_path: Path) -> None:
+    done = robodyn(tmp_path, str(PRR), "--of", "coriolis_matrix", "--dynamics", "lagrangian", "--batch")
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert str(tmp_path / "robodyn_ros") in done.stdout
+    lines = [line for line in done.stdout.splitlines() if str(tmp_path) not in line]
+    assert max(map(len, lines)) <= 80
+    assert sum("coriolis_matrix" in line and "compiled" in line for line in lines) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "message"),
+    [
+        (["nope.urdf"], {}, "nope.urdf: cannot be read"),
+        ([str(PRR), "--of", "torque"], {}, "'torque' is not one of inverse, forward"),
+        ([str(PRR), "--dynamics", "kane"], {}, "'kane': unknown"),
+        ([str(PRR)], {"CC": "no-such-compiler"}, "there is no C compiler here"),
+        ([str(PRR)], {"CC": "false"}, "false failed"),
+        ([str(PRR)], {"CC": '"'}, "is not a command"),
+    ],
+    ids=["no file", "no such function", "no such plugin", "no compiler", "a compiler that fails", "no command"],
+)
+def test_what_cannot_be_done_is_one_line(
+    tmp_path: Path, arguments: list[str], environment: dict[str, str], message: str
+) -> None:
+    done = robodyn(tmp_path, *arguments, **environment)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stderr.startswith("error: ")
+    assert done.stderr.count("\n") == 1
+    assert done.stdout == ""
+
+
+def test_a_cache_that_is_not_safe_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "robodyn_ros").mkdir()
+    (tmp_path / "robodyn_ros").chmod(0o777)
+    done = robodyn(tmp_path, str(PRR))
+    assert done.returncode == 2
+    assert "is not safe to load code from" in done.stderr

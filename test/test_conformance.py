@@ -1,0 +1,92 @@
+"""The conformance kit: the built-in plugins pass it, a third party's can, and it catches what is wrong.
+
+The kit runs as its users run it: in a process of its own, from a folder of its own, on plugins found by entry point.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+from broken_dynamics import FAULTS
+
+KIT = "robodyn_ros.dynamics.conformance"
+PROVED = 400
+"""So many tests at least belong to a run on one plugin: nothing was skipped or left out."""
+
+pytestmark = pytest.mark.timeout(600)  # on a machine that has compiled none of the kit's arms yet
+
+
+def run(folder: Path, *arguments: str, **environment: str) -> tuple[subprocess.CompletedProcess[str], ET.Element]:
+    """The kit in a process of its own: how it ended, and its report."""
+    report = folder / "report.xml"
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--pyargs", KIT, f"--junitxml={report}"]
+    path = os.pathsep.join([str(folder), str(Path(__file__).parent)])
+    env = {**os.environ, "PYTHONPATH": path, **environment}
+    done = subprocess.run([*command, *arguments], cwd=folder, env=env, capture_output=True, text=True, check=False)
+    suite = ET.parse(report).getroot().find("testsuite") if report.exists() else None
+    return done, suite if suite is not None else ET.Element("none")
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that is, for Python, an installed package with the plugins of ``broken_dynamics``."""
+    folder = tmp_path_factory.mktemp("installed")
+    info = folder / "broken-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
+    lines = [f"{name} = broken_dynamics:{name}" for name in ("Faultless", *FAULTS)]
+    (info / "entry_points.txt").write_text("\n".join(["[robodyn_ros.dynamics]", *lines]))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("name", "environment"),
+    [("rnea", {}), ("lagrangian", {"CC": "no-such-compiler"}), ("Faultless", {"CC": "no-such-compiler"})],
+    ids=["rnea compiled", "lagrangian on the virtual machine", "a third party's"],
+)
+def test_a_right_plugin_passes(installed: Path, name: str, environment: dict[str, str]) -> None:
+    done, suite = run(installed, "--dynamics", name, **environment)
+    assert done.returncode == 0, done.stdout[-4000:]
+    assert int(suite.get("tests", 0)) >= PROVED
+    assert suite.get("skipped") == "0"
+
+
+@pytest.fixture(scope="session")
+def found(installed: Path) -> dict[str, list[str]]:
+    """Plugin with a fault → what the failed tests of the clause that must find it say."""
+    chosen = [f"--dynamics={name}" for name in FAULTS]
+    done, suite = run(installed, "-p", "broken_dynamics", *chosen, CC="no-such-compiler")
+    assert done.returncode == pytest.ExitCode.TESTS_FAILED, done.stdout[-4000:] + done.stderr[-4000:]
+    said = defaultdict(list)
+    for case in suite.iter("testcase"):
+        for failure in case.iter("failure"):
+            clause, _, parameters = case.get("name", "").rstrip("]").partition("[")
+            (name,) = FAULTS.keys() & set(parameters.split("-"))
+            assert clause == FAULTS[name].clause
+            said[name].append(failure.get("message", ""))
+    return said
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_caught_by_its_clause(found: dict[str, list[str]], fault: str) -> None:
+    assert found[fault], f"{FAULTS[fault].clause} passes"
+    assert any(FAULTS[fault].says in message for message in found[fault]), found[fault]
+
+
+def test_an_unknown_plugin_ends_the_run(installed: Path) -> None:
+    done, _ = run(installed, "--dynamics", "kane")
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "no dynamics plugin 'kane'; installed are" in done.stderr + done.stdout
+
+
+def test_pytest_starts_without_the_package() -> None:
+    """The option is there wherever robodyn_ros is installed; what the kit imports is not."""
+    script = "import sys, robodyn_ros.pytest_option; print(sorted({'numpy', 'pytest'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == "[]\n"

@@ -1,0 +1,127 @@
+"""Truth at scale: 200 arms drawn at random, and every robot of the industry at hand, against Pinocchio and MuJoCo.
+
+Agreement is to 1e-10 relative to the largest number that a result is made of. What MuJoCo's importer would change is
+neutralised in ``truth_mujoco``. Most arms run on the virtual machine, where nothing need be compiled.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from arms import awkward, mechanism, random_robot
+from industrial import urdfs
+from numpy.testing import assert_allclose
+
+import robodyn_ros as rd
+
+pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is the independent truth of these tests")
+pytest.importorskip("mujoco", reason="MuJoCo is the second independent truth of these tests")
+from truth import Pinocchio
+from truth_mujoco import MuJoCo
+
+GRAVITY = (0.4, -1.3, -9.6)  # [m/s²], along no axis
+TOLERANCE = 1e-10
+MANY_JOINTS = 9  # the Lagrangian's expressions grow with the square of the joints and more; rnea goes on alone
+
+MECHANISMS = {kind: mechanism(kind) for kind in ("R", "PR", "RR", "PRR")}
+INDUSTRIAL = (
+    *("ur3_robot", "ur3_joint_limited_robot", "ur3_gripper", "ur5_robot", "ur5_joint_limited_robot", "ur5_gripper"),
+    *("ur10_robot", "ur10_joint_limited_robot", "panda", "panda_collision", "kinova", "xarm7", "z1", "so100", "so101"),
+    *("talos_left_arm", "hextilt_flying_arm_5", "borinot_flying_arm_2", "TwoDofs", "finger_edu", "double_pendulum"),
+    *("double_pendulum_simple", "double_pendulum_continuous", "baxter"),
+)
+"""Serial arms (Baxter has two of them)."""
+IMPOSSIBLE = (
+    *("alex_psyonic_hands", "allegro_left_hand", "allegro_right_hand", "anymal-kinova", "anymal", "b1-z1", "b1", "go1"),
+    *("hyq_no_sensors", "icub", "icub_reduced", "pr2", "romeo", "romeo_laas_small", "romeo_small", "tiago"),
+    *("tiago_dual", "tiago_no_hand", "quadrotor_base", "iris_simple", "ur3"),
+)
+"""Robots with a link whose inertia no body can have, without a joint that moves, or, the last one, without a name."""
+ROBOTS = urdfs()
+
+
+def check(xml: str, seed: int, names: tuple[str, ...], compiled: bool) -> None:
+    """Every quantity of the formulations against both truths, in one state."""
+    robot = rd.load_robot(xml)
+    plugins = [rd.create_dynamics(name, robot, gravity=GRAVITY, compiled=compiled) for name in names]
+    q, qd, qdd, tau = np.random.default_rng(seed).uniform(-2, 2, (4, robot.n))
+    rest = np.zeros(robot.n)
+    for truth in (Pinocchio(robot, GRAVITY), MuJoCo(robot, GRAVITY)):
+        mass, torque, gravity = truth.mass_matrix(q), truth.inverse(q, qd, qdd), truth.inverse(q, rest, rest)
+        acceleration, energy = truth.forward(q, qd, tau), truth.energy(q, qd)
+        bias = truth.inverse(q, qd, rest) - gravity
+        # Solving M x = b loses digits in proportion to the condition of M, in any library.
+        condition = max(1.0, float(np.linalg.cond(mass)) / 1e3)
+        for dynamics in plugins:
+            label = f"{type(dynamics).__name__} against {type(truth).__name__}"
+            agree(dynamics.inverse(q, qd, qdd), torque, label)
+            agree(dynamics.mass_matrix(q), mass, label)
+            agree(dynamics.gravity(q), gravity, label)
+            agree(dynamics.coriolis_matrix(q, qd) @ qd, bias, label, np.abs(torque).max())
+            agree(dynamics.energy(q, qd), energy, label)
+            agree(dynamics.forward(q, qd, tau), acceleration, label, condition * np.abs(acceleration).max())
+
+
+def agree(found: object, truth: object, label: str, scale: float = 1.0) -> None:
+    scale = max(1.0, scale, float(np.abs(truth).max()))
+    assert_allclose(np.asarray(found) / scale, np.asarray(truth) / scale, rtol=0, atol=TOLERANCE, err_msg=label)
+
+
+def drawn(seed: int) -> str:
+    """A chain or a tree; every third one with joints that follow others."""
+    branching = 0.0 if seed % 4 == 0 else 0.3
+    return random_robot(1000 + seed, joints=2 + seed % 7, branching=branching, mimic=0.35 if seed % 3 == 0 else 0.0)
+
+
+def formulations(xml: str) -> tuple[str, ...]:
+    return ("rnea", "lagrangian") if rd.load_robot(xml).n < MANY_JOINTS else ("rnea",)
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_random_arms(seed: int) -> None:
+    names = ("rnea", "lagrangian") if seed % 7 < 4 or seed % 5 == 0 else ("rnea",)
+    check(drawn(seed), seed, names, compiled=False)
+
+
+def test_random_arms_are_of_every_kind() -> None:
+    robots = [rd.load_robot(drawn(seed)) for seed in range(200)]
+    chains = [all(body.parent == k - 1 for k, body in enumerate(robot.bodies)) for robot in robots]
+    mimicking = [len(robot.bodies) > robot.n for robot in robots]
+    sliding = [{joint.is_prismatic for joint in robot.joints} == {True, False} for robot in robots]
+    for share in (chains, mimicking, sliding, [bool(robot.fixed_joints[1:]) for robot in robots]):
+        assert 40 <= sum(share) <= 195
+
+
+@pytest.mark.parametrize("name", [*MECHANISMS, *awkward()])
+def test_named_arms(name: str) -> None:
+    check((MECHANISMS | awkward())[name], 2, ("rnea", "lagrangian"), compiled=False)
+
+
+@pytest.mark.skipif(not ROBOTS, reason="example-robot-data (PyPI) is not installed")
+@pytest.mark.parametrize("name", INDUSTRIAL)
+def test_industrial_arms(name: str) -> None:
+    xml = ROBOTS[name].read_text(encoding="utf-8")
+    check(xml, 3, formulations(xml), compiled=False)
+
+
+@pytest.mark.skipif(not ROBOTS, reason="example-robot-data (PyPI) is not installed")
+@pytest.mark.parametrize("name", ["ur5_robot", "panda"])
+def test_compiled_arms(name: str) -> None:
+    check(ROBOTS[name].read_text(encoding="utf-8"), 4, ("rnea",), compiled=True)
+
+
+@pytest.mark.parametrize("seed", [3, 12])
+def test_compiled_random_arms(seed: int) -> None:
+    check(drawn(seed), seed, ("rnea",), compiled=True)
+
+
+@pytest.mark.parametrize("name", [name for name in ROBOTS if name not in (*INDUSTRIAL, *IMPOSSIBLE)])
+def test_other_robots(name: str) -> None:
+    """Legs, hands and humanoids, on a fixed base."""
+    check(ROBOTS[name].read_text(encoding="utf-8"), 5, ("rnea",), compiled=False)
+
+
+@pytest.mark.parametrize("name", [name for name in ROBOTS if name in IMPOSSIBLE])
+def test_impossible_robots_are_refused(name: str) -> None:
+    with pytest.raises(rd.RobotDescriptionError):
+        rd.load_robot(ROBOTS[name])
