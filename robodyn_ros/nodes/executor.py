@@ -14,7 +14,7 @@ EventsExecutor, Jazzy                282 to 297    0.6 to 2.0    1.0 to 1.1   95
 
 Both executors run timers (by steady and by simulated time), services, lifecycle transitions, parameters, matched
 events and tasks. What to know of the first: ``spin_once()`` without a timeout, and ``spin()``, handle no event and burn
-a core (seen in rclpy 9.1.2, Kilted), so ``spin_once`` is given one, in a loop; guard conditions are not supported, there
+a core (seen in rclpy 9.1.2, Kilted), so ``spin_once`` is given one, in a loop; guard conditions are unsupported, there
 and in 7.1.6 (Jazzy).
 
 **The end.** A node ends on SIGINT, on SIGTERM and when its context is shut down by somebody else, with exit code 0.
