@@ -54,10 +54,8 @@ class Kinematics:
         return jacobian
 
     def _kernel(self, link: str) -> Kernel:
-        try:
+        if isinstance(link, str) and link in self._kernels:
             return self._kernels[link]
-        except (KeyError, TypeError):  # nothing that cannot be a key is a link's name
-            pass
         found, n = self.robot.link(link), self.robot.n
 
         def build() -> tuple[list[ca.SX], list[ca.SX]]:
