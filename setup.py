@@ -51,6 +51,7 @@ setup(
         "ros": ros_wheels("kilted"),
         "ros-jazzy": ros_wheels("jazzy"),
         "plot": ["matplotlib"],
+        "symbolic": ["sympy"],
         "test": [
             "pytest",
             "pytest-timeout",
@@ -60,6 +61,7 @@ setup(
             "example-robot-data",
             "matplotlib",
             "pyyaml",
+            "sympy",
             "ruff",
             "mypy",
         ],

@@ -18,6 +18,7 @@ from robodyn_ros.errors import RobodynError
 VERBS = (
     "demo",
     "compile",
+    "export",
     "plugins",
 )
 """The modules of this folder that are verbs, in the order of the help."""

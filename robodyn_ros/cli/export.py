@@ -1,0 +1,101 @@
+"""``robodyn export``: the equations of an arm as C, Python or LaTeX."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from robodyn_ros.cli.verb import ExitCode, Verb
+from robodyn_ros.errors import InputError
+
+QUANTITIES = "inverse,mass_matrix,coriolis_matrix,gravity"
+"""What is written unless asked otherwise."""
+
+LANGUAGES = {"c": (".c", ".h"), "python": (".py",), "latex": (".tex",)}
+"""Language → endings of its files."""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """See :class:`Verb`."""
+    parser.add_argument("urdf", help="the arm's URDF")
+    parser.add_argument("--language", required=True, metavar="NAME", help=f"{', '.join(LANGUAGES)}")
+    text = "what to write, separated by commas: methods of the dynamics (default: %(default)s)"
+    parser.add_argument("--of", default=QUANTITIES, metavar="NAMES", help=text)
+    text = "dynamics plugin whose expressions are written in C and Python (default: %(default)s)"
+    parser.add_argument("--plugin", default="rnea", metavar="NAME", help=text)
+    text = "acceleration of free fall in the root link's frame [m/s²] (default: 0 0 -9.81)"
+    parser.add_argument("--gravity", nargs=3, type=float, metavar=("X", "Y", "Z"), help=text)
+    text = "type of a number in C, double or float (default: %(default)s)"
+    parser.add_argument("--real", default="double", metavar="TYPE", help=text)
+    text = "folder or file to write; - is standard output (default: files named after the arm, here)"
+    parser.add_argument("--out", default=".", metavar="PATH", help=text)
+
+
+def run(args: Namespace) -> ExitCode:
+    """Write the files, and say which."""
+    from robodyn_ros import create_dynamics, load_robot
+    from robodyn_ros.dynamics.export import export
+
+    folder, stem = _place(args.out, args.language)
+    options = {} if args.gravity is None else {"gravity": args.gravity}
+    dynamics = create_dynamics(args.plugin, load_robot(args.urdf), **options)
+    quantities = [name.strip() for name in args.of.split(",") if name.strip()]
+    files = export(dynamics, args.language, quantities, real=args.real, stem=stem)
+    if args.out == "-":
+        sys.stdout.write(_joined(files))
+        return ExitCode.YES
+    for name, text in files.items():
+        _write(folder / name, text)
+        print(folder / name)
+    return ExitCode.YES
+
+
+def _place(out: str, language: str) -> tuple[Path, str]:
+    """Folder and stem of the files; an empty stem is the arm's name."""
+    if language not in LANGUAGES:
+        raise InputError("--language", f"{language!r} is not one of {', '.join(LANGUAGES)}", language)
+    path = Path(out)
+    if out == "-" or path.is_dir():
+        return path, ""
+    if path.suffix not in LANGUAGES[language]:
+        wanted = " or ".join(LANGUAGES[language])
+        raise InputError("--out", f"{out!r} is no folder that exists, and no file that ends in {wanted}", out)
+    return path.parent, path.stem
+
+
+def _joined(files: dict[str, str]) -> str:
+    """One text; a C source does not include its header then, it starts with it."""
+    text = "\n".join(files.values())
+    for name in files:
+        text = text.replace(f'#include "{name}"\n\n', "")
+    return text
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as cause:
+        raise InputError("--out", f"{str(path)!r} cannot be written: {cause.strerror}", path) from cause
+
+
+VERB = Verb(
+    summary="write the equations of an arm as C, Python or LaTeX",
+    description=(
+        "Writes the equations of motion of an arm as source code that needs nothing of\n"
+        "this package:\n\n"
+        "  c       C99 with <math.h> alone and no memory but the stack, for the smallest\n"
+        "          processors too\n"
+        "  python  a module that imports math alone\n"
+        "  latex   a document with the closed form, for arms of up to four joints\n\n"
+        "Order of joints, units, gravity and the number of operations are in the files."
+    ),
+    examples=(
+        ("robodyn export arm.urdf --language c", "arm.c and arm.h"),
+        ("robodyn export arm.urdf --language c --real float", "in single precision"),
+        ("robodyn export arm.urdf --language python --of forward", "one function"),
+        ("robodyn export arm.urdf --language latex --out -", "on the screen"),
+    ),
+    add_arguments=add_arguments,
+    run=run,
+)

@@ -1,0 +1,173 @@
+"""Polynomials in an arm's numbers, in sines and cosines of sums of its angles, and in its coordinates and rates.
+
+They have one form each, so that what is equal cancels. For angles a and b about one direction
+
+    sin² a = 1 - cos² a,    sin a sin b = cos(b - a) - cos a cos b,    sin b cos a = sin(b - a) + sin a cos b,
+
+and no product of the left sides is left: of a planar arm, where distances depend on differences of angles alone, no
+product of sines and cosines at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sympy import QQ, RR, ring
+
+from robodyn_ros.dynamics.export.directions import Angle, Direction
+from robodyn_ros.kinematics.tree import Tree
+
+Polynomial = Any
+"""SymPy's PolyElement."""
+
+DUST = 1e-14
+"""A coefficient smaller than this, relative to the largest, is the rounding of a zero."""
+
+Terms = tuple[tuple[int, int], ...]
+"""Of an angle, the first one positive."""
+
+
+class Algebra:
+    """The ring of one arm.
+
+    Attributes:
+        ring: SymPy's.
+        numeric: whether the arm's numbers are constants in it.
+        numbers: the arm's numbers: generators, or in a numeric algebra plain constants.
+        q, qd, qdd, sign: of each coordinate; q of one that turns is only found within waves. sign is that of q̇.
+        waves: cosine and sine of each sum of angles.
+    """
+
+    def __init__(self, tree: Tree, found: Sequence[Direction], numbers: dict[Any, float], numeric: bool) -> None:
+        """
+        Args:
+            tree: the arm.
+            found: where its angles add up.
+            numbers: key → value.
+            numeric: whether numbers stand as such in the polynomials.
+        """
+        self._tree = tree
+        groups = _groups(found)
+        sums = sorted({_positive(angle)[1] for angles in groups for angle in _with_differences(angles)} - {()})
+        letters = [] if numeric else list(numbers)
+        n = tree.n
+        names = [f"g{i}" for i in range(len(letters) + 2 * len(sums) + 4 * n)]
+        self.ring, *generators = ring(names, RR if numeric else QQ)
+        self.numeric = numeric
+        rest = iter(generators)
+        self.numbers: dict[Any, Polynomial] = {key: next(rest) for key in letters}
+        if numeric:
+            self.numbers = {key: self.ring(value) for key, value in numbers.items()}
+        self.waves: dict[Terms, tuple[Polynomial, Polynomial]] = {terms: (next(rest), next(rest)) for terms in sums}
+        self.q, self.qd, self.qdd, self.sign = ([next(rest) for _ in range(n)] for _ in range(4))
+        self.zero, self.one = self.ring.zero, self.ring.one
+        self._rules = dict(rule for angles in groups for rule in self._products(angles))
+
+    def number(self, *key: object) -> Polynomial:
+        """One of the arm's numbers; what has no letter is zero."""
+        return self.numbers.get(key, self.zero)
+
+    def constant(self, value: float) -> Polynomial:
+        """A plain number, a whole one unless the algebra is numeric."""
+        return self.ring(value if self.numeric else int(value))
+
+    def relate(self, cosine: Polynomial, sine: Polynomial) -> None:
+        """Two of the numbers are cosine and sine of the same angle."""
+        if not cosine.is_ground:
+            self._rules[(sine**2).LM] = 1 - cosine**2
+
+    def cosine(self, angle: Angle) -> Polynomial:
+        """Of a sum of angles and quarter turns."""
+        return self._wave(angle, 1)
+
+    def sine(self, angle: Angle) -> Polynomial:
+        """Of a sum of angles and quarter turns."""
+        return self._wave(angle, 0)
+
+    def derivative(self, polynomial: Polynomial, coordinate: int) -> Polynomial:
+        """By a coordinate."""
+        total = polynomial.diff(self.q[coordinate])
+        for terms, (cosine, sine) in self.waves.items():
+            rate = sum((sign * self._ratio(node, coordinate) for node, sign in terms), self.zero)
+            if rate:
+                total += rate * (polynomial.diff(sine) * cosine - polynomial.diff(cosine) * sine)
+        return total
+
+    def reduced(self, polynomial: Polynomial) -> Polynomial:
+        """The one form: see the module."""
+        done, left = self.zero, polynomial
+        while left:
+            pending = self.zero
+            for monomial, coefficient in left.terms():
+                rule = next((rule for rule in self._rules if _divides(rule, monomial)), None)
+                term = self.ring.term_new(monomial, coefficient)
+                if rule is None:
+                    done += term
+                else:
+                    pending += term.quo(self.ring.term_new(rule, self.ring.domain.one)) * self._rules[rule]
+            left = pending
+        return done
+
+    def without_dust(self, polynomials: NDArray[np.object_]) -> NDArray[np.object_]:
+        """In a numeric algebra: without terms that are the rounding of a zero."""
+        if not self.numeric:
+            return polynomials
+        largest = max((abs(c) for polynomial in polynomials.flat for c in polynomial.coeffs()), default=0)
+        cleaned = np.empty_like(polynomials)
+        for place, polynomial in np.ndenumerate(polynomials):
+            cleaned[place] = self.ring.from_dict({m: c for m, c in polynomial.terms() if abs(c) > DUST * largest})
+        return cleaned
+
+    def _wave(self, angle: Angle, phase: int) -> Polynomial:
+        """Sine of the angle and ``phase`` quarter turns."""
+        sign, terms = _positive(angle)
+        phase = (phase + angle.quarters) % 4
+        cosine, sine = self.waves[terms] if terms else (self.one, self.zero)
+        return (sign * sine, cosine, -sign * sine, -cosine)[phase]
+
+    def _ratio(self, node: int, coordinate: int) -> Polynomial:
+        body = self._tree.nodes[node].body
+        if body.coordinate != coordinate:
+            return self.zero
+        return self.constant(body.ratio)
+
+    def _products(self, angles: Sequence[Angle]) -> Iterable[tuple[Any, Polynomial]]:
+        for angle in angles:
+            yield (self.sine(angle) ** 2).LM, 1 - self.cosine(angle) ** 2
+        for a, b in combinations(angles, 2):
+            between = b.plus(a, -1)
+            (cos_a, sin_a), (cos_b, sin_b) = ((self.cosine(x), self.sine(x)) for x in (a, b))
+            signs = _positive(a)[0], _positive(b)[0]
+            yield (sin_a * sin_b).LM, signs[0] * signs[1] * (self.cosine(between) - cos_a * cos_b)
+            yield (sin_b * cos_a).LM, signs[1] * (self.sine(between) + sin_a * cos_b)
+
+
+def _groups(found: Sequence[Direction]) -> list[list[Angle]]:
+    """The angles of each direction, without quarter turns, in the order of the bodies."""
+    groups: dict[int, dict[Angle, None]] = {}
+    for direction in found:
+        if direction.angle.terms:
+            groups.setdefault(direction.group, {})[direction.angle._replace(quarters=0)] = None
+    return [list(angles) for angles in groups.values()]
+
+
+def _with_differences(angles: Sequence[Angle]) -> Iterable[Angle]:
+    yield from angles
+    for a, b in combinations(angles, 2):
+        yield b.plus(a, -1)
+
+
+def _positive(angle: Angle) -> tuple[int, Terms]:
+    """Sign and terms of an angle, such that its first term is positive."""
+    if not angle.terms:
+        return 1, ()
+    sign = angle.terms[0][1]
+    return sign, tuple((node, sign * own) for node, own in angle.terms)
+
+
+def _divides(rule: tuple[int, ...], monomial: tuple[int, ...]) -> bool:
+    return all(a <= b for a, b in zip(rule, monomial, strict=True))

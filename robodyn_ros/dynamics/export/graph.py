@@ -1,0 +1,200 @@
+"""Expressions as a graph in which nothing is computed twice and every parameter is a number.
+
+CasADi simplifies what it can while it knows only symbols. With numbers there is more to save: terms with a common
+factor are gathered, a quarter turn in an angle exchanges sine and cosine, and signs move outwards to the sums, where
+they cost nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import casadi as ca
+
+from robodyn_ros.errors import RobodynError
+
+FUNCTIONS = {
+    getattr(ca, f"OP_{name.upper()}"): name
+    for name in ("tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "sqrt", "exp", "log", "fabs", "sign")
+} | {ca.OP_ATAN2: "atan2", ca.OP_POW: "pow", ca.OP_CONSTPOW: "pow"}
+"""Functions that every language has; ``sign`` is -1, 0 or 1."""
+
+QUARTER = math.pi / 2
+SLACK = 1e-15
+"""An angle this close to a number of quarter turns is meant to be that [rad]."""
+
+
+class Node(NamedTuple):
+    """An operation on other nodes, a ``const`` or an ``input``. Constants and factors are never negative."""
+
+    op: str
+    operands: tuple[int, ...] = ()
+    value: float = 0.0  # of a const
+    place: tuple[int, int] = (0, 0)  # of an input: which, and which element
+
+
+class Graph:
+    """The nodes of some results.
+
+    Attributes:
+        nodes: operands before the operations on them.
+        outputs: for each result the indices of its elements, row by row.
+    """
+
+    def __init__(self, inputs: Sequence[ca.SX], results: Sequence[ca.SX]) -> None:
+        """
+        Args:
+            inputs: symbols, each (n,).
+            results: expressions of any shape.
+
+        Raises:
+            RobodynError: an operation that not every language has.
+        """
+        self.nodes: list[Node] = []
+        self._index: dict[Node, int] = {}
+        self.outputs = [[-1] * result.numel() for result in results]
+        flat = ca.cse([ca.densify(ca.vec(result.T)) for result in results])
+        self._read(ca.Function("graph", list(inputs), flat))
+
+    def uses(self) -> Counter[int]:
+        """Node → how often the outputs, and the nodes that they need, use it."""
+        uses = Counter(i for indices in self.outputs for i in indices)
+        for i in reversed(range(len(self.nodes))):
+            if uses[i]:
+                uses.update(self.nodes[i].operands)
+        return +uses
+
+    def operations(self) -> Counter[str]:
+        """How often each operation is done. A sign before a number is part of the number."""
+        done = Counter(self.nodes[i].op for i in self.uses() if not self._is_number(i))
+        del done["const"], done["input"]
+        return done
+
+    def _is_number(self, a: int) -> bool:
+        sign, a = self._sign(a)
+        return sign < 0 and (self.nodes[a].op == "const" or self._factor(a)[0] != 1.0)
+
+    def _read(self, function: ca.Function) -> None:
+        work: dict[int, int] = {}
+        for k in range(function.n_instructions()):
+            op, given, put = function.instruction_id(k), function.instruction_input(k), function.instruction_output(k)
+            if op == ca.OP_OUTPUT:
+                self.outputs[put[0]][put[1]] = work[given[0]]
+            elif op == ca.OP_INPUT:
+                work[put[0]] = self._node(Node("input", place=(given[0], given[1])))
+            elif op == ca.OP_CONST:
+                work[put[0]] = self._const(function.instruction_constant(k))
+            else:
+                work[put[0]] = self._operation(op, *(work[i] for i in given))
+
+    def _operation(self, op: int, *x: int) -> int:
+        rules: dict[int, Callable[..., int]] = {
+            ca.OP_ADD: self._add,
+            ca.OP_SUB: lambda a, b: self._add(a, self._signed(-1, b)),
+            ca.OP_MUL: self._multiply,
+            ca.OP_DIV: self._divide,
+            ca.OP_NEG: lambda a: self._signed(-1, a),
+            ca.OP_SQ: lambda a: self._multiply(a, a),
+            ca.OP_TWICE: lambda a: self._multiply(self._const(2.0), a),
+            ca.OP_INV: lambda a: self._divide(self._const(1.0), a),
+            ca.OP_SIN: lambda a: self._sine(a, 0),
+            ca.OP_COS: lambda a: self._sine(a, 1),
+        }
+        if op in rules:
+            return rules[op](*x)
+        if op not in FUNCTIONS:
+            raise RobodynError(f"CasADi's operation {op} has no counterpart in the languages of the export")
+        return self._node(Node(FUNCTIONS[op], x))
+
+    def _node(self, node: Node) -> int:
+        if node not in self._index:
+            self._index[node] = len(self.nodes)
+            self.nodes.append(node)
+        return self._index[node]
+
+    def _const(self, value: float) -> int:
+        return self._signed(-1 if value < 0.0 else 1, self._node(Node("const", value=abs(value))))
+
+    def _value(self, a: int) -> float | None:
+        return self.nodes[a].value if self.nodes[a].op == "const" else None
+
+    def _sign(self, a: int) -> tuple[int, int]:
+        """A node as sign times node."""
+        return (-1, self.nodes[a].operands[0]) if self.nodes[a].op == "neg" else (1, a)
+
+    def _signed(self, sign: int, a: int) -> int:
+        own, a = self._sign(a)
+        return a if sign == own or self._value(a) == 0.0 else self._node(Node("neg", (a,)))
+
+    def _factor(self, a: int) -> tuple[float, int]:
+        """A node without sign as positive number times node."""
+        node = self.nodes[a]
+        value = self._value(node.operands[0]) if node.op == "mul" else None
+        return (1.0, a) if value is None else (value, node.operands[1])
+
+    def _scaled(self, k: float, a: int) -> int:
+        """Number times node without sign."""
+        inner, a = self._factor(a)
+        k, sign, value = abs(k) * inner, -1 if k < 0.0 else 1, self._value(a)
+        if value is not None or k == 0.0:
+            return self._const(sign * k * (value or 0.0))
+        return self._signed(sign, a if k == 1.0 else self._node(Node("mul", (self._node(Node("const", value=k)), a))))
+
+    def _multiply(self, a: int, b: int) -> int:
+        (s, a), (t, b) = self._sign(a), self._sign(b)
+        for x, y in ((a, b), (b, a)):
+            if (value := self._value(x)) is not None:
+                return self._scaled(s * t * value, y)
+        (k, x), (m, y) = self._factor(a), self._factor(b)
+        if k != 1.0 and m != 1.0:
+            return self._multiply(self._const(s * t * k * m), self._multiply(x, y))
+        return self._signed(s * t, self._node(Node("mul", (min(a, b), max(a, b)))))
+
+    def _divide(self, a: int, b: int) -> int:
+        (s, a), (t, b) = self._sign(a), self._sign(b)
+        if self._value(a) == 0.0:
+            return a
+        if value := self._value(b):
+            return self._scaled(s * t / value, a)
+        return self._signed(s * t, self._node(Node("div", (a, b))))
+
+    def _add(self, a: int, b: int) -> int:
+        (s, a), (t, b) = self._sign(a), self._sign(b)
+        (k, x), (m, y) = self._factor(a), self._factor(b)
+        values = self._value(a), self._value(b)
+        if values[0] is not None and values[1] is not None:
+            return self._const(s * values[0] + t * values[1])
+        if 0.0 in values:
+            return self._signed(t, b) if values[0] == 0.0 else self._signed(s, a)
+        if x == y:
+            return self._scaled(s * k + t * m, x)
+        if s == t:
+            return self._signed(s, self._node(Node("add", (min(a, b), max(a, b)))))
+        return self._signed(s if a < b else t, self._node(Node("sub", (min(a, b), max(a, b)))))
+
+    def _sine(self, a: int, quarters: int) -> int:
+        """Sine of an angle and a number of quarter turns."""
+        shift, rest = self._shift(a)
+        more = round(shift / QUARTER)
+        if abs(shift - more * QUARTER) > SLACK:
+            more, rest = 0, a
+        sign, angle = self._sign(rest)
+        phase = (quarters + more) % 4
+        sign = (sign, 1, -sign, -1)[phase]
+        return self._signed(sign, self._node(Node("cos" if phase % 2 else "sin", (angle,))))
+
+    def _shift(self, a: int) -> tuple[float, int]:
+        """A node as number plus node."""
+        sign, a = self._sign(a)
+        node = self.nodes[a]
+        if node.op in {"add", "sub"}:
+            x, y = node.operands
+            second = -1 if node.op == "sub" else 1
+            if (value := self._value(x)) is not None:
+                return sign * value, self._signed(sign * second, y)
+            if (value := self._value(y)) is not None:
+                return sign * second * value, self._signed(sign, x)
+        return 0.0, self._signed(sign, a)

@@ -1,0 +1,138 @@
+"""What the numbers of an arm are called in its closed form: m_2, l_2, l_c2, I_2, g, …
+
+Lengths, centres of mass and inertias are in the frames of the tree: z along the joint's axis, x towards the next
+joint's axis. An inertia is about the centre of mass. Zeros have no letter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.dynamics.export.directions import Direction
+from robodyn_ros.dynamics.export.source import plain
+from robodyn_ros.errors import InputError
+from robodyn_ros.kinematics.tree import Node, Tree
+from robodyn_ros.robot import Inertial
+from robodyn_ros.robot.pose import Array, read_only
+
+ROUNDING = 1e-12
+"""What is smaller than this, relative to the largest of its kind, is the rounding of a zero."""
+
+AXES = "xyz"
+
+Key = tuple[object, ...]
+"""Kind, whose it is, and its place in a vector or matrix; for example ("I", 2, 0, 1)."""
+
+
+class Letter(NamedTuple):
+    """A number and what it is called."""
+
+    name: str  # in LaTeX
+    alone: str  # its name if the equations have no other number of its kind and body
+    value: float
+    unit: str
+    meaning: str
+
+
+def labels(tree: Tree) -> list[str]:
+    """What each body is called: the number of its joint, with a prime for each joint that follows that one."""
+    found: list[str] = []
+    for node in tree.nodes:
+        label = str(node.body.coordinate + 1)
+        while label in found:
+            label += "'"
+        found.append(label)
+    return found
+
+
+def letters(dynamics: CompiledDynamics, tree: Tree) -> dict[Key, Letter]:
+    """The letters for what is not zero."""
+    found = dict(_letters(dynamics, tree))
+    scale: dict[object, float] = {}
+    for key, letter in found.items():
+        scale[key[0]] = max(scale.get(key[0], 0.0), abs(letter.value))
+    return {key: letter for key, letter in found.items() if abs(letter.value) > ROUNDING * scale[key[0]]}
+
+
+def _letters(dynamics: CompiledDynamics, tree: Tree) -> Iterator[tuple[Key, Letter]]:
+    names = labels(tree)
+    for k, (node, label, inertial) in enumerate(zip(tree.nodes, names, inertials(dynamics, tree), strict=True)):
+        body = f"of {plain(node.body.name)}"
+        yield ("m", k), Letter(f"m_{{{label}}}", f"m_{{{label}}}", inertial.mass, "kg", f"mass {body}")
+        before = names[node.parent] if node.parent >= 0 else "0"
+        only = sum(other.parent == node.parent for other in tree.nodes) == 1
+        gap = before if only else f"{before},{label}"
+        for i, axis in enumerate(AXES):
+            meaning = f"from joint {before} to joint {label}" if node.parent >= 0 else f"from the base to joint {label}"
+            yield ("l", k, i), Letter(f"l_{{{gap}{axis}}}", f"l_{{{gap}}}", node.offset[i], "m", meaning)
+            meaning = f"from joint {label} to the centre of mass {body}"
+            yield ("c", k, i), Letter(f"l_{{c{label}{axis}}}", f"l_{{c{label}}}", inertial.com[i], "m", meaning)
+            for j in range(i, 3):
+                name, value = f"I_{{{label}{axis}{AXES[j]}}}", inertial.inertia[i, j]
+                yield ("I", k, i, j), Letter(name, f"I_{{{label}}}", value, "kg m²", f"inertia {body}")
+    yield from _joint_letters(dynamics)
+    gravity = tree.base.T @ dynamics.parameters.gravity
+    for i, axis in enumerate(AXES):
+        direction = ", ".join(f"{value:.4g}" for value in np.copysign(1.0, gravity[i]) * tree.base[:, i] + 0.0)
+        meaning = f"gravity along ({direction}) of the root link's frame"
+        yield ("g", 0, i), Letter(f"g_{{{axis}}}", "g", abs(gravity[i]), "m/s²", meaning)
+
+
+def _joint_letters(dynamics: CompiledDynamics) -> Iterator[tuple[Key, Letter]]:
+    parameters = dynamics.parameters
+    for k, joint in enumerate(dynamics.robot.joints):
+        inertia = ("kg", "N s/m", "N") if joint.is_prismatic else ("kg m²", "N m s/rad", "N m")
+        for kind, name, value, unit, meaning in (
+            ("a", f"J_{{{k + 1}}}", parameters.armature[k], inertia[0], "rotor inertia, through the gears, of"),
+            ("b", f"b_{{{k + 1}}}", parameters.viscous[k], inertia[1], "viscous friction of"),
+            ("f", f"f_{{{k + 1}}}", parameters.coulomb[k], inertia[2], "Coulomb friction of"),
+        ):
+            yield (kind, k), Letter(name, name, value, unit, f"{meaning} {plain(joint.name)}")
+
+
+def twists(tree: Tree, found: Sequence[Direction]) -> dict[Key, Letter]:
+    """Letters for the angles between axes, where these are neither parallel nor perpendicular.
+
+    Raises:
+        InputError: a constant rotation is no turn about x, and so has no such angle.
+    """
+    made: dict[Key, Letter] = {}
+    for k, (label, direction) in enumerate(zip(labels(tree), found, strict=True)):
+        matrix = direction.constant if direction.before is None else direction.before
+        if np.isin(matrix, (-1.0, 0.0, 1.0)).all():
+            continue
+        if matrix[0, 0] != 1.0:
+            raise InputError(
+                "robot", f"the frames of {tree.nodes[k].body.name} and its parent differ by more than a turn about x"
+            )
+        for kind, value, word in (("c", matrix[1, 1], "cosine"), ("s", matrix[2, 1], "sine")):
+            name = f"\\mathrm{{{kind}}}_{{\\alpha {label}}}"
+            meaning = f"{word} of the angle between the axes of joint {label} and the one before"
+            made[f"{kind}t", k] = Letter(name, name, float(value), "", meaning)
+    return made
+
+
+def inertials(dynamics: CompiledDynamics, tree: Tree) -> list[Inertial]:
+    """Mass, centre of mass and inertia about it of every body, payload included, in the frames of the tree.
+
+    Raises:
+        InputError: a body has a first moment and no mass.
+    """
+    bodies = dynamics.theta()[: 10 * len(tree.nodes)].reshape(-1, 10)
+    return [_inertial(node, theta) for node, theta in zip(tree.nodes, bodies, strict=True)]
+
+
+def _inertial(node: Node, theta: Array) -> Inertial:
+    mass, moment, (xx, xy, yy, xz, yz, zz) = float(theta[0]), theta[1:4], theta[4:]
+    if mass == 0.0 and moment.any():
+        raise InputError("inertial", f"{node.body.name} has a first moment and no mass: no centre of mass to write of")
+    com = moment / mass if mass else moment
+    about_origin = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    inertia = about_origin - mass * (com @ com * np.eye(3) - np.outer(com, com))
+    scale = max(np.abs(about_origin).max(), 1e-300)
+    inertia = np.where(np.abs(inertia) < ROUNDING * scale, 0.0, inertia)
+    return Inertial(mass, read_only(com), read_only(inertia)).seen_from(node.frame.inverse())

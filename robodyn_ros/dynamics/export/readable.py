@@ -1,0 +1,103 @@
+"""A closed form as a person would write it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+from sympy import Expr
+
+from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.dynamics.export.algebra import Polynomial
+from robodyn_ros.dynamics.export.closed_form import ClosedForm
+from robodyn_ros.dynamics.export.names import names
+from robodyn_ros.dynamics.export.shorten import Shortener
+from robodyn_ros.errors import InputError
+
+JOINTS = 4
+"""Of an arm with more no closed form can be read."""
+TERMS = 200
+"""Terms of M with letters for the arm's numbers; where there would be more, the numbers stand for themselves."""
+
+MATRICES = {"mass_matrix": "M", "coriolis_matrix": "C"}
+VECTORS = {"inverse": r"\tau", "gravity": "G", "coriolis": r"(C\dot{q})", "bias": r"(C\dot{q} + G)"}
+SCALARS = {"energy": (("kinetic", "K"), ("potential", "P"))}
+QUANTITIES = (*VECTORS, *MATRICES, *SCALARS)
+"""What has a closed form that can be read."""
+
+KINDS = {
+    "waves": ("wave", "q"),
+    "masses": ("m",),
+    "rates": ("qd", "qdd", "sign"),
+    "lengths": ("l", "c", "g", "ct", "st"),
+}
+"""By what terms may be gathered → kinds of names."""
+
+
+class Readable:
+    """Some equations of one arm.
+
+    Attributes:
+        form: the polynomials behind them.
+        names: of each generator of the ring.
+        elements: quantity → name and expression of its elements: of a vector all, of a matrix those that are not
+            zero, of a symmetric one only the upper half.
+    """
+
+    def __init__(self, dynamics: CompiledDynamics, quantities: Sequence[str]) -> None:
+        """
+        Args:
+            dynamics: the arm, with its parameters.
+            quantities: some of ``QUANTITIES``.
+
+        Raises:
+            InputError: a quantity has no closed form to read, or the arm has none.
+        """
+        for quantity in quantities:
+            if quantity not in QUANTITIES:
+                known = ", ".join(QUANTITIES)
+                raise InputError("quantity", f"{quantity!r} has no closed form to read; these have: {known}", quantity)
+        if dynamics.robot.n > JOINTS:
+            problem = f"the closed form of {dynamics.robot.n} joints would be too long to read (up to {JOINTS} can be)"
+            raise InputError("language", f"{problem}: c or python is what to use", "latex")
+        self.form = _form(dynamics)
+        polynomials = {quantity: list(_elements(self.form, quantity)) for quantity in dict.fromkeys(quantities)}
+        self.names = names(self.form, (polynomial for found in polynomials.values() for _, polynomial in found))
+        kinds = {
+            kind: frozenset(i for i, name in enumerate(self.names) if name.kind in parts)
+            for kind, parts in KINDS.items()
+        }
+        write = Shortener([name.stands_for for name in self.names], kinds, not self.form.algebra.numeric)
+        self.elements: dict[str, list[tuple[str, Expr]]] = {
+            quantity: [(name, write(polynomial)) for name, polynomial in found]
+            for quantity, found in polynomials.items()
+        }
+
+
+def _form(dynamics: CompiledDynamics) -> ClosedForm:
+    """With letters where that can be read, else with numbers."""
+    numeric = ClosedForm(dynamics, numeric=True)
+    if any(node.body.joint.mimic for node in numeric.tree.nodes) or _terms(numeric) > TERMS:
+        return numeric
+    try:
+        lettered = ClosedForm(dynamics, numeric=False)
+    except InputError:  # an angle that has no name
+        return numeric
+    return lettered if _terms(lettered) <= TERMS else numeric
+
+
+def _terms(form: ClosedForm) -> int:
+    return sum(len(polynomial) for polynomial in form.mass_matrix.flat)
+
+
+def _elements(form: ClosedForm, quantity: str) -> Iterator[tuple[str, Polynomial]]:
+    n = form.tree.n
+    if quantity in SCALARS:
+        yield from ((name, getattr(form, attribute)) for attribute, name in SCALARS[quantity])
+    elif quantity in VECTORS:
+        yield from ((f"{VECTORS[quantity]}_{{{i + 1}}}", x) for i, x in enumerate(getattr(form, quantity)))
+    else:
+        matrix = getattr(form, quantity)
+        for i, j in product(range(n), range(n)):
+            if matrix[i, j] and (j >= i or quantity != "mass_matrix"):
+                yield f"{MATRICES[quantity]}_{{{i + 1}{j + 1}}}", matrix[i, j]

@@ -1,0 +1,89 @@
+"""``robodyn export``: which files it writes, and how it fails."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from robodyn_ros.cli import main as command
+
+PRR = str(Path(__file__).parents[1] / "urdf" / "prr.urdf")
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = command.main(["export", *arguments])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+@pytest.mark.parametrize(
+    ("language", "files"), [("c", ["prr.c", "prr.h"]), ("python", ["prr.py"]), ("latex", ["prr.tex"])]
+)
+def test_files_are_named_after_the_arm(language, files, tmp_path, monkeypatch, capsys):
+    if language == "latex":
+        pytest.importorskip("sympy", reason="LaTeX needs SymPy")
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(capsys, PRR, "--language", language, "--of", "inverse,gravity")
+    assert (code, err) == (0, "")
+    assert sorted(out.split()) == files == sorted(path.name for path in tmp_path.iterdir())
+
+
+def test_out_may_be_a_folder_or_a_file(tmp_path, capsys):
+    code, out, _ = run(capsys, PRR, "--language", "c", "--out", str(tmp_path))
+    assert (code, out) == (0, f"{tmp_path / 'prr.h'}\n{tmp_path / 'prr.c'}\n")
+    code, out, _ = run(capsys, PRR, "--language", "c", "--out", str(tmp_path / "lift.c"))
+    assert (code, out) == (0, f"{tmp_path / 'lift.h'}\n{tmp_path / 'lift.c'}\n")
+    assert '#include "lift.h"' in (tmp_path / "lift.c").read_text()
+
+
+def test_standard_output_takes_header_and_source_as_one(capsys):
+    code, out, _ = run(capsys, PRR, "--language", "c", "--of", "gravity", "--real", "float", "--out", "-")
+    assert code == 0
+    assert re.findall(r"#include .*", out) == ["#include <math.h>"]
+    assert out.count("void prr_gravity(const float q[3], float g[3])") == 2
+
+
+def test_gravity_and_plugin_are_those_asked_for(capsys):
+    arguments = ("--language", "python", "--of", "gravity", "--out", "-")
+    _, out, _ = run(capsys, PRR, *arguments, "--gravity", "1.5", "0", "-3.72", "--plugin", "lagrangian")
+    assert "(1.5, 0, -3.72) m/s^2" in out
+    assert "(Lagrangian)" in out
+    assert f"{20 * 3.72}" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ((PRR, "--language", "rust"), "--language: 'rust' is not one of c, python, latex"),
+        ((PRR, "--language", "c", "--of", "inverse,momentun"), "quantity: 'momentun' is not one of inverse"),
+        ((PRR, "--language", "c", "--of", ","), "quantities: name at least one of inverse"),
+        ((PRR, "--language", "c", "--real", "half"), "real: 'half' is not one of double, float"),
+        ((PRR, "--language", "c", "--plugin", "magic"), "dynamics plugin 'magic': unknown"),
+        ((PRR, "--language", "c", "--gravity", "0", "0", "nan"), "gravity: must be 3 finite numbers"),
+        (("nowhere.urdf", "--language", "c"), "nowhere.urdf: cannot be read: No such file"),
+        (
+            (PRR, "--language", "c", "--out", "arm.py"),
+            "--out: 'arm.py' is no folder that exists, and no file that ends",
+        ),
+        ((PRR, "--language", "c", "--out", "no/such/arm.c"), "--out: 'no/such/arm.h' cannot be written: No such file"),
+        ((PRR, "--language", "latex", "--of", "forward"), "quantity: 'forward' has no closed form to read"),
+    ],
+)
+def test_a_mistake_is_one_line_and_exit_code_2(arguments, problem, tmp_path, monkeypatch, capsys):
+    if "latex" in arguments:
+        pytest.importorskip("sympy", reason="LaTeX needs SymPy")
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"error: {problem}")
+    assert err.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_latex_without_sympy_says_what_to_install(monkeypatch, capsys):
+    monkeypatch.setattr("robodyn_ros.dynamics.export.find_spec", lambda name: None)
+    code, _, err = run(capsys, PRR, "--language", "latex", "--out", "-")
+    assert code == 2
+    assert "robodyn_ros[symbolic]" in err
