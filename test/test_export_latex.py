@@ -184,7 +184,7 @@ def test_what_has_no_closed_form(quantity: str) -> None:
 
 def test_many_joints_are_refused() -> None:
     dynamics = rd.create_dynamics("rnea", rd.load_robot(random_robot(1, joints=5)), compiled=False)
-    with pytest.raises(rd.InputError, match="of 5 joints would be too long to read .* c or python"):
+    with pytest.raises(rd.InputError, match=r"of 5 joints would be too long to read .* c or python"):
         export(dynamics, "latex", ["gravity"])
 
 
