@@ -54,9 +54,7 @@ extern "C" {{
 """
     definitions = "\n\n".join(_definition(prefix, routine, declaration, real) for routine, declaration in declared)
     helper = f"{_sign(prefix, real)}\n\n" if any("sign" in r.graph.operations() for r in routines) else ""
-    source = (
-        f'/* {facts(dynamics)[0]} See {stem}.h. */\n#include "{stem}.h"\n\n#include <math.h>\n\n{helper}{definitions}\n'
-    )
+    source = f'/* {facts(dynamics)[0]} */\n#include "{stem}.h"\n\n#include <math.h>\n\n{helper}{definitions}\n'
     return {f"{stem}.h": header, f"{stem}.c": source}
 
 

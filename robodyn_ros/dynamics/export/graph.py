@@ -159,7 +159,9 @@ class Graph:
             return a
         if value := self._value(b):
             return self._scaled(s * t / value, a)
-        return self._signed(s * t, self._node(Node("div", (a, b))))
+        # One division serves all that is divided by the same: it costs as much as a dozen multiplications.
+        inverse = self._signed(s * t, self._node(Node("div", (self._const(1.0), b))))
+        return self._multiply(a, inverse)
 
     def _add(self, a: int, b: int) -> int:
         (s, a), (t, b) = self._sign(a), self._sign(b)
@@ -183,18 +185,15 @@ class Graph:
             more, rest = 0, a
         sign, angle = self._sign(rest)
         phase = (quarters + more) % 4
-        sign = (sign, 1, -sign, -1)[phase]
-        return self._signed(sign, self._node(Node("cos" if phase % 2 else "sin", (angle,))))
+        return self._signed((sign, 1, -sign, -1)[phase], self._node(Node("cos" if phase % 2 else "sin", (angle,))))
 
     def _shift(self, a: int) -> tuple[float, int]:
         """A node as number plus node."""
         sign, a = self._sign(a)
         node = self.nodes[a]
         if node.op in {"add", "sub"}:
-            x, y = node.operands
-            second = -1 if node.op == "sub" else 1
-            if (value := self._value(x)) is not None:
-                return sign * value, self._signed(sign * second, y)
-            if (value := self._value(y)) is not None:
-                return sign * second * value, self._signed(sign, x)
+            signs = sign, -sign if node.op == "sub" else sign
+            for i, j in ((0, 1), (1, 0)):
+                if (value := self._value(node.operands[i])) is not None:
+                    return signs[i] * value, self._signed(signs[j], node.operands[j])
         return 0.0, self._signed(sign, a)

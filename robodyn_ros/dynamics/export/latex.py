@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from sympy import Symbol
 
 from robodyn_ros import __version__
+from robodyn_ros.dynamics.closed_form.letters import labels
+from robodyn_ros.dynamics.closed_form.names import ORDER, Name
+from robodyn_ros.dynamics.closed_form.readable import Readable
+from robodyn_ros.dynamics.closed_form.typeset import DIGITS, Rank, Typesetter, number
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.dynamics.export.letters import labels
-from robodyn_ros.dynamics.export.names import ORDER, Name
-from robodyn_ros.dynamics.export.readable import Readable
 from robodyn_ros.dynamics.export.source import identifier, plain
-from robodyn_ros.dynamics.export.typeset import DIGITS, Rank, Typesetter, number
 
 TITLES = {
     "inverse": r"Efforts: $\tau = M \ddot{q} + C \dot{q} + G$",
@@ -88,7 +88,7 @@ def _equations(readable: Readable) -> Iterator[str]:
         if not elements:
             continue
         yield r"\begin{align*}"
-        rows = [f"{name} ={{}}& " + " \\\\\n & ".join(typesetter.lines(expression)) for name, expression in elements]
+        rows = [f"{name} &= " + " \\\\\n &\\quad ".join(typesetter.lines(expression)) for name, expression in elements]
         yield " \\\\\n".join(rows)
         yield r"\end{align*}"
 
@@ -108,8 +108,7 @@ def _legend(readable: Readable) -> Iterator[str]:
         yield r"\begin{longtable}{llll}"
         for symbol, letter in letters:
             unit = letter.unit.replace("²", "$^2$").replace(" ", r"\,")
-            meaning = letter.meaning.replace("_", UNDERSCORE)
-            yield rf"${symbol}$ & ${number(letter.value, EXACT)}$ & {unit} & {meaning} \\"
+            yield rf"${symbol}$ & ${number(letter.value, EXACT)}$ & {unit} & {_escaped(letter.meaning)} \\"
         yield r"\end{longtable}"
         yield "An $x$ axis points from its joint towards the next one, a $z$ axis along its joint; inertias are about"
         yield "the centre of mass."

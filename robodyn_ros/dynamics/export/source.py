@@ -16,7 +16,7 @@ def identifier(name: str) -> str:
 
 def plain(name: str) -> str:
     """A name from a URDF, such that it ends no comment and no string."""
-    return re.sub(r"[^\w .:+/-]", "_", name, flags=re.ASCII)
+    return re.sub(r"[^\w .,:()+/-]", "_", name, flags=re.ASCII)
 
 
 def facts(dynamics: CompiledDynamics) -> list[str]:

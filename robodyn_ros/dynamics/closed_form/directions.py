@@ -58,6 +58,11 @@ def directions(tree: Tree) -> list[Direction]:
     return found
 
 
+def is_exact(matrix: Array) -> bool:
+    """Whether a rotation only exchanges axes and reverses them."""
+    return bool(np.isin(matrix, (-1.0, 0.0, 1.0)).all())
+
+
 def _next(index: int, node: Node, above: Direction) -> Direction:
     constant = _clean(above.constant @ node.rotation)
     if node.prismatic:

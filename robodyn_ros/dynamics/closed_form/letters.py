@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from robodyn_ros.dynamics.closed_form.directions import Direction, is_exact
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.dynamics.export.directions import Direction
-from robodyn_ros.dynamics.export.source import plain
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.tree import Node, Tree
 from robodyn_ros.robot import Inertial
@@ -61,7 +60,7 @@ def letters(dynamics: CompiledDynamics, tree: Tree) -> dict[Key, Letter]:
 def _letters(dynamics: CompiledDynamics, tree: Tree) -> Iterator[tuple[Key, Letter]]:
     names = labels(tree)
     for k, (node, label, inertial) in enumerate(zip(tree.nodes, names, inertials(dynamics, tree), strict=True)):
-        body = f"of {plain(node.body.name)}"
+        body = f"of {node.body.name}"
         yield ("m", k), Letter(f"m_{{{label}}}", f"m_{{{label}}}", inertial.mass, "kg", f"mass {body}")
         before = names[node.parent] if node.parent >= 0 else "0"
         only = sum(other.parent == node.parent for other in tree.nodes) == 1
@@ -91,7 +90,7 @@ def _joint_letters(dynamics: CompiledDynamics) -> Iterator[tuple[Key, Letter]]:
             ("b", f"b_{{{k + 1}}}", parameters.viscous[k], inertia[1], "viscous friction of"),
             ("f", f"f_{{{k + 1}}}", parameters.coulomb[k], inertia[2], "Coulomb friction of"),
         ):
-            yield (kind, k), Letter(name, name, value, unit, f"{meaning} {plain(joint.name)}")
+            yield (kind, k), Letter(name, name, value, unit, f"{meaning} {joint.name}")
 
 
 def twists(tree: Tree, found: Sequence[Direction]) -> dict[Key, Letter]:
@@ -103,7 +102,7 @@ def twists(tree: Tree, found: Sequence[Direction]) -> dict[Key, Letter]:
     made: dict[Key, Letter] = {}
     for k, (label, direction) in enumerate(zip(labels(tree), found, strict=True)):
         matrix = direction.constant if direction.before is None else direction.before
-        if np.isin(matrix, (-1.0, 0.0, 1.0)).all():
+        if is_exact(matrix):
             continue
         if matrix[0, 0] != 1.0:
             raise InputError(

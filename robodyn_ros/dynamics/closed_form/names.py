@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from sympy import Expr, Symbol
 
-from robodyn_ros.dynamics.export.algebra import Polynomial, Terms
-from robodyn_ros.dynamics.export.closed_form import ClosedForm
-from robodyn_ros.dynamics.export.letters import Key, Letter, labels
+from robodyn_ros.dynamics.closed_form.algebra import Polynomial, Terms
+from robodyn_ros.dynamics.closed_form.equations import ClosedForm
+from robodyn_ros.dynamics.closed_form.letters import Key, Letter, labels
 
 ORDER = ("m", "l", "c", "I", "a", "b", "f", "g", "ct", "st", "q", "wave", "qd", "qdd", "sign")
 """Kinds of names, in the order in which people write them in a product."""
@@ -62,7 +62,7 @@ def _number(key: Key, letter: Letter, alone: bool) -> Name:
     kind, axis = str(key[0]), key[2] if len(key) > 2 else 0
     if not alone:
         return Name(Symbol(letter.name), kind, letter=letter)
-    if kind in "lc" and axis and letter.value < 0.0:  # no axis in the name: a distance
+    if letter.value < 0.0 and (kind == "l" or (kind == "c" and axis)):  # without an axis in its name: a distance
         return Name(Symbol(letter.alone), kind, -1, letter._replace(value=-letter.value))
     return Name(Symbol(letter.alone), kind, letter=letter)
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sympy import QQ, RR, ring
 
-from robodyn_ros.dynamics.export.directions import Angle, Direction
+from robodyn_ros.dynamics.closed_form.directions import Angle, Direction
 from robodyn_ros.kinematics.tree import Tree
 
 Polynomial = Any

@@ -7,11 +7,10 @@ from itertools import product
 
 from sympy import Expr
 
+from robodyn_ros.dynamics.closed_form.algebra import Polynomial
+from robodyn_ros.dynamics.closed_form.equations import ClosedForm
+from robodyn_ros.dynamics.closed_form.writer import Writer
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.dynamics.export.algebra import Polynomial
-from robodyn_ros.dynamics.export.closed_form import ClosedForm
-from robodyn_ros.dynamics.export.names import names
-from robodyn_ros.dynamics.export.shorten import Shortener
 from robodyn_ros.errors import InputError
 
 JOINTS = 4
@@ -25,21 +24,15 @@ SCALARS = {"energy": (("kinetic", "K"), ("potential", "P"))}
 QUANTITIES = (*VECTORS, *MATRICES, *SCALARS)
 """What has a closed form that can be read."""
 
-KINDS = {
-    "waves": ("wave", "q"),
-    "masses": ("m",),
-    "rates": ("qd", "qdd", "sign"),
-    "lengths": ("l", "c", "g", "ct", "st"),
-}
-"""By what terms may be gathered → kinds of names."""
+BY_RATES = {"inverse", "coriolis", "bias", "energy"}
+"""What people gather by rates and accelerations, even where something else were shorter."""
 
 
 class Readable:
     """Some equations of one arm.
 
     Attributes:
-        form: the polynomials behind them.
-        names: of each generator of the ring.
+        writer: what wrote them.
         elements: quantity → name and expression of its elements: of a vector all, of a matrix those that are not
             zero, of a symmetric one only the upper half.
     """
@@ -60,21 +53,16 @@ class Readable:
         if dynamics.robot.n > JOINTS:
             problem = f"the closed form of {dynamics.robot.n} joints would be too long to read (up to {JOINTS} can be)"
             raise InputError("language", f"{problem}: c or python is what to use", "latex")
-        self.form = _form(dynamics)
-        polynomials = {quantity: list(_elements(self.form, quantity)) for quantity in dict.fromkeys(quantities)}
-        self.names = names(self.form, (polynomial for found in polynomials.values() for _, polynomial in found))
-        kinds = {
-            kind: frozenset(i for i, name in enumerate(self.names) if name.kind in parts)
-            for kind, parts in KINDS.items()
-        }
-        write = Shortener([name.stands_for for name in self.names], kinds, not self.form.algebra.numeric)
+        form = choose(dynamics)
+        polynomials = {quantity: list(_elements(form, quantity)) for quantity in dict.fromkeys(quantities)}
+        self.writer = Writer(form, (polynomial for found in polynomials.values() for _, polynomial in found))
         self.elements: dict[str, list[tuple[str, Expr]]] = {
-            quantity: [(name, write(polynomial)) for name, polynomial in found]
+            quantity: [(name, self.writer.expression(x, "rates" if quantity in BY_RATES else "")) for name, x in found]
             for quantity, found in polynomials.items()
         }
 
 
-def _form(dynamics: CompiledDynamics) -> ClosedForm:
+def choose(dynamics: CompiledDynamics) -> ClosedForm:
     """With letters where that can be read, else with numbers."""
     numeric = ClosedForm(dynamics, numeric=True)
     if any(node.body.joint.mimic for node in numeric.tree.nodes) or _terms(numeric) > TERMS:

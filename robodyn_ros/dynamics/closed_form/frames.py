@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.dynamics.export.algebra import Algebra
-from robodyn_ros.dynamics.export.directions import Direction
+from robodyn_ros.dynamics.closed_form.algebra import Algebra
+from robodyn_ros.dynamics.closed_form.directions import Direction, is_exact
 from robodyn_ros.kinematics.tree import Node, Tree
 from robodyn_ros.robot.pose import Array
 
@@ -49,7 +49,7 @@ def frames(tree: Tree, found: Sequence[Direction], algebra: Algebra) -> list[Fra
 
 def constant(k: int, matrix: Array, algebra: Algebra) -> Polynomials:
     """A constant rotation at node k; its sine and cosine are numbers of the algebra if they have letters."""
-    if ("ct", k) not in algebra.numbers:
+    if algebra.numeric or is_exact(matrix):
         return _exact(matrix, algebra)
     zero, one, cosine, sine = algebra.zero, algebra.one, algebra.number("ct", k), algebra.number("st", k)
     return np.array([[one, zero, zero], [zero, cosine, -sine], [zero, sine, cosine]], dtype=object)

@@ -1,0 +1,163 @@
+"""The equations of motion of a small arm in closed form: M, C, g and the energies as polynomials of an ``Algebra``.
+
+They follow from the centres of mass and the axes (Siciliano et al., Robotics: Modelling, Planning and Control, eq.
+7.32, 7.38 and 7.45), and share nothing with the expressions of the plugins.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from robodyn_ros.dynamics.closed_form.algebra import Algebra, Polynomial
+from robodyn_ros.dynamics.closed_form.directions import directions
+from robodyn_ros.dynamics.closed_form.frames import Polynomials, frames
+from robodyn_ros.dynamics.closed_form.letters import letters, twists
+from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.kinematics.tree import build_tree
+
+
+class ClosedForm:
+    """The equations of one arm.
+
+    Attributes:
+        tree: the arm.
+        directions: where its angles add up.
+        letters: what its numbers are called.
+        algebra: what the equations are written in.
+    """
+
+    def __init__(self, dynamics: CompiledDynamics, numeric: bool) -> None:
+        """
+        Args:
+            dynamics: the arm, with its parameters.
+            numeric: whether its numbers stand as such in the equations, else letters for them.
+        """
+        self.tree = build_tree(dynamics.robot)
+        self.directions = directions(self.tree)
+        self._gravity = self.tree.base.T @ dynamics.parameters.gravity
+        self.letters = letters(dynamics, self.tree)
+        angles = {} if numeric else twists(self.tree, self.directions)
+        values = {key: letter.value for key, letter in (self.letters | angles).items()}
+        self.letters |= angles
+        self.algebra = Algebra(self.tree, self.directions, values, numeric)
+        for k in {k for _, k in angles}:
+            self.algebra.relate(self.algebra.number("ct", k), self.algebra.number("st", k))
+        self.frames = frames(self.tree, self.directions, self.algebra)
+        self.rates = _column(self.algebra.qd)
+
+    @cached_property
+    def mass_matrix(self) -> Polynomials:
+        """M: every body adds its own, and a rotor its inertia."""
+        rotors: Polynomials = np.diag([self.algebra.number("a", c) for c in range(self.tree.n)])
+        return self.reduced(sum((self.body_mass_matrix(k) for k in range(len(self.frames))), rotors))
+
+    @cached_property
+    def mass_matrix_derivatives(self) -> Polynomials:
+        """∂M_ij/∂q_k, (n, n, n)."""
+        coordinates = range(self.tree.n)
+        return np.array([[[self._by(m, k) for k in coordinates] for m in row] for row in self.mass_matrix], dtype=object)
+
+    @cached_property
+    def christoffel(self) -> Polynomials:
+        """c_ijk = ½ (∂M_ij/∂q_k + ∂M_ik/∂q_j - ∂M_jk/∂q_i), (n, n, n)."""
+        by = self.mass_matrix_derivatives
+        return self.reduced((by + by.transpose(0, 2, 1) - by.transpose(2, 0, 1)) * self._half)
+
+    @cached_property
+    def coriolis_matrix(self) -> Polynomials:
+        """C_ij = Σ c_ijk q̇_k."""
+        return self.reduced(self.christoffel @ self.rates)
+
+    @cached_property
+    def gravity(self) -> Polynomials:
+        """The efforts of gravity."""
+        return self.reduced(_column([self._by(self.potential, c) for c in range(self.tree.n)]))
+
+    @cached_property
+    def kinetic(self) -> Polynomial:
+        """½ q̇·M q̇."""
+        return self._square(self.mass_matrix)
+
+    @cached_property
+    def potential(self) -> Polynomial:
+        """Zero for centres of mass at the root link's origin."""
+        return sum((self.body_potential(k) for k in range(len(self.frames))), self.algebra.zero)
+
+    @cached_property
+    def coriolis(self) -> Polynomials:
+        """C q̇."""
+        return self.reduced(self.coriolis_matrix @ self.rates)
+
+    @cached_property
+    def bias(self) -> Polynomials:
+        """C q̇ + g + friction."""
+        number, sign = self.algebra.number, self.algebra.sign
+        friction = [number("b", c) * rate + number("f", c) * sign[c] for c, rate in enumerate(self.rates)]
+        bias: Polynomials = self.coriolis + self.gravity + _column(friction)
+        return bias
+
+    @cached_property
+    def inverse(self) -> Polynomials:
+        """M q̈ + C q̇ + g + friction."""
+        efforts: Polynomials = self.mass_matrix @ _column(self.algebra.qdd) + self.bias
+        return efforts
+
+    def centre(self, k: int) -> Polynomials:
+        """A body's centre of mass, in the base's axes, (3,)."""
+        frame, com = self.frames[k], _column([self.algebra.number("c", k, i) for i in range(3)])
+        return self.reduced(frame.position + frame.group @ (frame.within @ com))
+
+    def linear_jacobian(self, k: int) -> Polynomials:
+        """Jv of a body's centre of mass, in the base's axes, (3, n)."""
+        return self.reduced(
+            np.array([[self._by(x, c) for c in range(self.tree.n)] for x in self.centre(k)], dtype=object)
+        )
+
+    def angular_jacobian(self, k: int) -> Polynomials:
+        """Jω of a body, in its own axes, (3, n)."""
+        jacobian = np.full((3, self.tree.n), self.algebra.zero, dtype=object)
+        for joint, axis in self.frames[k].axes.items():
+            body = self.tree.nodes[joint].body
+            jacobian[:, body.coordinate] += (self.frames[k].within.T @ axis) * self.algebra.constant(body.ratio)
+        return self.reduced(jacobian)
+
+    def body_mass_matrix(self, k: int) -> Polynomials:
+        """m Jv·Jv + Jω·I Jω, (n, n)."""
+        number, linear, angular = self.algebra.number, self.linear_jacobian(k), self.angular_jacobian(k)
+        inertia = [[number("I", k, min(i, j), max(i, j)) for j in range(3)] for i in range(3)]
+        turning = angular.T @ np.array(inertia, dtype=object) @ angular
+        return self.reduced((linear.T @ linear) * number("m", k) + turning)
+
+    def body_kinetic(self, k: int) -> Polynomial:
+        """½ m v·v + ½ ω·I ω."""
+        return self._square(self.body_mass_matrix(k))
+
+    def body_potential(self, k: int) -> Polynomial:
+        """-m g·p."""
+        signs = np.where(self._gravity < 0.0, -1, 1)
+        down = _column([self.algebra.number("g", 0, i) * int(sign) for i, sign in enumerate(signs)])
+        return self.reduced(_column([-self.algebra.number("m", k) * (self.centre(k) @ down)]))[0]
+
+    def reduced(self, polynomials: Polynomials) -> Polynomials:
+        """In the one form that each polynomial has."""
+        reduced = np.empty(polynomials.shape, dtype=object)
+        for place, polynomial in np.ndenumerate(polynomials):
+            reduced[place] = self.algebra.reduced(polynomial)
+        return self.algebra.without_dust(reduced)
+
+    def _square(self, matrix: Polynomials) -> Polynomial:
+        """½ q̇·A q̇."""
+        return (self.rates @ matrix @ self.rates) * self._half
+
+    def _by(self, polynomial: Polynomial, coordinate: int) -> Polynomial:
+        return self.algebra.derivative(polynomial, coordinate)
+
+    @property
+    def _half(self) -> Polynomial:
+        return self.algebra.one / 2
+
+
+def _column(polynomials: list[Polynomial]) -> Polynomials:
+    return np.array(polynomials, dtype=object)
