@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from arms import awkward, joint, lesson_arm, link, mechanism, random_robot, robot
+from formulas import NAMES, WAVE, evaluated
 
 import robodyn_ros as rd
 from robodyn_ros.dynamics import Payload
@@ -43,8 +44,8 @@ ARMS = (
     | awkward()
     | {f"random{seed}": random_robot(seed, joints=2 + seed % 3) for seed in range(3)}
 )
-LONG = {"omitted", "branched", "tilted", "gantry", "random2"}
-"""Written with numbers, and long; of these the sums of other quantities are left out."""
+LONG = {"omitted", "branched", "tilted", "gantry", "random2", "waist", "turned", "welded", "mimic"}
+"""Of these long ones the sums of other quantities are left out."""
 
 
 def make(arm: str, gravity: tuple[float, ...] = GRAVITY, **parameters: object) -> CompiledDynamics:
@@ -120,14 +121,14 @@ def values(readable: Readable, dynamics: CompiledDynamics, q: np.ndarray, qd: np
     found = {}
     n = dynamics.robot.n
     states = [q, qd, qdd, np.sign(qd)]
-    for place, name in enumerate(readable.names[-4 * n :]):
+    for place, name in enumerate(readable.writer.names[-4 * n :]):
         found[name.symbol] = states[place // n][place % n]
-    for name in readable.names:
+    for name in readable.writer.names:
         if name.letter:
             found[name.symbol] = name.letter.value
         if name.wave:
             function, terms = name.wave
-            bodies, rest = readable.form.tree.nodes, readable.form.directions
+            bodies, rest = readable.writer.form.tree.nodes, readable.writer.form.directions
             angle = sum(s * (bodies[k].body.ratio * q[bodies[k].body.coordinate] + rest[k].rest) for k, s in terms)
             found[name.symbol] = getattr(np, function)(angle)
     return found
@@ -174,13 +175,13 @@ def test_parameters_of_the_arm_are_in_it() -> None:
     friction = {"viscous": [0.4, 0.5, 0.6], "coulomb": [0.7, 0.8, 0.9]}
     dynamics = make("prr", payload=Payload("hand", 0.7, (0.01, 0.02, 0.03)), armature=[0.1, 0.2, 0.3], **friction)
     readable = check(dynamics)
-    assert not readable.form.algebra.numeric
+    assert not readable.writer.form.algebra.numeric
     assert {"J_{1}", "b_{2}", "f_{3}"} <= {str(s) for _, x in readable.elements["inverse"] for s in x.free_symbols}
 
 
 @pytest.mark.parametrize(("arm", "letters"), [("slide", True), ("waist", True), ("turned", True), ("tilted", False)])
 def test_letters_where_they_can_be_read(arm: str, letters: bool) -> None:
-    assert Readable(make(arm), ["gravity"]).form.algebra.numeric != letters
+    assert Readable(make(arm), ["gravity"]).writer.form.algebra.numeric != letters
 
 
 def test_without_gravity() -> None:
@@ -198,40 +199,6 @@ def test_many_joints_are_refused() -> None:
     dynamics = rd.create_dynamics("rnea", rd.load_robot(random_robot(1, joints=5)), compiled=False)
     with pytest.raises(rd.InputError, match=r"of 5 joints would be too long to read .* c or python"):
         export(dynamics, "latex", ["gravity"])
-
-
-TOKEN = re.compile(
-    r"\s*(?:(?P<number>\d+(?:\.\d+)?(?: \\cdot 10\^\{-?\d+\})?)|(?P<frac>\\frac\{\d+\}\{\d+\})|(?P<power>\^\{\d+\})"
-    r"|(?P<open>\()|(?P<close>\))|(?P<sign>[-+])"
-    r"|(?P<name>(?:\\operatorname\{sgn\})?(?:\\mathrm\{[cs]\}|\\d?dot\{q\}|\\theta|[A-Za-z])_\{[^}]*\}|[gKP]))"
-)
-
-
-NAMES = re.compile(r"(?:\\dot\{q\}|[A-Za-z])_\{[^}]*\}|g")
-WAVE = re.compile(r"\$([cs]_\{[^}]*\}) = \\(sin|cos) ?\(?([^$)]*)\)?\$")
-
-
-def evaluated(text: str, at: dict[str, float]) -> float:
-    """The value of a formula as it stands in the document."""
-    code, position, follows = "", 0, False
-    while position < len(text.rstrip()):
-        found = TOKEN.match(text, position)
-        assert found, text[position:]
-        kind, token = found.lastgroup, found.group().strip()
-        position = found.end()
-        if kind in {"number", "frac", "open", "name"} and follows:
-            code += "*"
-        follows = kind not in {"sign", "open"}
-        code += {
-            "number": lambda t: t.replace(r" \cdot 10^{", "e").rstrip("}"),
-            "frac": lambda t: "({}/{})".format(*re.findall(r"\d+", t)),
-            "power": lambda t: f"**{t[2:-1]}",
-            "open": lambda _: "(",
-            "close": lambda _: ")",
-            "sign": lambda t: t,
-            "name": lambda t: f"at[{t!r}]",
-        }[kind](token)
-    return float(eval(code, {"at": at}))
 
 
 def aligned(text: str) -> dict[str, str]:
@@ -343,11 +310,11 @@ def test_the_document_alone_is_enough(arm: str) -> None:
     np.testing.assert_allclose(efforts, dynamics.inverse(*state), rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("arm", ["prr", "mimic"])
+@pytest.mark.parametrize("arm", ["rr", "mimic"])
 def test_the_document_can_be_set(arm: str) -> None:
     """Braces and environments close, and matplotlib's typesetter takes every line."""
     dynamics = make(arm)
-    (text,) = export(dynamics, "latex", QUANTITIES).values()
+    (text,) = export(dynamics, "latex", ("inverse", "mass_matrix", "coriolis_matrix", "energy")).values()
     assert text.isascii()
     assert text.count("{") == text.count("}")
     assert re.findall(r"\\begin\{(\w+\*?)\}", text).count("align*") == text.count(r"\end{align*}")

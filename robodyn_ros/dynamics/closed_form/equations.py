@@ -57,7 +57,9 @@ class ClosedForm:
     def mass_matrix_derivatives(self) -> Polynomials:
         """∂M_ij/∂q_k, (n, n, n)."""
         coordinates = range(self.tree.n)
-        return np.array([[[self._by(m, k) for k in coordinates] for m in row] for row in self.mass_matrix], dtype=object)
+        return np.array(
+            [[[self._by(m, k) for k in coordinates] for m in row] for row in self.mass_matrix], dtype=object
+        )
 
     @cached_property
     def christoffel(self) -> Polynomials:
@@ -124,7 +126,7 @@ class ClosedForm:
         return self.reduced(jacobian)
 
     def body_mass_matrix(self, k: int) -> Polynomials:
-        """m Jv·Jv + Jω·I Jω, (n, n)."""
+        """M Jv·Jv + Jω·I Jω, (n, n)."""
         number, linear, angular = self.algebra.number, self.linear_jacobian(k), self.angular_jacobian(k)
         inertia = [[number("I", k, min(i, j), max(i, j)) for j in range(3)] for i in range(3)]
         turning = angular.T @ np.array(inertia, dtype=object) @ angular

@@ -7,6 +7,7 @@ joint's axis. An inertia is about the centre of mass. Zeros have no letter.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import combinations_with_replacement
 from typing import NamedTuple
 
 import numpy as np
@@ -65,14 +66,16 @@ def _letters(dynamics: CompiledDynamics, tree: Tree) -> Iterator[tuple[Key, Lett
         before = names[node.parent] if node.parent >= 0 else "0"
         only = sum(other.parent == node.parent for other in tree.nodes) == 1
         gap = before if only else f"{before},{label}"
+        start = f"joint {before}" if node.parent >= 0 else "the base"
         for i, axis in enumerate(AXES):
-            meaning = f"from joint {before} to joint {label}" if node.parent >= 0 else f"from the base to joint {label}"
+            meaning = f"from {start} to joint {label}"
             yield ("l", k, i), Letter(f"l_{{{gap}{axis}}}", f"l_{{{gap}}}", node.offset[i], "m", meaning)
+        for i, axis in enumerate(AXES):
             meaning = f"from joint {label} to the centre of mass {body}"
             yield ("c", k, i), Letter(f"l_{{c{label}{axis}}}", f"l_{{c{label}}}", inertial.com[i], "m", meaning)
-            for j in range(i, 3):
-                name, value = f"I_{{{label}{axis}{AXES[j]}}}", inertial.inertia[i, j]
-                yield ("I", k, i, j), Letter(name, f"I_{{{label}}}", value, "kg m²", f"inertia {body}")
+        for i, j in combinations_with_replacement(range(3), 2):
+            name, value = f"I_{{{label}{AXES[i]}{AXES[j]}}}", inertial.inertia[i, j]
+            yield ("I", k, i, j), Letter(name, f"I_{{{label}}}", value, "kg m²", f"inertia {body}")
     yield from _joint_letters(dynamics)
     gravity = tree.base.T @ dynamics.parameters.gravity
     for i, axis in enumerate(AXES):

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from sympy import Expr, Symbol
+from sympy import Symbol
 
 from robodyn_ros.dynamics.closed_form.algebra import Polynomial, Terms
 from robodyn_ros.dynamics.closed_form.equations import ClosedForm
@@ -32,11 +32,6 @@ class Name(NamedTuple):
     sign: int = 1
     letter: Letter | None = None
     wave: tuple[str, Terms] | None = None
-
-    @property
-    def stands_for(self) -> Expr:
-        """What to write for the generator."""
-        return self.sign * self.symbol
 
 
 def names(form: ClosedForm, polynomials: Iterable[Polynomial]) -> list[Name]:

@@ -8,15 +8,11 @@ from itertools import product
 from sympy import Expr
 
 from robodyn_ros.dynamics.closed_form.algebra import Polynomial
+from robodyn_ros.dynamics.closed_form.choice import JOINTS, choose
 from robodyn_ros.dynamics.closed_form.equations import ClosedForm
 from robodyn_ros.dynamics.closed_form.writer import Writer
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.errors import InputError
-
-JOINTS = 4
-"""Of an arm with more no closed form can be read."""
-TERMS = 200
-"""Terms of M with letters for the arm's numbers; where there would be more, the numbers stand for themselves."""
 
 MATRICES = {"mass_matrix": "M", "coriolis_matrix": "C"}
 VECTORS = {"inverse": r"\tau", "gravity": "G", "coriolis": r"(C\dot{q})", "bias": r"(C\dot{q} + G)"}
@@ -60,22 +56,6 @@ class Readable:
             quantity: [(name, self.writer.expression(x, "rates" if quantity in BY_RATES else "")) for name, x in found]
             for quantity, found in polynomials.items()
         }
-
-
-def choose(dynamics: CompiledDynamics) -> ClosedForm:
-    """With letters where that can be read, else with numbers."""
-    numeric = ClosedForm(dynamics, numeric=True)
-    if any(node.body.joint.mimic for node in numeric.tree.nodes) or _terms(numeric) > TERMS:
-        return numeric
-    try:
-        lettered = ClosedForm(dynamics, numeric=False)
-    except InputError:  # an angle that has no name
-        return numeric
-    return lettered if _terms(lettered) <= TERMS else numeric
-
-
-def _terms(form: ClosedForm) -> int:
-    return sum(len(polynomial) for polynomial in form.mass_matrix.flat)
 
 
 def _elements(form: ClosedForm, quantity: str) -> Iterator[tuple[str, Polynomial]]:

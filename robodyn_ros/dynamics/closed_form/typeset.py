@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 
 from sympy import Add, Expr, Mul, Pow, Rational, Symbol
 
 from robodyn_ros.dynamics.closed_form.names import ORDER
+from robodyn_ros.dynamics.document.blocks import leading
 
 DIGITS = 6
 """Of numbers that stand for themselves."""
@@ -38,16 +38,16 @@ class Typesetter:
         number, rest = term.as_coeff_Mul()
         factors = sorted(Mul.make_args(rest), key=self._rank)
         parts = [self._factor(factor) for factor in factors if factor != 1]
-        size = abs(number)
-        if size != 1 or not parts:
-            parts.insert(0, _number(size))
+        size = _number(abs(number))
+        if size != "1" or not parts:
+            parts.insert(0, size)
         return f"{'-' if number < 0 else '+'} {' '.join(parts)}"
 
     def _factor(self, factor: Expr) -> str:
         if isinstance(factor, Pow):
             return f"{self._factor(factor.base)}^{{{factor.exp}}}"
         if isinstance(factor, Add):
-            return f"({joined(self.terms(factor))})"
+            return f"({leading(' '.join(self.terms(factor)))})"
         return str(factor)
 
     def _rank(self, factor: Expr) -> tuple[int, bool, Rank]:
@@ -77,26 +77,3 @@ def number(value: float, digits: int = DIGITS) -> str:
     """A number in LaTeX."""
     mantissa, _, exponent = f"{value:.{digits}g}".partition("e")
     return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if exponent else mantissa
-
-
-def joined(terms: Sequence[str]) -> str:
-    """A sum on one line."""
-    return " ".join(terms).removeprefix("+ ")
-
-
-def broken(terms: Sequence[str], width: int, measure: Callable[[str], int]) -> list[str]:
-    """A sum on lines of some width, broken before signs; within a term only if that alone is wider.
-
-    Args:
-        terms: each after its sign and a space.
-        width: of a line.
-        measure: width of a text.
-    """
-    lines: list[str] = []
-    for term in terms:
-        for part in [term] if measure(term) <= width else re.split(r" (?=[-+] )", term):
-            if lines and measure(f"{lines[-1]} {part}") <= width:
-                lines[-1] += f" {part}"
-            else:
-                lines.append(part)
-    return [lines[0].removeprefix("+ "), *lines[1:]]

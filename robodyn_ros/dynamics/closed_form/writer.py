@@ -44,8 +44,9 @@ class Writer:
             kind: frozenset(i for i, name in enumerate(self.names) if name.kind in parts)
             for kind, parts in KINDS.items()
         }
-        symbols = [name.stands_for for name in self.names]
-        self._shortener = Shortener(symbols, kinds, form.algebra.waves.values())
+        symbols = [name.symbol for name in self.names]
+        opposites = [i for i, name in enumerate(self.names) if name.sign < 0]
+        self._shortener = Shortener(symbols, opposites, kinds, form.algebra.waves.values())
 
     def expression(self, polynomial: Polynomial, first: str = "") -> Expr:
         """The shortest expression that was found; gathered by one of ``KINDS`` first, if it is given."""

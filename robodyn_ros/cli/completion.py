@@ -1,0 +1,80 @@
+"""``robodyn completion``: what a shell needs to complete verbs, options, plugins and files with the tab key."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Action, ArgumentParser, Namespace, _SubParsersAction
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from robodyn_ros.cli.verb import ExitCode, Verb
+from robodyn_ros.errors import ConfigurationError
+from robodyn_ros.plugins import available
+
+SHELLS = ("bash", "zsh", "fish", "tcsh")
+
+FILES = {"FILE", "PATH"}
+"""What an option's argument is called that is a file."""
+
+VALUES: dict[str, Callable[[], Iterable[str]]] = {
+    "controller": lambda: available("controllers"),
+    "dynamics": lambda: available("dynamics"),
+    "plugin": lambda: available("dynamics"),
+    "language": lambda: ("c", "python", "latex"),
+    "format": lambda: ("text", "markdown", "html", "latex", "pdf", "json"),
+    "real": lambda: ("double", "float"),
+}
+"""Option → what it can be, where its parser leaves that to the verb."""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """See :class:`Verb`."""
+    parser.add_argument("shell", choices=SHELLS, help="for which shell")
+
+
+def run(args: Namespace) -> ExitCode:
+    """Print the script."""
+    from robodyn_ros.cli.main import command_parser
+
+    try:
+        import shtab
+    except ImportError as cause:
+        problem = "the script is written by shtab: pip install 'robodyn_ros[completion]'"
+        raise ConfigurationError(problem) from cause
+    parser = command_parser()
+    for action in _actions(parser):
+        if action.type is Path or action.metavar in FILES or action.dest == "urdf":
+            action.complete = shtab.FILE  # type: ignore[attr-defined]
+        elif action.choices is None and action.dest in VALUES:
+            action.choices = tuple(VALUES[action.dest]())
+    sys.stdout.write(shtab.complete(parser, args.shell))
+    return ExitCode.YES
+
+
+def _actions(parser: ArgumentParser) -> Iterator[Action]:
+    """Of all verbs."""
+    for action in parser._actions:
+        if isinstance(action, _SubParsersAction):
+            for verb in action.choices.values():
+                yield from _actions(verb)
+        else:
+            yield action
+
+
+VERB = Verb(
+    summary="print the tab completion of a shell",
+    description=(
+        "Prints a script for a shell: the tab key then completes verbs, options, the\n"
+        "names of the plugins that are installed now, and files. Where it goes:\n\n"
+        "  bash  ~/.local/share/bash-completion/completions/robodyn\n"
+        "  zsh   a file _robodyn in a folder of $fpath\n"
+        "  fish  ~/.config/fish/completions/robodyn.fish\n"
+        "  tcsh  ~/.tcshrc"
+    ),
+    examples=(
+        ("robodyn completion bash", "for bash"),
+        ("robodyn completion zsh", "for zsh"),
+    ),
+    add_arguments=add_arguments,
+    run=run,
+)

@@ -1,0 +1,147 @@
+"""``robodyn derive``: how the equations of an arm come about, step by step."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from robodyn_ros.cli.verb import ExitCode, Verb
+from robodyn_ros.errors import InputError
+
+if TYPE_CHECKING:
+    from robodyn_ros.dynamics.document.blocks import Document
+
+FORMATS = {"text": ".txt", "markdown": ".md", "html": ".html", "latex": ".tex", "pdf": ".pdf", "json": ".json"}
+"""Format → ending of its file."""
+
+STYLES = {"title": "bold", "heading": "bold cyan"}
+"""Of the lines of a text, by their role, in a terminal."""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """See :class:`Verb`."""
+    parser.add_argument("urdf", help="the arm's URDF")
+    text = "steps to show, separated by commas (default: all): arm, frames, com, jacobians, kinetic, potential,"
+    text += " lagrangian, mass_matrix, coriolis, gravity, equations, pose"
+    parser.add_argument("--of", metavar="STEPS", help=text)
+    parser.add_argument("--numbers", action="store_true", help="the arm's own numbers in the formulas, not letters")
+    text = "numbers at this pose too: a position for each joint [rad or m]"
+    parser.add_argument("--at", nargs="+", type=float, metavar="Q", help=text)
+    text = "velocities at that pose [rad/s or m/s] (default: 1 each)"
+    parser.add_argument("--velocity", nargs="+", type=float, metavar="V", help=text)
+    text = "acceleration of free fall in the root link's frame [m/s²] (default: 0 0 -9.81)"
+    parser.add_argument("--gravity", nargs=3, type=float, metavar=("X", "Y", "Z"), help=text)
+    text = f"{', '.join(FORMATS)} (default: by the ending of --out, else text)"
+    parser.add_argument("--format", metavar="NAME", help=text)
+    text = "file to write; - is standard output (default: standard output, and a file named after the arm for pdf)"
+    parser.add_argument("--out", metavar="FILE", help=text)
+
+
+def run(args: Namespace) -> ExitCode:
+    """Write the derivation."""
+    from robodyn_ros import create_dynamics, load_robot
+    from robodyn_ros.dynamics.derivation import STEPS, derive
+
+    kind = _format(args.format, args.out)
+    steps = STEPS if args.of is None else _steps(args.of)
+    options = {} if args.gravity is None else {"gravity": args.gravity}
+    dynamics = create_dynamics("rnea", load_robot(args.urdf), compiled=False, **options)
+    document = derive(dynamics, steps, numbers=args.numbers, q=args.at, qd=args.velocity)
+    if kind == "text" and args.out in {None, "-"}:
+        _show(document)
+        return ExitCode.YES
+    content = _writers()[kind](document)
+    if kind == "pdf" and args.out is None:
+        from robodyn_ros.dynamics.export.source import identifier
+
+        args.out = f"{identifier(dynamics.robot.name)}.pdf"
+    _write(content, args.out)
+    return ExitCode.YES
+
+
+def _format(name: str | None, out: str | None) -> str:
+    if name is None:
+        endings = {ending: known for known, ending in FORMATS.items()}
+        if out in {None, "-"}:
+            return "text"
+        name = endings.get(Path(out or "").suffix.lower())
+        if name is None:
+            known = ", ".join(endings)
+            raise InputError("--out", f"{out!r} ends in none of {known}: say which --format is meant", out)
+    if name not in FORMATS:
+        raise InputError("--format", f"{name!r} is not one of {', '.join(FORMATS)}", name)
+    return name
+
+
+def _steps(given: str) -> list[str]:
+    from robodyn_ros.dynamics.derivation import STEPS
+
+    steps = [name.strip() for name in given.split(",") if name.strip()]
+    if not steps:
+        raise InputError("--of", f"name at least one of {', '.join(STEPS)}", given)
+    return steps
+
+
+def _writers() -> dict[str, Callable[[Document], str | bytes]]:
+    from robodyn_ros.dynamics.document.data import data
+    from robodyn_ros.dynamics.document.html import html
+    from robodyn_ros.dynamics.document.markdown import markdown
+    from robodyn_ros.dynamics.document.pdf import pdf
+    from robodyn_ros.dynamics.document.tex import tex
+    from robodyn_ros.dynamics.document.text import text
+
+    return {"text": text, "markdown": markdown, "html": html, "latex": tex, "pdf": pdf, "json": data}
+
+
+def _show(document: Document) -> None:
+    """On the terminal, as wide as that is."""
+    from rich.text import Text
+
+    from robodyn_ros.cli.console import console
+    from robodyn_ros.dynamics.document.text import text_lines
+
+    out = console()
+    for line in text_lines(document, out.width):
+        out.print(Text(line.text.rstrip(), STYLES.get(line.role, "")), soft_wrap=True)
+
+
+def _write(content: str | bytes, out: str | None) -> None:
+    data = content.encode() if isinstance(content, str) else content
+    if out in {None, "-"}:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+        return
+    path = Path(out or "")
+    try:
+        path.write_bytes(data)
+    except OSError as cause:
+        raise InputError("--out", f"{out!r} cannot be written: {cause.strerror}", out) from cause
+    print(path)
+
+
+VERB = Verb(
+    summary="derive an arm's equations of motion, step by step",
+    description=(
+        "Derives the equations of motion of an arm from its URDF, step by step: frames,\n"
+        "centres of mass and their Jacobians, kinetic and potential energy, Lagrangian,\n"
+        "mass matrix, Coriolis matrix by Christoffel symbols, gravity, and the equations.\n\n"
+        "Formulas have letters (m_i, l_i, l_ci, I_i), or with --numbers the arm's own\n"
+        "numbers. Where they would fill pages, as those of six joints do, the document\n"
+        "says so, and gives the constants of the arm and numbers at a pose.\n\n"
+        "HTML needs no network (formulas are MathML), PDF needs LaTeX on this machine;\n"
+        "JSON has the formulas in LaTeX."
+    ),
+    examples=(
+        ("robodyn derive arm.urdf", "in the terminal"),
+        ("robodyn derive arm.urdf --of mass_matrix,gravity", "some steps"),
+        ("robodyn derive arm.urdf --numbers", "with its numbers"),
+        ("robodyn derive arm.urdf --at 0.1 0.8 -0.4", "M, C, G at a pose too"),
+        ("robodyn derive arm.urdf --out arm.html", "for the browser"),
+        ("robodyn derive arm.urdf --format pdf", "arm.pdf"),
+    ),
+    add_arguments=add_arguments,
+    run=run,
+)

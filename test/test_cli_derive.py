@@ -1,0 +1,100 @@
+"""``robodyn derive``: what it writes where, and how it fails."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from arms import random_robot
+
+from robodyn_ros.cli import main as command
+from robodyn_ros.cli.derive import FORMATS
+
+pytest.importorskip("sympy", reason="a derivation is written with SymPy")
+from robodyn_ros.dynamics.derivation import STEPS
+
+PRR = str(Path(__file__).parents[1] / "urdf" / "prr.urdf")
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = command.main(["derive", *arguments])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_in_the_terminal(capsys):
+    code, out, err = run(capsys, PRR)
+    assert (code, err) == (0, "")
+    assert out.startswith("Equations of motion of the arm prr\n")
+    assert "M₂₂ = m₂ lc₂² + m₃ (l₂² + lc₃² + 2 l₂ lc₃ c₃) + I₂ + I₃\n" in out
+    assert "\x1b" not in out
+
+
+def test_some_steps(capsys):
+    _, out, _ = run(capsys, PRR, "--of", "gravity, mass_matrix")
+    assert [line for line in out.splitlines() if line[:1].isdigit()] == ["1  Mass matrix M", "2  Efforts of gravity G"]
+
+
+def test_numbers_gravity_and_pose(capsys):
+    _, out, _ = run(capsys, PRR, "--numbers", "--of", "gravity", "--gravity", "0", "0", "-1.6")
+    assert "G₁ = 32\n" in out
+    _, out, _ = run(capsys, PRR, "--at", "0.8", "0.6", "-0.4", "--velocity", "0.3", "-1.2", "2", "--of", "pose")
+    assert "q = (0.8, 0.6, −0.4)" in out
+    assert "G = ⎜ −19.64 ⎟" in out
+
+
+def test_many_joints_are_told_at_once(tmp_path, capsys):
+    arm = tmp_path / "arm.urdf"
+    arm.write_text(random_robot(3, joints=7))
+    code, out, _ = run(capsys, str(arm))
+    assert code == 0
+    assert out.splitlines()[2].startswith("The closed form of this arm would fill pages:")
+    assert "Numbers at a pose" in out
+
+
+@pytest.mark.parametrize(
+    ("kind", "start"), [("text", "Equations"), ("markdown", "# "), ("html", "<!DOC"), ("latex", "\\doc"), ("json", "{")]
+)
+def test_formats(kind, start, tmp_path, capsys):
+    file = tmp_path / f"arm{FORMATS[kind]}"
+    assert run(capsys, PRR, "--of", "gravity", "--out", str(file)) == (0, f"{file}\n", "")
+    _, out, _ = run(capsys, PRR, "--of", "gravity", "--format", kind, "--out", "-")
+    assert file.read_text().startswith(start)
+    assert out == file.read_text()
+
+
+def test_pdf_is_a_file_named_after_the_arm(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("robodyn_ros.dynamics.document.pdf.pdf", lambda document: b"%PDF-")
+    assert run(capsys, PRR, "--of", "gravity", "--format", "pdf") == (0, "prr.pdf\n", "")
+    assert (tmp_path / "prr.pdf").read_bytes() == b"%PDF-"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ((PRR, "--of", "masses"), f"step: 'masses' is not one of {', '.join(STEPS)}"),
+        ((PRR, "--of", ","), "--of: name at least one of arm, frames"),
+        ((PRR, "--format", "word"), f"--format: 'word' is not one of {', '.join(FORMATS)}"),
+        ((PRR, "--out", "arm.doc"), "--out: 'arm.doc' ends in none of .txt, .md, .html, .tex, .pdf, .json"),
+        ((PRR, "--out", "no/arm.md"), "--out: 'no/arm.md' cannot be written: No such file"),
+        ((PRR, "--at", "0.1", "0.2"), "q: "),
+        ((PRR, "--gravity", "0", "0", "nan"), "gravity: must be 3 finite numbers"),
+        (("nowhere.urdf",), "nowhere.urdf: cannot be read: No such file"),
+    ],
+)
+def test_a_mistake_is_one_line_and_exit_code_2(arguments, problem, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"error: {problem}")
+    assert err.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_help_names_every_step_and_format(capsys):
+    with pytest.raises(SystemExit):
+        command.main(["derive", "--help"])
+    text = " ".join(capsys.readouterr().out.split())
+    assert ", ".join(STEPS) in text
+    assert ", ".join(FORMATS) in text

@@ -1,0 +1,360 @@
+"""Every formula of a derivation, as it is printed, against Pinocchio, the plugin and finite differences."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pinocchio
+import pytest
+from arms import awkward, lesson_arm, mechanism, random_robot
+from formulas import WAVE, evaluated
+from industrial import urdfs
+from test_export_latex import REFERENCE, published, waist
+from truth import Pinocchio
+
+import robodyn_ros as rd
+from robodyn_ros.dynamics.document.blocks import Document, Equations, Matrix, Table, Text
+from robodyn_ros.dynamics.document.text import text_lines
+from robodyn_ros.dynamics.document.unicode import width
+
+pytest.importorskip("sympy", reason="a derivation is written with SymPy")
+from robodyn_ros.dynamics.derivation import STEPS, derive
+
+URDF = Path(__file__).parent.parent / "urdf"
+GRAVITY = (0.4, -1.3, -9.6)  # [m/s²], along no axis
+CLOSED = {name: (URDF / f"{name}.urdf").read_text() for name in ("r", "pr", "rr", "prr")} | {
+    "lesson": lesson_arm(),
+    "slide": mechanism("RPR", coms=(0.3, 0.2, 0.15)),
+    "waist": waist(0.3),
+    "tilted": awkward()["tilted"],
+    "mimic": awkward()["mimic"],
+}
+WITH_NUMBERS = ("prr", "lesson", "waist")
+LONG = {"branched": awkward()["branched"], "random": random_robot(5, joints=6)} | {
+    name: str(path) for name, path in urdfs().items() if name == "ur5_robot"
+}
+
+
+@cache
+def dynamics(arm: str) -> rd.Dynamics:
+    return rd.create_dynamics("rnea", rd.load_robot((CLOSED | LONG)[arm]), gravity=GRAVITY, compiled=False)
+
+
+@cache
+def written(arm: str, numbers: bool) -> Document:
+    return derive(dynamics(arm), numbers=numbers)
+
+
+def derived(arm: str, numbers: bool = False) -> Document:
+    return written(arm, numbers)
+
+
+def cells(document: Document) -> dict[str, float]:
+    """Every letter of the legend."""
+    (arm,) = (section for section in document.sections if section.name == "arm")
+    rows = [row for block in arm.blocks if isinstance(block, Table) and block.heads[1] == "value" for row in block.rows]
+    return {letter.strip("$"): evaluated(number.strip("$").replace("-", "- "), {}) for letter, number, *_ in rows}
+
+
+def state(document: Document, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> dict[str, float]:
+    """Every symbol's value, by what the document says of it."""
+    at = cells(document)
+    for name, values in (("q", q), (r"\dot{q}", qd), (r"\ddot{q}", qdd)):
+        at |= {f"{name}_{{{i}}}": x for i, x in enumerate(values, 1)}
+    said = " ".join(block.text for block in document.sections[0].blocks if isinstance(block, Text))
+    for name, formula in re.findall(r"\$(\\theta_\{[^}]*\}) = ([^$]*)\$", said):
+        at[name] = evaluated(formula, at)
+    return at | {name: getattr(np, function)(evaluated(angle, at)) for name, function, angle in WAVE.findall(said)}
+
+
+def results(document: Document, step: str, at: dict[str, float]) -> dict[str, float | np.ndarray]:
+    """Left side → value of what a step arrives at; before that every step but the first gives its principle."""
+    (section,) = (section for section in document.sections if section.name == step)
+    blocks = [block for block in section.blocks if isinstance(block, Equations)]
+    found: dict[str, float | np.ndarray] = {}
+    for equation in (equation for block in blocks[step != "frames" :] for equation in block.equations):
+        if isinstance(equation, Matrix):
+            found[equation.name] = np.array([[evaluated(cell, at) for cell in row] for row in equation.rows])
+        else:
+            found[equation.name] = evaluated(" ".join(equation.terms), at)
+    return found
+
+
+def matrix(found: dict[str, float | np.ndarray], name: str, shape: tuple[int, int]) -> np.ndarray:
+    """A matrix that is printed as one, or element by element without those that are zero."""
+    if isinstance(whole := found.get(name), np.ndarray):
+        return whole
+    made = np.zeros(shape)
+    for place in np.ndindex(shape):
+        index = "".join(str(i + 1) for i in (place[:1] if shape[1] == 1 and "{{" not in name else place))
+        made[place] = found.get(name.format(index) if "{{" in name else f"({name})_{{{index}}}", 0.0)
+    return made
+
+
+def base(document: Document) -> np.ndarray:
+    """The axes that positions are given in."""
+    text = next(section.blocks[0].text for section in document.sections if section.name == "frames")
+    given = re.search(r"yaw \((.*?)\) against", text)
+    return turned(*row_of(given.group(1))) if given else np.eye(3)
+
+
+class Truth:
+    """What Pinocchio says of one state of an arm."""
+
+    def __init__(self, arm: rd.Dynamics, q: np.ndarray, qd: np.ndarray) -> None:
+        self.robot, self.q, self.qd = arm.robot, q, qd
+        self.pinocchio = Pinocchio(arm.robot, GRAVITY)
+        model, data, full = self.pinocchio.model, self.pinocchio.data, self.pinocchio.configuration(q)
+        pinocchio.computeJointJacobians(model, data, full)
+        self.bodies = []
+        for body in arm.robot.bodies:
+            joint = model.getJointId(body.joint.name)
+            pose, inertia = data.oMi[joint], model.inertias[joint]
+            arm_to_centre = pose.rotation @ inertia.lever
+            jacobian = pinocchio.getJointJacobian(model, data, joint, pinocchio.LOCAL_WORLD_ALIGNED)
+            jacobian = jacobian.reshape(6, -1) @ self.pinocchio.lead
+            turning = jacobian[3:]
+            moving = jacobian[:3] + np.cross(turning, arm_to_centre, axisa=0, axisb=0, axisc=0)
+            rotated = pose.rotation @ inertia.inertia @ pose.rotation.T
+            self.bodies.append((pose.act(inertia.lever), moving, turning, inertia.mass, rotated))
+
+
+def labels(robot: rd.Robot) -> list[str]:
+    made: list[str] = []
+    for body in robot.bodies:
+        label = str(body.coordinate + 1)
+        while label in made:
+            label += "'"
+        made.append(label)
+    return made
+
+
+SAMPLES = [pytest.param(arm, False, id=arm) for arm in CLOSED]
+SAMPLES += [pytest.param(arm, True, id=f"{arm}-numbers") for arm in WITH_NUMBERS]
+
+
+@pytest.mark.parametrize(("arm", "numbers"), SAMPLES)
+def test_every_step(arm: str, numbers: bool) -> None:
+    document, plugin = derived(arm, numbers), dynamics(arm)
+    robot, n = plugin.robot, plugin.robot.n
+    q, qd, qdd = np.random.default_rng(5).uniform(-1.5, 1.5, (3, n))
+    at = state(document, q, qd, qdd)
+    assert [section.name for section in document.sections] == list(STEPS[:-1])
+    steps = {step: results(document, step, at) for step in STEPS[1:-1]}
+    truth = Truth(plugin, q, qd)
+    tree = zip(labels(robot), truth.bodies, strict=True)
+    digits = 1e-10 if cells(document) else 2e-5  # numbers stand in formulas with six digits
+
+    def near(found: object, expected: object, what: str) -> None:
+        bound = digits * max(1.0, float(np.abs(expected).max(initial=0.0)))
+        np.testing.assert_allclose(found, expected, rtol=0, atol=bound, err_msg=what)
+
+    axes = base(document)
+    for label, (centre, moving, turning, mass, inertia) in tree:
+        rotation = matrix(steps["frames"], f"R_{{{label}}}", (3, 3))
+        near(rotation @ rotation.T, np.eye(3), "R")
+        near(matrix(steps["com"], f"p_{{c{label}}}", (3, 1))[:, 0], axes.T @ centre, "com")
+        near(matrix(steps["jacobians"], f"J_{{v{label}}}", (3, n)), axes.T @ moving, "Jv")
+        near(rotation @ matrix(steps["jacobians"], rf"J_{{\omega {label}}}", (3, n)), axes.T @ turning, "Jω")
+        v, w = moving @ qd, turning @ qd
+        near(steps["kinetic"][f"v_{{{label}}}^{{2}}"], v @ v, "v²")
+        near(steps["kinetic"][f"K_{{{label}}}"], 0.5 * mass * v @ v + 0.5 * w @ inertia @ w, "K of a body")
+        near(steps["potential"][f"P_{{{label}}}"], -mass * np.dot(GRAVITY, centre), "P of a body")
+    kinetic, potential = truth.pinocchio.energy(q, qd)
+    near(steps["kinetic"]["K"], kinetic, "K")
+    near(steps["potential"]["P"], potential, "P")
+    near(steps["lagrangian"]["L"], kinetic - potential, "L")
+    M = matrix(steps["mass_matrix"], "M_{{{}}}", (n, n))
+    near(np.triu(M) + np.triu(M, 1).T, truth.pinocchio.mass_matrix(q), "M")
+    near(matrix(steps["coriolis"], "C_{{{}}}", (n, n)), plugin.coriolis_matrix(q, qd), "C")
+    near([steps["gravity"][f"G_{{{i + 1}}}"] for i in range(n)], truth.pinocchio.inverse(q, 0 * q, 0 * q), "G")
+    efforts = [steps["equations"][rf"\tau_{{{i + 1}}}"] for i in range(n)]
+    near(efforts, truth.pinocchio.inverse(q, qd, qdd), "τ")
+
+    h = 1e-6
+    slopes = [(plugin.mass_matrix(q + h * e) - plugin.mass_matrix(q - h * e)) / (2 * h) for e in np.eye(n)]
+    by = np.array(slopes).transpose(1, 2, 0)
+    christoffel = 0.5 * (by + by.transpose(0, 2, 1) - by.transpose(2, 0, 1))
+    digits = max(digits, 1e-8)
+    for i, j, k in product(range(n), repeat=3):
+        name = rf"\frac{{\partial M_{{{i + 1}{j + 1}}}}}{{\partial q_{{{k + 1}}}}}"
+        if i <= j:
+            near(steps["coriolis"].get(name, 0.0), by[i, j, k], name)
+        if j <= k:
+            name = f"c_{{{i + 1}{j + 1}{k + 1}}}"
+            near(steps["coriolis"].get(name, 0.0), christoffel[i, j, k], name)
+
+
+@pytest.mark.parametrize("arm", REFERENCE)
+def test_the_mechanisms_as_the_textbook_has_them(arm: str) -> None:
+    """M, C and G with the letters of the reference, section 1; equal at random values of all of them."""
+    document = derive(rd.create_dynamics("rnea", rd.load_robot(CLOSED[arm]), compiled=False))
+    random = np.random.default_rng(2)
+    found = {}
+    for step, letter in (("mass_matrix", "M"), ("coriolis", "C"), ("gravity", "G")):
+        (section,) = (section for section in document.sections if section.name == step)
+        rows = [row for block in section.blocks[2:] if isinstance(block, Equations) for row in block.equations]
+        found |= {
+            re.sub(r"[_{}]", "", row.name): " ".join(row.terms) for row in rows if row.name.startswith(f"{letter}_")
+        }
+    assert found.keys() == REFERENCE[arm].keys()
+    for name, formula in found.items():
+        theirs = published(REFERENCE[arm][name])
+        at = {str(symbol): random.uniform(0.3, 2.0) for symbol in sorted(theirs.free_symbols, key=str)}
+        assert evaluated(formula, at) == pytest.approx(float(theirs.subs(at)), rel=1e-12), name
+
+
+@pytest.mark.parametrize("arm", CLOSED)
+def test_a_terminal_of_80_columns_is_enough(arm: str) -> None:
+    for line in text_lines(derived(arm)):
+        assert width(line.text) <= 80, line.text
+
+
+def row_of(text: str) -> list[float]:
+    """The numbers of a cell."""
+    return [evaluated(part.strip().strip("$").replace("-", "- "), {}) for part in text.split(",")]
+
+
+def turned(roll: float, pitch: float, yaw: float) -> np.ndarray:
+    (cr, cp, cy), (sr, sp, sy) = np.cos((roll, pitch, yaw)), np.sin((roll, pitch, yaw))
+    x, y = np.array([[1, 0, 0], [0, cr, -sr], [0, sr, cr]]), np.array([[cp, 0, sp], [0, 1, 0], [-sp, 0, cp]])
+    return np.array([[cy, -sy, 0], [sy, cy, 0], [0, 0, 1]]) @ y @ x
+
+
+@pytest.mark.parametrize("arm", LONG)
+def test_the_constants_of_a_long_arm_are_enough(arm: str) -> None:
+    """From the tables alone, by the general formulas, come Pinocchio's centres of mass, Jacobians and M."""
+    document, plugin = derived(arm), dynamics(arm)
+    assert "would fill pages" in document.blocks[0].text
+    sections = {section.name: section for section in document.sections}
+    assert list(sections) == list(STEPS)
+    (frames,), (bodies,) = (
+        [block for block in sections[name].blocks if isinstance(block, Table)] for name in ("frames", "com")
+    )
+    n = plugin.robot.n
+    q, qd = np.random.default_rng(7).uniform(-1.5, 1.5, (2, n))
+    truth = Truth(plugin, q, qd)
+    placed = {"root": (np.eye(3), np.zeros(3), [])}
+    found = np.zeros((n, n))
+    constants = {label: row for label, *row in bodies.rows}
+    for label, before, offset, angles, motion in frames.rows:
+        rotation, position, joints = placed[before]
+        position = position + rotation @ row_of(offset)
+        rotation = rotation @ turned(*row_of(angles))
+        if label != "base":
+            kind, formula = motion.strip("$").split(" = ")
+            by = int(re.search(r"q_\{(\d+)\}", formula).group(1)) - 1
+            amount = evaluated(formula, {f"q_{{{i}}}": x for i, x in enumerate(q, 1)})
+            if kind == "s":
+                position = position + amount * rotation[:, 2]
+            else:
+                rotation = rotation @ turned(0.0, 0.0, amount)
+            joints = [*joints, (by, kind, rotation[:, 2], position)]
+        placed[label] = rotation, position, joints
+        if label == "base":
+            continue
+        mass, com, moments = (row_of(cell) for cell in constants[label])
+        centre = position + rotation @ com
+        moving, turning = np.zeros((3, n)), np.zeros((3, n))
+        for by, kind, axis, origin in joints:
+            moving[:, by] += axis if kind == "s" else np.cross(axis, centre - origin)
+            turning[:, by] += 0.0 if kind == "s" else rotation.T @ axis
+        xx, yy, zz, xy, xz, yz = moments
+        inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        found += mass[0] * moving.T @ moving + turning.T @ inertia @ turning
+        expected = truth.bodies[[*constants].index(label)]
+        np.testing.assert_allclose(centre, expected[0], atol=2e-3)
+        np.testing.assert_allclose(moving, expected[1], atol=2e-3)
+    M = truth.pinocchio.mass_matrix(q)
+    np.testing.assert_allclose(found, M, rtol=0, atol=2e-3 * np.abs(M).max())
+
+
+@pytest.mark.parametrize("arm", ["prr", "branched"])
+def test_numbers_at_a_pose(arm: str) -> None:
+    plugin = dynamics(arm)
+    q, qd = np.random.default_rng(9).uniform(-1.0, 1.0, (2, plugin.robot.n))
+    document = derive(plugin, ["pose"], q=q, qd=qd)
+    (section,) = document.sections
+    truth = Truth(plugin, q, qd)
+    found = {row.name: row for block in section.blocks if isinstance(block, Equations) for row in block.equations}
+
+    def numbers(name: str) -> np.ndarray:
+        return np.array([[evaluated(cell.replace("-", "- "), {}) for cell in row] for row in found[name].rows])
+
+    kinetic, potential = truth.pinocchio.energy(q, qd)
+    for value, expected in (
+        (numbers("M"), truth.pinocchio.mass_matrix(q)),
+        (numbers("C"), plugin.coriolis_matrix(q, qd)),
+        (numbers("G")[:, 0], truth.pinocchio.inverse(q, 0 * q, 0 * q)),
+        (numbers("J_v"), truth.bodies[-1][1]),
+        (evaluated(" ".join(found["K"].terms), {}), kinetic),
+        (evaluated(" ".join(found["P"].terms), {}), potential),
+    ):
+        np.testing.assert_allclose(value, expected, rtol=1e-3, atol=1e-8)
+    (table,) = (block for block in section.blocks if isinstance(block, Table))
+    for (_, *place), (centre, *_) in zip(table.rows, truth.bodies, strict=True):
+        np.testing.assert_allclose([row_of(cell)[0] for cell in place], centre, rtol=1e-3, atol=1e-8)
+
+
+def test_rotors_and_friction_are_in_it() -> None:
+    more = {"armature": [0.1, 0.2, 0.3], "viscous": [0.4, 0.5, 0.6], "coulomb": [0.7, 0.8, 0.9]}
+    plugin = rd.create_dynamics("rnea", rd.load_robot(CLOSED["prr"]), gravity=GRAVITY, compiled=False, **more)
+    document = derive(plugin)
+    q, qd, qdd = np.random.default_rng(3).uniform(-1.5, 1.5, (3, 3))
+    at = state(document, q, qd, qdd) | {
+        rf"\operatorname{{sgn}}\dot{{q}}_{{{i}}}": x for i, x in enumerate(np.sign(qd), 1)
+    }
+    efforts = list(results(document, "equations", at).values())
+    np.testing.assert_allclose(efforts, plugin.inverse(q, qd, qdd), rtol=1e-10)
+    assert results(document, "kinetic", at)["K"] == pytest.approx(plugin.energy(q, qd).kinetic, rel=1e-10)
+    said = [block.text for section in document.sections for block in section.blocks if isinstance(block, Text)]
+    assert any("rotors" in text for text in said)
+    assert any("Coulomb" in text for text in said)
+
+
+def test_the_lesson_at_its_pose() -> None:
+    """Reference, section 3."""
+    plugin = rd.create_dynamics("rnea", rd.load_robot(CLOSED["lesson"]), compiled=False)
+    (section,) = derive(plugin, ["pose"], q=np.deg2rad([45, 30]), qd=[0.5, -0.3]).sections
+    rows = {row.name: row for block in section.blocks if isinstance(block, Equations) for row in block.equations}
+    assert rows["M"].rows == (("1.852", "0.4298"), ("0.4298", "0.17"))
+    assert rows["C"].rows == (("0.045", "-0.03"), ("0.075", "0"))
+    assert rows["G"].rows == (("20.6",), ("1.523",))
+
+
+def test_an_arm_at_home_has_numbers_where_formulas_would_be_too_long() -> None:
+    (section,) = derive(dynamics("branched"), ["pose"]).sections
+    assert "(0, 0, 0, 0)" in section.blocks[0].text
+
+
+def test_steps_can_be_picked_and_their_letters_stay() -> None:
+    whole = {section.name: section for section in derived("prr").sections}
+    some = derive(dynamics("prr"), ["gravity", "mass_matrix"]).sections
+    assert [section.name for section in some] == ["mass_matrix", "gravity"]
+    assert all(section == whole[section.name] for section in some)
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"steps": ["masses"]}, "step: 'masses' is not one of arm, frames"),
+        ({"q": [0.0, 0.0]}, "q"),
+        ({"q": [0.0, np.nan, 0.0]}, "q"),
+        ({"qd": [0.0] * 4}, "qd"),
+    ],
+)
+def test_wrong_arguments(options: dict, problem: str) -> None:
+    with pytest.raises(rd.InputError, match=problem):
+        derive(dynamics("prr"), **options)
+
+
+def test_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(rd.ConfigurationError, match="computes numbers only"):
+        derive(object())  # type: ignore[arg-type]
+    monkeypatch.setattr("robodyn_ros.dynamics.derivation.find_spec", lambda name: None)
+    with pytest.raises(rd.ConfigurationError, match=r"robodyn_ros\[symbolic\]"):
+        derive(dynamics("prr"))

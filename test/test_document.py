@@ -1,0 +1,205 @@
+"""Formulas and documents in the formats that people read them in."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import stat
+import xml.etree.ElementTree as ElementTree
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+import robodyn_ros as rd
+from robodyn_ros.dynamics.document.blocks import (
+    Document,
+    Equations,
+    Matrix,
+    Section,
+    Sum,
+    Text,
+    broken,
+    equation,
+    quoted,
+    table,
+)
+from robodyn_ros.dynamics.document.data import data
+from robodyn_ros.dynamics.document.html import html
+from robodyn_ros.dynamics.document.markdown import markdown
+from robodyn_ros.dynamics.document.mathml import mathml
+from robodyn_ros.dynamics.document.pdf import ENGINES, pdf
+from robodyn_ros.dynamics.document.tex import tex
+from robodyn_ros.dynamics.document.text import text, text_lines
+from robodyn_ros.dynamics.document.unicode import unicode, width
+
+NAME = quoted(r"a_b%c$d#e&f{g}h~i^j\k<l>m*n|o`p ü")
+DOCUMENT = Document(
+    f"The arm {NAME}",
+    (Text(rf"It is {NAME}, and $\dot{{q}}_{{1}} = 2 \cdot 10^{{-3}}$."),),
+    (
+        Section("one", "Sums", (Equations((Sum("K", (r"+ \frac{1}{2} m_{1} \dot{q}_{1}^{2}", "- m_{2} g")),)),)),
+        Section("two", "Matrices", (Equations((Matrix("R", (("c_{1}", "-s_{1}"), ("s_{1}", "c_{1}"))),)),)),
+        Section("three", "Tables", (table(("name", "$m_i$ [kg m²]"), [(NAME, "$1.5$")]),)),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("formula", "plain"),
+    [
+        (r"m_{2} l_{c2}^{2} \ddot{q}_{2}", "m₂ lc₂² q̈₂"),
+        (r"\frac{1}{2} (m_{1} + m_{2}) \dot{q}_{1}^{2}", "½ (m₁ + m₂) q̇₁²"),
+        (r"\frac{3}{4} a - b", "3/4 a − b"),
+        (r"\frac{\partial M_{12}}{\partial q_{3}}", "∂M₁₂/∂q₃"),
+        (r"\frac{\partial^2K}{\partial \dot{q}_i \partial \dot{q}_j}", "∂²K/(∂q̇ᵢ ∂q̇ⱼ)"),
+        (r"\sum_k c_{ijk}\, \dot{q}_k", "∑ₖ cᵢⱼₖ q̇ₖ"),
+        (r"J_{\omega 2}^T", "Jω₂ᵀ"),
+        (r"1.5 \cdot 10^{-12}", "1.5 · 10⁻¹²"),
+        (r"\operatorname{sgn}\dot{q}_{2}", "sgn q̇₂"),
+        (r"\sin(q_{2} - \theta_{3'})", "sin(q₂ − θ₃′)"),
+        (r"\mathrm{c}_{\alpha 2}^{2}", "cα₂²"),
+        (r"x^{a}", "x^(a)"),
+    ],
+)
+def test_formulas_as_plain_text(formula: str, plain: str) -> None:
+    assert unicode(formula) == plain
+
+
+@pytest.mark.parametrize(
+    ("formula", "element"),
+    [
+        ("m_{2}", "<msub><mi>m</mi><mn>2</mn></msub>"),
+        (r"\dot{q}^{2}", '<msup><mover><mi>q</mi><mo stretchy="false">˙</mo></mover><mn>2</mn></msup>'),
+        (r"\frac{1}{2}", "<mfrac><mn>1</mn><mn>2</mn></mfrac>"),
+        ("l_{c1}^{2}", "<msubsup><mi>l</mi><mrow><mi>c</mi><mn>1</mn></mrow><mn>2</mn></msubsup>"),
+        (r"\sum_i", "<munder><mo>∑</mo><mi>i</mi></munder>"),
+        ("a < b", "<mrow><mi>a</mi><mo>&lt;</mo><mi>b</mi></mrow>"),
+    ],
+)
+def test_formulas_as_mathml(formula: str, element: str) -> None:
+    assert mathml(formula) == f"<math>{element}</math>"
+
+
+@pytest.mark.parametrize("formula", [r"\unknown x", "{a", "a}", r"\frac{1}", "a^", r"\dot"])
+def test_what_is_no_formula_is_refused(formula: str) -> None:
+    with pytest.raises(rd.RobodynError, match="formula"):
+        unicode(formula)
+
+
+def test_long_sums_are_broken_before_signs() -> None:
+    assert broken(("+ a", "- b", "+ c d"), 5, len) == ["a - b", "+ c d"]
+    assert broken(("- (a + b - c) d", "+ e"), 8, len) == ["-(a + b", "- c) d", "+ e"]
+    assert broken(("+ aaaaaaaaa",), 4, len) == ["aaaaaaaaa"]
+
+
+def test_text() -> None:
+    found = text(DOCUMENT)
+    assert "  K = ½ m₁ q̇₁² − m₂ g" in found
+    assert "  R = ⎛ c₁   −s₁ ⎞\n      ⎝ s₁   c₁  ⎠\n" in found
+    assert "q̇₁ = 2 · 10⁻³" in found
+    assert NAME in found
+    assert [line.text for line in text_lines(DOCUMENT) if line.role == "heading"] == [
+        "1  Sums",
+        "2  Matrices",
+        "3  Tables",
+    ]
+
+
+def test_tables_are_wrapped_where_they_are_wide() -> None:
+    document = Document("t", (table(("a", "b"), [("x" * 10, "word " * 40)]),), ())
+    assert max(width(line.text) for line in text_lines(document, 60)) <= 60
+
+
+def test_markdown() -> None:
+    found = markdown(DOCUMENT)
+    assert found.startswith("# The arm a\\_b%c\\_d#e&f\\{g\\}h~i^j\\\\k\\<l\\>m\\*n\\|o\\`p ü\n")
+    assert (
+        "\n## 1. Sums\n\n$$\n\\begin{aligned}\nK &= \\frac{1}{2} m_{1} \\dot{q}_{1}^{2} - m_{2} g\n\\end{aligned}\n$$\n"
+        in found
+    )
+    assert "| name | $m_i$ [kg m²] |\n| --- | --- |\n" in found
+
+
+def test_json() -> None:
+    found = json.loads(data(DOCUMENT))
+    assert found["title"] == DOCUMENT.title
+    assert found["sections"][0]["blocks"] == [
+        {"equations": [{"left": "K", "right": r"\frac{1}{2} m_{1} \dot{q}_{1}^{2} - m_{2} g"}]}
+    ]
+    assert found["sections"][1]["blocks"][0]["equations"][0]["matrix"] == [["c_{1}", "-s_{1}"], ["s_{1}", "c_{1}"]]
+    assert found["sections"][2]["blocks"] == [{"heads": ["name", "$m_i$ [kg m²]"], "rows": [[NAME, "$1.5$"]]}]
+
+
+class Page(HTMLParser):
+    """What a page asks for, and whether its elements close."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.links: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in {"meta"}:
+            self.open.append(tag)
+        self.links += [value or "" for name, value in attrs if name in {"src", "href", "xlink:href"}]
+        assert tag not in {"script", "link", "img", "iframe"}
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_html_needs_nothing_else() -> None:
+    found = html(DOCUMENT)
+    page = Page(found)
+    assert (page.open, page.links) == ([], [])
+    assert "url(" not in found
+    assert "http" not in found
+    assert "h~i^j\\k&lt;l&gt;m*n|o`p ü" in found
+    formulas = re.findall(r"<math.*?</math>", found, re.DOTALL)
+    assert len(formulas) == 7
+    for formula in formulas:
+        ElementTree.fromstring(formula)
+        assert "\\" not in formula
+
+
+def test_latex_has_no_name_that_it_could_take_for_a_command() -> None:
+    found = tex(DOCUMENT)
+    assert found.isascii()
+    assert r"a\_b\%c\_d\#e\&f\{g\}h\textasciitilde{}i\textasciicircum{}j\textbackslash{}k" in found
+    assert found.count("{") - found.count(r"\{") == found.count("}") - found.count(r"\}")
+    assert r"R &= \begin{pmatrix} c_{1} & -s_{1} \\ s_{1} & c_{1} \end{pmatrix}" in found
+
+
+def engine(folder: Path, script: str) -> None:
+    """A LaTeX of our own."""
+    path = folder / "pdflatex"
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+
+def test_pdf_by_the_latex_that_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}/usr/bin{os.pathsep}/bin")
+    engine(tmp_path, 'for last; do :; done; printf %%PDF- > document.pdf; cat "$last" >> document.pdf')
+    assert pdf(DOCUMENT) == b"%PDF-" + tex(DOCUMENT).encode()
+    engine(tmp_path, "echo 'This is TeX'; echo '! Undefined control sequence.'; exit 1")
+    with pytest.raises(rd.ConfigurationError, match=r"pdflatex failed: Undefined control sequence\."):
+        pdf(DOCUMENT)
+
+
+def test_pdf_without_latex(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(rd.ConfigurationError, match=f"PDF needs LaTeX: none of {', '.join(ENGINES)} is on PATH"):
+        pdf(DOCUMENT)
+
+
+@pytest.mark.skipif(not any(map(shutil.which, ENGINES)), reason="there is no LaTeX here")
+def test_pdf() -> None:
+    assert pdf(DOCUMENT).startswith(b"%PDF-")
+
+
+def test_equations_by_hand() -> None:
+    assert equation("K", "a", "- b") == Sum("K", ("+ a", "- b"))
