@@ -1,4 +1,4 @@
-"""Where the commands ``controller`` and ``simulator`` begin.
+"""Where the commands of the nodes begin.
 
 Importing ROS takes a good part of a second. A node that is told to end meanwhile ends at once, like at any other time:
 with exit code 0 and without a word. Once it runs, :mod:`robodyn_ros.nodes.executor` sees to that.
@@ -20,6 +20,16 @@ def controller() -> int:
 def simulator() -> int:
     """Run the simulator."""
     return _start("simulator")
+
+
+def markers() -> int:
+    """Run the markers node."""
+    return _start("markers")
+
+
+def viewer() -> int:
+    """Run the viewer."""
+    return _start("viewer")
 
 
 def _start(name: str) -> int:

@@ -86,6 +86,12 @@ class Robot:
         return len(self.joints)
 
     @cached_property
+    def root(self) -> str:
+        """Name of the link that the others hang on."""
+        children = {joint.child for joint in (*self.fixed_joints, *(body.joint for body in self.bodies))}
+        return next(link.name for link in self.links if link.name not in children)
+
+    @cached_property
     def joint_names(self) -> tuple[str, ...]:
         """Names of ``joints``, in order."""
         return tuple(joint.name for joint in self.joints)

@@ -1,0 +1,125 @@
+"""``robodyn view``: an arm in the browser, simulated and controlled by the real nodes."""
+
+from __future__ import annotations
+
+import os
+import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from robodyn_ros.cli.verb import ExitCode, Verb
+from robodyn_ros.errors import ConfigurationError, InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from robodyn_ros.cli.crew import Crew
+
+GLANCE = 0.1
+"""Time between two looks at whether the processes are well [s]."""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """See :class:`Verb`."""
+    parser.add_argument("urdf", nargs="?", type=Path, help="the arm; the PRR arm unless given")
+    text = "parameter file of the nodes; the PRR arm has its own"
+    parser.add_argument("--config", type=Path, metavar="FILE", help=text)
+    parser.add_argument("--controller", default="computed_torque", metavar="NAME", help="(default: %(default)s)")
+    parser.add_argument("--dynamics", default="rnea", metavar="NAME", help="(default: %(default)s)")
+    text = "address to listen at; 0.0.0.0 lets other machines in (default: %(default)s)"
+    parser.add_argument("--host", default="127.0.0.1", help=text)
+    parser.add_argument("--port", type=int, default=8080, help="port to listen at (default: %(default)s)")
+    text = "only look on at the ROS 2 graph that is there, by its topic robot_description"
+    parser.add_argument("--attach", action="store_true", help=text)
+
+
+def run(args: Namespace) -> ExitCode:
+    """Show the arm until told to end."""
+    need()
+    from robodyn_ros.cli.console import console
+    from robodyn_ros.cli.crew import Crew
+
+    if args.attach and args.urdf:
+        raise InputError("--attach", "takes the arm from the topic robot_description; leave the URDF out", args.urdf)
+    with (
+        TemporaryDirectory(prefix="robodyn-") as folder,
+        _environment(args.attach) as env,
+        Crew(env, Path(folder)) as crew,
+    ):
+        model = {} if args.attach else _start_arm(crew, args)
+        crew.start("viewer", {"host": args.host, "port": args.port, "simulated": not args.attach, **model})
+        console().print(f"{url(args.host, args.port)}  (Ctrl-C ends)", soft_wrap=True)
+        while True:
+            crew.check()
+            time.sleep(GLANCE)
+
+
+def url(host: str, port: int) -> str:
+    """What to open in a browser on this machine."""
+    return f"http://{'localhost' if host in ('127.0.0.1', '0.0.0.0') else host}:{port}"
+
+
+def need() -> None:
+    """See that what the viewer takes is installed.
+
+    Raises:
+        ConfigurationError: it is not; the message says how to.
+    """
+    if find_spec("rclpy") is None:
+        raise ConfigurationError("there is no ROS 2 here: source an installation, or pip install 'robodyn_ros[ros]'")
+    if find_spec("viser") is None:
+        raise ConfigurationError("the viewer needs viser: pip install 'robodyn_ros[viewer]'")
+
+
+def _start_arm(crew: Crew, args: Namespace) -> dict[str, Any]:
+    """Start simulator and controller; what the viewer is told of the arm."""
+    from robodyn_ros import load_robot
+    from robodyn_ros.assets import find
+    from robodyn_ros.cli.demo_run import GAINS, ROBOT
+
+    robot = load_robot(args.urdf or find(ROBOT))
+    files = [args.config] if args.config else [] if args.urdf else [find(GAINS)]
+    for file in files:
+        if not file.is_file():
+            raise InputError("--config", f"there is no file {str(file)!r}", file)
+    model = {"robot_description": robot.urdf}
+    both = {**model, "dynamics": args.dynamics}
+    crew.start("simulator", both, files, {"commands": "controller/commands"})
+    crew.start("controller", {**both, "controller": args.controller, "use_sim_time": True}, files)
+    return model
+
+
+@contextmanager
+def _environment(attach: bool) -> Iterator[Mapping[str, str]]:
+    if attach:
+        yield os.environ
+        return
+    from robodyn_ros.cli.isolation import isolated
+
+    with isolated() as env:
+        yield env
+
+
+VERB = Verb(
+    summary="an arm in the browser, with sliders that move it",
+    description=(
+        "Starts a simulator and a controller as processes of their own, on ROS 2 topics\n"
+        "that no other graph sees, and a viewer that shows the arm in a browser: sliders\n"
+        "that send references, buttons for hold, pause, step and reset, a choice of\n"
+        "controller and dynamics plugin, and live plots. Ctrl-C ends it.\n"
+        "\n"
+        "Only this machine can reach it, unless --host says otherwise."
+    ),
+    examples=(
+        ("robodyn view", "the PRR arm at http://localhost:8080"),
+        ("robodyn view my_arm.urdf", "your own arm"),
+        ("robodyn view --attach", "an arm that runs already, real or not"),
+    ),
+    add_arguments=add_arguments,
+    run=run,
+)

@@ -1,0 +1,153 @@
+"""The markers node: what the picture of the arm leaves out, for RViz (:mod:`robodyn_ros.view.overlay`).
+
+It looks on: it sends nothing to the arm. Markers are in the root link's frame, so they need no transforms of links.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from visualization_msgs.msg import Marker, MarkerArray
+
+from robodyn_ros.control.settings import check_settings, setting
+from robodyn_ros.errors import ConfigurationError, RobodynError
+from robodyn_ros.kinematics import Kinematics
+from robodyn_ros.nodes.description import Description, declare_description
+from robodyn_ros.nodes.executor import Exit, run
+from robodyn_ros.nodes.marker_messages import ghost, to_marker
+from robodyn_ros.nodes.messages import NANO, stamp
+from robodyn_ros.nodes.parameters import Values, declare, declare_settings
+from robodyn_ros.nodes.qos import RELIABLE
+from robodyn_ros.nodes.watch import Watch
+from robodyn_ros.robot import Robot
+from robodyn_ros.robot.pose import Array
+from robodyn_ros.view import LAYERS, Overlay
+from robodyn_ros.view.shapes import Shape, read_shapes
+
+GHOST = "reference"
+"""The layer that shows the arm where its reference is."""
+
+
+@dataclass(frozen=True)
+class MarkersConfig:
+    """Settings of the node; each field's metadata say what it is."""
+
+    rate: float = setting(20.0, "rate of the markers", "Hz", 0.1, 100.0)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+class Picture:
+    """The markers of one arm."""
+
+    def __init__(self, robot: Robot, tip: str, layers: frozenset[str], watch: Watch) -> None:
+        """
+        Args:
+            robot: the arm.
+            tip: name of the link that is traced; empty for the last one.
+            layers: what to show.
+            watch: the arm's state.
+
+        Raises:
+            RobodynError: there is no link of that name, or the URDF's shapes cannot be read.
+        """
+        self.watch = watch
+        self.overlay = Overlay(robot, tip)
+        self._layers = layers
+        self._kinematics = Kinematics(robot)
+        self._root = robot.root
+        moving = {link.name for link in robot.links if link.body >= 0}
+        self._shapes = tuple(shape for shape in read_shapes(robot) if shape.link in moving) if GHOST in layers else ()
+        self._restarts = 0
+        self._shown: dict[tuple[str, int], Marker] = {}
+
+    def message(self) -> MarkerArray | None:
+        """The markers now, and the ends of those that are no longer there; None before the first state."""
+        watch = self.watch
+        if watch.q is None:
+            return None
+        if watch.restarts != self._restarts:
+            self._restarts = watch.restarts
+            self.overlay.forget()
+        now, reference = stamp(round(watch.time * NANO)), watch.reference
+        marks = self.overlay.marks(watch.q, watch.qd, watch.effort, reference)
+        markers = [to_marker(mark, self._root, now) for mark in marks if mark.layer in self._layers]
+        if reference is not None:
+            markers += [ghost(shape, self._pose(shape, reference), self._root, now) for shape in self._shapes]
+        counts: dict[str, int] = {}
+        shown = {}
+        for marker in markers:
+            marker.id = counts[marker.ns] = counts.get(marker.ns, -1) + 1
+            shown[marker.ns, marker.id] = marker
+        gone = [Marker(header=old.header, ns=old.ns, id=old.id, action=Marker.DELETE)
+                for key, old in self._shown.items() if key not in shown]  # fmt: skip
+        self._shown = shown
+        return MarkerArray(markers=[*gone, *markers])
+
+    def _pose(self, shape: Shape, q: Array) -> Array:
+        return self._kinematics.pose(shape.link, q)
+
+
+class MarkersNode(Node):  # type: ignore[misc]
+    """See the module."""
+
+    def __init__(self, end: Exit) -> None:
+        """
+        Args:
+            end: not used; this node ends when it is told to.
+
+        Raises:
+            RobodynError: the description or a parameter is wrong.
+            ParameterException: a parameter was given a value of the wrong type or out of range.
+        """
+        super().__init__("markers")
+        declare_description(self, "the topic of this name is used if empty", read_only=True)
+        declare_settings(self, MarkersConfig, read_only=True)
+        declare(self, "tip", "", "name of the link that is traced; the last that moves if empty", read_only=True)
+        known = (*LAYERS, GHOST)
+        declare(self, "layers", list(known), "what to show", constraints=f"some of {', '.join(known)}", read_only=True)
+        values = Values(self)
+        self._layers = frozenset(values["layers"])
+        if unknown := sorted(self._layers - set(known)):
+            raise ConfigurationError(f"layers: {', '.join(unknown)}: there are {', '.join(known)}")
+        self._tip: str = values["tip"]
+        self._picture: Picture | None = None
+        self._publisher = self.create_publisher(MarkerArray, "~/markers", RELIABLE)
+        self._description = Description(self, self._on_description)
+        if self._description.known:
+            self._picture = self._made()
+        rate = values.settings(MarkersConfig).rate
+        self.create_timer(1.0 / rate, self._publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def _on_description(self) -> None:
+        if self._picture is not None:
+            self._picture.watch.destroy()
+            self._picture = None
+        try:
+            self._picture = self._made()
+        except RobodynError as problem:
+            self.get_logger().error(f"nothing to show: {problem}")
+
+    def _made(self) -> Picture:
+        robot = self._description.robot()
+        self.get_logger().info(f"{robot.name}: markers of {robot.n} joints")
+        return Picture(robot, self._tip, self._layers, Watch(self, robot))
+
+    def _publish(self) -> None:
+        if self._picture is not None and self._publisher.get_subscription_count():
+            message = self._picture.message()
+            if message is not None:
+                self._publisher.publish(message)
+
+
+def main() -> int:
+    """Run the node."""
+    return run(MarkersNode)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

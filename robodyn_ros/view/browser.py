@@ -1,0 +1,111 @@
+"""The arm in a browser: its picture, the ghost of its reference, marks over it, and a panel (built on viser).
+
+Everything is served from this machine, and nothing is loaded from elsewhere.
+"""
+
+from __future__ import annotations
+
+from contextlib import redirect_stdout
+from io import StringIO
+
+import numpy as np
+
+from robodyn_ros.errors import ConfigurationError
+from robodyn_ros.robot import Robot
+from robodyn_ros.robot.pose import Array
+from robodyn_ros.view.drawing import ArmDrawing, MarkDrawing
+from robodyn_ros.view.meshes import Packages, ros_package_path
+from robodyn_ros.view.overlay import Overlay
+
+GHOST = (0.35, 0.75, 0.45, 0.35)
+"""Colour of the arm where its reference is."""
+
+GHOST_APART = 0.005
+"""How far a joint must be from its reference for the ghost to be drawn; nearer, the two would flicker [rad] or [m]."""
+
+
+class Browser:
+    """The server, and the picture in it.
+
+    Attributes:
+        server: viser's.
+        overlay: the marks.
+        missing: why a mesh is not drawn, one line each.
+    """
+
+    def __init__(
+        self, robot: Robot, host: str, port: int, tip: str = "", packages: Packages = ros_package_path
+    ) -> None:
+        """
+        Args:
+            robot: the arm.
+            host: address to listen at; 127.0.0.1 is this machine only.
+            port: to listen at.
+            tip: name of the link that is traced; the last that moves unless given.
+            packages: finds packages of meshes.
+
+        Raises:
+            ConfigurationError: viser is not installed, or the port is taken.
+            RobodynError: there is no such link, or the URDF's shapes cannot be read.
+        """
+        try:
+            import viser
+        except ImportError as cause:
+            raise ConfigurationError("the viewer needs viser: pip install 'robodyn_ros[viewer]'") from cause
+        check_free(host, port)
+        self.overlay = Overlay(robot, tip)
+        with redirect_stdout(StringIO()):  # it would print a banner, verbose or not
+            self.server = viser.ViserServer(host=host, port=port, label=robot.name, verbose=False)
+        scene, size = self.server.scene, self.overlay.size
+        scene.set_up_direction("+z")
+        # Drawn in software (no graphics card), 25 frames a second; with shadows it would be 0.4.
+        scene.configure_default_lights(cast_shadow=False)
+        self._arm = ArmDrawing(scene, robot, "/arm", packages)
+        self._ghost = ArmDrawing(scene, robot, "/ghost", packages, GHOST)
+        self._ghost.show(False)
+        self._marks = MarkDrawing(scene, "/marks")
+        self.missing = self._arm.missing
+        scene.add_grid("/grid", 8.0 * size, 8.0 * size, cell_size=size / 2.0, section_size=size)
+        camera = self.server.initial_camera
+        middle = np.array([0.0, 0.0, size])
+        camera.position, camera.look_at = middle + size * np.array([1.0, -2.6, 0.7]), middle
+
+    def show(self, q: Array, qd: Array, effort: Array | None, reference: Array | None, layers: frozenset[str]) -> None:
+        """Draw a state.
+
+        Args:
+            q: positions (n,) in [rad] or [m].
+            qd: velocities (n,) in [rad/s] or [m/s].
+            effort: that is commanded (n,) in [N·m] or [N], None if unknown.
+            reference: positions that are asked for (n,), None if unknown.
+            layers: names of the layers to show.
+        """
+        with self.server.atomic():
+            self._arm.move(q)
+            apart = reference is not None and float(np.abs(reference - q).max()) > GHOST_APART
+            self._ghost.show(apart and "reference" in layers)
+            if reference is not None and apart:
+                self._ghost.move(reference)
+            marks = self.overlay.marks(q, qd, effort, reference)
+            self._marks.draw(mark for mark in marks if mark.layer in layers)
+
+    def stop(self) -> None:
+        """Close the server."""
+        self.server.stop()
+
+
+def check_free(host: str, port: int) -> None:
+    """See that nobody else listens there: viser would silently take another port.
+
+    Raises:
+        ConfigurationError: the port is taken, or the address is not this machine's.
+    """
+    import socket
+
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except (OSError, OverflowError) as cause:
+            problem = f"cannot listen at {host}:{port}: {cause}; choose another port, from 1 to 65535"
+            raise ConfigurationError(problem) from cause

@@ -1,0 +1,177 @@
+"""Arms and marks in viser's scene."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from robodyn_ros.errors import RobotDescriptionError
+from robodyn_ros.kinematics import Kinematics
+from robodyn_ros.robot import Robot
+from robodyn_ros.robot.pose import Array
+from robodyn_ros.view.marks import Arrow, Ball, Color, Line, Mark
+from robodyn_ros.view.meshes import Packages, mesh_path
+from robodyn_ros.view.shapes import Shape, read_shapes
+
+if TYPE_CHECKING:
+    import viser
+
+
+class ArmDrawing:
+    """The shapes of an arm, moved by its joints.
+
+    Attributes:
+        missing: why a mesh is not drawn, one line each.
+    """
+
+    def __init__(
+        self,
+        scene: viser.SceneApi,
+        robot: Robot,
+        root: str,
+        packages: Packages,
+        ghost: Color | None = None,
+    ) -> None:
+        """
+        Args:
+            scene: to draw in.
+            robot: the arm.
+            root: name under which it is drawn.
+            packages: finds packages of meshes.
+            ghost: colour of all shapes that move, and nothing else is drawn; all in their own colours unless given.
+
+        Raises:
+            RobotDescriptionError: the URDF's shapes cannot be read.
+        """
+        self._kinematics = Kinematics(robot)
+        moving = {link.name for link in robot.links if link.body >= 0}
+        shapes = [shape for shape in read_shapes(robot) if ghost is None or shape.link in moving]
+        self.missing: list[str] = []
+        self._frames = {
+            name: scene.add_frame(f"{root}/{name}", show_axes=False) for name in {shape.link for shape in shapes}
+        }
+        self._top = scene.add_frame(root, show_axes=False)
+        for index, shape in enumerate(shapes):
+            try:
+                _draw(scene, f"{root}/{shape.link}/{index}", shape, ghost or shape.color, packages)
+            except RobotDescriptionError as problem:
+                self.missing.append(str(problem))
+        self.move(np.clip(np.zeros(robot.n), robot.lower, robot.upper))
+
+    def move(self, q: Array) -> None:
+        """Draw it at positions q (n,)."""
+        for link, frame in self._frames.items():
+            pose = self._kinematics.pose(link, q)
+            frame.position, frame.wxyz = pose[:3, 3], _wxyz(pose[:3, :3])
+
+    def show(self, visible: bool) -> None:
+        """Show or hide it."""
+        self._top.visible = visible
+
+
+class MarkDrawing:
+    """Marks, each drawn once and then only changed."""
+
+    def __init__(self, scene: viser.SceneApi, root: str) -> None:
+        """
+        Args:
+            scene: to draw in.
+            root: name under which they are drawn.
+        """
+        self._scene = scene
+        self._root = root
+        self._handles: dict[str, Any] = {}
+
+    def draw(self, marks: Iterable[Mark]) -> None:
+        """Show these marks, and no others."""
+        seen = set()
+        for mark in marks:
+            name = f"{self._root}/{mark.layer}/{mark.name}"
+            seen.add(name)
+            handle = self._handles.get(name)
+            if handle is None:
+                handle = self._handles[name] = _ADD[type(mark)](self._scene, name, mark)
+            else:
+                _CHANGE[type(mark)](handle, mark)
+            if not handle.visible:
+                handle.visible = True
+        for name, handle in self._handles.items():
+            if name not in seen and handle.visible:
+                handle.visible = False
+
+
+def _draw(scene: viser.SceneApi, name: str, shape: Shape, color: Color, packages: Packages) -> None:
+    pose: dict[str, Any] = {"position": shape.pose.translation, "wxyz": _wxyz(shape.pose.rotation)}
+    look: dict[str, Any] = {"color": _rgb(color), "opacity": color[3] if color[3] < 1.0 else None}
+    if shape.kind == "box":
+        scene.add_box(name, dimensions=np.array(shape.size), **look, **pose)
+    elif shape.kind == "cylinder":
+        scene.add_cylinder(name, radius=shape.size[0], height=shape.size[1], **look, **pose)
+    elif shape.kind == "sphere":
+        scene.add_icosphere(name, radius=shape.size[0], **look, **pose)
+    else:
+        import trimesh
+
+        path = mesh_path(shape.mesh, packages)
+        try:
+            mesh = trimesh.load(path, force="mesh")
+        except Exception as cause:  # of one of the many readers that it has
+            raise RobotDescriptionError(f"mesh {shape.mesh!r}", f"cannot be read: {cause}") from cause
+        vertices = np.asarray(mesh.vertices) * np.array(shape.size)
+        scene.add_mesh_simple(name, vertices.astype(np.float32), np.asarray(mesh.faces), **look, **pose)
+
+
+def _add_ball(scene: viser.SceneApi, name: str, mark: Ball) -> Any:
+    opacity = mark.color[3] if mark.color[3] < 1.0 else None
+    handle = scene.add_icosphere(name, radius=1.0, color=_rgb(mark.color), opacity=opacity, cast_shadow=False)
+    _change_ball(handle, mark)
+    return handle
+
+
+def _change_ball(handle: Any, mark: Ball) -> None:
+    handle.position, handle.wxyz, handle.scale = mark.center, _wxyz(mark.rotation), tuple(map(float, mark.radii))
+
+
+def _add_arrow(scene: viser.SceneApi, name: str, mark: Arrow) -> Any:
+    return scene.add_arrows(
+        name,
+        points=np.array([[mark.start, mark.end]]),
+        colors=_rgb(mark.color),
+        shaft_radius=mark.radius,
+        head_radius=2.0 * mark.radius,
+        head_length=3.0 * mark.radius,
+    )
+
+
+def _change_arrow(handle: Any, mark: Arrow) -> None:
+    handle.points = np.array([[mark.start, mark.end]], dtype=np.float32)
+    handle.colors = np.array(_rgb(mark.color), dtype=np.uint8)
+
+
+def _add_line(scene: viser.SceneApi, name: str, mark: Line) -> Any:
+    return scene.add_line_segments(name, points=_segments(mark), colors=_rgb(mark.color), thickness=mark.width)
+
+
+def _change_line(handle: Any, mark: Line) -> None:
+    handle.points = _segments(mark)
+    handle.colors = np.array(_rgb(mark.color), dtype=np.uint8)
+
+
+_ADD: dict[type[Any], Callable[..., Any]] = {Ball: _add_ball, Arrow: _add_arrow, Line: _add_line}
+_CHANGE: dict[type[Any], Callable[..., None]] = {Ball: _change_ball, Arrow: _change_arrow, Line: _change_line}
+
+
+def _segments(mark: Line) -> Array:
+    return np.stack([mark.points[:-1], mark.points[1:]], axis=1).astype(np.float32)
+
+
+def _rgb(color: Color) -> tuple[int, int, int]:
+    red, green, blue = (round(255 * share) for share in color[:3])
+    return red, green, blue
+
+
+def _wxyz(rotation: Array) -> Array:
+    return np.roll(Rotation.from_matrix(rotation).as_quat(), 1)

@@ -1,0 +1,197 @@
+"""What the picture of an arm leaves out: its masses, the efforts in its joints, where its tip goes.
+
+==========  ====================================================================================================
+layer       what it shows
+==========  ====================================================================================================
+com         centre of mass of each body, in size as its mass, and of all that moves
+gravity     the direction of free fall, at the centre of mass of all that moves
+effort      effort of each joint: an arc about a turning axis, an arrow along a sliding one, and its colour, from
+            green to red, by the share of the effort limit; a full turn, or the length of the arc's radius, is all of it
+inertia     of each body the solid ellipsoid of even density with its mass and inertia
+velocity    of the tip: the way that it would go in ``VELOCITY_SPAN``
+trace       the tip's way so far
+==========  ====================================================================================================
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY
+from robodyn_ros.kinematics import Kinematics
+from robodyn_ros.robot import Robot
+from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot.robot import Body
+from robodyn_ros.view.marks import Arrow, Ball, Color, Line, Mark
+
+LAYERS = ("com", "gravity", "effort", "inertia", "velocity", "trace")
+"""Names of the layers."""
+
+VELOCITY_SPAN = 0.2
+"""The tip's velocity is drawn as the way that it would go in this time [s]."""
+
+TRACE_POINTS = 400
+"""How many points of the tip's way are kept."""
+
+FULL_ARC = 1.75 * np.pi
+"""How far the arc of an effort at its limit goes: short of a full turn, so that its ends do not meet [rad]."""
+
+COM_COLOR: Color = (0.98, 0.80, 0.18, 1.0)
+WHOLE_COLOR: Color = (0.85, 0.20, 0.75, 1.0)
+GRAVITY_COLOR: Color = (0.45, 0.45, 0.55, 1.0)
+INERTIA_COLOR: Color = (0.30, 0.55, 0.95, 0.25)
+VELOCITY_COLOR: Color = (0.10, 0.70, 0.85, 1.0)
+TRACE_COLOR: Color = (0.95, 0.55, 0.13, 1.0)
+REFERENCE_COLOR: Color = (0.35, 0.75, 0.45, 0.7)
+
+
+class Overlay:
+    """The marks of one arm. It remembers where the tip was, so one object belongs to one motion.
+
+    Attributes:
+        robot: the arm.
+        tip: name of the link that is traced.
+        size: a length by which marks are scaled: how far the tip is from the first joint that turns, at home [m].
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        tip: str = "",
+        gravity: Sequence[float] = STANDARD_GRAVITY,
+        effort_limit: ArrayLike | None = None,
+    ) -> None:
+        """
+        Args:
+            robot: the arm.
+            tip: name of the link that is traced; the last of the URDF's links that move unless given.
+            gravity: acceleration of free fall in the root link's frame (3,) [m/s²].
+            effort_limit: (n,) in [N·m] or [N]; the URDF's unless given.
+
+        Raises:
+            InputError: there is no link of that name.
+        """
+        self.robot = robot
+        self.tip = robot.link(tip or _last_moving_link(robot)).name
+        self._kinematics = Kinematics(robot)
+        self._gravity = np.asarray(gravity, dtype=float)
+        self._limit = robot.effort_limit if effort_limit is None else np.asarray(effort_limit, dtype=float)
+        self._greatest = np.zeros(robot.n)
+        self._traces: dict[str, deque[Array]] = {}
+        home = np.clip(np.zeros(robot.n), robot.lower, robot.upper)
+        places = [self._kinematics.pose(name, home)[:3, 3] for name in (*(b.name for b in robot.bodies), self.tip)]
+        self.size = max(float(np.ptp(np.array(places), axis=0).max()), 0.1)
+
+    def marks(self, q: Array, qd: Array, effort: Array | None = None, reference: Array | None = None) -> list[Mark]:
+        """All marks for a state.
+
+        Args:
+            q: positions (n,) in [rad] or [m].
+            qd: velocities (n,) in [rad/s] or [m/s].
+            effort: that acts (n,) in [N·m] or [N]; no layer ``effort`` without it.
+            reference: positions that are asked for (n,); their tip's way is a second trace.
+
+        Raises:
+            InputError: something has the wrong shape or is not finite.
+        """
+        poses = [self._kinematics.pose(body.name, q) for body in self.robot.bodies]
+        marks = [*self._masses(poses), *self._velocity(q, qd), *self._trace("tip", q, TRACE_COLOR)]
+        if effort is not None:
+            marks += self._efforts(poses, effort)
+        if reference is not None:
+            marks += self._trace("reference", reference, REFERENCE_COLOR)
+        return marks
+
+    def forget(self) -> None:
+        """Begin new traces."""
+        self._traces.clear()
+
+    def _masses(self, poses: list[Array]) -> Iterator[Mark]:
+        bodies = self.robot.bodies
+        masses = np.array([body.inertial.mass for body in bodies])
+        centers = np.array([pose[:3, :3] @ b.inertial.com + pose[:3, 3] for b, pose in zip(bodies, poses, strict=True)])
+        total = float(masses.sum())
+        if total <= 0.0:
+            return
+        for body, pose, center in zip(bodies, poses, centers, strict=True):
+            inertial = body.inertial
+            if inertial.mass > 0.0:
+                radius = 0.05 * self.size * np.cbrt(inertial.mass / total)
+                yield Ball("com", body.name, center, np.eye(3), np.full(3, radius), COM_COLOR)
+                axes, radii = _ellipsoid(inertial.inertia, inertial.mass)
+                yield Ball("inertia", body.name, center, pose[:3, :3] @ axes, radii, INERTIA_COLOR)
+        whole = masses @ centers / total
+        yield Ball("com", "all", whole, np.eye(3), np.full(3, 0.06 * self.size), WHOLE_COLOR)
+        strength = float(np.linalg.norm(self._gravity))
+        if strength > 0.0:
+            end = whole + 0.35 * self.size * self._gravity / strength
+            yield Arrow("gravity", "g", whole, end, 0.01 * self.size, GRAVITY_COLOR)
+
+    def _efforts(self, poses: list[Array], effort: Array) -> Iterator[Mark]:
+        self._greatest = np.maximum(self._greatest, np.abs(effort))
+        for body, pose in zip(self.robot.bodies, poses, strict=True):
+            if body.joint.mimic is not None:
+                continue
+            k = body.coordinate
+            limited = bool(np.isfinite(self._limit[k]))
+            full = self._limit[k] if limited else self._greatest[k]
+            share = float(np.clip(effort[k] / full, -1.0, 1.0)) if full > 0.0 else 0.0
+            if abs(share) < 1e-3:
+                continue
+            color = _load_color(abs(share)) if limited else GRAVITY_COLOR
+            yield from self._effort(body, pose, share, color)
+
+    def _effort(self, body: Body, pose: Array, share: float, color: Color) -> Iterator[Mark]:
+        name, axis, origin = body.joint.name, pose[:3, :3] @ body.joint.axis, pose[:3, 3]
+        radius, width = 0.2 * self.size, 0.012 * self.size
+        if body.joint.is_prismatic:
+            yield Arrow("effort", name, origin, origin + 2.0 * radius * share * axis, 2.0 * width, color)
+            return
+        across = np.cross(axis, [1.0, 0.0, 0.0] if abs(axis[0]) < 0.9 else [0.0, 1.0, 0.0])
+        across /= np.linalg.norm(across)
+        angles = np.linspace(0.0, share * FULL_ARC, 2 + int(48 * abs(share)))[:, None]
+        points = origin + radius * (np.cos(angles) * across + np.sin(angles) * np.cross(axis, across))
+        yield Line("effort", name, points, width, color)
+        ahead = points[-1] - points[-2]
+        tip = points[-1] + 0.35 * radius * ahead / np.linalg.norm(ahead)
+        yield Arrow("effort", f"{name}.head", points[-1], tip, 1.2 * width, color)
+
+    def _velocity(self, q: Array, qd: Array) -> Iterator[Mark]:
+        start = self._kinematics.pose(self.tip, q)[:3, 3]
+        way = VELOCITY_SPAN * (self._kinematics.jacobian(self.tip, q)[:3] @ qd)
+        if float(np.linalg.norm(way)) > 0.01 * self.size:
+            yield Arrow("velocity", self.tip, start, start + way, 0.012 * self.size, VELOCITY_COLOR)
+
+    def _trace(self, name: str, q: Array, color: Color) -> Iterator[Mark]:
+        trace = self._traces.setdefault(name, deque(maxlen=TRACE_POINTS))
+        place = self._kinematics.pose(self.tip, q)[:3, 3]
+        if not trace or float(np.linalg.norm(place - trace[-1])) > 0.005 * self.size:
+            trace.append(place)
+        if len(trace) > 1:
+            yield Line("trace", name, np.array(trace), 0.008 * self.size, color)
+
+
+def _last_moving_link(robot: Robot) -> str:
+    return [link.name for link in robot.links if link.body >= 0][-1] if robot.bodies else robot.links[-1].name
+
+
+def _ellipsoid(inertia: Array, mass: float) -> tuple[Array, Array]:
+    """Axes (3, 3), as columns, and semi-axes (3,) [m] of the solid ellipsoid of even density with that inertia."""
+    moments, axes = np.linalg.eigh(inertia)  # I_x = m (b² + c²) / 5, and so on
+    squares = 2.5 / mass * (moments.sum() - 2.0 * moments)
+    if np.linalg.det(axes) < 0.0:
+        axes[:, 0] = -axes[:, 0]
+    return axes, np.sqrt(np.maximum(squares, 1e-8))
+
+
+def _load_color(share: float) -> Color:
+    """Green at rest, amber at two thirds, red at the limit."""
+    if share < 2.0 / 3.0:
+        part = 1.5 * share
+        return (0.20 + 0.75 * part, 0.70, 0.25, 1.0)
+    part = 3.0 * (share - 2.0 / 3.0)
+    return (0.95, 0.70 - 0.55 * part, 0.25 - 0.10 * part, 1.0)

@@ -1,0 +1,75 @@
+"""The shapes that a URDF draws its links with: its ``<visual>`` tags, every default applied."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from typing import Literal, NamedTuple
+
+from urdf_parser_py import urdf
+
+from robodyn_ros.errors import RobotDescriptionError
+from robodyn_ros.robot import Robot
+from robodyn_ros.robot.pose import Pose
+from robodyn_ros.view.marks import Color
+
+GREY: Color = (0.6, 0.6, 0.62, 1.0)
+"""Of what the URDF gives no colour."""
+
+
+class Shape(NamedTuple):
+    """One ``<visual>``."""
+
+    link: str
+    pose: Pose  # of the shape in the link's frame
+    kind: Literal["box", "cylinder", "sphere", "mesh"]
+    size: tuple[float, ...]  # box: lengths; cylinder: radius, length along z; sphere: radius; mesh: scale [m]
+    mesh: str  # file or URI of a mesh, else empty
+    color: Color
+
+
+def read_shapes(robot: Robot) -> tuple[Shape, ...]:
+    """The shapes of a robot, in the order of its URDF.
+
+    Raises:
+        RobotDescriptionError: a ``<visual>`` is not what the specification asks for.
+    """
+    try:
+        root = ET.fromstring(robot.urdf)
+    except ET.ParseError as cause:
+        raise RobotDescriptionError("robot_description", f"cannot be drawn: {cause}") from cause
+    palette = {str(m.get("name")): m for m in root.findall("material")}
+    return tuple(
+        _shape(str(link.get("name")), visual, palette)
+        for link in root.findall("link")
+        for visual in link.findall("visual")
+    )
+
+
+def _shape(link: str, visual: ET.Element, palette: dict[str, ET.Element]) -> Shape:
+    own = visual.find("material")
+    named = palette.get(str(own.get("name"))) if own is not None and own.find("color") is None else own
+    try:
+        color = _color(named)
+        parsed = urdf.Visual.from_xml_string(ET.tostring(visual))
+    except Exception as cause:  # urdf_parser_py raises AssertionError, KeyError, its own ParseError and bare Exceptions
+        raise RobotDescriptionError(f"link {link!r}", f"<visual> cannot be parsed: {cause}") from cause
+    origin = parsed.origin
+    pose = Pose() if origin is None else Pose.from_xyz_rpy(origin.xyz or (0, 0, 0), origin.rpy or (0, 0, 0))
+    shape = parsed.geometry
+    if isinstance(shape, urdf.Box):
+        return Shape(link, pose, "box", tuple(shape.size), "", color)
+    if isinstance(shape, urdf.Cylinder):
+        return Shape(link, pose, "cylinder", (shape.radius, shape.length), "", color)
+    if isinstance(shape, urdf.Sphere):
+        return Shape(link, pose, "sphere", (shape.radius,), "", color)
+    if isinstance(shape, urdf.Mesh):
+        return Shape(link, pose, "mesh", tuple(shape.scale or (1.0, 1.0, 1.0)), shape.filename, color)
+    raise RobotDescriptionError(f"link {link!r}", "<visual> has no box, cylinder, sphere or mesh")
+
+
+def _color(material: ET.Element | None) -> Color:
+    color = None if material is None else material.find("color")
+    if color is None:
+        return GREY
+    red, green, blue, opacity = (float(word) for word in color.get("rgba", "").split())
+    return red, green, blue, opacity

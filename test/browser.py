@@ -1,0 +1,53 @@
+"""Headless Chromium for tests, as far as it is there."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+import pytest
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+FLAGS = [
+    "--no-sandbox",
+    "--use-gl=angle",
+    "--use-angle=swiftshader",  # WebGL without a graphics card
+    "--enable-unsafe-swiftshader",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+
+
+@contextmanager
+def page(width: int, height: int) -> Iterator[Any]:
+    """A page of a browser; what it asks other machines for is listed in ``page.elsewhere``."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    if CHROMIUM is None:
+        pytest.skip("Chromium is not installed")
+    with playwright.sync_playwright() as tools:
+        browser = tools.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        shown = browser.new_page(viewport={"width": width, "height": height})
+        shown.elsewhere = []
+        shown.on("request", lambda request: shown.elsewhere.append(request.url) if _far(request.url) else None)
+        try:
+            yield shown
+        finally:
+            browser.close()
+
+
+def picture(shown: Any) -> np.ndarray:
+    """What a page shows, (height, width, 3)."""
+    from matplotlib.image import imread
+
+    return imread(BytesIO(shown.screenshot()))[:, :, :3]
+
+
+def _far(url: str) -> bool:
+    return not url.startswith(("http://localhost", "http://127.0.0.1", "ws://localhost", "ws://127", "data:", "blob:"))

@@ -1,0 +1,86 @@
+"""The markers node beside a simulator and a controller."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sensor_msgs.msg import JointState
+from visualization_msgs.msg import Marker, MarkerArray
+
+import robodyn_ros as rd
+from robodyn_ros.view import LAYERS
+
+pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
+
+PRR = Path(__file__).parents[1] / "urdf" / "prr.urdf"
+
+
+def test_markers_show_the_arm_that_is_there(graph):
+    node = graph.start("markers", robot_description=str(PRR), rate=50.0)
+    states = graph.talk(JointState, "joint_states")
+    commands = graph.talk(JointState, "controller/joint_commands")
+    errors = graph.talk(JointState, "controller/tracking_error")
+    shown = graph.listen(MarkerArray, "markers/markers")
+    names = ["wrist", "elevator", "shoulder"]  # joints go by name
+    positions = [-0.4, 0.5, 0.6]
+
+    def tell(height, time):
+        state = JointState(name=names, position=[-0.4, height, 0.6], velocity=[0.0, 1.0, 0.0])
+        state.header.stamp.sec = time
+        states.publish(state)
+        commands.publish(JointState(name=names, effort=[36.0, 0.0, -96.0]))
+        errors.publish(JointState(name=names, position=[0.0, 0.1, 0.0], velocity=[0.0, 0.0, 0.0]))
+
+    def latest(layer):
+        tell(positions[1], 1)
+        return [marker for marker in (shown[-1].markers if shown else []) if marker.ns == layer]
+
+    graph.wait(lambda: latest("reference") and latest("effort"), "the ghost of the reference and efforts")
+    markers = shown[-1].markers
+    assert {marker.ns for marker in markers} == {*LAYERS, "reference"} - {"trace"}
+    assert {marker.header.frame_id for marker in markers} == {"base"}
+    assert {marker.header.stamp.sec for marker in markers} == {1}
+    keys = [(marker.ns, marker.id) for marker in markers]
+    assert len(keys) == len(set(keys))
+    robot = rd.load_robot(PRR)
+    q = np.array([0.5, 0.6, -0.4])
+    arm, hand = (next(m for m in markers if m.ns == "com" and m.id == k) for k in (1, 2))
+    elbow = np.array([0.5 * np.sin(q[1]), 0.0, q[0] + 0.5 * np.cos(q[1])])
+    com_arm = np.array([0.25 * np.sin(q[1]), 0.0, q[0] + 0.25 * np.cos(q[1])])
+    com_hand = elbow + 0.14 * np.array([np.sin(q[1] + q[2]), 0.0, np.cos(q[1] + q[2])])
+    for marker, place in ((arm, com_arm), (hand, com_hand)):
+        point = marker.pose.position
+        assert_allclose([point.x, point.y, point.z], place, atol=1e-9)
+    arcs = [marker for marker in markers if marker.ns == "effort" and marker.type == Marker.LINE_STRIP]
+    assert len(arcs) == 2  # shoulder and wrist, both at their limit: red
+    assert all(arc.color.r > 0.9 and arc.color.g < 0.2 for arc in arcs)
+    ghosts = [marker for marker in markers if marker.ns == "reference"]
+    assert all(ghost.color.a < 0.5 for ghost in ghosts)
+    boxes = sorted(ghost.pose.position.z for ghost in ghosts if ghost.type == Marker.CUBE)
+    assert boxes[0] == pytest.approx(0.6)  # the carriage, where its reference is
+    assert robot.n == 3
+
+    def gone():
+        states.publish(JointState(name=names, position=positions, velocity=[0.0, 0.0, 0.0]))
+        return [m for message in shown for m in message.markers if m.ns == "velocity" and m.action == Marker.DELETE]
+
+    graph.wait(gone, "the end of the velocity's arrow once the arm stands")
+    node.stop()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"layers": ["com", "masses"]}, "layers: masses: there are com, gravity"),
+        ({"tip": "gripper"}, "'gripper' is not in the robot"),
+        ({"rate": 0.0}, "rate"),
+    ],
+)
+def test_what_cannot_be_shown_is_an_error(graph, wrong, said):
+    node = graph.start("markers", robot_description=str(PRR), **wrong)
+    assert node.ended() == 1
+    assert said in node.output
+    assert "Traceback" not in node.output

@@ -1,0 +1,109 @@
+"""The viewer in a real browser: it shows the arm, its sliders move it, its buttons reach the nodes."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from browser import page, picture
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+
+from robodyn_ros.nodes.messages import seconds
+
+pytest.importorskip("viser", reason="the viewer needs viser")
+
+ROOT = Path(__file__).parents[1]
+PRR, GAINS = ROOT / "urdf" / "prr.urdf", ROOT / "config" / "prr.yaml"
+
+
+@pytest.fixture
+def port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@pytest.mark.timeout(240)
+def test_a_slider_moves_the_arm(graph, port):
+    graph.start("simulator", "-r", "commands:=controller/commands", robot_description=str(PRR))
+    graph.start("controller", "--params-file", str(GAINS), robot_description=str(PRR), use_sim_time=True,
+                state_timeout=10.0)  # the browser draws in software, on the same cores  # fmt: skip
+    viewer = graph.start("viewer", robot_description=str(PRR), port=port, rate=10.0, plot_rate=2.0)
+    states, clocks = graph.listen(JointState, "joint_states"), graph.listen(Clock, "/clock")
+    graph.wait(lambda: f"http://127.0.0.1:{port}" in viewer.output, "the viewer's address", 30.0)
+    graph.wait(lambda: states, "joint states", 30.0)
+    with page(760, 420) as shown:
+        shown.goto(f"http://localhost:{port}")
+        shown.get_by_text("prr at").wait_for(timeout=60_000)
+
+        def seen(condition, what):
+            graph.wait(lambda: condition(picture(shown)), what, 60.0)
+
+        def orange(image):  # of the arm's beam
+            return (image[:, :500, 0] > 0.55) & (image[:, :500, 2] < 0.35) & (image[:, :500, 1] > 0.25)
+
+        seen(lambda image: orange(image).sum() > 30, "the arm in the picture")
+        before = picture(shown)
+        slider = shown.get_by_role("textbox").nth(1)  # the shoulder's number, beside its slider
+        slider.fill("-1.2")
+        slider.press("Enter")
+        graph.wait(lambda: abs(states[-1].position[1] + 1.2) < 0.02, "the arm at -1.2 rad", 60.0)
+
+        def moved(image):
+            new, old = orange(image), orange(before)
+            return (new & ~old).sum() > 30 and (old & ~new).sum() > 30
+
+        seen(moved, "the arm elsewhere in the picture")
+        shown.get_by_text("Pause").first.click()
+        graph.wait(lambda: len(clocks) > 0 and _stands(graph, states), "the clock to stand still", 30.0)
+        paused = seconds(states[-1].header.stamp)
+        shown.get_by_role("button", name="Step").click()
+        graph.wait(lambda: seconds(states[-1].header.stamp) > paused, "one step", 30.0)
+        assert seconds(states[-1].header.stamp) == pytest.approx(paused + 0.002)
+        shown.get_by_role("button", name="Reset").click()
+        graph.wait(lambda: seconds(states[-1].header.stamp) < paused, "time 0", 30.0)
+        graph.wait(lambda: abs(states[-1].position[1]) < 0.1, "the start", 30.0)
+        assert shown.elsewhere == []  # everything comes from this machine
+    viewer.stop()
+
+
+def _stands(graph, states):
+    last = states[-1].header.stamp
+    for _ in range(5):
+        graph._executor.spin_once(timeout_sec=0.05)
+    return states[-1].header.stamp == last
+
+
+def test_a_taken_port_is_an_error(graph):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        viewer = graph.start("viewer", robot_description=str(PRR), port=taken.getsockname()[1])
+        assert viewer.ended() == 1
+    assert "choose another port" in viewer.output
+    assert "Traceback" not in viewer.output
+
+
+def test_only_this_machine_can_reach_it(graph, port):
+    viewer = graph.start("viewer", robot_description=str(PRR), port=port)
+    graph.wait(lambda: "prr is at" in viewer.output, "the viewer's address", 30.0)
+    listening = Path("/proc/net/tcp").read_text().splitlines() + Path("/proc/net/tcp6").read_text().splitlines()
+    at_port = [line.split()[1].split(":")[0] for line in listening if line.split()[1].endswith(f":{port:04X}")]
+    assert at_port == ["0100007F"]  # 127.0.0.1, and nothing else
+    viewer.stop()
+
+
+def test_the_verb_says_what_it_needs():
+    command = [sys.executable, "-m", "robodyn_ros.cli.main", "view"]
+    wrong = subprocess.run([*command, "--attach", "arm.urdf"], capture_output=True, text=True, check=False)
+    assert wrong.returncode == 2
+    assert "error: --attach: takes the arm from the topic robot_description" in wrong.stderr
+    missing = subprocess.run([*command, "nowhere.urdf"], capture_output=True, text=True, check=False)
+    assert missing.returncode == 2
+    assert "error: nowhere.urdf: cannot be read" in missing.stderr
+    assert np.isfinite(missing.returncode)
