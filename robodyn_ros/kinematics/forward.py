@@ -1,28 +1,47 @@
 """Pose and Jacobian of any link.
 
 Poses are homogeneous matrices in the root link's frame (Lynch and Park, Modern Robotics, section 3.3). The Jacobian
-is the geometric one at the link's origin, in the root link's axes, linear rows above angular ones (Siciliano et al.,
-Robotics: Modelling, Planning and Control, section 3.1).
+is the geometric one, linear rows above angular ones (Siciliano et al., Robotics: Modelling, Planning and Control,
+section 3.1). Its frame says what the twist [v; ω] = J q̇ is of, and in which axes:
+
+    aligned   the velocity of the link's origin, in the root link's axes
+    body      the same in the link's own axes: the body twist V_b, J_b = Ad(T⁻¹) J_s
+    space     the velocity of what passes the root link's origin, in the root link's axes: the spatial twist V_s
+
+(Lynch and Park, sections 5.1.1 and 5.1.2, for the last two.) With a ``point``, everything is of the frame at that
+point of the link whose axes are the link's.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.engine import Kernel, Program, digest
+from robodyn_ros.engine.states import as_states, refuse_non_finite
+from robodyn_ros.errors import InputError
+from robodyn_ros.kinematics.se3 import from_pose
 from robodyn_ros.kinematics.tree import build_tree, geometry
-from robodyn_ros.robot import Robot
+from robodyn_ros.robot import Link, Robot
 from robodyn_ros.robot.pose import Array
 
 if TYPE_CHECKING:
     import casadi as ca
 
+Frame = Literal["aligned", "body", "space"]
+
+ORIGIN = (0.0, 0.0, 0.0)
+
 
 class Kinematics:
-    """Forward kinematics of one arm. Like a kernel, an object of this class belongs to one thread."""
+    """Forward kinematics of one arm. Like a kernel, an object of this class belongs to one thread.
+
+    Attributes:
+        robot: the arm.
+        compiled: whether C is used where there is a compiler.
+    """
 
     def __init__(self, robot: Robot, *, compiled: bool = True) -> None:
         """
@@ -31,66 +50,118 @@ class Kinematics:
             compiled: compile to C where there is a compiler; False keeps to CasADi's virtual machine.
         """
         self.robot = robot
-        self._tree = build_tree(robot)
-        self._compiled = compiled
-        self._kernels: dict[str, Kernel] = {}
+        self.compiled = compiled
+        self.tree = build_tree(robot)
+        self._kernels: dict[tuple[str, str], Kernel] = {}
 
-    def pose(self, link: str, q: ArrayLike) -> Array:
+    def pose(self, link: str, q: ArrayLike, point: ArrayLike = ORIGIN) -> Array:
         """Pose of a link's frame in the root link's, (4, 4) or (N, 4, 4).
 
+        Args:
+            link: its name.
+            q: positions (n,) or (N, n) in [rad] or [m].
+            point: of the link, in its frame, (3,) in [m].
+
         Raises:
-            InputError: no such link, or q has the wrong shape or is not finite.
+            InputError: no such link, or an array has the wrong shape or is not finite.
         """
-        pose: Array = self._kernel(link).call(q)[0]
+        pose: Array = self._at("aligned", link, point).call(q)[0]
         return pose
 
-    def jacobian(self, link: str, q: ArrayLike) -> Array:
+    def jacobian(self, link: str, q: ArrayLike, frame: Frame = "aligned", point: ArrayLike = ORIGIN) -> Array:
         """J(q) with [v; ω] = J q̇, (6, n) or (N, 6, n).
 
+        Args:
+            link: its name.
+            q: positions (n,) or (N, n) in [rad] or [m].
+            frame: see the module.
+            point: of the link, in its frame, (3,) in [m].
+
         Raises:
-            InputError: as ``pose``.
+            InputError: as ``pose``, or no such frame.
         """
-        jacobian: Array = self._kernel(link).call(q)[1]
+        jacobian: Array = self._at(frame, link, point).call(q)[1]
         return jacobian
 
-    def _kernel(self, link: str) -> Kernel:
-        if isinstance(link, str) and link in self._kernels:
-            return self._kernels[link]
-        found, n = self.robot.link(link), self.robot.n
+    def jacobian_derivative(
+        self, link: str, q: ArrayLike, qd: ArrayLike, frame: Frame = "aligned", point: ArrayLike = ORIGIN
+    ) -> Array:
+        """J̇(q, q̇) = Σ ∂J/∂qₖ q̇ₖ, so that [v̇; ω̇] = J q̈ + J̇ q̇; shapes and errors as ``jacobian``.
+
+        Args:
+            link: its name.
+            q: positions (n,) or (N, n) in [rad] or [m].
+            qd: velocities, likewise, in [rad/s] or [m/s].
+            frame: see the module.
+            point: of the link, in its frame, (3,) in [m].
+        """
+        derivative: Array = self._at(f"rate_{frame}", link, point).call(q, qd)
+        return derivative
+
+    def com(self, link: str, q: ArrayLike) -> Array:
+        """Centre of mass of a link, without the links fixed to it, in the root link's frame, (3,) or (N, 3) in [m].
+
+        Raises:
+            InputError: as ``pose``, or the link has no mass.
+        """
+        return self.pose(link, q, self._com(link))[..., :3, 3]
+
+    def com_jacobian(self, link: str, q: ArrayLike, frame: Frame = "aligned") -> Array:
+        """The Jacobian at a link's centre of mass; shapes and errors as ``jacobian`` and ``com``."""
+        return self.jacobian(link, q, frame, self._com(link))
+
+    def kernel(self, link: str, frame: Frame = "aligned") -> Kernel:
+        """Pose and Jacobian of a link with memory of their own, for loops that allocate nothing: see ``Kernel``.
+
+        Its input is q, its parameters are the point, its results are the pose (4, 4) and J (6, n).
+
+        Raises:
+            InputError: no such link, or no such frame.
+        """
+        return Kernel(self._program(frame, self.robot.link(link)), np.zeros(3), compiled=self.compiled)
+
+    def _com(self, link: str) -> Array:
+        inertial = self.robot.link(link).inertial
+        if inertial is None or inertial.mass == 0.0:
+            raise InputError("link", f"{link!r} has no mass, and so no centre of mass", link)
+        return inertial.com
+
+    def _at(self, quantity: str, link: str, point: ArrayLike) -> Kernel:
+        """The kernel of a quantity of a link, for a point of it."""
+        found = self._kernels.get((quantity, link)) if isinstance(link, str) else None
+        if found is None:
+            found = self._kernels[quantity, link] = Kernel(
+                self._program(quantity, self.robot.link(link)), np.zeros(3), compiled=self.compiled
+            )
+        if point is not ORIGIN:
+            (given,) = as_states(("point",), (point,), (3,))
+            refuse_non_finite(("point",), (given,))
+            if given.ndim > 1:
+                raise InputError("point", f"must be of shape (3,), not {given.shape}", point)
+            found.parameters[:] = given
+        else:
+            found.parameters[:] = 0.0
+        return found
+
+    def _program(self, quantity: str, link: Link) -> Program:
+        frame = quantity.removeprefix("rate_")
+        if frame not in get_args(Frame):
+            raise InputError("frame", f"must be one of {', '.join(get_args(Frame))}, not {frame!r}", frame)
+        n, tree = self.robot.n, self.tree
 
         def build() -> tuple[list[ca.SX], list[ca.SX]]:
             import casadi as ca  # what is compiled runs without it
 
-            from robodyn_ros.kinematics.transform import Transform
+            from robodyn_ros.kinematics.expressions import geometric_jacobian, placed
 
-            q = ca.SX.sym("q", n)
-            pose = ca.SX(ca.DM(_matrix(found.pose)))
-            index = found.body
-            if index >= 0:
-                pose = ca.SX(ca.DM(_matrix(self._tree.nodes[index].frame.inverse()))) @ pose
-            while index >= 0:
-                transform = Transform(self._tree.nodes[index], q)
-                pose = ca.vertcat(
-                    ca.horzcat(transform.up(pose[:3, :3]), transform.up(pose[:3, 3]) + transform.offset), pose[3, :]
-                )
-                index = self._tree.nodes[index].parent
-            base = ca.SX(ca.DM(self._tree.base)) if found.body >= 0 else ca.SX.eye(3)
-            rotation, position = base @ pose[:3, :3], base @ pose[:3, 3]
-            turning = [
-                ca.inv_skew(ca.reshape(ca.jacobian(ca.vec(rotation), q[k]), 3, 3) @ rotation.T) for k in range(n)
-            ]
-            jacobian = ca.vertcat(ca.jacobian(position, q), ca.horzcat(*turning))
-            pose = ca.vertcat(ca.horzcat(rotation, position), ca.SX(ca.DM([[0, 0, 0, 1]])))
-            return [q, ca.SX.sym("none", 0)], [pose, jacobian]
+            q, qd, point = ca.SX.sym("q", n), ca.SX.sym("qd", n), ca.SX.sym("point", 3)
+            where = placed(tree, link, q, point)
+            jacobian = geometric_jacobian(where, q, frame)
+            if quantity == frame:
+                return [q, point], [where.matrix, jacobian]
+            return [q, qd, point], [ca.reshape(ca.jtimes(ca.vec(jacobian), q, qd), 6, n)]
 
-        facts = (geometry(self._tree), found.body, _matrix(found.pose).tolist())
-        key = digest(*facts, source=__name__)
-        program = Program("kinematics", key, (("q", n),), ((4, 4), (6, n)), build)
-        self._kernels[link] = Kernel(program, np.zeros(0), compiled=self._compiled)
-        return self._kernels[link]
-
-
-def _matrix(pose: Any) -> Array:
-    matrix = np.eye(4)
-    matrix[:3, :3], matrix[:3, 3] = pose.rotation, pose.translation
-    return matrix
+        key = digest(*geometry(tree), link.body, from_pose(link.pose).tolist(), source=__name__)
+        if quantity == frame:
+            return Program(f"kinematics_{quantity}", key, (("q", n),), ((4, 4), (6, n)), build)
+        return Program(f"kinematics_{quantity}", key, (("q", n), ("qd", n)), ((6, n),), build)

@@ -28,6 +28,18 @@ class Transform:
         """Components in the parent's frame of vectors (3, k) given in the child's."""
         return self._constant @ (self._turn @ v)
 
+    def up_symmetric(self, matrix: ca.SX) -> ca.SX:
+        """R S Rᵀ of a symmetric matrix (3, 3): with w = cos (Sxx - Syy) - 2 sin Sxy the turn about z takes eight
+        multiplications, where two general products take twenty-four.
+        """
+        cosine, sine = self._turn[0, 0], self._turn[1, 0]
+        if not sine.is_zero():
+            w = cosine * (matrix[0, 0] - matrix[1, 1]) - 2 * (sine * matrix[0, 1])
+            xx, yy, xy = matrix[1, 1] + cosine * w, matrix[0, 0] - cosine * w, matrix[0, 1] + sine * w
+            side = self._turn[:2, :2] @ matrix[:2, 2]
+            matrix = ca.blockcat([[xx, xy, side[0]], [xy, yy, side[1]], [side[0], side[1], matrix[2, 2]]])
+        return ca.tril2symm(ca.tril(self._constant @ matrix @ self._constant.T))
+
     def down(self, v: ca.SX) -> ca.SX:
         """Components in the child's frame of vectors (3, k) given in the parent's."""
         return self._turn.T @ (self._constant.T @ v)

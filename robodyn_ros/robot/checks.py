@@ -94,12 +94,14 @@ def check_moves_inertia(robot: Robot) -> None:
     Raises:
         RobotDescriptionError: some joint, or a combination of joints, moves nothing; the message names it.
     """
-    found = [_least_inertia(robot, np.sin(seed * np.arange(1, robot.n + 1))) for seed in _POSES]
-    if not np.isfinite([least for least, _ in found]).all():
-        raise RobotDescriptionError(f"robot {robot.name!r}", _OVERFLOW)
-    least, joints = max(found, key=lambda pair: pair[0])
-    if least > SINGULAR:
-        return
+    found = []
+    for seed in _POSES:
+        found.append(_least_inertia(robot, np.sin(seed * np.arange(1, robot.n + 1))))
+        if np.isnan(found[-1][0]):
+            raise RobotDescriptionError(f"robot {robot.name!r}", _OVERFLOW)
+        if found[-1][0] > SINGULAR:
+            return
+    _, joints = max(found, key=lambda pair: pair[0])
     names = [robot.joint_names[i] for i in joints]
     if len(names) == 1:
         raise RobotDescriptionError(
@@ -112,7 +114,9 @@ def check_moves_inertia(robot: Robot) -> None:
 
 
 def _least_inertia(robot: Robot, q: Array) -> tuple[float, tuple[int, ...]]:
-    """The least relative inertia of any motion at pose q, and the indices of the joints that take part in it."""
+    """The least relative inertia of any motion at pose q, and the indices of the joints that take part in it; infinity
+    and none if it is above ``SINGULAR``, NaN and none if there is an overflow.
+    """
     M, bound = _mass_matrix(robot, q)
     if not np.isfinite(M).all() or not np.isfinite(bound).all():
         return np.nan, ()
@@ -121,8 +125,13 @@ def _least_inertia(robot: Robot, q: Array) -> tuple[float, tuple[int, ...]]:
     if diagonal[weakest] <= SINGULAR:
         return float(diagonal[weakest]), (weakest,)
     scale = np.sqrt(np.diag(M))
-    values, vectors = np.linalg.eigh(M / np.outer(scale, scale))
-    return float(values[0]), tuple(int(i) for i in np.flatnonzero(np.abs(vectors[:, 0]) > 0.1))
+    relative = M / np.outer(scale, scale)
+    try:  # eigenvalues take a hundred times as long, and only who is refused wants to know them
+        np.linalg.cholesky(relative - SINGULAR * np.eye(robot.n))
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(relative)
+        return float(values[0]), tuple(int(i) for i in np.flatnonzero(np.abs(vectors[:, 0]) > 0.1))
+    return np.inf, ()
 
 
 def _mass_matrix(robot: Robot, q: Array) -> tuple[Array, Array]:
@@ -130,33 +139,36 @@ def _mass_matrix(robot: Robot, q: Array) -> tuple[Array, Array]:
 
     M = Σ m Jvᵀ Jv + Jωᵀ I Jω over the bodies (reference: any textbook; not a plugin, so that robot/ needs none).
     """
+    bodies, count = robot.bodies, len(robot.bodies)
     poses: list[Pose] = []
-    twists: list[Array] = []  # (6, n): velocity of the point at the world's origin, angular velocity
-    for body in robot.bodies:
+    carries = np.zeros((count, count))  # 1 where the joint in the column carries the body in the row
+    ratios = np.zeros((count, robot.n))
+    axes, origins = np.empty((2, count, 3))
+    for k, body in enumerate(bodies):
         pose = body.placement if body.parent < 0 else poses[body.parent] @ body.placement
-        twist = np.zeros((6, robot.n)) if body.parent < 0 else twists[body.parent].copy()
-        axis = pose.rotation @ body.joint.axis
-        column = np.zeros(6)
-        if body.joint.is_prismatic:
-            column[:3] = axis
-        else:
-            column[:3] = np.cross(pose.translation, axis)
-            column[3:] = axis
-        twist[:, body.coordinate] += body.ratio * column
-        twists.append(twist)
         poses.append(pose @ _motion(body, body.ratio * q[body.coordinate] + body.offset))
-    seen = [body.inertial.seen_from(pose) for body, pose in zip(robot.bodies, poses, strict=True)]
-    points = np.array([pose.translation for pose in poses] + [inertial.com for inertial in seen])
-    size = np.linalg.norm(np.ptp(points, axis=0))
-    M = np.zeros((robot.n, robot.n))
-    bound = np.zeros(robot.n)
-    for inertial, twist in zip(seen, twists, strict=True):
-        angular = twist[3:]
-        linear = twist[:3] + np.cross(angular, inertial.com, axis=0)
-        M += inertial.mass * linear.T @ linear + angular.T @ inertial.inertia @ angular
-        spin = np.sum(angular**2, axis=0)
-        bound += inertial.mass * np.sum(linear**2, axis=0)
-        bound += spin * (inertial.mass * size**2 + np.trace(inertial.inertia))
+        axes[k], origins[k] = pose.rotation @ body.joint.axis, pose.translation
+        if body.parent >= 0:
+            carries[k] = carries[body.parent]
+        carries[k, k] = 1.0
+        ratios[k, body.coordinate] = body.ratio
+    seen = [body.inertial.seen_from(pose) for body, pose in zip(bodies, poses, strict=True)]
+    centres = np.array([inertial.com for inertial in seen])
+    inertias = np.array([inertial.inertia for inertial in seen])
+    masses = np.array([inertial.mass for inertial in seen])
+    size = np.linalg.norm(np.ptp(np.concatenate([[pose.translation for pose in poses], centres]), axis=0))
+    slides = np.array([body.joint.is_prismatic for body in bodies])
+    arms = np.where(slides[:, None], axes, np.cross(axes, centres[:, None] - origins))  # (body, joint, 3)
+    linear = np.einsum("bj,bjx,jn->bxn", carries, arms, ratios, optimize=True)
+    angular = np.einsum("bj,jx,jn->bxn", carries * ~slides, axes, ratios, optimize=True)
+
+    def gathered(a: Array, b: Array) -> Array:
+        product: Array = a.reshape(3 * count, -1).T @ b.reshape(3 * count, -1)
+        return product
+
+    M = gathered(linear, masses[:, None, None] * linear) + gathered(angular, inertias @ angular)
+    spread = masses * size**2 + np.trace(inertias, axis1=1, axis2=2)
+    bound = np.einsum("b,bxn->n", masses, linear**2) + np.einsum("b,bxn->n", spread, angular**2)
     return M, bound
 
 
@@ -165,5 +177,6 @@ def _motion(body: Body, position: float) -> Pose:
     axis = body.joint.axis
     if body.joint.is_prismatic:
         return Pose(translation=read_only(position * axis))
-    K = np.cross(np.eye(3), -axis)
+    x, y, z = axis
+    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     return Pose(read_only(np.eye(3) + np.sin(position) * K + (1.0 - np.cos(position)) * K @ K))

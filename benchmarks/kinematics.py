@@ -1,0 +1,218 @@
+"""Forward and inverse kinematics beside Pinocchio, on the same arms and the same poses in the same run.
+
+    make bench-kinematics            a table
+    make bench-kinematics BENCH=--json
+
+Poses come from positions drawn at random within the limits. A solution counts if, by Pinocchio's own forward
+kinematics, it is within 1e-6 m and 1e-6 rad of the pose and within the limits. The entrants:
+
+ours            ``InverseKinematics`` as it is
+pinocchio LM    the same method (damping in proportion to the error, joints clamped and held at limits, the same starts)
+                written as a Python loop over Pinocchio's frame placement, Jacobian and logarithm
+pinocchio CLIK  the loop of Pinocchio's own example: damped pseudoinverse 1e-12, steps of 0.1, 1000 at most; it has one
+                start and knows no limits
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import statistics
+import sys
+import time
+import timeit
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pinocchio
+from rich.console import Console
+from rich.table import Table
+
+import robodyn_ros as rd
+from robodyn_ros.kinematics import Kinematics
+from robodyn_ros.kinematics.inverse import InverseKinematics
+from robodyn_ros.kinematics.workspace import random_positions
+
+TOLERANCE = 1e-6
+BATCH = 100_000
+
+
+def arms() -> dict[str, tuple[str, str]]:
+    """Name → URDF and tool; those of the package example-robot-data."""
+    for prefix in sys.path:
+        models = Path(prefix, "cmeel.prefix", "share", "example-robot-data", "robots")
+        if models.is_dir():
+            panda = (models / "panda_description/urdf/panda.urdf").read_text()
+            panda = re.sub(r'(<joint name="panda_finger_joint\d" type=)"prismatic"', r'\1"fixed"', panda)
+            return {
+                "ur5": ((models / "ur_description/urdf/ur5_robot.urdf").read_text(), "tool0"),
+                "panda": (re.sub(r"<mimic[^>]*>", "", panda), "panda_hand_tcp"),
+            }
+    raise SystemExit("the arms of this benchmark come with example-robot-data: pip install example-robot-data")
+
+
+class Rival:
+    """Pinocchio, driven from Python."""
+
+    def __init__(self, xml: str, tool: str, robot: rd.Robot) -> None:
+        self.model = pinocchio.buildModelFromXML(xml)
+        self.data = self.model.createData()
+        self.frame = self.model.getFrameId(tool)
+        self.lower, self.upper, self.n = robot.lower, robot.upper, robot.n
+        self.middle = (robot.lower + robot.upper) / 2
+
+    def missing(self, q: np.ndarray, target: pinocchio.SE3) -> tuple[float, float]:
+        """Distance [m] and angle [rad] from a pose."""
+        pinocchio.framesForwardKinematics(self.model, self.data, q)
+        pose = self.data.oMf[self.frame]
+        turn = pinocchio.log3(target.rotation @ pose.rotation.T)
+        return float(np.linalg.norm(target.translation - pose.translation)), float(np.linalg.norm(turn))
+
+    def levenberg_marquardt(self, target: pinocchio.SE3) -> np.ndarray:
+        """The method of ``InverseKinematics``, with its defaults."""
+        rng, q, one = np.random.default_rng(1), self.middle.copy(), np.eye(self.n)
+        reference = pinocchio.LOCAL_WORLD_ALIGNED
+        for _ in range(100):
+            before = np.inf
+            for count in range(41):
+                J = pinocchio.computeFrameJacobian(self.model, self.data, q, self.frame, reference)
+                pose = pinocchio.updateFramePlacement(self.model, self.data, self.frame)
+                e = np.concatenate(
+                    [target.translation - pose.translation, pinocchio.log3(target.rotation @ pose.rotation.T)]
+                )
+                if e[:3] @ e[:3] <= 1e-14 and e[3:] @ e[3:] <= 1e-14:
+                    return q
+                E = e @ e / 2
+                if count % 6 == 0:
+                    if not before > E:
+                        break
+                    before = E / 2
+                g = J.T @ e
+                free = ~(((q <= self.lower) & (g < 0)) | ((q >= self.upper) & (g > 0)))
+                H = (J.T @ J) * np.outer(free, free) + (0.1 * E + 1e-10) * one
+                q = np.clip(q + np.linalg.solve(H, g * free), self.lower, self.upper)
+            q = rng.uniform(self.lower, self.upper)
+        return q
+
+    def clik(self, target: pinocchio.SE3) -> np.ndarray:
+        """Pinocchio's example of closed-loop inverse kinematics, with the tolerance of the others."""
+        q, one = self.middle.copy(), 1e-12 * np.eye(6)
+        for _ in range(1000):
+            pinocchio.framesForwardKinematics(self.model, self.data, q)
+            off = self.data.oMf[self.frame].actInv(target)
+            error = pinocchio.log(off).vector
+            if error @ error < 1e-14:
+                break
+            J = pinocchio.computeFrameJacobian(self.model, self.data, q, self.frame)
+            J = -pinocchio.Jlog6(off.inverse()) @ J
+            v = -J.T @ np.linalg.solve(J @ J.T + one, error)
+            q = pinocchio.integrate(self.model, q, v * 0.1)
+        return q
+
+
+def compare_inverse(xml: str, tool: str, count: int, slow: int) -> dict[str, dict[str, float]]:
+    """Success and times of every entrant, pose by pose in turn."""
+    robot = rd.load_robot(xml)
+    kinematics, rival = Kinematics(robot), Rival(xml, tool, robot)
+    inverse = InverseKinematics(kinematics, tool)
+    poses = kinematics.pose(tool, random_positions(robot, count, seed=20))
+    targets = [pinocchio.SE3(pose) for pose in poses]
+    entrants: dict[str, tuple[Callable[[int], np.ndarray], int]] = {
+        "ours": (lambda i: inverse.solve(poses[i]).q, count),
+        "pinocchio LM": (lambda i: rival.levenberg_marquardt(targets[i]), count),
+        "pinocchio CLIK": (lambda i: rival.clik(targets[i]), slow),
+    }
+    times: dict[str, list[float]] = {name: [] for name in entrants}
+    good = dict.fromkeys(entrants, 0)
+    worst = dict.fromkeys(entrants, 0.0)
+    for index in range(count):
+        for name, (solve, limit) in entrants.items():
+            if index >= limit:
+                continue
+            begun = time.perf_counter()
+            q = solve(index)
+            times[name].append(time.perf_counter() - begun)
+            off = max(rival.missing(q, targets[index]))
+            if off <= TOLERANCE and ((q >= robot.lower) & (q <= robot.upper)).all():
+                good[name] += 1
+                worst[name] = max(worst[name], off)
+    return {
+        name: {
+            "poses": len(times[name]),
+            "success": good[name] / len(times[name]),
+            "median_us": statistics.median(times[name]) * 1e6,
+            "p99_us": float(np.percentile(times[name], 99)) * 1e6,
+            "worst_error": worst[name],
+        }
+        for name in entrants
+    }
+
+
+def compare_forward(xml: str, tool: str) -> dict[str, float]:
+    """Pose and Jacobian: a call [µs], in place and plain, and many at once [million/s]; the two agree."""
+    robot = rd.load_robot(xml)
+    kinematics, rival = Kinematics(robot), Rival(xml, tool, robot)
+    q = random_positions(robot, BATCH)
+    for row in q[:100]:
+        theirs = pinocchio.computeFrameJacobian(
+            rival.model, rival.data, row, rival.frame, pinocchio.LOCAL_WORLD_ALIGNED
+        )
+        assert np.abs(kinematics.jacobian(tool, row) - theirs).max() < 1e-12
+    one = q[0].copy()
+    kernel = kinematics.kernel(tool)
+    kernel.inputs[0][:] = one
+    model, data, frame = rival.model, rival.data, rival.frame
+
+    def pinocchios() -> None:
+        pinocchio.computeFrameJacobian(model, data, one, frame, pinocchio.LOCAL_WORLD_ALIGNED)
+        pinocchio.updateFramePlacement(model, data, frame)
+
+    def best(function: Callable[[], Any], number: int) -> float:
+        return min(timeit.repeat(function, number=number, repeat=7)) / number
+
+    return {
+        "in_place_us": best(kernel.evaluate, 20_000) * 1e6,
+        "plain_us": best(lambda: kinematics.jacobian(tool, one), 5_000) * 1e6,
+        "pinocchio_us": best(pinocchios, 20_000) * 1e6,
+        "batch_million_per_s": BATCH / best(lambda: kinematics.pose(tool, q), 1) / 1e6,
+    }
+
+
+def main() -> None:
+    """Run."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    parser.add_argument("--poses", type=int, default=2000, help="poses for each arm (CLIK: a tenth of them)")
+    options = parser.parse_args()
+    results = {
+        name: {
+            "forward": compare_forward(xml, tool),
+            "inverse": compare_inverse(xml, tool, options.poses, max(1, options.poses // 10)),
+        }
+        for name, (xml, tool) in arms().items()
+    }
+    if options.json:
+        print(json.dumps(results, indent=2))
+        return
+    console = Console(width=110)
+    table = Table("arm", "in place", "plain", "Pinocchio", "many at once", title="Pose and Jacobian of the tool")
+    for name, result in results.items():
+        forward = result["forward"]
+        cells = [f"{forward[key]:.2f} µs" for key in ("in_place_us", "plain_us", "pinocchio_us")]
+        table.add_row(name, *cells, f"{forward['batch_million_per_s']:.1f} million/s")
+    console.print(table)
+    headings = ("arm", "entrant", "poses", "success", "median", "99 %", "worst error")
+    table = Table(*headings, title=f"Inverse kinematics: within the limits and {TOLERANCE:g} of the pose")
+    for name, result in results.items():
+        for entrant, row in result["inverse"].items():
+            numbers = [f"{row['poses']}", f"{row['success']:.2%}"]
+            numbers += [f"{row[key]:.0f} µs" for key in ("median_us", "p99_us")]
+            table.add_row(name, entrant, *numbers, f"{row['worst_error']:.1e}")
+    console.print(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+"""What an arm can hold, and where: the payload whose weight its joints just bear at rest.
+
+    τ = g(q) - m Jᵀ(q) γ,      |τᵢ| ≤ limitᵢ
+
+with the free fall γ and the linear Jacobian at the point that holds the mass. The efforts are linear in m, so that the
+greatest payload of a posture has a closed form.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.engine.states import as_states
+from robodyn_ros.errors import InputError
+from robodyn_ros.kinematics.forward import ORIGIN, Kinematics
+from robodyn_ros.kinematics.workspace import Cells, cells, random_positions
+from robodyn_ros.robot.pose import Array
+
+
+class HoldingMap(NamedTuple):
+    """The greatest payload over the workspace: in each cell that of the strongest posture found."""
+
+    cells: Cells  # values in [kg]
+    q: Array  # that posture of each cell (K, n) in [rad] or [m]
+
+    def holds(self, mass: float) -> Array:
+        """Centres (k, 3) of the cells in which the arm can hold a mass [kg]."""
+        centers: Array = self.cells.centers[self.cells.values >= mass]
+        return centers
+
+
+def holding_effort(
+    dynamics: Dynamics, kinematics: Kinematics, link: str, q: ArrayLike, mass: float, point: ArrayLike = ORIGIN
+) -> Array:
+    """Efforts (n,) or (N, n) in [N·m] or [N] that hold the arm and a mass at rest.
+
+    Args:
+        dynamics: of the arm, with the payload that it has anyway.
+        kinematics: of the same arm.
+        link: that holds the mass.
+        q: positions (n,) or (N, n) in [rad] or [m].
+        mass: [kg].
+        point: of the link, in its frame, where the mass is (3,) in [m].
+
+    Raises:
+        InputError: no such link, or an array is wrong.
+    """
+    effort: Array = dynamics.gravity(q) + mass * _per_kilogram(dynamics, kinematics, link, q, point)
+    return effort
+
+
+def greatest_payload(
+    dynamics: Dynamics,
+    kinematics: Kinematics,
+    link: str,
+    q: ArrayLike,
+    point: ArrayLike = ORIGIN,
+    limits: ArrayLike | None = None,
+) -> Array:
+    """The greatest mass that the arm can hold at rest, () or (N,) in [kg]; NaN where it cannot hold itself.
+
+    Args:
+        dynamics: as :func:`holding_effort`.
+        kinematics: likewise.
+        link: likewise.
+        q: likewise.
+        point: likewise.
+        limits: greatest efforts (n,); the URDF's unless given, inf where there is none.
+
+    Raises:
+        InputError: as :func:`holding_effort`, or limits of a wrong shape, or negative.
+    """
+    bound = np.asarray(dynamics.robot.effort_limit if limits is None else limits, dtype=np.float64)
+    if bound.shape != (dynamics.robot.n,) or not (bound >= 0.0).all():
+        raise InputError("limits", f"must be {dynamics.robot.n} numbers from 0 up, not {limits!r}", limits)
+    bare, weight = dynamics.gravity(q), _per_kilogram(dynamics, kinematics, link, q, point)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        masses = np.where(weight == 0.0, np.inf, (np.copysign(bound, weight) - bare) / weight)
+    greatest: Array = np.where((np.abs(bare) <= bound).all(axis=-1), masses.min(axis=-1), np.nan)
+    return greatest
+
+
+def holding_map(
+    dynamics: Dynamics,
+    kinematics: Kinematics,
+    link: str,
+    *,
+    size: float,
+    count: int = 200_000,
+    point: ArrayLike = ORIGIN,
+    limits: ArrayLike | None = None,
+    seed: int = 1,
+) -> HoldingMap:
+    """Where an arm can hold how much: the strongest of many postures within the position limits, cell by cell.
+
+    Args:
+        dynamics: as :func:`holding_effort`.
+        kinematics: likewise.
+        link: likewise.
+        size: edge of a cell [m].
+        count: number of postures.
+        point: as :func:`holding_effort`.
+        limits: as :func:`greatest_payload`.
+        seed: of the postures.
+    """
+    q = random_positions(dynamics.robot, count, seed)
+    greatest = greatest_payload(dynamics, kinematics, link, q, point, limits)
+    found = cells(kinematics.pose(link, q, point)[:, :3, 3], greatest, size)
+    return HoldingMap(found, q[found.best])
+
+
+def _per_kilogram(dynamics: Dynamics, kinematics: Kinematics, link: str, q: ArrayLike, point: ArrayLike) -> Array:
+    (given,) = as_states(("q",), (q,), (dynamics.robot.n,))
+    linear = kinematics.jacobian(link, given, "aligned", point)[..., :3, :]
+    weight: Array = -np.einsum("...ij,i->...j", linear, dynamics.gravity_vector)
+    return weight

@@ -1,0 +1,201 @@
+"""Inverse kinematics by damped least squares from several starts; see :mod:`robodyn_ros.kinematics.inverse.step`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robodyn_ros.engine.states import as_states, refuse_non_finite
+from robodyn_ros.errors import InputError
+from robodyn_ros.kinematics.forward import Kinematics
+from robodyn_ros.kinematics.inverse.reach import reach
+from robodyn_ros.kinematics.inverse.settings import Settings
+from robodyn_ros.kinematics.inverse.solution import Outcome, Solution
+from robodyn_ros.kinematics.inverse.step import build_step
+from robodyn_ros.kinematics.inverse.task import Task
+from robodyn_ros.kinematics.inverse.wishes import Wish, centred
+from robodyn_ros.kinematics.se3 import as_pose
+from robodyn_ros.robot import Pose
+from robodyn_ros.robot.configuration import ConfigurationSpace
+from robodyn_ros.robot.pose import Array
+
+SPAN = np.pi
+"""Random starts of a joint without limits lie within ± this [rad] or [m] of 0."""
+
+
+class _Attempt(NamedTuple):
+    """What one start led to."""
+
+    q: Array
+    position_error: float
+    rotation_error: float
+    energy: float  # E
+    steps: int
+    arrived: bool
+
+
+class InverseKinematics:
+    """Joint positions for poses of one link. Like a kernel, an object of this class belongs to one thread.
+
+    Attributes:
+        robot: the arm.
+        settings: of the search; may be replaced between two solutions.
+    """
+
+    def __init__(self, kinematics: Kinematics, link: str, settings: Settings | None = None) -> None:
+        """
+        Args:
+            kinematics: of the arm.
+            link: name of the link to be brought somewhere.
+            settings: the defaults unless given.
+
+        Raises:
+            InputError: no such link, or no joint moves it.
+        """
+        self.robot = kinematics.robot
+        found = self.robot.link(link)
+        if found.body < 0:
+            raise InputError("link", f"{link!r} is fixed to the base and cannot be brought anywhere", link)
+        self.settings = settings or Settings()
+        self._step = build_step(kinematics.tree, found, kinematics.compiled)
+        self._space = ConfigurationSpace(self.robot)
+        self._reach = reach(self.robot, kinematics.tree, found)
+        self._pose = kinematics.tree, found
+        self._lower, self._upper = self.robot.lower, self.robot.upper
+        lines = np.isfinite(self._lower) & np.isfinite(self._upper)
+        self._middle = np.where(lines, (np.where(lines, self._lower, 0.0) + np.where(lines, self._upper, 0.0)) / 2, 0.0)
+        self._middle = np.clip(self._middle, self._lower, self._upper)
+        self._whole = Task.pose()
+
+    def solve(
+        self,
+        target: ArrayLike | Pose,
+        start: ArrayLike | None = None,
+        task: Task | None = None,
+        wish: Wish | None = None,
+    ) -> Solution:
+        """Positions that bring the link to a pose.
+
+        Args:
+            target: pose of the link in the root link's frame, (4, 4) or a Pose.
+            start: where to start from, and what turning joints stay near to, (n,); the middle of the limits unless
+                given.
+            task: what of the pose counts; all of it unless given.
+            wish: what to do with the freedom that is left: see :mod:`robodyn_ros.kinematics.inverse.wishes`.
+
+        Raises:
+            InputError: the target is no pose, or the start is not n finite numbers.
+        """
+        matrix, task = as_pose(target), task or self._whole
+        first = self._middle
+        if start is not None:
+            (first,) = as_states(("start",), (start,), (self.robot.n,))
+            refuse_non_finite(("start",), (first,))
+            if first.ndim > 1:
+                raise InputError("start", f"must be of shape ({self.robot.n},), not {first.shape}", start)
+        self._aim(matrix, task)
+        excess = self._reach.excess(matrix[:3, 3], task.directions(matrix[:3, :3])[task.weights[:3] > 0.0])
+        settings = self.settings
+        if excess > settings.position_tolerance:
+            settings = replace(settings, starts=1)
+        best, tried, steps = self._search(first, settings, wish)
+        if best.arrived:
+            outcome: Outcome = "converged"
+        elif excess > settings.position_tolerance:
+            outcome = "beyond_reach"
+        elif settings.limits != "ignore" and self._search(first, replace(settings, limits="ignore"), None)[0].arrived:
+            outcome = "limits"
+        else:
+            outcome = "not_found"
+        q = self._space.nearest_turn(first, best.q)
+        reason = _reason(outcome, best, tried, excess, self._reach.radius)
+        return Solution(q, best.arrived, outcome, reason, best.position_error, best.rotation_error, steps, tried)
+
+    def _aim(self, matrix: Array, task: Task) -> None:
+        step = self._step
+        step.position[:], step.rotation[:] = matrix[:3, 3], matrix[:3, :3]
+        step.directions[:] = task.directions(matrix[:3, :3])
+        step.weights[:] = task.weights
+
+    def _search(self, first: Array, settings: Settings, wish: Wish | None) -> tuple[_Attempt, int, int]:
+        """The best attempt, how many starts and how many steps it took."""
+        step = self._step
+        bounded = settings.limits != "ignore"
+        step.lower[:], step.upper[:] = (self._lower, self._upper) if bounded else (-np.inf, np.inf)
+        step.damping[:] = settings.damping, settings.floor
+        if settings.limits == "avoid":
+            wish = _both(wish, centred(self.robot))
+        best: _Attempt | None = None
+        tried = steps = 0
+        for q in self._starts(first, settings):
+            attempt = self._descend(q, settings, wish)
+            tried, steps = tried + 1, steps + attempt.steps
+            if best is None or self._better(attempt, best, first):
+                best = attempt
+            if best.arrived and settings.choose == "first":
+                break
+        assert best is not None
+        return best, tried, steps
+
+    def _starts(self, first: Array, settings: Settings) -> Iterator[Array]:
+        yield np.clip(first, self._lower, self._upper) if settings.limits != "ignore" else first
+        lower, upper = (
+            np.where(np.isfinite(self._lower), self._lower, -SPAN),
+            np.where(np.isfinite(self._upper), self._upper, SPAN),
+        )
+        rng = np.random.default_rng(settings.seed)
+        for _ in range(settings.starts - 1):
+            yield rng.uniform(lower, np.maximum(lower, upper))
+
+    def _descend(self, q: Array, settings: Settings, wish: Wish | None) -> _Attempt:
+        step = self._step
+        evaluate, position, stepped = step.kernel.evaluate, step.q.data, step.stepped.data
+        measure = step.measure.data
+        near, aligned, patience = settings.position_tolerance, settings.rotation_tolerance, settings.patience
+        limit = settings.iterations * (10 if wish else 1)
+        step.q[:] = q
+        step.wish[:] = 0.0
+        before, count, arrived = np.inf, 0, False
+        while True:
+            if wish is not None:
+                step.wish[:] = wish(step.q)
+            evaluate()
+            arrived = measure[0] <= near and measure[1] <= aligned
+            if arrived and (wish is None or abs(step.stepped - step.q).max() <= settings.settled):
+                break
+            if count == limit:
+                break
+            if wish is None and count % patience == 0:
+                if not measure[2] < before:
+                    break
+                before = 0.5 * measure[2]
+            position[:] = stepped
+            count += 1
+        return _Attempt(step.q.copy(), measure[0], measure[1], measure[2], count, arrived)
+
+    def _better(self, one: _Attempt, other: _Attempt, first: Array) -> bool:
+        if one.arrived and other.arrived:
+            turned = [self._space.nearest_turn(first, attempt.q) for attempt in (one, other)]
+            return bool(self._space.distance(first, turned[0]) < self._space.distance(first, turned[1]))
+        return one.arrived or (not other.arrived and one.energy < other.energy)
+
+
+def _both(one: Wish | None, other: Wish) -> Wish:
+    return other if one is None else lambda q: one(q) + other(q)
+
+
+def _reason(outcome: Outcome, best: _Attempt, tried: int, excess: float, radius: float) -> str:
+    closest = f"the closest found is {best.position_error:.3g} m and {best.rotation_error:.3g} rad away"
+    if outcome == "converged":
+        return f"converged to {best.position_error:.1e} m and {best.rotation_error:.1e} rad"
+    if outcome == "beyond_reach":
+        return (
+            f"beyond reach: it lies {excess:.3g} m outside the ball of {radius:.3g} m that the arm can reach; {closest}"
+        )
+    if outcome == "limits":
+        return f"found only outside the position limits; within them {closest}"
+    return f"not found from {tried} starts: {closest}"

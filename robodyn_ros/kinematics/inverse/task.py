@@ -1,0 +1,80 @@
+"""What of a pose counts: all of it, the position alone, a plane, a direction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robodyn_ros.engine.states import as_real
+from robodyn_ros.errors import InputError
+from robodyn_ros.robot.pose import Array, read_only
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Directions along which the residual of a pose counts, and how much.
+
+    Attributes:
+        weights: of the three linear and the three angular directions, (6,), 0 where one is free. One metre counts as
+            much as one radian where they are equal.
+        axes: the directions as rows, (3, 3), in the root link's axes.
+        in_target: the directions are in the target's axes instead, so that they turn with it.
+    """
+
+    weights: Array
+    axes: Array
+    in_target: bool = False
+
+    @classmethod
+    def pose(cls, weights: Sequence[float] | Array = (1.0,) * 6) -> Task:
+        """Position and orientation; other weights make it [x y z, about x, about y, about z] of the root link."""
+        return cls.along(weights, np.eye(3))
+
+    @classmethod
+    def position(cls) -> Task:
+        """Position alone."""
+        return cls.along((1, 1, 1, 0, 0, 0), np.eye(3))
+
+    @classmethod
+    def planar(cls, normal: ArrayLike = (0.0, 1.0, 0.0)) -> Task:
+        """Position in the plane with that normal (3,), in the root link's axes, and the turn about it."""
+        return cls.along((1, 1, 0, 0, 0, 1), _basis("normal", normal))
+
+    @classmethod
+    def pointing(cls, axis: ArrayLike = (0.0, 0.0, 1.0)) -> Task:
+        """Position and the direction of one axis (3,) of the tool, about which it may turn: a drill, a torch."""
+        return cls.along((1, 1, 1, 1, 1, 0), _basis("axis", axis), in_target=True)
+
+    @classmethod
+    def along(cls, weights: Sequence[float] | Array, axes: ArrayLike, *, in_target: bool = False) -> Task:
+        """Any weights along any orthonormal axes.
+
+        Raises:
+            InputError: weights that are not six finite numbers from 0 up, one at least above it, or axes that are not
+                orthonormal.
+        """
+        numbers, rows = as_real("weights", weights, "six numbers"), as_real("axes", axes, "a rotation's rows")
+        if numbers.shape != (6,) or not np.isfinite(numbers).all() or (numbers < 0).any() or not numbers.any():
+            raise InputError("weights", f"must be six finite numbers from 0 up, not all 0, not {weights!r}", weights)
+        if rows.shape != (3, 3) or not np.allclose(rows @ rows.T, np.eye(3), rtol=0.0, atol=1e-9):
+            raise InputError("axes", f"must be three orthonormal rows, not {axes!r}", axes)
+        return cls(read_only(numbers), read_only(rows), in_target)
+
+    def directions(self, rotation: Array) -> Array:
+        """The rows (3, 3) in the root link's axes, for a target of that rotation."""
+        return self.axes @ rotation.T if self.in_target else self.axes
+
+
+def _basis(name: str, axis: ArrayLike) -> Array:
+    """Orthonormal rows, the last of them along the axis."""
+    given = as_real(name, axis, "a direction")
+    length = np.linalg.norm(given) if given.shape == (3,) else 0.0
+    if not (np.isfinite(length) and length > 0.0):
+        raise InputError(name, f"must be a direction (3,), not {axis!r}", axis)
+    z = given / length
+    x = np.cross(np.eye(3)[np.argmin(np.abs(z))], z)
+    x /= np.linalg.norm(x)
+    return np.stack([x, np.cross(z, x), z])

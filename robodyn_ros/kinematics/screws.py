@@ -1,0 +1,105 @@
+"""The product of exponentials: forward kinematics from the joints' screws alone.
+
+    T(q) = exp([S₁] s₁) exp([S₂] s₂) … exp([S_k] s_k) M
+
+with the screws S = [v; ω] in the root link's frame at position 0, where the link is at M (Lynch and Park, Modern
+Robotics (2017), section 4.1; their order is [ω; v]). A mimic joint is a screw of its own that moves with another's
+coordinate. No frame is chosen anywhere, and nothing of the compiled route is used: the two check each other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robodyn_ros.engine.states import as_states, refuse_non_finite
+from robodyn_ros.kinematics import se3
+from robodyn_ros.robot import Pose, Robot
+from robodyn_ros.robot.pose import Array, read_only
+
+
+@dataclass(frozen=True, eq=False)
+class Screws:
+    """The joints between the base and one link.
+
+    Attributes:
+        axes: space screws at position 0, base first, (k, 6); unit rotations, or unit translations [0 on the last
+            three].
+        home: pose of the link at position 0, (4, 4).
+        coordinates: index of the coordinate that moves each, (k,).
+        ratios: joint position per coordinate, (k,); 1 but for mimic joints.
+        offsets: joint position at coordinate 0, (k,) in [rad] or [m].
+        n: number of coordinates of the arm.
+    """
+
+    axes: Array
+    home: Array
+    coordinates: tuple[int, ...]
+    ratios: Array
+    offsets: Array
+    n: int
+
+    @property
+    def body_axes(self) -> Array:
+        """The same screws in the link's own frame, (k, 6): B = Ad(M⁻¹) S (Lynch and Park, eq. 4.16)."""
+        axes: Array = self.axes @ se3.adjoint(se3.inverse(self.home)).T
+        return axes
+
+    def pose(self, q: ArrayLike) -> Array:
+        """Pose of the link, (4, 4) or (N, 4, 4), at positions (n,) or (N, n) in [rad] or [m].
+
+        Raises:
+            InputError: q has the wrong shape or is not finite.
+        """
+        return self._partial(q)[-1] @ self.home
+
+    def jacobian(self, q: ArrayLike) -> Array:
+        """The space Jacobian (6, n) or (N, 6, n): each screw moved by those before it (Lynch and Park, eq. 5.11)."""
+        moved = self._partial(q)
+        columns = np.zeros((*moved[0].shape[:-2], 6, self.n))
+        for k, (axis, ratio, column) in enumerate(zip(self.axes, self.ratios, self.coordinates, strict=True)):
+            columns[..., column] += ratio * (se3.adjoint(moved[k]) @ axis)
+        return columns
+
+    def _partial(self, q: ArrayLike) -> list[Array]:
+        """Products of the first 0, 1, …, k exponentials."""
+        (given,) = as_states(("q",), (q,), (self.n,))
+        refuse_non_finite(("q",), (given,))
+        products = [np.broadcast_to(np.eye(4), (*given.shape[:-1], 4, 4))]
+        for axis, column, ratio, offset in zip(self.axes, self.coordinates, self.ratios, self.offsets, strict=True):
+            position = ratio * given[..., column] + offset
+            products.append(products[-1] @ se3.exp(position[..., None] * axis))
+        return products
+
+
+def screws(robot: Robot, link: str) -> Screws:
+    """The screws of the joints that move a link, read from the URDF.
+
+    Raises:
+        InputError: no such link.
+    """
+    found = robot.link(link)
+    chain: list[int] = []
+    index = found.body
+    while index >= 0:
+        chain.append(index)
+        index = robot.bodies[index].parent
+    chain.reverse()
+    pose, axes = Pose(), []
+    for index in chain:
+        body = robot.bodies[index]
+        pose = pose @ body.placement
+        turned = pose.rotation @ body.joint.axis
+        turns = not body.joint.is_prismatic
+        axes.append(np.concatenate([np.cross(pose.translation, turned), turned] if turns else [turned, np.zeros(3)]))
+    bodies = [robot.bodies[index] for index in chain]
+    return Screws(
+        axes=read_only(np.reshape(axes, (len(chain), 6))),
+        home=read_only(se3.from_pose(pose @ found.pose)),
+        coordinates=tuple(body.coordinate for body in bodies),
+        ratios=read_only([body.ratio for body in bodies]),
+        offsets=read_only([body.offset for body in bodies]),
+        n=robot.n,
+    )

@@ -1,0 +1,121 @@
+"""Rotations: the group SO(3) and its logarithms, stable at every angle from 0 to π.
+
+A rotation vector φ = θ a is the angle [rad] times the unit axis, (3,) or (N, 3); a rotation is a matrix, (3, 3) or (N,
+3, 3). Rodrigues' formula and its inverse: Lynch and Park, Modern Robotics (2017), section 3.2.3. The logarithm goes by
+the quaternion, for arccos((tr R - 1) / 2) loses half the digits near 0 and near π (Shepperd, Quaternion from rotation
+matrix, J. Guidance and Control 1 (1978)). Left Jacobian: Barfoot, State Estimation for Robotics (2017), section 7.1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robodyn_ros.robot.pose import Array
+
+SERIES = 0.05
+"""Below this angle [rad] the coefficients are taken from their series: three terms are exact to rounding there."""
+
+
+def hat(phi: ArrayLike) -> Array:
+    """[φ]×, the skew matrix with [φ]× y = φ × y."""
+    x, y, z = np.moveaxis(np.asarray(phi, dtype=np.float64), -1, 0)
+    zero = np.zeros_like(x)
+    return np.stack([np.stack(row, -1) for row in ((zero, -z, y), (z, zero, -x), (-y, x, zero))], -2)
+
+
+def vee(skew: ArrayLike) -> Array:
+    """The vector of a skew matrix: the inverse of :func:`hat`."""
+    m = np.asarray(skew, dtype=np.float64)
+    return np.stack([m[..., 2, 1] - m[..., 1, 2], m[..., 0, 2] - m[..., 2, 0], m[..., 1, 0] - m[..., 0, 1]], -1) / 2.0
+
+
+def exp(phi: ArrayLike) -> Array:
+    """The rotation about φ by its length."""
+    matrix = hat(phi)
+    a, b, _ = coefficients(angle(phi))
+    return np.eye(3) + a[..., None, None] * matrix + b[..., None, None] * matrix @ matrix
+
+
+def log(rotation: ArrayLike) -> Array:
+    """The shortest φ with exp φ = R, of length π at most; of the two at a half turn, either."""
+    q = quaternion(rotation)
+    w, v = q[..., 0], q[..., 1:]
+    s = np.sqrt(np.sum(v**2, -1))
+    small = s < 1e-8  # then atan2(s, w) = s / w to rounding, and w = 1
+    factor = np.where(small, 2.0, 2.0 * np.arctan2(s, w) / np.where(small, 1.0, s))
+    return factor[..., None] * v
+
+
+def quaternion(rotation: ArrayLike) -> Array:
+    """The unit quaternion (w, x, y, z) of a rotation, w ≥ 0, (4,) or (N, 4)."""
+    r = np.asarray(rotation, dtype=np.float64)
+    (a, b, c), (d, e, f), (g, h, i) = ([r[..., j, k] for k in range(3)] for j in range(3))
+    outer = [  # 4 q qᵀ, linear in R: the column of the greatest diagonal element loses no digit
+        [1 + a + e + i, h - f, c - g, d - b],
+        [h - f, 1 + a - e - i, b + d, c + g],
+        [c - g, b + d, 1 - a + e - i, f + h],
+        [d - b, c + g, f + h, 1 - a - e + i],
+    ]
+    columns = np.stack([np.stack(row, -1) for row in outer], -2)
+    best = np.argmax(np.diagonal(columns, axis1=-2, axis2=-1), -1)
+    q = np.take_along_axis(columns, best[..., None, None], -2)[..., 0, :]
+    q = q / np.linalg.norm(q, axis=-1, keepdims=True)
+    upper: Array = np.where(q[..., :1] < 0.0, -q, q)
+    return upper
+
+
+def left_jacobian(phi: ArrayLike) -> Array:
+    """J(φ) with ω = J(φ) φ̇, ω in the axes of the frame that the rotation maps to."""
+    matrix = hat(phi)
+    _, b, c = coefficients(angle(phi))
+    return np.eye(3) + b[..., None, None] * matrix + c[..., None, None] * matrix @ matrix
+
+
+def left_jacobian_inverse(phi: ArrayLike) -> Array:
+    """J(φ)⁻¹; singular where a whole turn is, at 2π."""
+    matrix = hat(phi)
+    theta = angle(phi)
+    square = theta**2
+    small = theta < SERIES
+    half = np.where(small, 1.0, theta / 2.0)
+    exact = (1.0 - half * np.cos(half) / np.sin(half)) / np.where(small, 1.0, square)
+    factor = np.where(small, 1 / 12 + square / 720 + square**2 / 30240 + square**3 / 1209600, exact)
+    return np.eye(3) - matrix / 2.0 + factor[..., None, None] * matrix @ matrix
+
+
+def left_jacobian_inverse_derivative(phi: ArrayLike, rate: ArrayLike) -> Array:
+    """The time derivative of J(φ)⁻¹ along φ̇."""
+    matrix, moving, theta = hat(phi), hat(rate), angle(phi)
+    small = theta < SERIES
+    safe = np.where(small, 1.0, theta)
+    half, square = safe / 2.0, theta**2
+    cotangent = np.cos(half) / np.sin(half)
+    factor = np.where(small, 1 / 12 + square / 720 + square**2 / 30240, (1.0 - half * cotangent) / safe**2)
+    # Of the factor f by θ, over θ, for θ̇ θ = φ · φ̇.
+    exact = ((half / np.sin(half) ** 2 - cotangent) / (2.0 * safe**2) - 2.0 * factor / safe) / safe
+    slope = np.where(small, 1 / 360 + square / 7560 + square**2 / 201600, exact)
+    growth = slope * np.sum(np.multiply(phi, rate), -1)
+    around = matrix @ moving + moving @ matrix
+    derivative: Array = -moving / 2.0 + growth[..., None, None] * matrix @ matrix + factor[..., None, None] * around
+    return derivative
+
+
+def angle(phi: ArrayLike) -> Array:
+    """Length of a rotation vector [rad]."""
+    length: Array = np.linalg.norm(np.asarray(phi, dtype=np.float64), axis=-1)
+    return np.asarray(length)
+
+
+def coefficients(theta: Array) -> tuple[Array, Array, Array]:
+    """Sin θ / θ, (1 - cos θ) / θ², (θ - sin θ) / θ³."""
+    square = theta**2
+    small = theta < SERIES
+    safe = np.where(small, 1.0, theta)
+    half = np.sin(safe / 2.0)
+    a = np.where(small, 1 - square / 6 + square**2 / 120 - square**3 / 5040, np.sin(safe) / safe)
+    b = np.where(small, 1 / 2 - square / 24 + square**2 / 720 - square**3 / 40320, 2.0 * (half / safe) ** 2)
+    c = np.where(
+        small, 1 / 6 - square / 120 + square**2 / 5040 - square**3 / 362880, (safe - np.sin(safe)) / safe / safe**2
+    )
+    return a, b, c

@@ -1,0 +1,162 @@
+"""From a pose for the tool to positions for the joints, or a refusal that says why.
+
+What of the pose counts follows from the arm: six joints or more can take up a pose, a planar arm a position and a turn
+in its plane, others a position. What an arm cannot take up by its build (a planar arm: to leave its plane) must not be
+asked for beyond a slack. A planar RR or PRR arm answers by the closed form, every other one by damped least squares.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robodyn_ros.engine.states import as_states, refuse_non_finite
+from robodyn_ros.errors import RobodynError, RobotDescriptionError
+from robodyn_ros.kinematics import se3
+from robodyn_ros.kinematics.forward import Kinematics
+from robodyn_ros.kinematics.inverse.planar import Branches, PlanarInverse
+from robodyn_ros.kinematics.inverse.settings import Settings
+from robodyn_ros.kinematics.inverse.solver import InverseKinematics
+from robodyn_ros.kinematics.inverse.task import Task
+from robodyn_ros.kinematics.screws import Screws, screws
+from robodyn_ros.robot import Pose
+from robodyn_ros.robot.configuration import ConfigurationSpace
+from robodyn_ros.robot.pose import Array
+
+FLAT = 1e-9
+"""Sines below this are zero where it is asked whether an arm is planar."""
+
+
+class UnreachableError(RobodynError):
+    """A pose that the tool cannot take up; the message says why.
+
+    Attributes:
+        reason: the same without the tool's name.
+    """
+
+    def __init__(self, link: str, reason: str) -> None:
+        super().__init__(f"target of {link!r}: {reason}")
+        self.reason = reason
+
+
+class Goal(NamedTuple):
+    """Where the joints have to go."""
+
+    q: Array  # (n,) in [rad] or [m], within the limits, in the turns nearest to where the arm was
+    pose: Array  # where the tool is then (4, 4)
+    position_error: float  # between that and the target, in all directions [m]
+    rotation_error: float  # likewise [rad]
+
+
+class ToolTarget:
+    """Answers targets for one link. Like a kernel, an object of this class belongs to one thread.
+
+    Attributes:
+        task: what of a pose counts.
+        slack: how far off a target may lie in directions that the arm has no freedom in: [m] and [rad].
+    """
+
+    def __init__(
+        self,
+        kinematics: Kinematics,
+        link: str,
+        *,
+        task: Task | None = None,
+        slack: tuple[float, float] = (0.01, 0.05),
+        settings: Settings | None = None,
+    ) -> None:
+        """
+        Args:
+            kinematics: of the arm.
+            link: the tool.
+            task: what of a pose counts; what the arm is built for unless given.
+            slack: see the class.
+            settings: of the search; unless given, of all solutions found the one nearest to where the arm is.
+
+        Raises:
+            InputError: no such link, or no joint moves it.
+        """
+        self._kinematics, self._link = kinematics, link
+        self._inverse = InverseKinematics(kinematics, link, settings or Settings(choose="nearest", starts=20))
+        self._space = ConfigurationSpace(kinematics.robot)
+        found = screws(kinematics.robot, link)
+        self._normal = _normal(found)
+        self.task = task or _task(found, self._normal)
+        self.slack = slack
+        self._planar = None
+        if task is None:
+            with suppress(RobotDescriptionError):  # most arms are not
+                self._planar = PlanarInverse(kinematics.robot, link)
+
+    def goal(self, target: ArrayLike | Pose, q: ArrayLike) -> Goal:
+        """Where the joints have to go.
+
+        Args:
+            target: pose of the tool in the root link's frame, (4, 4) or a Pose.
+            q: where the joints are, (n,) in [rad] or [m].
+
+        Raises:
+            InputError: the target is no pose, or q is not n finite numbers.
+            UnreachableError: no positions within the limits bring the tool there.
+        """
+        wanted, n = se3.as_pose(target), self._kinematics.robot.n
+        (start,) = as_states(("q",), (q,), (n,))
+        refuse_non_finite(("q",), (start,))
+        if self._planar is not None:
+            found = self._by_branches(self._planar, wanted, start)
+        else:
+            solution = self._inverse.solve(wanted, start, self.task)
+            if not solution.converged:
+                raise UnreachableError(self._link, solution.reason)
+            found = solution.q
+        pose = self._kinematics.pose(self._link, found)
+        missing = se3.error(pose, wanted)
+        off = float(np.linalg.norm(missing[:3])), float(np.linalg.norm(missing[3:]))
+        self._check_slack(missing)
+        return Goal(found, pose, *off)
+
+    def _by_branches(self, closed: PlanarInverse, wanted: Array, start: Array) -> Array:
+        """The closed form, for the target as far as it lies in the plane; of the branches the nearest."""
+        flat = wanted[:3, 3] - closed.arm.beside(wanted[:3, 3])
+        turn = closed.arm.turn_of(wanted[:3, :3]) if closed.arm.kind == "PRR" else None
+        found: Branches = closed.solve(flat, turn, start, slack=1e-9)
+        if not found.solutions:
+            raise UnreachableError(self._link, f"out of reach: {found.reason}")
+        if not found.within_limits:
+            listed = "; ".join(np.array2string(branch.q, precision=4) for branch in found.solutions)
+            raise UnreachableError(self._link, f"reachable only outside the position limits, at {listed}")
+        distances = [self._space.distance(start, branch.q) for branch in found.within_limits]
+        return found.within_limits[int(np.argmin(distances))].q
+
+    def _check_slack(self, missing: Array) -> None:
+        """What the task leaves out and the arm has no freedom for."""
+        if self._normal is None or not self._inverse.robot.n < 6:
+            return
+        beside = abs(float(missing[:3] @ self._normal))
+        tilt = float(np.linalg.norm(missing[3:] - (missing[3:] @ self._normal) * self._normal))
+        if beside > self.slack[0]:
+            raise UnreachableError(self._link, f"out of the plane of the arm by {beside:.3g} m")
+        if tilt > self.slack[1]:
+            raise UnreachableError(self._link, f"the tool would have to tilt out of the plane by {tilt:.3g} rad")
+
+
+def _normal(found: Screws) -> Array | None:
+    """The normal of the plane that the arm moves in, (3,), or None if it leaves every plane."""
+    turning = [axis[3:] for axis in found.axes if axis[3:].any()]
+    sliding = [axis[:3] for axis in found.axes if not axis[3:].any()]
+    if not turning:
+        return None
+    normal: Array = turning[0]
+    parallel = all(float(np.linalg.norm(np.cross(normal, axis))) < FLAT for axis in turning)
+    return normal if parallel and all(abs(float(axis @ normal)) < FLAT for axis in sliding) else None
+
+
+def _task(found: Screws, normal: Array | None) -> Task:
+    joints = len(set(found.coordinates))
+    if normal is None:
+        return Task.pose() if joints >= 6 else Task.position()
+    planar = Task.planar(normal)
+    return planar if joints >= 3 else Task.along((1, 1, 0, 0, 0, 0), planar.axes)

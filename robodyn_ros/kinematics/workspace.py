@@ -1,0 +1,146 @@
+"""Where a link can go: by sampling positions within the limits, and by asking for orientations.
+
+The reachable workspace is what is reached in some orientation, the dexterous one what is reached in every orientation
+(Kumar and Waldron, The workspaces of a mechanical manipulator, ASME J. Mech. Design 103 (1981)); between the two lies
+the share of orientations, the capability map of Zacharias, Borst and Hirzinger (IROS 2007). Sampling approaches the
+reachable set from within; what it shows is reachable for certain.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from robodyn_ros.engine.states import as_states, refuse_non_finite
+from robodyn_ros.errors import InputError
+from robodyn_ros.kinematics import se3
+from robodyn_ros.kinematics.analysis import manipulability
+from robodyn_ros.kinematics.forward import Kinematics
+from robodyn_ros.kinematics.inverse.solver import InverseKinematics
+from robodyn_ros.kinematics.inverse.task import Task
+from robodyn_ros.robot import Robot
+from robodyn_ros.robot.pose import Array
+
+SPAN = np.pi
+"""A joint without limits is sampled within ± this [rad] or [m] of 0."""
+
+
+class Samples(NamedTuple):
+    """Positions of the arm, and where the link is then."""
+
+    q: Array  # (N, n) in [rad] or [m]
+    points: Array  # (N, 3) in [m], in the root link's frame
+    manipulability: Array  # (N,) Yoshikawa's, of the rows asked for
+
+
+class Cells(NamedTuple):
+    """Cubes of space that samples fell into, and one value of each."""
+
+    centers: Array  # (K, 3) in [m]
+    values: Array  # (K,)
+    counts: NDArray[np.int64]  # samples in each (K,)
+    best: NDArray[np.int64]  # index of the sample that the value comes from (K,)
+    size: float  # edge of a cube [m]
+
+    @property
+    def volume(self) -> float:
+        """Of all cubes together [m³]."""
+        return len(self.centers) * self.size**3
+
+
+def random_positions(robot: Robot, count: int, seed: int = 1) -> Array:
+    """Positions (count, n), each joint evenly within its limits, within ± ``SPAN`` where there are none."""
+    lower = np.where(np.isfinite(robot.lower), robot.lower, -SPAN)
+    upper = np.where(np.isfinite(robot.upper), robot.upper, SPAN)
+    positions: Array = np.random.default_rng(seed).uniform(lower, np.maximum(lower, upper), (count, robot.n))
+    return positions
+
+
+def sample(
+    kinematics: Kinematics, link: str, count: int = 100_000, *, rows: tuple[int, ...] = (0, 1, 2), seed: int = 1
+) -> Samples:
+    """Where a link is at random positions of the arm, a few million a second.
+
+    Args:
+        kinematics: of the arm.
+        link: its name.
+        count: how many.
+        rows: of the geometric Jacobian that the manipulability is of; of a planar arm those of its plane.
+        seed: of the positions.
+
+    Raises:
+        InputError: no such link, or no such rows.
+    """
+    q = random_positions(kinematics.robot, count, seed)
+    return Samples(q, kinematics.pose(link, q)[:, :3, 3], manipulability(kinematics.jacobian(link, q), rows))
+
+
+def cells(points: ArrayLike, values: ArrayLike, size: float) -> Cells:
+    """Sort points into cubes, and keep the greatest value in each.
+
+    Args:
+        points: (N, 3) in [m].
+        values: (N,); give them a minus where the least is wanted; NaN counts as nothing.
+        size: edge of a cube [m].
+
+    Raises:
+        InputError: shapes that do not fit, or a size not above zero.
+    """
+    where, value = np.asarray(points, dtype=np.float64), np.asarray(values, dtype=np.float64)
+    if where.ndim != 2 or where.shape[1] != 3 or value.shape != where.shape[:1] or not size > 0.0:
+        raise InputError("points", f"must be (N, 3) with N values and a size above 0, not {where.shape}, {value.shape}")
+    known = np.flatnonzero(~np.isnan(value))
+    index = np.floor(where[known] / size).astype(np.int64)
+    order = np.lexsort((value[known], *index.T))
+    index, order = index[order], known[order]
+    last = np.append((np.diff(index, axis=0) != 0).any(axis=1), True)[: len(index)]
+    ends = np.flatnonzero(last)
+    best = order[ends]
+    centers = np.asarray((index[ends] + 0.5) * size, dtype=np.float64)
+    return Cells(centers, value[best], np.diff(ends, prepend=-1), best, size)
+
+
+def dexterity(
+    inverse: InverseKinematics, points: ArrayLike, orientations: int = 50, *, task: Task | None = None, seed: int = 1
+) -> Array:
+    """The share of orientations in which a link can be brought to points, (N,) from 0 to 1.
+
+    Args:
+        inverse: of the link; its settings say how hard to look.
+        points: (N, 3) in the root link's frame in [m].
+        orientations: how many, at random and the same for all points (Shoemake, Uniform random rotations, 1992).
+        task: ``Task.pointing()`` counts directions of the tool alone; the whole pose unless given.
+        seed: of the orientations.
+
+    Raises:
+        InputError: points of a wrong shape, or not finite.
+    """
+    (given,) = as_states(("points",), (points,), (3,))
+    refuse_non_finite(("points",), (given,))
+    turns = random_rotations(orientations, seed)
+    found = np.zeros(len(np.atleast_2d(given)))
+    for index, point in enumerate(np.atleast_2d(given)):
+        start: Array | None = None
+        for turn in turns:
+            solution = inverse.solve(se3.motion(turn, point), start, task)
+            if solution.converged:
+                found[index] += 1.0
+                start = solution.q  # the next orientation is often near
+            elif solution.outcome == "beyond_reach":
+                break
+    return found / orientations
+
+
+def random_rotations(count: int, seed: int = 1) -> Array:
+    """Rotations (count, 3, 3), all equally likely."""
+    u, a, b = np.random.default_rng(seed).uniform(size=(3, count))
+    (s1, c1), (s2, c2) = ((np.sin(2 * np.pi * x), np.cos(2 * np.pi * x)) for x in (a, b))
+    x, y, z, w = np.sqrt(1 - u) * s1, np.sqrt(1 - u) * c1, np.sqrt(u) * s2, np.sqrt(u) * c2
+    rows = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+    ]
+    return np.stack([np.stack(row, -1) for row in rows], -2)

@@ -1,0 +1,124 @@
+"""The space that an arm's positions live in.
+
+A continuous joint is on a circle: q and q + 2π are one position, so that positions are subtracted, averaged and
+interpolated along the shorter way round, across the seam at ±π (Lynch and Park, Modern Robotics (2017), section 2.3;
+averages: Mardia and Jupp, Directional Statistics (2000), section 2.2). Every other joint is on a line, also one that
+can turn more than once round: its limits tell its turns apart.
+"""
+
+from __future__ import annotations
+
+from math import ceil, floor, isfinite
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robodyn_ros.errors import InputError
+from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot.robot import Robot
+
+TURN = 2.0 * np.pi
+
+
+class ConfigurationSpace:
+    """Of one arm; positions are (n,) or (N, n) in [rad] or [m], in the order of ``robot.joints``.
+
+    Attributes:
+        circular: which coordinates are on a circle (n,).
+        turns: which coordinates give the same pose one turn further, whether they may go there or not (n,).
+    """
+
+    def __init__(self, robot: Robot) -> None:
+        """
+        Args:
+            robot: the arm. A joint that is mimicked by a fraction of it is on a line: a turn of it is no turn of the
+                other.
+        """
+        self.robot = robot
+        whole = np.ones(robot.n, dtype=bool)
+        for body in robot.bodies:
+            whole[body.coordinate] &= not body.joint.is_prismatic and float(body.ratio).is_integer()
+        self.turns = whole
+        self.circular = whole & np.array([joint.type == "continuous" for joint in robot.joints])
+        self._all_lines = not self.circular.any()
+        lower, upper = robot.lower.tolist(), robot.upper.tolist()
+        self._turning = [(joint, lower[joint], upper[joint]) for joint in np.flatnonzero(whole).tolist()]
+
+    def difference(self, start: ArrayLike, end: ArrayLike) -> Array:
+        """From start to end by the shorter way, within [-π, π] on a circle."""
+        straight: Array = np.subtract(end, start, dtype=np.float64)
+        if self._all_lines:
+            return straight
+        return np.where(self.circular, straight - TURN * np.round(straight / TURN), straight)
+
+    def distance(self, start: ArrayLike, end: ArrayLike) -> Array:
+        """Length of the difference, () or (N,); radians and metres count alike."""
+        length: Array = np.linalg.norm(self.difference(start, end), axis=-1)
+        return length
+
+    def interpolate(self, start: ArrayLike, end: ArrayLike, share: ArrayLike) -> Array:
+        """From start (share 0) to end (share 1) along the shorter way.
+
+        Args:
+            start: (n,).
+            end: (n,).
+            share: one number, or (N,) for N positions.
+        """
+        path: Array = np.asarray(start) + np.asarray(share, dtype=np.float64)[..., None] * self.difference(start, end)
+        return path
+
+    def mean(self, q: ArrayLike, weights: Array | None = None) -> Array:
+        """The average (n,) of positions (N, n); on a circle the direction of the mean vector, within (-π, π].
+
+        Args:
+            q: positions.
+            weights: of each (N,); all alike unless given.
+
+        Raises:
+            InputError: on a circle the positions cancel out, so that no direction is their average.
+        """
+        given = np.asarray(q, dtype=np.float64)
+        straight = np.average(given, axis=0, weights=weights)
+        if self._all_lines:
+            return straight
+        sine, cosine = (np.average(f(given), axis=0, weights=weights) for f in (np.sin, np.cos))
+        lost = self.circular & (np.hypot(sine, cosine) < 1e-9)
+        if lost.any():
+            names = ", ".join(self.robot.joint_names[i] for i in np.flatnonzero(lost))
+            raise InputError("q", f"has no average on the circle of {names}: the positions cancel out", q)
+        return np.where(self.circular, np.arctan2(sine, cosine), straight)
+
+    def near(self, reference: ArrayLike, q: ArrayLike) -> Array:
+        """The same position in the turn nearest to a reference; as it is to the last bit if it is in that turn."""
+        given = np.asarray(q, dtype=np.float64)
+        if self._all_lines:
+            return given
+        ahead = np.round(np.subtract(given, reference) / TURN)
+        return given - np.where(self.circular, TURN * ahead, 0.0)
+
+    def unwrap(self, q: ArrayLike) -> Array:
+        """Positions (N, n) one after the other without jumps at the seam; the first stays as it is."""
+        given = np.asarray(q, dtype=np.float64)
+        if self._all_lines or len(given) < 2:
+            return given
+        steps = self.difference(given[:-1], given[1:])
+        return np.concatenate([given[:1], given[0] + np.cumsum(steps, axis=0)])
+
+    def nearest_turn(self, reference: ArrayLike, q: ArrayLike) -> Array:
+        """The same pose of the arm with every turning joint in the turn that is nearest to a reference within limits.
+
+        Args:
+            reference: (n,).
+            q: (n,); a joint that no turn brings within its limits stays as it is.
+        """
+        found = np.array(q, dtype=np.float64)
+        # Plain numbers: a solver asks for one arm at a time, for which NumPy takes ten times as long.
+        wanted, positions = np.asarray(reference, dtype=np.float64).tolist(), found.tolist()
+        for joint, lower, upper in self._turning:
+            position = positions[joint]
+            least, most = (lower - position) / TURN, (upper - position) / TURN
+            least, most = (ceil(least) if isfinite(least) else least), (floor(most) if isfinite(most) else most)
+            if least <= most:
+                turns = min(max(round((wanted[joint] - position) / TURN), least), most)
+                found[joint] = position + TURN * turns
+        return found

@@ -1,0 +1,184 @@
+"""Denavit–Hartenberg tables: the PUMA's published torques, tables in and out, and what has none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from arms import joint, link, robot
+from industrial import urdfs
+from numpy.testing import assert_allclose
+from puma import COULOMB, GEARS, NOMINAL, ROTORS, TABLE, VISCOUS, puma
+
+import robodyn_ros as rd
+from robodyn_ros.errors import InputError, RobotDescriptionError
+from robodyn_ros.kinematics import Kinematics
+from robodyn_ros.kinematics.dh import Row, Table
+from robodyn_ros.kinematics.dh_reading import read_dh
+from robodyn_ros.kinematics.dh_robot import LinkData, robot_from_dh
+from robodyn_ros.robot import Pose
+
+ROWS = (  # all numbers different, a prismatic joint in the middle
+    Row(0.31, 0.7, 0.12, 0.4, offset=0.05),
+    Row(0.07, -1.2, 0.25, -0.9, "prismatic", 0.11),
+    Row(-0.22, 0.35, -0.18, 1.3),
+    Row(0.15, 2.1, 0.09, -0.6, offset=-0.3),
+)
+BASE, TOOL = (
+    Pose.from_xyz_rpy((0.1, -0.2, 0.3), (0.3, 0.2, -0.4)),
+    Pose.from_xyz_rpy((0.05, 0.06, 0.2), (0.1, 0.9, 0.7)),
+)
+DATA = [
+    LinkData(
+        1.3 + i, (0.02 + 0.01 * i, -0.03, 0.05), np.diag([0.02, 0.03 + 0.002 * i, 0.025]), -2 - i, 2.5 + i, 3, 40 + i
+    )
+    for i in range(4)
+]
+
+
+def test_published_torques_of_the_puma() -> None:
+    """Corke's Robotics Toolbox at q_n: gravity; and with unit rates and accelerations, rotors and friction too."""
+    dynamics = rd.create_dynamics("rnea", puma())
+    one, gear = np.ones(6), np.abs(GEARS)
+    assert_allclose(dynamics.gravity(NOMINAL), [0, 31.6399, 6.0351, 0, 0.0283, 0], atol=5e-5, rtol=0)
+    dynamics.configure(armature=ROTORS * gear**2, viscous=VISCOUS * gear**2, coulomb=COULOMB * gear)
+    published = [32.4952, 60.867, 17.7436, 1.45452, 1.29911, 0.713781]
+    assert_allclose(dynamics.inverse(NOMINAL, one, one), published, rtol=4e-6)
+
+
+def test_pinocchio_reads_the_puma() -> None:
+    pinocchio = pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is an independent truth")
+    arm = puma()
+    model = pinocchio.buildModelFromXML(arm.urdf)
+    data, dynamics = model.createData(), rd.create_dynamics("rnea", arm)
+    for q, qd, qdd in np.random.default_rng(4).uniform(-1, 1, (5, 3, 6)):
+        assert_allclose(dynamics.inverse(q, qd, qdd), pinocchio.rnea(model, data, q, qd, qdd), rtol=1e-11, atol=1e-11)
+
+
+def test_the_puma_is_published_with_impossible_inertias() -> None:
+    with pytest.raises(RobotDescriptionError, match=r"link3.*triangle inequality"):
+        robot_from_dh(
+            "puma", TABLE, [LinkData(1, inertia=np.eye(3))] * 2 + [_third()] + [LinkData(1, inertia=np.eye(3))] * 3
+        )
+    with pytest.raises(RobotDescriptionError, match="link 'link1'"):
+        rd.load_robot(puma().urdf)
+
+
+def _third() -> LinkData:
+    return LinkData(4.8, (-0.0203, -0.0141, 0.070), np.diag([0.066, 0.086, 0.0125]))
+
+
+@pytest.mark.parametrize("convention", ["standard", "modified"])
+def test_a_table_becomes_a_robot(convention: str) -> None:
+    """The robot's tool is where the table's is, its own URDF says the same, and its table can be read back."""
+    table = Table(ROWS, convention, BASE, TOOL)
+    arm = robot_from_dh("made", table, DATA)
+    again = rd.load_robot(arm.urdf)
+    rng = np.random.default_rng(8)
+    q, qd, qdd = rng.uniform(-1, 1, (3, 10, 4))
+    offsets = np.array([row.offset for row in ROWS])
+    plain = Table(tuple(replace(row, offset=0.0) for row in ROWS), convention, BASE, TOOL)
+    assert_allclose(table.pose(q), plain.pose(q + offsets), atol=1e-14, rtol=0)
+    for robot_ in (arm, again):
+        assert_allclose(Kinematics(robot_, compiled=False).pose("tool", q), table.pose(q), atol=1e-13, rtol=0)
+    efforts = [rd.create_dynamics("rnea", r, compiled=False).inverse(q, qd, qdd) for r in (arm, again)]
+    assert_allclose(*efforts, rtol=1e-12, atol=1e-12)
+    assert_allclose(arm.lower, [-2, -3, -4, -5], rtol=1e-14)
+    assert_allclose((again.upper, again.velocity_limit, again.effort_limit)[2], arm.effort_limit, rtol=1e-14)
+    for back in ("standard", "modified"):
+        assert_allclose(read_dh(arm, "tool", back).table.pose(q), table.pose(q), atol=1e-12, rtol=0)
+
+
+def test_frames_of_a_table() -> None:
+    """Standard and modified by their definitions, written out with elementary matrices."""
+
+    def turn(axis: int, angle: float) -> np.ndarray:
+        c, s, m = np.cos(angle), np.sin(angle), np.eye(4)
+        i, j = [(1, 2), (2, 0), (0, 1)][axis]
+        m[i, i], m[i, j], m[j, i], m[j, j] = c, -s, s, c
+        return m
+
+    def shift(axis: int, way: float) -> np.ndarray:
+        m = np.eye(4)
+        m[axis, 3] = way
+        return m
+
+    q = np.array([0.3, -0.2, 0.8, 1.1])
+    for convention in ("standard", "modified"):
+        table, pose = Table(ROWS, convention), np.eye(4)
+        for row, coordinate, frame in zip(ROWS, q, table.frames(q), strict=True):
+            moved = coordinate + row.offset
+            theta, d = (row.theta + moved, row.d) if row.kind == "revolute" else (row.theta, row.d + moved)
+            z, x = turn(2, theta) @ shift(2, d), shift(0, row.a) @ turn(0, row.alpha)
+            pose = pose @ (z @ x if convention == "standard" else x @ z)
+            assert_allclose(frame, pose, atol=1e-15, rtol=0)
+
+
+def test_inertias_are_the_rows_own() -> None:
+    """The COM of a link given in the row's frame is there, in both forms."""
+    q = np.array([0.3, -0.2, 0.8, 1.1])
+    for convention in ("standard", "modified"):
+        table = Table(ROWS, convention, BASE, TOOL)
+        kinematics = Kinematics(robot_from_dh("made", table, DATA), compiled=False)
+        for index, (frame, data) in enumerate(zip(table.frames(q), DATA, strict=True)):
+            com = kinematics.com(f"link{index + 1}", q)
+            assert_allclose(com, frame[:3, :3] @ data.com + frame[:3, 3], atol=1e-14, rtol=0)
+
+
+def test_known_arms_read_back_as_known_tables() -> None:
+    """A PUMA's a, d and |α| come back from its axes."""
+    rows = read_dh(puma(), "tool").table.rows
+    assert_allclose([abs(row.a) for row in rows], [0, 0.4318, 0.0203, 0, 0, 0], atol=1e-12, rtol=0)
+    assert_allclose([abs(row.alpha) for row in rows[:5]], np.array([1, 0, 1, 1, 1]) * np.pi / 2, atol=1e-12, rtol=0)
+    assert_allclose([abs(row.d) for row in rows[1:4]], [0, 0.15005, 0.4318], atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("name", "tool", "lengths"),
+    [
+        ("ur5_robot", "tool0", (0.425, 0.39225, 0.10915, 0.09465)),
+        ("panda", "panda_hand_tcp", (0.316, 0.0825, 0.0825, 0.384, 0.088)),
+    ],
+)
+def test_published_tables_come_back_from_urdfs(name: str, tool: str, lengths: tuple[float, ...]) -> None:
+    """The makers' tables of the UR5 and the Panda, but for the first and last offset, which base and tool take in."""
+    if name not in urdfs():
+        pytest.skip("example-robot-data is not installed")
+    rows = read_dh(rd.load_robot(urdfs()[name]), tool).table.rows
+    found = sorted(abs(value) for row in rows for value in (row.a, row.d) if value)
+    assert_allclose(found, sorted(lengths), rtol=1e-9)
+
+
+def test_what_has_no_table() -> None:
+    inertia = (0.1, 0, 0, 0.1, 0, 0.1)
+    nearly = robot(
+        "nearly",
+        link("base"),
+        link("a", 1.0, (0.1, 0, 0), inertia),
+        link("b", 1.0, (0.1, 0, 0), inertia),
+        joint("first", "revolute", "base", "a", (0, 0, 1)),
+        joint("second", "revolute", "a", "b", (1e-9, 0, 1), (0.5, 0, 0)),
+    )
+    with pytest.raises(
+        RobotDescriptionError, match=r"joint 'second': its axis is 1e-09 rad from parallel to .*'first'"
+    ):
+        read_dh(rd.load_robot(nearly), "b")
+    with pytest.raises(InputError, match="no joint moves 'base'"):
+        read_dh(rd.load_robot(nearly), "base")
+
+
+def test_refusals() -> None:
+    table = Table(ROWS)
+    for call, message in (
+        (lambda: Row(kind="helical"), "must be one of revolute, prismatic"),
+        (lambda: Row(a=np.inf), "must be a finite number"),
+        (lambda: Table(ROWS, "craig"), "must be one of standard, modified"),
+        (lambda: Table(()), "one or more"),
+        (lambda: table.pose([1, 2]), "q"),
+        (lambda: table.pose([1, 2, 3, np.nan]), "must be finite"),
+        (lambda: robot_from_dh("made", table, DATA[:2]), "one a row, 4, not 2"),
+        (lambda: robot_from_dh("made", table, [LinkData(1, (0, 0))] * 4), "com must be of shape"),
+    ):
+        with pytest.raises(InputError, match=message):
+            call()

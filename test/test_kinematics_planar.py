@@ -1,0 +1,184 @@
+"""The closed forms of RR and PRR: every branch, exact to rounding, and reachability without rounding."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from arms import joint, lesson_arm, link, mechanism, robot
+from numpy.testing import assert_allclose
+
+import robodyn_ros as rd
+from robodyn_ros.errors import InputError, RobotDescriptionError
+from robodyn_ros.kinematics import Kinematics
+from robodyn_ros.kinematics.inverse.planar import PlanarInverse
+from robodyn_ros.kinematics.inverse.planar_workspace import dexterity, postures, reachable
+from robodyn_ros.robot import Pose
+
+INERTIA = (0.01, 0, 0, 0.02, 0, 0.03)
+COUNT = {"rr": 10_000, "prr": 10_000, "lesson": 1000, "skewed rr": 2000, "skewed prr": 2000}
+
+
+def skewed(lift: bool) -> str:
+    """Neither axis along x, y or z, the joints turning against each other, links bent at position 0."""
+    shared = [
+        link("base"),
+        *(link(name, 1.0, (0.1, 0.2, 0), INERTIA) for name in "ab"),
+        link("tool"),
+        joint("second", "revolute", "a", "b", (0, 0, -1), (0.5, 0.2, 0.1), (0, 0, 0.9), (-3.0, 3.1, 3, 40)),
+        joint("weld", "fixed", "b", "tool", None, (0.1, -0.35, 0.2), (0.3, 0.2, 0.1)),
+    ]
+    turned = (0.4, -0.7, 1.1)
+    if not lift:
+        return robot(
+            "rr", *shared, joint("first", "revolute", "base", "a", (0, 0, 1), (0.3, 0.1, 0.2), turned, (-3, 3, 3, 40))
+        )
+    return robot(
+        "prr",
+        *shared,
+        link("slide", 1.0, (0.1, 0.2, 0), INERTIA),
+        joint("lift", "prismatic", "base", "slide", (0.6, 0.8, 0), (0.3, 0.1, 0.2), turned, (-0.5, 1.5, 3, 40)),
+        joint("first", "revolute", "slide", "a", (0, 0, 1), (0.05, 0.1, -0.3), (0, 0, -2.2), (-3, 3, 3, 40)),
+    )
+
+
+ARMS = {
+    "rr": mechanism("RR", lengths=(0.55, 0.45)),
+    "lesson": lesson_arm(),
+    "skewed rr": skewed(False),
+    "prr": mechanism("PRR", lengths=(0, 0.5, 0.343)),
+    "skewed prr": skewed(True),
+}
+
+
+def positions(arm: rd.Robot, count: int, seed: int = 1) -> np.ndarray:
+    return np.random.default_rng(seed).uniform(arm.lower, arm.upper, (count, arm.n))
+
+
+@pytest.mark.parametrize("name", ARMS)
+def test_round_trip_over_random_poses(name: str) -> None:
+    """Both branches lead to the pose to 1e-12; one is where it came from, as exactly as the bend of the arm allows."""
+    arm = rd.load_robot(ARMS[name])
+    kinematics, inverse = Kinematics(arm), PlanarInverse(arm, "tool")
+    q = positions(arm, COUNT[name])
+    poses = kinematics.pose("tool", q)
+    prr = arm.n == 3
+    found = [inverse.solve_pose(pose) if prr else inverse.solve(pose[:3, 3]) for pose in poses]
+    assert all(branches.reachable and len(branches.solutions) == 2 for branches in found)
+    assert all(branches.margin > 0.0 for branches in found)
+    solutions = np.array([[branch.q for branch in branches.solutions] for branches in found])  # (N, 2, n)
+    elbows = np.array([[branch.elbow for branch in branches.solutions] for branches in found])
+    assert (elbows == (1, -1)).all()
+    for branch in (0, 1):
+        led = kinematics.pose("tool", solutions[:, branch])
+        if prr:
+            assert_allclose(led, poses, rtol=0, atol=1e-12)
+        else:
+            assert_allclose(led[:, :3, 3], poses[:, :3, 3], rtol=0, atol=1e-12)
+    apart = np.abs(solutions[:, 0] - solutions[:, 1]).max(axis=1)
+    back = np.abs(solutions - q[:, None]).max(axis=2).min(axis=1)
+    assert (back * np.minimum(apart, 1.0) < 1e-13).all()  # near the straight arm the two meet, and each loses digits
+    assert np.median(back) < 1e-14
+    within = np.array([[branch.within_limits for branch in branches.solutions] for branches in found])
+    assert within[np.arange(len(q)), np.abs(solutions - q[:, None]).max(axis=2).argmin(axis=1)].all()
+    assert (within == ((solutions >= arm.lower) & (solutions <= arm.upper)).all(axis=2)).all()
+
+
+def test_reachability_is_decided_without_rounding() -> None:
+    """Floats next to each other around the edge: inside exactly if x² + y² ≤ (l1 + l2)² in rational numbers."""
+    arm = rd.load_robot(mechanism("RR", lengths=(0.5, 0.25)))  # binary fractions, along z at position 0
+    inverse = PlanarInverse(arm, "tool")
+    assert inverse.arm.lengths == (0.5, 0.25)
+    edge = np.nextafter(0.75, 1.0)
+    inside, outside = inverse.solve([0, 0, 0.75]), inverse.solve([0, 0, edge])
+    assert (inside.reachable, len(inside.solutions)) == (True, 1)
+    assert (outside.reachable, len(outside.solutions)) == (False, 0)
+    assert "reaches from 0.25 to 0.75" in outside.reason
+    assert len(inverse.solve([0, 0, edge], slack=1e-12).solutions) == 1
+    assert inverse.solve([0, 0, 0.25]).reachable
+    assert not inverse.solve([0, 0, np.nextafter(0.25, 0.0)]).reachable
+    rng = np.random.default_rng(7)
+    verdicts = []
+    for angle in rng.uniform(-np.pi, np.pi, 2000):
+        x, z = 0.75 * np.sin(angle), 0.75 * np.cos(angle)
+        truth = Fraction(x) ** 2 + Fraction(z) ** 2 <= Fraction(3, 4) ** 2
+        assert inverse.solve([x, 0, z]).reachable == truth
+        verdicts.append(truth)
+    assert 0.2 < np.mean(verdicts) < 0.8
+
+
+def test_prr_reachability_is_decided_without_rounding() -> None:
+    arm = rd.load_robot(mechanism("PRR", lengths=(0, 0.5, 0.25)))
+    inverse = PlanarInverse(arm, "tool")
+    for sign in (1, -1):
+        assert len(inverse.solve([sign * 0.5, 0, 0.9], 0.0).solutions) == 1
+        assert not inverse.solve([sign * np.nextafter(0.5, 1), 0, 0.9], 0.0).reachable
+
+
+def test_the_reference(prr: str) -> None:
+    """Its table, section 1: tip height q1 + l2 c2 + l3 c23, reach l2 s2 + l3 s23, pitch q2 + q3."""
+    inverse = PlanarInverse(rd.load_robot(prr), "tool")
+    for q1, q2, q3 in ((0.4, -0.95, -0.5), (1.0, 1.2, 0.3), (0.2, -1.83, 2.0)):
+        height = q1 + 0.5 * np.cos(q2) + 0.343 * np.cos(q2 + q3)
+        reach = 0.5 * np.sin(q2) + 0.343 * np.sin(q2 + q3)
+        found = inverse.solve([reach, 0, height], q2 + q3).solutions
+        other = np.pi * np.sign(q2) - q2
+        assert_allclose(sorted(branch.q[1] for branch in found), sorted([q2, other]), rtol=1e-12)
+        assert min(abs(branch.q - [q1, q2, q3]).max() for branch in found) < 1e-13
+
+
+def test_what_a_planar_arm_cannot_do(prr: str) -> None:
+    arm = rd.load_robot(prr)
+    inverse, kinematics = PlanarInverse(arm, "tool"), Kinematics(arm, compiled=False)
+    pose = kinematics.pose("tool", [0.5, 0.4, 0.3])
+    beside, tilted = pose.copy(), pose.copy()
+    beside[1, 3] = 0.02
+    tilted[:3, :3] = Pose.from_xyz_rpy((0, 0, 0), (0.1, 0, 0)).rotation @ tilted[:3, :3]
+    assert inverse.solve_pose(beside).reason == "out of the plane of the arm by 0.02 m"
+    assert inverse.solve_pose(beside).margin == pytest.approx(-0.02)
+    assert "cannot tilt" in inverse.solve_pose(tilted).reason
+    two = PlanarInverse(rd.load_robot(ARMS["rr"]), "tool")
+    other = Kinematics(rd.load_robot(ARMS["rr"]), compiled=False).pose("tool", [0.3, 0.8])
+    assert len(two.solve_pose(other).solutions) == 1  # the orientation picks one of the two
+    other[:3, :3] = other[:3, :3] @ Pose.from_xyz_rpy((0, 0, 0), (0, 0.1, 0)).rotation
+    assert "not with this orientation" in two.solve_pose(other).reason
+
+
+def test_refusals(prr: str) -> None:
+    inverse = PlanarInverse(rd.load_robot(prr), "tool")
+    with pytest.raises(InputError, match="turn: must be given to a PRR arm"):
+        inverse.solve([0, 0, 1])
+    with pytest.raises(InputError, match="position"):
+        inverse.solve([0, np.nan, 1], 0.1)
+    with pytest.raises(RobotDescriptionError, match="is moved by PR, not by RR or PRR"):
+        PlanarInverse(rd.load_robot(mechanism("PR")), "tool")
+    with pytest.raises(RobotDescriptionError, match="not by RR or PRR"):
+        PlanarInverse(rd.load_robot(prr), "arm")
+    with pytest.raises(RobotDescriptionError, match="lies on the axis"):
+        PlanarInverse(rd.load_robot(mechanism("RR")), "link2")
+    crooked = mechanism("RR").replace('<axis xyz="0.0 1.0 0.0"/>', '<axis xyz="0.1 1.0 0.0"/>', 1)
+    with pytest.raises(RobotDescriptionError, match=r"'joint2'.*does not turn in the plane"):
+        PlanarInverse(rd.load_robot(crooked), "tool")
+
+
+@pytest.mark.parametrize("name", ARMS)
+def test_workspace_by_the_closed_form_holds_every_sample(name: str) -> None:
+    """What forward kinematics reaches is in it; what the branches say point by point, it says for many at once."""
+    arm = rd.load_robot(ARMS[name])
+    kinematics, inverse = Kinematics(arm, compiled=False), PlanarInverse(arm, "tool")
+    q = positions(arm, 300, seed=3)
+    points = kinematics.pose("tool", q)[:, :3, 3]
+    assert reachable(inverse.arm, points, headings=20_000).all()
+    around = points + np.random.default_rng(4).normal(size=(300, 2)) @ inverse.arm.plane * 0.3
+    ways = postures(inverse.arm, around, headings=40)
+    if arm.n == 2:
+        expected = [[b.within_limits for b in inverse.solve(point).solutions] or [False, False] for point in around]
+        assert_allclose(ways, expected)
+        assert (dexterity(inverse.arm, around) == 0.0).all()
+        return
+    headings = np.linspace(-np.pi, np.pi, 40, endpoint=False)
+    expected = [[bool(inverse.solve(point, turn).within_limits) for turn in headings] for point in around]
+    assert_allclose(ways, expected)
+    assert_allclose(dexterity(inverse.arm, around, headings=40), np.mean(expected, axis=1))
+    assert 0.0 < np.mean(expected) < 1.0

@@ -1,0 +1,161 @@
+"""Workspaces and what an arm can hold in them, against closed forms; the pictures and files that are made of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from arms import lesson_arm, mechanism
+from numpy.testing import assert_allclose
+
+import robodyn_ros as rd
+from robodyn_ros.dynamics.holding import greatest_payload, holding_effort, holding_map
+from robodyn_ros.errors import InputError
+from robodyn_ros.kinematics import Kinematics
+from robodyn_ros.kinematics.inverse import InverseKinematics, Settings, Task
+from robodyn_ros.kinematics.ply import colours, write_ply
+from robodyn_ros.kinematics.workspace import cells, dexterity, random_positions, random_rotations, sample
+from robodyn_ros.kinematics.workspace_plot import plot_map
+
+PLANE = (0, 2)
+
+
+def test_samples_of_two_links_fill_the_annulus() -> None:
+    """The area π ((l1 + l2)² - (l1 - l2)²) to the width of the cells; manipulability l1 l2 |sin q2| in each sample."""
+    arm = rd.load_robot(mechanism("RR", lengths=(0.5, 0.3)).replace('"revolute"', '"continuous"'))
+    found = sample(Kinematics(arm), "tool", 200_000, rows=PLANE)
+    assert_allclose(found.manipulability, 0.15 * np.abs(np.sin(found.q[:, 1])), rtol=1e-9, atol=1e-15)
+    radius = np.linalg.norm(found.points[:, PLANE], axis=1)
+    assert radius.max() <= 0.8 + 1e-12
+    assert radius.min() >= 0.2 - 1e-12
+    map_ = cells(found.points, found.manipulability, 0.02)
+    assert map_.counts.sum() == 200_000
+    area = len(map_.centers) * 0.02**2
+    assert_allclose(area, np.pi * (0.8**2 - 0.2**2), rtol=0.06)  # cells on the two edges count whole
+    # Of a point at distance r both postures have |sin q2| = √(1 - cos² q2), by the law of cosines.
+    r = np.linalg.norm(found.points[map_.best][:, PLANE], axis=1)
+    cosine = (r**2 - 0.5**2 - 0.3**2) / (2 * 0.15)
+    assert_allclose(map_.values, 0.15 * np.sqrt(1 - np.minimum(cosine**2, 1)), atol=1e-9)
+
+
+def test_cells_keep_the_greatest_value() -> None:
+    points = np.array([[0.1, 0, 0], [0.2, 0, 0], [1.1, 0, 0], [-0.1, 0, 0], [0.3, 0, 0], [2.5, 0, 0]])
+    found = cells(points, [1.0, 3.0, 5.0, 7.0, np.nan, np.nan], 1.0)
+    assert_allclose(found.centers, [[-0.5, 0.5, 0.5], [0.5, 0.5, 0.5], [1.5, 0.5, 0.5]])
+    assert found.values.tolist() == [7.0, 3.0, 5.0]
+    assert found.best.tolist() == [3, 1, 2]
+    assert found.counts.tolist() == [1, 2, 1]
+    assert found.volume == 3.0
+    with pytest.raises(InputError):
+        cells(points, [1.0], 1.0)
+
+
+def test_rotations_are_even() -> None:
+    """Of uniform rotations the mean is 0, and the angle has the density (1 - cos θ)/π."""
+    rotations = random_rotations(20_000, seed=3)
+    assert_allclose(rotations @ np.swapaxes(rotations, 1, 2), np.broadcast_to(np.eye(3), rotations.shape), atol=1e-14)
+    assert_allclose(np.linalg.det(rotations), 1.0)
+    assert np.abs(rotations.mean(axis=0)).max() < 0.02
+    angles = np.sort(np.arccos(np.clip((np.trace(rotations, axis1=1, axis2=2) - 1) / 2, -1, 1)))
+    share = (angles - np.sin(angles)) / np.pi
+    assert np.abs(share - np.linspace(0, 1, 20_000)).max() < 0.02
+
+
+def test_dexterity_of_a_spherical_wrist() -> None:
+    """Three long joints and a wrist whose axes meet: every orientation inside, fewer at the edge, none outside."""
+    from robodyn_ros.kinematics.dh import Row, Table
+    from robodyn_ros.kinematics.dh_robot import LinkData, robot_from_dh
+
+    table = Table(
+        (
+            Row(alpha=np.pi / 2),
+            Row(a=0.5),
+            Row(alpha=np.pi / 2),
+            Row(d=0.4, alpha=-np.pi / 2),
+            Row(alpha=np.pi / 2),
+            Row(),
+        )
+    )
+    arm = robot_from_dh("wrist", table, [LinkData(1.0, (0.1, 0.02, 0.03), np.diag([0.02, 0.03, 0.025]))] * 6)
+    inverse = InverseKinematics(Kinematics(arm), "tool", Settings(starts=20))
+    points = [[0.4, 0.3, 0.2], [0.0, -0.6, 0.1], [0.95, 0, 0]]
+    assert_allclose(dexterity(inverse, points, 20), [1.0, 1.0, 0.0])
+    assert_allclose(dexterity(inverse, points, 20, task=Task.pointing()), [1.0, 1.0, 0.0])
+    with pytest.raises(InputError, match="points"):
+        dexterity(inverse, [[0.4, 0.3]])
+
+
+def test_what_two_links_can_hold() -> None:
+    """The lesson's arm (reference section 3) in closed form: τ1 = G1 + m g (l1 c1 + l2 c12), τ2 = G2 + m g l2 c12."""
+    arm = rd.load_robot(lesson_arm())
+    dynamics, kinematics = rd.create_dynamics("rnea", arm, compiled=False), Kinematics(arm, compiled=False)
+    limits = np.array([60.0, 15.0])
+    g, (m1, m2), (l1, l2), (c1, c2) = 9.81, (5, 3), (0.5, 0.4), (0.25, 0.2)
+    q = random_positions(arm, 500, seed=2)
+    first, both = np.cos(q[:, 0]), np.cos(q[:, 0] + q[:, 1])
+    bare = np.column_stack([(m1 * c1 + m2 * l1) * g * first + m2 * c2 * g * both, m2 * c2 * g * both])
+    weight = np.column_stack([g * (l1 * first + l2 * both), g * l2 * both])
+    assert_allclose(holding_effort(dynamics, kinematics, "tool", q, 2.5), bare + 2.5 * weight, atol=1e-12)
+    most = greatest_payload(dynamics, kinematics, "tool", q, limits=limits)
+    assert (np.isnan(most) == (np.abs(bare) > limits).any(axis=1)).all()
+    held = ~np.isnan(most)
+    efforts = np.abs(bare + most[:, None] * weight)[held] / limits
+    assert_allclose(efforts.max(axis=1), 1.0, rtol=1e-12)  # with it one joint is at its limit
+    assert (np.abs(bare + 0.99 * most[:, None] * weight)[held] < limits).all()
+
+
+def test_holding_is_what_the_dynamics_say_with_that_payload(prr: str) -> None:
+    """A mass beside the tool's origin, another mounting, and a payload that is there anyway."""
+    arm, point = rd.load_robot(prr), (0.03, -0.02, 0.1)
+    q = random_positions(arm, 20)
+    dynamics = rd.create_dynamics("rnea", arm, gravity=(2.0, 1.0, -9.0), compiled=False)
+    kinematics = Kinematics(arm, compiled=False)
+    found = holding_effort(dynamics, kinematics, "tool", q, 2.0, point)
+    dynamics.configure(payload=rd.Payload("tool", mass=2.0, com=point))
+    assert_allclose(found, dynamics.gravity(q), atol=1e-12)
+    heavier = holding_effort(dynamics, kinematics, "hand", q, 0.5)
+    dynamics.configure(payload=None)
+    plain = holding_effort(dynamics, kinematics, "hand", q, 0.5)
+    assert_allclose(heavier - plain, found - dynamics.gravity(q), atol=1e-12)
+
+
+def test_where_an_arm_can_hold_two_kilograms() -> None:
+    """The lesson's arm with weak motors: near the shoulder it can, stretched out it cannot."""
+    arm = rd.load_robot(lesson_arm())
+    dynamics, kinematics = rd.create_dynamics("rnea", arm), Kinematics(arm)
+    limits = np.array([40.0, 12.0])
+    found = holding_map(dynamics, kinematics, "tool", size=0.05, count=50_000, limits=limits)
+    assert_allclose(greatest_payload(dynamics, kinematics, "tool", found.q, limits=limits), found.cells.values)
+    can = found.holds(2.0)
+    reach = np.abs(found.cells.centers[:, 0])
+    # τ1 ≥ m g |x|, so that nothing is held farther out than the shoulder's limit over the weight of the payload alone.
+    assert np.abs(can[:, 0]).max() < 40.0 / (2.0 * 9.81) + 0.05
+    assert 0.0 < len(can) < len(reach)
+    assert np.abs(can[:, 0]).max() < reach.max() - 0.1
+
+
+def test_pictures_and_clouds(tmp_path: Path, prr: str) -> None:
+    found = sample(Kinematics(rd.load_robot(prr)), "tool", 20_000, rows=PLANE)
+    map_ = cells(found.points, found.manipulability, 0.05)
+    write_ply(tmp_path / "map.ply", map_.centers, map_.values)
+    header, data = (tmp_path / "map.ply").read_bytes().split(b"end_header\n")
+    assert header.splitlines()[:2] == [b"ply", b"format binary_little_endian 1.0"]
+    assert f"element vertex {len(map_.centers)}".encode() in header
+    kinds = [(n, "<f4") for n in "xyz"] + [(n, "u1") for n in ("red", "green", "blue")] + [("value", "<f4")]
+    rows = np.frombuffer(data, kinds)
+    assert_allclose(np.column_stack([rows[name] for name in "xyz"]), map_.centers, atol=1e-6)
+    assert_allclose(rows["value"], map_.values, rtol=1e-6)
+    assert [rows[name][np.argmax(map_.values)] for name in ("red", "green", "blue")] == [253, 231, 37]
+    assert colours([np.nan, 1.0, np.inf]).shape == (3, 3)
+    pytest.importorskip("matplotlib", reason="the extra plot is not installed")
+    from matplotlib.image import imread
+
+    plot_map(tmp_path / "map.png", map_.centers, map_.values, label="m", title="PRR", levels=(0.3,))
+    picture = imread(tmp_path / "map.png")
+    assert len(np.unique(picture.reshape(-1, picture.shape[2]), axis=0)) > 100
+    for wrong in ({"plane": "xx"}, {"plane": "xw"}):
+        with pytest.raises(InputError, match="two of x, y, z"):
+            plot_map(tmp_path / "no.png", map_.centers, map_.values, **wrong)
+    with pytest.raises(InputError):
+        write_ply(tmp_path / "no.ply", map_.centers, map_.values[:-1])
