@@ -1,0 +1,106 @@
+"""Runs the Python of a page from top to bottom: for the tests, and to show in the site what it prints and plots.
+
+A page is Markdown. Its blocks fenced as ``python`` are one program; where an assertion in it does not hold, the page is
+wrong. What a block prints, and the figures it leaves open, belong under it. A block after the comment
+``<!-- not run: why -->`` is left out. Nothing here knows Sphinx; :mod:`shown` does.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[2]
+"""Where the programs run: the top of the project."""
+
+FENCED = re.compile(
+    r"^(?P<before><!-- not run: (?P<why>[^>]+) -->\n+)?^(?P<fence>```+)(?P<language>\w+)\n(?P<code>.*?)^(?P=fence)$",
+    re.DOTALL | re.MULTILINE,
+)
+
+
+class Block(NamedTuple):
+    """A fenced block of a page."""
+
+    language: str
+    line: int  # of its first line of code, from 1
+    code: str
+    why_not: str  # why it is not run; empty if it is
+
+
+class Figure(NamedTuple):
+    """What a block has drawn."""
+
+    title: str
+    svg: bytes
+
+
+class Result(NamedTuple):
+    """What came of a block."""
+
+    block: Block
+    printed: str
+    figures: tuple[Figure, ...]
+
+
+def blocks(page: Path, language: str) -> list[Block]:
+    """The blocks of a language, in order."""
+    text = page.read_text(encoding="utf-8")
+    found = [
+        Block(
+            match["language"],
+            text.count("\n", 0, match.start("code")) + 1,
+            match["code"],
+            match["why"] or "",
+        )
+        for match in FENCED.finditer(text)
+    ]
+    return [block for block in found if block.language == language]
+
+
+def run(page: Path) -> list[Result]:
+    """Execute a page, block by block, in a namespace of its own; an exception names the page and its line."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    results = []
+    before = Path.cwd()
+    os.chdir(ROOT)
+    try:
+        with mpl.rc_context(fname=Path(__file__).with_name("figures.mplstyle")):
+            for block in blocks(page, "python"):
+                if block.why_not:
+                    results.append(Result(block, "", ()))
+                    continue
+                # Empty lines before the code: the line numbers of a traceback are those of the page.
+                code = compile("\n" * (block.line - 1) + block.code, os.fspath(page), "exec")
+                with redirect_stdout(io.StringIO()) as printed:
+                    exec(code, namespace)
+                results.append(Result(block, printed.getvalue(), tuple(_figures())))
+    finally:
+        os.chdir(before)
+        plt.close("all")
+    return results
+
+
+def _figures() -> Iterator[Figure]:
+    """The open figures; they are closed."""
+    from matplotlib import pyplot as plt
+
+    for number in plt.get_fignums():
+        figure = plt.figure(number)
+        titles = [axes.get_title() for axes in figure.axes]
+        title = figure.get_suptitle() or next(filter(None, titles), "")
+        assert title, "a figure has a title, which those hear who cannot see it"
+        svg = io.BytesIO()
+        figure.savefig(svg, format="svg", metadata={"Date": None})
+        plt.close(figure)
+        yield Figure(title, svg.getvalue())

@@ -1,0 +1,152 @@
+"""What the site takes from the code and from the project's other documents, so that it is written once."""
+
+from __future__ import annotations
+
+import os
+import re
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from collections.abc import Iterator
+from dataclasses import Field, fields, is_dataclass
+from importlib import import_module
+from pathlib import Path
+
+from docutils import nodes
+from docutils.statemachine import StringList
+from library import modules
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from robodyn_ros.cli.main import VERBS
+from robodyn_ros.cli.verb import Verb
+from robodyn_ros.plugins import GROUPS, available, load
+
+ROOT = Path(__file__).parents[2]
+
+WIDTH = "100"
+"""Of the help of a verb [characters]."""
+
+
+class Generated(SphinxDirective):
+    """A directive that is replaced by the Markdown that it writes."""
+
+    has_content = False
+
+    def markdown(self) -> Iterator[str]:
+        """The lines."""
+        raise NotImplementedError
+
+    def run(self) -> list[nodes.Node]:
+        """See Sphinx."""
+        self.env.note_reread()  # the code may have changed, and Sphinx would not know
+        source = self.get_source_info()[0]
+        return self.parse_text_to_nodes(
+            StringList(list(self.markdown()), source), allow_section_headings=True
+        )
+
+
+class Plugins(Generated):
+    """The installed plugins, by kind."""
+
+    def markdown(self) -> Iterator[str]:
+        """See :class:`Generated`."""
+        for kind, group in GROUPS.items():
+            yield from (
+                f"## {kind}",
+                "",
+                f"Entry-point group `{group}`.",
+                "",
+                "| name | what it is | class |",
+                "|---|---|---|",
+            )
+            for name in available(kind):
+                plugin = load(kind, name)
+                summary = (plugin.__doc__ or "").strip().partition("\n")[0].replace("|", r"\|")
+                yield f"| `{name}` | {summary} | `{plugin.__module__}.{plugin.__qualname__}` |"
+            yield ""
+
+
+class Verbs(Generated):
+    """The help of every verb of the command."""
+
+    def markdown(self) -> Iterator[str]:
+        """See :class:`Generated`."""
+        os.environ["COLUMNS"] = WIDTH
+        for name in VERBS:
+            verb = import_module(f"robodyn_ros.cli.{name}").VERB
+            assert isinstance(verb, Verb)
+            parser = ArgumentParser(
+                f"robodyn {name}",
+                description=verb.description,
+                epilog=verb.epilog,
+                formatter_class=RawDescriptionHelpFormatter,
+            )
+            verb.add_arguments(parser)
+            yield from (
+                f"## robodyn {name}",
+                "",
+                "```text",
+                *parser.format_help().splitlines(),
+                "```",
+                "",
+            )
+
+
+class Settings(Generated):
+    """Every dataclass of settings in the library, with its defaults and ranges."""
+
+    def markdown(self) -> Iterator[str]:
+        """See :class:`Generated`."""
+        for module in modules():
+            for name, found in sorted(vars(import_module(module)).items()):
+                if (
+                    getattr(found, "__module__", "") != module
+                    or not isinstance(found, type)
+                    or not is_dataclass(found)
+                ):
+                    continue
+                items = [item for item in fields(found) if "range" in item.metadata]
+                if items:
+                    yield from (f"## {name}", "", f"`{module}.{name}`", "")
+                    yield from (
+                        "| field | default | unit | allowed | meaning |",
+                        "|---|---|---|---|---|",
+                    )
+                    yield from map(_row, items)
+                    yield ""
+
+
+class Section(Generated):
+    """What stands in another document of the project under a heading, for example ``{section} README.md Nodes``."""
+
+    required_arguments = 2
+    final_argument_whitespace = True
+
+    def markdown(self) -> Iterator[str]:
+        """See :class:`Generated`; headings move up to below the page's, links into the repository become plain text."""
+        document, heading = self.arguments
+        self.env.note_dependency(str(ROOT / document))
+        text = (ROOT / document).read_text(encoding="utf-8")
+        found = re.search(
+            rf"^(##+) {re.escape(heading)}\n(.*?)(?=^\1 |^## |\Z)",
+            text,
+            re.DOTALL | re.MULTILINE,
+        )
+        if not found:
+            raise self.error(f"{document} has no heading {heading!r}")
+        up = len(found.group(1)) - 1
+        section = re.sub(rf"^#{{{up}}}(#+ )", r"\1", found.group(2), flags=re.MULTILINE)
+        section = re.sub(r"\[([^]\n]+)\]\((?!https?:)[^)\n]+\)", r"`\1`", section)
+        yield from section.splitlines()
+
+
+def _row(item: Field[object]) -> str:
+    least, greatest = item.metadata["range"]
+    unit = item.metadata["unit"] or "-"
+    return f"| `{item.name}` | {item.default} | {unit} | {least:g} … {greatest:g} | {item.metadata['description']} |"
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Called by Sphinx."""
+    for directive in (Plugins, Verbs, Settings, Section):
+        app.add_directive(directive.__name__.lower(), directive)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

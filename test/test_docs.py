@@ -1,0 +1,159 @@
+"""The site of the documentation: its commands run, and what was built needs no network."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from test_readme import SCRIPTS, UNTIL_TOLD, copy, environment
+
+import robodyn_ros as rd
+from robodyn_ros.cli.main import VERBS
+from robodyn_ros.plugins import GROUPS
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+sys.path.insert(0, str(DOCS / "_ext"))
+
+import executed  # noqa: E402
+
+__all__ = ["copy"]  # the fixture
+
+ELSEWHERE = {script for _, script in SCRIPTS}
+"""Commands of the README and of the contributor's guide: test_readme.py runs them."""
+
+PAGES = sorted(DOCS.rglob("*.md"))
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(DOCS))
+
+
+def commands(page: Path) -> list[str]:
+    """The scripts of a page that are run here."""
+    found = [block.code for block in executed.blocks(page, "bash") if not block.why_not]
+    return [code for code in found if code not in ELSEWHERE]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if commands(page)], ids=name)
+def test_commands(page: Path, copy: Path) -> None:
+    """One after the other, in one folder: as a reader types them."""
+    shutil.copytree(
+        ROOT / "examples", copy / "examples", ignore=shutil.ignore_patterns("__pycache__", "build", "*.egg-info")
+    )
+    installed = copy / "installed"
+    # What a page installs comes from here, without the network, and goes beside the environment, not into it.
+    pip = {"PIP_NO_INDEX": "1", "PIP_NO_DEPS": "1", "PIP_NO_BUILD_ISOLATION": "0", "PIP_TARGET": str(installed)}
+    path = {"PYTHONPATH": f"{copy}{os.pathsep}{installed}", "MAKEFLAGS": "n"}  # what `make` does, other tests see
+    for script in commands(page):
+        assert not UNTIL_TOLD.match(script), "it never ends: say why it is not run, or take a command of the README"
+        if "pinocchio" in script:
+            pytest.importorskip("pinocchio", reason="the example plugin is made of Pinocchio")
+        if "validate" in script:
+            pytest.importorskip("mujoco", reason="`robodyn validate` compares with MuJoCo")
+        if "derive" in script:
+            pytest.importorskip("sympy", reason="`robodyn derive` writes formulas with SymPy")
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", script],
+            cwd=copy,
+            env=environment(copy, **pip, **path),
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert done.returncode == 0, f"{script}\n{done.stdout}{done.stderr}"
+        assert "Traceback" not in done.stderr, done.stderr
+
+
+def test_what_is_not_run_says_why() -> None:
+    for page in PAGES:
+        for language in ("bash", "python"):
+            for block in executed.blocks(page, language):
+                assert not block.why_not or len(block.why_not.split()) > 2, f"{name(page)}:{block.line}"
+        # A fence that executed.py does not see would be code that nobody runs.
+        fences = re.findall(r"^[ >]*```+(?:python|bash)\b", page.read_text(encoding="utf-8"), re.MULTILINE)
+        assert len(fences) == sum(len(executed.blocks(page, language)) for language in ("bash", "python")), name(page)
+
+
+def test_formulas() -> None:
+    """What the converter does not know is an error, not a page with LaTeX in it."""
+    pytest.importorskip("sphinx", reason="the site is made by Sphinx: `make docs`")
+    pytest.importorskip("latex2mathml", reason="formulas are converted by latex2mathml: `make docs`")
+    from mathml import mathml
+
+    for unknown in (r"\unheard x", r"\begin{aligned} a &= b \end{aligned}", r"\mathbf q"):
+        with pytest.raises((ValueError, SyntaxError)):
+            mathml(unknown, "block")
+    difference, negative = mathml("a - b", "inline"), mathml(r"a = -b\sin c", "inline")
+    assert 'form="prefix"' not in difference
+    assert '<mo form="prefix">−</mo>' in negative
+    assert '<mo lspace="0.17em" rspace="0.17em">sin</mo>' in negative
+
+
+class Loaded(HTMLParser):
+    """What a browser fetches to show a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.addresses: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        fetched = tag in {"script", "img", "iframe", "source"} or (
+            tag == "link" and set((given.get("rel") or "").split()) & {"stylesheet", "preload", "icon", "preconnect"}
+        )
+        if fetched:
+            self.addresses += [given[key] or "" for key in ("src", "href") if key in given]
+
+
+@pytest.fixture(scope="module")
+def site() -> Path:
+    if "ROBODYN_SITE" not in os.environ:
+        pytest.skip("`make docs` builds the site and runs this test on it")
+    return ROOT / os.environ["ROBODYN_SITE"]
+
+
+def test_the_site_needs_no_network(site: Path) -> None:
+    pages = sorted(site.rglob("*.html"))
+    assert len(pages) > len(PAGES)
+    for page in pages:
+        loaded = Loaded()
+        loaded.feed(page.read_text(encoding="utf-8"))
+        for address in loaded.addresses:
+            assert not re.match(r"(\w+:)?//", address), f"{page.name} fetches {address}"
+            assert address.startswith("data:") or (page.parent / address.partition("?")[0]).exists(), (
+                f"{page}: {address}"
+            )
+    for sheet in site.rglob("*.css"):
+        assert not re.search(r"url\(['\"]?(https?:)?//|@import", sheet.read_text(encoding="utf-8")), sheet
+
+
+def test_the_site_shows_what_the_pages_draw_and_print(site: Path) -> None:
+    text = (site / "lessons/pendulum.html").read_text(encoding="utf-8")
+    assert text.count('class="plotted') == 2
+    assert "6.9367 N·m" in text
+    assert text.count("<math") > 20
+    assert "$" not in re.sub(r"<(pre|script)\b.*?</\1>", "", text, flags=re.DOTALL)
+    assert '<html class="no-js" lang="ko"' in (site / "lessons/ko/dynamics.html").read_text(encoding="utf-8")
+
+
+def test_the_reference_has_all_that_there_is(site: Path) -> None:
+    verbs = (site / "reference/command.html").read_text(encoding="utf-8")
+    assert all(f"robodyn {verb}</h2>" in re.sub(r"<a .*?</a>", "", verbs) for verb in VERBS)
+    plugins = (site / "reference/plugins.html").read_text(encoding="utf-8")
+    assert all(f">{found}</span>" in plugins for kind in GROUPS for found in rd.available(kind))
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    nodes = (site / "reference/nodes.html").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| `([\w.<>]+)` \|", readme.partition("\n## Nodes\n")[2].partition("\n## ")[0], re.MULTILINE)
+    assert len(listed) > 20
+    assert all(parameter.replace("<", "&lt;").replace(">", "&gt;") in nodes for parameter in listed)
+    settings = (site / "reference/settings.html").read_text(encoding="utf-8")
+    assert all(word in settings for word in ("state_timeout", "natural_frequency", "PlantConfig"))
+    for room in ("robot", "engine", "kinematics", "dynamics", "control", "simulation"):
+        assert (site / f"reference/api/{room}.html").is_file()

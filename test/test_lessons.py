@@ -1,0 +1,57 @@
+"""Every page of docs/ is a program, and runs: its assertions are the tests."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[1] / "docs"
+sys.path.insert(0, str(DOCS / "_ext"))
+
+executed = pytest.importorskip("executed")
+pytest.importorskip("matplotlib", reason="the pages plot")
+
+PAGES = [page for page in sorted(DOCS.rglob("*.md")) if executed.blocks(page, "python")]
+LESSONS = [page for page in sorted((DOCS / "lessons").rglob("*.md")) if page.stem != "index"]
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(DOCS))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_the_page_runs(page: Path) -> None:
+    executed.run(page)
+
+
+@pytest.mark.parametrize("page", LESSONS, ids=name)
+def test_a_lesson_asserts_and_plots(page: Path) -> None:
+    program = "\n".join(block.code for block in executed.blocks(page, "python") if not block.why_not)
+    calls = {ast.unparse(node.func) for node in ast.walk(ast.parse(program)) if isinstance(node, ast.Call)}
+    assert "assert_allclose" in calls, "a lesson asserts its numbers"
+    assert any(call.startswith("plt.") for call in calls), "a lesson shows something"
+    assert "allclose" not in {call.rpartition(".")[2] for call in calls}, "assert_allclose says by how much"
+
+
+def test_a_wrong_number_is_found_with_its_line(tmp_path: Path) -> None:
+    page = tmp_path / "wrong.md"
+    page.write_text("# Wrong\n\n```python\none = 1\n```\n\ntext\n\n```python\n\nassert one == 2\n```\n")
+    with pytest.raises(AssertionError) as caught:
+        executed.run(page)
+    assert (caught.traceback[-1].path, caught.traceback[-1].lineno + 1) == (page, 11)
+
+
+def test_what_a_page_prints_and_plots_is_collected(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "```python\nprint('said')\nfrom matplotlib import pyplot as plt\n_, axes = plt.subplots()\n"
+        "axes.set_title('drawn')\n```\n\n<!-- not run: it fails -->\n```python\n1 / 0\n```\n\n```bash\nfalse\n```\n"
+    )
+    first, second = executed.run(page)
+    assert first.printed == "said\n"
+    assert [figure.title for figure in first.figures] == ["drawn"]
+    assert first.figures[0].svg.startswith(b"<?xml")
+    assert (second.block.why_not, second.printed, second.figures) == ("it fails", "", ())
