@@ -78,11 +78,12 @@ def _merged(one: str, other: str) -> str:
     """A cell of two joints that differ."""
     if one == other:
         return one
-    units = re.compile(r"\[(N|N·m|m|rad|N or N·m|m or rad)\]")
+    units = re.compile(r"\[(?:N·m|N|m|rad)(/s)?(?: or (?:N·m|rad)(?:/s)?)?\]")
     first, second = units.search(one), units.search(other)
     if first and second and units.sub("", one) == units.sub("", other):
-        both = "N or N·m" if "N" in first.group(1) else "m or rad"
-        return units.sub(f"[{both}]", one)
+        per = first.group(1) or ""
+        both = ("N", "N·m") if "N" in first.group(0) else ("m", "rad")
+        return units.sub(f"[{both[0]}{per} or {both[1]}{per}]", one)
     return "the arm's"
 
 
@@ -108,7 +109,7 @@ def _value(value: Any) -> str:
 
 
 def _allowed(descriptor: ParameterDescriptor) -> str:
-    for bounds in descriptor.floating_point_range:
+    for bounds in [*descriptor.floating_point_range, *descriptor.integer_range]:
         least, greatest = ("" if abs(value) > MANY else f"{value:g}" for value in (bounds.from_value, bounds.to_value))
         return f"{least} … {greatest}".strip()
     return str(descriptor.additional_constraints)

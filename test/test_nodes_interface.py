@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ TRIGGER, SET_BOOL = "std_srvs/srv/Trigger", "std_srvs/srv/SetBool"
 STRING = "std_msgs/msg/String"
 DIAGNOSTICS = ("/diagnostics", "diagnostic_msgs/msg/DiagnosticArray")
 COMMON_PUBLISHED = {"/parameter_events", "/rosout", "/controller/transition_event"}
+URDF = Path(__file__).parents[1] / "urdf" / "prr.urdf"
 OF_ALL_NODES = ("rcl_interfaces/", "lifecycle_msgs/", "type_description_interfaces/")
 
 TABLES = {
@@ -121,14 +123,20 @@ def test_every_parameter_is_described_with_unit_and_range(graph, node):
 def test_defaults_are_those_of_the_library(graph, node):
     from dataclasses import fields
 
+    from rclpy.parameter import parameter_value_to_python
+
+    from robodyn_ros import load_robot
     from robodyn_ros.control.loop import LoopConfig
-    from robodyn_ros.nodes.simulator_parameters import SimulatorConfig
-    from robodyn_ros.simulation import PlantConfig
+    from robodyn_ros.nodes.simulator_parameters import PaceConfig, SimulatorConfig
+    from robodyn_ros.simulation.options import default_values
 
     found = described(graph, node)
-    for settings in {"controller": (LoopConfig,), "simulator": (PlantConfig, SimulatorConfig)}[node]:
-        for item in fields(settings):
-            assert found[item.name][1].double_value == item.default
+    expected = {}
+    for settings in {"controller": (LoopConfig,), "simulator": (PaceConfig, SimulatorConfig)}[node]:
+        expected |= {item.name: item.default for item in fields(settings)}
+    if node == "simulator":
+        expected |= default_values(load_robot(URDF))
+    assert expected == {name: parameter_value_to_python(found[name][1]) for name in expected}
 
 
 @pytest.mark.parametrize("node", ["controller"], indirect=True)

@@ -34,8 +34,8 @@ def test_states_come_with_simulated_time_and_the_clock_with_them(graph, simulato
     # Nobody has commanded anything: the brakes hold.
     assert states[-1].name == list(START)
     assert list(states[-1].position) == list(START.values())
-    factor = float(graph.diagnostics("simulator")["real-time factor"])
-    assert factor == pytest.approx(1.0, abs=0.2)
+    factors = [float(graph.diagnostics("simulator")["real-time factor"]) for _ in range(20)]
+    assert np.mean(factors) == pytest.approx(1.0, abs=0.2)
 
 
 def test_pause_step_and_reset(graph, prr):
@@ -50,7 +50,9 @@ def test_pause_step_and_reset(graph, prr):
     assert not graph.call(Trigger, "simulator/step").success
     assert graph.call(SetBool, "simulator/pause", data=True).success
     graph.wait(lambda: graph.diagnostics("simulator")["message"] == "paused", "the pause")
-    count, last = len(states), nanoseconds(states[-1].header.stamp)
+    stopped = round(float(graph.diagnostics("simulator")["simulated time [s]"]) * 1e9)
+    graph.wait(lambda: nanoseconds(states[-1].header.stamp) == stopped, "the states from before the pause")
+    count, last = len(states), stopped
     graph.diagnostics("simulator")
     assert len(states) == count
     for step in (1, 2, 3):
@@ -87,11 +89,12 @@ def test_commands_act_until_the_next_and_bad_ones_are_refused_and_counted(graph,
 
     acts(plain, Float64MultiArray(data=HELD), HELD)
     acts(named, JointState(name=names[::-1], effort=[1.0, 2.0, 3.0]), [3.0, 2.0, 1.0])
-    acts(plain, Float64MultiArray(data=[1e300, -1e300, 0.0]), [600.0, -96.0, 0.0])  # the URDF's limits
+    acts(plain, Float64MultiArray(data=[1e5, -1e5, 0.0]), [600.0, -96.0, 0.0])  # the URDF's limits
     acts(plain, Float64MultiArray(data=HELD), HELD)
     bad = [
         (plain, Float64MultiArray(data=[math.nan, 0.0, 0.0])),
         (plain, Float64MultiArray(data=[0.0, math.inf, 0.0])),
+        (plain, Float64MultiArray(data=[1e300, 0.0, 0.0])),
         (plain, Float64MultiArray(data=[0.0, 0.0])),
         (plain, Float64MultiArray(data=[0.0] * 4)),
         (plain, Float64MultiArray()),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from robodyn_ros.control.base import Efforts
+from robodyn_ros.control.loop import Command
 from robodyn_ros.errors import ConfigurationError, RobotDescriptionError
 from robodyn_ros.nodes.faults import PAUSE, Faults
 from robodyn_ros.nodes.launching import parameter_files, read_urdf, root_link
@@ -12,40 +14,47 @@ from robodyn_ros.nodes.pacer import Pacer
 from robodyn_ros.nodes.statistics import LoopStatistics
 
 
+def beats(pacer, now, most=10**6):
+    """How many are due at once."""
+    return next(count for count in range(most + 1) if count == most or not pacer.due(now))
+
+
 def test_pacer_neither_drifts_nor_stumbles_over_late_timers():
     random = np.random.default_rng(4)
-    pacer = Pacer(0.002, most=4, patience=0.5)
+    pacer = Pacer(0.002, patience=0.5)
     calls = 100.0 + 0.002 * np.arange(5001) + random.uniform(-0.0004, 0.0004, 5001)
-    due = [pacer.due(now) for now in calls]
+    due = [beats(pacer, now) for now in calls]
     assert set(due[1:]) == {1}
     assert sum(due) == pytest.approx(5000, abs=1)
     assert pacer.lost == 0.0
 
 
-def test_pacer_makes_up_for_a_delay_a_few_periods_at_a_time():
-    pacer = Pacer(0.002, most=4, patience=0.5)
-    pacer.due(0.0)
+def test_pacer_lets_a_delay_be_made_up_for():
+    pacer = Pacer(0.002, patience=0.5)
+    assert not pacer.due(0.0)
     late = 0.1  # 50 periods
-    due = [pacer.due(late + 0.002 * call) for call in range(30)]
-    assert max(due) == 4
+    due = [beats(pacer, late + 0.002 * call, most=4) for call in range(30)]
+    assert due[0] == 4
     assert sum(due) == 50 + 29
     assert due[-1] == 1
     assert pacer.lost == 0.0
 
 
 def test_pacer_gives_up_what_it_cannot_make_up_for_and_says_how_much():
-    pacer = Pacer(0.002, most=4, patience=0.5)
-    pacer.due(0.0)
-    done = sum(pacer.due(10.0 + 0.002 * call) for call in range(1000))
+    pacer = Pacer(0.002, patience=0.5)
+    assert not pacer.due(0.0)
+    done = sum(beats(pacer, 10.0 + 0.002 * call, most=4) for call in range(1000))
     assert pacer.lost == pytest.approx(9.5)
     assert done * 0.002 == pytest.approx(10.0 + 0.002 * 999 - pacer.lost)
 
 
-def test_pacer_forgets_a_pause():
-    pacer = Pacer(0.002, most=4, patience=0.5)
-    pacer.due(0.0)
+def test_pacer_forgets_a_pause_and_takes_another_pace():
+    pacer = Pacer(0.002, patience=0.5)
+    assert not pacer.due(0.0)
     pacer.restart()
-    assert [pacer.due(60.0), pacer.due(60.002)] == [0, 1]
+    assert [beats(pacer, now) for now in (60.0, 60.002)] == [0, 1]
+    pacer.pace(0.0002)
+    assert [beats(pacer, now) for now in (60.01, 60.012)] == [0, 10]
     assert pacer.lost == 0.0
 
 
@@ -63,21 +72,34 @@ def test_faults_are_all_counted_but_not_all_said():
     assert "101" in said[-1]
 
 
+def command(saturated, limited, age):
+    """A command as the statistics see it."""
+    efforts = Efforts(*(np.full(2, float(index)) for index in range(7)))
+    return Command(np.array([1.0, -2.0]), np.array(saturated), np.array(limited), age, efforts)
+
+
 def test_statistics_of_a_loop():
-    statistics = LoopStatistics()
-    for begun in (0.0, 0.002, 0.005):
-        statistics.add(begun, begun + 0.0004, 0.001, begun > 0.004)
+    statistics = LoopStatistics(["lift", "turn"])
+    for begun, saturated in ((0.0, False), (0.002, False), (0.005, True)):
+        statistics.add(begun, begun + 0.0004, command([False, saturated], [True, False], 0.001), overrun=0.0025)
     found = statistics.take()
     assert found["commands"] == 3
     assert found["period mean [ms]"] == pytest.approx(2.5)
     assert found["period greatest [ms]"] == pytest.approx(3.0)
+    assert found["period p99 [ms]"] == pytest.approx(2.99)
+    assert found["period overruns since start"] == 1
     assert found["latency p99 [ms]"] == pytest.approx(0.4)
-    assert found["saturated [%]"] == pytest.approx(100.0 / 3.0)
+    assert found["latency (state's stamp to command sent) median [ms]"] == pytest.approx(1.4)
+    assert found["saturated [%]"] == found["saturated turn [%]"] == pytest.approx(100.0 / 3.0)
+    assert (found["saturated lift [%]"], found["rate limited lift [%]"]) == (0.0, 100.0)
+    assert (found["effort sent"], found["effort gravity"], found["effort total"]) == ("1 -2", "0 0", "6 6")
     statistics.interrupted()
-    statistics.add(9.0, 9.1, 0.0, False)  # after a pause: no period of 9 s
+    statistics.add(9.0, 9.1, command([False] * 2, [False] * 2, 0.0), overrun=0.0025)  # after a pause: no period of 9 s
+    statistics.add_blind(command([True] * 2, [False] * 2, 0.2))
     found = statistics.take()
-    assert found["commands since start"] == 4
+    assert (found["commands since start"], found["saturated [%]"]) == (5, 50.0)
     assert "period mean [ms]" not in found
+    assert found["period overruns since start"] == 1
 
 
 def test_what_the_launch_files_read(tmp_path):

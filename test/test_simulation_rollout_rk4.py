@@ -10,6 +10,7 @@ from arms import awkward
 from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
+from robodyn_ros.errors import SimulationError
 from robodyn_ros.simulation.rk4 import rk4_step
 from robodyn_ros.simulation.rollout_rk4 import rollout_rk4
 
@@ -60,3 +61,13 @@ def test_wrong_input(change: dict[str, object], message: str) -> None:
     given = {"q": np.zeros(3), "qd": np.zeros(3), "tau": np.zeros(3), "dt": 1e-3, "steps": 5} | change
     with pytest.raises(rd.InputError, match=message):
         rollout_rk4(rd.create_dynamics("rnea", rd.load_robot(PRR)), **given)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_a_motion_beyond_the_range_of_numbers(compiled: bool) -> None:
+    """It ends with the step and the state that lead there, whoever does the steps."""
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(PRR), compiled=compiled)
+    with pytest.raises(SimulationError, match=r"step 0 of 0.001 s, from q = \[.*leads beyond the range of numbers"):
+        rollout_rk4(dynamics, [0, 0.3, 0], [0, 1e200, 0], np.zeros(3), 1e-3, 5)
+    with pytest.raises(SimulationError, match=r"step [1-9]\d* of 10 s"):
+        rollout_rk4(dynamics, [0, 0.3, 0], [0, 1.0, 0.2], np.zeros(3), 10.0, 500)

@@ -5,6 +5,7 @@ Nodes declare their parameters from these fields, so a default or a range is nev
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import field, fields
 from math import isfinite
 from typing import Any
@@ -18,16 +19,38 @@ def setting(default: float, description: str, unit: str, least: float, greatest:
     return field(default=default, metadata=metadata)
 
 
+def whole(default: int, description: str, least: int, greatest: int) -> Any:
+    """As :func:`setting`, of a whole number without a unit."""
+    return field(default=default, metadata={"description": description, "unit": "", "range": (least, greatest)})
+
+
+def switch(default: bool, description: str) -> Any:
+    """As :func:`setting`, of something that is so or not."""
+    return field(default=default, metadata={"description": description, "choices": lambda: (True, False)})
+
+
+def choice(default: str, description: str, choices: Callable[[], tuple[str, ...]]) -> Any:
+    """As :func:`setting`, of one out of several names, which may depend on the plugins that are installed."""
+    return field(default=default, metadata={"description": description, "choices": choices})
+
+
 def check_settings(config: Any) -> None:
     """For ``__post_init__`` of a dataclass whose fields are settings.
 
     Raises:
-        ConfigurationError: a value is not a finite number within its range.
+        ConfigurationError: a value is not a finite number within its range, or none of the choices.
     """
     for item in fields(config):
         value = getattr(config, item.name)
+        if "choices" in item.metadata:
+            choices = item.metadata["choices"]()
+            if type(value) is not type(item.default) or value not in choices:
+                raise ConfigurationError(f"{item.name}: must be one of {', '.join(map(str, choices))}, not {value!r}")
+            continue
         least, greatest = item.metadata["range"]
-        number = isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value)
+        kinds = (int,) if isinstance(item.default, int) else (int, float)
+        number = isinstance(value, kinds) and not isinstance(value, bool) and isfinite(value)
         if not number or not least <= value <= greatest:
-            unit = item.metadata["unit"]
-            raise ConfigurationError(f"{item.name}: must be within [{least:g}, {greatest:g}] {unit}, not {value!r}")
+            allowed = f"within [{least:g}, {greatest:g}] {item.metadata['unit']}".rstrip()
+            kind = "a whole number " if kinds == (int,) else ""
+            raise ConfigurationError(f"{item.name}: must be {kind}{allowed}, not {value!r}")

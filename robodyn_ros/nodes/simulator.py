@@ -1,50 +1,44 @@
-"""The simulator node: efforts in, joint states out, in real time by a steady clock.
+"""The simulator node: efforts in, joint states out.
 
-Time is simulated: stamps and /clock start at 0, also after ``~/reset``. The last command acts until the next one comes,
-as in a real drive; before the first one the arm is held by its brakes (parameter ``brake``) or falls.
+The arm, its drives and its sensors are the library's :class:`~robodyn_ros.simulation.hardware.Hardware`. This node
+gives it the commands that come, publishes what its sensors read, and lets time pass: in step with the clock on the
+wall, so many times as fast, or in lockstep with the controller. Time is simulated: stamps and /clock start at 0, also
+after ``~/reset``. A state is stamped with the time of its measurement.
 """
 
 from __future__ import annotations
 
 import sys
-from array import array
-from collections.abc import Callable
-from time import monotonic
 
-import numpy as np
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
-from rosgraph_msgs.msg import Clock as ClockMessage
-from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray, String
+from rclpy.parameter import Parameter
+from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
-from robodyn_ros.errors import InputError, NotReadyError, RobodynError
+from robodyn_ros.errors import NotReadyError
+from robodyn_ros.nodes.command_input import CommandInput
 from robodyn_ros.nodes.controller_parameters import joint_order
 from robodyn_ros.nodes.description import NAME as DESCRIPTION
 from robodyn_ros.nodes.description import read_description
-from robodyn_ros.nodes.diagnostics import Diagnostics, DiagnosticsConfig, Report
+from robodyn_ros.nodes.diagnostics import Diagnostics, DiagnosticsConfig
 from robodyn_ros.nodes.executor import Exit, run
 from robodyn_ros.nodes.faults import Faults
-from robodyn_ros.nodes.messages import NANO, JointOrder, stamp
-from robodyn_ros.nodes.pacer import Pacer
+from robodyn_ros.nodes.lockstep import Lockstep
 from robodyn_ros.nodes.parameters import Values
-from robodyn_ros.nodes.qos import LATCHED, NEWEST, RELIABLE
+from robodyn_ros.nodes.qos import LATCHED
+from robodyn_ros.nodes.real_time import RealTime
 from robodyn_ros.nodes.services import respond
+from robodyn_ros.nodes.simulator_output import SimulatorOutput
 from robodyn_ros.nodes.simulator_parameters import (
+    PaceConfig,
     SimulatorConfig,
+    clock_steps,
     declare_joint_parameters,
     declare_node_parameters,
-    make_plant,
-    whole_steps,
 )
-from robodyn_ros.robot.pose import Array
-
-CATCH_UP = 2
-"""How many periods of the states may be made up for at once."""
-
-PATIENCE = 0.5
-"""How far behind real time the simulation may fall before it gives up making up for it, and says so [s]."""
+from robodyn_ros.nodes.simulator_report import SimulatorReport
+from robodyn_ros.simulation.options import make_hardware
+from robodyn_ros.simulation.sensors import whole_steps
 
 
 class SimulatorNode(Node):  # type: ignore[misc]
@@ -64,97 +58,111 @@ class SimulatorNode(Node):  # type: ignore[misc]
         values = Values(self)
         robot = read_description(values[DESCRIPTION])
         declare_joint_parameters(self, robot)
-        config = values.settings(SimulatorConfig)
-        self._plant = make_plant(values, robot)
-        self._steps = whole_steps(1.0 / config.state_rate, self._plant.config.step)
-        self._period = round(self._steps * self._plant.config.step * NANO)
-        self._clock_every = max(1, round(config.state_rate / config.clock_rate))
-        self._order = np.array([joint_order(values, robot).index(name) for name in robot.joint_names], dtype=np.intp)
-        self._names = JointOrder(robot.joint_names)
-        self._brake: bool = values["brake"]
-        self._held = self._brake
+        config, pace = values.settings(SimulatorConfig), values.settings(PaceConfig)
+        self._hardware = make_hardware(values, robot)
+        self._step, self._steps = self._hardware.plant.config.step, self._hardware.sensors.steps
+        # States that come late come at any step, others only at those at which they are measured.
+        self._beat = self._steps if self._hardware.sensors.transport.punctual else 1
+        self._clock_steps = clock_steps(config.clock_rate, values["state_rate"], self._steps)
         self._paused = False
-        self._ticks = self._commands = self._refused = 0
         self._faults = Faults(self.get_logger().warning)
-        self._pacer = Pacer(self._period / NANO, CATCH_UP, PATIENCE)
-        self._states = self.create_publisher(JointState, "joint_states", RELIABLE)
-        self._state = JointState(name=list(robot.joint_names))
-        self._clocks = self.create_publisher(ClockMessage, "/clock", RELIABLE)
+        self._output = SimulatorOutput(self, robot.joint_names, self._step)
         if values["publish_robot_description"]:
             self._descriptions = self.create_publisher(String, DESCRIPTION, LATCHED)
             self._descriptions.publish(String(data=robot.urdf))
-        self.create_subscription(Float64MultiArray, "commands", self._on_commands, NEWEST)
-        self.create_subscription(JointState, "joint_commands", self._on_joint_commands, NEWEST)
+        self._lockstep: Lockstep | None = None
+        self._real_time: RealTime | None = None
+        if config.lockstep:
+            self._lockstep = Lockstep(
+                self,
+                config.lockstep_timeout,
+                self._go_on,
+                lambda: self._output.repeat(self._hardware.now),
+                self._faults,
+            )
+        else:
+            beat = self._beat * self._step
+            self._real_time = RealTime(self, beat, pace.real_time_factor, self._go_on, self._faults)
+        joints, take = joint_order(values, robot), self._hardware.command
+        self._commands = CommandInput(self, robot.joint_names, joints, take, self._faults, self._lockstep)
         self.create_service(SetBool, "~/pause", self._on_pause)
         self.create_service(Trigger, "~/reset", self._on_reset)
         self.create_service(Trigger, "~/step", self._on_step)
-        self._measured = (monotonic(), 0, 0.0)
-        self._diagnostics = Diagnostics(self, values.settings(DiagnosticsConfig), self._report)
-        self._timer = self.create_timer(self._period / NANO, self._tick, clock=Clock(clock_type=ClockType.STEADY_TIME))
-        self._publish()
-        self.get_logger().info(f"{robot.name}: {robot.n} joints, states at {config.state_rate:g} Hz")
+        self.add_post_set_parameters_callback(self._on_parameters)
+        self._report = SimulatorReport(self._hardware, self._time, self._output, self._commands, self._faults)
+        config_of_reports = values.settings(DiagnosticsConfig)
+        self._diagnostics = Diagnostics(self, config_of_reports, lambda: self._report.make(self._paused))
+        self.get_logger().info(f"{robot.name}: {robot.n} joints, states at {values['state_rate']:g} Hz")
+        self._begin()
 
-    def _tick(self) -> None:
-        if self._paused:
-            return
-        lost = self._pacer.lost
-        for _ in range(self._pacer.due(monotonic())):
-            self._advance()
-        if self._pacer.lost > lost:
-            self._faults.count("cannot keep up", f"{self._pacer.lost:.3g} s lost against real time so far")
+    @property
+    def _time(self) -> Lockstep | RealTime:
+        """How time passes."""
+        made = self._lockstep or self._real_time
+        assert made is not None
+        return made
 
-    def _advance(self) -> None:
-        """Go on by one period of the states, and publish."""
-        self._ticks += 1
-        try:
-            for _ in range(0 if self._held else self._steps):
-                self._plant.step()
-        except RobodynError as problem:
-            self._faults.count("step failed", problem)
-        self._publish()
+    def _begin(self) -> None:
+        """Tell the state at time 0, and let time pass from there."""
+        self._tell(clock=True)
+        if not self._paused:
+            self._resume()
 
-    def _publish(self) -> None:
-        plant, now = self._plant, stamp(self._ticks * self._period)
-        if self._ticks % self._clock_every == 0 or self._paused:
-            self._clocks.publish(ClockMessage(clock=now))
-        self._state.header.stamp = now
-        self._state.position = array("d", plant.q.tobytes())
-        self._state.velocity = array("d", plant.qd.tobytes())
-        self._state.effort = array("d", plant.effort.tobytes())
-        self._states.publish(self._state)
+    def _resume(self) -> None:
+        """Let time pass, and measure it from here on."""
+        self._report.restart()
+        self._time.start()
 
-    def _on_commands(self, message: Float64MultiArray) -> None:
-        def effort() -> Array:
-            if len(message.data) != len(self._order):
-                raise InputError("data", f"has {len(message.data)} values for {len(self._order)} joints", message.data)
-            return np.array(message.data)[self._order]
+    def _go_on(self) -> None:
+        """Go on by one beat, and tell what has come; in lockstep, of several states that came together, one by one."""
+        if self._output.waiting:
+            self._tell_state()
+        else:
+            self._advance(self._to_next_beat())
 
-        self._command(effort)
+    def _advance(self, steps: int) -> None:
+        """Go on by some steps of the plant, and tell what has come; what was measured on the way comes one by one."""
+        hardware = self._hardware
+        failures, end = hardware.failures, hardware.now + steps
+        while hardware.now < end:
+            hardware.advance(min(self._to_next_beat(), end - hardware.now))
+            self._tell(clock=hardware.now % self._clock_steps == 0 or self._paused)
+        if hardware.failures > failures:
+            self._faults.count("step failed", hardware.failure)
 
-    def _on_joint_commands(self, message: JointState) -> None:
-        self._command(lambda: self._names.effort(message))
+    def _to_next_beat(self) -> int:
+        """Steps to the next beat, which ~/step may have left behind."""
+        return self._beat - self._hardware.now % self._beat
 
-    def _command(self, effort: Callable[[], Array]) -> None:
-        try:
-            self._plant.apply(effort())
-        except RobodynError as problem:
-            self._faults.count("command refused", problem)
-            return
-        self._commands += 1
-        self._held = False
+    def _tell(self, clock: bool) -> None:
+        output = self._output
+        output.waiting.extend(self._hardware.readings())
+        if clock or (self._lockstep and output.waiting):
+            output.tell_time(self._hardware.now)
+        while output.waiting:
+            self._tell_state()
+            if self._lockstep and not self._paused:
+                break
+
+    def _tell_state(self) -> None:
+        stamp = self._output.tell_state()
+        if self._lockstep:
+            self._lockstep.expect(stamp)
 
     def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
-        if self._paused and not request.data:
+        before, self._paused = self._paused, request.data
+        if self._paused:
+            self._time.stop()
+        elif before:
             self._resume()
-        self._paused = request.data
         response.success, response.message = True, "paused" if request.data else "running"
         return response
 
     def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        self._plant.reset()
-        self._held, self._ticks = self._brake, 0
-        self._resume()
-        self._publish()
+        self._hardware.reset()
+        self._output.waiting.clear()
+        self._time.restart()
+        self._begin()
         response.success, response.message = True, "back at the start, at time 0"
         return response
 
@@ -162,32 +170,17 @@ class SimulatorNode(Node):  # type: ignore[misc]
         def step() -> str:
             if not self._paused:
                 raise NotReadyError("only a paused simulation can be stepped")
-            self._advance()
-            return f"at {self._ticks * self._period / NANO:.6g} s"
+            way = self.get_parameter("step_by").value or self._steps * self._step
+            self._advance(whole_steps("step_by", way, self._step))
+            return f"at {self._hardware.time:.9g} s"
 
         return respond(response, step)
 
-    def _resume(self) -> None:
-        """Count real time from here on."""
-        self._pacer.restart()
-        self._measured = (monotonic(), self._ticks, self._pacer.lost)
-
-    def _report(self) -> Report:
-        then, ticks, lost = self._measured
-        now = monotonic()
-        self._measured = (now, self._ticks, self._pacer.lost)
-        factor = (self._ticks - ticks) * self._period / NANO / (now - then)
-        values: dict[str, object] = {
-            "real-time factor": factor,
-            "simulated time [s]": self._ticks * self._period / NANO,
-            "states since start": self._ticks,
-            "commands since start": self._commands,
-            "lost time [s]": self._pacer.lost,
-            **dict(sorted(self._faults.counts.items())),
-        }
-        state = "paused" if self._paused else "braked until the first command" if self._held else "running"
-        problem = "cannot keep up with real time" if self._pacer.lost > lost else ""
-        return Report(self._plant.dynamics.robot.name, problem, state, values)
+    def _on_parameters(self, parameters: list[Parameter]) -> None:
+        for parameter in parameters:
+            if parameter.name == "real_time_factor" and self._real_time:
+                self._real_time.set_factor(parameter.value)
+                self._report.restart()
 
 
 def main() -> int:

@@ -1,171 +1,130 @@
-"""The arm with what the equations of motion leave out: friction, and stops at the position limits.
+"""The arm with what the equations of motion leave out: friction, stops, and drives with a greatest speed.
 
-    M(q) q̈ + C(q, q̇) q̇ + g(q) = τ - d q̇ - f sign(q̇) + r
+    M(q) q̈ + C(q, q̇) q̇ + g(q) = τ - friction(q̇) - stops(q, q̇) + r
 
-Viscous friction d and Coulomb friction f come from the URDF's ``<dynamics>``. Stops are hard and inelastic. A joint
-that stands still is held by friction or by a stop for as long as that can bear the load (:mod:`.restraint`), and then
-stands exactly still. Reaching a stop, a joint loses its speed by an impulse, which acts on the others through M.
+r holds joints that stand still, by friction or by a stop, for as long as that can bear the load; then they stand
+exactly still. Reaching a rigid stop, a joint changes its velocity by an impulse, which acts on the others through M.
 
-Between such events the motion is smooth, and integrated with the full order; a step in which a joint reaches a stop or
-comes to rest is cut there, at the root of the cubic through its ends. So the stops and friction only take energy out.
+Between such events the motion is smooth (:mod:`.mode`), and integrated with the full order; a step in which one happens
+is cut there: at the root of the cubic through its ends (:mod:`.event`), improved by Newton's method on the integrator
+itself. So the stops and friction only take energy out.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.robot.pose import Array, read_only
+from robodyn_ros.robot.pose import Array
+from robodyn_ros.simulation.event import Event, first_event
+from robodyn_ros.simulation.friction import Friction
+from robodyn_ros.simulation.integrators.base import Integrator
+from robodyn_ros.simulation.mode import Mask, Mode, Modes
 from robodyn_ros.simulation.restraint import restrain
-from robodyn_ros.simulation.rk4 import Acceleration, rk4_step
+from robodyn_ros.simulation.smooth import SmoothMotion, Step
+from robodyn_ros.simulation.stops import Stops
 
-BISECTIONS = 52
-"""Halvings of a step to find an event in it: as many as a float64 has binary digits."""
+REFINEMENTS = 4
+"""Newton steps to find an event: each brings the error down by the part that the cubic is wrong by, about 1e-3."""
 
-
-class Load(NamedTuple):
-    """What acts on the joints until the next event."""
-
-    force: Array  # efforts and sliding friction (n,) in [N·m] or [N]
-    direction: Array  # in which each joint slides, +1 or -1, or 0 if it is held (n,)
-    free: NDArray[np.intp] | None  # the joints that are not held; None for all
-
-
-class Event(NamedTuple):
-    """A joint reaches a stop, or comes to rest against friction."""
-
-    part: float  # when, as a part of the step
-    joint: int
-    stop: float | None  # the position of the stop [rad] or [m]
+CLOSE = 1e-13
+"""How far from its bound a joint may be at an event, relative to what it does in a step."""
 
 
 class Mechanism:
-    """See the module."""
+    """See the module.
 
-    def __init__(self, dynamics: Dynamics) -> None:
+    Attributes:
+        modes: finds out what the joints are doing.
+    """
+
+    def __init__(
+        self, dynamics: Dynamics, friction: Friction, stops: Stops, velocity_limit: Array, integrator: Integrator
+    ) -> None:
         """
         Args:
             dynamics: the equations of motion.
+            friction: of the joints.
+            stops: at the position limits.
+            velocity_limit: (n,) in [rad/s] or [m/s], inf where there is none.
+            integrator: takes the smooth parts of the motion over their steps.
         """
-        robot = dynamics.robot
+        self.modes = Modes(dynamics, friction, stops, velocity_limit)
+        self._smooth = SmoothMotion(dynamics, friction, stops, velocity_limit, integrator, self.modes)
         self._dynamics = dynamics
-        self._lower, self._upper = robot.lower, robot.upper
-        self._damping = robot.damping if robot.damping.any() else None
-        self._friction = robot.friction
-        self._rough = bool(robot.friction.any())
-        self._zero = read_only(np.zeros(robot.n))
+        self._stops = stops
 
-    def advance(self, q: Array, qd: Array, effort: Array, dt: float) -> tuple[Array, Array]:
+    def advance(self, q: Array, qd: Array, effort: Array, dt: float) -> tuple[Array, Array, Mode | None]:
         """The state after a step.
 
         Args:
-            q: position (n,) in [rad] or [m], within the position limits.
-            qd: velocity (n,) in [rad/s] or [m/s], not into a stop: what :meth:`settled` or this method returned.
+            q: position (n,) in [rad] or [m], within the rigid stops.
+            qd: velocity (n,) in [rad/s] or [m/s], not into one: what :meth:`settled` or this method returned.
             effort: held over the step (n,) in [N·m] or [N].
             dt: length of the step [s].
+
+        Returns:
+            Position, velocity, and the mode that the step ended in, or None if that is for the next step to find out.
         """
+        bounced, stuck = np.zeros((2, len(q)), dtype=bool)
         for _ in range(4 * len(q)):  # a joint has two events, to arrive and to leave; more in one step is chatter
-            load = self._load(q, qd, effort)
-            acceleration = self._acceleration(load)
-            q1, qd1 = rk4_step(acceleration, q, qd, dt)
-            event = self._first_event(q, qd, q1, qd1, dt, load)
+            mode = self.modes.at(q, qd, effort, stuck)
+            step = self._smooth.within(mode, effort)
+            q1, qd1 = step(q, qd, dt)
+            event = first_event(mode, q, qd, q1, qd1, dt)
             if event is None:
-                return q1, qd1
-            last = event.joint
-            if event.part == 0.0 and qd[last] == 0.0:
-                break  # let go in this very step, and already back: that motion is too small to follow
-            q, qd = rk4_step(acceleration, q, qd, event.part * dt)
-            if event.stop is not None:
-                q[event.joint] = event.stop
-            q, qd = self.settled(q, qd, None if event.stop is not None else event.joint)
-            dt -= event.part * dt
-        return self.settled(q1, qd1, last)
+                return q1, qd1, None if stuck.any() else mode
+            last = event
+            if event.part == 0.0 and qd[event.joint] == (event.bound if event.moving else 0.0):
+                stuck[event.joint] = True  # let go, and back at once: what remains of the step is too short for it
+                continue
+            part, q, qd = self._reach(event, step, q, qd, dt)
+            if not event.moving:
+                q[event.joint] = event.bound
+            q, qd, hit = self._settle(q, qd, event if event.moving else None, bounced)
+            bounced |= hit
+            dt -= part * dt
+        return *self._settle(q1, qd1, last if last.moving else None, np.ones(len(q), dtype=bool))[:2], None
 
-    def settled(self, q: Array, qd: Array, at_rest: int | None = None) -> tuple[Array, Array]:
-        """A state put right: no joint beyond a stop or moving into one, and the joint ``at_rest`` still."""
-        q = np.clip(q, self._lower, self._upper)
-        at_lower, at_upper = q <= self._lower, q >= self._upper
-        if at_rest is None and not (at_lower & (qd < 0.0) | at_upper & (qd > 0.0)).any():
-            return q, qd
+    def _reach(self, event: Event, step: Step, q: Array, qd: Array, dt: float) -> tuple[float, Array, Array]:
+        """When an event is, as a part of the step, and the state then."""
+        part = event.part
+        for _ in range(REFINEMENTS):
+            q1, qd1 = step(q, qd, part * dt)
+            off = (qd1 if event.moving else q1)[event.joint] - event.bound
+            better = min(max(part - off / event.slope, 0.0), 1.0) if event.slope else part
+            if better == part or abs(off) <= CLOSE * abs(event.slope):
+                break
+            part = better
+        return part, q1, qd1
+
+    def settled(self, q: Array, qd: Array) -> tuple[Array, Array]:
+        """A state put right: no joint beyond a rigid stop or moving into one."""
+        return self._settle(q, qd, None, np.ones(len(q), dtype=bool))[:2]
+
+    def _settle(self, q: Array, qd: Array, reached: Event | None, dead: Mask) -> tuple[Array, Array, Mask]:
+        """The same, with the velocity that was ``reached`` exact, and bouncing but where the joints are ``dead``: what
+        hits its stop twice in a step has come to rest, for the bounces of a ball are infinitely many.
+
+        Returns:
+            Position, velocity, and which joints hit their stops.
+        """
+        stops = self._stops
+        q = np.clip(q, stops.wall_lower, stops.wall_upper)
+        at_lower, at_upper = q <= stops.wall_lower, q >= stops.wall_upper
+        hit = at_lower & (qd < 0.0) | at_upper & (qd > 0.0)
+        if reached is None and not hit.any():
+            return q, qd, hit
         least, greatest = np.where(at_upper, -np.inf, 0.0), np.where(at_lower, np.inf, 0.0)
-        if at_rest is not None:
-            least[at_rest], greatest[at_rest] = -np.inf, np.inf
-        return q, restrain(self._dynamics.mass_matrix(q), qd, least, greatest).motion
-
-    def _load(self, q: Array, qd: Array, effort: Array) -> Load:
-        friction, direction, free = self._friction, np.sign(qd), None
-        still = direction == 0.0
-        least, greatest = np.where(still, -friction, 0.0), np.where(still, friction, 0.0)
-        greatest[still & (q <= self._lower)] = np.inf
-        least[still & (q >= self._upper)] = -np.inf
-        if (least < greatest).any():
-            w = self._acceleration(Load(effort - friction * direction, direction, None))(q, qd)
-            force, _, held = restrain(self._dynamics.mass_matrix(q), w, least, greatest)
-            direction = np.where(held, 0.0, direction - np.sign(force))
-            free = None if not held.any() else np.flatnonzero(~held)
-        return Load(effort - friction * direction if self._rough else effort, direction, free)
-
-    def _acceleration(self, load: Load) -> Acceleration:
-        dynamics, damping, zero = self._dynamics, self._damping, self._zero
-        force, _, free = load
-
-        def total(qd: Array) -> Array:
-            return force if damping is None else force - damping * qd
-
-        def unheld(q: Array, qd: Array) -> Array:
-            return dynamics.forward(q, qd, total(qd))
-
-        if free is None:
-            return unheld
-        joints, block = free, np.ix_(free, free)
-
-        def held(q: Array, qd: Array) -> Array:
-            qdd = np.zeros(len(q))
-            net = total(qd) - dynamics.inverse(q, qd, zero)
-            qdd[joints] = np.linalg.solve(dynamics.mass_matrix(q)[block], net[joints])
-            return qdd
-
-        return held
-
-    def _first_event(self, q: Array, qd: Array, q1: Array, qd1: Array, dt: float, load: Load) -> Event | None:
-        below, above = q1 < self._lower, q1 > self._upper
-        outside = below | above
-        back = self._friction * load.direction * qd1 < 0.0
-        if not outside.any() and not back.any():
-            return None
-        events = []
-        for joint in np.flatnonzero(outside):
-            stop = float(self._lower[joint] if below[joint] else self._upper[joint])
-            outward = -1.0 if below[joint] else 1.0
-            cubic = _cubic(q[joint] - stop, dt * qd[joint], q1[joint] - stop, dt * qd1[joint])
-            events.append(Event(_crossing(cubic, outward), int(joint), stop))
-        for joint in np.flatnonzero(back):
-            c = _cubic(q[joint], dt * qd[joint], q1[joint], dt * qd1[joint])
-            speed = (0.0, 3.0 * c[0], 2.0 * c[1], c[2])
-            events.append(Event(_crossing(speed, -float(load.direction[joint])), int(joint), None))
-        return min(events, key=lambda event: event.part)
-
-
-Cubic = tuple[float, float, float, float]
-
-
-def _cubic(y0: float, v0: float, y1: float, v1: float) -> Cubic:
-    """Coefficients, highest power first, of the cubic over [0, 1] with these values and slopes at its ends."""
-    rise = y1 - y0
-    return float(v0 + v1 - 2.0 * rise), float(3.0 * rise - 2.0 * v0 - v1), float(v0), float(y0)
-
-
-def _crossing(cubic: Cubic, sign: float) -> float:
-    """The last point in [0, 1) before ``sign`` times the cubic, not positive at 0, turns positive."""
-    a, b, c, d = cubic
-    low, high = 0.0, 1.0
-    for _ in range(BISECTIONS):
-        middle = 0.5 * (low + high)
-        if sign * (((a * middle + b) * middle + c) * middle + d) > 0.0:
-            high = middle
-        else:
-            low = middle
-    return low
+        kept = np.zeros(len(q))  # velocities that remain where the impulse has done its work
+        if hit.any():
+            # One coefficient for all that hit at once: with several, Newton's law may add energy.
+            kept[hit] = -np.where(dead, 0.0, stops.restitution)[hit].min() * qd[hit]
+        elif reached is not None:
+            # An impulse as small as the error in the time of the event: what rests is not torn loose by it.
+            corrected = qd == 0.0
+            corrected[reached.joint] = True
+            least[corrected], greatest[corrected] = -np.inf, np.inf
+            kept[reached.joint] = reached.bound
+        impulse = restrain(self._dynamics.mass_matrix(q), qd - kept, least, greatest)
+        return q, impulse.motion + kept, hit

@@ -52,26 +52,27 @@ def restrain(M: Array, w: Array, lower: Array, upper: Array) -> Restrained:
         SimulationError: no solution, which is so only if M is not positive definite.
     """
     joints = np.flatnonzero(lower < upper)
+    low, high, own = lower[joints], upper[joints], w[joints]
     A = np.linalg.inv(M)[:, joints]
-    low, high = lower[joints], upper[joints]
+    B, inertia = A[joints], M.diagonal()[joints]
     held = np.ones(len(joints), dtype=bool)
     r = np.zeros(len(joints))
     rounding = ROUNDING * (1.0 + np.abs(M @ w).max())
     for _ in range(PIVOTS):
         r[held] = 0.0
-        r[held] = -np.linalg.solve(A[np.ix_(joints[held], held)], (w + A @ r)[joints[held]])
-        motion = w + A @ r
-        load = motion[joints] * M[joints, joints]  # in the unit of r, to compare with its rounding error
+        r[held] = -np.linalg.solve(B[held][:, held], (own + B @ r)[held])
+        load = (own + B @ r) * inertia  # in the unit of r, to compare with its rounding error
         below = held & (r < low - rounding)
         above = held & (r > high + rounding)
         caught = ~held & (((r == low) & (load < -rounding)) | ((r == high) & (load > rounding)))
-        wrong = np.flatnonzero(below | above | caught)
-        if not len(wrong):
+        wrong = below | above | caught
+        if not wrong.any():
+            motion = w + A @ r
             motion[joints[held]] = 0.0
             force, mask = np.zeros(len(w)), np.zeros(len(w), dtype=bool)
             force[joints], mask[joints] = r, held
             return Restrained(force, motion, mask)
-        first = wrong[0]
+        first = wrong.argmax()
         held[first] = caught[first]
         r[first] = low[first] if below[first] else high[first]
     raise SimulationError(f"no forces of stops and friction were found at mass matrix {M.tolist()}")

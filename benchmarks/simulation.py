@@ -1,0 +1,147 @@
+"""How fast a motion is simulated: offline rollouts beside SciPy, and the plants step by step.
+
+    make bench-sim            a table
+    make bench-sim BENCH=--json
+
+The PRR arm swings across its rail for ten seconds. Every figure is the median of several runs, taken in turn, so that a
+machine that changes its speed changes all. SciPy integrates the same equations: the same compiled forward dynamics,
+called from Python.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from scipy.integrate import solve_ivp
+
+import robodyn_ros as rd
+from robodyn_ros.assets import find
+from robodyn_ros.errors import ConfigurationError
+from robodyn_ros.simulation import PlantConfig
+from robodyn_ros.simulation.base import PlantBase
+from robodyn_ros.simulation.integrators.dop853 import DOP853
+from robodyn_ros.simulation.plants import create_plant
+from robodyn_ros.simulation.rollouts import rollout
+
+STEP = 1e-3
+DURATION = 10.0
+STEPS = round(DURATION / STEP)
+START = np.array([1.0, 0.4, 0.3])
+ACROSS = (9.81, 0.0, 0.0)
+HOLDING = np.array([0.5, 0.5, 0.2])
+
+
+class Figure(NamedTuple):
+    """A way to simulate."""
+
+    name: str
+    steps: int  # in one run
+    seconds: float  # that it took
+    error: float | None  # greatest error of a position at the end [rad or m]
+
+    @property
+    def rate(self) -> float:
+        """Steps in a second."""
+        return self.steps / self.seconds
+
+
+def rollouts(repeats: int) -> list[Figure]:
+    """The integrators, and SciPy's solve_ivp beside them."""
+    dynamics, zero = rd.create_dynamics("rnea", rd.load_robot(find("urdf/prr.urdf")), gravity=ACROSS), np.zeros(3)
+    truth = rollout(dynamics, START, zero, zero, DURATION, 1, DOP853(1e-13)).q[-1]
+
+    def ours(name: str) -> Callable[[], tuple[int, np.ndarray]]:
+        return lambda: (STEPS, rollout(dynamics, START, zero, zero, STEP, STEPS, name).q[-1])
+
+    def scipy(method: str, **options: float) -> Callable[[], tuple[int, np.ndarray]]:
+        def slope(_: float, state: np.ndarray) -> np.ndarray:
+            return np.concatenate((state[3:], dynamics.forward(state[:3].copy(), state[3:].copy(), zero)))
+
+        def run() -> tuple[int, np.ndarray]:
+            found = solve_ivp(slope, (0.0, DURATION), np.concatenate((START, zero)), method=method, **options)
+            return len(found.t) - 1, found.y[:3, -1]
+
+        return run
+
+    entrants = {name: ours(name) for name in rd.available("integrators") if name != "dop853"}
+    entrants["solve_ivp RK45, steps of 1 ms"] = scipy("RK45", max_step=STEP, rtol=1e-3, atol=1e-3)
+    entrants["solve_ivp DOP853, rtol 1e-12"] = scipy("DOP853", rtol=1e-12, atol=1e-12)
+    times: dict[str, list[float]] = {name: [] for name in entrants}
+    results = {name: run() for name, run in entrants.items()}  # compiles
+    for _ in range(repeats):
+        for name, run in entrants.items():
+            began = time.perf_counter()
+            run()
+            times[name].append(time.perf_counter() - began)
+    return [
+        Figure(name, results[name][0], statistics.median(taken), float(np.abs(results[name][1] - truth).max()))
+        for name, taken in times.items()
+    ]
+
+
+def plants(repeats: int, steps: int = 1000) -> list[Figure]:
+    """The plants: in one go, step by step, and with a command at every step."""
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(find("urdf/prr.urdf")))
+    hold = dynamics.gravity(HOLDING)
+
+    def at_once(plant: PlantBase) -> None:
+        plant.step(steps)
+
+    def one_by_one(plant: PlantBase) -> None:
+        for _ in range(steps):
+            plant.step()
+
+    def commanded(plant: PlantBase) -> None:
+        for _ in range(steps):
+            plant.apply(hold)
+            plant.step()
+
+    entrants = {}
+    for name in rd.available("plants"):
+        try:
+            plant = create_plant(name, dynamics, PlantConfig(STEP), q0=HOLDING)
+        except ConfigurationError:  # MuJoCo is not installed
+            continue
+        for way in (at_once, one_by_one, commanded):
+            entrants[f"plant {name}, {way.__name__.replace('_', ' ')}"] = (plant, way)
+    resting = create_plant("native", dynamics, PlantConfig(STEP), q0=[0.0, 0.5, 0.2])  # carried by its lower stop
+    entrants["plant native, elevator on its stop"] = (resting, one_by_one)
+    times: dict[str, list[float]] = {name: [] for name in entrants}
+    for _ in range(repeats):
+        for name, (plant, way) in entrants.items():
+            plant.reset()
+            plant.apply(hold * [plant is not resting, 1.0, 1.0])
+            plant.step()
+            began = time.perf_counter()
+            way(plant)
+            times[name].append(time.perf_counter() - began)
+    return [Figure(name, steps, statistics.median(taken), None) for name, taken in times.items()]
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.add_argument("--repeats", type=int, default=9, help="runs of each (default: %(default)s)")
+    args = parser.parse_args()
+    found = [*rollouts(args.repeats), *plants(args.repeats)]
+    if args.json:
+        print(json.dumps([{**figure._asdict(), "rate": figure.rate} for figure in found], indent=2))
+        return
+    table = Table("PRR arm", "steps/s", "µs a step", "error after 10 s [rad or m]")
+    for figure in found:
+        error = "" if figure.error is None else f"{figure.error:.1e}"
+        table.add_row(figure.name, f"{figure.rate:,.0f}", f"{1e6 / figure.rate:.2f}", error)
+    Console(width=100).print(table)
+
+
+if __name__ == "__main__":
+    main()

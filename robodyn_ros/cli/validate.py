@@ -1,0 +1,93 @@
+"""``robodyn validate``: an arm's equations and motions beside MuJoCo's."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from robodyn_ros.cli.console import console, print_json
+from robodyn_ros.cli.verb import ExitCode, Verb
+
+if TYPE_CHECKING:
+    from robodyn_ros.robot import Robot
+    from robodyn_ros.simulation.validation import Comparison, ValidationConfig
+
+OPTIONS = ("states", "motions", "duration", "step", "seed")
+"""Settings of the comparison that are options of the verb."""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """See :class:`Verb`."""
+    parser.add_argument("urdf", type=Path, help="the arm")
+    parser.add_argument("--dynamics", default="rnea", metavar="NAME", help="dynamics plugin (default: %(default)s)")
+    parser.add_argument("--states", type=int, metavar="N", help="random states")
+    parser.add_argument("--motions", type=int, metavar="N", help="random motions")
+    parser.add_argument("--duration", type=float, metavar="S", help="length of a motion [s]")
+    parser.add_argument("--step", type=float, metavar="S", help="step of both plants [s]")
+    parser.add_argument("--seed", type=int, metavar="N", help="of the random numbers")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+
+
+def run(args: Namespace) -> ExitCode:
+    """Compare; the answer is no if anything is further apart than it may be."""
+    from rich.progress import Progress
+
+    from robodyn_ros import create_dynamics, load_robot
+    from robodyn_ros.simulation.validation import ValidationConfig, validate
+
+    robot = load_robot(args.urdf)
+    given = {name: getattr(args, name) for name in OPTIONS if getattr(args, name) is not None}
+    config = ValidationConfig(**given)
+    out = console(stderr=True)
+    with Progress(console=out, transient=True, disable=not out.is_terminal) as progress:
+        task = progress.add_task("comparing", total=config.states + config.motions)
+        found = validate(create_dynamics(args.dynamics, robot), config, lambda: progress.advance(task))
+    agrees = all(comparison.agrees for comparison in found)
+    if args.json:
+        comparisons = [{**comparison._asdict(), "agrees": comparison.agrees} for comparison in found]
+        settings = {item.name: getattr(config, item.name) for item in fields(config)}
+        print_json({"robot": robot.name, "agrees": agrees, "settings": settings, "comparisons": comparisons})
+    else:
+        _show(robot, config, found, agrees)
+    return ExitCode.YES if agrees else ExitCode.NO
+
+
+def _show(robot: Robot, config: ValidationConfig, found: list[Comparison], agrees: bool) -> None:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading, justify in (("Native beside MuJoCo", "left"), ("Error", "right"), ("Allowed", "right"), ("", "left")):
+        table.add_column(heading, justify=justify, no_wrap=True)  # type: ignore[arg-type]
+    for row, (quantity, error, allowed) in enumerate(found):
+        verdict = Text("agrees", "green") if found[row].agrees else Text("differs", "bold red")
+        table.add_row(quantity, f"{error:.1e}", f"{allowed:.0e}", verdict)
+    out = console()
+    out.print(table)
+    said = f"{config.states} states: norm of the difference, relative to the greatest norm."
+    if config.motions:
+        said += " Motions: greatest difference of a joint's position [rad or m]."
+    out.print(said, markup=False)
+    outcome = Text("agrees with MuJoCo", "bold green") if agrees else Text("differs from MuJoCo", "bold red")
+    out.print(Text.assemble(robot.name, " ", outcome))
+
+
+VERB = Verb(
+    summary="compare an arm's equations and motions with MuJoCo's",
+    description=(
+        "Compares M, g, inverse and forward dynamics of an arm with MuJoCo's at random\n"
+        "states, and the native plant with MuJoCo's over random motions under the same\n"
+        "efforts. The exit code is 1 if they differ. MuJoCo must be installed: pip\n"
+        "install mujoco."
+    ),
+    examples=(
+        ("robodyn validate arm.urdf", "100 states, 3 motions of 2 s"),
+        ("robodyn validate arm.urdf --dynamics lagrangian", "the other formulation"),
+        ("robodyn validate arm.urdf --states 1000 --json", "for a script"),
+    ),
+    add_arguments=add_arguments,
+    run=run,
+)

@@ -1,0 +1,68 @@
+"""SciPy's DOP853 as a plugin: the reference, with a step of its own and dense output between."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from scipy.integrate import solve_ivp
+
+from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.errors import SimulationError
+from robodyn_ros.robot.pose import Array
+from robodyn_ros.simulation.integrators.base import Acceleration, Integrator, Sampled
+
+
+class DOP853(Integrator):
+    """Order 8, for reference: Dormand-Prince with steps of its own.
+
+    Source: Hairer, Nørsett, Wanner, Solving Ordinary Differential Equations I (1993), section II.5.
+
+    Attributes:
+        rtol: relative tolerance of a step.
+        atol: absolute tolerance of a step [rad], [m], [rad/s] or [m/s].
+        max_step: the longest step [s].
+    """
+
+    order = 8
+
+    def __init__(self, rtol: float = 1e-12, atol: float | None = None, max_step: float = np.inf) -> None:
+        """
+        Args:
+            rtol: relative tolerance of a step.
+            atol: absolute tolerance of a step; rtol unless given.
+            max_step: the longest step [s], and then also the first one.
+        """
+        self.max_step = max_step
+        self.rtol = rtol
+        self.atol = rtol if atol is None else atol
+
+    def step(self, acceleration: Acceleration, q: Array, qd: Array, dt: float) -> tuple[Array, Array]:
+        """See :class:`Integrator`; the step is cut into as many of its own as the tolerance asks for."""
+        qs, qds = self._solve(acceleration, q, qd, np.array([0.0, dt]))
+        return qs[-1], qds[-1]
+
+    def motion(self, dynamics: Dynamics, q: Array, qd: Array, efforts: Array, dt: float, steps: int) -> Sampled | None:
+        """Under constant efforts a single integration, looked at by dense output; else None."""
+        if efforts.ndim > 1 or steps == 0:
+            return None
+
+        def acceleration(effort: Array, q: Array, qd: Array) -> Array:
+            return dynamics.forward(q, qd, effort)
+
+        return self._solve(partial(acceleration, efforts), q, qd, np.linspace(0.0, steps * dt, steps + 1))
+
+    def _solve(self, acceleration: Acceleration, q: Array, qd: Array, times: Array) -> Sampled:
+        n = len(q)
+
+        def slope(_: float, state: Array) -> Array:
+            return np.concatenate((state[n:], acceleration(state[:n].copy(), state[n:].copy())))
+
+        state, interval = np.concatenate((q, qd)), (times[0], times[-1])
+        options = {"rtol": self.rtol, "atol": self.atol, "max_step": self.max_step, "t_eval": times}
+        if np.isfinite(self.max_step):
+            options["first_step"] = min(self.max_step, times[-1] - times[0])
+        found = solve_ivp(slope, interval, state, method="DOP853", **options)
+        if not found.success:
+            raise SimulationError(f"DOP853 failed at {found.t[-1] if len(found.t) else 0.0:g} s: {found.message}")
+        return found.y[:n].T.copy(), found.y[n:].T.copy()

@@ -1,0 +1,36 @@
+"""The classical Runge-Kutta method as a plugin."""
+
+from __future__ import annotations
+
+from robodyn_ros.robot.pose import Array
+from robodyn_ros.simulation.integrators.base import Acceleration, Integrator
+from robodyn_ros.simulation.rk4 import rk4_step
+
+
+class RK4(Integrator):
+    """Order 4: the classical Runge-Kutta method.
+
+    Source: Hairer, Nørsett, Wanner, Solving Ordinary Differential Equations I (1993), table II.1.2.
+    """
+
+    order = 4
+    code = """
+  double a1[N], a2[N], a3[N], a4[N], v2[N], v3[N], v4[N], x[N];
+  const double half = 0.5 * h, sixth = h / 6;
+  acceleration(s, q, v, a1);
+  for (int i = 0; i < N; ++i) { x[i] = q[i] + half * v[i]; v2[i] = v[i] + half * a1[i]; }
+  acceleration(s, x, v2, a2);
+  for (int i = 0; i < N; ++i) { x[i] = q[i] + half * v2[i]; v3[i] = v[i] + half * a2[i]; }
+  acceleration(s, x, v3, a3);
+  for (int i = 0; i < N; ++i) { x[i] = q[i] + h * v3[i]; v4[i] = v[i] + h * a3[i]; }
+  acceleration(s, x, v4, a4);
+  for (int i = 0; i < N; ++i) {
+    q1[i] = q[i] + sixth * (v[i] + 2 * (v2[i] + v3[i]) + v4[i]);
+    v1[i] = v[i] + sixth * (a1[i] + 2 * (a2[i] + a3[i]) + a4[i]);
+  }
+  return 0;
+"""
+
+    def step(self, acceleration: Acceleration, q: Array, qd: Array, dt: float) -> tuple[Array, Array]:
+        """See :class:`Integrator`."""
+        return rk4_step(acceleration, q, qd, dt)

@@ -1,0 +1,161 @@
+"""The C code of :mod:`.motion_loop`: forces, joints that are held, and the loops over steps.
+
+It stands behind the functions ``prepare`` and ``compute`` of the arm's forward dynamics
+(:mod:`robodyn_ros.engine.codegen`) and the macros ``N`` and ``P``, numbers of joints and of runtime parameters.
+``@rows`` and ``@advance`` stand for the rows of a frame and for the integrator's step. What a force is, and when a mode
+applies, is written once more in Python (:mod:`.mode`), where there is no compiler.
+"""
+
+CODE = """
+enum { @rows };
+typedef struct {
+  const double *p, *effort;
+  const double (*row)[N];  /* null: the bare equations of motion */
+  int held[N], count;      /* the joints whose acceleration is kept zero */
+  double p0[P];            /* the parameters without gravity */
+  double k[CONSTANTS], k0[CONSTANTS];
+} System;
+
+static void set_parameters(System* s, const double* p) {
+  s->p = p;
+  for (int i = 0; i < P; ++i) s->p0[i] = i < 3 ? 0 : p[i];
+  prepare(s->p, s->k);
+  prepare(s->p0, s->k0);
+}
+
+static inline void bare(const System* s, const double* q, const double* v, const double* force, double* a) {
+  double check;
+  compute(q, v, force, s->p, s->k, a, &check);
+}
+
+static double force_on(const System* s, int i, double q, double v) {
+  const double (*row)[N] = s->row;
+  double force = row[OVER][i] * row[EFFORT][i] > 0 ? 0 : row[EFFORT][i];
+  force -= row[VISCOUS][i] * v;
+  if (row[DIRECTION][i] != 0) {
+    const double x = row[RATE][i] * v;
+    const double dry = row[COULOMB][i] + (row[EXCESS][i] != 0 ? row[EXCESS][i] * exp(-x * x) : 0);
+    force -= row[DIRECTION][i] * dry;
+  }
+  if (row[CONTACT][i] != 0) {
+    const double depth = row[CONTACT][i] > 0 ? q - row[UPPER][i] : row[LOWER][i] - q;
+    const double push = row[STIFFNESS][i] * depth * (1 + row[DISSIPATION][i] * row[CONTACT][i] * v);
+    if (push > 0) force -= row[CONTACT][i] * push;
+  }
+  return force;
+}
+
+/* Forces r on the held joints that make their accelerations zero, and the accelerations of the others with them. */
+static void hold(const System* s, const double* q, double* a, double* r) {
+  static const double zero[N];
+  double column[N][N], L[N][N], check;
+  for (int k = 0; k < s->count; ++k) {
+    double unit[N] = {0};
+    unit[s->held[k]] = 1;
+    compute(q, zero, unit, s->p0, s->k0, column[k], &check);
+  }
+  for (int k = 0; k < s->count; ++k) {
+    r[k] = -a[s->held[k]];
+    for (int l = 0; l <= k; ++l) {
+      double sum = column[k][s->held[l]];
+      for (int m = 0; m < l; ++m) sum -= L[k][m] * L[l][m];
+      L[k][l] = l < k ? sum / L[l][l] : sqrt(sum);
+    }
+    for (int l = 0; l < k; ++l) r[k] -= L[k][l] * r[l];
+    r[k] /= L[k][k];
+  }
+  for (int k = s->count - 1; k >= 0; --k) {
+    for (int l = k + 1; l < s->count; ++l) r[k] -= L[l][k] * r[l];
+    r[k] /= L[k][k];
+  }
+  for (int k = 0; k < s->count; ++k) for (int i = 0; i < N; ++i) a[i] += column[k][i] * r[k];
+  for (int k = 0; k < s->count; ++k) a[s->held[k]] = 0;
+}
+
+static void acceleration(const System* s, const double* q, const double* v, double* a) {
+  if (!s->row) {
+    bare(s, q, v, s->effort, a);
+    return;
+  }
+  double force[N], r[N];
+  for (int i = 0; i < N; ++i) force[i] = force_on(s, i, q[i], v[i]);
+  bare(s, q, v, force, a);
+  if (s->count) hold(s, q, a, r);
+}
+
+static int advance(const System* s, double h, const double* q, const double* v, double* q1, double* v1) {@advance}
+
+/* q and v: steps + 1 states, of which the first is given. Returns the number of steps that succeeded. */
+long long rollout(
+  long long steps, double h, long long stride, const double* effort, double* q, double* v, const double* p
+) {
+  System s = {.effort = effort};
+  set_parameters(&s, p);
+  for (long long k = 0; k < steps; ++k, s.effort += stride, q += N, v += N)
+    if (advance(&s, h, q, v, q + N, v + N)) return k;
+  return steps;
+}
+
+/* Whether a joint at velocity v is driven to more speed than its limit, and the mode says nothing of it. */
+static int driven_over(const System* s, int i, double v) {
+  const double u = s->row[EFFORT][i];
+  return s->row[OVER][i] == 0 && u * v > 0 && fabs(v) > s->row[SPEED][i];
+}
+
+/* Whether the mode applies to this state: no joint at rest that has yet to be judged, no drive to be cut off, and the
+   forces on the held joints within what holds them. */
+static int applies(const System* s) {
+  const double (*row)[N] = s->row, *q = row[Q], *v = row[V];
+  for (int i = 0; i < N; ++i)
+    if ((v[i] == 0 && row[DIRECTION][i] != 0) || driven_over(s, i, v[i])) return 0;
+  if (!s->count) return 1;
+  double force[N], a[N], r[N];
+  for (int i = 0; i < N; ++i) force[i] = force_on(s, i, q[i], v[i]);
+  bare(s, q, v, force, a);
+  hold(s, q, a, r);
+  for (int k = 0; k < s->count; ++k) {
+    const int i = s->held[k];
+    const double u = row[EFFORT][i];
+    const double low = row[R_LOW][i] - (v[i] >= row[SPEED][i] && u > 0 ? u : 0);
+    const double high = row[R_HIGH][i] + (v[i] <= -row[SPEED][i] && u < 0 ? -u : 0);
+    if (!(r[k] >= low && r[k] <= high)) return 0;
+  }
+  return 1;
+}
+
+static void begin(System* s, const double (*row)[N], const double* p) {
+  set_parameters(s, p);
+  s->row = row;
+  s->count = 0;
+  for (int i = 0; i < N; ++i)
+    if (row[HELD][i] != 0) s->held[s->count++] = i;
+}
+
+/* One step of any length in the mode, from rows Q and V; whether it failed. */
+int smooth(double h, const double (*row)[N], const double* p, double* q1, double* v1) {
+  System s;
+  begin(&s, row, p);
+  return advance(&s, h, row[Q], row[V], q1, v1);
+}
+
+/* Steps that were made before something happened; the state in rows Q and V is the one after them. */
+long long stretch(long long steps, double h, double (*row)[N], const double* p) {
+  System s;
+  double *q = row[Q], *v = row[V], q1[N], v1[N];
+  int resting = 0;
+  begin(&s, row, p);
+  for (int i = 0; i < N; ++i) resting += row[HELD][i] != 0 && v[i] == 0;
+  for (long long k = 0; k < steps; ++k) {
+    if (!applies(&s)) return k;
+    if (resting == N) return steps; /* the same state under the same efforts again and again */
+    if (advance(&s, h, q, v, q1, v1)) return k;
+    for (int i = 0; i < N; ++i) {
+      if (!(q1[i] >= row[Q_LOW][i] && q1[i] <= row[Q_HIGH][i] && isfinite(q1[i]))) return k;
+      if (!(v1[i] >= row[V_LOW][i] && v1[i] <= row[V_HIGH][i] && isfinite(v1[i]))) return k;
+      if (driven_over(&s, i, v1[i])) return k;
+    }
+    for (int i = 0; i < N; ++i) { q[i] = q1[i]; v[i] = v1[i]; }
+  }
+  return steps;
+}
+"""

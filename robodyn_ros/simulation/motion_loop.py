@@ -1,0 +1,67 @@
+"""C loops around an arm's compiled forward dynamics and an integrator's step: what makes a motion one call.
+
+They are compiled into one library for each arm and integrator. ``rollout`` integrates the bare equations of motion from
+first state to last. ``stretch`` integrates an arm with friction, stops and limits for as long as the mode that it is in
+lasts (:mod:`robodyn_ros.simulation.mode`), and gives back how many steps that was: what comes next, a joint at its stop
+or at rest, is for Python to find and resolve, with ``smooth``, a single step of any length.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+from typing import Any
+
+import numpy as np
+
+from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.engine.codegen import scalar_source
+from robodyn_ros.engine.library import find_library
+from robodyn_ros.robot.pose import Array
+from robodyn_ros.simulation.friction import Friction
+from robodyn_ros.simulation.integrators.base import Integrator
+from robodyn_ros.simulation.motion_code import CODE
+from robodyn_ros.simulation.stops import Stops
+
+ROWS = (
+    *("Q", "V", "EFFORT"),
+    *("DIRECTION", "HELD", "OVER", "CONTACT"),
+    *("Q_LOW", "Q_HIGH", "V_LOW", "V_HIGH", "R_LOW", "R_HIGH"),
+    *("SPEED", "VISCOUS", "COULOMB", "EXCESS", "RATE", "LOWER", "UPPER", "STIFFNESS", "DISSIPATION"),
+)
+"""What ``stretch`` and ``smooth`` work on, a frame (len(ROWS), n): state and effort, the mode, the arm's constants."""
+
+MODE = slice(ROWS.index("DIRECTION"), ROWS.index("R_HIGH") + 1)
+CONSTANTS = slice(ROWS.index("SPEED"), len(ROWS))
+
+_libraries: dict[str, Any] = {}
+
+
+def make_frame(friction: Friction, stops: Stops, velocity_limit: Array) -> Array:
+    """A frame of an arm, its constants filled in, (len(ROWS), n)."""
+    frame = np.zeros((len(ROWS), len(velocity_limit)))
+    frame[CONSTANTS] = (
+        *(velocity_limit, friction.viscous, friction.coulomb, friction.excess, friction.rate),
+        *(stops.lower, stops.upper, stops.stiffness, stops.dissipation),
+    )
+    return frame
+
+
+def motion_library(dynamics: Dynamics, integrator: Integrator) -> Any:
+    """The library with ``rollout`` and ``stretch`` for an arm, or None where there is no compiler, or nothing to
+    compile; looked up once in a process.
+    """
+    if not (isinstance(dynamics, CompiledDynamics) and dynamics.compiled and integrator.code):
+        return None
+    program = dynamics.program("forward")
+    code = CODE.replace("@advance", integrator.code).replace("@rows", ", ".join(ROWS))
+    code = f"#define N {dynamics.robot.n}\n#define P {len(dynamics.symbols)}\n{code}"
+    key = hashlib.sha256(f"{program.key}\n{code}".encode()).hexdigest()[:32]
+    if key not in _libraries:
+        path = find_library("motion", key, lambda: scalar_source(program) + code)
+        if path is None:  # not remembered: there may be one later
+            return None
+        library = _libraries[key] = ctypes.CDLL(str(path))
+        library.rollout.restype = library.stretch.restype = ctypes.c_longlong
+    return _libraries[key]

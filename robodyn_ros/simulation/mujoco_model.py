@@ -1,0 +1,173 @@
+"""A MuJoCo model of an arm, from the same URDF by MuJoCo's own importer.
+
+Where the importer has rules of its own, which would change the arm, they are put right: it refuses or alters bodies
+without mass and inertias at the edge of the possible, and knows nothing of payload, armature and parameters that were
+given to the dynamics.
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from contextlib import suppress
+from typing import Any
+from xml.parsers import expat
+
+import numpy as np
+
+from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.dynamics.inertial_parameters import parameters_of, standard_parameters
+from robodyn_ros.errors import ConfigurationError
+from robodyn_ros.robot import Robot
+from robodyn_ros.robot.pose import Array
+
+KEPT = {"link": {"inertial", "collision"}, "joint": {"origin", "parent", "child", "axis", "limit"}}
+"""What of the URDF MuJoCo reads. Friction and mimicking joints become something else there than they are here."""
+
+SOLID = {"box", "cylinder", "sphere"}
+"""Shapes that need no file."""
+
+LEAST = {"boundmass": 1e-6, "boundinertia": 1e-9, "balanceinertia": True}
+"""What the importer makes of bodies that it would refuse [kg], [kg m²]; they get their real numbers afterwards."""
+
+
+class MuJoCoModel:
+    """The arm in MuJoCo, its joints in the order of the Robot's.
+
+    Attributes:
+        module: ``mujoco``.
+        model: mjModel. data: mjData.
+        index: of each joint in qpos, qvel and qfrc_applied, (n,).
+    """
+
+    def __init__(self, dynamics: Dynamics, contact: bool = False) -> None:
+        """
+        Args:
+            dynamics: the arm and its parameters: gravity, payload, armature, friction, inertial parameters.
+            contact: whether bodies collide, as far as ``<collision>`` gives them simple shapes.
+
+        Raises:
+            ConfigurationError: MuJoCo is not installed, or the arm is not for it.
+        """
+        self.module = mujoco = _import()
+        robot, parameters = dynamics.robot, dynamics.parameters
+        mimics = [body.joint.name for body in robot.bodies if body.joint.mimic is not None]
+        if mimics:
+            raise ConfigurationError(f"joint {mimics[0]!r} mimics another, for which MuJoCo has no exact counterpart")
+        self.model, altered = self._compiled(reduced(robot.urdf, contact))
+        self.data = mujoco.MjData(self.model)
+        self.index = np.array([self.model.joint(name).dofadr[0] for name in robot.joint_names])
+        self.model.opt.gravity[:] = parameters.gravity
+        self.model.dof_armature[self.index] = parameters.armature
+        self.model.dof_damping[self.index] = parameters.viscous
+        self.model.dof_frictionloss[self.index] = parameters.coulomb
+        self._set_inertias(dynamics, altered)
+        mujoco.mj_setConst(self.model, self.data)
+
+    def _compiled(self, urdf: str) -> tuple[Any, bool]:
+        """The mjModel, and whether it had to be altered for MuJoCo to take it."""
+        spec = self.module.MjSpec.from_string(urdf)
+        with suppress(ValueError):
+            return spec.compile(), False
+        for name, value in LEAST.items():
+            setattr(spec.compiler, name, value)
+        try:
+            return spec.compile(), True
+        except ValueError as cause:
+            raise ConfigurationError(f"MuJoCo cannot take this arm: {cause}") from cause
+
+    def _set_inertias(self, dynamics: Dynamics, altered: bool) -> None:
+        """Give bodies their real numbers where these are not what the importer made of the URDF."""
+        robot, theta = dynamics.robot, dynamics.parameters.inertial.reshape(-1, 10).copy()
+        payload = dynamics.parameters.payload
+        if payload is not None:
+            link = robot.link(payload.link)
+            theta[link.body] += parameters_of(payload.inertial().seen_from(link.pose))
+        changed = (theta != standard_parameters(robot).reshape(-1, 10)).any(axis=1)
+        for index, body in enumerate(robot.bodies):
+            if changed[index] or (altered and not all(_fits(robot, name) for name in body.links)):
+                self._set_inertia(self.model.body(body.name).id, theta[index])
+
+    def _set_inertia(self, index: int, theta: Array) -> None:
+        mass, moment = theta[0], theta[1:4]
+        com = moment / mass if mass > 0.0 else np.zeros(3)
+        xx, xy, yy, xz, yz, zz = theta[4:]
+        about_origin = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        moments, axes = np.linalg.eigh(about_origin - mass * (com @ com * np.eye(3) - np.outer(com, com)))
+        axes[:, 0] *= np.linalg.det(axes)
+        self.model.body_mass[index], self.model.body_ipos[index] = mass, com
+        self.model.body_inertia[index] = np.maximum(moments, 0.0)
+        self.module.mju_mat2Quat(self.model.body_iquat[index], axes.ravel())
+
+    def place(self, q: Array, qd: Array) -> None:
+        """Put the arm into a state, without efforts.
+
+        Args:
+            q: position (n,) in [rad] or [m].
+            qd: velocity (n,) in [rad/s] or [m/s].
+        """
+        self.module.mj_resetData(self.model, self.data)
+        self.data.qpos[self.index], self.data.qvel[self.index] = q, qd
+
+    def mass_matrix(self, q: Array) -> Array:
+        """M(q) (n, n)."""
+        self.place(q, np.zeros(len(q)))
+        self.module.mj_forward(self.model, self.data)
+        columns, product = np.empty((len(q), len(q))), np.empty(self.model.nv)
+        for column, joint in enumerate(self.index):
+            self.module.mj_mulM(self.model, self.data, product, np.eye(self.model.nv)[joint])
+            columns[:, column] = product[self.index]
+        return columns
+
+    def inverse(self, q: Array, qd: Array, qdd: Array) -> Array:
+        """τ (n,), friction included."""
+        self.place(q, qd)
+        self.data.qacc[self.index] = qdd
+        self.module.mj_inverse(self.model, self.data)
+        effort: Array = self.data.qfrc_inverse[self.index]
+        return effort
+
+    def forward(self, q: Array, qd: Array, tau: Array) -> Array:
+        """q̈ (n,)."""
+        self.place(q, qd)
+        self.data.qfrc_applied[self.index] = tau
+        self.module.mj_forward(self.model, self.data)
+        acceleration: Array = self.data.qacc[self.index]
+        return acceleration
+
+
+def reduced(urdf: str, contact: bool) -> str:
+    """A URDF of links and joints alone, and of simple shapes to collide with if need be.
+
+    Prefixes that are never declared are read as they stand, as robot_state_publisher does.
+    """
+    builder, parser = ET.TreeBuilder(), expat.ParserCreate()
+    parser.StartElementHandler, parser.EndElementHandler = builder.start, builder.end
+    parser.Parse(urdf, True)
+    root = builder.close()
+    for element in list(root):
+        if element.tag not in KEPT:
+            root.remove(element)
+        for child in list(element):
+            shapes = {shape.tag for shape in child.findall("geometry/*")}
+            solid = child.tag != "collision" or (contact and shapes <= SOLID)
+            if child.tag not in KEPT.get(element.tag, ()) or not solid:
+                element.remove(child)
+    return ET.tostring(root, encoding="unicode")
+
+
+def _fits(robot: Robot, name: str) -> bool:
+    """Whether the importer takes a link's inertial as it is."""
+    inertial = robot.link(name).inertial
+    if inertial is None:
+        return False
+    moments = np.linalg.eigvalsh(inertial.inertia)
+    enough = inertial.mass > LEAST["boundmass"] and moments[0] > LEAST["boundinertia"]
+    return bool(enough and moments[0] + moments[1] >= moments[2])
+
+
+def _import() -> Any:
+    try:
+        import mujoco
+    except ImportError as cause:
+        raise ConfigurationError("MuJoCo is not installed: python3 -m pip install mujoco") from cause
+    return mujoco

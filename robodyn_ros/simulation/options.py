@@ -1,0 +1,123 @@
+"""All that can be set about the simulated hardware, by name: parameters of the simulator node, options of the command.
+
+A name is the name of a setting behind a prefix; what each joint has of its own has the joint's name in its prefix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from inspect import signature
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from robodyn_ros.control.settings import check_settings, choice
+from robodyn_ros.errors import ConfigurationError
+from robodyn_ros.plugins import available, create, load
+from robodyn_ros.robot import Joint, Robot
+from robodyn_ros.simulation.actuators import Actuators, CommandConfig
+from robodyn_ros.simulation.base import PlantBase, PlantConfig
+from robodyn_ros.simulation.drive import DriveConfig
+from robodyn_ros.simulation.encoders import EncoderConfig
+from robodyn_ros.simulation.friction import urdf_friction
+from robodyn_ros.simulation.hardware import Hardware
+from robodyn_ros.simulation.mismatch import Mismatch
+from robodyn_ros.simulation.plants import create_plant
+from robodyn_ros.simulation.sensors import Sensors, StateConfig
+from robodyn_ros.simulation.stops import StopConfig
+
+Settings = TypeVar("Settings")
+
+
+@dataclass(frozen=True)
+class PlantChoice:
+    """Which plugins the plant is made of."""
+
+    plant: str = choice("native", "plant plugin", lambda: available("plants"))
+    integrator: str = choice("rk4", "integrator plugin of the native plant", lambda: available("integrators"))
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+class Values(Protocol):
+    """Where values come from."""
+
+    def __getitem__(self, name: str) -> Any:
+        """The value of that name."""
+
+    def settings(self, settings: type[Settings], prefix: str = "") -> Settings:
+        """A dataclass of settings, from the values whose names are its fields' behind the prefix."""
+
+
+class Group(NamedTuple):
+    """Settings whose names have a prefix in common."""
+
+    prefix: str
+    defaults: Any  # dataclass of settings
+    joint: Joint | None = None  # whose they are; None for those of the whole arm
+
+
+def groups() -> tuple[Group, ...]:
+    """What is set of the whole arm."""
+    whole = (PlantChoice(), PlantConfig(), StateConfig(), CommandConfig())
+    return (*(Group("", defaults) for defaults in whole), Group("mismatch.", Mismatch()))
+
+
+def joint_groups(robot: Robot) -> Iterator[Group]:
+    """What is set of each joint, with the arm's own defaults."""
+    for joint, friction in zip(robot.joints, urdf_friction(robot), strict=True):
+        yield Group(f"friction.{joint.name}.", friction, joint)
+        yield Group(f"stops.{joint.name}.", StopConfig(), joint)
+        yield Group(f"actuators.{joint.name}.", DriveConfig(), joint)
+        yield Group(f"sensors.{joint.name}.", EncoderConfig(), joint)
+
+
+def initial_positions(robot: Robot) -> dict[str, float]:
+    """Name → where the joint starts unless told otherwise, as near to 0 as its limits allow [rad] or [m]."""
+    return {f"initial_position.{joint.name}": min(max(0.0, joint.lower), joint.upper) for joint in robot.joints}
+
+
+def default_values(robot: Robot) -> dict[str, Any]:
+    """Name → value of all that can be set."""
+    found: dict[str, Any] = dict(initial_positions(robot))
+    for group in (*groups(), *joint_groups(robot)):
+        found |= {group.prefix + item.name: getattr(group.defaults, item.name) for item in fields(group.defaults)}
+    return found
+
+
+def make_hardware(values: Values, robot: Robot) -> Hardware:
+    """The hardware that the values describe; beside what is listed here, ``dynamics`` and ``gravity`` are read.
+
+    Raises:
+        RobodynError: a value is wrong; the message names it.
+    """
+    own: dict[type[Any], list[Any]] = {}
+    for group in joint_groups(robot):
+        kind = type(group.defaults)
+        own.setdefault(kind, []).append(values.settings(kind, group.prefix))
+    config, commands, states = (
+        values.settings(PlantConfig),
+        values.settings(CommandConfig),
+        values.settings(StateConfig),
+    )
+    friction, stops = own[type(urdf_friction(robot)[0])], own[StopConfig]
+    parameters: dict[str, Any] = {"gravity": tuple(values["gravity"])}
+    mismatch = values.settings(Mismatch, "mismatch.")
+    if mismatch != Mismatch():
+        drawn = mismatch.draw(robot, states.seed, friction)
+        parameters |= drawn.parameters
+        friction = list(drawn.friction)
+    dynamics = create("dynamics", values["dynamics"], robot, **parameters)
+    start = [values[name] for name in initial_positions(robot)]
+    plant = _plant(values.settings(PlantChoice), dynamics, config, q0=start, friction=friction, stops=stops)
+    actuators = Actuators(own[DriveConfig], commands.command_delay, config.step, plant.effort_limit)
+    return Hardware(plant, actuators, Sensors(own[EncoderConfig], states, config.step), commands)
+
+
+def _plant(chosen: PlantChoice, dynamics: Any, config: PlantConfig, **options: Any) -> PlantBase:
+    """The plant; the integrator is for those that take one."""
+    if "integrator" in signature(load("plants", chosen.plant)).parameters:
+        options["integrator"] = chosen.integrator
+    elif chosen.integrator != PlantChoice.integrator:
+        raise ConfigurationError(f"integrator: the plant {chosen.plant!r} has its own, not {chosen.integrator!r}")
+    return create_plant(chosen.plant, dynamics, config, **options)

@@ -1,0 +1,174 @@
+"""``robodyn simulate``: what it writes is what happened, and is read again by others."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import robodyn_ros as rd
+from robodyn_ros.cli.main import main
+from robodyn_ros.cli.simulate_motion import motion
+from robodyn_ros.cli.simulate_setup import gather, make_loop, make_simulated
+from robodyn_ros.simulation.trial import run_trial
+
+ROOT = Path(__file__).parents[1]
+PRR, CONFIG = str(ROOT / "urdf" / "prr.urdf"), str(ROOT / "config" / "prr.yaml")
+ROBOT = rd.load_robot(PRR)
+
+HARD = ["seed:=5", "state_delay:=0.003", "command_delay:=0.0015", "sensors.shoulder.position_noise:=1.0e-4"]
+"""Hardware that differs from the ideal."""
+
+
+def robodyn(folder, *arguments, **environment):
+    """The command's output."""
+    command = [sys.executable, "-m", "robodyn_ros.cli.main", "simulate", *map(str, arguments)]
+    env = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def trial():
+    """What the command with the same options does, by the library."""
+    given = gather([Path(CONFIG)], HARD)
+    hardware, _ = make_simulated(given["simulator"], ROBOT)
+    loop, _ = make_loop(given["controller"], ROBOT)
+    loop.start(0.0, hardware.plant.q)
+    way = motion(["0.3,-0.5,0.4", "shoulder=0.2"], False, 1.0, ROBOT, hardware.plant.q)
+    loop.follow(way, 0.0)
+    return run_trial(hardware, loop, 1.0)
+
+
+def arguments(*more):
+    given = [part for text in HARD for part in ("-p", text)]
+    way = ["--to", "0.3,-0.5,0.4", "--to", "shoulder=0.2", "--duration", 1]
+    return [PRR, "--params", CONFIG, *given, *way, *more]
+
+
+def test_csv_has_units_and_every_digit(tmp_path, trial):
+    said = robodyn(tmp_path, *arguments("--out", "run.csv", "--plot", "run.png"))
+    assert "elevator" in said and "run.csv" in said
+    assert (tmp_path / "run.png").stat().st_size > 20000
+    with open(tmp_path / "run.csv", newline="") as file:
+        heading, *rows = csv.reader(file)
+    columns = {name: [row[index] for row in rows] for index, name in enumerate(heading)}
+    assert len(rows) == 501
+    for index, joint in enumerate(ROBOT.joints):
+        for name, unit, samples, key in (
+            ("position", joint.position_unit, trial.truth, "q"),
+            ("velocity", f"{joint.position_unit}/s", trial.truth, "qd"),
+            ("effort", joint.effort_unit, trial.truth, "effort"),
+        ):
+            column = np.array(columns[f"{joint.name}/{name} [{unit}]"], dtype=float)
+            assert np.array_equal(column, samples.values[key][:, index])
+        measured = columns[f"{joint.name}/measured_position [{joint.position_unit}]"]
+        assert measured[:2] == ["", ""]  # nothing has come within the first 3 ms
+        at = int(np.flatnonzero(trial.states.t <= 0.1 + 1e-9)[-1])
+        assert float(measured[50]) == trial.states.values["q"][at, index]
+    assert np.array_equal(np.array(columns["time [s]"], dtype=float), trial.truth.t)
+    final = [float(columns[f"{joint.name}/position [{joint.position_unit}]"][-1]) for joint in ROBOT.joints]
+    np.testing.assert_allclose(final, [0.3, 0.2, 0.4], atol=0.02)
+
+
+@pytest.mark.parametrize(("name", "files"), [("run.mcap", ["run.mcap"]), ("bag", ["bag.db3", "metadata.yaml"])])
+def test_bags_hold_the_same_numbers(tmp_path, trial, name, files):
+    rosbag2 = pytest.importorskip("rosbags.rosbag2")
+    from rosbags.typesys import Stores, get_typestore
+
+    robodyn(tmp_path, *arguments("--out", name))
+    path = tmp_path / name
+    assert [file.name for file in sorted(path.iterdir())] == files if path.is_dir() else [path.name] == files
+    assert sorted(tmp_path.iterdir()) == [path]  # nothing is left beside it
+    types = get_typestore(Stores.ROS2_KILTED)
+    found: dict[str, list] = {}
+    with rosbag2.Reader(path) as reader:
+        for connection, time, data in reader.messages():
+            message = types.deserialize_cdr(data, connection.msgtype)
+            found.setdefault(connection.topic, []).append((time, message))
+    assert found["/robot_description"][0][1].data == ROBOT.urdf
+    for topic, samples, fields in (
+        ("/joint_states", trial.states, {"position": "q", "velocity": "qd", "effort": "effort"}),
+        ("/controller/joint_commands", trial.commands, {"effort": "effort"}),
+        ("/controller/reference", trial.commands, {"position": "q", "velocity": "qd"}),
+        ("/simulator/truth", trial.truth, {"position": "q", "velocity": "qd", "effort": "effort"}),
+    ):
+        messages = found[topic]
+        assert len(messages) == len(samples.t)
+        assert [time for time, _ in messages] == np.round(samples.t * 1e9).astype(int).tolist()
+        stamps = [message.header.stamp.sec * 10**9 + message.header.stamp.nanosec for _, message in messages]
+        assert stamps == np.round(samples.stamp * 1e9).astype(int).tolist()
+        assert all(message.name == list(ROBOT.joint_names) for _, message in messages)
+        for field, key in fields.items():
+            assert np.array_equal([getattr(message, field) for _, message in messages], samples.values[key])
+    delays = [time - message.header.stamp.nanosec for time, message in found["/joint_states"][:100]]
+    assert set(delays) == {3_000_000}
+
+
+def test_without_ros_and_without_a_controller(tmp_path):
+    """Nobody commands: the arm falls as it must, and no module of ROS is looked for."""
+    code = "import sys\nfor name in ('rclpy', 'sensor_msgs', 'std_msgs'):\n    sys.modules[name] = None\n"
+    (tmp_path / "sitecustomize.py").write_text(code)
+    start = ["-p", "initial_position.elevator:=2.0"]
+    path = f"{tmp_path}{os.pathsep}{ROOT}"
+    said = robodyn(
+        tmp_path, PRR, "--controller", "none", "--duration", 0.5, *start, "--out", "fall.csv", "--json", PYTHONPATH=path
+    )
+    report = json.loads(said)
+    assert report["commands"] == 0 and report["states"] == 251
+    rows = list(csv.DictReader((tmp_path / "fall.csv").read_text().splitlines()))
+    height = np.array([float(row["elevator/position [m]"]) for row in rows])
+    t = np.array([float(row["time [s]"]) for row in rows])
+    np.testing.assert_allclose(height, 2.0 - 0.5 * 9.81 * t**2, atol=1e-9)  # upright, the arm falls as one mass
+
+
+def test_the_tour_and_the_figures(tmp_path):
+    report = json.loads(robodyn(tmp_path, PRR, "--params", CONFIG, "--tour", "--json"))
+    assert report["faults"] == {}
+    assert [joint["joint"] for joint in report["joints"]] == list(ROBOT.joint_names)
+    for joint in report["joints"]:
+        assert 0.0 < joint["error_rms"] < 5e-3
+        assert joint["error_rms"] <= joint["error_greatest"]
+        assert joint["effort_greatest"] <= joint["effort_limit"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (["--out", "run.xls"], ".mcap"),
+        (["--out", "nowhere/run.csv"], "nowhere"),
+        (["--plot", "run.gif"], "--plot"),
+        (["--to", "1,2"], "elevator, shoulder, wrist"),
+        (["--to", "elbow=1"], "elbow=1"),
+        (["--to", "9,0,0"], "elevator"),
+        (["--controller", "magic"], "computed_torque"),
+        (["--controller", "none", "--tour"], "--controller"),
+        (["--duration", "-1"], "--duration"),
+        (["--params", "none.yaml"], "none.yaml"),
+        (["-p", "seed:=much"], "seed"),
+        (["--to", "shoulder=1", "-p", "controller:velocity_limits.shoulder:=0.01"], "shoulder"),
+        (["-p", "controller:faults.speed.answer:=panic"], "faults.speed.answer"),
+        (["-p", "command_delay:=9.0"], "command_delay"),
+    ],
+)
+def test_wrong_command_lines_say_what_would_be_right(capsys, tmp_path, monkeypatch, wrong, said):
+    monkeypatch.chdir(tmp_path)
+    assert main(["simulate", PRR, *wrong]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_bag_is_not_written_over(capsys, tmp_path):
+    assert main(["simulate", PRR, "--duration", "0.1", "--out", str(tmp_path)]) == 2
+    assert "not written over" in capsys.readouterr().err
+
+
+def test_a_misspelt_parameter_is_mentioned(capsys):
+    assert main(["simulate", PRR, "--duration", "0.1", "-p", "sed:=3"]) == 0
+    assert "not used here: sed" in capsys.readouterr().err

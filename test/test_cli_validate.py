@@ -1,0 +1,81 @@
+"""``robodyn validate``: verdict, exit codes, and what it says when it cannot."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
+
+import arms
+import pytest
+
+from robodyn_ros.cli import validate
+from robodyn_ros.cli.main import main
+from robodyn_ros.cli.verb import ExitCode
+from robodyn_ros.simulation import validation
+
+pytest.importorskip("mujoco", reason="MuJoCo is not installed")
+
+RR = str(Path(__file__).parents[1] / "urdf" / "rr.urdf")
+BRIEF = ("--states", "5", "--motions", "1", "--duration", "0.2")
+
+
+def test_an_arm_that_agrees(capsys):
+    assert main(["validate", RR, *BRIEF]) == ExitCode.YES
+    out = capsys.readouterr().out
+    for row in ("mass matrix M", "gravity g", "inverse dynamics τ", "forward dynamics q̈", "motion 1, 0.2 s"):
+        assert row in out
+    assert out.count("agrees") == 6 and "differs" not in out
+    assert "rr agrees with MuJoCo" in out
+    assert max(map(len, out.splitlines())) <= 81  # q̈ takes two characters
+
+
+def test_json(capsys):
+    assert main(["validate", RR, *BRIEF, "--seed", "4", "--dynamics", "lagrangian", "--json"]) == ExitCode.YES
+    found = json.loads(capsys.readouterr().out)
+    assert found["robot"] == "rr" and found["agrees"] is True
+    assert found["settings"]["states"] == 5 and found["settings"]["seed"] == 4
+    assert [item["agrees"] for item in found["comparisons"]] == [True] * 5
+    assert all(0.0 <= item["error"] < 1e-9 for item in found["comparisons"])
+
+
+def test_an_arm_that_differs(monkeypatch, capsys):
+    """MuJoCo is given half of the gravity."""
+    real = validation.MuJoCoModel
+
+    def light(dynamics):
+        model = real(dynamics)
+        model.model.opt.gravity[:] *= 0.5
+        return model
+
+    monkeypatch.setattr(validation, "MuJoCoModel", light)
+    assert main(["validate", RR, *BRIEF]) == ExitCode.NO
+    out = capsys.readouterr().out
+    assert "rr differs from MuJoCo" in out
+    assert [line.split()[-1] for line in out.splitlines() if "gravity g" in line] == ["differs"]
+    assert [line.split()[-1] for line in out.splitlines() if "mass matrix M" in line] == ["agrees"]
+
+
+def test_without_mujoco(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    assert main(["validate", RR]) == ExitCode.ERROR
+    assert "MuJoCo is not installed" in capsys.readouterr().err
+
+
+def test_what_it_cannot_do(tmp_path, capsys):
+    urdf = tmp_path / "mimic.urdf"
+    urdf.write_text(arms.awkward()["mimic"])
+    assert main(["validate", str(urdf)]) == ExitCode.ERROR
+    assert "mimics another" in capsys.readouterr().err
+    assert main(["validate", RR, "--states", "0"]) == ExitCode.ERROR
+    assert "states: must be a whole number within [1," in capsys.readouterr().err
+    assert main(["validate", RR, "--step", "0.0003"]) == ExitCode.ERROR
+    assert "step: must go into 0.001 s" in capsys.readouterr().err
+
+
+def test_options_are_settings_of_the_comparison():
+    parser = ArgumentParser()
+    validate.VERB.add_arguments(parser)
+    given = vars(parser.parse_args([RR]))
+    assert all(given[name] is None for name in validate.OPTIONS)

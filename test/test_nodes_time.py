@@ -1,0 +1,308 @@
+"""The simulator's time over real DDS: lockstep, faster than real time, steps, and clients that do not answer."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+START = {"elevator": 0.5, "shoulder": -0.6, "wrist": 0.3}
+ANSWERED = ("-r", "joint_commands:=controller/joint_commands")
+"""The simulator listens to the controller."""
+
+NOISE = {name: {"resolution": 1e-4, "position_noise": 2e-4, "velocity_noise": 1e-3} for name in START}
+ROUGH = {
+    "sensors": NOISE,
+    "actuators": {name: {"lag": 0.004, "rate_limit": 2e4, "resolution": 0.01} for name in START},
+    "seed": 11,
+    "state_delay": 0.003,
+    "state_jitter": 0.002,
+    "state_drop": 0.05,
+    "state_repeat": 0.05,
+    "command_delay": 0.0013,
+}
+
+
+def nanoseconds(stamp):
+    return stamp.sec * 10**9 + stamp.nanosec
+
+
+def factor(graph):
+    return float(graph.diagnostics("simulator")["real-time factor"])
+
+
+def lockstep_run(folder, prr, end=1.2):
+    """Stamp → position, velocity and effort, of a graph in which the controller moves the arm, up to a time [s]."""
+    from rclpy.qos import QoSProfile
+    from ros_graph import own_graph
+    from sensor_msgs.msg import JointState
+    from std_srvs.srv import SetBool
+    from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+    from robodyn_ros.nodes.messages import stamp
+
+    folder.mkdir()
+    with own_graph(folder) as graph:
+        states = graph.listen(JointState, "joint_states", QoSProfile(depth=5000))
+        common = {"robot_description": prr, "diagnostics_rate": 20.0}
+        graph.start("simulator", *ANSWERED, lockstep=True, initial_position=START, **common, **ROUGH)
+        graph.wait(lambda: states, "the first state")
+        graph.start("controller", use_sim_time=True, **common)
+        graph.wait(lambda: len({nanoseconds(state.header.stamp) for state in states}) > 5, "answers")
+        assert graph.call(SetBool, "simulator/pause", data=True).success
+        paused = nanoseconds(states[-1].header.stamp)
+        assert paused < 0.4e9, "the trajectory would come too late"
+        publisher = graph.talk(JointTrajectory, "controller/joint_trajectory")
+        message = JointTrajectory(joint_names=list(START))
+        message.header.stamp = stamp(500_000_000)
+        for at, way in ((0, 0.0), (600_000_000, 0.3)):
+            point = JointTrajectoryPoint(positions=[q + way for q in START.values()], velocities=[0.0] * 3)
+            point.time_from_start.nanosec = at
+            message.points.append(point)
+        publisher.publish(message)
+        graph.diagnostics("controller")  # the controller has been at work since: it has got the trajectory
+        graph.diagnostics("controller")
+        assert graph.call(SetBool, "simulator/pause", data=False).success
+        graph.wait(lambda: nanoseconds(states[-1].header.stamp) > end * 1e9, "the end of the motion", 40.0)
+        assert "command refused" not in graph.diagnostics("simulator")
+    found = {}
+    for state in states:
+        values = np.array([state.position, state.velocity, state.effort])
+        known = found.setdefault(nanoseconds(state.header.stamp), values)
+        assert np.array_equal(known, values)  # a state that comes again is the same
+    # That of time 0 comes once, without waiting for anybody: it may have come before this test listened.
+    return {when: values for when, values in found.items() if 0 < when <= end * 1e9}
+
+
+def test_a_run_in_lockstep_is_the_same_to_the_last_bit_when_repeated(tmp_path, prr):
+    pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
+    first, second = (lockstep_run(tmp_path / name, prr) for name in ("first", "second"))
+    assert first.keys() == second.keys()
+    assert len(first) > 500  # of 600, some are lost
+    for when, values in first.items():
+        assert np.array_equal(values, second[when]), f"at {when} ns"
+    last = first[max(first)]
+    np.testing.assert_allclose(last[0], [q + 0.3 for q in START.values()], atol=0.02)  # it has followed
+
+
+def answer(q, qd):
+    """The efforts that this test answers a state with."""
+    return np.array([196.0, 25.0, 4.0]) - 40.0 * (np.array(q) - list(START.values())) - 5.0 * np.array(qd)
+
+
+def flat(group, prefix=""):
+    """Parameters with dots in their names."""
+    found = {}
+    for name, value in group.items():
+        found |= flat(value, f"{prefix}{name}.") if isinstance(value, dict) else {f"{prefix}{name}": value}
+    return found
+
+
+def test_the_node_does_what_the_library_does_to_the_last_bit(graph, prr):
+    from sensor_msgs.msg import JointState
+
+    from robodyn_ros import load_robot
+    from robodyn_ros.cli.parameter_file import Parameters
+    from robodyn_ros.simulation.options import default_values, make_hardware
+
+    given = ROUGH | {"initial_position": START, "mismatch": {"mass_spread": 0.1}}
+    publisher, found = graph.node.create_publisher(JointState, "joint_commands", 10), {}
+
+    def on_state(state):
+        values = np.array([state.position, state.velocity, state.effort])
+        found.setdefault(nanoseconds(state.header.stamp), values)
+        reply = JointState(name=state.name, effort=answer(*values[:2]).tolist())
+        reply.header.stamp = state.header.stamp
+        publisher.publish(reply)
+
+    graph.node.create_subscription(JointState, "joint_states", on_state, 10)
+    graph.start("simulator", robot_description=prr, lockstep=True, **given)
+    graph.wait(lambda: len(found) > 300, "300 states")
+
+    robot = load_robot(prr)
+    defaults = {"dynamics": "rnea", "gravity": (0.0, 0.0, -9.81)} | default_values(robot)
+    hardware = make_hardware(Parameters(flat(given), defaults), robot)
+    last = max(found)
+    while hardware.time < 1e-9 * last:
+        for reading in hardware.readings():
+            if reading.step > 0:  # that of time 0 is not answered
+                assert np.array_equal(found[reading.step * 1_000_000], reading[1:])
+                hardware.command(answer(reading.q, reading.qd))
+        hardware.advance(1)
+
+
+def test_lockstep_without_an_answer_says_so_and_blocks_nobody(graph, prr):
+    from sensor_msgs.msg import JointState
+    from std_msgs.msg import Float64MultiArray
+    from std_srvs.srv import SetBool, Trigger
+
+    states = graph.listen(JointState, "joint_states", 100)
+    process = graph.start(
+        "simulator", robot_description=prr, lockstep=True, lockstep_timeout=0.3, diagnostics_rate=20.0
+    )
+    graph.wait(lambda: graph.diagnostics("simulator")["message"].startswith("no answer"), "the complaint")
+    assert "to the state at 0.002 s" in graph.diagnostics("simulator")["message"]
+    assert "no answer in lockstep" in process.output
+    assert nanoseconds(states[-1].header.stamp) == 2_000_000  # time stands still, and the state comes again and again
+    plain, named = graph.talk(Float64MultiArray, "commands"), graph.talk(JointState, "joint_commands")
+    message = JointState(name=list(START), effort=[200.0, 0.0, 0.0])
+    message.header.stamp.nanosec = 7
+
+    def neither_answers():
+        plain.publish(Float64MultiArray(data=[0.0] * 3))
+        named.publish(message)
+        report = graph.diagnostics("simulator")
+        assert report["commands since start"] == "0"
+        return "for 7e-09 s" in report["message"] and int(report.get("command refused", 0)) > 0
+
+    graph.wait(neither_answers, "what the last command was for, and a command that is none")
+    begun = time.monotonic()
+    assert graph.call(SetBool, "simulator/pause", data=True).success
+    assert graph.call(Trigger, "simulator/step").message == "at 0.004 s"
+    assert graph.call(Trigger, "simulator/reset").success
+    assert graph.call(SetBool, "simulator/pause", data=False).success
+    assert time.monotonic() - begun < 5.0
+    graph.wait(lambda: nanoseconds(states[-1].header.stamp) == 2_000_000, "the state after the reset")
+    message.header.stamp.nanosec = 2_000_000
+    graph.wait(
+        lambda: named.publish(message) or nanoseconds(states[-1].header.stamp) == 4_000_000,
+        "the state after the answer",
+    )
+    assert list(states[-1].effort) == [200.0, 0.0, 0.0]
+
+
+def test_a_thousand_states_a_second_in_real_time(graph, prr):
+    """/clock keeps to the clock on the wall, on less than 40 % of one core."""
+    from rosgraph_msgs.msg import Clock
+
+    process = graph.start("simulator", robot_description=prr, state_rate=1000.0, brake=False, diagnostics_rate=1.0)
+    ticks = os.sysconf("SC_CLK_TCK")
+
+    def processor():
+        fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / ticks
+
+    come = []
+    graph.node.create_subscription(
+        Clock, "/clock", lambda clock: come.append((time.monotonic(), nanoseconds(clock.clock) * 1e-9)), 100
+    )
+    graph.diagnostics("simulator")
+    begun, used, first = time.monotonic(), processor(), len(come)
+    graph.wait(lambda: time.monotonic() - begun > 4.0, "four seconds")
+    used, elapsed = processor() - used, time.monotonic() - begun
+    wall, clock = np.array(come[first:]).T
+    late = wall - clock  # by the least delays, which are those of the messages and not of this process
+    drift = late[-100:].min() - late[:100].min()
+    report = graph.diagnostics("simulator")
+    assert report["lost time [s]"] == "0"
+    assert 1.0 - drift / (wall[-1] - wall[0]) >= 0.999
+    assert used / elapsed < 0.4
+
+
+def test_ten_times_real_time_and_back(graph, prr):
+    from rosgraph_msgs.msg import Clock
+
+    graph.start("simulator", robot_description=prr, real_time_factor=10.0, diagnostics_rate=2.0, state_rate=100.0)
+    clocks = graph.listen(Clock, "/clock", 1000)
+    graph.diagnostics("simulator")
+    assert factor(graph) == pytest.approx(10.0, rel=0.1)
+    assert set(np.diff([nanoseconds(clock.clock) for clock in clocks])) == {10_000_000}
+    assert graph.set("simulator", real_time_factor=0.5)[0].successful
+    graph.diagnostics("simulator")
+    assert factor(graph) == pytest.approx(0.5, rel=0.1)
+    assert not graph.set("simulator", real_time_factor=0.0)[0].successful
+
+
+def test_what_cannot_keep_up_says_so_and_still_answers(graph, prr):
+    from std_srvs.srv import SetBool
+
+    process = graph.start("simulator", robot_description=prr, real_time_factor=1000.0, diagnostics_rate=10.0)
+    graph.wait(lambda: graph.diagnostics("simulator")["message"].startswith("cannot keep up"), "the warning")
+    assert 1.0 < factor(graph) < 1000.0
+    begun = time.monotonic()
+    assert graph.call(SetBool, "simulator/pause", data=True).success
+    assert time.monotonic() - begun < 2.0
+    assert "lost against real time" in process.output
+
+
+def test_steps_go_exactly_as_far_as_asked(graph, prr):
+    from rosgraph_msgs.msg import Clock
+    from sensor_msgs.msg import JointState
+    from std_srvs.srv import SetBool, Trigger
+
+    states, clocks = graph.listen(JointState, "joint_states", 1000), graph.listen(Clock, "/clock", 1000)
+    graph.start("simulator", robot_description=prr, initial_position=START, brake=False, state_rate=100.0)
+    graph.wait(lambda: states and clocks, "states")
+    assert graph.call(SetBool, "simulator/pause", data=True).success
+    assert graph.call(Trigger, "simulator/reset").success
+    graph.wait(lambda: nanoseconds(states[-1].header.stamp) == 0, "time 0")
+    assert list(states[-1].position) == list(START.values())
+    now = 0
+    for way in (0.25, 0.001, 0.003, 0.006, 2.0):
+        states.clear()
+        assert graph.set("simulator", step_by=way)[0].successful
+        now += round(way * 1e9)
+        assert graph.call(Trigger, "simulator/step").message == f"at {now / 1e9:.9g} s"
+        graph.wait(lambda now=now: nanoseconds(clocks[-1].clock) == now, "the clock")
+        stamps = [now // 10_000_000 * 10_000_000 - 10_000_000 * back for back in range(round(way / 0.01))][::-1]
+        wanted = [stamp for stamp in stamps if stamp > now - round(way * 1e9)]
+        graph.wait(lambda wanted=wanted: len(states) >= len(wanted), "the states on the way")
+        assert [nanoseconds(state.header.stamp) for state in states] == wanted
+    assert graph.set("simulator", step_by=0.004)[0].successful
+    assert graph.call(Trigger, "simulator/step").success  # off the beat of the states
+    states.clear()
+    clocks.clear()
+    assert graph.call(SetBool, "simulator/pause", data=False).success
+    graph.wait(lambda: len(states) > 5 and len(clocks) > 5, "time to go on")
+    assert {nanoseconds(state.header.stamp) % 10_000_000 for state in states} == {0}
+    assert {nanoseconds(clock.clock) % 10_000_000 for clock in clocks[1:]} == {0}  # the first may be the step's
+    assert graph.call(SetBool, "simulator/pause", data=True).success
+    assert graph.set("simulator", step_by=0.0015)[0].successful
+    answer = graph.call(Trigger, "simulator/step")
+    assert not answer.success and "whole number of steps" in answer.message
+
+
+STOPPED = """
+import rclpy, sys
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+rclpy.init()
+node = Node("stopped")
+node.create_subscription(JointState, "joint_states", lambda message: print("heard", flush=True), 10)
+client = node.create_client(Trigger, "simulator/step")
+client.wait_for_service()
+for _ in range(200):
+    client.call_async(Trigger.Request())  # whose answers nobody ever takes
+while rclpy.ok():
+    rclpy.spin_once(node)
+"""
+
+
+def test_a_client_that_stops_listening_blocks_nobody(graph, prr):
+    from sensor_msgs.msg import JointState
+    from std_srvs.srv import SetBool
+
+    states = graph.listen(JointState, "joint_states", 1000)
+    graph.start("simulator", robot_description=prr, diagnostics_rate=2.0)
+    graph.wait(lambda: states, "states")
+    client = subprocess.Popen([sys.executable, "-c", STOPPED], stdout=subprocess.PIPE, text=True)
+    try:
+        assert client.stdout.readline() == "heard\n"
+        client.send_signal(signal.SIGSTOP)  # a reliable subscriber that takes nothing any more
+        graph.diagnostics("simulator")
+        assert factor(graph) == pytest.approx(1.0, abs=0.1)
+        before = nanoseconds(states[-1].header.stamp)
+        graph.wait(lambda: nanoseconds(states[-1].header.stamp) > before + 500_000_000, "half a second more")
+        for paused in (True, False):
+            assert graph.call(SetBool, "simulator/pause", data=paused).success
+    finally:
+        client.send_signal(signal.SIGCONT)
+        client.kill()
+        client.wait()

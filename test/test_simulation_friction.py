@@ -1,0 +1,235 @@
+"""Friction: Stribeck's curve, sticking and sliding, and energy, against closed forms and SciPy."""
+
+from __future__ import annotations
+
+import time
+
+import arms
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.integrate import solve_ivp
+
+import robodyn_ros as rd
+from robodyn_ros.errors import ConfigurationError, InputError
+from robodyn_ros.simulation import Plant, PlantConfig
+from robodyn_ros.simulation.friction import Friction, FrictionConfig, urdf_friction
+
+MASS = 2.0
+ROUGH = FrictionConfig(viscous=0.3, coulomb=1.5, static_friction=2.5, stribeck_velocity=0.05)
+
+
+def rail(friction=ROUGH, step=1e-3, **options):
+    """A mass on a horizontal rail."""
+    urdf = arms.robot(
+        "slider",
+        arms.link("base"),
+        arms.link("mass", MASS, None, (0.1, 0, 0, 0.1, 0, 0.1)),
+        arms.joint("slide", "prismatic", "base", "mass", (1, 0, 0), None, None, (-100, 100, 100, 100)),
+    )
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(urdf), **options)
+    return Plant(dynamics, PlantConfig(step=step), friction=[friction])
+
+
+def prr_plant(prr, friction, **options):
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(prr), **options)
+    return Plant(dynamics, q0=[0.5, 0.6, -0.4], friction=friction)
+
+
+PRR_FRICTION = (
+    FrictionConfig(viscous=5.0, coulomb=8.0, static_friction=12.0, stribeck_velocity=0.02),
+    FrictionConfig(viscous=0.2, coulomb=0.6, static_friction=0.9),
+    FrictionConfig(viscous=0.1, coulomb=0.3, static_friction=0.5, stribeck_velocity=0.1),
+)
+
+
+def test_the_curve():
+    """Armstrong-Hélouvry et al.: Fs at no speed, Fc + (Fs - Fc)/e + d vs at vs, Fc + d v far beyond."""
+    friction = Friction([ROUGH], 1)
+    for speed, force in ((0.0, 2.5), (0.05, 1.5 + 1.0 / np.e + 0.3 * 0.05), (3.0, 1.5 + 0.3 * 3.0)):
+        for sign in (1.0, -1.0):
+            found = friction.force(np.array([sign * speed]), np.array([sign]))
+            assert found[0] == pytest.approx(-sign * force, rel=1e-12)
+    assert friction.static[0] == 2.5
+    at_once = Friction([FrictionConfig(coulomb=1.5, static_friction=2.5)], 1)
+    assert at_once.force(np.array([1e-9]), np.array([1.0]))[0] == -1.5
+    assert Friction([FrictionConfig(coulomb=1.5)], 1).static[0] == 1.5
+
+
+def test_from_the_urdf():
+    robot = rd.load_robot(arms.awkward()["gantry"])
+    found = [(item.viscous, item.coulomb) for item in urdf_friction(robot)]
+    assert found == [(0.31, 0.12), (5.2, 0.0), (0.0, 1.9), (0.0, 0.0)]
+
+
+@pytest.mark.parametrize("setting", ["viscous", "coulomb", "static_friction", "stribeck_velocity"])
+@pytest.mark.parametrize("value", [-0.1, np.nan, np.inf, "much"])
+def test_settings_are_checked(setting, value):
+    with pytest.raises(ConfigurationError, match=setting):
+        FrictionConfig(**{setting: value})
+
+
+@pytest.mark.parametrize("friction", [[], [ROUGH, ROUGH], [0.3]])
+def test_one_for_each_joint(friction):
+    with pytest.raises(InputError, match="one FrictionConfig for each of 1 joints"):
+        Plant(rail().dynamics, friction=friction)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_breaking_away(sign):
+    """Below static friction nothing moves; above it the mass slides as Stribeck's curve says, after SciPy."""
+    mass = rail()
+    mass.apply([sign * 2.4999])
+    mass.advance(5.0)
+    assert (mass.q[0], mass.qd[0]) == (0.0, 0.0)
+    mass.apply([sign * 2.6])
+    mass.advance(0.5)
+
+    def slope(_, x):
+        dry = 1.5 + 1.0 * np.exp(-((x[1] / 0.05) ** 2))
+        return x[1], (2.6 - dry - 0.3 * x[1]) / MASS
+
+    truth = solve_ivp(slope, (0.0, 0.5), [0.0, 0.0], method="DOP853", rtol=1e-12, atol=1e-14).y[:, -1]
+    np.testing.assert_allclose([mass.q[0], mass.qd[0]], sign * truth, rtol=1e-9)
+
+
+def test_coming_to_rest_and_staying():
+    """The mass slides until SciPy's event says that it stands, and then bears a load that kept it sliding before."""
+    mass = rail()
+    mass.reset([0.0], [0.8])
+
+    def slope(_, x):
+        return x[1], (-1.5 - 1.0 * np.exp(-((x[1] / 0.05) ** 2)) - 0.3 * x[1]) / MASS
+
+    def stands(_, x):
+        return x[1]
+
+    stands.terminal, stands.direction = True, -1
+    truth = solve_ivp(slope, (0.0, 5.0), [0.0, 0.8], events=stands, method="DOP853", rtol=1e-12, atol=1e-14)
+    mass.advance(truth.t[-1] - 2e-3)
+    assert mass.qd[0] > 0.0
+    mass.advance(4e-3)
+    assert mass.qd[0] == 0.0
+    # The crossing is found to the fourth order of a step of 1 ms, within which Stribeck's curve bends.
+    assert mass.q[0] == pytest.approx(truth.y[0, -1], abs=1e-8)
+    at = mass.q[0]
+    mass.apply([-2.0])
+    mass.advance(10.0)
+    assert mass.q[0] == at
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_an_arm_at_rest_stays_where_it_is_for_an_hour(prr, compiled):
+    """3,600,000 steps under gravity less compensation that is off by less than what friction bears; and the reason: a
+    step gives back the very same bits, so any number of them does.
+    """
+    arm = prr_plant(prr, PRR_FRICTION, compiled=compiled)
+    load = arm.dynamics.gravity(arm.q)
+    start = arm.q.copy()
+    arm.apply(load + np.array([11.9, -0.89, 0.49]))
+    arm.step()
+    np.testing.assert_array_equal(arm.q, start)
+    np.testing.assert_array_equal(arm.qd, 0.0)
+    began = time.perf_counter()
+    arm.advance(3600.0)
+    assert time.perf_counter() - began < 10.0
+    assert arm.time == pytest.approx(3600.001)
+    np.testing.assert_array_equal(arm.q, start)
+    np.testing.assert_array_equal(arm.qd, 0.0)
+    for joint, excess in enumerate((12.1, 0.91, 0.51)):
+        arm.reset()
+        arm.apply(load + excess * np.eye(3)[joint])
+        arm.advance(0.1)
+        assert arm.q[joint] > start[joint]
+
+
+def test_one_joint_moves_while_others_are_held(prr):
+    """The compiled loop holds joints step by step as well: elevator and shoulder stand while the hand swings."""
+    held = FrictionConfig(coulomb=300.0), FrictionConfig(coulomb=60.0)
+    arm = prr_plant(prr, (*held, FrictionConfig(viscous=0.01)))
+    start = [0.5, 1.9, 1.0]
+    arm.reset(start, [0.0, 0.0, 1.0])
+    arm.advance(60.0)
+    np.testing.assert_array_equal(arm.q[:2], start[:2])
+    np.testing.assert_array_equal(arm.qd[:2], 0.0)
+    # The hand alone is a pendulum: m g lc sin about hanging, and 0.01 N·m·s/rad of friction.
+    moment, load = 6 * 0.343**2 / 12 + 6 * 0.14**2, 6 * 9.81 * 0.14
+
+    def slope(_, x):
+        return x[1], (load * np.sin(1.9 + x[0]) - 0.01 * x[1]) / moment
+
+    truth = solve_ivp(slope, (0.0, 60.0), [1.0, 1.0], method="DOP853", rtol=1e-11, atol=1e-12).y[:, -1]
+    np.testing.assert_allclose([arm.q[2], arm.qd[2]], truth, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_sticking_and_sliding(compiled):
+    """A mass pulled by a spring at constant speed sticks and slips; each stick ends at a pull of just Fs."""
+    mass = rail(FrictionConfig(coulomb=1.0, static_friction=2.0), compiled=compiled)
+    stiffness, speed = 40.0, 0.1
+    pulls, moved = [], False
+    for _ in range(4500):
+        pull = stiffness * (speed * mass.time - mass.q[0])
+        mass.apply([pull])
+        mass.step()
+        if mass.qd[0] != 0.0 and not moved:
+            pulls.append(pull)
+        moved = mass.qd[0] != 0.0
+        assert mass.qd[0] >= 0.0
+    assert len(pulls) >= 3
+    np.testing.assert_allclose(pulls, 2.0, atol=1.5 * stiffness * speed * 1e-3)
+    assert min(pulls) > 2.0
+
+
+coefficients = st.floats(0.0, 5.0)
+FRICTIONS = st.builds(FrictionConfig, coefficients, coefficients, coefficients, st.sampled_from([0.0, 0.01, 0.1, 1.0]))
+
+
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(
+    frictions=st.tuples(FRICTIONS, FRICTIONS, FRICTIONS),
+    rates=st.tuples(*[st.floats(-3.0, 3.0)] * 3),
+    gravity=st.sampled_from([(0.0, 0.0, 0.0), (9.81, 0.0, 0.0), (0.0, 0.0, -9.81)]),
+)
+def test_friction_only_takes_energy(frictions, rates, gravity):
+    """Energy never grows, but for what the integrator makes of it: as much as it makes without friction, and little."""
+    urdf = arms.mechanism("PRR", (13, 1, 6), (1, 0.5, 0.343), (0.1, 0.25, 0.14), (0.1, 1 / 48, 0.06))
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(urdf), gravity=gravity)
+    free = np.full(3, np.inf)
+    arm = Plant(dynamics, PlantConfig(step=5e-4), friction=frictions, velocity_limit=free)
+    arm.reset([0.3, 0.6, -0.4], rates)
+    before = sum(dynamics.energy(arm.q, arm.qd))
+    for _ in range(150):
+        arm.step(2)
+        now = sum(dynamics.energy(arm.q, arm.qd))
+        assert now <= before + 1e-7
+        before = now
+
+
+@pytest.mark.parametrize("arm", ["gantry", "tilted", "branched"])
+def test_compiled_stretches_and_single_exact_steps_are_the_same(arm):
+    """The compiled loop against steps that all go through Python, over sticking, sliding, stops and speed limits."""
+    robot = rd.load_robot(arms.awkward()[arm])
+    n = robot.n
+    frictions = [FrictionConfig(0.2 + 0.1 * i, 0.5 + 0.2 * i, 0.8 + 0.3 * i, 0.1 * (i % 2)) for i in range(n)]
+    plants = [
+        Plant(rd.create_dynamics("rnea", robot, compiled=compiled), friction=frictions, velocity_limit=np.full(n, 1.3))
+        for compiled in (True, False)
+    ]
+    rng = np.random.default_rng(4)
+    held = limited = False
+    for _ in range(60):
+        effort = rng.uniform(-25, 25, n) * rng.integers(0, 2, n)
+        for plant in plants:
+            plant.apply(effort)
+            plant.advance(0.02)
+        fast, slow = plants
+        np.testing.assert_allclose(fast.q, slow.q, rtol=0, atol=1e-8)
+        np.testing.assert_allclose(fast.qd, slow.qd, rtol=0, atol=1e-6)
+        assert (np.sign(fast.qd) == np.sign(slow.qd)).all()
+        held |= bool((fast.qd == 0.0).any() and (fast.qd != 0.0).any())
+        limited |= bool((np.abs(fast.qd) == 1.3).any())
+        fast.reset(slow.q, slow.qd)
+        slow.reset(slow.q, slow.qd)
+    assert held and limited

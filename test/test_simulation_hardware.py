@@ -1,0 +1,212 @@
+"""The hardware as a whole: what comes out of it for what goes in, to the last bit."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import robodyn_ros as rd
+from robodyn_ros.cli.parameter_file import Parameters
+from robodyn_ros.errors import ConfigurationError, InputError
+from robodyn_ros.simulation.options import default_values, make_hardware
+
+ROBOT = rd.load_robot(Path(__file__).parents[1] / "urdf" / "prr.urdf")
+START = {"initial_position.elevator": 0.5, "initial_position.shoulder": -0.6, "initial_position.wrist": 0.3}
+GRAVITY = (0.0, 0.0, -9.81)
+HELD = [20.0 * 9.81, 30.0, 5.0]
+ROUGH = {
+    "seed": 7,
+    "state_delay": 0.003,
+    "state_jitter": 0.004,
+    "state_drop": 0.1,
+    "state_repeat": 0.1,
+    "velocity_source": "differentiated",
+    "command_delay": 0.0017,
+    **{f"sensors.{name}.position_noise": 1e-4 for name in ROBOT.joint_names},
+    **{f"sensors.{name}.resolution": 2e-4 for name in ROBOT.joint_names},
+    **{f"actuators.{name}.lag": 0.004 for name in ROBOT.joint_names},
+    **{f"actuators.{name}.rate_limit": 2e4 for name in ROBOT.joint_names},
+    **{f"actuators.{name}.resolution": 0.01 for name in ROBOT.joint_names},
+}
+
+
+def hardware(**given):
+    values = Parameters(given | START, {"dynamics": "rnea", "gravity": GRAVITY} | default_values(ROBOT))
+    made = make_hardware(values, ROBOT)
+    assert values.unused() == []
+    return made
+
+
+def driven(made, steps=600, by=1, every=4):
+    """Readings under commands that depend on them, as those of a controller do."""
+    found = made.readings()
+    for now in range(0, steps, by):
+        if now % every == 0 and found:
+            made.command(np.array(HELD) - 20.0 * (found[-1].q - found[0].q) - 3.0 * found[-1].qd)
+        made.advance(by)
+        found.extend(made.readings())
+    return found
+
+
+def same(one, other):
+    return len(one) == len(other) and all(
+        a.step == b.step and all(np.array_equal(x, y) for x, y in zip(a[1:], b[1:], strict=True))
+        for a, b in zip(one, other, strict=True)
+    )
+
+
+def test_brakes_hold_until_the_first_command():
+    made = hardware()
+    made.advance(500)
+    assert made.held and list(made.plant.q) == list(START.values()) and made.time == 0.5
+    made.command(HELD)
+    made.advance(100)
+    assert not made.held and made.plant.qd.any()
+    late = hardware(command_delay=0.0105)
+    late.command(HELD)
+    late.advance(11)
+    assert late.held and list(late.plant.q) == list(START.values())
+    late.advance(1)
+    assert not late.held and late.plant.qd.any()
+    falling = hardware(brake=False)
+    falling.advance(100)
+    assert falling.plant.q[0] < 0.5
+
+
+def test_readings_come_at_the_rate_of_the_states_and_are_the_state():
+    made = hardware(state_rate=200.0, brake=False)
+    found = made.readings()
+    for _ in range(100):
+        made.advance(1)
+        for reading in made.readings():
+            assert reading.step == made.now and np.array_equal(reading.q, made.plant.q)
+            found.append(reading)
+    assert [reading.step for reading in found] == list(range(0, 101, 5))
+
+
+@pytest.mark.parametrize("given", [{}, ROUGH], ids=["ideal", "rough"])
+def test_the_same_again_to_the_last_bit_in_another_and_after_a_reset(given):
+    made = hardware(**given)
+    first = driven(made)
+    assert len(first) > 200
+    assert same(first, driven(hardware(**given)))
+    made.reset()
+    assert made.now == 0 and list(made.plant.q) == list(START.values())
+    assert same(first, driven(made))
+
+
+def test_another_seed_is_another_run():
+    assert not same(driven(hardware(**ROUGH)), driven(hardware(**ROUGH | {"seed": 8})))
+
+
+def test_how_far_it_goes_at_once_does_not_matter():
+    ends = []
+    for by in (1, 2, 4):
+        made = hardware(brake=False)
+        driven(made, by=by)
+        ends.append(np.concatenate((made.plant.q, made.plant.qd)))
+    np.testing.assert_allclose(ends[1:], [ends[0]] * 2, rtol=1e-12)
+
+
+def test_the_last_command_goes_on_or_the_effort_goes_or_brakes_engage():
+    ends = {}
+    for answer in ("hold", "zero", "brake"):
+        made = hardware(command_timeout=0.05, on_command_timeout=answer)
+        made.command(HELD)
+        made.advance(49)
+        assert not made.silent and made.plant.qd.any() and list(made.effort) == HELD
+        made.advance(200)
+        assert made.silent and made.held == (answer == "brake")
+        ends[answer] = made
+    assert list(ends["hold"].effort) == HELD
+    assert list(ends["zero"].effort) == [0.0] * 3
+    assert not ends["brake"].plant.qd.any()
+    q = ends["brake"].plant.q
+    ends["brake"].advance(1000)
+    assert np.array_equal(ends["brake"].plant.q, q)
+    ends["brake"].command(HELD)  # a command releases them
+    ends["brake"].advance(10)
+    assert ends["brake"].plant.qd.any() and not ends["brake"].silent
+
+
+def test_the_timeout_counts_from_the_last_command_to_the_step():
+    made = hardware(command_timeout=0.02, on_command_timeout="zero", state_rate=50.0)
+    for now in (0, 15, 30):
+        made.command(HELD)
+        made.advance(15)
+        assert not made.silent, now
+    made.advance(5)
+    assert list(made.effort) == HELD
+    made.advance(1)
+    assert made.silent and list(made.effort) == [0.0] * 3
+
+
+@pytest.mark.parametrize("effort", [[1e300, 0, 0], [np.nan, 0, 0], [0, -np.inf, 0], [0, 0], [0, 0, 0, 0]])
+def test_bad_commands_change_nothing(effort):
+    made, other = hardware(), hardware()
+    with pytest.raises(InputError):
+        made.command(effort)
+    assert made.held
+    for one in (made, other):
+        one.command(HELD)
+        one.advance(20)
+    with pytest.raises(InputError):
+        made.command(effort)
+    for one in (made, other):
+        one.advance(20)
+    assert np.array_equal(made.plant.q, other.plant.q) and np.isfinite(made.plant.q).all()
+
+
+def test_friction_stops_mismatch_and_plugins_reach_the_plant():
+    given = {"friction.wrist.coulomb": 0.5, "stops.shoulder.stiffness": 1e4, "integrator": "implicit_midpoint"}
+    made = hardware(**given)
+    assert [joint.coulomb for joint in made.plant.friction] == [*ROBOT.friction[:2], 0.5]
+    plain, heavy = hardware(), hardware(**{"mismatch.mass_scale": 1.25})
+    q = np.array(list(START.values()))
+    np.testing.assert_allclose(heavy.plant.dynamics.gravity(q), 1.25 * plain.plant.dynamics.gravity(q), rtol=1e-12)
+    spread = [hardware(**{"mismatch.mass_spread": 0.3, "seed": seed}).plant.dynamics.gravity(q) for seed in (1, 1, 2)]
+    assert np.array_equal(spread[0], spread[1]) and (spread[0] != spread[2]).any()
+    with pytest.raises(ConfigurationError, match="integrator"):
+        hardware(integrator="rk5")
+    with pytest.raises(ConfigurationError, match="plant"):
+        hardware(plant="clay")
+
+
+def test_the_same_hardware_on_another_plant():
+    """What drives and sensors do in MuJoCo is what they do here."""
+    pytest.importorskip("mujoco")
+    ends = []
+    for plant in ("native", "mujoco"):
+        made = hardware(plant=plant, **{f"actuators.{name}.lag": 0.01 for name in ROBOT.joint_names})
+        made.command(HELD)
+        made.advance(200)
+        ends.append(np.concatenate((made.plant.q, made.plant.qd, made.effort)))
+    np.testing.assert_allclose(ends[0], ends[1], rtol=1e-4, atol=1e-5)
+    with pytest.raises(ConfigurationError, match="has its own"):
+        hardware(plant="mujoco", integrator="explicit_euler")
+
+
+def test_a_brake_stops_an_arm_that_is_deep_in_a_compliant_stop():
+    given = {"stops.elevator.stiffness": 5e3, "brake": False, "command_timeout": 0.05, "on_command_timeout": "brake"}
+    made = hardware(**given)
+    made.command([0.0, 0.0, 0.0])
+    made.advance(50)
+    made.command([0.0, 0.0, 0.0])
+    while made.plant.q[0] >= 0.0:  # falls onto the stop, and into it
+        made.command([0.0, 0.0, 0.0])
+        made.advance(1)
+    made.advance(60)
+    q = made.plant.q
+    assert made.held and q[0] < 0.0 and not made.plant.qd.any()
+    made.advance(100)
+    assert np.array_equal(made.plant.q, q)
+    made.command(HELD)
+    made.advance(1)
+    assert made.plant.qd[0] > 0.0  # the stop pushes it out
+
+
+def test_wrong_values_are_named():
+    with pytest.raises(ConfigurationError, match=r"actuators\.wrist\.lag"):
+        hardware(**{"actuators.wrist.lag": "slow"})
+    with pytest.raises(ConfigurationError, match="state_rate"):
+        hardware(state_rate=0.3e3)

@@ -1,0 +1,125 @@
+"""Arms that are not their model: reproducible, within what was asked for, and possible."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+import arms
+import numpy as np
+import pytest
+
+import robodyn_ros as rd
+from robodyn_ros.dynamics.inertial_parameters import standard_parameters
+from robodyn_ros.errors import ConfigurationError
+from robodyn_ros.simulation import Plant
+from robodyn_ros.simulation.friction import FrictionConfig, urdf_friction
+from robodyn_ros.simulation.mismatch import Mismatch
+
+EVERYTHING = Mismatch(1.2, 0.3, 0.02, 0.9, 0.4, 1.5, 0.5, 0.8)
+
+
+def pseudo_inertias(inertial):
+    """[[Σ, m c], [m cᵀ, m]] of each body; a body is possible if and only if it is positive semidefinite."""
+    for m, x, y, z, xx, xy, yy, xz, yz, zz in inertial.reshape(-1, 10):
+        inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        second = 0.5 * np.trace(inertia) * np.eye(3) - inertia
+        first = np.array([[x], [y], [z]])
+        yield np.block([[second, first], [first.T, np.array([[m]])]])
+
+
+def test_no_mismatch_is_the_urdf():
+    robot = rd.load_robot(arms.awkward()["gantry"])
+    drawn = Mismatch().draw(robot, seed=3)
+    np.testing.assert_allclose(drawn.inertial, standard_parameters(robot), rtol=0, atol=1e-15)
+    assert drawn.payload is None
+    assert drawn.friction == urdf_friction(robot)
+
+
+@pytest.mark.parametrize("arm", ["tilted", "welded", "branched", "gantry", "mimic"])
+def test_whatever_is_drawn_is_possible(arm):
+    robot = rd.load_robot(arms.awkward()[arm])
+    for seed in range(50):
+        drawn = EVERYTHING.draw(robot, seed)
+        for pseudo in pseudo_inertias(drawn.inertial):
+            assert np.linalg.eigvalsh(pseudo)[0] > -1e-12
+        dynamics = rd.create_dynamics("rnea", robot, **drawn.parameters)
+        M = dynamics.mass_matrix(np.linspace(0.3, -0.2, robot.n))
+        assert np.linalg.eigvalsh(M)[0] > 0.0
+
+
+def test_the_same_seed_gives_the_same_arm_and_another_another():
+    robot = rd.load_robot(arms.awkward()["gantry"])
+    one, same, other = (EVERYTHING.draw(robot, seed) for seed in (7, 7, 8))
+    np.testing.assert_array_equal(one.inertial, same.inertial)
+    assert one.friction == same.friction
+    assert (one.inertial != other.inertial).any() and one.friction != other.friction
+
+
+def test_masses_and_inertias_are_within_their_spreads():
+    robot = rd.load_robot(arms.awkward()["tilted"])
+    masses, shifts, seconds = [], [], []
+    for seed in range(300):
+        for pseudo, body in zip(pseudo_inertias(EVERYTHING.draw(robot, seed).inertial), robot.bodies, strict=True):
+            mass = pseudo[3, 3]
+            com = pseudo[:3, 3] / mass
+            masses.append(mass / body.inertial.mass)
+            shifts.append(np.linalg.norm(com - body.inertial.com))
+            about_com = pseudo[:3, :3] - mass * np.outer(com, com)
+            was = 0.5 * np.trace(body.inertial.inertia) * np.eye(3) - body.inertial.inertia
+            axes = np.linalg.eigh(was)[1]
+            seconds.append(np.diag(axes.T @ about_com @ axes) / np.linalg.eigvalsh(was) / masses[-1])
+    for found, scale, spread in ((masses, 1.2, 0.3), (np.ravel(seconds), 0.9, 0.4)):
+        assert scale * (1 - spread) - 1e-9 <= np.min(found) < scale * (1 - 0.97 * spread)
+        assert scale * (1 + 0.97 * spread) < np.max(found) <= scale * (1 + spread) + 1e-9
+        assert np.mean(found) == pytest.approx(scale, rel=0.02)
+    assert 0.019 < max(shifts) <= 0.02
+
+
+def test_friction_is_scaled_joint_by_joint():
+    robot = rd.load_robot(arms.awkward()["gantry"])
+    given = [FrictionConfig(0.1 * i + 0.1, i + 1.0, i + 2.0, 0.05) for i in range(robot.n)]
+    factors = []
+    for seed in range(100):
+        for before, after in zip(given, EVERYTHING.draw(robot, seed, given).friction, strict=True):
+            factor = after.coulomb / before.coulomb
+            assert after.viscous == pytest.approx(factor * before.viscous)
+            assert after.static_friction == pytest.approx(factor * before.static_friction)
+            assert after.stribeck_velocity == before.stribeck_velocity
+            factors.append(factor)
+    assert 0.75 <= min(factors) < 0.8 and 2.2 < max(factors) <= 2.25
+
+
+def test_the_payload_hangs_at_the_last_link(prr):
+    robot = rd.load_robot(prr)
+    drawn = Mismatch(payload_mass=1.5).draw(robot, 0)
+    assert drawn.payload.link == "tool"
+    q = [0.5, 0.7, -0.2]
+    loaded = rd.create_dynamics("rnea", robot, **drawn.parameters)
+    extra = loaded.gravity(q) - rd.create_dynamics("rnea", robot).gravity(q)
+    s2, s23 = np.sin(0.7), np.sin(0.5)
+    np.testing.assert_allclose(extra, 1.5 * 9.81 * np.array([1.0, -0.5 * s2 - 0.343 * s23, -0.343 * s23]), rtol=1e-12)
+
+
+def test_a_controller_meets_an_arm_that_is_not_its_model(prr):
+    """Gravity compensation by the model holds the model's arm, and lets the drawn one sag."""
+    robot = rd.load_robot(prr)
+    model = rd.create_dynamics("rnea", robot)
+    drawn = Mismatch(mass_spread=0.1).draw(robot, 2)
+    start = np.array([0.8, 1.0, 0.5])
+    moved = []
+    for plant in (
+        Plant(model, q0=start),
+        Plant(rd.create_dynamics("rnea", robot, **drawn.parameters), q0=start, friction=drawn.friction),
+    ):
+        for _ in range(200):
+            plant.apply(model.gravity(plant.q))
+            plant.step()
+        moved.append(np.abs(plant.q - start).max())
+    assert moved[0] < 1e-12 and moved[1] > 1e-3
+
+
+@pytest.mark.parametrize("name", [item.name for item in fields(Mismatch)])
+def test_settings_are_checked(name):
+    for value in (-0.1, np.nan, "much"):
+        with pytest.raises(ConfigurationError, match=name):
+            replace(Mismatch(), **{name: value})

@@ -1,0 +1,195 @@
+"""The plant in MuJoCo: the same arm, the same limits and friction, contact; and the native plant beside it."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from pathlib import Path
+
+import arms
+import numpy as np
+import pytest
+
+import robodyn_ros as rd
+from robodyn_ros.errors import ConfigurationError, LimitError, SimulationError
+from robodyn_ros.simulation import Plant, PlantConfig
+from robodyn_ros.simulation.friction import FrictionConfig
+from robodyn_ros.simulation.mismatch import Mismatch
+from robodyn_ros.simulation.mujoco_model import MuJoCoModel
+from robodyn_ros.simulation.mujoco_plant import MuJoCoPlant
+from robodyn_ros.simulation.plants import create_plant
+from robodyn_ros.simulation.stops import StopConfig
+from robodyn_ros.simulation.validation import ValidationConfig, validate
+
+pytest.importorskip("mujoco", reason="MuJoCo is not installed")
+
+URDF = Path(__file__).parents[1] / "urdf"
+
+
+def both(dynamics, step=1e-4, **options):
+    return [create_plant(name, dynamics, PlantConfig(step=step), **options) for name in ("native", "mujoco")]
+
+
+def test_the_plugins():
+    assert rd.available("plants") == ("mujoco", "native")
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(URDF / "rr.urdf"))
+    native, mujoco = both(dynamics)
+    assert isinstance(native, Plant) and isinstance(mujoco, MuJoCoPlant)
+
+
+@pytest.mark.parametrize("arm", ["r", "pr", "rr", "prr"])
+def test_the_four_mechanisms_move_alike(arm):
+    """Two seconds at 0.1 ms. Gravity points up, so that the arms swing about straight up, clear of the stops; a
+    constant effort carries the elevator.
+    """
+    robot = rd.load_robot(URDF / f"{arm}.urdf")
+    dynamics = rd.create_dynamics("rnea", robot, gravity=(0.0, 0.0, 9.81))
+    starts = {"elevator": 1.0, "shoulder": 1.1, "elbow": -0.7, "wrist": -0.9}
+    start = np.array([starts[name] for name in robot.joint_names])
+    plants = both(dynamics, q0=start, velocity_limit=np.full(robot.n, np.inf))
+    effort = np.where([joint.is_prismatic for joint in robot.joints], dynamics.gravity(start), 0.0)
+    states = []
+    for plant in plants:
+        plant.apply(effort)
+        states.append([])
+        for _ in range(200):
+            plant.advance(0.01)
+            states[-1].append(plant.q)
+        assert plant.time == pytest.approx(2.0)
+    native, mujoco = np.array(states)
+    assert (robot.lower < native).all() and (native < robot.upper).all()
+    assert np.ptp(native[:, -1]) > 1.0
+    assert np.abs(native - mujoco).max() < 1e-5
+
+
+def test_limits_and_friction_as_far_as_mujoco_has_them():
+    """Stops, effort limit, speed limit and Coulomb friction of one joint; MuJoCo's give way by very little."""
+    urdf = arms.robot(
+        "slider",
+        arms.link("base"),
+        arms.link("mass", 2.0, None, (0.1, 0, 0, 0.1, 0, 0.1)),
+        arms.joint("slide", "prismatic", "base", "mass", (1, 0, 0), None, None, (-1, 2, 1.5, 12)),
+    )
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(urdf))
+    friction = [FrictionConfig(viscous=0.7, coulomb=3.0)]
+    plants = both(dynamics, friction=friction)
+    for effort, duration in ((2.5, 0.5), (100.0, 1.0), (0.0, 0.2), (5.0, 2.0), (-6.0, 0.3)):
+        for plant in plants:
+            plant.apply([effort])
+            plant.advance(duration)
+        assert plants[0].effort[0] == plants[1].effort[0]
+        np.testing.assert_allclose(plants[1].q, plants[0].q, rtol=0, atol=2e-3)
+        np.testing.assert_allclose(plants[1].qd, plants[0].qd, rtol=0, atol=2e-2)
+    assert plants[0].time == plants[1].time
+
+
+def test_contact():
+    """A ball on a rail comes to rest on the floor, where the native plant, which knows no contact, goes on falling."""
+    ball = arms.link("ball", 1.0, None, (0.01, 0, 0, 0.01, 0, 0.01))
+    shape = '<collision><geometry><sphere radius="0.1"/></geometry></collision></link>'
+    floor = '<link name="base"><collision><geometry><box size="2 2 0.2"/></geometry></collision></link>'
+    urdf = arms.robot(
+        "ball",
+        floor,
+        arms.link("lift"),
+        ball.replace("</link>", shape),
+        arms.joint("post", "fixed", "base", "lift"),
+        arms.joint("rail", "prismatic", "lift", "ball", (0, 0, 1), None, None, (-5, 5, 100, 10)),
+    )
+    # MuJoCo does not let a body touch the one that it is jointed to, unless that is the world, as the base is.
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(urdf))
+    native, mujoco = both(dynamics, step=1e-3, q0=[1.0])
+    apart = MuJoCoPlant(dynamics, PlantConfig(step=1e-3), q0=[1.0], contact=False)
+    for plant in (native, mujoco, apart):
+        plant.advance(1.0)
+    assert mujoco.q[0] == pytest.approx(0.2, abs=5e-3)
+    assert native.q[0] == pytest.approx(1.0 - 0.5 * 9.81, abs=1e-9)
+    assert apart.q[0] == pytest.approx(native.q[0], abs=1e-9)
+
+
+@pytest.mark.parametrize("arm", ["tilted", "omitted", "welded", "branched", "gantry"])
+def test_parameters_reach_mujoco(arm):
+    """Payload, armature, friction, other inertias and gravity; whatever the importer would have made of the arm."""
+    robot = rd.load_robot(arms.awkward()[arm])
+    n = robot.n
+    drawn = Mismatch(mass_spread=0.3, com_spread=0.05, inertia_spread=0.3, payload_mass=0.7).draw(robot, 5)
+    dynamics = rd.create_dynamics(
+        "rnea",
+        robot,
+        gravity=(1.0, -2.0, 9.0),
+        armature=np.linspace(0.1, 0.4, n),
+        viscous=np.ones(n),
+        **drawn.parameters,
+    )
+    model, rng = MuJoCoModel(dynamics), np.random.default_rng(2)
+    q, qd, x = rng.uniform(-0.3, 0.3, (3, n))
+    np.testing.assert_allclose(model.mass_matrix(q), dynamics.mass_matrix(q), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(model.inverse(q, qd, x), dynamics.inverse(q, qd, x), rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(model.forward(q, qd, x), dynamics.forward(q, qd, x), rtol=1e-8, atol=1e-8)
+
+
+def test_what_mujoco_has_not_is_refused():
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(URDF / "r.urdf"))
+    with pytest.raises(ConfigurationError, match="static_friction"):
+        MuJoCoPlant(dynamics, friction=[FrictionConfig(static_friction=1.0)])
+    for stop in (StopConfig(restitution=0.5), StopConfig(stiffness=1e3)):
+        with pytest.raises(ConfigurationError, match="stops"):
+            MuJoCoPlant(dynamics, stops=stop)
+    mimic = rd.create_dynamics("rnea", rd.load_robot(arms.awkward()["mimic"]))
+    with pytest.raises(ConfigurationError, match="joint 'right_finger' mimics another"):
+        MuJoCoPlant(mimic)
+
+
+def test_it_keeps_the_contract_of_a_plant():
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(URDF / "prr.urdf"))
+    arm = MuJoCoPlant(dynamics, PlantConfig(step=1e-3), q0=[1.0, 0.2, 0.1])
+    arm.apply([600.0, 3.0, 2.0])
+    arm.advance(0.1)
+    first, at = arm.q, arm.q.copy()
+    with pytest.raises(ValueError, match="read-only"):
+        first[0] = 1.0
+    arm.step()
+    np.testing.assert_array_equal(first, at)
+    arm.halt()
+    np.testing.assert_array_equal(arm.qd, 0.0)
+    arm.reset()
+    assert arm.time == 0.0
+    np.testing.assert_array_equal(arm.q, [1.0, 0.2, 0.1])
+    arm.apply([600.0, 3.0, 2.0])
+    arm.advance(0.1)
+    np.testing.assert_array_equal(arm.q, at)
+    with pytest.raises(LimitError):
+        arm.reset([9.0, 0.0, 0.0])
+    wild = MuJoCoPlant(dynamics, effort_limit=np.full(3, np.inf), q0=[1.0, 0.2, 0.1])
+    wild.apply([1e300, 1e300, -1e300])
+    with pytest.raises(SimulationError, match="beyond the range"):
+        wild.step()
+    np.testing.assert_array_equal(wild.q, [1.0, 0.2, 0.1])
+
+
+def test_without_mujoco(monkeypatch):
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(URDF / "r.urdf"))
+    with pytest.raises(ConfigurationError, match="pip install mujoco"):
+        create_plant("mujoco", dynamics)
+
+
+def test_validation_agrees():
+    config = ValidationConfig(states=20, motions=1, duration=0.5)
+    for arm in (URDF / "prr.urdf", arms.awkward()["tilted"], arms.awkward()["welded"]):
+        counted = itertools.count()
+        found = validate(rd.create_dynamics("lagrangian", rd.load_robot(arm)), config, counted.__next__)
+        assert len(found) == 5 and next(counted) == 21
+        assert all(comparison.agrees for comparison in found)
+        assert all(comparison.error < 1e-11 for comparison in found[:4])
+
+
+@pytest.mark.parametrize("wrong", ["gravity", "forward", "mass_matrix", "inverse"])
+def test_validation_notices_what_is_wrong(wrong):
+    """One quantity of the native dynamics off by a millionth."""
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(URDF / "rr.urdf"))
+    right = getattr(dynamics, wrong)
+    dynamics.__dict__[wrong] = lambda *values: right(*values) * (1.0 + 1e-6)
+    found = validate(dynamics, ValidationConfig(states=10, motions=0))
+    names = {"mass_matrix": "mass matrix M", "gravity": "gravity g", "inverse": "inverse dynamics τ"}
+    assert next(item.quantity for item in found if not item.agrees) == names.get(wrong, "forward dynamics q̈")

@@ -1,0 +1,131 @@
+"""Compiled stretches: that they are what runs, are the same to the last bit however they are cut, and how they end."""
+
+from __future__ import annotations
+
+import arms
+import numpy as np
+import pytest
+
+import robodyn_ros as rd
+from robodyn_ros.engine import find_compiler
+from robodyn_ros.errors import SimulationError
+from robodyn_ros.simulation import Plant, PlantConfig
+from robodyn_ros.simulation.friction import FrictionConfig
+from robodyn_ros.simulation.integrators.rk4 import RK4
+from robodyn_ros.simulation.mechanism import Mechanism
+from robodyn_ros.simulation.rollouts import rollout
+from robodyn_ros.simulation.stops import StopConfig
+
+FRICTION = (
+    FrictionConfig(viscous=5.0, coulomb=8.0, static_friction=12.0, stribeck_velocity=0.02),
+    FrictionConfig(viscous=0.2, coulomb=0.6, static_friction=0.9),
+    FrictionConfig(viscous=0.1, coulomb=0.3, static_friction=0.5, stribeck_velocity=0.1),
+)
+
+compiled = pytest.mark.skipif(find_compiler() is None, reason="there is no C compiler")
+
+
+def prr_plant(prr, **options):
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(prr))
+    stops = StopConfig(restitution=0.4)
+    return Plant(dynamics, q0=[0.5, 0.6, -0.4], friction=FRICTION, stops=stops, **options)
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """Steps that were made in Python."""
+    made = []
+    step, advance = RK4.step, Mechanism.advance
+    monkeypatch.setattr(RK4, "step", lambda *given: made.append("rk4") or step(*given))
+    monkeypatch.setattr(Mechanism, "advance", lambda *given: made.append("exact") or advance(*given))
+    return made
+
+
+@compiled
+def test_nothing_of_a_smooth_motion_goes_through_python(prr, counted):
+    arm = prr_plant(prr)
+    rollout(arm.dynamics, [0.5, 0.4, 0.3], np.zeros(3), np.zeros(3), 1e-3, 5000)
+    assert counted == []
+    arm.reset(qd=[0.4, 1.5, -2.0])
+    arm.apply(arm.dynamics.gravity(arm.q))
+    arm.advance(0.1)
+    assert (arm.qd * [1, 1, -1] > 0.0).all()  # none of them has come to rest
+    assert counted == []
+    arm.halt()
+    arm.apply(arm.dynamics.gravity(arm.q))
+    arm.advance(10.0)
+    assert counted == []
+
+
+@compiled
+def test_only_steps_with_events_are_made_in_python(prr, counted):
+    """The arm falls onto its stops, bounces, and lies there: some forty of ten thousand steps."""
+    arm = prr_plant(prr)
+    arm.advance(10.0)
+    np.testing.assert_array_equal(arm.qd, 0.0)
+    assert 3 <= counted.count("exact") < 200
+    assert "rk4" not in counted
+
+
+def test_however_it_is_cut_it_is_the_same_to_the_last_bit(prr):
+    """One step at a time, all at once, and again after a reset; over sliding, sticking, bouncing and braking."""
+    arm, ends = prr_plant(prr), []
+    for cut in (1, 7, 200, 1):
+        arm.reset()
+        rng = np.random.default_rng(3)
+        for _ in range(20):
+            arm.apply(arm.dynamics.gravity([0.5, 0.6, -0.4]) + rng.normal(size=3) * [40.0, 10.0, 3.0])
+            left = 200
+            while left:
+                arm.step(min(cut, left))
+                left -= min(cut, left)
+        ends.append((arm.time, arm.q.tobytes(), arm.qd.tobytes()))
+    assert len(set(ends)) == 1
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_a_failure_on_the_way_keeps_what_was_before(compiled):
+    """Viscous friction of 100 m / h under Euler's method: each step makes the velocity 99 times as great. The steps
+    before the one that fails are made and counted.
+    """
+    wheel = arms.robot(
+        "wheel",
+        arms.link("base"),
+        arms.link("disc", 2.0, None, (0.3, 0, 0, 0.4, 0, 0.5)),
+        arms.joint("hub", "continuous", "base", "disc", (0, 0, 1), limit=None),
+    )
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(wheel), compiled=compiled)
+    friction = [FrictionConfig(viscous=100.0 * 0.5 / 0.01)]
+    plant = Plant(dynamics, PlantConfig(step=0.01), friction=friction, integrator="explicit_euler")
+    plant.reset(qd=[1.0])
+    with pytest.raises(SimulationError, match="beyond the range"):
+        plant.step(1000)
+    made = round(plant.time / 0.01)
+    greatest = np.finfo(float).max / friction[0].viscous  # a velocity whose friction is still a number
+    assert made == 1 + int(np.log(greatest) / np.log(99.0))
+    assert abs(plant.qd[0]) == pytest.approx(99.0**made, rel=1e-9)
+    at = plant.q
+    with pytest.raises(SimulationError):
+        plant.step()
+    assert plant.q is at
+
+
+def test_a_step_that_is_not_solved_says_so():
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(arms.mechanism("R")))
+    plant = Plant(dynamics, PlantConfig(step=0.1), integrator="implicit_midpoint", velocity_limit=[np.inf])
+    plant.advance(1.0)
+    dynamics.configure(gravity=(0.0, 0.0, 5e4))
+    plant.reset([0.5])
+    with pytest.raises(SimulationError, match="did not converge in 100 iterations"):
+        plant.step(10)
+
+
+def test_parameters_may_change_while_it_runs(prr):
+    """A payload is hung on an arm that its effort has held exactly: it falls."""
+    arm = prr_plant(prr)
+    arm.apply(arm.dynamics.gravity(arm.q))
+    arm.advance(1.0)
+    np.testing.assert_array_equal(arm.qd, 0.0)
+    arm.dynamics.configure(payload=rd.Payload("tool", 3.0))
+    arm.advance(0.2)
+    assert arm.qd[0] < 0.0 and arm.qd[1] > 0.0

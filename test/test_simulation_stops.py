@@ -1,0 +1,231 @@
+"""Stops and limits: bouncing, compliant stops, drives at their greatest speed; against closed forms and SciPy."""
+
+from __future__ import annotations
+
+import arms
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+from scipy.optimize import brentq
+
+import robodyn_ros as rd
+from robodyn_ros.errors import ConfigurationError, InputError
+from robodyn_ros.simulation import Plant, PlantConfig
+from robodyn_ros.simulation.friction import FrictionConfig
+from robodyn_ros.simulation.stops import StopConfig
+
+MASS, G = 2.0, 9.81
+
+
+def mass_on_a_rail(axis=(1, 0, 0), limit=(-5, 1, 3, 50), step=1e-3, compiled=True, **options):
+    urdf = arms.robot(
+        "slider",
+        arms.link("base"),
+        arms.link("mass", MASS, None, (0.1, 0, 0, 0.1, 0, 0.1)),
+        arms.joint("slide", "prismatic", "base", "mass", axis, None, None, limit),
+    )
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(urdf), compiled=compiled)
+    return Plant(dynamics, PlantConfig(step=step), **options)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("restitution", [0.3, 0.8, 1.0])
+def test_a_ball_bounces(restitution, compiled):
+    """Dropped from 1 m: the n-th peak has height e²ⁿ, and contacts come after √(2h/g) (1 + 2 (e + e² + …))."""
+    stops = StopConfig(restitution=restitution)
+    ball = mass_on_a_rail((0, 0, 1), (0, 3, 100, 50), stops=stops, compiled=compiled, q0=[1.0])
+    fall = np.sqrt(2.0 / G)
+    for bounce in range(1, 4):
+        contact = fall * (1.0 + 2.0 * sum(restitution**k for k in range(1, bounce)))
+        ball.reset()
+        ball.advance(contact + restitution**bounce * fall)  # the time of the n-th peak, to the step
+        late = ball.time - contact - restitution**bounce * fall
+        assert ball.q[0] == pytest.approx(restitution ** (2 * bounce) - 0.5 * G * late**2, abs=1e-11)
+        assert ball.qd[0] == pytest.approx(-G * late, abs=1e-10)
+
+
+def test_bounces_end():
+    """Infinitely many in finite time, √(2h/g) (1 + e)/(1 - e); then it lies there."""
+    ball = mass_on_a_rail((0, 0, 1), (0, 3, 100, 50), stops=StopConfig(restitution=0.5), q0=[1.0])
+    end = np.sqrt(2.0 / G) * 1.5 / 0.5
+    ball.advance(end + 2e-3)
+    assert (ball.q[0], ball.qd[0]) == (0.0, 0.0)
+    ball.reset()
+    ball.advance(0.99 * end)
+    assert ball.q[0] > 0.0 or ball.qd[0] > 0.0
+
+
+def test_a_bounce_acts_on_the_other_joints():
+    """Newton's law for the joint that hits, and M q̇ kept for the other; energy as e says, and never more."""
+    urdf = arms.lesson_arm()
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(urdf), gravity=(0, 0, 0))
+    arm = Plant(dynamics, PlantConfig(step=1e-6), stops=[StopConfig(), StopConfig(restitution=0.6)])
+    stop = float(dynamics.robot.upper[1])
+    arm.reset([0.2, stop - 1e-6], [1.0, 2.0])  # half a step before the stop
+    arm.step()
+    M = dynamics.mass_matrix([0.2, stop])
+    expected = np.array([1.0 + M[0, 1] / M[0, 0] * 1.6 * 2.0, -0.6 * 2.0])
+    np.testing.assert_allclose(arm.qd, expected, rtol=1e-5)
+    before = 0.5 * np.array([1.0, 2.0]) @ M @ np.array([1.0, 2.0])
+    schur = M[1, 1] - M[0, 1] ** 2 / M[0, 0]
+    assert dynamics.energy(arm.q, arm.qd).kinetic == pytest.approx(before - 0.5 * schur * 4.0 * (1 - 0.6**2), rel=1e-5)
+
+
+def test_energy_never_grows_at_bouncing_stops():
+    for seed in range(4):
+        dynamics = rd.create_dynamics("rnea", rd.load_robot(arms.random_robot(seed, joints=4)))
+        robot, rng = dynamics.robot, np.random.default_rng(seed)
+        stops = [StopConfig(restitution=e) for e in rng.uniform(0.0, 1.0, robot.n)]
+        arm = Plant(dynamics, PlantConfig(step=5e-4), stops=stops)
+        arm.reset(rng.uniform(0.8 * robot.lower, 0.8 * robot.upper), rng.uniform(-4, 4, robot.n))
+        before = start = sum(dynamics.energy(arm.q, arm.qd))
+        for _ in range(1000):
+            arm.step()
+            assert (robot.lower <= arm.q).all() and (arm.q <= robot.upper).all()
+            now = sum(dynamics.energy(arm.q, arm.qd))
+            assert now - before < 1e-7 * (abs(start) + 1.0)
+            before = now
+        assert now < start
+
+
+@pytest.mark.parametrize("side", [1.0, -1.0])
+@pytest.mark.parametrize(("dissipation", "speed"), [(0.0, 2.0), (0.2, 1.0), (0.5, 2.0), (2.0, 1.5)])
+def test_restitution_of_a_compliant_stop(dissipation, speed, side):
+    """Hunt and Crossley's law has a closed form: (1 + e) λv = ln((1 + λv) / (1 - e λv))."""
+    stop = StopConfig(stiffness=2e4, dissipation=dissipation)
+    limit = (-5, 1, 100, 50) if side > 0 else (-1, 5, 100, 50)
+    mass = mass_on_a_rail((1, 0, 0), limit, step=2e-4, stops=stop)
+    mass.reset([side * 0.9], [side * speed])
+    mass.advance(0.1 / speed + 0.2)
+    assert side * mass.qd[0] < 0.0 and side * mass.q[0] < 1.0
+    returned = -side * mass.qd[0] / speed
+    x = dissipation * speed
+    expected = brentq(lambda e: (1 + e) * x - np.log((1 + x) / (1 - e * x)), 0.01, min(1, (1 - 1e-12) / x)) if x else 1
+    assert returned == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_compliant_stop_holds_a_load_at_the_depth_of_a_spring():
+    mass = mass_on_a_rail(stops=StopConfig(stiffness=5e3, dissipation=1.0))
+    mass.reset([0.99], [0.5])
+    mass.apply([40.0])
+    mass.advance(20.0)
+    assert mass.q[0] == pytest.approx(1.0 + 40.0 / 5e3, abs=1e-9)
+    mass.halt()  # beyond the limit, where reset would refuse to go
+    assert mass.qd[0] == 0.0
+    mass.apply([-10.0])
+    mass.advance(0.5)
+    assert mass.q[0] < 1.0
+
+
+def test_a_compliant_stop_of_an_arm_against_scipy():
+    """The elbow runs into its stop and comes back, passive in gravity; the whole arm against SciPy."""
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(arms.lesson_arm()))
+    stop = StopConfig(stiffness=800.0, dissipation=0.4)
+    end, start = float(dynamics.robot.upper[1]), np.array([-1.4, 2.6, -0.3, 5.0])
+    arm = Plant(dynamics, PlantConfig(step=5e-4), stops=stop)
+
+    def slope(_, x):
+        depth = max(x[1] - end, 0.0)
+        push = max(800.0 * depth * (1.0 + 0.4 * x[3]), 0.0)
+        return np.concatenate((x[2:], dynamics.forward(x[:2], x[2:], [0.0, -push])))
+
+    truth = solve_ivp(slope, (0.0, 0.4), start, method="DOP853", rtol=1e-11, atol=1e-13, max_step=1e-3)
+    assert truth.y[1].max() > end + 0.01 and truth.y[1, -1] < end
+    arm.reset(start[:2], start[2:])
+    arm.advance(0.4)
+    np.testing.assert_allclose(np.concatenate((arm.q, arm.qd)), truth.y[:, -1], rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_drive_at_its_greatest_speed(sign, compiled):
+    """10 N on 2 kg up to 3 m/s, reached after 0.6 s; then only what friction takes, until it is asked to slow down."""
+    rough = [FrictionConfig(viscous=0.5, coulomb=1.0)]
+    limit = (-90, 90, 3, 50)
+    mass = mass_on_a_rail(limit=limit, friction=rough, compiled=compiled)
+    mass.apply([sign * 10.0])
+
+    def slope(_, x):
+        return x[1], (9.0 - 0.5 * x[1]) / MASS
+
+    def fast(_, x):
+        return x[1] - 3.0
+
+    fast.terminal = True
+    reached = solve_ivp(slope, (0.0, 5.0), [0.0, 0.0], events=fast, method="DOP853", rtol=1e-12, atol=1e-13)
+    mass.advance(2.0)
+    assert mass.qd[0] == sign * 3.0
+    assert sign * mass.q[0] == pytest.approx(reached.y[0, -1] + 3.0 * (2.0 - reached.t[-1]), rel=1e-9)
+    mass.apply([sign * 2.0])  # less than friction takes at that speed, 2.5 N
+    mass.advance(0.5)
+    assert 2.0 < sign * mass.qd[0] < 3.0
+    mass.apply([sign * -50.0])
+    mass.advance(0.1)
+    assert sign * mass.qd[0] < 1.0
+
+
+def test_a_load_can_be_faster_than_the_drive():
+    """Going down, gravity overruns the limit; the drive neither pushes on nor brakes unless it is told to."""
+    lift = mass_on_a_rail((0, 0, 1), (-50, 50, 3, 50))
+    lift.apply([-30.0])
+    lift.advance(1.0)
+    pushed = 3.0 / (G + 15.0)
+    assert lift.qd[0] == pytest.approx(-3.0 - G * (1.0 - pushed), rel=1e-9)
+    lift.apply([40.0])
+    lift.advance(0.2)
+    assert lift.qd[0] == pytest.approx(-3.0 - G * (1.0 - pushed) + (20.0 - G) * 0.2, rel=1e-9)
+
+
+def test_no_velocity_limit():
+    mass = mass_on_a_rail(limit=(-90, 90, 3, 50), velocity_limit=[np.inf])
+    mass.apply([10.0])
+    mass.advance(1.0)
+    assert mass.qd[0] == pytest.approx(5.0, rel=1e-12)
+
+
+def test_a_drive_that_may_not_move():
+    """A velocity limit of zero: no effort moves the joint, a load does."""
+    mass = mass_on_a_rail(velocity_limit=[0.0])
+    for effort in (40.0, -40.0):
+        mass.apply([effort])
+        mass.advance(0.5)
+        assert (mass.q[0], mass.qd[0]) == (0.0, 0.0)
+    lift = mass_on_a_rail((0, 0, 1), velocity_limit=[0.0])
+    lift.advance(0.5)
+    assert lift.qd[0] == pytest.approx(-0.5 * G, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"restitution": 1.1}, "restitution"),
+        ({"stiffness": -1.0}, "stiffness"),
+        ({"dissipation": np.nan}, "dissipation"),
+    ],
+)
+def test_settings_are_checked(settings, message):
+    with pytest.raises(ConfigurationError, match=message):
+        StopConfig(**settings)
+
+
+def test_one_for_each_joint():
+    with pytest.raises(InputError, match="one StopConfig for each of 1 joints"):
+        mass_on_a_rail(stops=[StopConfig(), StopConfig()])
+
+
+@pytest.mark.parametrize("limit", [[1.0, 2.0], [-1.0], [np.nan], "fast"])
+def test_velocity_limit_must_be_a_limit(limit):
+    with pytest.raises(InputError, match="velocity_limit"):
+        mass_on_a_rail(velocity_limit=limit)
+
+
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "implicit_midpoint", "dop853"])
+def test_any_integrator_drives_the_plant(integrator):
+    """The ball's first rebound, compiled and not; an exact parabola to all but Euler's method."""
+    ball = mass_on_a_rail(
+        (0, 0, 1), (0, 3, 100, 50), stops=StopConfig(restitution=0.5), q0=[1.0], integrator=integrator
+    )
+    ball.advance(0.6)
+    rise = 0.6 - np.sqrt(2.0 / G)
+    height = 0.5 * np.sqrt(2.0 * G) * rise - 0.5 * G * rise**2
+    assert ball.q[0] == pytest.approx(height, abs=2e-2 if integrator == "semi_implicit_euler" else 1e-10)
