@@ -1,4 +1,5 @@
-"""The dynamics engine beside Pinocchio, and MuJoCo where it is installed, on the same arms in the same run.
+"""The dynamics engine beside Pinocchio, on the same arms in the same run; MuJoCo and the Robotics Toolbox (``pip
+install roboticstoolbox-python``) join where they are installed.
 
     make bench            a table
     make bench BENCH=--json
@@ -25,6 +26,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 import pinocchio
+from others import mujoco_calls, toolbox_calls
 from rich.console import Console
 from rich.table import Table
 
@@ -35,6 +37,7 @@ from robodyn_ros.simulation.rollout_rk4 import rollout_rk4
 
 BATCH = 100_000
 STEPS = 1000
+RUN = 2e-3  # [s] that a run takes about, so that the clock's own time does not count
 TEXTBOOK = {"lagrangian": 66_000, "rnea": 852}  # multiplications, six joints: the course's figures
 FORMULATIONS = ("rnea", "lagrangian")
 
@@ -54,20 +57,22 @@ def arms() -> dict[str, str]:
     return found
 
 
-def race(entrants: dict[str, tuple[str, dict[str, Any]]], calls: int, rounds: int) -> dict[str, float]:
+def race(entrants: dict[str, tuple[str, dict[str, Any]]], rounds: int) -> dict[str, float]:
     """Median time of one call of each [µs], the entrants taking turns; a statement and its names each."""
     timers = {name: timeit.Timer(statement, globals=names) for name, (statement, names) in entrants.items()}
     times: dict[str, list[float]] = {name: [] for name in entrants}
-    for timer in timers.values():
+    calls: dict[str, int] = {}
+    for name, timer in timers.items():
         timer.timeit(1)
+        calls[name] = max(1, int(10 * RUN / timer.timeit(10)))
     for _ in range(rounds):
         for name, timer in timers.items():
-            times[name].append(timer.timeit(calls) / calls * 1e6)
+            times[name].append(timer.timeit(calls[name]) / calls[name] * 1e6)
     return {name: statistics.median(taken) for name, taken in times.items()}
 
 
 def single_calls(robot: rd.Robot, xml: str, rounds: int) -> dict[str, dict[str, float]]:
-    """One state at a time, plain and in place, beside Pinocchio and MuJoCo."""
+    """One state at a time, plain and in place, beside the others."""
     model = pinocchio.buildModelFromXML(xml)
     data = model.createData()
     rng = np.random.default_rng(1)
@@ -81,7 +86,7 @@ def single_calls(robot: rd.Robot, xml: str, rounds: int) -> dict[str, dict[str, 
     }
     dynamics = rd.create_dynamics("rnea", robot)
     values = {"inverse": (q, qd, x), "forward": (q, qd, x), "mass_matrix": (q,), "gravity": (q,)}
-    mujoco = mujoco_calls(xml)
+    others = {"mujoco": mujoco_calls(xml), "toolbox": toolbox_calls(xml)}
     results = {}
     for quantity, given in values.items():
         kernel = dynamics.kernel(quantity)
@@ -94,25 +99,9 @@ def single_calls(robot: rd.Robot, xml: str, rounds: int) -> dict[str, dict[str, 
             "plain": ("f(q, qd, x)" if len(given) == 3 else "f(q)", plain),
             "pinocchio": (statement, {"f": function, "m": model, "d": data, "q": full, "v": v, "u": u}),
         }
-        if quantity in mujoco:
-            entrants["mujoco"] = mujoco[quantity]
-        results[quantity] = with_ratios(race(entrants, 2000, rounds))
+        entrants |= {name: calls[quantity] for name, calls in others.items() if quantity in calls}
+        results[quantity] = with_ratios(race(entrants, rounds))
     return results
-
-
-def mujoco_calls(xml: str) -> dict[str, tuple[str, dict[str, Any]]]:
-    """MuJoCo's inverse and forward dynamics, without contact, where it is installed and reads the arm."""
-    try:
-        import mujoco
-
-        model = mujoco.MjModel.from_xml_string(re.sub(r"<(visual|collision)>.*?</\1>", "", xml, flags=re.DOTALL))
-    except (ImportError, ValueError):
-        return {}
-    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT | mujoco.mjtDisableBit.mjDSBL_LIMIT
-    data = mujoco.MjData(model)
-    data.qpos[:] = data.qvel[:] = data.qacc[:] = 0.3
-    functions = {"inverse": mujoco.mj_inverse, "forward": mujoco.mj_forward}
-    return {name: ("f(m, d)", {"f": function, "m": model, "d": data}) for name, function in functions.items()}
 
 
 def many_states(robot: rd.Robot, xml: str, rounds: int) -> dict[str, float]:
@@ -130,7 +119,7 @@ def many_states(robot: rd.Robot, xml: str, rounds: int) -> dict[str, float]:
     ours = ("f(*states)", {"f": dynamics.inverse, "states": states})
     call = "f(threads, pool, q, v, v, out)"
     names = {"f": pinocchio.rneaInParallel, "threads": threads, "pool": pool, "q": full, "v": rates, "out": out}
-    taken = race({"plain": ours}, 1, rounds) | race({"pinocchio": (call, names)}, 1, rounds)
+    taken = race({"plain": ours}, rounds) | race({"pinocchio": (call, names)}, rounds)
     speeds = {f"{name} [10⁶/s]": BATCH / taken[name] for name in taken}
     return speeds | {"times faster": taken["pinocchio"] / taken["plain"], "threads": threads}
 
@@ -155,7 +144,6 @@ def one_second(robot: rd.Robot, rounds: int) -> dict[str, float]:
             "python on pinocchio": ("f(a)", {"f": in_python, "a": lambda a, b: pinocchio.aba(model, data, a, b, zero)}),
             "python on ours": ("f(a)", {"f": in_python, "a": lambda a, b: dynamics.forward(a, b, zero)}),
         },
-        1,
         max(5, rounds // 5),
     )
     return {f"{name} [ms]": value / 1e3 for name, value in taken.items()} | {
@@ -230,12 +218,13 @@ def measure(rounds: int) -> dict[str, Any]:
 def show(results: dict[str, Any], console: Console) -> None:
     """Four tables."""
     calls = Table(title="One call [µs, median]; in brackets the share of Pinocchio's time")
-    for column in ("arm", "quantity", "in place", "plain", "Pinocchio", "MuJoCo"):
+    for column in ("arm", "quantity", "in place", "plain", "Pinocchio", "MuJoCo", "Robotics Toolbox"):
         calls.add_column(column, justify="left" if column in {"arm", "quantity"} else "right")
     for arm, found in results.items():
         for quantity, t in found["calls"].items():
             ours = [f"{t[way]:.3f} ({t[f'{way} / pinocchio']:.2f})" for way in ("in place", "plain")]
-            calls.add_row(arm, quantity, *ours, f"{t['pinocchio']:.3f}", f"{t['mujoco']:.3f}" if "mujoco" in t else "-")
+            others = [f"{t[name]:.3f}" if name in t else "-" for name in ("pinocchio", "mujoco", "toolbox")]
+            calls.add_row(arm, quantity, *ours, *others)
     console.print(calls)
     whole = Table(title=f"{BATCH:,} states of inverse dynamics, and 1 s of RK4 at 1 kHz")
     for column in ("arm", "10⁶ states/s", "Pinocchio", "faster", "RK4 [ms]", "Python's", "faster"):

@@ -1,7 +1,12 @@
 """The controller of an arm, with robot_state_publisher and RViz beside it.
 
 Real or simulated makes no difference here: sim.launch.py is this file, and the simulator in place of the hardware.
-With ros2_control and a forward_command_controller on the effort interface::
+With ros2_control, the controller_manager is started too, and the efforts go to the forward_command_controller that
+its parameter file has for them::
+
+    ros2 launch robodyn_ros arm.launch.py robot:=my_arm.urdf ros2_control:=controllers.yaml hardware:=my_hardware.xml
+
+and where a controller_manager runs already, only the topic is named::
 
     ros2 launch robodyn_ros arm.launch.py robot:=my_arm.urdf commands:=/forward_effort_controller/commands
 """
@@ -17,6 +22,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 from robodyn_ros.nodes.launching import need_package, parameter_files, read_urdf, root_link
+from robodyn_ros.nodes.ros2_control import read_controller_manager, with_hardware
 
 ARGUMENTS = {
     "robot": ("prr", "the arm: r, pr, rr, prr, or the path of a URDF file"),
@@ -24,7 +30,9 @@ ARGUMENTS = {
     "controller": ("computed_torque", "controller plugin"),
     "config": ("", "parameter file; the one in config/ that is named like the arm unless given"),
     "joint_states": ("joint_states", "topic that the arm's states come from"),
-    "commands": ("controller/commands", "topic that the efforts go to (std_msgs/Float64MultiArray)"),
+    "commands": ("", "topic that the efforts go to (std_msgs/Float64MultiArray); controller/commands unless given"),
+    "ros2_control": ("", "parameter file of a controller_manager to start, which takes the efforts"),
+    "hardware": ("", "XML file with the <ros2_control> tag, where the URDF has none"),
     "use_sim_time": ("false", "whether time comes from /clock"),
     "robot_state_publisher": ("true", "whether to start robot_state_publisher"),
     "rviz": ("true", "whether to start RViz"),
@@ -48,20 +56,40 @@ def graph(context: LaunchContext) -> list[Node]:
     share = Path(get_package_share_directory("robodyn_ros"))
     given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
     urdf = read_urdf(given["robot"], share)
+    if given["hardware"]:
+        urdf = with_hardware(urdf, Path(given["hardware"]))
     beside = {package: IfCondition(LaunchConfiguration(argument)) for package, argument in BESIDE.items()}
     for package, condition in beside.items():
         if condition.evaluate(context):
             need_package(package, BESIDE[package])
     time = {"use_sim_time": ParameterValue(LaunchConfiguration("use_sim_time"), value_type=bool)}
     description = {"robot_description": ParameterValue(urdf, value_type=str)}
-    plugins = {"dynamics": given["dynamics"], "controller": given["controller"]}
+    chosen = {"dynamics": given["dynamics"], "controller": given["controller"]}
     states = ("joint_states", given["joint_states"])
+    commands, manager = given["commands"] or "controller/commands", []
+    if given["ros2_control"]:
+        need_package("controller_manager", "ros2_control", "")
+        file = given["ros2_control"]
+        controllers, _, joints = found = read_controller_manager(Path(file))
+        commands, chosen["joints"] = given["commands"] or found.commands, list(joints)
+        described = [("~/robot_description", "robot_description")]
+        spawned = [*controllers, "--param-file", file]
+        manager = [
+            Node(
+                package="controller_manager",
+                executable="ros2_control_node",
+                parameters=[file, time],
+                remappings=described,
+            ),
+            Node(package="controller_manager", executable="spawner", arguments=spawned),
+        ]
     return [
+        *manager,
         Node(
             package="robodyn_ros",
             executable="controller",
-            parameters=[*parameter_files(given["robot"], given["config"], share), description, plugins, time],
-            remappings=[states, ("~/commands", given["commands"])],
+            parameters=[*parameter_files(given["robot"], given["config"], share), description, chosen, time],
+            remappings=[states, ("~/commands", commands)],
             output="screen",
         ),
         Node(

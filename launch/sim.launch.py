@@ -43,7 +43,10 @@ def simulator(context: LaunchContext) -> list[Node]:
                     "publish_robot_description": not published,
                 },
             ],
-            remappings=[("joint_states", given["joint_states"]), ("commands", given["commands"])],
+            remappings=[
+                ("joint_states", given["joint_states"]),
+                ("commands", given["commands"] or "controller/commands"),
+            ],
             output="screen",
         )
     ]

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from robodyn_ros.dynamics.base import Dynamics
     from robodyn_ros.dynamics.parameters import Payload
     from robodyn_ros.errors import ConfigurationError, InputError, PluginError, RobodynError, RobotDescriptionError
+    from robodyn_ros.kinematics import Kinematics
+    from robodyn_ros.kinematics.inverse import InverseKinematics
     from robodyn_ros.plugins import available
     from robodyn_ros.robot import Robot, load_robot
 
@@ -31,6 +33,8 @@ __all__ = [
     "Controller",
     "Dynamics",
     "InputError",
+    "InverseKinematics",
+    "Kinematics",
     "Payload",
     "PluginError",
     "RobodynError",
@@ -47,6 +51,8 @@ _HOMES = {
     "dynamics.base": ("Dynamics",),
     "dynamics.parameters": ("Payload",),
     "errors": ("ConfigurationError", "InputError", "PluginError", "RobodynError", "RobotDescriptionError"),
+    "kinematics": ("Kinematics",),
+    "kinematics.inverse": ("InverseKinematics",),
     "plugins": ("available",),
     "robot": ("Robot", "load_robot"),
 }
@@ -83,7 +89,7 @@ def create_dynamics(name: str, robot: Robot, **options: Any) -> Dynamics:
     return dynamics
 
 
-def create_controller(name: str, dynamics: Dynamics, kp: ArrayLike, kd: ArrayLike) -> Controller:
+def create_controller(name: str, dynamics: Dynamics, kp: ArrayLike, kd: ArrayLike, ki: ArrayLike = 0.0) -> Controller:
     """The controller plugin of that name on a model.
 
     Args:
@@ -91,6 +97,7 @@ def create_controller(name: str, dynamics: Dynamics, kp: ArrayLike, kd: ArrayLik
         dynamics: the arm's model.
         kp: gain on the position error, (n,) or one number for all; ``control.gains`` finds it from a natural frequency.
         kd: gain on the velocity error.
+        ki: gain on the integral of the position error, which the caller then gives to ``compute``.
 
     Raises:
         PluginError: no such plugin, or it cannot be imported.
@@ -98,5 +105,5 @@ def create_controller(name: str, dynamics: Dynamics, kp: ArrayLike, kd: ArrayLik
     """
     from robodyn_ros.plugins import create
 
-    controller: Controller = create("controllers", name, dynamics, kp, kd)
+    controller: Controller = create("controllers", name, dynamics, kp, kd, ki)
     return controller

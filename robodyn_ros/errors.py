@@ -88,8 +88,24 @@ class StaleStateError(InputError):
         self.timeout = timeout
 
 
+class JumpError(InputError):
+    """A position that does not follow from the one before it.
+
+    Attributes:
+        joint: the joint's name.
+    """
+
+    def __init__(self, joint: str, before: float, after: float) -> None:
+        super().__init__("q", f"joint {joint!r} jumped from {before:.6g} to {after:.6g}", after)
+        self.joint = joint
+
+
 class NotReadyError(RobodynError):
     """Something was asked for before it can be given; the message names what is missing."""
+
+
+class ModelError(RobodynError):
+    """A dynamics plugin whose answers contradict each other, or are no numbers; the message names the method."""
 
 
 class EffortError(RobodynError):

@@ -16,6 +16,8 @@ from robodyn_ros.errors import PluginError
 GROUPS = {
     "dynamics": "robodyn_ros.dynamics",
     "controllers": "robodyn_ros.controllers",
+    "integrators": "robodyn_ros.integrators",
+    "plants": "robodyn_ros.plants",
 }
 """Plugin kind → entry-point group."""
 

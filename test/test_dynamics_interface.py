@@ -78,7 +78,7 @@ def test_results_are_the_callers_own(dynamics: rd.Dynamics) -> None:
 @pytest.mark.parametrize(
     "bad",
     [np.zeros(2), np.zeros(4), np.zeros((3, 1)), np.zeros((2, 2, 3)), np.zeros(0), 1.0, "abc", None, [1, [2, 3]],
-     np.zeros(3, dtype=complex), np.array([object()] * 3), np.array([True, False, True])],
+     np.zeros(3, dtype=complex), np.array([Path()] * 3), np.array([True, False, True])],
     ids=repr,
 )  # fmt: skip
 def test_wrong_arrays_are_refused(dynamics: rd.Dynamics, method: str, bad: object) -> None:

@@ -132,9 +132,9 @@ def test_depth_costs_nothing_but_its_length(tag: str) -> None:
 
 
 def test_a_long_chain_is_read_in_time() -> None:
-    robot = load(random_robot(1, joints=100, branching=0.0))
+    robot = load(random_robot(1, joints=300, branching=0.0))
     assert robot is not None
-    assert robot.n == 100
+    assert robot.n == 300
 
 
 @pytest.fixture(scope="module", autouse=True)

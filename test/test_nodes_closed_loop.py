@@ -124,14 +124,13 @@ def test_the_first_command_comes_soon(graph, prr):
 
     topic = "controller/commands"
     graph.start("simulator", "-r", f"commands:={topic}", robot_description=prr)
-    commands = graph.listen(Float64MultiArray, topic)
     took = []
     while not took or (min(took) > 2.0 and len(took) < 4):  # the first fills the caches, and others use the machine too
+        commands = graph.listen(Float64MultiArray, topic)  # anew: the controller before may have sent some still
         began = time.monotonic()
         controller = graph.start("controller", robot_description=prr, use_sim_time=True)
-        graph.wait(lambda: commands, "the first command")
+        graph.wait(lambda commands=commands: commands, "the first command")
         took.append(time.monotonic() - began)
         controller.stop()
         graph.wait(lambda: not graph.node.count_publishers(topic), "the end of the controller's topics")
-        commands.clear()
     assert min(took) < 2.0, took

@@ -19,6 +19,10 @@ BAD = {
     ("controller", "gain out of range"): ({"gains": {"wrist": {"damping_ratio": -1.0}}}, "gains.wrist.damping_ratio"),
     ("controller", "a limit above the URDF's"): ({"effort_limits": {"wrist": 36.5}}, "effort_limits.wrist"),
     ("controller", "no effort limit"): ({"robot_description": NO_LIMIT}, "effort_limits.hinge"),
+    ("controller", "not a number"): (
+        {"robot_description": NO_LIMIT.replace('mass value="1"', 'mass value="nan"'), "effort_limits": {"hinge": 1.0}},
+        "'arm'",
+    ),
     ("controller", "wrong type"): ({"state_timeout": "soon"}, "state_timeout"),
     ("simulator", "no description"): ({"robot_description": ""}, "robot_description"),
     ("simulator", "gravity of two"): ({"gravity": [0.0, 9.81]}, "gravity"),
@@ -106,7 +110,7 @@ def test_lifecycle(graph, prr):
     assert change("ACTIVATE")
     graph.wait(lambda: len(commands) > 50, "commands")
     assert graph.call(Trigger, "controller/hold").success
-    result = graph.set("controller", controller="pd")[0]
+    result = graph.set("controller", robot_description="urdf/pr.urdf")[0]
     assert not result.successful
     assert "clean it up" in result.reason
     assert change("DEACTIVATE")

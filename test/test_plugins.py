@@ -28,7 +28,9 @@ def installed(monkeypatch: pytest.MonkeyPatch):
 
 def test_built_in_plugins_come_by_the_same_route() -> None:
     assert rd.available("dynamics") == ("lagrangian", "rnea")
-    assert rd.available("controllers") == ("computed_torque", "gravity_compensation", "pd")
+    assert rd.available("controllers") == (
+        "computed_torque", "free_drive", "gravity_compensation", "impedance", "pd",
+    )  # fmt: skip
 
 
 def test_an_unknown_plugin_names_the_choices() -> None:

@@ -34,7 +34,10 @@ SIMULATOR_READY = "prr: 3 joints, states at 500 Hz"
 
 NODES = {
     "controller": {},
+    "commissioner": {},
     "simulator": {},
+    "markers": {},
+    "viewer": {},
     "conductor": {"joints": ["elevator"], "times": [0.0, 1.0], "waypoints": [0.0, 1.0], "record": "record.npz"},
 }
 """Node → what it must be given."""
@@ -208,6 +211,8 @@ def test_plugins():
 def node(request, graph, prr):
     """A node's name and what it was given, with the node running."""
     name = request.param
+    if name == "viewer":
+        pytest.importorskip("viser", reason="the viewer needs viser")
     given = NODES[name] or {"robot_description": prr}
     graph.start(name, **given)
     graph.wait(lambda: name in graph.node.get_node_names(), "the node")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,18 +15,26 @@ from robodyn_ros.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from robodyn_ros.dynamics.compiled import CompiledDynamics
+    from robodyn_ros.engine.library import Wanted
+    from robodyn_ros.robot import Robot
 
 DYNAMICS = ("rnea",)
 """The plugin that the nodes choose."""
 
 CONTRACT = ("inverse", "forward", "mass_matrix", "coriolis_matrix", "gravity", "energy")
-"""The functions that controllers and the simulator call."""
+"""The functions of the dynamics that controllers and the simulator call."""
+
+LOOPS = "motion"
+"""The name that stands for the loops of the simulator and of rollouts."""
+
+KINEMATICS = "kinematics"
+"""The name that stands for pose and Jacobian of every link."""
 
 
 class Made(NamedTuple):
     """A function, as the table shows it."""
 
-    dynamics: str
+    dynamics: str | None  # the plugin, None for kinematics
     function: str
     size: int  # of the library [byte]
     seconds: float  # that it took to write, compile or find it
@@ -37,8 +46,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("urdf", type=Path, help="the arm")
     text = f"plugins, for example {' '.join(DYNAMICS)} lagrangian (default: {' '.join(DYNAMICS)})"
     parser.add_argument("--dynamics", nargs="+", default=DYNAMICS, metavar="NAME", help=text)
-    text = "functions, separated by commas, or all (default: those that controllers and the simulator call)"
-    parser.add_argument("--of", default=",".join(CONTRACT), metavar="NAMES", help=text)
+    text = (
+        f"functions of the dynamics, {LOOPS} (the simulator's loops) and {KINEMATICS} (of every link), separated by "
+        "commas, or all (default: all that controllers and the simulator call)"
+    )
+    parser.add_argument("--of", default=",".join((*CONTRACT, LOOPS, KINEMATICS)), metavar="NAMES", help=text)
     parser.add_argument("--batch", action="store_true", help="the functions for many states at once too")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
@@ -50,7 +62,7 @@ def run(args: Namespace) -> ExitCode:
 
     _check_tools()
     robot, folder = load_robot(args.urdf), cache_folder()
-    jobs = list(_jobs([(name, _plugin(name, robot)) for name in args.dynamics], args.of, args.batch))
+    jobs = _jobs(robot, [(name, _plugin(name, robot)) for name in args.dynamics], args.of, args.batch)
     try:
         made = list(_make(jobs))
     except OSError as cause:
@@ -73,7 +85,7 @@ def _check_tools() -> None:
         raise ConfigurationError("CasADi is not installed here: pip install casadi")
 
 
-def _plugin(name: str, robot: object) -> CompiledDynamics:
+def _plugin(name: str, robot: Robot) -> CompiledDynamics:
     from robodyn_ros.dynamics.compiled import CompiledDynamics
     from robodyn_ros.plugins import create
 
@@ -84,25 +96,68 @@ def _plugin(name: str, robot: object) -> CompiledDynamics:
 
 
 class _Job(NamedTuple):
-    """A function to make: for which plugin, under which name and key, from which source."""
+    """A function to make: for which plugin, how the table calls it, and what to make."""
 
-    dynamics: str
-    name: str
-    key: str
-    source: Callable[[], str]
+    dynamics: str | None
+    title: str
+    wanted: Wanted
 
 
-def _jobs(plugins: Iterable[tuple[str, CompiledDynamics]], names: str, batch: bool) -> Iterator[_Job]:
-    from functools import partial
+def _jobs(robot: Robot, plugins: Iterable[tuple[str, CompiledDynamics]], names: str, batch: bool) -> list[_Job]:
+    """What is asked for when the functions are called, each once."""
+    jobs: dict[tuple[str, str], _Job] = {}
 
-    from robodyn_ros.engine.codegen import batch_source, scalar_source
+    def listed(dynamics: str | None, call: Callable[[], object], suffix: str = "") -> None:
+        from robodyn_ros.engine.library import only_listed
 
+        with only_listed() as found:
+            call()
+        for wanted in found:
+            jobs.setdefault((wanted.name, wanted.key), _Job(dynamics, wanted.name + suffix, wanted))
+
+    chosen = [name.strip() for name in names.split(",")]
     for dynamics, plugin in plugins:
-        for quantity in plugin.quantities() if names == "all" else names.split(","):
-            program = plugin.program(quantity.strip())
-            yield _Job(dynamics, program.name, program.key, partial(scalar_source, program))
-            if batch:
-                yield _Job(dynamics, f"{program.name}_batch", program.key, partial(batch_source, program))
+        for quantity in plugin.quantities() if names == "all" else chosen:
+            if quantity not in {LOOPS, KINEMATICS}:
+                listed(dynamics, partial(_call, plugin, quantity, batch))
+        if names == "all" or LOOPS in chosen:
+            listed(dynamics, partial(_move, plugin))
+    if names == "all" or KINEMATICS in chosen:
+        for link in robot.links:
+            listed(None, partial(_place, robot, link.name, batch), f" {link.name}")
+    return list(jobs.values())
+
+
+def _call(dynamics: CompiledDynamics, quantity: str, batch: bool) -> None:
+    """One state, and many."""
+    import numpy as np
+
+    kernel = dynamics.kernel(quantity)
+    if batch:
+        kernel.call(*(np.zeros((1, len(own))) for own in kernel.inputs))
+
+
+def _move(dynamics: CompiledDynamics) -> None:
+    """What the simulator does, and a rollout."""
+    import numpy as np
+
+    from robodyn_ros.simulation import Plant
+    from robodyn_ros.simulation.rollout_rk4 import rollout_rk4
+
+    Plant(dynamics).step()
+    zero = np.zeros(dynamics.robot.n)
+    rollout_rk4(dynamics, zero, zero, zero, 1e-3, 0)
+
+
+def _place(robot: Robot, link: str, batch: bool) -> None:
+    """One pose, and many."""
+    import numpy as np
+
+    from robodyn_ros.kinematics import Kinematics
+
+    kinematics = Kinematics(robot)
+    for shape in ((robot.n,), (1, robot.n))[: 2 if batch else 1]:
+        kinematics.pose(link, np.zeros(shape))
 
 
 def _make(jobs: list[_Job]) -> Iterator[Made]:
@@ -115,18 +170,18 @@ def _make(jobs: list[_Job]) -> Iterator[Made]:
     with Progress(console=out, transient=True, disable=not out.is_terminal) as progress:
         task = progress.add_task("", total=len(jobs))
         for job in jobs:
-            progress.update(task, description=f"{job.dynamics} {job.name}")
+            progress.update(task, description=f"{job.dynamics or ''} {job.title}")
             written: list[str] = []
 
             def source(job: _Job = job, written: list[str] = written) -> str:
-                written.append(job.source())
+                written.append(job.wanted.source())
                 return written[-1]
 
             begin = time.perf_counter()
-            path = make_library(job.name, job.key, source)
+            path = make_library(job.wanted.name, job.wanted.key, source)
             assert path is not None  # the tools are there
             seconds = time.perf_counter() - begin
-            yield Made(job.dynamics, job.name, path.stat().st_size, seconds, not written)
+            yield Made(job.dynamics, job.title, path.stat().st_size, seconds, not written)
             progress.advance(task)
 
 
@@ -145,7 +200,7 @@ def _show(made: list[Made], folder: Path) -> None:
         table.add_column(heading, justify=justify, no_wrap=True)  # type: ignore[arg-type]
     for item in made:
         state = "was there" if item.cached else "compiled"
-        table.add_row(item.dynamics, item.function, f"{item.size / 1024:.0f}", f"{item.seconds:.2f}", state)
+        table.add_row(item.dynamics or "", item.function, f"{item.size / 1024:.0f}", f"{item.seconds:.2f}", state)
     out = console()
     out.print(table)
     out.print("For robots with the same processor, without compiler or CasADi, copy the folder", markup=False)

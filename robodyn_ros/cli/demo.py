@@ -38,14 +38,20 @@ def add_arguments(parser: ArgumentParser) -> None:
     text = f"factor on the speed of the motion, {SPEEDS[0]} to {SPEEDS[1]} (default: %(default)s)"
     parser.add_argument("--speed", type=_speed, default=1.0, metavar="FACTOR", help=text)
     parser.add_argument("--json", action="store_true", help="print the figures as JSON instead of a table")
+    text = "show it in a browser as it happens, at http://localhost:PORT (default: 8080)"
+    parser.add_argument("--view", type=int, nargs="?", const=8080, metavar="PORT", help=text)
 
 
 def run(args: Namespace) -> ExitCode:
     """Run every law, and judge."""
     controllers = _controllers(args.controllers)
-    _check_picture(args.out)
+    check_picture("--out", args.out)
     if find_spec("rclpy") is None:
         raise ConfigurationError("there is no ROS 2 here: source an installation, or pip install 'robodyn_ros[ros]'")
+    if args.view:
+        from robodyn_ros.cli.view import need
+
+        need()
     from robodyn_ros import load_robot
     from robodyn_ros.assets import find
     from robodyn_ros.cli.demo_motion import tour
@@ -55,7 +61,7 @@ def run(args: Namespace) -> ExitCode:
     from robodyn_ros.cli.demo_verdict import judge
 
     robot, way = load_robot(find(ROBOT)), tour(args.speed)
-    records = _perform(controllers, way, robot)
+    records = _perform(controllers, way, robot, args.view)
     runs = [evaluate(name, record, way.trajectory, robot) for name, record in records.items()]
     verdict = judge(runs)
     _report(args, runs, verdict)
@@ -64,14 +70,26 @@ def run(args: Namespace) -> ExitCode:
     return ExitCode.YES if verdict.passed else ExitCode.NO
 
 
-def _perform(controllers: list[str], way: Tour, robot: Robot) -> dict[str, RunRecord]:
+def _perform(controllers: list[str], way: Tour, robot: Robot, port: int | None) -> dict[str, RunRecord]:
+    from robodyn_ros.cli.console import console
+    from robodyn_ros.cli.crew import Crew
     from robodyn_ros.cli.demo_progress import stage
     from robodyn_ros.cli.demo_run import perform
     from robodyn_ros.cli.isolation import isolated
+    from robodyn_ros.cli.view import url
 
     records = {}
-    with isolated() as env, TemporaryDirectory(prefix="robodyn-") as folder, stage(controllers, way, robot) as show:
+    with (
+        isolated() as env,
+        TemporaryDirectory(prefix="robodyn-") as folder,
+        Crew(env, Path(folder)) as onlookers,
+        stage(controllers, way, robot) as show,
+    ):
+        if port:
+            onlookers.start("viewer", {"robot_description": robot.urdf, "port": port})
+            console().print(f"Watch it at {url('127.0.0.1', port)}")
         for name in controllers:
+            onlookers.check()
             show.begin(name)
             own = Path(folder) / name
             own.mkdir()
@@ -104,13 +122,13 @@ def _controllers(given: str) -> list[str]:
     return names
 
 
-def _check_picture(path: Path) -> None:
+def check_picture(option: str, path: Path) -> None:
     """Find out now, not after a minute, that the picture cannot be written."""
     if path.suffix not in (".png", ".svg", ".pdf"):
-        raise InputError("--out", f"must end in .png, .svg or .pdf, not {path.suffix!r}", path)
+        raise InputError(option, f"must end in .png, .svg or .pdf, not {path.suffix!r}", path)
     folder = path.resolve().parent
     if not folder.is_dir() or not os.access(folder, os.W_OK) or path.is_dir():
-        raise InputError("--out", f"{str(path)!r} cannot be written", path)
+        raise InputError(option, f"{str(path)!r} cannot be written", path)
     if find_spec("matplotlib") is None:
         raise ConfigurationError("the picture needs matplotlib: pip install 'robodyn_ros[plot]'")
 
@@ -141,6 +159,7 @@ VERB = Verb(
         ("robodyn demo", "everything; draws demo.png"),
         ("robodyn demo --speed 0.5", "the same motion, half as fast"),
         ("robodyn demo --controllers pd,computed_torque", "these two only"),
+        ("robodyn demo --view", "see http://localhost:8080"),
         ("robodyn demo --json --out arm.svg", "for a script and a page"),
     ),
     add_arguments=add_arguments,

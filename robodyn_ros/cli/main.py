@@ -12,14 +12,24 @@ from types import FrameType
 from typing import NoReturn
 
 from robodyn_ros import __version__
+from robodyn_ros.cli.location import located
 from robodyn_ros.cli.verb import ExitCode, Verb
-from robodyn_ros.errors import RobodynError
+from robodyn_ros.errors import RobodynError, RobotDescriptionError
 
 VERBS = (
     "demo",
+    "simulate",
+    "view",
+    "workspace",
+    "check",
+    "commission",
+    "compare",
     "compile",
     "export",
+    "derive",
+    "validate",
     "plugins",
+    "completion",
 )
 """The modules of this folder that are verbs, in the order of the help."""
 
@@ -44,12 +54,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _end)
-    verbs = {name: _verb(name) for name in VERBS}
+    verbs = _verbs()
     given = _parser(verbs).parse_args(arguments)
     try:
         code = verbs[given.verb].run(given)
         print(end="", flush=True)
         return code
+    except RobotDescriptionError as problem:
+        print(f"error: {located(problem, getattr(given, 'urdf', None))}", file=sys.stderr)
+        return ExitCode.ERROR
     except RobodynError as problem:
         print(f"error: {problem}", file=sys.stderr)
         return ExitCode.ERROR
@@ -67,6 +80,15 @@ def _end(number: int, frame: FrameType | None) -> NoReturn:
     raise SystemExit(128 + number)
 
 
+def command_parser() -> ArgumentParser:
+    """The parser of the whole command line, all verbs in it."""
+    return _parser(_verbs())
+
+
+def _verbs() -> dict[str, Verb]:
+    return {name: _verb(name) for name in VERBS}
+
+
 def _verb(name: str) -> Verb:
     verb = import_module(f"robodyn_ros.cli.{name}").VERB
     assert isinstance(verb, Verb)
@@ -76,7 +98,7 @@ def _verb(name: str) -> Verb:
 def _parser(verbs: dict[str, Verb]) -> ArgumentParser:
     text = "Lets a robot arm know its own dynamics."
     parser = ArgumentParser("robodyn", description=text, epilog=EPILOG, formatter_class=RawDescriptionHelpFormatter)
-    parser.add_argument("--version", action="version", version=f"robodyn {__version__}")
+    parser.add_argument("-V", "--version", action="version", version=f"robodyn {__version__}")
     subparsers = parser.add_subparsers(title="verbs", dest="verb", metavar="<verb>", required=True)
     for name, verb in verbs.items():
         own = subparsers.add_parser(

@@ -65,7 +65,7 @@ def _show(found: list[Found]) -> None:
 
 
 VERB = Verb(
-    summary="list the dynamics and controller plugins that are installed",
+    summary="list the plugins that are installed",
     description=(
         "Lists the installed plugins and the module that each comes from. One that cannot\n"
         "be loaded is shown with the cause, and the exit code is then 1."

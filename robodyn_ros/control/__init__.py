@@ -2,8 +2,10 @@
 
 from robodyn_ros.control.base import Controller, Efforts, Reference
 from robodyn_ros.control.computed_torque import ComputedTorque
-from robodyn_ros.control.gains import gains
+from robodyn_ros.control.free_drive import FreeDrive
+from robodyn_ros.control.gains import Gains, JointGains, gains
 from robodyn_ros.control.gravity_compensation import GravityCompensation
+from robodyn_ros.control.impedance import Impedance
 from robodyn_ros.control.limits import saturate
 from robodyn_ros.control.loop import Command, ControlLoop, LoopConfig
 from robodyn_ros.control.pd import PD
@@ -17,7 +19,11 @@ __all__ = [
     "ControlLoop",
     "Controller",
     "Efforts",
+    "FreeDrive",
+    "Gains",
     "GravityCompensation",
+    "Impedance",
+    "JointGains",
     "LoopConfig",
     "Reference",
     "Trajectory",

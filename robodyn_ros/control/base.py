@@ -35,21 +35,27 @@ class Efforts(NamedTuple):
 
 
 class Controller(ABC):
-    """A control law τ = f(q, q̇, reference), without state of its own.
+    """A control law τ = f(q, q̇, reference, ∫e dt), without state of its own.
 
     Attributes:
-        feedback: what ``kp`` and ``kd`` produce. With ``effort`` they are a stiffness [N·m/rad, N/m] and a damping;
-            with ``acceleration`` they are [1/s²] and [1/s], and the law multiplies by M(q).
+        feedback: what the gains produce. With ``effort`` they are a stiffness [N·m/rad, N/m] and a damping; with
+            ``acceleration`` they are [1/s²] and [1/s], and the law multiplies by M(q).
+        follows: whether the law leads the arm to the reference; one that does not leaves it to whoever moves it.
+        kp: gain on the position error, (n,).
+        kd: gain on the velocity error, (n,).
+        ki: gain on the integral of the position error, (n,); where all are zero, nobody need integrate.
     """
 
     feedback: ClassVar[Literal["effort", "acceleration"]]
+    follows: ClassVar[bool] = True
 
-    def __init__(self, dynamics: Dynamics, kp: ArrayLike, kd: ArrayLike) -> None:
+    def __init__(self, dynamics: Dynamics, kp: ArrayLike, kd: ArrayLike, ki: ArrayLike = 0.0) -> None:
         """
         Args:
             dynamics: the arm's model.
             kp: gain on the position error, (n,), or one number for every joint.
             kd: gain on the velocity error, likewise.
+            ki: gain on the integral of the position error, likewise.
 
         Raises:
             InputError: a gain has the wrong shape, is negative or not finite.
@@ -57,8 +63,22 @@ class Controller(ABC):
         self.dynamics = dynamics
         self.kp = non_negative("kp", kp, dynamics.robot.n)
         self.kd = non_negative("kd", kd, dynamics.robot.n)
+        self.ki = non_negative("ki", ki, dynamics.robot.n)
         self._none = read_only(np.zeros(dynamics.robot.n))
 
     @abstractmethod
-    def compute(self, q: Array, qd: Array, reference: Reference) -> Efforts:
-        """The efforts for a state and a reference. Inputs are finite and of shape (n,): the caller sees to it."""
+    def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
+        """The efforts for a state and a reference. Inputs are finite and of shape (n,): the caller sees to it.
+
+        Args:
+            q: positions (n,) in [rad] or [m].
+            qd: velocities (n,) in [rad/s] or [m/s].
+            reference: what the arm should do.
+            integral: of the position error over time (n,) in [rad s] or [m s]; zero unless given. Whoever calls owns
+                it, and keeps it from winding up while an effort is saturated.
+        """
+
+    def correction(self, q: Array, qd: Array, reference: Reference, integral: Array | None) -> Array:
+        """The feedback kp e + kd ė + ki ∫e dt (n,), in the unit of the gains; arguments as :meth:`compute`."""
+        corrected: Array = self.kp * (reference.q - q) + self.kd * (reference.qd - qd)
+        return corrected if integral is None else corrected + self.ki * integral

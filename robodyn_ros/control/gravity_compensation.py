@@ -1,9 +1,10 @@
 """Proportional-derivative feedback with gravity compensation.
 
-    τ = Kp e + Kd ė + g(q) + τ_ff,   e = q_d - q
+    τ = Kp e + Kd ė + Ki ∫e dt + g(q) + τ_ff,   e = q_d - q
 
 Source: Siciliano, Sciavicco, Villani, Oriolo, Robotics: Modelling, Planning and Control (2009), §8.5.1, eq. 8.51;
-Lynch and Park, Modern Robotics (2017), §11.4.2. Globally asymptotically stable about a constant reference.
+Lynch and Park, Modern Robotics (2017), §11.4.2. Globally asymptotically stable about a constant reference
+without the integral, locally with it.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ class GravityCompensation(Controller):
 
     feedback = "effort"
 
-    def compute(self, q: Array, qd: Array, reference: Reference) -> Efforts:
+    def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
         """See the module."""
         none = self._none
         gravity = self.dynamics.gravity(q)
-        feedback = self.kp * (reference.q - q) + self.kd * (reference.qd - qd)
+        feedback = self.correction(q, qd, reference, integral)
         return Efforts(gravity, none, none, none, feedback, reference.effort, gravity + feedback + reference.effort)

@@ -1,9 +1,9 @@
 """Proportional-derivative feedback, without a model.
 
-    τ = Kp e + Kd ė + τ_ff,   e = q_d - q
+    τ = Kp e + Kd ė + Ki ∫e dt + τ_ff,   e = q_d - q
 
 Source: Siciliano, Sciavicco, Villani, Oriolo, Robotics: Modelling, Planning and Control (2009), §8.5.1, eq. 8.51
-without its gravity term.
+without its gravity term; Lynch and Park, Modern Robotics (2017), §11.4.2, PID.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ class PD(Controller):
 
     feedback = "effort"
 
-    def compute(self, q: Array, qd: Array, reference: Reference) -> Efforts:
+    def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
         """See the module."""
         none = self._none
-        feedback = self.kp * (reference.q - q) + self.kd * (reference.qd - qd)
+        feedback = self.correction(q, qd, reference, integral)
         return Efforts(none, none, none, none, feedback, reference.effort, feedback + reference.effort)

@@ -42,11 +42,13 @@ class Hold(Source):
 
     mode = "hold"
 
-    def __init__(self, q: Array) -> None:
+    def __init__(self, q: Array, end: float = np.inf) -> None:
         """
         Args:
             q: the position, (n,) in [rad] or [m].
+            end: from this time on, hold where the arm is then [s].
         """
+        self.end = end
         still = read_only(np.zeros(len(q)))
         self._reference = Reference(read_only(q), still, still, still)
 
@@ -55,33 +57,44 @@ class Hold(Source):
         return self._reference
 
     def successor(self, q: Array) -> Hold:
-        """Itself."""
-        return self
+        """Hold where the arm is."""
+        return Hold(q)
 
 
 class Follow(Source):
-    """Follow a trajectory of all joints; after its last point, hold that."""
+    """Follow a trajectory of all joints; after its last point, hold that.
+
+    Attributes:
+        start: when the trajectory's time is 0 [s].
+    """
 
     mode = "follow"
 
-    def __init__(self, trajectory: Trajectory, start: float) -> None:
+    def __init__(self, trajectory: Trajectory, start: float, patience: float = np.inf) -> None:
         """
         Args:
             trajectory: of all joints of the arm.
             start: when its time is 0 [s].
+            patience: how long its last point is held; then the arm is held where it is [s].
         """
-        self._trajectory = trajectory
-        self._start = start
+        self.start = start
         self.end = start + trajectory.duration
+        self._trajectory = trajectory
+        self._patience = patience
         self._no_effort = read_only(np.zeros(trajectory.n))
 
     def sample(self, t: float) -> Reference:
         """See :meth:`Trajectory.sample`."""
-        return Reference(*self._trajectory.sample(t - self._start), self._no_effort)
+        return Reference(*self._trajectory.sample(t - self.start), self._no_effort)
 
     def successor(self, q: Array) -> Hold:
-        """Hold the last point."""
-        return Hold(self._trajectory.positions[-1])
+        """Hold the last point, for a while."""
+        return Hold(self._trajectory.positions[-1], self.end + self._patience)
+
+    def wait(self, dt: float) -> None:
+        """Let its time stand still for a while [s]."""
+        self.start += dt
+        self.end += dt
 
 
 class Track(Source):

@@ -114,6 +114,24 @@ class Trajectory:
                 greatest[joint] = max(greatest[joint], values.max(initial=-np.inf))
         return least, greatest
 
+    def speed(self, limit: Array) -> Array:
+        """Greatest speed of each joint, (n,) in [rad/s] or [m/s]; exact where it is above a limit (n,), else a bound.
+
+        The derivative's Bernstein coefficients are the degree times the differences of the curve's over h (Farin,
+        section 5.3), and bound it.
+        """
+        degree = len(self._pieces) - 1
+        h = np.diff(self.times)[:, np.newaxis]
+        greatest: Array = np.abs(degree * np.diff(self._pieces, axis=0) / h).max(axis=(0, 1), initial=0.0)
+        for joint in np.flatnonzero(greatest > limit):
+            greatest[joint] = 0.0
+            for piece, width in enumerate(h[:, 0]):
+                turns = np.roots(self._table[piece, 2:, 2 * self.n + joint])
+                turns = turns.real[(abs(turns.imag) < 1e-9 * width) & (turns.real > 0.0) & (turns.real < width)]
+                speeds = np.polyval(self._table[piece, 1:, self.n + joint], np.append(turns, (0.0, width)))
+                greatest[joint] = max(greatest[joint], np.abs(speeds).max())
+        return greatest
+
     def continued_from(self, t: float, start: Sample) -> Trajectory:
         """The rest of this trajectory after time t, from a given motion instead of what it did until then.
 

@@ -86,21 +86,13 @@ def _gyroscopic(omega: ca.SX, inertia: Inertia) -> ca.SX:
 
 
 def _inertia_in_parent(matrix: ca.SX, transform: Transform) -> ca.SX:
-    """Xᵀ I X, for the symmetric blocks from their lower halves."""
-
-    def turned(block: ca.SX) -> ca.SX:
-        return transform.up(transform.up(block).T).T
-
+    """Xᵀ I X."""
     r = ca.skew(transform.offset)
-    angular, mixed, linear = _mirror(turned(matrix[:3, :3])), turned(matrix[:3, 3:]), _mirror(turned(matrix[3:, 3:]))
+    angular, linear = transform.up_symmetric(matrix[:3, :3]), transform.up_symmetric(matrix[3:, 3:])
+    mixed = transform.up(transform.up(matrix[:3, 3:]).T).T
     moved = mixed + r @ linear
-    angular = _mirror(angular + r @ mixed.T - moved @ r)
+    angular = ca.tril2symm(ca.tril(angular + r @ mixed.T - moved @ r))  # the upper half need not be computed
     return ca.blockcat([[angular, moved], [moved.T, linear]])
-
-
-def _mirror(block: ca.SX) -> ca.SX:
-    """The symmetric matrix with that lower half: the upper one need not be computed."""
-    return ca.tril2symm(ca.tril(block))
 
 
 def _force_in_parent(force: ca.SX, transform: Transform) -> ca.SX:

@@ -16,21 +16,20 @@ def sum_by_coordinate(tree: Tree, efforts: list[ca.SX]) -> ca.SX:
 
 
 def solve_symmetric(matrix: ca.SX, right: ca.SX) -> ca.SX:
-    """Solve A X = B, (n, n) and (n, k), for a symmetric positive definite A by L D Lᵀ.
+    """Solve A X = B, (n, n) and (n, k), for a symmetric positive definite A by Lᵀ D L.
 
-    Golub and Van Loan, Matrix Computations, section 4.1.2.
+    From the last coordinate to the first, as a mass matrix wants it: no zero between branches of a tree is lost, and
+    the tips' part of it is known first (Featherstone, Rigid Body Dynamics Algorithms, section 6.5).
     """
     n = matrix.shape[0]
-    lower, inverse, x = ca.SX.eye(n), ca.SX.zeros(n), ca.SX(right)
-    columns: list[ca.SX] = []
-    for j in range(n):
-        # Column j of L D, then of L.
-        column = matrix[j:, j] - sum((column_k[j - k :] * lower[j, k] for k, column_k in enumerate(columns)), ca.SX(0))
-        columns.append(column)
-        inverse[j] = 1 / column[0]
-        lower[j:, j] = column * inverse[j]
-    for i in range(n):
-        x[i, :] -= sum((lower[i, k] * x[k, :] for k in range(i)), ca.SX(0))
-    for i in reversed(range(n)):
-        x[i, :] = x[i, :] * inverse[i] - sum((lower[k, i] * x[k, :] for k in range(i + 1, n)), ca.SX(0))
+    left, inverse, x = ca.SX(matrix), ca.SX.zeros(n), ca.SX(right)
+    lower = ca.SX.eye(n)
+    for k in reversed(range(n)):
+        inverse[k] = 1 / left[k, k]
+        lower[k, :k] = left[k, :k] * inverse[k]
+        for i in range(k):
+            left[i, : i + 1] -= lower[k, i] * left[k, : i + 1]
+            x[i, :] -= lower[k, i] * x[k, :]
+    for k in range(n):
+        x[k, :] = x[k, :] * inverse[k] - sum((lower[k, i] * x[i, :] for i in range(k)), ca.SX(0))
     return x

@@ -20,6 +20,9 @@ from robodyn_ros.dynamics.inertial_parameters import grouped_entries
 from robodyn_ros.dynamics.linear import solve_symmetric, sum_by_coordinate
 from robodyn_ros.kinematics.transform import Transform, Z, joint_rate
 
+MANY = 30
+"""With more joints than this, forward dynamics by articulated bodies is shorter whatever the arm."""
+
 
 class Motion(NamedTuple):
     """Motion of a body's frame, in that frame."""
@@ -71,12 +74,18 @@ class NewtonEuler(Equations):
         return sum_by_coordinate(self.tree, efforts)
 
     def accelerations(self, q: ca.SX, qd: ca.SX, tau: ca.SX, p: Symbols) -> ca.SX:
-        """Articulated bodies."""
-        if any(node.body.joint.mimic for node in self.tree.nodes):
-            # A mimic joint closes a loop that the articulated-body recursion cannot see; the mass matrix can.
+        """Articulated bodies, or from the mass matrix, whichever takes fewer operations.
+
+        Of articulated bodies the operations grow with n, from the mass matrix with n³, but from less: about fifteen
+        joints are as many as it takes (Featherstone, Rigid Body Dynamics Algorithms, chapter 10, compares them).
+        """
+        tree, ways = self.tree, []
+        if not any(node.body.joint.mimic for node in tree.nodes):  # which close loops that the recursion cannot see
+            ways.append(forward_dynamics(tree, q, qd, tau, p.gravity, p.armature, self.inertias(p)[0]))
+        if not ways or tree.n <= MANY:
             rest = self.efforts(q, qd, ca.SX.zeros(q.shape[0]), p)
-            return solve_symmetric(self.mass_matrix(q, p), tau - rest)
-        return forward_dynamics(self.tree, q, qd, tau, p.gravity, p.armature, self.inertias(p)[0])
+            ways.append(solve_symmetric(self.mass_matrix(q, p), tau - rest))
+        return min(ways, key=ca.n_nodes)
 
     def mass_matrix(self, q: ca.SX, p: Symbols) -> ca.SX:
         """Composite rigid bodies: what a joint's unit acceleration asks of every joint below it (Featherstone, Rigid
@@ -158,6 +167,6 @@ def _pseudo_in_parent(pseudo: ca.SX, transform: Transform) -> ca.SX:
     """P' = T P Tᵀ."""
     moment, mass, r = transform.up(pseudo[:3, 3]), pseudo[3, 3], transform.offset
     half = moment @ r.T + mass * (r @ r.T) / 2
-    second = transform.up(transform.up(pseudo[:3, :3]).T) + half + half.T
+    second = ca.tril2symm(ca.tril(transform.up_symmetric(pseudo[:3, :3]) + half + half.T))
     shifted = moment + mass * r
     return ca.blockcat([[second, shifted], [shifted.T, mass]])

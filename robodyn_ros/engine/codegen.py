@@ -1,78 +1,94 @@
 """C code of a program: for one state, and for many at once.
 
-CasADi writes straight-line code, one operation a line. For many states the same lines are compiled once more with a
-vector of ``LANES`` doubles in the place of each double, one state a lane; sines and cosines come from the vector
-library of glibc where there is one. Parameters and constants are the same for all states.
+Both are the same statements (:mod:`.listing`) on different numbers (:mod:`.arithmetic`): a ``real`` is a double, or a
+vector of eight, one state a lane. Two functions hold them, for other loops in C to call as well::
+
+    static inline void prepare(const double* p, double* k);
+    static inline void compute(const real* x0, …, const double* p, const double* k, real* y0, …);
+
+``k`` takes ``CONSTANTS`` numbers that depend on the parameters ``p`` alone. x are the inputs, y the results and, last,
+the check: finite if all inputs are.
 """
 
 from __future__ import annotations
 
 import re
 
+from robodyn_ros.engine.arithmetic import BATCH, HEADER, SCALAR, definitions
+from robodyn_ros.engine.listing import Angles, Listing
 from robodyn_ros.engine.program import Program
 
 LANES = 8
+"""Doubles in a vector: those of the widest vector registers."""
 
 
 def scalar_source(program: Program) -> str:
-    """The function ``program.name`` as ``casadi.external`` takes it."""
-    import casadi as ca  # what is compiled runs without it
+    """``prepare`` and ``compute`` for one state: what a loop in C is written around."""
+    listing = Listing(program.function())
+    angles = max((len(s.angles) for s in listing.statements if isinstance(s, Angles)), default=1)
+    lanes = next(width for width in (2, 4, LANES) if width >= angles or width == LANES)
+    return f"#define LANES {lanes}\n{HEADER}{SCALAR}\n{_functions(program, listing, lanes, packed=True)}"
 
-    generator = ca.CodeGenerator(f"{program.name}.c", {"with_header": False})
-    generator.add(program.function())
-    # Every argument is there whenever a kernel calls, so nothing need ask.
-    code = re.sub(r"arg\[(\d+)\]\? arg\[\1\]\[(\d+)\] : 0", r"arg[\1][\2]", generator.dump())
-    return re.sub(r"if \(res\[(\d+)\]!=0\) ", "", code)
+
+def kernel_source(program: Program) -> str:
+    """``{program.name}_python``, a function of CPython without arguments: see :mod:`.native`."""
+    count = len(program.inputs)
+    given = _arguments(program, [f"x[{i}]" for i in range(count)], f"x[{count}]", f"x[{count + 1} + {{}}]")
+    return f"""{scalar_source(program)}
+extern void* PyCapsule_GetPointer(void*, const char*);
+extern void Py_IncRef(void*);
+extern char _Py_NoneStruct;
+
+void* {program.name}_python(void* capsule, void* none) {{
+  double **x = PyCapsule_GetPointer(capsule, 0), k[CONSTANTS];
+  prepare(x[{count}], k);
+  compute({given});
+  Py_IncRef(&_Py_NoneStruct);
+  return &_Py_NoneStruct;
+}}
+"""
 
 
 def batch_source(program: Program) -> str:
     """The function ``{program.name}_batch(count, arg, res)``; it returns whether an input was not finite."""
-    found = re.search(r"static int casadi_f0\(.*?\{\n(.*?)\n  return 0;\n\}", scalar_source(program), re.DOTALL)
-    assert found is not None, "CasADi writes its code in another form"
-    body = found.group(1).replace("casadi_real", "lanes")
-    last = len(program.inputs)
-    body = re.sub(rf"arg\[{last}\]\[(\d+)\]", r"ALL(parameters[\1])", body)
-    body = re.sub(r"=(-?\d[^;]*);", r"=ALL(\1);", body)
     widths_in, widths_out = program.widths
+    last = len(widths_in)
     inputs = " ".join(f"lanes in{i}[{max(width, 1)}];" for i, width in enumerate(widths_in))
-    outputs = " ".join(f"lanes out{i}[{width}];" for i, width in enumerate(widths_out))
-    ins = ", ".join(f"in{i}" for i in range(len(widths_in)))
-    outs = ", ".join(f"out{i}" for i in range(len(widths_out)))
+    outputs = " ".join(f"lanes out{i}[{max(width, 1)}];" for i, width in enumerate(widths_out))
+    given = _arguments(program, [f"in{i}" for i in range(last)], f"arg[{last}]", "out{}")
     check = f"out{len(widths_out) - 1}[0]"
 
     def gather(row: str) -> str:
         return " ".join(
-            _each(width, "LANES", f"in{i}[j][l] = arg[{i}][(k + {row}) * {width} + j];")
+            _each(width, "LANES", f"in{i}[j][l] = arg[{i}][(i + {row}) * {width} + j];")
             for i, width in enumerate(widths_in)
         )
 
     def scatter(lanes: str) -> str:
         return " ".join(
-            _each(width, lanes, f"res[{i}][(k + l) * {width} + j] = out{i}[j][l];")
+            _each(width, lanes, f"res[{i}][(i + l) * {width} + j] = out{i}[j][l];")
             for i, width in enumerate(widths_out[:-1])
         )
 
-    return f"""{_PREAMBLE}
-static void compute(const lanes** arg, lanes** res, const double* parameters) {{
-{body}
-}}
-
+    return f"""#define LANES {LANES}
+{HEADER}{BATCH}
+{_functions(program, Listing(program.function()), LANES, packed=False)}
 int {program.name}_batch(long long count, const double** arg, double** res) {{
+  double k[CONSTANTS];
   {inputs} {outputs}
-  const lanes* in[] = {{{ins}}};
-  lanes* out[] = {{{outs}}};
   lanes bad = {{}};
-  long long k = 0;
-  for (; k + LANES <= count; k += LANES) {{
+  long long i = 0;
+  prepare(arg[{last}], k);
+  for (; i + LANES <= count; i += LANES) {{
     {gather("l")}
-    compute(in, out, arg[{last}]);
+    compute({given});
     {scatter("LANES")}
     bad += {check} - {check};
   }}
-  if (k < count) {{ /* the lanes that are left over repeat the first of them */
-    const int left = (int)(count - k);
+  if (i < count) {{ /* the lanes that are left over repeat the first of them */
+    const int left = (int)(count - i);
     {gather("(l < left ? l : 0)")}
-    compute(in, out, arg[{last}]);
+    compute({given});
     {scatter("left")}
     bad += {check} - {check};
   }}
@@ -82,40 +98,55 @@ int {program.name}_batch(long long count, const double** arg, double** res) {{
 """
 
 
+def _functions(program: Program, listing: Listing, lanes: int, *, packed: bool) -> str:
+    """What prepares, and what computes."""
+    lines = [line for s in listing.statements for line in (_angles(s, lanes, packed) if isinstance(s, Angles) else [s])]
+    words = set(re.findall(r"\w+", " ".join(lines)))
+    shared = [name for name, _ in listing.constants if name in words]
+    prepare = [f"const double {name} = {term};" for name, term in listing.constants]
+    prepare += [f"k[{i}] = {name};" for i, name in enumerate(shared)]
+    lines = [f"const double {name} = k[{i}];" for i, name in enumerate(shared)] + lines
+    inputs = "".join(f"const real* x{i}, " for i in range(len(program.inputs)))
+    results = "".join(f", real* restrict y{i}" for i in range(len(program.outputs) + 1))
+    return f"""#define CONSTANTS {max(len(shared), 1)}
+{definitions(listing.functions)}
+static inline void prepare(const double* p, double* k) {{
+{_indented(prepare)}
+}}
+
+static inline void compute({inputs}const double* p, const double* k{results}) {{
+{_indented(lines)}
+}}
+"""
+
+
+def _arguments(program: Program, inputs: list[str], parameters: str, result: str) -> str:
+    return ", ".join([*inputs, parameters, "k", *(result.format(i) for i in range(len(program.outputs) + 1))])
+
+
+def _angles(group: Angles, lanes: int, packed: bool) -> list[str]:
+    """All sines and cosines of a group, the check of the range first."""
+    size = lanes if packed else 1
+    first = group.sines[0]
+    parts = [group.angles[i : i + size] for i in range(0, len(group.angles), size)]
+    names = [f"{first}_{i}" for i in range(len(parts))]
+    lines = [
+        f"lanes x{name} = {{{', '.join(part)}}};" if packed else f"lanes x{name} = {part[0]};"
+        for name, part in zip(names, parts, strict=True)
+    ]
+    lines.append(f"if (!everywhere({' & '.join(f'INSIDE(x{name})' for name in names)})) {{")
+    lines += [f"  x{name} = turned_back(x{name});" for name in names]
+    lines.append("}")
+    lines += [f"const lanes s{name} = sine(x{name}, 0), c{name} = sine(x{name}, 1);" for name in names]
+    for i, (sine, cosine) in enumerate(zip(group.sines, group.cosines, strict=True)):
+        at = f"_{i // size}" + (f"[{i % size}]" if packed else "")
+        lines.append(f"const real {sine} = s{first}{at}, {cosine} = c{first}{at};")
+    return lines
+
+
+def _indented(lines: list[str]) -> str:
+    return "\n".join(f"  {line}" for line in lines)
+
+
 def _each(width: int, lanes: str, statement: str) -> str:
     return f"for (int j = 0; j < {width}; ++j) for (int l = 0; l < {lanes}; ++l) {statement}"
-
-
-_PREAMBLE = f"""#include <math.h>
-#define LANES {LANES}
-typedef double lanes __attribute__((vector_size(8 * LANES)));
-#define ALL(x) ((x) - (lanes){{}})
-#define casadi_sq(x) ((x) * (x))
-static inline lanes casadi_sign(lanes x) {{ return __builtin_convertvector((x < 0) - (x > 0), lanes); }}
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__AVX512F__)
-lanes _ZGVeN8v_sin(lanes);
-lanes _ZGVeN8v_cos(lanes);
-#define sin(x) _ZGVeN8v_sin(x)
-#define cos(x) _ZGVeN8v_cos(x)
-#else
-static inline lanes lanes_sin(lanes x) {{ lanes y; for (int l = 0; l < LANES; ++l) y[l] = sin(x[l]); return y; }}
-static inline lanes lanes_cos(lanes x) {{ lanes y; for (int l = 0; l < LANES; ++l) y[l] = cos(x[l]); return y; }}
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__AVX2__)
-typedef double quad __attribute__((vector_size(32)));
-typedef union {{ lanes whole; quad part[2]; }} split;
-quad _ZGVdN4v_sin(quad);
-quad _ZGVdN4v_cos(quad);
-static inline lanes quads_sin(lanes x) {{
-  split y = {{x}}; y.part[0] = _ZGVdN4v_sin(y.part[0]); y.part[1] = _ZGVdN4v_sin(y.part[1]); return y.whole;
-}}
-static inline lanes quads_cos(lanes x) {{
-  split y = {{x}}; y.part[0] = _ZGVdN4v_cos(y.part[0]); y.part[1] = _ZGVdN4v_cos(y.part[1]); return y.whole;
-}}
-#define sin(x) quads_sin(x)
-#define cos(x) quads_cos(x)
-#else
-#define sin(x) lanes_sin(x)
-#define cos(x) lanes_cos(x)
-#endif
-#endif
-"""

@@ -20,8 +20,7 @@ FLAGS = (
     *("-O2", "-march=native", "-fno-math-errno", "-ffp-contract=fast"),
     *("-fPIC", "-shared", "-fno-semantic-interposition", "-fno-plt", "-w"),
 )
-# The vector library of glibc, for sines and cosines of many states at once.
-LIBRARIES = ("-lmvec", "-lm") if (platform.machine(), platform.libc_ver()[0]) == ("x86_64", "glibc") else ("-lm",)
+LIBRARIES = ("-lm",)
 TIMEOUT = 600.0  # [s]
 
 

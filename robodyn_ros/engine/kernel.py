@@ -1,7 +1,7 @@
 """A program that is called with NumPy arrays.
 
 Generated C where there is a compiler, CasADi's virtual machine where there is none; both work on memory that the kernel
-owns (``casadi.Function.buffer``), so that a call allocates nothing but its result. A kernel belongs to one thread.
+owns, so that a call allocates nothing but its result. A kernel belongs to one thread.
 
 Two ways to call. The plain one takes arrays and gives new ones::
 
@@ -25,8 +25,9 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.engine.codegen import batch_source, scalar_source
+from robodyn_ros.engine.codegen import batch_source, kernel_source
 from robodyn_ros.engine.library import find_library, has_casadi
+from robodyn_ros.engine.native import bind
 from robodyn_ros.engine.parallel import in_parts
 from robodyn_ros.engine.program import Program
 from robodyn_ros.engine.states import as_states, refuse_non_finite
@@ -38,11 +39,12 @@ class Kernel:
     """A program, ready to be called.
 
     Attributes:
-        inputs: one array (width,) for each input, which ``evaluate`` reads. parameters: the runtime parameters, which
-        it reads too. results: one array for each result, which it writes. evaluate: runs the program on those arrays.
+        inputs: one array (width,) for each input, which ``evaluate`` reads.
+        parameters: the runtime parameters, which it reads too.
+        results: one array for each result, which it writes.
+        evaluate: runs the program on those arrays.
         call: the plain way: one state, arrays (n,), or N of them, (N, n). InputError if an array has the wrong shape,
-        is
-            not of numbers, or holds a NaN or an infinity.
+            is not of numbers, or holds a NaN or an infinity.
     """
 
     def __init__(self, program: Program, parameters: Array, *, compiled: bool = True, threads: int = 1) -> None:
@@ -68,26 +70,19 @@ class Kernel:
 
     def _bind(self) -> Callable[[], object]:
         """The program on this kernel's arrays."""
-        program, count = self._program, len(self.inputs) + 1
+        program = self._program
         library = None
         if self._compiled:
-            library = find_library(program.name, program.key, lambda: scalar_source(program))
-        if library is None and not has_casadi():
+            library = find_library(program.name, program.key, lambda: kernel_source(program))
+        if library is not None:
+            return bind(library, f"{program.name}_python", self._arrays)
+        if not has_casadi():
             raise NotReadyError(
                 f"{program.name} of this arm cannot run: CasADi is not installed (pip install casadi), and the cache "
                 "folder holds nothing that `robodyn compile` has made for it on a machine of this kind"
             )
-        if library is not None and not has_casadi():
-            function = ctypes.CDLL(str(library))[program.name]
-            pointers = [array.ctypes.data for array in self._arrays]
-            arg = (ctypes.c_void_p * count)(*pointers[:count])
-            res = (ctypes.c_void_p * (len(pointers) - count))(*pointers[count:])
-            return partial(function, arg, res, None, None, 0)
-
-        import casadi as ca  # what is compiled runs without it
-
-        function = ca.external(program.name, str(library)) if library is not None else program.function()
-        buffer, evaluate = function.buffer()
+        buffer, evaluate = program.function().buffer()
+        count = len(self.inputs) + 1
         for index, array in enumerate(self._arrays):
             if index < count:
                 buffer.set_arg(index, array.data)

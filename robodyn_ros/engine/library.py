@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
 from robodyn_ros.engine import cache
 from robodyn_ros.engine.compiler import CompilationError, find_compiler, processor
@@ -16,8 +18,32 @@ from robodyn_ros.engine.compiler import CompilationError, find_compiler, process
 log = logging.getLogger("robodyn_ros")
 
 
+class Wanted(NamedTuple):
+    """A library that somebody asked for: what ``make_library`` takes."""
+
+    name: str
+    key: str
+    source: Callable[[], str]
+
+
+_lists: list[list[Wanted]] = []
+
+
+@contextmanager
+def only_listed() -> Iterator[list[Wanted]]:
+    """Within it no library is made or found, only listed; CasADi's virtual machine does the work."""
+    _lists.append([])
+    try:
+        yield _lists[-1]
+    finally:
+        _lists.pop()
+
+
 def find_library(name: str, key: str, source: Callable[[], str]) -> Path | None:
     """As ``make_library``, but None for every reason, which is logged, once."""
+    if _lists:
+        _lists[-1].append(Wanted(name, key, source))
+        return None
     try:
         return make_library(name, key, source)
     except (cache.CacheError, CompilationError, OSError) as cause:

@@ -1,30 +1,52 @@
 """A configured controller: states in, commands out.
 
-A command is computed when a state comes, and for the time of that state's stamp. A state that cannot be answered is
-counted as a fault and answered with nothing.
+A command is computed when a state comes, and for the time of that state's stamp; it goes out with that stamp, so that
+whoever waits for the answer to a state (the simulator in lockstep) knows it. A state that cannot be used is counted as
+a fault and not answered. When no usable state has come for ``state_timeout``, a timer sends what
+:mod:`robodyn_ros.control.answers` has for that; such a command has the stamp of the moment.
+
+Time passes by a steady clock, and where time is simulated, as it does there: while a simulation stands still, nothing
+is late. Silence is noticed by the steady clock in any case, and reported.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from time import perf_counter
 
+from builtin_interfaces.msg import Time
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
-from trajectory_msgs.msg import JointTrajectory
 
-from robodyn_ros.control.loop import ControlLoop
-from robodyn_ros.errors import RobodynError, StaleStateError
-from robodyn_ros.nodes.controller_parameters import Tuning
-from robodyn_ros.nodes.faults import Faults
-from robodyn_ros.nodes.messages import NANO, JointOrder, seconds, stamp, to_reference, to_trajectory
+from robodyn_ros.control.emergency import Emergency
+from robodyn_ros.control.loop import Command, ControlLoop
+from robodyn_ros.control.transmission import Transmission
+from robodyn_ros.control.tuning import Tuning
+from robodyn_ros.errors import EffortError, JumpError, RobodynError, StaleStateError
+from robodyn_ros.nodes.faults import PAUSE, Faults
+from robodyn_ros.nodes.messages import NANO, JointOrder, seconds, stamp
 from robodyn_ros.nodes.output import Output
-from robodyn_ros.nodes.qos import NEWEST, RELIABLE
+from robodyn_ros.nodes.qos import NEWEST
+from robodyn_ros.nodes.reference_input import ReferenceInput
+from robodyn_ros.nodes.second_publishers import SecondPublishers
 from robodyn_ros.nodes.statistics import LoopStatistics
 
-WATCH = 0.05
-"""How often to look whether states still come, and who listens [s]."""
+WATCH = 0.02
+"""How often to look whether states still come, and who listens [s]; so often, too, answers go out where none come."""
+
+LOOK_AROUND = 0.2
+"""How often to look for second publishers [s]."""
+
+ONE_OF_EACH = {"~/commands": 1, "~/joint_commands": 1, "~/reference": 1}
+"""Topic → how many publishers it may have."""
+
+NAMES = {
+    "states": "no joint states",
+    "law": "control law failed",
+    "speed": "too fast",
+    "publisher": "second publisher",
+}
+"""Class of faults that have an answer → what its faults are counted as."""
 
 
 class ClosedLoop:
@@ -36,55 +58,69 @@ class ClosedLoop:
         enabled: whether states are answered (``~/enable``); they are only while the node is active.
         faults: what went wrong, counted.
         statistics: of the commands.
+        references: where references come from.
+        latest: stamp of the latest state that was answered, and the command; None before.
     """
 
-    def __init__(self, node: LifecycleNode, loop: ControlLoop, joints: tuple[str, ...], faults: Faults) -> None:
+    latest: tuple[Time, Command] | None
+
+    def __init__(
+        self,
+        node: LifecycleNode,
+        loop: ControlLoop,
+        joints: tuple[str, ...],
+        transmission: Transmission,
+        faults: Faults,
+    ) -> None:
         """
         Args:
             node: the node.
             loop: what decides.
             joints: names of the joints in the order of ``~/commands``.
+            transmission: what is between the joints and their motors.
             faults: where faults are counted.
         """
         self.loop = loop
         self.faults = faults
-        self.statistics = LoopStatistics()
+        self.robot = loop.controller.dynamics.robot
+        self.statistics = LoopStatistics(self.robot.joint_names)
         self.enabled = True
         self._active = False
         self._node = node
         self._clock = node.get_clock()
         self._log = node.get_logger()
-        self.robot = loop.controller.dynamics.robot
         self._order = JointOrder(self.robot.joint_names)
+        self._transmission = transmission
         self._output = Output(node, self.robot.joint_names, joints)
-        self._subscriptions = [
-            node.create_subscription(JointState, "joint_states", self._on_state, NEWEST),
-            node.create_subscription(JointTrajectory, "~/joint_trajectory", self._on_trajectory, RELIABLE),
-            node.create_subscription(JointState, "~/reference", self._on_reference, NEWEST),
-        ]
-        self._received: float | None = None
+        self._others = SecondPublishers(node, ONE_OF_EACH)
+        self.references = ReferenceInput(node, loop, lambda: "" if self._answers else self.state, faults)
+        self._states = node.create_subscription(JointState, "joint_states", self._on_state, NEWEST)
+        self._breath = 0.0
+        self._fault: Emergency | None = None
         self._silent = False
+        self._forget()
         # By steady time, so that silence is noticed when the clock of a simulation has stopped with its states.
         steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._watchdog = node.create_timer(WATCH, self._watch, clock=steady)
+        self._timers = [
+            node.create_timer(WATCH, self._watch, clock=steady),
+            node.create_timer(LOOK_AROUND, self._look_around, clock=steady),
+        ]
 
     def activate(self) -> None:
         """Answer states from now on; the arm is held where the first one finds it."""
-        self.loop.stop()
-        self._active, self._silent, self._received = True, False, None
+        self._forget()
+        self._look_around()
+        self._active = True
 
     def deactivate(self) -> None:
-        """Answer no state from now on."""
+        """Answer no state from now on. To be called before the node's publishers are deactivated."""
+        self._part()
         self._active = False
-        self.loop.stop()
-        self.statistics.interrupted()
 
     def enable(self, enabled: bool) -> None:
         """Answer states, or do not; after a pause the arm is held where it is then."""
-        if enabled and not self.enabled:
-            self.loop.stop()
-        if not enabled:
-            self.statistics.interrupted()
+        if self.enabled and not enabled:
+            self._part()
         self.enabled = enabled
 
     def hold(self) -> None:
@@ -97,7 +133,7 @@ class ClosedLoop:
 
     def tune(self, tuning: Tuning) -> None:
         """Change what may change while the arm moves, from one command to the next."""
-        self.loop.controller, self.loop.effort_limit, self.loop.config = tuning
+        self.loop.tune(tuning)
 
     @property
     def state(self) -> str:
@@ -106,21 +142,42 @@ class ClosedLoop:
             return "inactive"
         if not self.enabled:
             return "disabled"
+        if self.loop.fault is not None:
+            return f"{NAMES[self.loop.fault.kind]}: {self.loop.fault.phase}"
         return "no joint states" if self._silent else self.loop.mode
 
     def destroy(self) -> None:
         """Withdraw the topics."""
-        for subscription in self._subscriptions:
-            self._node.destroy_subscription(subscription)
-        self._node.destroy_timer(self._watchdog)
+        self._node.destroy_subscription(self._states)
+        self.references.destroy()
+        for timer in self._timers:
+            self._node.destroy_timer(timer)
         self._output.destroy()
+
+    @property
+    def _answers(self) -> bool:
+        """Whether states are answered now."""
+        return self._active and self.enabled
 
     def _now(self) -> int:
         return int(self._clock.now().nanoseconds)
 
+    def _forget(self) -> None:
+        """No state has come yet."""
+        self.loop.stop()
+        self._silent, self._received, self._state_time, self._then, self.latest = False, 0.0, 0.0, 0.0, None
+
+    def _part(self) -> None:
+        """Answer no more; drives that keep to their last command get one that carries the arm where it is."""
+        effort = self.loop.stop()
+        if effort is not None and self._answers:
+            self._output.send(stamp(self._now()), self._transmission.motor_effort(effort))
+        self.statistics.interrupted()
+        self._forget()
+
     def _on_state(self, message: JointState) -> None:
         begun = perf_counter()
-        if not (self._active and self.enabled):
+        if not self._answers or begun < self._breath:
             return
         now = self._now()
         if now == 0:  # simulated time has not begun for this node, so nothing can be said of a state's age
@@ -129,55 +186,72 @@ class ClosedLoop:
         if when.sec == 0 and when.nanosec == 0:
             when = stamp(now)
         try:
-            state = self._order.state(message)
-            if state is None:
+            motors = self._order.measured(message)
+            if motors is None:
                 return
-            command = self.loop.update(seconds(when), now / NANO, *state)
+            q = self._transmission.joint_position(motors[0])
+            qd = None if motors[1] is None else self._transmission.joint_velocity(motors[1])
+            time = seconds(when)
+            restarts = self.loop.restarts
+            command = self.loop.update(time, now / NANO, q, qd)
         except StaleStateError as problem:
             self.faults.count("state too old", problem)
+            return
+        except JumpError as problem:
+            self.faults.count("position jumped", problem)
+            return
+        except EffortError as problem:
+            self.faults.count(NAMES["law"], problem)
             return
         except RobodynError as problem:
             self.faults.count("state refused", problem)
             return
-        except Exception as problem:  # a plugin's own error: whatever it is, there is no command to send
-            self.faults.count("control law failed", f"{type(problem).__name__}: {problem}")
-            return
-        self._output.send(when, command)
+        if command is not None:
+            self._output.send(when, self._transmission.motor_effort(command.effort))
         done = perf_counter()
-        self._received = begun
-        self.statistics.add(begun, done, command.state_age, bool(command.saturated.any()))
-        self._output.explain(when, command, state[1])
-
-    def _on_trajectory(self, message: JointTrajectory) -> None:
-        def follow() -> None:
-            trajectory, start = to_trajectory(message)
-            self.loop.follow(trajectory, start, message.joint_names)
-
-        self._accept("trajectory refused", follow)
-
-    def _on_reference(self, message: JointState) -> None:
-        self._accept(
-            "reference refused", lambda: self.loop.track(to_reference(message), self._now() / NANO, message.name)
-        )
-
-    def _accept(self, kind: str, take: Callable[[], None]) -> None:
-        if not (self._active and self.enabled):
-            self.faults.count(kind, f"the controller is {self.state}")
-            return
-        try:
-            take()
-        except RobodynError as problem:
-            self.faults.count(kind, problem)
+        if done - begun > self.loop.tuning.config.overrun:
+            # The executor hands on as many states as have come meanwhile, each as new as can be. Were they answered as
+            # slowly, everything else would wait for ever.
+            self._breath = 2.0 * done - begun
+        if self.loop.restarts > restarts:
+            self.faults.count("states broke off", "missing, or their time jumped; the arm is held where it is")
+        self._received, self._state_time, self._then = begun, time, now / NANO
+        if command is not None:
+            self.latest = when, command
+            self.statistics.add(begun, done, command, self.loop.tuning.config.overrun)
+            self._output.explain(when, command)
+        self._tell(command)
 
     def _watch(self) -> None:
-        """See who listens, and whether states still come."""
+        """See who listens, and whether states still come; answer if they do not."""
         self._output.refresh()
-        if not (self._active and self.enabled) or self._received is None:
+        if not self._answers or not self._received:
             return
-        silent = perf_counter() - self._received > self.loop.config.state_timeout
+        since = perf_counter() - self._received
+        elapsed = self._now() / NANO - self._then if self._clock.ros_time_is_active else since
+        command = self.loop.watch(self._state_time + elapsed)
+        if command is not None:
+            self._output.send(stamp(self._now()), self._transmission.motor_effort(command.effort))
+            self.statistics.add_blind(command)
+        self._tell(command)
+        silent = since > self.loop.tuning.config.state_timeout
         if silent and not self._silent:
             self.statistics.interrupted()
-            self._log.warning("no usable joint states: no commands are sent until they come back")
+            self._log.warning("no usable joint states")
         if self._silent and not silent:
             self._log.info("joint states are back: the arm is held where it is")
         self._silent = silent
+
+    def _tell(self, command: Command | None) -> None:
+        """Count a fault that has just begun, and say when one is over."""
+        fault = self.loop.fault
+        if fault is self._fault:
+            return
+        if fault is not None and command is not None:
+            self.faults.count(NAMES[fault.kind], f"{command.problem}; the answer is {fault.phase}")
+        elif fault is None:
+            self._log.info("the fault is over: the arm is held where it is", throttle_duration_sec=PAUSE)
+        self._fault = fault
+
+    def _look_around(self) -> None:
+        self.loop.beware(self._others.problem())

@@ -1,14 +1,20 @@
 """The controller node: joint states in, efforts out.
 
 A lifecycle node. ``configure`` reads the description and the parameters and makes the model and the controller,
-``activate`` starts to answer states, ``deactivate`` stops to (no command is sent any more: what the drives then do is
-theirs to decide, and the arm's brakes are to be on before), ``cleanup`` forgets the arm, so that another ``configure``
-sees changed parameters. With the parameter ``autostart`` it does the first two by itself once there is a description.
+``activate`` starts to answer states, ``deactivate`` stops to (a last command carries the arm where it is, and what the
+drives then do is theirs to decide), ``cleanup`` forgets the arm, so that ``configure`` can see another one. With the
+parameter ``autostart`` it does the first two by itself once there is a description.
+
+Parameters change while the arm moves: gains, limits and payload from one command to the next, another control law or
+model once it has been made and tried beside the loop. If that fails, what runs goes on, and the parameter says so.
 """
 
 from __future__ import annotations
 
+import gc
 import sys
+from collections.abc import Callable
+from time import perf_counter
 
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.exceptions import ParameterException
@@ -22,19 +28,21 @@ from robodyn_ros.nodes.autostart import Autostart
 from robodyn_ros.nodes.closed_loop import ClosedLoop
 from robodyn_ros.nodes.controller_parameters import (
     FIXED_WHILE_CONFIGURED,
-    Tuning,
     declare_joint_parameters,
     declare_node_parameters,
     joint_order,
     make_dynamics,
+    make_transmission,
     tune,
 )
 from robodyn_ros.nodes.description import Description
 from robodyn_ros.nodes.diagnostics import Diagnostics, DiagnosticsConfig, Report
 from robodyn_ros.nodes.executor import Exit, run
 from robodyn_ros.nodes.faults import Faults
+from robodyn_ros.nodes.follow_joint_trajectory import FollowJointTrajectory, is_available
 from robodyn_ros.nodes.parameters import Values
 from robodyn_ros.nodes.services import respond
+from robodyn_ros.nodes.switching import Switching
 
 
 class ControllerNode(LifecycleNode):  # type: ignore[misc]
@@ -49,9 +57,11 @@ class ControllerNode(LifecycleNode):  # type: ignore[misc]
             ParameterException: a parameter was given a value of the wrong type or out of range.
         """
         super().__init__("controller")
-        declare_node_parameters(self)
         self._loop: ClosedLoop | None = None
-        self._next: Tuning | None = None
+        self._switching: Switching | None = None
+        self._action: FollowJointTrajectory | None = None
+        declare_node_parameters(self)
+        self._next: Callable[[], None] | None = None
         self._faults = Faults(self.get_logger().warning)
         self._faults_reported = 0
         self._description = Description(self, self._on_description)
@@ -67,6 +77,8 @@ class ControllerNode(LifecycleNode):  # type: ignore[misc]
         """Make the model and the controller."""
         try:
             self._loop = self._configured()
+            self._switching = Switching(self, self._loop, self._faults)
+            self._action = FollowJointTrajectory(self, self._loop) if is_available() else None
         except (RobodynError, ParameterException) as problem:
             self.get_logger().error(f"cannot configure: {problem}")
             return TransitionCallbackReturn.FAILURE
@@ -79,7 +91,16 @@ class ControllerNode(LifecycleNode):  # type: ignore[misc]
         """Answer states from now on."""
         answer = super().on_activate(state)
         self._configured_loop().activate()
+        # What was made since the start lives on as well: see the executor.
+        gc.collect()
+        gc.freeze()
         return answer
+
+    def destroy_node(self) -> None:
+        """Part from the drives as in :meth:`on_deactivate`, then end."""
+        if self._loop is not None and self.context.ok():
+            self._loop.deactivate()
+        super().destroy_node()
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Send no command from now on."""
@@ -106,12 +127,11 @@ class ControllerNode(LifecycleNode):  # type: ignore[misc]
         declare_joint_parameters(self, robot)
         values = Values(self)
         joints = joint_order(values, robot)
-        dynamics = make_dynamics(values, robot)
-        loop = ControlLoop(*tune(values, dynamics))
+        loop = ControlLoop.tuned(tune(values, make_dynamics(values, robot)))
         self.get_logger().info(
             f"{robot.name}: {robot.n} joints, {values['controller']} on {values['dynamics']} dynamics"
         )
-        return ClosedLoop(self, loop, joints, self._faults)
+        return ClosedLoop(self, loop, joints, make_transmission(values, robot), self._faults)
 
     def _configured_loop(self) -> ClosedLoop:
         if self._loop is None:
@@ -123,10 +143,17 @@ class ControllerNode(LifecycleNode):  # type: ignore[misc]
             self._loop.deactivate()
             self._loop.destroy()
             self._loop = None
+        if self._action is not None:
+            self._action.destroy()
+            self._action = None
+        if self._switching is not None:
+            self._switching.destroy()
+            self._switching = None
 
     def _on_description(self) -> None:
         if self._loop is not None:
-            self.get_logger().warning("a new robot_description: it is read when the node is configured the next time")
+            text = "the model stays as it is; a new one is read when the node is configured the next time"
+            self._faults.count("robot_description changed", text)
         elif self._autostart is not None:
             self._autostart.attempt()
 
@@ -147,32 +174,35 @@ class ControllerNode(LifecycleNode):  # type: ignore[misc]
     def _check_change(self, parameters: list[Parameter]) -> SetParametersResult:
         """Make what the change asks for, or say why not; nothing has changed yet."""
         self._next = None
-        if self._loop is None:
+        if self._switching is None:
             return SetParametersResult(successful=True)
         for parameter in parameters:
             if parameter.name in FIXED_WHILE_CONFIGURED:
                 reason = f"{parameter.name} is read when the node is configured: deactivate and clean it up first"
                 return SetParametersResult(successful=False, reason=reason)
         try:
-            self._next = tune(Values(self, parameters), self._loop.loop.controller.dynamics)
+            self._next = self._switching.check(Values(self, parameters))
         except RobodynError as problem:
             return SetParametersResult(successful=False, reason=str(problem))
         return SetParametersResult(successful=True)
 
     def _apply_change(self, parameters: list[Parameter]) -> None:
-        if self._loop is not None and self._next is not None:
-            self._loop.tune(self._next)
-        self._next = None
+        change, self._next = self._next, None
+        if change is not None:
+            change()
 
     def _report(self) -> Report:
         total = self._faults.counts.total()
         new, self._faults_reported = total - self._faults_reported, total
         loop = self._loop
-        values: dict[str, object] = {name: self.get_parameter(name).value for name in ("dynamics", "controller")}
+        values: dict[str, object] = {}
         hardware = ""
-        if loop is not None:
+        if loop is not None and self._switching is not None:
             hardware = loop.robot.name
+            values["dynamics"], values["controller"] = self._switching.running
             values.update(loop.statistics.take())
+            if loop.references.latest is not None:
+                values["reference age [s]"] = perf_counter() - loop.references.latest
             values["restarts"] = loop.loop.restarts
         values.update(sorted(self._faults.counts.items()))
         state = "unconfigured" if loop is None else loop.state

@@ -6,6 +6,9 @@ rmw_fastrtps 9.3.3 (Kilted) and 8.4 (Jazzy), a publisher that runs and a subscri
 1.6 to 3.2 s in most starts by default, 0.05 to 0.3 s in all with an announcement every 0.2 s.
 
 So the nodes announce themselves four times a second (``fastdds.xml``), at the price of a few hundred bytes each time.
+And a process that was killed is missed after 5 s, not 20: until then it counts as a publisher on other hosts, and a
+controller that took its place would find itself beside a second one.
+
 Whoever has a profile of their own (the environment variable below) keeps it, and other middleware does not look.
 """
 

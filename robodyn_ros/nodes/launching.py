@@ -42,7 +42,7 @@ def parameter_files(robot: str, config: str, share: Path) -> list[str]:
     return [str(own)] if own.is_file() else []
 
 
-def need_package(package: str, argument: str) -> None:
+def need_package(package: str, argument: str, without: str = "false") -> None:
     """See that a package is there before anything is started.
 
     launch looks for it only when its turn comes, and then leaves behind what it has started, such as a controller.
@@ -50,6 +50,7 @@ def need_package(package: str, argument: str) -> None:
     Args:
         package: its name.
         argument: the launch argument that leaves it out.
+        without: its value for that.
 
     Raises:
         ConfigurationError: it is not installed.
@@ -58,7 +59,7 @@ def need_package(package: str, argument: str) -> None:
         get_package_prefix(package)
     except PackageNotFoundError as cause:
         raise ConfigurationError(
-            f"{package} is not installed; install it, or leave it out: {argument}:=false"
+            f"{package} is not installed; install it, or leave it out: {argument}:={without}"
         ) from cause
 
 

@@ -77,6 +77,13 @@ class JointOrder:
             return None
         return self._taken(message, "position", columns), self._taken(message, "velocity", columns)
 
+    def measured(self, message: JointState) -> tuple[Array, Array | None] | None:
+        """As :meth:`state`; None in place of the velocity where the message has none at all."""
+        if len(message.velocity):
+            return self.state(message)
+        columns = self.columns(message.name)
+        return None if columns is None else (self._taken(message, "position", columns), None)
+
     def effort(self, message: JointState) -> Array:
         """Efforts (n,) in [N·m] or [N].
 

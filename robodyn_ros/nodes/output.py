@@ -68,19 +68,24 @@ class Output:
         self._heard = [item for item in self._terms if item[1].publisher.get_subscription_count()]
         self._error_heard = self._error.publisher.get_subscription_count() > 0
 
-    def send(self, stamp: Time, command: Command) -> None:
-        """Publish a command, stamped like the state that it answers."""
-        effort = command.effort[self._order]
-        self._message.data = array("d", effort.tobytes())
-        self._commands.publish(self._message)
-        self._joint_commands.publish(stamp, effort=effort)
+    def send(self, stamp: Time, effort: Array) -> None:
+        """Publish efforts (n,) in the arm's order; a command is stamped like the state that it answers."""
+        effort = effort[self._order]
+        # Who listens is asked each time, at a tenth of the cost of publishing: no command may miss a new listener.
+        if self._joint_commands.publisher.get_subscription_count():
+            self._joint_commands.publish(stamp, effort=effort)
+        if self._commands.get_subscription_count():
+            self._message.data = array("d", effort.tobytes())
+            self._commands.publish(self._message)
 
-    def explain(self, stamp: Time, command: Command, qd: Array) -> None:
-        """Publish where the command came from, to those who listen."""
+    def explain(self, stamp: Time, command: Command) -> None:
+        """Publish where the command came from, to those who listen; an answer to a fault comes from no law."""
+        if command.efforts is None or command.reference is None or command.error is None or command.state is None:
+            return
         for term, topic in self._heard:
             topic.publish(stamp, effort=getattr(command.efforts, term))
         if self._error_heard:
-            self._error.publish(stamp, position=command.error, velocity=command.reference.qd - qd)
+            self._error.publish(stamp, position=command.error, velocity=command.reference.qd - command.state[1])
 
     def destroy(self) -> None:
         """Withdraw the topics."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any, TypeVar
 
-from rcl_interfaces.msg import FloatingPointRange, ParameterDescriptor
+from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
 from rclpy.exceptions import ParameterUninitializedException
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -47,30 +47,32 @@ def declare(
     """
     if node.has_parameter(name):
         return
-    ranges = [] if bounds is None else [FloatingPointRange(from_value=bounds[0], to_value=bounds[1], step=0.0)]
-    descriptor = ParameterDescriptor(
-        description=description,
-        additional_constraints=constraints,
-        floating_point_range=ranges,
-        read_only=read_only,
-    )
+    descriptor = ParameterDescriptor(description=description, additional_constraints=constraints, read_only=read_only)
+    if isinstance(default, int) and bounds is not None:
+        descriptor.integer_range = [IntegerRange(from_value=int(bounds[0]), to_value=int(bounds[1]), step=0)]
+    elif bounds is not None:
+        descriptor.floating_point_range = [FloatingPointRange(from_value=bounds[0], to_value=bounds[1], step=0.0)]
     node.declare_parameter(name, default, descriptor)
 
 
-def declare_settings(node: Node, settings: type[Any], prefix: str = "", of: str = "", read_only: bool = False) -> None:
+def declare_settings(node: Node, settings: Any, prefix: str = "", of: str = "", read_only: bool = False) -> None:
     """Declare a parameter for each field of a dataclass of settings.
 
     Args:
         node: whose.
-        settings: the dataclass.
+        settings: the dataclass; or one that was made, whose values are the defaults.
         prefix: put before the names.
         of: put behind the descriptions.
         read_only: whether they are fixed when the node starts.
     """
     for item in fields(settings):
-        meta = item.metadata
-        text = f"{meta['description']}{of} [{meta['unit']}]"
-        declare(node, prefix + item.name, item.default, text, bounds=meta["range"], read_only=read_only)
+        name, default, meta = prefix + item.name, getattr(settings, item.name), item.metadata
+        text, bounds, constraints = f"{meta['description']}{of}", meta.get("range"), ""
+        if isinstance(default, str):
+            constraints = f"one of {', '.join(meta['choices']())}"
+        elif isinstance(default, float):
+            text += f" [{meta['unit']}]"
+        declare(node, name, default, text, constraints=constraints, bounds=bounds, read_only=read_only)
 
 
 class Values:
@@ -97,6 +99,13 @@ class Values:
             return self._node.get_parameter(name).value
         except ParameterUninitializedException as cause:
             raise ConfigurationError(f"parameter {name!r} must be given") from cause
+
+    def get(self, name: str, otherwise: Any) -> Any:
+        """The value of a parameter, or something else if it has none."""
+        try:
+            return self[name]
+        except ConfigurationError:
+            return otherwise
 
     def settings(self, settings: type[Settings], prefix: str = "") -> Settings:
         """A dataclass of settings, from the parameters declared for it.

@@ -1,0 +1,148 @@
+"""``robodyn commission``: switches an arm on for the first time, one joint at a time."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from robodyn_ros.cli.console import console
+from robodyn_ros.cli.verb import ExitCode, Verb
+from robodyn_ros.errors import InputError
+
+LAST_LINES = 20
+"""How much of the node's log is shown where it fails."""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """See :class:`Verb`."""
+    parser.add_argument("urdf", help="the arm's URDF, with effort limits")
+    text = "parameter file, for instance with the transmissions"
+    parser.add_argument("--config", metavar="PATH", help=text)
+    text = "topic of the arm's states (default: %(default)s)"
+    parser.add_argument("--joint-states", default="joint_states", metavar="TOPIC", help=text)
+    text = "topic of the efforts, std_msgs/Float64MultiArray (default: %(default)s)"
+    parser.add_argument("--commands", default="controller/commands", metavar="TOPIC", help=text)
+    text = "topic of the efforts with names, sensor_msgs/JointState (default: %(default)s)"
+    parser.add_argument("--joint-commands", default="controller/joint_commands", metavar="TOPIC", help=text)
+    text = "report to write, .md or .html (default: %(default)s)"
+    parser.add_argument("--report", default="commissioning.md", metavar="PATH", help=text)
+    text = "setting of the procedure, such as ramp_time=3.0; may be given again"
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help=text)
+    text = "go on without asking; nobody then says whether a joint turned its positive way"
+    parser.add_argument("--yes", action="store_true", help=text)
+
+
+def run(args: Namespace) -> ExitCode:
+    """Run the procedure; the answer is no unless every joint is right and the arm stands."""
+    if Path(args.report).suffix not in (".md", ".html"):
+        raise InputError("--report", f"{args.report!r} must end in .md or .html", args.report)
+    with TemporaryDirectory(prefix="robodyn-") as folder:
+        log = Path(folder) / "log"
+        with open(log, "w", encoding="utf-8") as err:
+            process = subprocess.Popen(
+                _command(args, Path(folder)),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=err,
+                text=True,
+                start_new_session=True,  # Ctrl-C comes to the one who watches, who then tells the node
+            )
+            last = _watch(process)
+        if process.wait() != 0 or "verdict" not in last:
+            lines = log.read_text(encoding="utf-8").splitlines()[-LAST_LINES:]
+            print("\n".join(["error: the commissioner did not finish:", *lines]), file=sys.stderr)
+            return ExitCode.ERROR
+    console().print(f"\n{last['verdict']}\nReport: {args.report}")
+    return ExitCode.YES if last["good"] else ExitCode.NO
+
+
+def _command(args: Namespace, folder: Path) -> list[str]:
+    parameters: dict[str, Any] = {
+        "robot_description": str(Path(args.urdf).resolve()),
+        "guided": not args.yes,
+        "report": str(Path(args.report).resolve()),
+    }
+    for text in args.set:
+        name, _, value = text.partition("=")
+        try:
+            parameters[name] = json.loads(value)
+        except json.JSONDecodeError as cause:
+            raise InputError("--set", f"{text!r} must be name=number", text) from cause
+    own = folder / "parameters.json"  # JSON is YAML
+    own.write_text(json.dumps({"/**": {"ros__parameters": parameters}}), encoding="utf-8")
+    files = [file for file in (args.config, str(own)) if file]
+    ros = [argument for file in files for argument in ("--params-file", file)]
+    topics = {
+        "joint_states": args.joint_states,
+        "~/commands": args.commands,
+        "~/joint_commands": args.joint_commands,
+    }
+    ros += [argument for old, new in topics.items() for argument in ("-r", f"{old}:={new}")]
+    return [sys.executable, "-m", "robodyn_ros.nodes.commissioner", "--ros-args", *ros]
+
+
+def _watch(process: subprocess.Popen[str]) -> dict[str, Any]:
+    """Show what the node says, answer its questions, and pass Ctrl-C on; the last that it said."""
+    out, last, stage = console(), dict[str, Any](), ""
+    for said in _lines(process):
+        last = said
+        if said.get("stage", stage) != stage:
+            stage = said["stage"]
+            out.print(f"  {stage}", style="cyan")
+        if "question" in said:
+            _answer(process, said["question"])
+    return last
+
+
+def _lines(process: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
+    assert process.stdout is not None
+    while True:
+        try:
+            line = process.stdout.readline()
+        except KeyboardInterrupt:
+            process.send_signal(signal.SIGINT)
+            console(stderr=True).print("letting go; a moment, please")
+            continue
+        if not line:
+            return
+        yield json.loads(line)
+
+
+def _answer(process: subprocess.Popen[str], question: str) -> None:
+    assert process.stdin is not None
+    try:
+        said = input(f"{question} [y/n] ").strip().lower()
+    except (EOFError, KeyboardInterrupt):
+        process.send_signal(signal.SIGINT)
+        return
+    process.stdin.write(f"{said}\n")
+    process.stdin.flush()
+
+
+VERB = Verb(
+    summary="switch an arm on for the first time, one joint at a time",
+    description=(
+        "Switches an arm on for the first time: with little effort, one joint at a time,\n"
+        "from the tip to the base. Is its sign right, is its scale right, how much\n"
+        "friction does it have? Then gravity is compensated from nothing to all of it,\n"
+        "in steps. Begin with the arm at rest without effort: lying on its stops,\n"
+        "hanging, or supported. No controller may run beside it. Ctrl-C, a joint that is\n"
+        "too fast or too far, and states that stay away end it, with the efforts going\n"
+        "back evenly. Keep the emergency stop in your hand. The exit code is 1 unless\n"
+        "everything is right."
+    ),
+    examples=(
+        ("robodyn commission arm.urdf", "on the controller's topics"),
+        ("robodyn commission arm.urdf --config my_arm.yaml", "with transmissions"),
+        ("robodyn commission arm.urdf --report arm.html", "report as a page"),
+    ),
+    add_arguments=add_arguments,
+    run=run,
+)

@@ -1,0 +1,137 @@
+"""The runs of the comparison: each law over the same motions, on the same arm, with the same gains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from robodyn_ros.control.base import Controller, Reference
+from robodyn_ros.control.trajectory import Trajectory
+from robodyn_ros.control.waypoints import durations, rest_to_rest
+from robodyn_ros.robot import Robot
+from robodyn_ros.robot.pose import Array
+from robodyn_ros.simulation.plant import Plant
+
+PART = 0.5
+"""Part of the range of each joint that the trajectory goes through, about its middle [-]."""
+
+STEP = 0.03
+"""Part of the range that the step is high [-]: quick laws come near their effort limits, and do not live on them."""
+
+STEP_TIME = 2.5
+"""How long the step is watched [s]."""
+
+REST = 0.5
+"""How long the arm is watched after the trajectory, for what lasts [s]."""
+
+SPEED, ACCELERATION = 0.35, 1.0
+"""Of the trajectory: part of the velocity limit [-], and velocity limits a second [1/s]."""
+
+UNLIMITED = {True: (0.5, 0.5), False: (1.0, 1.0)}
+"""How far from 0 a joint without position limits goes, and its speed limit where it has none: prismatic or not."""
+
+LASTING = 0.2
+"""The end of a motion, in which an error counts as lasting [s]."""
+
+SETTLED = 0.02
+"""An error is settled that stays within this part of the step [-]."""
+
+
+class Motion(NamedTuple):
+    """What the laws are asked to do."""
+
+    name: str
+    start: Array  # (n,), at rest [rad] or [m]
+    duration: float  # [s]
+    reference: Callable[[float], Reference]
+    size: Array  # how far each joint goes (n,)
+
+
+class Run(NamedTuple):
+    """What a law made of a motion, at N times."""
+
+    t: Array  # (N,) [s]
+    q: Array  # (N, n) [rad] or [m]
+    reference: Array  # (N, n)
+    effort: Array  # that acted (N, n) [N·m] or [N]
+    saturated: Array  # share of the time at the effort limit (n,) [-]
+
+    @property
+    def error(self) -> Array:
+        """Reference minus position (N, n)."""
+        return self.reference - self.q
+
+    def figures(self, motion: Motion) -> dict[str, Array]:
+        """What the tables show, (n,) each."""
+        error, final = np.abs(self.error), self.error[self.t >= self.t[-1] - LASTING]
+        band = SETTLED * motion.size
+        outside = error > band
+        last = np.where(outside.any(axis=0), len(self.t) - np.argmax(outside[::-1], axis=0), 0)
+        settles = np.where(last < len(self.t), self.t[np.minimum(last, len(self.t) - 1)], np.nan)
+        return {
+            "rms_error": np.sqrt(np.mean(self.error**2, axis=0)),
+            "peak_error": error.max(axis=0),
+            "lasting_error": np.abs(final.mean(axis=0)),
+            "settling_time": settles,
+            "rms_effort": np.sqrt(np.mean(self.effort**2, axis=0)),
+            "peak_effort": np.abs(self.effort).max(axis=0),
+            "saturated": self.saturated,
+        }
+
+
+def motions(robot: Robot) -> tuple[Motion, Motion]:
+    """A step of every joint at once, and a trajectory there and back."""
+    far = np.array([UNLIMITED[joint.is_prismatic][0] for joint in robot.joints])
+    fast = np.array([UNLIMITED[joint.is_prismatic][1] for joint in robot.joints])
+    lower = np.where(np.isfinite(robot.lower), robot.lower, -far)
+    upper = np.where(np.isfinite(robot.upper), robot.upper, far)
+    middle, span = (lower + upper) / 2.0, upper - lower
+    start, goal = middle - PART * span / 2.0, middle + PART * span / 2.0
+    speed = np.where(np.isfinite(robot.velocity_limit), robot.velocity_limit, fast)
+    legs = durations([start, goal, start], SPEED * speed, ACCELERATION * speed)
+    trajectory = rest_to_rest([start, goal, start], [0.0, legs[0], legs.sum()])
+    step = STEP * span
+    return (
+        Motion("step", start, STEP_TIME, _held(start + step), step),
+        Motion("trajectory", start, trajectory.duration + REST, _followed(trajectory), goal - start),
+    )
+
+
+def _held(q: Array) -> Callable[[float], Reference]:
+    zero = np.zeros_like(q)
+    reference = Reference(q, zero, zero, zero)
+    return lambda t: reference
+
+
+def _followed(trajectory: Trajectory) -> Callable[[float], Reference]:
+    zero = np.zeros(trajectory.n)
+    return lambda t: Reference(*trajectory.sample(t), zero)
+
+
+def perform(controller: Controller, plant: Plant, motion: Motion, rate: float) -> Run:
+    """Have a law do a motion.
+
+    Args:
+        controller: the law. Its integral stands still for a joint whose effort is limited.
+        plant: the arm.
+        motion: what to do.
+        rate: of the control [Hz]; each effort acts for a whole number of the plant's steps.
+    """
+    plant.reset(motion.start)
+    held = max(1, round(1.0 / (rate * plant.config.step)))
+    count = round(motion.duration / (held * plant.config.step)) + 1
+    n, limit = plant.dynamics.robot.n, plant.effort_limit
+    t, (q, asked, effort) = np.empty(count), np.empty((3, count, n))
+    integral, limited = np.zeros(n), np.zeros(n)
+    for index in range(count):
+        now = motion.reference(plant.time)
+        total = controller.compute(plant.q, plant.qd, now, integral).total
+        plant.apply(total)
+        over = np.abs(total) > limit
+        integral = integral + np.where(over, 0.0, held * plant.config.step * (now.q - plant.q))
+        limited += over
+        t[index], q[index], asked[index], effort[index] = plant.time, plant.q, now.q, plant.effort
+        plant.step(held)
+    return Run(t, q, asked, effort, limited / count)

@@ -1,0 +1,106 @@
+"""What was found out about an arm, and what it means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+LITTLE = 0.02
+"""Share of the effort limit below which gravity says nothing of a joint."""
+
+
+@dataclass
+class JointFindings:
+    """About one joint. Ratios are measured over model; nan where nothing could be measured."""
+
+    name: str
+    effort_unit: str
+    effort_limit: float
+    pushed: bool = False  # whether it was, in both directions
+    moved: bool = False
+    follows: bool = False  # whether its position goes the way of its effort
+    instead: str = ""  # name of a joint that moved in its place
+    friction: float = np.nan  # [N·m] or [N]
+    gravity: float = np.nan  # measured [N·m] or [N]
+    gravity_model: float = np.nan
+    inertia: float = np.nan  # measured [kg m²] or [kg]; nan too where friction hides it
+    inertia_ratio: float = np.nan
+    inertia_tolerance: float = 1.3
+    gravity_tolerance: float = 1.2
+    seen: bool | None = None  # whether somebody has seen it go in its positive direction
+
+    @property
+    def gravity_ratio(self) -> float:
+        """Measured over model; nan where gravity is too little to tell."""
+        least = max(LITTLE * self.effort_limit, self.friction if np.isfinite(self.friction) else 0.0)
+        return self.gravity / self.gravity_model if abs(self.gravity_model) > least else np.nan
+
+    @property
+    def tried(self) -> bool:
+        """Whether enough was tried to judge it."""
+        stuck = self.pushed and not self.moved
+        return bool(self.instead) or stuck or bool(np.isfinite(self.friction))
+
+    @property
+    def problems(self) -> list[str]:
+        """What is wrong, and what would put it right; none for a joint that is as it should be."""
+        if self.instead:
+            return [f"{self.instead} moved in its place: the joints are wired or named in another order"]
+        if not self.tried:
+            return ["was not tried to the end"]
+        if not self.moved:
+            return ["did not move: is a brake on, the drive off, or the effort limit too low?"]
+        if not self.follows:
+            return ["moves against its effort: effort and position have opposite signs; swap one of them in the drive"]
+        if self.gravity_ratio < 0.0 or self.seen is False:
+            return [f"turns the other way than the URDF says: set transmission.{self.name}.reversed"]
+        return self._scale()
+
+    def _scale(self) -> list[str]:
+        load, heavy = self.gravity_ratio, self.inertia_ratio
+        misjudged = not within(load, self.gravity_tolerance)
+        if not misjudged and within(heavy, self.inertia_tolerance):
+            return []
+        if not misjudged:
+            return [f"its inertia is {heavy:.2g} times the model's: are the masses beyond it right?"]
+        if within(heavy / load**2, self.inertia_tolerance) and not within(heavy / load, self.inertia_tolerance):
+            text = f"acts as a gear ratio does that is {1.0 / load:.2g} times what is set"
+            return [f"{text}: see transmission.{self.name}.gear_ratio"]
+        return [f"holds its load with {load:.2g} times the effort: is its torque constant right, are the masses?"]
+
+    @property
+    def unsure(self) -> bool:
+        """Whether nothing has shown its direction in space: gravity hardly acts on it, and nobody has looked."""
+        return self.moved and not np.isfinite(self.gravity_ratio) and self.seen is None
+
+
+def within(ratio: float, tolerance: float) -> bool:
+    """Whether a ratio is 1 but for a factor; also if nothing is known of it."""
+    return bool(np.isnan(ratio) or 1.0 / tolerance <= ratio <= tolerance)
+
+
+@dataclass
+class GravityStep:
+    """A step of gravity compensation."""
+
+    share: float  # of the model's gravity [-]
+    drift: float  # greatest speed of a joint, averaged [rad/s] or [m/s]
+    joint: str  # that had it
+
+
+@dataclass
+class Outcome:
+    """All of it."""
+
+    robot: str
+    joints: list[JointFindings] = field(default_factory=list)
+    gravity: list[GravityStep] = field(default_factory=list)
+    stopped: str = ""  # why it ended before its time
+    drift_allowed: float = 0.0
+
+    @property
+    def good(self) -> bool:
+        """Whether every joint is right and the arm stands under the whole of its gravity."""
+        joints = bool(self.joints) and not any(joint.problems for joint in self.joints)
+        return joints and not self.stopped and bool(self.gravity) and self.gravity[-1].drift <= self.drift_allowed

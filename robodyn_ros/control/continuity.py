@@ -1,0 +1,54 @@
+"""Whether a state can follow from the one before: encoders that lose count, and wires that swap, make it jump."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from robodyn_ros.control.checks import is_any
+from robodyn_ros.errors import JumpError
+from robodyn_ros.robot import Robot
+from robodyn_ros.robot.pose import Array
+
+
+class Continuity:
+    """Compares each state with the last one, and says whether its velocity explains the way between.
+
+    A state that jumps is refused, and so are those after it until they have been consistent with each other for as long
+    as states may be missing; then the arm is taken to be there.
+    """
+
+    def __init__(self, robot: Robot) -> None:
+        """
+        Args:
+            robot: the arm.
+        """
+        self._robot = robot
+        self._good: tuple[float, Array, Array] | None = None
+        self._seen: tuple[float, Array, Array] | None = None
+
+    def forget(self) -> None:
+        """Take the next state as it comes."""
+        self._good = self._seen = None
+
+    def check(self, t: float, q: Array, qd: Array, jump: float, timeout: float) -> None:
+        """Take a state in.
+
+        Args:
+            t: its time [s].
+            q: position (n,).
+            qd: velocity (n,).
+            jump: greatest change of position that no velocity explains [rad] or [m].
+            timeout: states further apart than this are not compared [s].
+
+        Raises:
+            JumpError: it does not follow from the last one.
+        """
+        before = next((s for s in (self._good, self._seen) if s is not None and 0.0 <= t - s[0] <= timeout), None)
+        self._seen = (t, q, qd)
+        if before is not None:
+            way = np.abs(q - before[1])
+            explained = jump + (t - before[0]) * np.maximum(np.abs(qd), np.abs(before[2]))
+            if is_any(way > explained):
+                joint = int(np.argmax(way - explained))
+                raise JumpError(self._robot.joints[joint].name, float(before[1][joint]), float(q[joint]))
+        self._good = self._seen

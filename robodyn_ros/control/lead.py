@@ -1,0 +1,98 @@
+"""How a state becomes an effort when all is well: reference, control law, ramp, shaping."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from robodyn_ros.control.base import Controller, Efforts, Reference
+from robodyn_ros.control.checks import is_any, is_finite
+from robodyn_ros.control.guide import Guide
+from robodyn_ros.control.integral import Integral
+from robodyn_ros.control.shaping import Shaped, Shaping
+from robodyn_ros.control.tuning import Tuning
+from robodyn_ros.control.weight import Weight
+from robodyn_ros.errors import EffortError
+from robodyn_ros.robot import Robot
+from robodyn_ros.robot.pose import Array
+
+
+def total(controller: Controller, efforts: Efforts, n: int) -> Array:
+    """The total of the efforts that a law gave.
+
+    Raises:
+        EffortError: it is not n finite numbers.
+    """
+    given = efforts.total
+    if np.shape(given) != (n,) or not is_finite(given):
+        raise EffortError(f"{type(controller).__name__} gave efforts that are not {n} finite numbers: {given}")
+    return given
+
+
+class Led(NamedTuple):
+    """Where an effort comes from; arrays (n,)."""
+
+    efforts: Efforts  # the terms of the control law [N·m] or [N]
+    reference: Reference  # what the arm should do
+    error: Array  # reference position minus position [rad] or [m]
+
+
+class Lead:
+    """Leads the arm along the guide's reference; its memory is what integrates, and when it was switched on."""
+
+    def __init__(self, robot: Robot, guide: Guide, shaping: Shaping, weight: Weight) -> None:
+        """
+        Args:
+            robot: the arm.
+            guide: where the reference comes from.
+            shaping: what becomes of the efforts.
+            weight: what carries the arm.
+        """
+        self._guide, self._shaping, self._weight = guide, shaping, weight
+        self._integral = Integral(robot.n)
+        self._switched_on = -np.inf
+        self._lags = False
+
+    def begin(self) -> None:
+        """Nothing is integrated yet, and nothing lags."""
+        self._integral.reset()
+        self._lags = False
+
+    def command(self, t: float, dt: float, q: Array, qd: Array, tuning: Tuning) -> tuple[Shaped, Led]:
+        """What is sent, and where it comes from.
+
+        Args:
+            t: time of the state [s].
+            dt: since the one before [s].
+            q: position (n,).
+            qd: velocity (n,).
+            tuning: what to work by.
+
+        Raises:
+            EffortError: the law gives efforts that are not n numbers.
+            Exception: whatever a plugin raises.
+        """
+        controller, config, shaping = tuning.controller, tuning.config, self._shaping
+        if self._lags:
+            self._guide.wait(dt)
+        gravity = self._weight.at(q)
+        if not controller.follows:  # whoever moves the arm says where it is, and the next law begins there
+            self._guide.start(t, q)
+        reference = self._guide.reference(t, q)
+        error = reference.q - q
+        if any(controller.ki.tolist()):
+            integral = self._integral.advance(dt, error, shaping.cut, config.integral_limit)
+            efforts = controller.compute(q, qd, reference, integral)
+        else:
+            efforts = controller.compute(q, qd, reference)
+        wanted = total(controller, efforts, len(q))
+        if shaping.sent is None:
+            self._switched_on = t
+        if 0.0 <= t - self._switched_on < config.ramp_time:
+            wanted = wanted - (1.0 - (t - self._switched_on) / config.ramp_time) * efforts.gravity
+        shaped = shaping.shape(t, wanted, (q, qd), gravity, tuning)
+        self._lags = is_any((error * shaping.cut > 0.0) & (np.abs(error) > config.reference_lead))
+        if self._guide.judge(t, error, qd):
+            self._guide.start(t, q)
+        return shaped, Led(efforts, reference, error)

@@ -1,0 +1,73 @@
+"""Between the joints, which the equations know, and the motors, which the drives know.
+
+    x_joint = x_motor / r + offset,   ẋ_joint = ẋ_motor / r,   τ_motor = τ_joint / r,   command = τ_motor / k
+
+r is the gear ratio, negative where the motor turns the other way, so that power is the same on both sides. k says what
+the drive's number means: 1 where it takes N·m (or N), the motor's torque constant where it takes amperes.
+
+Source: the convention is that of ros2_control's transmission_interface::SimpleTransmission, "reduction" and "offset".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from robodyn_ros.control.settings import check_settings, setting, switch
+from robodyn_ros.robot.pose import Array, read_only
+
+
+@dataclass(frozen=True)
+class TransmissionConfig:
+    """What is between a joint and its motor; the defaults are a drive that speaks in joint units."""
+
+    reversed: bool = switch(False, "whether the motor runs against the direction")
+    gear_ratio: float = setting(1.0, "gear ratio (motor over joint)", "1 or rad/m", 1e-6, 1e9)
+    offset: float = setting(0.0, "position at the motor's zero", "rad or m", -1e6, 1e6)
+    torque_constant: float = setting(1.0, "torque constant (motor effort a unit of command)", "N·m or N", 1e-9, 1e9)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+class Transmission:
+    """The joints of an arm and their motors, each with its own; arrays are (n,), in the order of the arm's joints."""
+
+    def __init__(self, joints: Sequence[TransmissionConfig]) -> None:
+        """
+        Args:
+            joints: one a joint.
+        """
+        self._ratio = read_only([-joint.gear_ratio if joint.reversed else joint.gear_ratio for joint in joints])
+        self._offset = read_only([joint.offset for joint in joints])
+        self._effort = read_only(self._ratio * [joint.torque_constant for joint in joints])
+
+    def joint_position(self, position: Array) -> Array:
+        """Joint positions in [rad] or [m], of what the motors report."""
+        joint: Array = position / self._ratio + self._offset
+        return joint
+
+    def joint_velocity(self, velocity: Array) -> Array:
+        """Joint velocities, likewise."""
+        joint: Array = velocity / self._ratio
+        return joint
+
+    def joint_effort(self, effort: Array) -> Array:
+        """Joint efforts in [N·m] or [N], of the drives' numbers."""
+        joint: Array = effort * self._effort
+        return joint
+
+    def motor_position(self, position: Array) -> Array:
+        """What the motors report, of joint positions."""
+        motor: Array = (position - self._offset) * self._ratio
+        return motor
+
+    def motor_velocity(self, velocity: Array) -> Array:
+        """What the motors report, of joint velocities."""
+        motor: Array = velocity * self._ratio
+        return motor
+
+    def motor_effort(self, effort: Array) -> Array:
+        """The drives' numbers, of joint efforts."""
+        motor: Array = effort / self._effort
+        return motor

@@ -1,0 +1,150 @@
+"""A program as C statements, one operation each.
+
+What depends on the parameters alone is told apart, so that a loop computes it once. All sines and cosines that can be
+taken at once stand in one place, so that they are taken at once. Of divisions by the same number the first makes the
+reciprocal, the others multiply: a division costs as much as a dozen multiplications.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import isfinite, isnan
+from typing import TYPE_CHECKING, NamedTuple
+
+from robodyn_ros.engine.nodes import BINARY, SIGNS, UNARY, Node, read
+
+if TYPE_CHECKING:
+    import casadi as ca
+
+
+class Angles(NamedTuple):
+    """Numbers of which sines and cosines are wanted: the names of the numbers, and of both results."""
+
+    angles: list[str]
+    sines: list[str]
+    cosines: list[str]
+
+
+class Listing:
+    """The statements. Names: ``x0[i]`` inputs, ``p[i]`` parameters, ``y0[i]`` results, ``v7`` and ``r7`` numbers.
+
+    Attributes:
+        constants: names and terms of what depends on the parameters alone.
+        statements: text, or angles whose sines and cosines are due.
+        functions: those of ``UNARY`` and ``BINARY`` that are used.
+    """
+
+    def __init__(self, function: ca.Function) -> None:
+        """
+        Args:
+            function: of some inputs and, last, the parameters, all dense; a function of scalars (``ca.SX``).
+
+        Raises:
+            RobodynError: it does something that has no counterpart here.
+        """
+        self.constants: list[tuple[str, str]] = []
+        self.statements: list[str | Angles] = []
+        self.functions: set[str] = set()
+        self._nodes, self._outputs = read(function)
+        self._parameters = function.n_in() - 1
+        self._text: dict[int, str] = {}
+        self._reciprocals: set[str] = set()
+        self._constant = self._find_constant()
+        self._divisions = Counter(node.operands[-1] for node in self._nodes if node.name in {"div", "inv"})
+        for angles in self._find_angles():
+            self._write([i for i in self._feeding(angles) if i not in self._text])
+            self._write_angles(angles)
+        self._write([i for i in range(len(self._nodes)) if i not in self._text])
+        self.statements += [f"y{k}[{j}] = {self._real(i)};" for k, j, i in self._outputs]
+
+    def _find_constant(self) -> list[bool]:
+        """Which nodes depend on the parameters alone."""
+        constant: list[bool] = []
+        for node in self._nodes:
+            known = node.place[0] == self._parameters if node.name == "input" else True
+            constant.append(known and all(constant[i] for i in node.operands))
+        return constant
+
+    def _find_angles(self) -> list[list[int]]:
+        """Nodes whose sine or cosine is wanted; those of a list depend on none of the same list or a later one."""
+        depth = [0] * len(self._nodes)
+        groups: dict[int, dict[int, None]] = {}
+        for i, node in enumerate(self._nodes):
+            depth[i] = max((depth[j] for j in node.operands), default=0)
+            if node.name in {"sin", "cos"} and not self._constant[i]:
+                groups.setdefault(depth[i], {})[node.operands[0]] = None
+                depth[i] += 1
+        return [list(groups[level]) for level in sorted(groups)]
+
+    def _feeding(self, angles: list[int]) -> list[int]:
+        """These nodes and all that they are computed from."""
+        found, left = set(), list(angles)
+        while left:
+            i = left.pop()
+            if i not in found:
+                found.add(i)
+                left += self._nodes[i].operands
+        return sorted(found)
+
+    def _write_angles(self, angles: list[int]) -> None:
+        group = Angles([self._text[i] for i in angles], [f"s{i}" for i in angles], [f"c{i}" for i in angles])
+        self.statements.append(group)
+        names = {
+            "sin": dict(zip(angles, group.sines, strict=True)),
+            "cos": dict(zip(angles, group.cosines, strict=True)),
+        }
+        for i, node in enumerate(self._nodes):
+            if node.name in names and not self._constant[i] and node.operands[0] in names[node.name]:
+                self._text[i] = names[node.name][node.operands[0]]
+
+    def _write(self, indices: list[int]) -> None:
+        for i in indices:
+            node = self._nodes[i]
+            if node.name == "const":
+                self._text[i] = _literal(node.value)
+            elif node.name == "input":
+                k, j = node.place
+                self._text[i] = f"p[{j}]" if k == self._parameters else f"x{k}[{j}]"
+            else:
+                self._text[i] = self._name(f"v{i}", self._term(i, node), self._constant[i])
+
+    def _name(self, name: str, term: str, constant: bool) -> str:
+        if constant:
+            self.constants.append((name, term))
+        else:
+            self.statements.append(f"const real {name} = {term};")
+        return name
+
+    def _term(self, i: int, node: Node) -> str:
+        given = [self._text[j] for j in node.operands]
+        if node.name in {*UNARY, *BINARY}:
+            self.functions.add(node.name)
+            if self._constant[i]:
+                return f"one_{node.name}({', '.join(given)})"
+            return f"each_{node.name}({', '.join(map(self._real, node.operands))})"
+        if node.name in SIGNS:
+            return f"{given[0]} {SIGNS[node.name]} {given[1]}"
+        if node.name == "neg":
+            return f"-{given[0]}"
+        if node.name in {"sq", "twice"}:
+            return f"{given[0]} {'*' if node.name == 'sq' else '+'} {given[0]}"
+        if node.name in {"div", "inv"}:
+            return self._quotient(node)
+        return f"{node.name}({given[0]})"  # sine or cosine of a parameter: once, by the library
+
+    def _real(self, i: int) -> str:
+        """A node where a parameter or a number does not become a ``real`` by itself."""
+        return f"uniform({self._text[i]})" if self._constant[i] else self._text[i]
+
+    def _quotient(self, node: Node) -> str:
+        by = node.operands[-1]
+        if self._divisions[by] == 1:
+            return f"{self._text[node.operands[0]] if node.name == 'div' else '1.0'} / {self._text[by]}"
+        name = f"r{by}"
+        if name not in self._reciprocals:
+            self._reciprocals.add(self._name(name, f"1.0 / {self._text[by]}", self._constant[by]))
+        return f"{self._text[node.operands[0]]} * {name}" if node.name == "div" else name
+
+
+def _literal(value: float) -> str:
+    return f"({value!r})" if isfinite(value) else "NAN" if isnan(value) else f"({'-' if value < 0 else ''}INFINITY)"

@@ -1,0 +1,175 @@
+"""The commissioner node: switches an arm on for the first time (:mod:`robodyn_ros.control.commissioning`).
+
+It takes the controller's place: states in, efforts out, to the same topics under its own name. What it does and finds
+goes to stdout, one JSON object a line: ``{"stage": …}``, ``{"question": …}``, and in the end ``{"verdict": …}``.
+A question is answered by a line on stdin, ``yes`` or ``no``. Ctrl-C, SIGTERM, the end of stdin where it asks, and
+states that stay away have the efforts go back to nothing in ``retreat_time``, and end it after that.
+"""
+
+from __future__ import annotations
+
+import json
+import queue
+import signal
+import sys
+import threading
+from array import array
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import numpy as np
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from robodyn_ros import create_dynamics
+from robodyn_ros.control.commissioning import Commissioning, CommissioningConfig
+from robodyn_ros.control.commissioning.report import html, markdown, verdict
+from robodyn_ros.errors import RobodynError
+from robodyn_ros.nodes.commissioner_parameters import (
+    CommissionerConfig,
+    declare_joint_parameters,
+    declare_node_parameters,
+)
+from robodyn_ros.nodes.controller_parameters import joint_order, make_transmission
+from robodyn_ros.nodes.description import NAME as DESCRIPTION
+from robodyn_ros.nodes.description import read_description
+from robodyn_ros.nodes.executor import Exit, run
+from robodyn_ros.nodes.messages import JointOrder, seconds
+from robodyn_ros.nodes.parameters import Values
+from robodyn_ros.nodes.qos import NEWEST, RELIABLE
+from robodyn_ros.robot.pose import Array
+
+WATCH = 0.01
+"""How often to look whether states come, and to go on without them [s]."""
+
+
+class CommissionerNode(Node):  # type: ignore[misc]
+    """See the module."""
+
+    def __init__(self, end: Exit) -> None:
+        """
+        Args:
+            end: ends the process.
+
+        Raises:
+            RobodynError: a parameter is wrong, or a joint has no effort limit.
+            ParameterException: a parameter was given a value of the wrong type or out of range.
+        """
+        super().__init__("commissioner")
+        declare_node_parameters(self)
+        values = Values(self)
+        robot = read_description(values[DESCRIPTION])
+        declare_joint_parameters(self, robot)
+        self._config = values.settings(CommissionerConfig)
+        self._report: str = values["report"]
+        joints = joint_order(values, robot)
+        self._order, self._columns = JointOrder(robot.joint_names), [robot.joint_names.index(name) for name in joints]
+        self._transmission = make_transmission(values, robot)
+        dynamics = create_dynamics(values["dynamics"], robot, gravity=tuple(values["gravity"]))
+        self._procedure = Commissioning(dynamics, values.settings(CommissioningConfig), self._config.guided)
+        self._end, self._told = end, ""
+        self._last: tuple[float, Array] | None = None  # time of the last state, and its positions
+        self._blind = False  # whether states no longer count
+        self._heard = self._begun = monotonic()
+        self._commands = self.create_publisher(Float64MultiArray, "~/commands", RELIABLE)
+        self._joint_commands = self.create_publisher(JointState, "~/joint_commands", RELIABLE)
+        self._named, self._plain = JointState(name=list(joints)), Float64MultiArray()
+        self.create_subscription(JointState, "joint_states", self._on_state, NEWEST)
+        self.create_timer(WATCH, self._watch, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self._signalled = False
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._on_signal)  # in place of ending at once
+        self._answers: queue.SimpleQueue[str] = queue.SimpleQueue()
+        if self._config.guided:
+            threading.Thread(target=self._listen, daemon=True).start()
+
+    def _on_signal(self, number: int, frame: Any) -> None:
+        self._signalled = True
+
+    def _listen(self) -> None:
+        for line in sys.stdin:
+            self._answers.put(line.strip().lower())
+        self._answers.put("end")
+
+    def _on_state(self, message: JointState) -> None:
+        try:
+            state = self._order.state(message)
+            when = seconds(message.header.stamp)
+            if state is None or self._blind or when == 0.0:  # a state without a stamp, or a simulation's very first
+                return
+            q, qd = self._transmission.joint_position(state[0]), self._transmission.joint_velocity(state[1])
+            if self._last is not None and not 0.0 <= when - self._last[0] <= self._config.state_timeout:
+                self._procedure.stop("the time of the joint states has jumped")
+                self._blind = True
+                return
+            self._send(self._procedure.update(when, q, qd), message.header.stamp)
+            self._last, self._heard = (when, q), monotonic()
+        except RobodynError as problem:  # the efforts go back by the watch, as if no state had come
+            self._procedure.stop(f"a joint state is not usable: {problem}")
+
+    def _watch(self) -> None:
+        if self._signalled:
+            self._procedure.stop("interrupted")
+        while not self._answers.empty():
+            said = self._answers.get()
+            if said == "end":
+                self._procedure.stop("nobody is there to answer")
+            elif self._procedure.question is not None:
+                self._procedure.answer(said in ("y", "yes"))
+        self._tell()
+        silent = monotonic() - self._heard
+        if self._last is None:
+            if self._signalled or monotonic() - self._begun > self._config.start_timeout:
+                self._procedure.stop("no joint states with a stamp came")
+                self._finish()
+            return
+        if self._blind or silent > self._config.state_timeout:
+            # Without states the efforts go back to nothing by this clock, as if the arm stood still.
+            self._blind = True
+            self._procedure.stop(f"no joint states for {self._config.state_timeout:g} s")
+            t, q = self._last
+            self._last = t + WATCH, q
+            self._send(self._procedure.update(t + WATCH, q, np.zeros_like(q)), self.get_clock().now().to_msg())
+        if self._procedure.finished:
+            self._finish()
+
+    def _send(self, effort: Array, stamp: Any) -> None:
+        values = array("d", self._transmission.motor_effort(effort)[self._columns].tobytes())
+        self._plain.data = values
+        self._commands.publish(self._plain)
+        self._named.header.stamp, self._named.effort = stamp, values
+        self._joint_commands.publish(self._named)
+
+    def _tell(self) -> None:
+        question = self._procedure.question
+        line = json.dumps({"stage": self._procedure.stage} if question is None else {"question": question})
+        if line != self._told:
+            self._told = line
+            print(line, flush=True)
+
+    def _finish(self) -> None:
+        if self._end.code is not None:
+            return
+        outcome = self._procedure.outcome
+        code = 0
+        if self._report:
+            try:
+                text = html(outcome) if self._report.endswith(".html") else markdown(outcome)
+                Path(self._report).write_text(text, encoding="utf-8")
+            except OSError as problem:
+                self.get_logger().error(f"report: {problem}")
+                code = 1
+        print(json.dumps({"verdict": verdict(outcome), "good": outcome.good, "report": self._report}), flush=True)
+        self._end(code)
+
+
+def main() -> int:
+    """Run the commissioner."""
+    return run(CommissionerNode)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

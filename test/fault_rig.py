@@ -1,0 +1,143 @@
+"""A controller, and a driver that feeds it states and can be made to fail: both over real DDS, on a graph of their own.
+
+The driver moves nothing: the arm stands in one pose, and says that it drifts. So the usual command, the blind answer
+(gravity alone) and the seeing one (gravity and damping) are three different efforts, known beforehand.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from ros_graph import Graph
+from sensor_msgs.msg import JointState
+
+import robodyn_ros as rd
+from robodyn_ros.nodes.messages import NANO, seconds, stamp
+
+NAMES = ["elevator", "shoulder", "wrist"]
+POSE, DRIFT = np.array([0.5, -1.0, 0.25]), np.array([0.05, 0.1, -0.1])
+PERIOD = 0.005
+TIMEOUT = 0.1
+"""The controller's state_timeout [s]."""
+
+
+class Rig:
+    """See the module.
+
+    Attributes:
+        graph: where all runs.
+        commands: receipt [s] and message of each command.
+        change: changes the state that the driver is about to send; returns None to send nothing.
+    """
+
+    def __init__(self, graph: Graph, prr: str) -> None:
+        """
+        Args:
+            graph: where the controller runs.
+            prr: URDF of the arm.
+        """
+        self.graph = graph
+        self.commands: list[tuple[float, JointState]] = []
+        self.change: Callable[[JointState], JointState | None] = lambda message: message
+        graph.node.create_subscription(JointState, "controller/joint_commands", self._keep, 100)
+        self._publisher = graph.talk(JointState, "joint_states")
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._drive, daemon=True)
+        self._thread.start()
+        dynamics = rd.create_dynamics("rnea", rd.load_robot(prr))
+        self.blind = dynamics.gravity(POSE)
+        damping = 20.0 * np.diagonal(dynamics.mass_matrix(np.zeros(3)))  # 2ζω M_ii(home) with the default ζ and ω
+        self.seeing = self.blind - damping * DRIFT
+        self.damped = -damping * DRIFT
+        M = dynamics.mass_matrix(POSE)
+        # Computed torque, held where it was found: no position error, and the drift is damped.
+        self.usual = dynamics.inverse(POSE, DRIFT, np.zeros(3)) - M @ (20.0 * DRIFT)
+
+    def close(self) -> None:
+        """Stop the driver."""
+        self._stop.set()
+        self._thread.join()
+
+    def until(self, what: str, effort: np.ndarray[Any, Any], since: float, deadline: float = 15.0) -> float:
+        """Wait for a command with an effort; when it came, after ``since`` [s]."""
+        found: list[float] = []
+
+        def came() -> bool:
+            new = (when for when, m in self.commands if when > since and np.allclose(m.effort, effort, atol=1e-6))
+            found.extend(list(new)[:1])
+            return bool(found)
+
+        self.graph.wait(
+            came, f"{what}: {effort}, not {self.commands[-1][1].effort if self.commands else None}", deadline
+        )
+        return found[0] - since
+
+    def as_usual(self) -> None:
+        """Wait until the controller answers as usual, for a while and without a fault."""
+        self.change = lambda message: message
+        self.until("the usual command", self.usual, time.monotonic())
+        self.graph.wait(lambda: self.graph.diagnostics("controller")["message"].startswith("hold"), "no fault any more")
+
+    def count(self, kind: str) -> int:
+        """How often a fault was counted."""
+        return int(self.graph.diagnostics("controller").get(kind, 0))
+
+    @contextmanager
+    def fault(self, kind: str) -> Iterator[float]:
+        """A fault of that kind is injected inside, at the time given; it must be counted, and pass without a trace."""
+        self.as_usual()
+        before = self.count(kind)
+        yield time.monotonic()
+        self.graph.wait(lambda: self.count(kind) > before, f"{kind} to be counted")
+        self.as_usual()
+
+    @contextmanager
+    def undisturbed(self) -> Iterator[float]:
+        """Whatever happens inside, from the time given on, every command is the usual one."""
+        self.as_usual()
+        before, begin = self.graph.diagnostics("controller")["restarts"], time.monotonic()
+        yield begin
+        efforts = np.array([message.effort for when, message in self.commands if when > begin])
+        assert len(efforts) > 5
+        if self.graph.diagnostics("controller")["restarts"] == before:  # else the machine itself took a break
+            np.testing.assert_allclose(efforts, np.tile(self.usual, (len(efforts), 1)), atol=1e-6)
+
+    @contextmanager
+    def payload(self, mass: float) -> Iterator[None]:
+        """The hand holds a payload inside."""
+        try:
+            for result in self.graph.set("controller", payload__link="hand", payload__mass=mass):
+                assert result.successful, result.reason
+            yield
+        finally:
+            (back,) = self.graph.set("controller", payload__mass=0.0)
+            assert back.successful, back.reason
+
+    def stamps(self, since: float) -> list[float]:
+        """Stamps of the commands that came after a time [s]."""
+        return [seconds(message.header.stamp) for when, message in self.commands if when > since]
+
+    def _keep(self, message: JointState) -> None:
+        self.commands.append((time.monotonic(), message))
+
+    def _drive(self) -> None:
+        due = time.monotonic()
+        while not self._stop.is_set():
+            message = JointState(name=list(NAMES), position=POSE.tolist(), velocity=DRIFT.tolist())
+            message.header.stamp = stamp(self.graph.node.get_clock().now().nanoseconds)
+            changed = self.change(message)
+            if changed is not None:
+                self._publisher.publish(changed)
+            due = max(due + PERIOD, time.monotonic() - PERIOD)
+            self._stop.wait(max(0.0, due - time.monotonic()))
+
+
+def older(message: JointState, age: float) -> JointState:
+    """The same, as measured earlier [s]."""
+    message.header.stamp = stamp(round((seconds(message.header.stamp) - age) * NANO))
+    return message

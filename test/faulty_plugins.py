@@ -1,0 +1,59 @@
+"""Plugins that fail when they are told to: the payload's mass says how. For nodes, as an installed package."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from broken_dynamics import Faultless
+
+RAISES, GARBAGE, SLOW = 1e-9, 2e-9, 3e-9
+"""Masses of a payload that stand for a fault [kg]."""
+
+DELAY = 0.2
+"""How long it behaves after the parameter was set, so that the try before passes [s]."""
+
+
+class Moody(Faultless):
+    """As good as RNEA, until it holds one of the payloads above."""
+
+    def apply(self, parameters: Any) -> None:
+        super().apply(parameters)
+        self.since = time.monotonic()
+
+    def _mood(self) -> float:
+        held = self.parameters.payload
+        return held.mass if held is not None and time.monotonic() > self.since + DELAY else 0.0
+
+    def gravity(self, q: Any) -> Any:
+        mood = self._mood()
+        if mood == RAISES:
+            raise RuntimeError("told to")
+        if mood == SLOW:
+            time.sleep(0.02)
+        return np.full(3, np.nan) if mood == GARBAGE else super().gravity(q)
+
+
+class Stillborn(Faultless):
+    """Cannot be made."""
+
+    def __init__(self, robot: Any, **parameters: Any) -> None:
+        raise RuntimeError("not today")
+
+
+class Liar(Faultless):
+    """Contradicts itself."""
+
+    def gravity(self, q: Any) -> Any:
+        return -super().gravity(q)
+
+
+def install(folder: Path) -> None:
+    """Make a folder that is, for Python, an installed package with these plugins."""
+    info = folder / "faulty-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: faulty\nVersion: 1.0\n")
+    lines = [f"{name.lower()} = faulty_plugins:{name}" for name in ("Moody", "Stillborn", "Liar")]
+    (info / "entry_points.txt").write_text("\n".join(["[robodyn_ros.dynamics]", *lines]))

@@ -1,0 +1,223 @@
+"""robodyn check: every mistake that it knows is made on purpose, and an arm without mistakes stays without a remark."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pinocchio as pin
+import pytest
+
+from robodyn_ros.cli.main import main
+
+ROOT = Path(__file__).parents[1]
+PRR = (ROOT / "urdf/prr.urdf").read_text(encoding="utf-8")
+
+ARM = '<inertia ixx="0.020833333333333332" ixy="0" ixz="0" iyy="0.020833333333333332" iyz="0" izz="0.0003"/>'
+HAND = '<inertia ixx="0.0588245" ixy="0" ixz="0" iyy="0.0588245" iyz="0" izz="0.0090"/>'
+SHOULDER = '<limit lower="-2" upper="2" velocity="12" effort="96"/>'
+LIFT = '<limit lower="0" upper="2.1" velocity="2" effort="600"/>'
+ARM_COM = '<inertial>\n      <origin xyz="0 0 0.25"/>'
+
+
+def changed(*pairs):
+    text = PRR
+    for old, new in pairs:
+        assert old in text
+        text = text.replace(old, new, 1)
+    return text
+
+
+def report(capsys, tmp_path, text, *arguments):
+    """Exit code and JSON of a check."""
+    path = tmp_path / "arm.urdf"
+    path.write_text(text, encoding="utf-8")
+    code = main(["check", str(path), "--json", *arguments])
+    return code, json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("name", ["prr", "pr", "rr", "r"])
+def test_the_arms_of_the_package_are_in_order(capsys, name):
+    assert main(["check", str(ROOT / f"urdf/{name}.urdf")]) == 0
+    out = capsys.readouterr().out
+    assert "Nothing suspicious." in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+MISTAKES = {
+    "mass in g": ([('<mass value="1"/>', '<mass value="1000"/>')], "warning", "link 'arm'", "is the mass in g"),
+    "shapes in mm": (
+        [
+            ('<box size="0.05 0.04 0.5"/>', '<box size="50 40 500"/>'),
+            ('radius="0.035" length="0.07"', 'radius="35" length="70"'),
+        ],
+        "warning",
+        "link 'arm'",
+        "are the shapes in mm",
+    ),
+    "com in mm": ([(ARM_COM, ARM_COM.replace("0.25", "250"))], "warning", "link 'arm'", "is it in mm"),
+    "com outside": ([(ARM_COM, ARM_COM.replace("0.25", "-0.25"))], "warning", "link 'arm'", "mm outside the link"),
+    "com left out": ([(ARM_COM, "<inertial>")], "warning", "link 'arm'", "no <origin>"),
+    "kg mm²": ([(ARM, ARM.replace("0.0208", "20800.8").replace("0.0003", "300"))], "warning", "link 'arm'", "kg·mm²"),
+    "g mm²": (
+        [(ARM, ARM.replace("0.0208", "20800000.8").replace("0.0003", "300000"))],
+        "warning",
+        "link 'arm'",
+        "g·mm²",
+    ),
+    "too small": (
+        [(ARM, ARM.replace("0.0208", "0.0000208").replace("0.0003", "0.0000003"))],
+        "warning",
+        "link 'arm'",
+        "too small",
+    ),
+    "about the joint": (
+        [(ARM, ARM.replace("0.020833333333333332", "0.083333"))],
+        "warning",
+        "link 'arm'",
+        "about the joint",
+    ),
+    "triangle": ([(HAND, HAND.replace("0.0090", "0.2"))], "error", "link 'hand'", "triangle inequality"),
+    "placeholder": ([(ARM, HAND)], "warning", "link 'arm'", "looks like a placeholder; it is that of arm, hand"),
+    "unit inertia": (
+        [(HAND, '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>')],
+        "warning",
+        "link 'hand'",
+        "placeholder",
+    ),
+    "no number": ([('<mass value="6"/>', '<mass value="six"/>')], "error", "link 'hand'", "'six' must be a finite"),
+    "no effort": ([(SHOULDER, SHOULDER.replace(' effort="96"', ""))], "warning", "joint 'shoulder'", "no effort limit"),
+    "effort 0": ([(SHOULDER, SHOULDER.replace("96", "0"))], "error", "joint 'shoulder'", "cannot hold anything"),
+    "no velocity": (
+        [(SHOULDER, SHOULDER.replace('velocity="12"', ""))],
+        "warning",
+        "joint 'shoulder'",
+        "velocity limit",
+    ),
+    "degrees": (
+        [(SHOULDER, SHOULDER.replace('"-2"', '"-114"').replace('"2"', '"114"'))],
+        "warning",
+        "joint 'shoulder'",
+        "degrees",
+    ),
+    "degrees a second": (
+        [(SHOULDER, SHOULDER.replace("12", "687"))],
+        "warning",
+        "joint 'shoulder'",
+        "degrees per second",
+    ),
+    "prismatic in mm": ([(LIFT, LIFT.replace("2.1", "2100"))], "warning", "joint 'elevator'", "in mm"),
+    "no range": ([(LIFT, LIFT.replace("2.1", "0"))], "error", "joint 'elevator'", "no way to move"),
+    "no limit": ([(SHOULDER, "")], "warning", "joint 'shoulder'", "no position limits"),
+    "distance in mm": (
+        [('<origin xyz="0 0 0.5"/>\n    <axis', '<origin xyz="0 0 500"/>\n    <axis')],
+        "warning",
+        "joint 'wrist'",
+        "in mm",
+    ),
+    "axis": ([('<axis xyz="0 1 0"/>', '<axis xyz="0 2 0"/>')], "note", "joint 'shoulder'", "length 2"),
+    "too weak": ([(LIFT, LIFT.replace("600", "150"))], "error", "joint 'elevator'", "takes 196.2 N of 150 N"),
+    "hardly strong enough": (
+        [(SHOULDER, SHOULDER.replace("96", "45"))],
+        "warning",
+        "joint 'shoulder'",
+        "of its effort limit",
+    ),
+    "massless": (
+        [('<mass value="6"/>', '<mass value="0"/>'), (HAND, "")],
+        "warning",
+        "link 'hand'",
+        "has no mass",
+    ),
+    "unknown link": (
+        [('<child link="hand"/>', '<child link="hnd"/>')],
+        "error",
+        "joint 'wrist'",
+        "'hnd' does not exist",
+    ),
+    "unknown type": ([('type="prismatic"', 'type="linear"')], "error", "joint 'elevator'", "must be one of"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_found(capsys, tmp_path, name):
+    changes, severity, element, text = MISTAKES[name]
+    code, found = report(capsys, tmp_path, changed(*changes))
+    remarks = [f for f in found["findings"] if f["element"] == element and text in f["text"]]
+    assert [f["severity"] for f in remarks] == [severity], found["findings"]
+    assert code == (0 if severity == "note" else 1)
+    line = remarks[0]["line"]
+    if line is not None:
+        said = changed(*changes).splitlines()[line - 1]
+        assert element.split("'")[1] in said or "six" in said
+
+
+def test_where_no_robot_can_be_made_the_rest_is_still_shown(capsys, tmp_path):
+    path = tmp_path / "arm.urdf"
+    path.write_text(changed((HAND, HAND.replace("0.0090", "0.2"))), encoding="utf-8")
+    assert main(["check", str(path)]) == 1
+    out = capsys.readouterr().out
+    assert "triangle" in out
+    assert "shoulder" in out
+    assert out.count("error: ") == 1
+    assert max(map(len, out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("<robot", "is not XML"),
+        ("", "is empty"),
+        ('<!DOCTYPE x><robot name="x"/>', "document type"),
+        (None, "cannot be read"),
+    ],
+)
+def test_what_cannot_be_read_ends_with_2(capsys, tmp_path, text, said):
+    path = tmp_path / "arm.urdf"
+    if text is not None:
+        path.write_text(text, encoding="utf-8")
+    assert main(["check", str(path)]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_loads_are_those_of_pinocchio(capsys, tmp_path):
+    code, found = report(capsys, tmp_path, PRR, "--pose", "pick=0.3,-1.83,-0.12", "--pose", "1,0.5,0.4")
+    assert code == 0
+    loads = found["loads"]
+    model = pin.buildModelFromXML(PRR)
+    data = model.createData()
+    assert list(loads["poses"]) == ["home", "pick", "1,0.5,0.4"]
+    for name, pose in loads["poses"].items():
+        q = np.array(pose)
+        np.testing.assert_allclose(loads["efforts"][name], pin.computeGeneralizedGravity(model, data, q), atol=1e-9)
+        M = np.array(pin.crba(model, data, q))
+        M = np.triu(M) + np.triu(M, 1).T
+        scale = np.sqrt(np.diag(M))
+        np.testing.assert_allclose(loads["condition"][name], np.linalg.cond(M / np.outer(scale, scale)), rtol=1e-9)
+    # Level arm, level hand: (m2 lc2 + m3 (l2 + lc3)) g and m3 lc3 g; poses taken at random come near.
+    np.testing.assert_allclose(np.abs(loads["worst"]), [196.2, (0.25 + 6 * 0.64) * 9.81, 6 * 0.14 * 9.81], rtol=2e-3)
+    for joint, pose in enumerate(loads["worst_poses"]):
+        found_there = pin.computeGeneralizedGravity(model, data, np.array(pose))[joint]
+        np.testing.assert_allclose(found_there, loads["worst"][joint], rtol=1e-9)
+
+
+def test_gravity_may_point_elsewhere(capsys, tmp_path):
+    _, found = report(capsys, tmp_path, PRR, "--gravity", "0", "0", "0")
+    assert not np.any(found["loads"]["worst"])
+
+
+@pytest.mark.parametrize("pose", ["1,2", "x=", "=1,2,3", "a,b,c", "0,9,0", "nan,0,0"])
+def test_a_wrong_pose_ends_with_2(capsys, pose):
+    assert main(["check", str(ROOT / "urdf/prr.urdf"), "--pose", pose]) == 2
+    assert "--pose" in capsys.readouterr().err
+
+
+def test_it_is_a_program_of_its_own(capsys, monkeypatch):
+    """For ``ros2 run robodyn_ros check``."""
+    from importlib.metadata import entry_points
+
+    (script,) = entry_points(group="console_scripts", name="check")
+    monkeypatch.setattr("sys.argv", ["check", str(ROOT / "urdf/prr.urdf")])
+    assert script.load()() == 0
+    assert "Nothing suspicious." in capsys.readouterr().out

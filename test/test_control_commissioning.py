@@ -1,0 +1,205 @@
+"""The procedure against simulated arms whose mistakes are known: signs, gears, torque constants, masses, friction."""
+
+from dataclasses import replace
+
+import arms
+import industrial
+import numpy as np
+import pytest
+
+import robodyn_ros as rd
+from robodyn_ros.control.commissioning import Commissioning, CommissioningConfig
+from robodyn_ros.control.commissioning.report import MIRROR, html, markdown
+from robodyn_ros.control.transmission import Transmission, TransmissionConfig
+from robodyn_ros.simulation.friction import FrictionConfig
+from robodyn_ros.simulation.plant import Plant
+
+PRR = arms.mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15), (1.0, 0.06, 0.09))
+FRICTION = np.array([20.0, 2.0, 0.8])
+QUICK = CommissioningConfig(ramp_time=2.0, gravity_time=0.6, rest_time=0.3, stroke=0.08, retreat_time=0.5)
+PERIOD = 4
+"""Steps of the plant between two states: 250 Hz."""
+
+
+def arm(friction=FRICTION, limits=((0, 2.1, 2, 600), (-2, 2, 12, 96), (-1.5, 2.1, 8, 36))):
+    text = PRR
+    for index, (least, greatest, velocity, effort) in enumerate(limits):
+        limit = f'<limit lower="{least}" upper="{greatest}" velocity="{velocity}" effort="{effort}"/>'
+        old = text.index("<limit", text.index(f'"joint{index + 1}"'))
+        text = text[:old] + limit + f'<dynamics friction="{friction[index]}"/>' + text[text.index("/>", old) + 2 :]
+    return rd.load_robot(text)
+
+
+class Bench:
+    """A simulated arm between a true transmission and the one that is set, at rest on its stops, the hand hanging."""
+
+    def __init__(
+        self, true=None, given=None, friction=FRICTION, static=1.0, scale=1.0, effort_sign=(1, 1, 1), noise=0.0, **more
+    ):
+        direct = [TransmissionConfig()] * 3
+        self.robot = arm(friction)
+        self.true, self.given = Transmission(true or direct), Transmission(given or direct)
+        joints = [FrictionConfig(0.05 * f, f, static * f, 0.02) for f in friction]
+        self.plant = Plant(rd.create_dynamics("rnea", self.robot), q0=[0.0, 2.0, np.pi - 2.0], friction=joints)
+        model = rd.create_dynamics("rnea", self.robot)
+        model.configure(inertial=scale * model.parameters.inertial)
+        self.procedure = Commissioning(model, QUICK, **more)
+        self.effort_sign, self.noise, self.rng = np.array(effort_sign), noise, np.random.default_rng(0)
+        self.efforts, self.positions = [], []
+
+    def step(self, disturb=0.0):
+        plant = self.plant
+        q = self.given.joint_position(self.true.motor_position(plant.q))
+        qd = self.given.joint_velocity(self.true.motor_velocity(plant.qd))
+        q, qd = q + self.noise * self.rng.standard_normal(3), qd + 50 * self.noise * self.rng.standard_normal(3)
+        effort = self.procedure.update(plant.time, q, qd)
+        plant.apply(self.effort_sign * self.true.joint_effort(self.given.motor_effort(effort)) + disturb)
+        for _ in range(PERIOD):
+            plant.step()
+        self.efforts.append(effort)
+        self.positions.append(plant.q)
+
+    def run(self, until=lambda bench: False):
+        while not self.procedure.finished and not until(self):
+            assert self.plant.time < 150.0, self.procedure.stage
+            self.step()
+        return {joint.name: joint for joint in self.procedure.outcome.joints}
+
+
+def one(index, **changes):
+    """A transmission for one joint, the others direct."""
+    return [TransmissionConfig(**changes) if i == index else TransmissionConfig() for i in range(3)]
+
+
+def test_an_arm_that_is_right():
+    """With noise of the encoders, and joints that stick before they slide."""
+    bench = Bench(noise=1e-4, static=1.3)
+    found = bench.run()
+    outcome = bench.procedure.outcome
+    assert outcome.good, markdown(outcome)
+    assert [joint.name for joint in outcome.joints] == ["joint3", "joint2", "joint1"]
+    friction = [found[name].friction for name in ("joint1", "joint2", "joint3")]
+    np.testing.assert_allclose(friction, FRICTION, rtol=0.1)
+    np.testing.assert_allclose([found["joint1"].gravity_ratio, found["joint2"].gravity_ratio], 1.0, atol=0.01)
+    np.testing.assert_allclose([joint.inertia_ratio for joint in found.values()], 1.0, atol=0.15)
+    assert [step.share for step in outcome.gravity] == [0.0, 0.25, 0.5, 0.75, 1.0]
+    assert outcome.gravity[-1].drift < QUICK.drift
+    # Low effort, short ways, and nothing left in the end.
+    assert np.abs(np.array(bench.positions) - [0.0, 2.0, np.pi - 2.0]).max() < 0.15
+    assert not bench.efforts[-1].any()
+    assert MIRROR in markdown(outcome)
+
+
+@pytest.mark.parametrize(
+    ("name", "bench", "joint", "said"),
+    [
+        ("reversed lift", {"given": one(0, reversed=True)}, "joint1", "turns the other way"),
+        ("effort reversed", {"effort_sign": (-1, 1, 1)}, "joint1", "opposite signs"),
+        ("gear", {"given": one(0, gear_ratio=0.5)}, "joint1", "gear ratio does that is 2 times"),
+        ("torque constant", {"given": one(1, torque_constant=0.5)}, "joint2", "holds its load with 0.5 times"),
+        ("masses", {"scale": 1.3}, "joint1", "holds its load with 0.77 times"),
+        ("no drive", {"effort_sign": (0, 1, 1)}, "joint1", "did not move"),
+        ("swapped", {"swap": True}, "joint2", "joint3 moved in its place"),
+    ],
+)
+def test_a_mistake_is_found_and_gravity_is_left_alone(name, bench, joint, said):
+    swap = bench.pop("swap", False)
+    made = Bench(friction=0.2 * FRICTION, **bench)
+    if swap:  # two drives exchanged, but not their encoders: what is meant for one moves the other
+        made.true.joint_effort = lambda effort: np.array(effort)[[0, 2, 1]]
+    found = made.run()
+    assert any(said in problem for problem in found[joint].problems), markdown(made.procedure.outcome)
+    assert not made.procedure.outcome.good
+    assert not made.procedure.outcome.gravity
+    assert joint in markdown(made.procedure.outcome)
+    assert not made.efforts[-1].any()
+    assert np.abs(np.array(made.positions)[:, 0]).max() < QUICK.reach
+
+
+def lets_go(bench, why, joints=(0, 1, 2), greatest=0.02):
+    """From now on the efforts go back evenly: no step beyond a part of the effort limit from one state to the next."""
+    before = len(bench.efforts)
+    bench.run()
+    assert why in bench.procedure.outcome.stopped
+    steps = np.abs(np.diff(np.array(bench.efforts[before - 1 :]), axis=0)) / bench.robot.effort_limit
+    assert steps[:, joints].max() < greatest, steps.max(axis=0)
+    assert not bench.efforts[-1].any()
+
+
+def test_an_interruption_lets_go_evenly():
+    bench = Bench()
+    bench.run(until=lambda b: b.procedure.stage.startswith("gravity at 75%"))
+    assert np.abs(bench.efforts[-1])[0] > 90.0
+    bench.procedure.stop("interrupted")
+    lets_go(bench, "interrupted")
+
+
+def test_a_joint_that_is_carried_off_ends_it():
+    bench = Bench()
+    bench.run(until=lambda b: b.procedure.stage.startswith("joint2: slowly"))
+    while not bench.procedure.outcome.stopped:  # somebody takes hold of the arm
+        assert bench.plant.time < 150.0
+        bench.step(disturb=np.array([0.0, -45.0, 0.0]))
+    assert "joint2" in bench.procedure.outcome.stopped
+    lets_go(bench, "more than", (0, 1))  # the hand, which swings when the arm falls back, is damped besides
+
+
+def test_too_heavy_a_model_is_noticed_before_all_of_gravity_acts():
+    """Too little friction to hide it, and a tolerance that lets it pass until then."""
+    bench = Bench(friction=0.1 * FRICTION, scale=1.15)
+    bench.run()
+    outcome = bench.procedure.outcome
+    assert not outcome.good
+    assert "of gravity" in outcome.stopped or "more than" in outcome.stopped
+    assert not bench.efforts[-1].any()
+
+
+def test_an_arm_that_does_not_rest_is_not_begun_with():
+    bench = Bench(friction=0.0 * FRICTION)
+    bench.plant.reset([0.5, 0.3, 0.2])
+    bench.run()
+    assert "moves without effort" in bench.procedure.outcome.stopped
+    assert not np.array(bench.efforts).any()
+
+
+def test_guided_it_asks_and_takes_no_for_an_answer():
+    bench = Bench(guided=True)
+    bench.run(until=lambda b: b.procedure.question)
+    assert "joint3: pushing" in bench.procedure.question
+    assert "clear" in bench.procedure.question
+    bench.procedure.answer(True)
+    bench.run(until=lambda b: b.procedure.question)
+    assert "positive direction" in bench.procedure.question or "negative direction" in bench.procedure.question
+    bench.procedure.answer(False)  # it went the other way
+    bench.run(until=lambda b: b.procedure.question)
+    bench.procedure.answer(False)  # and that is enough
+    bench.run()
+    (found,) = bench.procedure.outcome.joints
+    assert "transmission.joint3.reversed" in found.problems[0]
+    assert "stopped by the one who watches" in html(bench.procedure.outcome).lower()
+
+
+def test_an_arm_without_effort_limits_is_refused():
+    robot = rd.load_robot(PRR.replace(' effort="150.0"', "", 1))
+    with pytest.raises(rd.ConfigurationError, match="effort limit"):
+        Commissioning(rd.create_dynamics("rnea", robot))
+
+
+def test_an_arm_of_six_joints_hanging_down():
+    """A UR5: joints that gravity does not act on, and a last one so light that friction hides its inertia."""
+    path = industrial.urdfs().get("ur5_robot")
+    if path is None:
+        pytest.skip("example-robot-data is not installed")
+    friction = [4.0, 4.0, 3.0, 1.5, 1.5, 0.8]
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(path))
+    plant = Plant(dynamics, q0=[0, np.pi / 2, 0, 0, 0, 0], friction=[FrictionConfig(0.1 * f, f) for f in friction])
+    procedure = Commissioning(dynamics, replace(QUICK, ramp_time=3.0))
+    while not procedure.finished:
+        assert plant.time < 300.0, procedure.stage
+        plant.apply(procedure.update(plant.time, plant.q, plant.qd))
+        plant.step(PERIOD)
+    outcome = procedure.outcome
+    assert outcome.good, markdown(outcome)
+    np.testing.assert_allclose([joint.friction for joint in outcome.joints], friction[::-1], rtol=0.05)
+    assert np.isnan(outcome.joints[0].inertia)
+    np.testing.assert_allclose([joint.inertia_ratio for joint in outcome.joints[1:]], 1.0, atol=0.25)

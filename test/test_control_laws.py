@@ -1,0 +1,231 @@
+"""What the laws promise of a whole arm: poles, passivity, compliance, and an arm that can be led by hand."""
+
+import arms
+import numpy as np
+import pinocchio as pin
+import pytest
+from scipy.linalg import expm
+
+import robodyn_ros as rd
+from robodyn_ros.control import ComputedTorque, ControlLoop, FreeDrive, Impedance, JointGains, Reference, gains
+from robodyn_ros.control.free_drive import SHARE
+from robodyn_ros.control.friction_compensation import Friction
+from robodyn_ros.control.gains import joint_gains
+from robodyn_ros.simulation.plant import Plant
+
+PRR = arms.mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15), (1.0, 0.06, 0.09))
+
+
+def rough(damping=(40.0, 0.4, 0.2), friction=(30.0, 4.0, 0.7)):
+    """The PRR arm with friction in each joint."""
+    urdf = PRR
+    for axis, d, f in zip(("0 0 1", "0 1 0", "0 1 0"), damping, friction, strict=True):
+        axis = f'<axis xyz="{" ".join(str(float(word)) for word in axis.split())}"/>'
+        assert axis in urdf
+        urdf = urdf.replace(axis, f'{axis[:-2]} /><dynamics damping="{d}" friction="{f}"/>', 1)
+    return rd.load_robot(urdf)
+
+
+def test_the_integral_adds_a_pole_and_leaves_the_others():
+    """A constant disturbance of the acceleration: the error is that of (s² + 2ζω s + ω²)(s + ρ), by its exponential."""
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(arms.awkward()["gantry"]))
+    n = 4
+    omega, zeta, rho = np.array([4.0, 6.0, 8.0, 10.0]), np.array([1.0, 0.8, 0.9, 0.7]), np.array([1.0, 2.0, 3.0, 0.5])
+    controller = ComputedTorque(dynamics, *gains(ComputedTorque, dynamics, np.zeros(n), omega, zeta, rho))
+    target, push = np.array([0.4, -0.3, 0.2, 0.9]), np.array([1.0, -2.0, 1.5, 3.0])
+    zero = np.zeros(n)
+    reference = Reference(target, zero, zero, zero)
+
+    def rate(q, qd, integral):
+        tau = controller.compute(q, qd, reference, integral).total - dynamics.mass_matrix(q) @ push
+        return qd, dynamics.forward(q, qd, tau), target - q
+
+    state, dt, steps = (zero, zero, zero), 1e-3, 500
+    for _ in range(steps):
+        k = [rate(*state)]
+        for weight in (dt / 2, dt / 2, dt):
+            k.append(rate(*(x + weight * dx for x, dx in zip(state, k[-1], strict=True))))
+        state = tuple(x + dt / 6 * (a + 2 * b + 2 * c + d) for x, a, b, c, d in zip(state, *k, strict=True))
+    for joint in range(n):
+        a, b, c = np.poly([-rho[joint], *np.roots([1.0, 2 * zeta[joint] * omega[joint], omega[joint] ** 2])])[1:]
+        # d/dt (∫e, e, ė, 1), with ë = -a ė - b e - c ∫e + push
+        system = np.array([[0, 1, 0, 0], [0, 0, 1, 0], [-c, -b, -a, push[joint]], [0, 0, 0, 0]])
+        integral, e, ed, _ = expm(system * steps * dt) @ np.array([0.0, target[joint], 0.0, 1.0])
+        found = state[2][joint], target[joint] - state[0][joint], -state[1][joint]
+        np.testing.assert_allclose(found, (integral, e, ed), rtol=1e-7, atol=1e-9)
+
+
+def test_without_a_rate_there_is_no_integral():
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(PRR))
+    assert not gains(Impedance, dynamics, np.zeros(3), 10.0, 1.0).ki.any()
+
+
+@pytest.mark.parametrize("law", [Impedance, ComputedTorque])
+def test_stiffness_and_damping_are_what_is_felt_at_home(law):
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(PRR))
+    home, stiffness, damping = np.array([0.3, -1.2, 0.7]), np.array([900.0, 45.0, 17.0]), np.array([110.0, 7.0, 3.0])
+    chosen = [JointGains(stiffness=K, damping=D) for K, D in zip(stiffness, damping, strict=True)]
+    controller = law(dynamics, *joint_gains(law, dynamics, home, chosen))
+    zero = np.zeros(3)
+    for joint in range(3):
+        e, ed = np.zeros(3), np.zeros(3)
+        e[joint], ed[joint] = 0.02, -0.3
+        feedback = controller.compute(home, zero, Reference(home + e, ed, zero, zero)).feedback
+        np.testing.assert_allclose(feedback[joint], stiffness[joint] * 0.02 - damping[joint] * 0.3, rtol=1e-12)
+
+
+def test_stiffness_alone_keeps_the_damping_ratio():
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(PRR))
+    felt = np.diag(dynamics.mass_matrix(np.zeros(3)))
+    kp, kd, _ = gains(Impedance, dynamics, np.zeros(3), 99.0, 0.7, stiffness=[900.0, 45.0, 17.0])
+    np.testing.assert_allclose(kp, [900.0, 45.0, 17.0], rtol=1e-12)
+    np.testing.assert_allclose(kd, 2 * 0.7 * np.sqrt(kp * felt), rtol=1e-12)
+
+
+@pytest.mark.parametrize("arm", ["tilted", "branched"])
+def test_impedance_leaves_the_arm_passive(arm):
+    """Pinocchio moves the arm under the law and a push: M ë + (C + D) ė + K e = -push, so energy only drains."""
+    urdf = arms.awkward()[arm]
+    robot = rd.load_robot(urdf)
+    dynamics = rd.create_dynamics("rnea", robot)
+    theirs = pin.buildModelFromXML(urdf)
+    theirs.friction[:], theirs.damping[:] = 0.0, 0.0
+    data = theirs.createData()
+    order = [theirs.idx_vs[theirs.getJointId(name)] for name in robot.joint_names]
+    n = robot.n
+    q, qd, qr, qdr, qddr, push = np.random.default_rng(3).uniform(-1.1, 1.1, (6, n))
+    K, D = np.linspace(31.0, 57.0, n), np.linspace(5.0, 9.0, n)
+    efforts = Impedance(dynamics, K, D).compute(q, qd, Reference(qr, qdr, qddr, np.zeros(n)))
+
+    def spread(values):
+        wide = np.zeros(n)
+        wide[order] = values
+        return wide
+
+    block = np.ix_(order, order)
+    tau = efforts.total - efforts.friction + push
+    qdd = np.array(pin.aba(theirs, data, spread(q), spread(qd), spread(tau)))[order]
+    M = np.array(pin.crba(theirs, data, spread(q)))
+    M = (np.triu(M) + np.triu(M, 1).T)[block]
+    C = np.array(pin.computeCoriolisMatrix(theirs, data, spread(q), spread(qd)))[block]
+    e, ed, edd = qr - q, qdr - qd, qddr - qdd
+    np.testing.assert_allclose(M @ edd + C @ ed + D * ed + K * e, -push, rtol=1e-9, atol=1e-9)
+
+
+def test_impedance_gives_way_like_a_spring():
+    """Pushed at a joint, the arm comes to rest where the stated stiffness says."""
+    robot = rd.load_robot(PRR)
+    dynamics = rd.create_dynamics("rnea", robot)
+    stiffness, push = np.array([2000.0, 80.0, 40.0]), np.array([30.0, -6.0, 2.5])
+    controller = Impedance(dynamics, *gains(Impedance, dynamics, np.zeros(3), 1.0, 1.0, stiffness=stiffness))
+    pose = np.array([0.8, 0.6, -0.4])
+    zero = np.zeros(3)
+    plant = Plant(dynamics, q0=pose, effort_limit=np.full(3, np.inf))
+    for _ in range(6000):
+        plant.apply(controller.compute(plant.q, plant.qd, Reference(pose, zero, zero, zero)).total + push)
+        plant.step()
+    np.testing.assert_allclose(plant.q - pose, push / stiffness, rtol=1e-5)
+
+
+def test_known_friction_is_the_models_else_the_urdfs():
+    robot = rough()
+    dynamics = rd.create_dynamics("rnea", robot)
+    known = Friction(dynamics)
+    np.testing.assert_array_equal(known.coulomb, [30.0, 4.0, 0.7])
+    dynamics.configure(viscous=[1.0, 2.0, 3.0], coulomb=[4.0, 5.0, 6.0])
+    np.testing.assert_array_equal(known.viscous, [1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(known.coulomb, [4.0, 5.0, 6.0])
+
+
+def test_friction_of_the_model_is_not_compensated_twice():
+    """A model that was told of friction has it in its inverse dynamics as well; the Coriolis term stays without it."""
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(PRR))
+    q, qd, qr, qdr, qddr = np.random.default_rng(5).uniform(-1.0, 1.0, (5, 3))
+    controller, reference = ComputedTorque(dynamics, 25.0, 10.0), Reference(qr, qdr, qddr, np.zeros(3))
+    before = controller.compute(q, qd, reference)
+    dynamics.configure(viscous=[1.0, 2.0, 3.0], coulomb=[4.0, 5.0, 6.0])
+    after = controller.compute(q, qd, reference)
+    np.testing.assert_allclose(after.coriolis, before.coriolis, atol=1e-12)
+    np.testing.assert_allclose(after.total - before.total, after.friction, atol=1e-11)
+    np.testing.assert_allclose(after.friction, [1, 2, 3] * qdr + [4, 5, 6] * np.tanh(qdr / 0.01), rtol=1e-12)
+
+
+def free(true, model, q0, seconds, hand=0.0, noise=(0.0, 0.0), seed=11):
+    """A plant under free drive, with noise of position and velocity; the plant in the end."""
+    rng = np.random.default_rng(seed)
+    controller = FreeDrive(model, 0.0, 0.0)
+    plant = Plant(true, q0=q0, effort_limit=np.full(3, np.inf))
+    zero = np.zeros(3)
+    for _ in range(round(seconds / plant.config.step)):
+        q, qd = plant.q + noise[0] * rng.standard_normal(3), plant.qd + noise[1] * rng.standard_normal(3)
+        plant.apply(controller.compute(q, qd, Reference(q, zero, zero, zero)).total + hand)
+        plant.step()
+    return plant
+
+
+def test_free_drive_stays_where_it_is_left():
+    """With 5 % wrong masses and noise of the encoders: less than 1 mrad/s, over 5 s."""
+    robot, pose = rough(), np.array([0.6, -1.1, 0.5])
+    true, model = rd.create_dynamics("rnea", robot), rd.create_dynamics("rnea", robot)
+    model.configure(inertial=1.05 * model.parameters.inertial)
+    plant = free(true, model, pose, 5.0, noise=(1e-4, 5e-3))
+    assert np.abs(plant.q - pose).max() / 5.0 < 1e-3
+
+
+def test_free_drive_without_friction_stays_too_if_the_model_is_right():
+    robot, pose = rd.load_robot(PRR), np.array([0.6, -1.1, 0.5])
+    dynamics = rd.create_dynamics("rnea", robot)
+    plant = free(dynamics, dynamics, pose, 5.0)
+    assert np.abs(plant.q - pose).max() / 5.0 < 1e-9
+
+
+def test_free_drive_makes_the_arm_light():
+    """A hand that could not move the arm against its friction alone keeps it moving once it moves, and not faster and
+    faster: what is left of the friction is the speed's limit."""
+    robot, pose = rough(), np.array([0.9, 0.0, 0.0])
+    dynamics = rd.create_dynamics("rnea", robot)
+    hand = np.array([0.0, 0.0, 0.9 * 0.7])  # less than the wrist's Coulomb friction
+    still = free(dynamics, dynamics, pose, 1.0, hand)
+    assert not still.qd.any()
+    controller, zero = FreeDrive(dynamics, 0.0, 0.0), np.zeros(3)
+    plant = Plant(dynamics, q0=pose, effort_limit=np.full(3, np.inf))
+    plant.reset(pose, [0.0, 0.0, 0.3])
+    for _ in range(400):
+        plant.apply(controller.compute(plant.q, plant.qd, Reference(pose, zero, zero, zero)).total + hand)
+        plant.step()
+    assert plant.qd[2] > 0.3
+    # Without compensation the same push does not keep it moving.
+    plant.reset(pose, [0.0, 0.0, 0.3])
+    for _ in range(400):
+        plant.apply(dynamics.gravity(plant.q) + hand)
+        plant.step()
+    assert plant.qd[2] < 0.15
+
+
+@pytest.mark.parametrize("velocity", [1e-6, 1e-3, 0.05, 0.4, 3.0])
+def test_free_drive_never_feeds_a_motion(velocity):
+    """Even if only that share of the friction is there that is compensated."""
+    robot = rough()
+    dynamics = rd.create_dynamics("rnea", robot)
+    q, qd = np.array([0.4, 0.3, 0.2]), velocity * np.array([1.0, -1.0, 1.0])
+    given = FreeDrive(dynamics, 0.0, 0.0).compute(q, qd, Reference(q, qd, qd, np.zeros(3))).friction
+    there = SHARE * (robot.damping * qd + robot.friction * np.sign(qd))
+    assert (qd * (given - there) <= 0.0).all()
+
+
+def test_free_drive_leaves_the_reference_to_whoever_moves_the_arm():
+    """In the loop: carried elsewhere by hand, the arm is held there by the law that comes next, not drawn back."""
+    robot = rough()
+    dynamics = rd.create_dynamics("rnea", robot)
+    loop = ControlLoop(FreeDrive(dynamics, 0.0, 0.0), robot.effort_limit)
+    hand, step = np.array([0.1, -0.2, 0.3]), 0.002
+    for index in range(500):
+        t, q = index * step, np.array([0.5, 0.1, 0.2]) + index * step * hand
+        command = loop.update(t, t, q, hand)
+        np.testing.assert_array_equal(command.reference.q, q)
+    law = Impedance(dynamics, *gains(Impedance, dynamics, np.zeros(3), 10.0, 1.0))
+    loop.tune(loop.tuning._replace(controller=law))
+    held = loop.update(t + step, t + step, q, np.zeros(3))
+    np.testing.assert_array_equal(held.reference.q, q)
+    assert np.abs(held.efforts.feedback).max() < 1e-9
+    assert loop.mode == "hold"

@@ -1,0 +1,205 @@
+"""The goals of FollowJointTrajectory: tolerances, feedback, cancel and preemption.
+
+control_msgs is not among the wheels, so the server is driven here without the middleware: with stand-ins for its
+messages and for rclpy's ActionServer, whose calls are made in the order in which rclpy makes them.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType, SimpleNamespace
+
+import numpy as np
+import pytest
+
+from robodyn_ros.control.following import Following, Tolerances
+from robodyn_ros.control.pursuit import VERDICTS, Pursuit, asked_tolerances
+from robodyn_ros.control.reference import Follow
+from robodyn_ros.control.waypoints import rest_to_rest
+from robodyn_ros.errors import InputError, LimitError
+
+JOINTS = ("elevator", "shoulder", "wrist")
+DEFAULTS = Tolerances(np.array([0.1, 0.2, np.inf]), np.array([0.01, np.inf, 0.03]), 0.05, 2.0)
+
+
+def following():
+    return Following(Follow(rest_to_rest([np.ones(3)], [1.0]), 0.0), DEFAULTS)
+
+
+def test_tolerances_that_a_goal_asks_for():
+    asked = asked_tolerances(DEFAULTS, JOINTS, [("shoulder", -1.0), ("wrist", 0.5)], [("elevator", 0.0)], 0.0)
+    np.testing.assert_array_equal(asked.path, [0.1, np.inf, 0.5])
+    np.testing.assert_array_equal(asked.goal, DEFAULTS.goal)
+    assert (asked.speed, asked.time) == (0.05, 2.0)
+    assert asked_tolerances(DEFAULTS, JOINTS, [], [], 3.0).time == 3.0
+    assert asked_tolerances(DEFAULTS, JOINTS, [], [], -1.0).time == np.inf
+    np.testing.assert_array_equal(DEFAULTS.path, [0.1, 0.2, np.inf])
+    for bad in (("elbow", 0.1), ("wrist", np.nan)):
+        with pytest.raises(InputError, match=bad[0]):
+            asked_tolerances(DEFAULTS, JOINTS, [bad], [], 0.0)
+
+
+@pytest.mark.parametrize("outcome", VERDICTS)
+def test_every_outcome_has_a_verdict(outcome):
+    way = following()
+    pursuit = Pursuit(way)
+    assert pursuit.verdict is None
+    way.end(outcome)
+    assert pursuit.verdict == VERDICTS[outcome]
+    assert not pursuit.cancel()
+
+
+def test_a_goal_that_is_canceled():
+    way = following()
+    pursuit = Pursuit(way)
+    assert pursuit.cancel()
+    assert pursuit.verdict is None
+    way.end("held")
+    assert pursuit.verdict.status == "canceled"
+    late = following()
+    raced = Pursuit(late)
+    raced.cancel()
+    late.end("succeeded")  # at the same moment: it has
+    assert raced.verdict.status == "succeeded"
+
+
+class Goal(SimpleNamespace):
+    """A goal's handle, as rclpy's."""
+
+    def __init__(self, number):
+        super().__init__(goal_id=number, ended=None, feedback=[])
+
+    def succeed(self):
+        self.ended = "succeeded"
+
+    def abort(self):
+        self.ended = "aborted"
+
+    def canceled(self):
+        self.ended = "canceled"
+
+    def publish_feedback(self, feedback):
+        self.feedback.append(feedback)
+
+
+class Loop:
+    """A closed loop that accepts everything but a trajectory called bad."""
+
+    def __init__(self):
+        self.counts, self.ways, self.latest = [], [], None
+        self.faults = SimpleNamespace(count=lambda kind, problem: self.counts.append(kind))
+        self.loop = SimpleNamespace(tuning=SimpleNamespace(tolerances=DEFAULTS))
+        self.robot = SimpleNamespace(joint_names=JOINTS)
+        self.references = self
+
+    def follow(self, trajectory, tolerances):
+        if trajectory == "bad":
+            raise LimitError("trajectory", "wrist", 9.0, -1.5, 2.1)
+        for way in self.ways:
+            way.end("replaced")
+        self.ways.append(following())
+        self.ways[-1].asked = tolerances
+        return self.ways[-1]
+
+    def hold(self):
+        self.ways[-1].end("held")
+
+
+@pytest.fixture
+def served(monkeypatch):
+    """The server, its loop, and how a client's goal goes."""
+    pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
+    from robodyn_ros.nodes import follow_joint_trajectory as module
+
+    message = lambda **fields: SimpleNamespace(  # noqa: E731
+        header=SimpleNamespace(stamp=None), desired=SimpleNamespace(), actual=SimpleNamespace(),
+        error=SimpleNamespace(), **fields
+    )  # fmt: skip
+    kind = SimpleNamespace(Feedback=message, Result=SimpleNamespace)
+    package, actions = ModuleType("control_msgs"), ModuleType("control_msgs.action")
+    actions.FollowJointTrajectory = kind
+    package.action = actions
+    monkeypatch.setitem(sys.modules, "control_msgs", package)
+    monkeypatch.setitem(sys.modules, "control_msgs.action", actions)
+    monkeypatch.setattr(module, "ActionServer", lambda node, kind, name, **calls: SimpleNamespace(**calls, name=name))
+    node = SimpleNamespace(create_timer=lambda *_, **__: None, executor=None)
+    loop = Loop()
+    return module.FollowJointTrajectory(node, loop), loop
+
+
+def send(server, number, trajectory="good", path=()):
+    """What a client's goal leads to: its handle and the coroutine that executes it; None if it is refused."""
+    tolerance = [SimpleNamespace(name=name, position=value) for name, value in path]
+    goal = SimpleNamespace(
+        trajectory=trajectory,
+        multi_dof_trajectory=SimpleNamespace(points=[1] if trajectory == "many" else []),
+        path_tolerance=tolerance,
+        goal_tolerance=[],
+        goal_time_tolerance=SimpleNamespace(sec=0, nanosec=500_000_000),
+    )
+    if server._server.goal_callback(goal).name == "REJECT":
+        return None
+    handle = Goal(number)
+    execution = server._server.execute_callback(handle)
+    execution.send(None)  # as far as it goes: it waits for the end
+    return handle, execution
+
+
+def result(execution):
+    with pytest.raises(StopIteration) as caught:
+        execution.send(None)
+    return caught.value.value
+
+
+def test_the_server_gives_feedback_and_the_result(served):
+    server, loop = served
+    assert server._server.name == "~/follow_joint_trajectory"
+    handle, execution = send(server, 1, path=[("wrist", 0.25)])
+    assert (loop.ways[0].asked.path[2], loop.ways[0].asked.time) == (0.25, 0.5)
+    server._look()
+    assert handle.feedback == []
+    reference = SimpleNamespace(q=np.full(3, 2.0), qd=np.full(3, 0.5))
+    command = SimpleNamespace(
+        reference=type("R", (tuple,), {"q": reference.q, "qd": reference.qd})((reference.q, reference.qd, np.zeros(3))),
+        state=(np.full(3, 1.5), np.full(3, 0.25)),
+    )
+    loop.latest = ("now", command)
+    server._look()
+    (feedback,) = handle.feedback
+    assert feedback.header.stamp == "now"
+    assert feedback.joint_names == list(JOINTS)
+    assert (feedback.desired.positions, feedback.actual.velocities) == ([2.0] * 3, [0.25] * 3)
+    assert (feedback.error.positions, feedback.error.velocities) == ([0.5] * 3, [0.25] * 3)
+    loop.ways[0].end("goal tolerance violated")
+    server._look()
+    assert result(execution).error_code == -5
+    assert handle.ended == "aborted"
+
+
+def test_the_server_cancels_and_preempts_and_refuses(served):
+    server, loop = served
+    first, one = send(server, 1)
+    second, two = send(server, 2)
+    server._look()
+    assert (result(one).error_code, first.ended) == (-1, "aborted")
+    assert server._server.cancel_callback(first).name == "REJECT"  # it has ended
+    assert server._server.cancel_callback(second).name == "ACCEPT"
+    server._look()
+    assert (result(two).error_code, second.ended) == (0, "canceled")
+    assert send(server, 3, "bad") is None
+    assert send(server, 4, "many") is None
+    assert send(server, 5, path=[("elbow", 1.0)]) is None
+    assert loop.counts == ["trajectory refused"] * 3
+    third, three = send(server, 6)
+    loop.ways[-1].end("succeeded")
+    server._look()
+    assert (result(three).error_code, third.ended) == (0, "succeeded")
+
+
+def test_without_control_msgs_there_is_no_action():
+    pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
+    from importlib.util import find_spec
+
+    from robodyn_ros.nodes.follow_joint_trajectory import is_available
+
+    assert is_available() == (find_spec("control_msgs") is not None)

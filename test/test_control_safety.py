@@ -1,0 +1,446 @@
+"""What the loop sends when something is wrong, and how it gets there and back: without ROS, state by state."""
+
+import arms
+import numpy as np
+import pytest
+
+import robodyn_ros as rd
+from robodyn_ros.control import (
+    PD,
+    ComputedTorque,
+    ControlLoop,
+    GravityCompensation,
+    LoopConfig,
+    Reference,
+    rest_to_rest,
+)
+from robodyn_ros.control.answers import Answers, Feedback, LawResponse, PublisherResponse, SpeedResponse, StatesResponse
+from robodyn_ros.control.limits import Limits
+from robodyn_ros.control.model_check import check_model
+from robodyn_ros.control.rehearsal import rehearse
+from robodyn_ros.dynamics import Payload
+from robodyn_ros.errors import EffortError, InputError, JumpError, LimitError, ModelError, NotReadyError, RobodynError
+
+ROBOT = rd.load_robot(arms.mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15)))
+DYNAMICS = rd.create_dynamics("rnea", ROBOT)
+Q, QD, ZERO = np.array([0.3, -0.2, 0.5]), np.array([0.01, -0.02, 0.03]), np.zeros(3)
+GRAVITY = DYNAMICS.gravity(Q)
+STIFFNESS, DAMPING = np.array([110.0, 90.0, 70.0]), np.array([21.0, 19.0, 17.0])
+FAST = np.array([0.0, 5.0, 0.0])
+PERIOD = 0.01
+CONFIG = LoopConfig(ramp_down_time=0.5, blend_time=0.2)
+ANSWERS = Answers(
+    StatesResponse("hold", 0.295),
+    LawResponse("hold", 0.395),
+    SpeedResponse("damp", 0.195),
+    PublisherResponse("hold", 0.6),
+)
+
+
+class Arm:
+    """A loop with a clock, and an arm that stays where it is put."""
+
+    def __init__(self, law=GravityCompensation, config=CONFIG, start=True, answers=ANSWERS, **options):
+        given = {"feedback": Feedback(STIFFNESS, DAMPING), "velocity_limit": np.full(3, 4.0)} | options
+        controller = law(DYNAMICS, 100.0, 20.0) if isinstance(law, type) else law
+        self.loop = ControlLoop(controller, given.pop("limit", np.full(3, 1e4)), config, answers=answers, **given)
+        self.t, self.q, self.qd = 5.0, Q, QD
+        if start:
+            self.state()
+
+    def state(self, q=None, qd=None, after=PERIOD):
+        self.t += after
+        self.q, self.qd = (self.q if q is None else q), (self.qd if qd is None else qd)
+        return self.loop.update(self.t, self.t, self.q, self.qd)
+
+    def watched(self, duration):
+        """What is sent while no state comes: times since the last one, and efforts."""
+        found = []
+        for step in range(1, round(duration / PERIOD) + 1):
+            command = self.loop.watch(self.t + step * PERIOD)
+            if command is not None:
+                assert (command.fault, command.efforts) == ("states", None)
+                found.append((step * PERIOD, command.effort))
+        return np.array([time for time, _ in found]), np.array([effort for _, effort in found])
+
+
+def is_ramp(times, efforts, begin, duration, start):
+    """Whether efforts fade linearly from a start."""
+    left = 1.0 - (times - begin) / duration
+    np.testing.assert_allclose(efforts, left[:, np.newaxis] * start, rtol=1e-9, atol=1e-9)
+    return True
+
+
+# No usable states
+
+
+def test_without_states_gravity_is_held_blindly_then_ramped_down_then_nothing_is_sent():
+    arm = Arm()
+    timeout = arm.loop.tuning.config.state_timeout
+    times, efforts = arm.watched(3.0)
+    assert times[0] == pytest.approx(timeout + PERIOD)
+    begin = times[0] + ANSWERS.states.expiry
+    held = times < begin
+    np.testing.assert_allclose(efforts[held], np.tile(GRAVITY, (held.sum(), 1)), rtol=1e-12)
+    assert held.sum() == 30
+    assert is_ramp(times[~held], efforts[~held], begin, CONFIG.ramp_down_time, GRAVITY)
+    assert times[-1] == pytest.approx(begin + CONFIG.ramp_down_time - 0.5 * PERIOD)
+    assert arm.loop.fault.phase == "silent"
+
+
+@pytest.mark.parametrize("answer", ["hold", "ramp"])
+def test_states_that_come_back_are_answered_from_what_was_sent_last(answer):
+    arm = Arm(answers=ANSWERS._replace(states=StatesResponse(answer, 0.3)))
+    arm.loop.follow(rest_to_rest([[1.0, 0.4, -0.6]], [2.0]))
+    for _ in range(20):
+        arm.state()
+    _, efforts = arm.watched(0.2)
+    if answer == "ramp":
+        assert np.linalg.norm(efforts[-1]) < 0.9 * np.linalg.norm(GRAVITY)
+    elsewhere = Q + 0.02
+    first = arm.state(elsewhere, after=0.2)
+    np.testing.assert_allclose(first.effort, efforts[-1], rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(first.reference.q, elsewhere)
+    assert (arm.loop.mode, arm.loop.fault, arm.loop.restarts) == ("hold", None, 1)
+    for _ in range(21):
+        last = arm.state()
+    np.testing.assert_allclose(last.effort, last.efforts.total, rtol=1e-12)
+
+
+def test_before_the_first_state_and_while_time_stands_still_nothing_is_sent():
+    arm = Arm(start=False)
+    assert arm.loop.watch(100.0) is None
+    arm.state()
+    for t in (arm.t, arm.t + 0.05, arm.t - 3.0):
+        assert arm.loop.watch(t) is None
+
+
+def test_damping_needs_states():
+    with pytest.raises(RobodynError, match="answer"):
+        StatesResponse("damp")
+
+
+# States that come, and something is wrong
+
+
+def test_an_overspeed_is_damped_then_ramped_down_and_over_when_it_is_over():
+    arm = Arm()
+    begin = arm.t + PERIOD + ANSWERS.speed.expiry
+    for _ in range(20):
+        command = arm.state(qd=FAST)
+        assert (command.fault, arm.loop.fault.phase) == ("speed", "damp")
+        np.testing.assert_allclose(command.effort, -DAMPING * FAST, rtol=1e-12)
+        assert "'joint2'" in command.problem
+    ramp = [(arm.state(qd=FAST).effort, arm.t) for _ in range(50)]
+    efforts, times = np.array([effort for effort, _ in ramp]), np.array([t for _, t in ramp])
+    assert is_ramp(times, efforts, begin, CONFIG.ramp_down_time, -DAMPING * FAST)
+    assert arm.state(qd=FAST) is None
+    assert arm.loop.fault.phase == "silent"
+    slow = arm.state(qd=ZERO)
+    assert (slow.fault, arm.loop.fault, arm.loop.mode) == (None, None, "hold")
+    np.testing.assert_allclose(slow.effort, GRAVITY, rtol=1e-12)
+
+
+def test_hold_pulls_back_to_where_the_fault_found_the_arm():
+    arm = Arm(answers=ANSWERS._replace(speed=SpeedResponse("hold", 0.2)))
+    arm.state(qd=FAST)
+    moved = Q + [0.0, 0.05, 0.0]
+    command = arm.state(moved, FAST)
+    expected = DYNAMICS.gravity(moved) + STIFFNESS * (Q - moved) - DAMPING * FAST
+    np.testing.assert_allclose(command.effort, expected, rtol=1e-12)
+
+
+def test_while_a_fault_lasts_nothing_is_followed():
+    arm = Arm()
+    going = arm.loop.follow(rest_to_rest([[1.0, 0.4, -0.6]], [2.0]))
+    arm.loop.beware("/x has 2 publishers")
+    command = arm.state()
+    assert (command.fault, command.problem, going.outcome) == ("publisher", "/x has 2 publishers", "interrupted")
+    np.testing.assert_allclose(command.effort, GRAVITY - DAMPING * QD, rtol=1e-12)
+    with pytest.raises(NotReadyError, match="publisher"):
+        arm.loop.follow(rest_to_rest([Q], [1.0]))
+    with pytest.raises(NotReadyError, match="publisher"):
+        arm.loop.track(Reference(Q, ZERO, ZERO, ZERO), arm.t)
+    arm.loop.beware("")
+    command = arm.state(Q + 0.03)
+    assert command.fault is None
+    np.testing.assert_array_equal(command.reference.q, Q + 0.03)
+
+
+GARBAGE = {
+    "raises": lambda efforts: 1 / 0,
+    "not finite": lambda efforts: efforts._replace(total=efforts.total * np.nan),
+    "too few": lambda efforts: efforts._replace(total=efforts.total[:2]),
+    "no array": lambda efforts: efforts._replace(total=None),
+    "nothing": lambda efforts: None,
+}
+
+
+class Moody(GravityCompensation):
+    """A law that can be made to fail."""
+
+    spoil = staticmethod(lambda efforts: efforts)
+
+    def compute(self, q, qd, reference, integral=None):
+        return self.spoil(super().compute(q, qd, reference, integral))
+
+
+@pytest.mark.parametrize("garbage", GARBAGE)
+def test_a_law_that_fails_is_answered_by_hold_ramp_and_silence(garbage):
+    law = Moody(DYNAMICS, 100.0, 20.0)
+    arm = Arm(law)
+    law.spoil = GARBAGE[garbage]
+    for _ in range(40):
+        command = arm.state()
+        assert command.fault == "law"
+        assert "Moody" in command.problem
+        np.testing.assert_allclose(command.effort, GRAVITY - DAMPING * QD, rtol=1e-12)
+    before = command.effort
+    command = arm.state()
+    assert arm.loop.fault.phase == "ramp"
+    np.testing.assert_allclose(command.effort, (1.0 - 0.5 * PERIOD / CONFIG.ramp_down_time) * before, rtol=1e-9)
+    assert np.linalg.norm(arm.state().effort) < np.linalg.norm(before)
+    for _ in range(60):
+        command = arm.state()
+    assert command is None
+    law.spoil = Moody.spoil
+    np.testing.assert_allclose(arm.state().effort, GRAVITY - 20.0 * QD, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "gravity", [lambda q: 1 / 0, lambda q: [np.nan] * 3, lambda q: None], ids=["raises", "nan", "no"]
+)
+def test_a_model_that_fails_leaves_the_gravity_it_gave_last(gravity, monkeypatch):
+    arm = Arm()
+    monkeypatch.setattr(arm.loop.controller.dynamics, "gravity", gravity, raising=False)
+    command = arm.state(Q + 0.01)
+    assert command.fault == "law"
+    np.testing.assert_allclose(command.effort, GRAVITY - STIFFNESS * 0.0 - DAMPING * QD, rtol=1e-12)
+
+
+def test_a_law_that_fails_on_the_first_state_sends_nothing():
+    law = Moody(DYNAMICS, 100.0, 20.0)
+    arm = Arm(law, start=False)
+    law.spoil = GARBAGE["not finite"]
+    for _ in range(3):
+        with pytest.raises(EffortError, match="Moody"):
+            arm.state()
+    assert arm.loop.watch(arm.t + 1.0) is None
+    law.spoil = Moody.spoil
+    assert arm.state().fault is None
+
+
+def test_the_parting_command_carries_the_arm_where_it_is():
+    arm = Arm(limit=[50.0, 50.0, 50.0])
+    arm.loop.follow(rest_to_rest([[1.0, 0.4, -0.6]], [2.0]))
+    arm.state(Q + 0.01)
+    np.testing.assert_allclose(arm.loop.stop(), np.clip(DYNAMICS.gravity(Q + 0.01), -50.0, 50.0))
+    assert arm.loop.stop() is None
+    assert arm.loop.watch(arm.t + 1.0) is None
+
+
+# States that cannot be
+
+
+def test_a_state_that_jumps_is_refused_and_the_next_good_one_goes_on():
+    arm = Arm()
+    going = arm.loop.follow(rest_to_rest([[1.0, 0.4, -0.6]], [2.0]))
+    with pytest.raises(JumpError, match=r"'joint3' jumped from 0.5 to 0.8") as caught:
+        arm.state(Q + [0.0, 0.0, 0.3])
+    assert caught.value.joint == "joint3"
+    assert arm.state(Q).fault is None
+    assert (arm.loop.mode, arm.loop.restarts, going.outcome) == ("follow", 0, None)
+
+
+def test_a_jump_that_stays_is_where_the_arm_is_but_one_that_jumps_on_is_not():
+    arm = Arm()
+    there = Q + 0.5
+    begin, refused = arm.t, 0
+    command = None
+    while command is None:
+        try:
+            command = arm.state(there)
+        except JumpError:
+            refused += 1
+    assert arm.t - begin == pytest.approx(LoopConfig().state_timeout + PERIOD)
+    assert refused == 10
+    np.testing.assert_array_equal(command.reference.q, there)
+    assert arm.loop.restarts == 1
+    rng = np.random.default_rng(3)
+    for step in range(100):
+        with pytest.raises(JumpError):
+            arm.state(there + rng.uniform(0.5, 0.9, 3) * (-1) ** step)
+
+
+def test_a_quick_arm_does_not_jump():
+    arm = Arm(velocity_limit=np.full(3, 100.0))
+    velocity = np.array([0.0, 30.0, 0.0])
+    arm.state(qd=velocity)
+    for _ in range(5):
+        assert arm.state(arm.q + velocity * PERIOD).fault is None
+
+
+def test_velocities_that_are_missing_are_refused_or_estimated():
+    arm = Arm()
+    with pytest.raises(InputError, match="missing_velocity"):
+        arm.loop.update(arm.t + PERIOD, arm.t + PERIOD, Q, None)
+    config = LoopConfig(missing_velocity="estimate", velocity_filter=0.02)
+    loop = ControlLoop(GravityCompensation(DYNAMICS, 0.0, 1.0), np.full(3, 1e4), config)
+    for step in range(400):  # q = sin t: velocity and lag of a first-order filter are known
+        t = step * 0.001
+        command = loop.update(t, t, Q + 0.3 * np.sin(5.0 * t), None)
+        if step == 0:
+            np.testing.assert_array_equal(command.efforts.feedback, ZERO)
+    gain, lag = 1.0 / np.hypot(1.0, 5.0 * 0.02), np.arctan(5.0 * 0.02)
+    expected = 0.3 * 5.0 * gain * np.cos(5.0 * t - lag)
+    np.testing.assert_allclose(-command.efforts.feedback, expected, atol=0.01)
+    late = loop.update(t + 1.0, t + 1.0, Q, None)  # after a gap: at rest, not a quotient over the gap
+    np.testing.assert_array_equal(late.efforts.feedback, ZERO)
+
+
+# From one effort to the next
+
+
+@pytest.mark.parametrize("rate", [20.0, 700.0])
+def test_no_step_is_ever_larger_than_the_rate_limit(rate):
+    """Whatever happens: faults, gaps, other laws and gains, references that jump, another payload."""
+    rng = np.random.default_rng(11)
+    limits, rates = np.array([150.0, 40.0, 20.0]), rate * np.array([3.0, 2.0, 1.0])
+    dynamics = rd.create_dynamics("rnea", ROBOT)
+    laws = [
+        law(dynamics, kp, 0.2 * kp) for law, kp in ((PD, 300.0), (GravityCompensation, 90.0), (ComputedTorque, 150.0))
+    ]
+    arm = Arm(laws[0], limit=limits, rate_limit=rates, start=False)
+    sent, when, kinds = None, 0.0, set()
+    for step in range(3000):
+        event = rng.integers(200)
+        if event == 0:
+            arm.loop.tune(arm.loop.tuning._replace(controller=laws[rng.integers(3)]))
+            kinds.add("law")
+        elif event == 1:
+            dynamics.configure(payload=Payload(ROBOT.links[-1].name, rng.uniform(0.0, 3.0)))
+            arm.loop.tune(arm.loop.tuning)
+        elif event == 2 and arm.loop.mode != "waiting":
+            arm.loop.beware(("", "two")[rng.integers(2)])
+        elif event == 3 and arm.loop.mode != "waiting" and not arm.loop.fault:
+            arm.loop.track(Reference(rng.uniform(-1.0, 1.0, 3), ZERO, ZERO, rng.uniform(-30, 30, 3)), arm.t)
+        qd = FAST if event == 4 else rng.uniform(-0.1, 0.1, 3)
+        gap = rng.uniform(0.2, 0.5) if event == 5 else PERIOD * rng.uniform(0.5, 1.5)
+        commands = []
+        if gap > 0.1:
+            commands += [(t, arm.loop.watch(t)) for t in np.arange(arm.t + 0.02, arm.t + gap, 0.02)]
+        command = arm.state(arm.q + rng.uniform(-0.01, 0.01, 3), qd, after=gap)
+        commands.append((arm.t, command))
+        for t, command in commands:
+            if command is None:
+                continue
+            kinds.add(command.fault)
+            assert (np.abs(command.effort) <= limits).all()
+            if sent is not None:
+                assert (np.abs(command.effort - sent) <= rates * (t - when) * (1.0 + 1e-9) + 1e-9).all(), step
+            sent, when = command.effort, t
+    assert kinds == {None, "law", "speed", "publisher", "states"}
+
+
+def test_rate_and_absolute_limit_are_reported_apart():
+    arm = Arm(limit=[50.0, 1e4, 1e4], rate_limit=[1e9, 1e9, 100.0])
+    command = arm.state()
+    np.testing.assert_array_equal(command.saturated, [True, False, False])
+    np.testing.assert_array_equal(command.rate_limited, [False, False, False])
+    arm.loop.track(Reference(Q, ZERO, ZERO, np.array([0.0, 0.0, 5.0])), arm.t)
+    command = arm.state()
+    np.testing.assert_array_equal(command.rate_limited, [False, False, True])
+
+
+def test_another_law_is_blended_in():
+    arm = Arm(PD)
+    arm.loop.track(Reference(Q + 0.02, ZERO, ZERO, GRAVITY), arm.t + 10.0)
+    before = arm.state()
+    arm.loop.tune(arm.loop.tuning._replace(controller=ComputedTorque(DYNAMICS, 150.0, 30.0)))
+    first = arm.state()
+    np.testing.assert_allclose(first.effort, before.effort, rtol=1e-12)
+    difference = np.linalg.norm(before.effort - first.efforts.total)
+    assert difference > 0.1 * np.linalg.norm(GRAVITY)
+    path = [first.effort, *(arm.state().effort for _ in range(20))]
+    steps = np.linalg.norm(np.diff(path, axis=0), axis=1)
+    np.testing.assert_allclose(steps, difference / 20.0, rtol=1e-6)
+    last = arm.state()
+    np.testing.assert_allclose(last.effort, last.efforts.total, rtol=1e-12)
+
+
+def test_gravity_ramps_in_when_switched_on():
+    arm = Arm(config=LoopConfig(ramp_time=0.5), start=False)
+    commands = [arm.state(qd=ZERO) for _ in range(60)]
+    share = np.minimum(np.arange(60) * PERIOD / 0.5, 1.0)
+    np.testing.assert_allclose([c.effort for c in commands], share[:, np.newaxis] * GRAVITY, rtol=1e-9, atol=1e-9)
+    arm.watched(5.0)  # until it is silent
+    np.testing.assert_allclose(arm.state(after=5.0).effort, ZERO, atol=1e-9)
+
+
+# References
+
+
+def test_references_faster_than_the_limit_are_refused():
+    arm = Arm()
+    with pytest.raises(LimitError, match=r"speed: joint 'joint2' at -4.1 .*4"):
+        arm.loop.track(Reference(Q, np.array([0.0, -4.1, 0.0]), ZERO, ZERO), arm.t)
+    with pytest.raises(LimitError, match="'joint1'"):
+        arm.loop.follow(rest_to_rest([Q + [1.0, 0.0, 0.0]], [15 / 8 / 4.1]))
+    arm.loop.follow(rest_to_rest([Q + [1.0, 0.0, 0.0]], [15 / 8 / 3.9]))
+
+
+def test_a_trajectory_that_ends_in_motion_is_refused():
+    arm = Arm()
+    moving = rd.control.Trajectory([1.0], [Q], [[0.0, 0.1, 0.0]])
+    with pytest.raises(InputError, match="at rest"):
+        arm.loop.follow(moving)
+
+
+# Models
+
+
+def test_a_model_is_tried_before_it_is_trusted(monkeypatch):
+    dynamics = rd.create_dynamics("lagrangian", ROBOT)
+    check_model(dynamics)
+    wrongs = {
+        "mass_matrix": lambda q: np.diag([1.0, -1.0, 1.0]),
+        "gravity": lambda q: -DYNAMICS.gravity(q),
+        "inverse": lambda q, qd, qdd: np.full(3, np.nan),
+    }
+    for method, wrong in wrongs.items():
+        with monkeypatch.context() as patch:
+            patch.setattr(dynamics, method, wrong, raising=False)
+            with pytest.raises(ModelError, match=method):
+                check_model(dynamics)
+    patched = {"mass_matrix": lambda q: DYNAMICS.mass_matrix(q) + np.triu(np.ones((3, 3)), 1)}
+    monkeypatch.setattr(dynamics, "mass_matrix", patched["mass_matrix"], raising=False)
+    with pytest.raises(ModelError, match="symmetric"):
+        check_model(dynamics)
+
+
+def test_a_rehearsal_makes_it_or_says_why_not():
+    rehearse("lagrangian", "computed_torque", ROBOT.urdf)
+    with pytest.raises(NotReadyError, match="magic"):
+        rehearse("rnea", "magic", ROBOT.urdf)
+
+
+def test_time_that_runs_backwards_drops_no_arm_that_is_still_there():
+    """A stamp out of order is no switching on: gravity does not ramp in again. An arm elsewhere is another one."""
+    arm = Arm(config=LoopConfig(ramp_time=1.0, blend_time=0.2))
+    for _ in range(110):
+        before = arm.state(qd=ZERO)
+    np.testing.assert_allclose(before.effort, GRAVITY, rtol=1e-12)
+    arm.loop.follow(rest_to_rest([Q + 0.1], [1.0]))
+    again = arm.state(after=-0.004)
+    assert (arm.loop.mode, arm.loop.restarts) == ("hold", 1)
+    np.testing.assert_allclose(again.effort, GRAVITY, rtol=1e-12)
+    another = arm.state(Q + 0.5, after=-3.0)
+    np.testing.assert_allclose(another.effort, ZERO, atol=1e-9)
+
+
+def test_a_velocity_limit_of_zero_is_none():
+    urdf = ROBOT.urdf.replace('velocity="', 'velocity="0" was="')
+    assert urdf != ROBOT.urdf
+    still = rd.load_robot(urdf)
+    assert (still.velocity_limit == 0.0).all()
+    assert np.isinf(Limits.of(still, np.ones(3)).velocity).all()

@@ -1,0 +1,89 @@
+"""A continuous joint under control, whose encoder counts from -π to π: nothing happens at the seam."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from arms import joint, link, robot
+from numpy.testing import assert_allclose
+
+import robodyn_ros as rd
+from robodyn_ros.control import ControlLoop
+from robodyn_ros.control.base import Reference
+from robodyn_ros.control.point_to_point import point_to_point
+from robodyn_ros.control.trajectory import Trajectory
+
+DT = 0.002
+
+TURRET = robot(
+    "turret",
+    link("base"),
+    link("a", 2.0, (0.1, 0, 0), (0.01, 0, 0, 0.02, 0, 0.03)),
+    joint("turret", "continuous", "base", "a", (0, 0, 1), limit=(0, 0, 4.0, 20.0)),
+)
+
+
+def wrapped(angle: float) -> float:
+    return float(np.arctan2(np.sin(angle), np.cos(angle)))
+
+
+class Turret:
+    """A loop around exact integration of one joint, seen through an encoder that wraps."""
+
+    def __init__(self, angle: float) -> None:
+        self.dynamics = rd.create_dynamics("rnea", rd.load_robot(TURRET), compiled=False)
+        law = rd.create_controller("computed_torque", self.dynamics, 400.0, 40.0)
+        self.loop = ControlLoop(law, [20.0])
+        self.angle, self.rate, self.time, self.errors = angle, 0.0, 0.0, []
+        self.advance(0.2)
+
+    def advance(self, duration: float) -> None:
+        for _ in range(round(duration / DT)):
+            command = self.loop.update(self.time, self.time, [wrapped(self.angle)], [self.rate])
+            assert command is not None
+            assert command.fault is None, command.problem
+            acceleration = float(self.dynamics.forward([self.angle], [self.rate], command.effort)[0])
+            self.rate += DT * acceleration
+            self.angle += DT * self.rate
+            self.time += DT
+            self.errors.append(float(command.error[0]))
+
+
+def test_a_motion_across_the_seam_takes_the_shorter_way() -> None:
+    turret = Turret(3.0)
+    turret.loop.follow(point_to_point(turret.dynamics, [3.0], [-3.0]))
+    turret.advance(1.5)
+    assert_allclose(turret.angle, 2 * np.pi - 3.0, atol=1e-4)
+    assert np.abs(turret.errors).max() < 0.01
+    # And back, by a trajectory written in the other turn.
+    turret.loop.follow(Trajectory([0.0, 1.0], [[-3.0], [3.0 - 2 * np.pi]], [[0.0], [0.0]], [[0.0], [0.0]]))
+    turret.advance(1.5)
+    assert_allclose(turret.angle, 3.0, atol=1e-4)
+    assert np.abs(turret.errors).max() < 0.01
+
+
+def test_it_is_held_on_the_seam() -> None:
+    turret = Turret(np.pi - 1e-4)
+    turret.rate = 0.5
+    turret.advance(1.0)
+    assert_allclose(wrapped(turret.angle - np.pi), 0.0, atol=0.03)
+    assert np.abs(turret.errors).max() < 0.05
+
+
+def test_a_stream_and_a_hold_in_another_turn() -> None:
+    turret = Turret(3.0)
+    for _ in range(100):
+        turret.loop.track(Reference(*(np.array([value]) for value in (3.02 - 2 * np.pi, 0.0, 0.0, 0.0))), turret.time)
+        turret.advance(0.01)
+    assert_allclose(turret.angle, 3.02, atol=1e-3)
+    turret.loop.hold(turret.time, [3.05 - 4 * np.pi])
+    turret.advance(1.0)
+    assert_allclose(turret.angle, 3.05, atol=1e-3)
+
+
+def test_turns_of_a_trajectory_are_kept() -> None:
+    """Two turns forwards are two turns, not none."""
+    turret = Turret(0.5)
+    turret.loop.follow(Trajectory([0.0, 6.0], [[0.5], [0.5 + 4 * np.pi]], [[0.0], [0.0]]))
+    turret.advance(6.5)
+    assert turret.angle == pytest.approx(0.5 + 4 * np.pi, abs=1e-3)

@@ -1,0 +1,139 @@
+"""The commissioner over real DDS, started by the command, on a simulated arm that waits for each answer."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
+
+from ros_graph import DEADLINE
+
+REST = {"elevator": 0.0, "shoulder": 2.0, "wrist": float(np.pi - 2.0)}
+"""On its stops, with the hand hanging."""
+
+QUICK = ("ramp_time=2.0", "gravity_time=0.6", "rest_time=0.3", "stroke=0.08", "retreat_time=0.5", "state_timeout=2.0")
+
+TOPIC = "controller/joint_commands"
+
+
+@pytest.fixture
+def arm(graph, prr):
+    """The PRR arm with friction, simulated."""
+    friction = {"elevator": {"coulomb": 20.0}, "shoulder": {"coulomb": 2.0}, "wrist": {"coulomb": 0.8}}
+    graph.start(
+        "simulator",
+        "-r", f"joint_commands:={TOPIC}", "-r", "commands:=nobody",
+        robot_description=prr, initial_position=REST, friction=friction, lockstep=True, state_rate=125.0,
+    )  # fmt: skip
+    return prr
+
+
+def commission(tmp_path, urdf, *arguments, **transmissions):
+    """The command, running."""
+    parameters = tmp_path / "arm.yaml"
+    parameters.write_text(json.dumps({"commissioner": {"ros__parameters": {"transmission": transmissions}}}))
+    description = tmp_path / "prr.urdf"
+    description.write_text(urdf, encoding="utf-8")
+    settings = [word for setting in QUICK for word in ("--set", setting)]
+    command = [sys.executable, "-m", "robodyn_ros.cli.main", "commission", str(description), *settings]
+    command += ["--config", str(parameters), "--report", str(tmp_path / "report.md"), *arguments]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=dict(os.environ))
+
+
+def ended(graph, process, deadline=90.0):
+    """Exit code, stdout and stderr, once it has ended."""
+    try:
+        graph.wait(lambda: process.poll() is not None, "the end of the command", deadline)
+    except AssertionError as cause:
+        process.send_signal(signal.SIGINT)
+        raise AssertionError(f"{cause}\n--- commission\n{process.communicate(timeout=DEADLINE)}") from cause
+    return process.returncode, *process.communicate()
+
+
+def test_a_reversed_transmission_is_found(graph, arm, tmp_path):
+    from sensor_msgs.msg import JointState
+
+    states = graph.listen(JointState, "joint_states", 1000)
+    process = commission(tmp_path, arm, "--yes", elevator={"reversed": True})
+    code, out, err = ended(graph, process)
+    assert code == 1, out + err
+    report = (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert "Not ready: elevator is not right." in report
+    assert "set transmission.elevator.reversed" in report
+    rows = {
+        cells[0]: cells for cells in (re.findall(r"[^|]+", line) for line in report.splitlines()) if len(cells) == 7
+    }
+    rows = {name.strip(): [cell.strip() for cell in cells] for name, cells in rows.items()}
+    assert rows["wrist"][1] == rows["shoulder"][1] == "right"
+    for name, friction in (("elevator", 20.0), ("shoulder", 2.0), ("wrist", 0.8)):
+        assert float(rows[name][2].split()[0]) == pytest.approx(friction, rel=0.15)
+    assert "wrist: slowly there and back" in out
+    positions = np.array([message.position for message in states])
+    order = [states[0].name.index(joint) for joint in REST]
+    assert np.abs(positions[:, order] - list(REST.values())).max() < 0.2  # nothing went far, nothing dropped
+
+
+def test_guided_by_somebody_who_says_yes_to_all(graph, arm, tmp_path):
+    process = commission(tmp_path, arm)
+    process.stdin.write("y\n" * 2 * len(REST))
+    process.stdin.flush()
+    code, out, err = ended(graph, process)
+    assert code == 0, out + err
+    assert out.count("Is everybody clear?") == out.count("direction, ") == len(REST)
+    assert "the arm stands under gravity compensation" in out
+    assert "| 100% |" in (tmp_path / "report.md").read_text(encoding="utf-8")
+
+
+def test_ctrl_c_lets_go_evenly(graph, arm, tmp_path):
+    from sensor_msgs.msg import JointState
+
+    commands = graph.listen(JointState, TOPIC, 1000)
+    process = commission(tmp_path, arm, "--yes")
+
+    def carried():
+        return commands and commands[-1].effort[commands[-1].name.index("shoulder")] < -15.0
+
+    graph.wait(carried, "a shoulder that is lifted", 60.0)
+    count = len(commands)
+    process.send_signal(signal.SIGINT)
+    code, out, err = ended(graph, process, DEADLINE)
+    assert code == 1, out + err
+    assert "Not finished: interrupted" in out.replace("\n", " ")
+    efforts = np.array([message.effort for message in commands[count - 1 :]])
+    # From some 20 N·m to nothing in half a second, at 125 Hz; a drop would be all of it at once.
+    assert np.abs(np.diff(efforts, axis=0)).max() < 2.5
+    assert not efforts[-1].any()
+
+
+def test_states_that_are_no_numbers_end_it(graph, prr, tmp_path):
+    from sensor_msgs.msg import JointState
+
+    publisher, told = graph.node.create_publisher(JointState, "joint_states", 10), []
+
+    def publish():
+        q = list(REST.values()) if len(told) < 50 else [0.0, float("nan"), 0.0]
+        told.append(q)
+        message = JointState(name=list(REST), position=q, velocity=[0.0] * 3)
+        message.header.stamp = graph.node.get_clock().now().to_msg()
+        publisher.publish(message)
+
+    graph.node.create_timer(0.01, lambda: publish() if publisher.get_subscription_count() else None)
+    code, out, err = ended(graph, commission(tmp_path, prr, "--yes"), DEADLINE)
+    assert code == 1, out + err
+    assert "q: is not finite" in (tmp_path / "report.md").read_text(encoding="utf-8")
+
+
+def test_states_that_stay_away_end_it(graph, prr, tmp_path):
+    process = commission(tmp_path, prr, "--yes", "--set", "start_timeout=1.0")
+    code, out, err = ended(graph, process, DEADLINE)
+    assert code == 1, out + err
+    assert "no joint states with a stamp came" in out

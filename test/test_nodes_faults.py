@@ -1,0 +1,364 @@
+"""The safety contract: every fault of docs/safety.md, injected into the running node over real DDS.
+
+How long it takes from the fault to the safe output is printed: ``make test TEST="test/test_nodes_faults.py -s"``.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
+
+import faulty_plugins
+from fault_rig import DRIFT, POSE, TIMEOUT, Rig, older
+from ros_graph import own_graph
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from robodyn_ros.nodes.messages import seconds
+from robodyn_ros.nodes.qos import LATCHED
+
+SLACK = 0.5
+"""What a loaded machine may add to any time measured here [s]."""
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def rig(tmp_path_factory, prr):
+    folder = tmp_path_factory.mktemp("faults")
+    faulty_plugins.install(folder / "plugins")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", f"{folder / 'plugins'}:{Path(__file__).parent}")
+        with own_graph(folder) as graph:
+            controller = graph.start("controller", dynamics="moody", diagnostics_rate=50.0, overrun=0.03)
+            descriptions = graph.node.create_publisher(String, "robot_description", LATCHED)
+            descriptions.publish(String(data=prr))
+            rig = Rig(graph, prr)
+            rig.descriptions, rig.controller = descriptions, controller
+            yield rig
+            rig.close()
+
+
+@pytest.fixture
+def report(request, capsys):
+    """Prints a time, and sees that it is short enough."""
+
+    def reported(took, most):
+        with capsys.disabled():
+            print(f"\n  {request.node.name}: safe output after {1e3 * took:.0f} ms", end="")
+        assert took < most + SLACK
+
+    return reported
+
+
+def without(index):
+    def change(message):
+        for values in (message.name, message.position, message.velocity):
+            values.pop(index)
+        return message
+
+    return change
+
+
+def changed(**fields):
+    def change(message):
+        for name, value in fields.items():
+            setattr(message, name, value)
+        return message
+
+    return change
+
+
+UNUSABLE = {
+    "silence": ("no joint states", lambda message: None),
+    "too old": ("state too old", lambda message: older(message, 0.2)),
+    "from the future": ("state too old", lambda message: older(message, -0.2)),
+    "joint missing": ("state refused", without(1)),
+    "joint twice": ("state refused", changed(name=["elevator", "shoulder", "shoulder"])),
+    "velocity missing": ("state refused", changed(velocity=[])),
+    "position not a number": ("state refused", changed(position=[0.5, math.nan, 0.25])),
+    "velocity infinite": ("state refused", changed(velocity=[0.0, 0.0, math.inf])),
+    "position jumps on": ("position jumped", lambda m: changed(position=(POSE + _random()).tolist())(m)),
+}
+"""Fault → what it is counted as, and the change of the states that makes it."""
+
+RANDOM = np.random.default_rng(1)
+
+
+def _random():
+    return RANDOM.uniform(0.2, 0.9, 3) * RANDOM.choice([-1.0, 1.0], 3)
+
+
+@pytest.mark.parametrize("fault", UNUSABLE)
+def test_states_that_cannot_be_used(rig, report, fault):
+    """Gravity at the last good position, without feedback, once none was good for state_timeout."""
+    kind, change = UNUSABLE[fault]
+    with rig.fault(kind) as begin:
+        rig.change = change
+        took = rig.until("the blind answer", rig.blind, begin)
+        said = "no joint states: hold"
+        rig.graph.wait(lambda: said in rig.graph.diagnostics("controller")["message"], said)
+    report(took, TIMEOUT + 0.02)
+
+
+def test_silence_ends_in_a_ramp_and_then_in_silence(rig):
+    """Hold for expiry, ramp to zero, nothing; and all by itself again when states come back."""
+    assert all(r.successful for r in rig.graph.set("controller", faults__states__expiry=0.2, ramp_down_time=0.3))
+    rig.as_usual()
+    begin = time.monotonic()
+    rig.change = UNUSABLE["silence"][1]
+    rig.until("the blind answer", rig.blind, begin)
+    rig.graph.wait(lambda: rig.graph.diagnostics("controller")["message"] == "no joint states: silent", "silence")
+    efforts = np.array([message.effort for when, message in rig.commands if when > begin])
+    share = efforts @ rig.blind / (rig.blind @ rig.blind)
+    ramp = share[(share < 1.0 - 1e-9)][-12:]
+    assert (np.diff(ramp) < 0.0).all()
+    assert (np.diff(ramp) > -0.5).all()
+    assert ramp[-1] < 0.2
+    np.testing.assert_allclose(efforts[-12:], np.outer(share[-12:], rig.blind), atol=1e-6)
+    count = len(rig.commands)
+    rig.graph.diagnostics("controller")
+    assert len(rig.commands) == count
+    rig.as_usual()
+    assert all(r.successful for r in rig.graph.set("controller", faults__states__expiry=1.0))
+
+
+def test_200_ms_without_a_state_are_survived(rig):
+    rig.as_usual()
+    begin = time.monotonic()
+    rig.change = lambda message: message if time.monotonic() > begin + 0.2 else None
+    rig.graph.wait(lambda: time.monotonic() > begin + 0.2, "the end of the gap")
+    took = rig.until("the usual command", rig.usual, begin + 0.2)
+    assert took < 0.2 + SLACK  # blended in
+    efforts = np.array([message.effort for when, message in rig.commands if when > begin])
+    assert np.abs(efforts - rig.usual).max() <= np.abs(rig.blind - rig.usual).max() + 1e-6
+
+
+def test_other_joints_and_another_order(rig):
+    """No fault: joints are matched by name."""
+    mixed = changed(
+        name=["gripper", "wrist", "elevator", "finger", "shoulder"],
+        position=[math.nan, POSE[2], POSE[0], 9.0, POSE[1]],
+        velocity=[0.0, DRIFT[2], DRIFT[0], math.inf, DRIFT[1]],
+    )
+    rig.as_usual()
+    before = rig.count("state refused")
+    begin = time.monotonic()
+    rig.change = mixed
+    rig.graph.wait(lambda: len(rig.stamps(begin)) > 50, "commands")
+    assert rig.until("the usual command", rig.usual, begin + 0.05) < SLACK
+    assert rig.count("state refused") == before
+
+
+def test_velocities_are_estimated_where_that_is_asked_for(rig):
+    rig.as_usual()
+    assert rig.graph.set("controller", missing_velocity="estimate")[0].successful
+    begin = time.monotonic()
+    rig.change = changed(velocity=[])
+    still = rig.blind  # it stands: no damping
+    rig.until("the command of an arm at rest", still, begin)
+    assert rig.graph.diagnostics("controller")["message"] == "hold"
+    assert rig.graph.set("controller", missing_velocity="refuse")[0].successful
+    rig.as_usual()
+
+
+def test_one_position_that_jumps(rig):
+    """It is left out, and the others are answered as if nothing had been."""
+    states = itertools.count()
+    with rig.undisturbed():
+        before = rig.count("position jumped")
+        rig.change = lambda m: changed(position=[0.5, -0.2, 0.25])(m) if next(states) % 10 == 5 else m
+        rig.graph.wait(lambda: rig.count("position jumped") > before + 3, "jumps to be counted")
+    rig.as_usual()
+
+
+@pytest.mark.parametrize("by", [-0.04, 0.06])
+def test_a_jump_of_the_clock(rig, report, by):
+    """Back: held where the arm is, at once. Forward: the same if it is longer than the timeout, else nothing."""
+    rig.as_usual()
+    before = rig.count("states broke off")
+    begin = time.monotonic()
+    rig.change = lambda message: older(message, -by)
+    if by < 0.0:
+        rig.graph.wait(lambda: rig.count("states broke off") > before, "the jump to be counted")
+    took = rig.until("the usual command", rig.usual, begin)
+    report(took, 0.02)
+    rig.as_usual()
+
+
+def test_a_joint_that_is_too_fast(rig, report):
+    with rig.fault("too fast") as begin:
+        fast = DRIFT + [2.5, 0.0, 0.0]
+        rig.change = changed(velocity=fast.tolist())
+        damping = (rig.blind - rig.seeing) / DRIFT
+        limit = np.array([600.0, 96.0, 36.0])
+        took = rig.until("the seeing answer", np.clip(rig.blind - damping * fast, -limit, limit), begin)
+    report(took, 0.02)
+
+
+@pytest.mark.parametrize("answer", ["hold", "damp"])
+@pytest.mark.parametrize("topic", ["commands", "reference"])
+def test_a_second_publisher(rig, report, topic, answer):
+    assert rig.graph.set("controller", faults__publisher__answer=answer)[0].successful
+    kind = {"commands": Float64MultiArray, "reference": JointState}[topic]
+    with rig.fault("second publisher") as begin:
+        intruders = [rig.graph.node.create_publisher(kind, f"controller/{topic}", 1)]
+        if topic == "reference":
+            intruders.append(rig.graph.node.create_publisher(kind, f"controller/{topic}", 1))
+        took = rig.until("the answer", rig.seeing if answer == "hold" else rig.damped, begin)
+        for intruder in intruders:
+            rig.graph.node.destroy_publisher(intruder)
+    report(took, 0.2)
+    assert rig.graph.set("controller", faults__publisher__answer="hold")[0].successful
+
+
+@pytest.mark.parametrize("mood", [faulty_plugins.RAISES, faulty_plugins.GARBAGE])
+def test_a_plugin_that_raises_or_gives_garbage(rig, report, mood):
+    with rig.fault("control law failed") as begin, rig.payload(mood):
+        took = rig.until("the seeing answer", rig.seeing, begin) - faulty_plugins.DELAY
+        rig.graph.wait(lambda: rig.count("control law failed"), "it to be counted")
+    assert "told to" in rig.controller.output
+    report(took, 0.05)
+
+
+def test_an_overrun_of_the_period(rig):
+    """Counted; the newest state is answered, none is queued, and services are still served."""
+    rig.as_usual()
+    key = "period overruns since start"
+    before = rig.count(key)
+    with rig.payload(faulty_plugins.SLOW):
+        rig.graph.wait(lambda: rig.count(key) > before + 3, "overruns to be counted")
+        sent = rig.commands[-1][1].header.stamp
+        assert rig.graph.node.get_clock().now().nanoseconds / 1e9 - seconds(sent) < 0.25 + SLACK
+    rig.as_usual()
+
+
+def point(*positions, after=1.0, **fields):
+    made = JointTrajectoryPoint(positions=list(positions), **fields)
+    made.time_from_start.sec, made.time_from_start.nanosec = int(after), int(after % 1.0 * 1e9)
+    return made
+
+
+REFERENCES = {
+    "not a number": JointState(name=["wrist"], position=[math.nan]),
+    "outside": JointState(name=["wrist"], position=[3.0]),
+    "too fast": JointState(name=["wrist"], position=[0.25], velocity=[9.0]),
+    "unknown joint": JointState(name=["elbow"], position=[0.0]),
+    "trajectory not a number": JointTrajectory(joint_names=["wrist"], points=[point(math.inf)]),
+    "trajectory outside": JointTrajectory(joint_names=["wrist"], points=[point(3.0)]),
+    "trajectory too fast": JointTrajectory(joint_names=["wrist"], points=[point(1.25, after=0.1)]),
+    "trajectory without a rest": JointTrajectory(joint_names=["wrist"], points=[point(0.3, velocities=[0.1])]),
+}
+
+
+def test_references_that_cannot_be(rig):
+    """Refused and counted; the arm goes on as before."""
+    publishers = {
+        JointState: rig.graph.talk(JointState, "controller/reference"),
+        JointTrajectory: rig.graph.talk(JointTrajectory, "controller/joint_trajectory"),
+    }
+    with rig.undisturbed():
+        for message in REFERENCES.values():
+            kind = "reference refused" if isinstance(message, JointState) else "trajectory refused"
+            before = rig.count(kind)
+
+            def counted(kind=kind, before=before, message=message):
+                publishers[type(message)].publish(message)
+                return rig.count(kind) > before
+
+            rig.graph.wait(counted, f"{kind}: {message}")
+    assert "reference age [s]" not in rig.graph.diagnostics("controller")
+
+    def taken():
+        publishers[JointState].publish(JointState(name=["wrist"], position=[POSE[2]]))
+        return float(rig.graph.diagnostics("controller").get("reference age [s]", 9.0)) < 1.0
+
+    rig.graph.wait(taken, "the age of a good one")
+    for publisher in publishers.values():
+        rig.graph.node.destroy_publisher(publisher)
+
+
+def test_parameters_that_are_not_numbers(rig):
+    rig.as_usual()
+    for name, value in {
+        "effort_limits__wrist": math.nan,
+        "gains__wrist__natural_frequency": math.inf,
+        "gravity": [0.0, 0.0, math.nan],
+        "payload__com": [0.0, math.nan, 0.0],
+        "faults__states__answer": "damp",
+        "state_timeout": math.nan,
+    }.items():
+        result = rig.graph.set("controller", **{name: value})[0]
+        assert not result.successful, name
+        assert result.reason
+    rig.until("the usual command", rig.usual, time.monotonic())
+
+
+def test_a_model_that_changes_while_active(rig, prr):
+    rig.as_usual()
+    before = rig.count("robot_description changed")
+    rig.descriptions.publish(String(data=prr.replace('mass value="6"', 'mass value="7"')))
+    rig.graph.wait(lambda: rig.count("robot_description changed") == before + 1, "it to be counted")
+    rig.until("the usual command, of the old model", rig.usual, time.monotonic())
+
+
+@pytest.mark.parametrize(("plugin", "says"), [("stillborn", "not today"), ("liar", "contradict|gravity")])
+def test_a_plugin_that_cannot_be_made_does_not_disturb(rig, plugin, says):
+    with rig.undisturbed():
+        before = rig.count("switch failed")
+        assert rig.graph.set("controller", dynamics=plugin)[0].successful  # it will be tried
+        rig.graph.wait(lambda: rig.count("switch failed") > before, "the failure to be counted", 60.0)
+    assert re.search(says, rig.controller.output)
+    assert rig.graph.diagnostics("controller")["dynamics"] == "moody"
+    assert not rig.graph.set("controller", dynamics="magic")[0].successful
+
+
+def test_law_and_model_change_while_the_arm_moves(rig):
+    """By a command that does not step, and without a state unanswered for longer than the timeout."""
+    rig.as_usual()
+    restarts, begin = rig.graph.diagnostics("controller")["restarts"], time.monotonic()
+    for change in (
+        {"controller": "gravity_compensation"},
+        {"dynamics": "lagrangian"},
+        {"controller": "computed_torque"},
+    ):
+        assert rig.graph.set("controller", **change)[0].successful
+        ((name, value),) = change.items()
+        rig.graph.wait(lambda name=name, value=value: rig.graph.diagnostics("controller")[name] == value, value, 60.0)
+        # Gravity compensation and its damping are what the seeing answer is.
+        end = rig.usual if value == "computed_torque" else rig.seeing
+        rig.until(f"the end of the change to {value}", end, time.monotonic())
+    received = [(when, message) for when, message in rig.commands if when > begin]
+    efforts = np.array([message.effort for _, message in received])
+    stamps = np.array([seconds(message.header.stamp) for _, message in received])
+    steps, whole = np.abs(np.diff(efforts, axis=0)), np.ptp(efforts, axis=0)
+    assert whole.max() > 0.5  # the laws differ here, and the blend spreads that over 0.2 s
+    allowed = whole * (np.diff(stamps)[:, np.newaxis] / 0.2 + 0.02) + 1e-6
+    if rig.graph.diagnostics("controller")["restarts"] == restarts:  # else the machine itself took a break
+        worst = np.argmax((steps / allowed).max(axis=1))
+        assert (steps <= allowed).all(), (efforts[worst - 2 : worst + 3], stamps[worst - 2 : worst + 3] - stamps[0])
+
+
+def rows():
+    """The tests that the table of docs/safety.md names."""
+    text = (ROOT / "docs/safety.md").read_text(encoding="utf-8")
+    return re.findall(r"`(test_\w+)\.py::(test_\w+)`", text)
+
+
+def test_every_row_of_the_contract_has_its_test():
+    assert len(rows()) >= 20
+    for file, name in rows():
+        source = (ROOT / "test" / f"{file}.py").read_text(encoding="utf-8")
+        assert re.search(rf"^def {name}\(", source, re.MULTILINE), f"{file}.py has no {name}"
+    for line in (ROOT / "docs/safety.md").read_text(encoding="utf-8").splitlines():
+        if line.startswith("|") and line.count("|") == 5 and "---" not in line and "injected by" not in line:
+            assert "`test_" in line, f"no test in: {line}"

@@ -1,0 +1,191 @@
+"""Processes that die, are stopped and come back, and hosts that lose each other: without a hand, in either order."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
+
+from fault_rig import Rig
+
+START = {"elevator": 0.3, "shoulder": -0.9, "wrist": 0.4}
+
+
+def test_either_side_killed_and_started_again(graph, prr):
+    """The drives go on with the last command when the controller dies; whoever comes back is taken over by itself."""
+    from sensor_msgs.msg import JointState
+
+    wiring = ("-r", "commands:=controller/commands")
+
+    def simulator():
+        return graph.start("simulator", *wiring, robot_description=prr, initial_position=START)
+
+    def controller():
+        return graph.start("controller", robot_description=prr, use_sim_time=True, diagnostics_rate=20.0)
+
+    states = graph.listen(JointState, "joint_states", 1000)
+    commands = graph.listen(JointState, "controller/joint_commands", 1000)
+
+    def flow(what):
+        states.clear()
+        commands.clear()
+        graph.wait(lambda: len(commands) > 100 and len(states) > 100, what)
+        np.testing.assert_allclose(states[-1].position, list(START.values()), atol=0.03)
+
+    def killed(process):
+        process.kill()
+        process.ended()
+        commands.clear()
+
+    plant, law = simulator(), controller()
+    flow("commands at first")
+    killed(law)
+    states.clear()
+    graph.wait(lambda: len(states) > 50, "a simulation that goes on without commands")
+    law = controller()
+    flow("commands of a new controller")
+    killed(plant)
+    plant = simulator()
+    flow("commands to a new simulator")
+    killed(law)
+    killed(plant)
+    law = controller()  # before there is anything to control
+    graph.wait(lambda: "controller" in graph.node.get_node_names(), "the controller")
+    assert not commands
+    plant = simulator()
+    flow("commands of the controller that waited")
+    graph.wait(lambda: graph.diagnostics("controller")["message"] == "hold", "no fault any more", 30.0)
+
+
+def test_it_parts_with_a_command_that_carries_the_arm(graph, prr):
+    from std_srvs.srv import SetBool
+
+    process = graph.start("controller", robot_description=prr, diagnostics_rate=50.0)
+    rig = Rig(graph, prr)
+    try:
+        rig.as_usual()
+        assert graph.call(SetBool, "controller/enable", data=False).success
+        graph.wait(lambda: graph.diagnostics("controller")["message"] == "disabled", "it to be disabled")
+        np.testing.assert_allclose(rig.commands[-1][1].effort, rig.blind, atol=1e-9)
+        count = len(rig.commands)
+        graph.diagnostics("controller")
+        assert len(rig.commands) == count
+        assert graph.call(SetBool, "controller/enable", data=True).success
+        rig.as_usual()
+        begin = time.monotonic()
+        process.stop(signal.SIGINT)
+        rig.until("the parting command", rig.blind, begin)
+        np.testing.assert_allclose(rig.commands[-1][1].effort, rig.blind, atol=1e-9)
+    finally:
+        rig.close()
+
+
+OBSERVER = """
+import sys, time
+import rclpy
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+rclpy.init()
+node = Node("observer")
+node.create_subscription(JointState, "controller/joint_commands", lambda m: print(time.monotonic(), flush=True), 1)
+print("ready", flush=True)
+rclpy.spin(node)
+"""
+
+
+@contextlib.contextmanager
+def two_hosts():
+    """Two network namespaces with a wire between them; its ends."""
+    if os.geteuid() != 0 or not shutil.which("ip"):
+        pytest.skip("network namespaces need root and iproute2")
+    hosts = [f"rd{os.getpid()}{side}" for side in "ab"]
+    wires = [f"rdv{os.getpid() % 100000}{side}" for side in "ab"]
+
+    def ip(*words):
+        return subprocess.run(["ip", *words], capture_output=True, text=True, check=False)
+
+    try:
+        for host in hosts:
+            made = ip("netns", "add", host)
+            if made.returncode:
+                pytest.skip(f"no network namespaces here: {made.stderr.strip()}")
+        assert ip("link", "add", wires[0], "netns", hosts[0], "type", "veth", "peer", "name", wires[1], "netns",
+                  hosts[1]).returncode == 0  # fmt: skip
+        for number, (host, wire) in enumerate(zip(hosts, wires, strict=True), 1):
+            ip("-n", host, "addr", "add", f"10.213.7.{number}/24", "dev", wire)
+            for device in ("lo", wire):
+                ip("-n", host, "link", "set", device, "up")
+            ip("-n", host, "route", "add", "224.0.0.0/4", "dev", wire)
+        yield hosts, lambda state: ip("-n", hosts[0], "link", "set", wires[0], state)
+    finally:
+        for host in hosts:
+            ip("netns", "del", host)
+
+
+def test_a_cut_between_two_hosts(tmp_path, prr):
+    """Commands stop, and go on by themselves when the network does; no process is touched."""
+    from robodyn_ros.cli.isolation import isolated
+
+    urdf = tmp_path / "prr.urdf"
+    urdf.write_text(prr)
+    processes = []
+    with isolated() as environment, two_hosts() as ((plant, law), wire):
+        # Shared memory would go around the wire.
+        environment = environment | {
+            "FASTDDS_BUILTIN_TRANSPORTS": "UDPv4",
+            "ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET",
+            "ROS_LOG_DIR": str(tmp_path),
+        }
+
+        def start(host, name, *words):
+            log = Path(tmp_path / f"{name}.log")
+            with open(log, "w") as out:
+                command = ["ip", "netns", "exec", host, sys.executable, *words]
+                processes.append(subprocess.Popen(command, env=environment, stdout=out, stderr=out))
+            return log
+
+        def wait(condition, what, deadline=20.0):
+            end = time.monotonic() + deadline
+            while not condition():
+                logs = "\n".join(log.read_text()[-2000:] for log in tmp_path.glob("*.log"))
+                assert time.monotonic() < end, f"no {what}\n{logs}"
+                time.sleep(0.02)  # polling a file that another process writes
+
+        def received():
+            return [float(line) for line in watched.read_text().splitlines()[1:-1]]
+
+        try:
+            ros = ("--ros-args", "-p", f"robot_description:={urdf}")
+            watched = start(plant, "observer", "-c", OBSERVER)
+            start(plant, "simulator", "-m", "robodyn_ros.nodes.simulator", *ros, "-r", "commands:=controller/commands")
+            start(law, "controller", "-m", "robodyn_ros.nodes.controller", *ros, "-p", "use_sim_time:=true")
+            wait(lambda: len(received()) > 300, "commands across the wire")
+            wire("down")
+            cut = time.monotonic()
+            wait(lambda: time.monotonic() > cut + 1.0, "end of the cut")
+            late = [when for when in received() if when > cut + 0.3]
+            assert not late, f"{len(late)} commands came through a wire that is cut"
+            wire("up")
+            mended = time.monotonic()
+            wait(lambda: [when for when in received() if when > mended], "commands after the cut")
+            took = next(when for when in received() if when > mended) - mended
+            print(f"commands again {took:.2f} s after the network")
+            wait(lambda: received()[-1] > mended + took + 0.5, "a flow of commands after the cut")
+        finally:
+            for process in processes:
+                process.terminate()
+            for process in processes:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(8.0)
+                process.kill()
+                process.wait()
