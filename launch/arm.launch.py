@@ -35,7 +35,8 @@ ARGUMENTS = {
     "hardware": ("", "XML file with the <ros2_control> tag, where the URDF has none"),
     "use_sim_time": ("false", "whether time comes from /clock"),
     "robot_state_publisher": ("true", "whether to start robot_state_publisher"),
-    "rviz": ("true", "whether to start RViz"),
+    "rviz": ("true", "whether to start RViz, with markers of masses, efforts and the reference"),
+    "viewer": ("false", "whether to show the arm in a browser, at http://localhost:8080"),
 }
 
 BESIDE = {"robot_state_publisher": "robot_state_publisher", "rviz2": "rviz"}
@@ -66,6 +67,7 @@ def graph(context: LaunchContext) -> list[Node]:
     description = {"robot_description": ParameterValue(urdf, value_type=str)}
     chosen = {"dynamics": given["dynamics"], "controller": given["controller"]}
     states = ("joint_states", given["joint_states"])
+    simulated = {"simulated": ParameterValue(LaunchConfiguration("use_sim_time"), value_type=bool)}
     commands, manager = given["commands"] or "controller/commands", []
     if given["ros2_control"]:
         need_package("controller_manager", "ros2_control", "")
@@ -105,5 +107,20 @@ def graph(context: LaunchContext) -> list[Node]:
             arguments=["-d", str(share / "rviz" / "robodyn.rviz"), "-f", root_link(urdf)],
             parameters=[time],
             condition=beside["rviz2"],
+        ),
+        Node(
+            package="robodyn_ros",
+            executable="markers",
+            parameters=[description, time],
+            remappings=[states],
+            condition=beside["rviz2"],
+        ),
+        Node(
+            package="robodyn_ros",
+            executable="viewer",
+            parameters=[description, simulated],
+            remappings=[states],
+            output="screen",
+            condition=IfCondition(LaunchConfiguration("viewer")),
         ),
     ]

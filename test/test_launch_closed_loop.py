@@ -104,6 +104,7 @@ def test_what_is_not_of_this_package_is_started_unless_told_otherwise(monkeypatc
         nodes = {(node.node_package, node.node_executable) for node in launched(name)[0]}
         assert ("robot_state_publisher", "robot_state_publisher") in nodes
         assert ("rviz2", "rviz2") in nodes
+        assert ("robodyn_ros", "markers") in nodes
 
 
 @pytest.mark.parametrize("argument", ["rviz", "robot_state_publisher"])

@@ -100,7 +100,7 @@ def _arm(args: Namespace) -> str:
         said.append(f"{args.payload:g} kg that the model does not know")
     if args.friction_scale != 1.0:
         said.append(f"friction {args.friction_scale:g} times the model's")
-    return ", ".join(said) or "an arm that is its model"
+    return ", ".join(said) or "an arm like its model"
 
 
 def _show(args: Namespace, pairs: Sequence[tuple[Motion, Mapping[str, Run]]], robot: Robot) -> None:
@@ -157,7 +157,7 @@ VERB = Verb(
         "payload, and in its friction."
     ),
     examples=(
-        ("robodyn compare arm.urdf", "an arm that is its model"),
+        ("robodyn compare arm.urdf", "an arm like its model"),
         ("robodyn compare arm.urdf --mass-scale 1.1 --payload 1", "one that is not"),
         ("robodyn compare arm.urdf --plot laws.png", "with a picture"),
     ),
