@@ -33,7 +33,7 @@ from rich.table import Table
 import robodyn_ros as rd
 from robodyn_ros.assets import find
 from robodyn_ros.simulation.rk4 import rk4_step
-from robodyn_ros.simulation.rollout_rk4 import rollout_rk4
+from robodyn_ros.simulation.rollouts import rollout
 
 BATCH = 100_000
 STEPS = 1000
@@ -140,7 +140,7 @@ def one_second(robot: rd.Robot, rounds: int) -> dict[str, float]:
 
     taken = race(
         {
-            "compiled": ("f(d, q, z, z, 1e-3, n)", {"f": rollout_rk4, "d": dynamics, "q": q, "z": zero, "n": STEPS}),
+            "compiled": ("f(d, q, z, z, 1e-3, n)", {"f": rollout, "d": dynamics, "q": q, "z": zero, "n": STEPS}),
             "python on pinocchio": ("f(a)", {"f": in_python, "a": lambda a, b: pinocchio.aba(model, data, a, b, zero)}),
             "python on ours": ("f(a)", {"f": in_python, "a": lambda a, b: dynamics.forward(a, b, zero)}),
         },

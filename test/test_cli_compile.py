@@ -30,7 +30,7 @@ if "CasADi" in sys.argv[3:]:
 import robodyn_ros as rd
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.simulation import Plant
-from robodyn_ros.simulation.rollout_rk4 import rollout_rk4
+from robodyn_ros.simulation.rollouts import rollout
 if "processor" in sys.argv[3:]:
     from robodyn_ros.engine import library
     library.processor = lambda: "another one"
@@ -43,7 +43,7 @@ for name in ("rnea", "lagrangian"):
         call = getattr(dynamics, method)
         one, many = call(*(rows[0] for rows in states[:count])), call(*states[:count])
         answers[f"{name} {method}"] = [one.tolist(), many.tolist()]
-    motion = rollout_rk4(dynamics, states[0][0], states[1][0], states[2][0], 1e-3, 20)
+    motion = rollout(dynamics, states[0][0], states[1][0], states[2][0], 1e-3, 20)
     plant = Plant(dynamics)
     plant.step()
     answers[f"{name} motion"] = [motion.q[-1].tolist(), plant.q.tolist()]
@@ -163,7 +163,7 @@ def test_all_is_every_quantity(tmp_path: Path) -> None:
     names = [item["function"] for item in report["functions"]]
     quantities = [name for quantity in CompiledDynamics.quantities() for name in (quantity, f"{quantity}_batch")]
     assert names[: len(quantities)] == quantities
-    assert "forward_rk4" in names
+    assert "motion" in names
     assert "kinematics_aligned tool" in names
     assert "kinematics_aligned_batch tool" in names
 

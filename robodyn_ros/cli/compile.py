@@ -138,15 +138,10 @@ def _call(dynamics: CompiledDynamics, quantity: str, batch: bool) -> None:
 
 
 def _move(dynamics: CompiledDynamics) -> None:
-    """What the simulator does, and a rollout."""
-    import numpy as np
-
+    """What the simulator does; a rollout takes the same library."""
     from robodyn_ros.simulation import Plant
-    from robodyn_ros.simulation.rollout_rk4 import rollout_rk4
 
     Plant(dynamics).step()
-    zero = np.zeros(dynamics.robot.n)
-    rollout_rk4(dynamics, zero, zero, zero, 1e-3, 0)
 
 
 def _place(robot: Robot, link: str, batch: bool) -> None:

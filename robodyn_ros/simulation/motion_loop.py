@@ -35,7 +35,7 @@ ROWS = (
 MODE = slice(ROWS.index("DIRECTION"), ROWS.index("R_HIGH") + 1)
 CONSTANTS = slice(ROWS.index("SPEED"), len(ROWS))
 
-_libraries: dict[str, Any] = {}
+_libraries: dict[tuple[str, str], Any] = {}
 
 
 def make_frame(friction: Friction, stops: Stops, velocity_limit: Array) -> Array:
@@ -55,13 +55,15 @@ def motion_library(dynamics: Dynamics, integrator: Integrator) -> Any:
     if not (isinstance(dynamics, CompiledDynamics) and dynamics.compiled and integrator.code):
         return None
     program = dynamics.program("forward")
+    known = program.key, integrator.code
+    if known in _libraries:
+        return _libraries[known]
     code = CODE.replace("@advance", integrator.code).replace("@rows", ", ".join(ROWS))
     code = f"#define N {dynamics.robot.n}\n#define P {len(dynamics.symbols)}\n{code}"
     key = hashlib.sha256(f"{program.key}\n{code}".encode()).hexdigest()[:32]
-    if key not in _libraries:
-        path = find_library("motion", key, lambda: scalar_source(program) + code)
-        if path is None:  # not remembered: there may be one later
-            return None
-        library = _libraries[key] = ctypes.CDLL(str(path))
-        library.rollout.restype = library.stretch.restype = ctypes.c_longlong
-    return _libraries[key]
+    path = find_library("motion", key, lambda: scalar_source(program) + code)
+    if path is None:  # not remembered: there may be one later
+        return None
+    library = _libraries[known] = ctypes.CDLL(str(path))
+    library.rollout.restype = library.stretch.restype = ctypes.c_longlong
+    return library

@@ -66,32 +66,41 @@ def rollout(
         raise InputError("tau", f"must be of shape ({n},) or ({steps}, {n}), not {efforts.shape}", tau)
     refuse_non_finite(("q", "qd", "tau"), (first, rate, efforts))
     rule = create("integrators", integrator) if isinstance(integrator, str) else integrator
+    motion = Motion(*np.full((2, steps + 1, n), np.nan))  # what is not reached stays so
+    motion.q[0], motion.qd[0] = first, rate
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # reported below
             whole = rule.motion(dynamics, first, rate, efforts, dt, steps)
-            motion = Motion(*whole) if whole is not None else _stepwise(dynamics, first, rate, efforts, dt, steps, rule)
+            if whole is None:
+                _stepwise(dynamics, motion, efforts, dt, rule)
+            else:
+                motion = Motion(*whole)
     except InputError as cause:  # the dynamics were shown the overflow first
-        raise SimulationError(f"{steps} steps of {dt:g} s lead beyond the range of numbers") from cause
-    if not (np.isfinite(motion.q[-1]).all() and np.isfinite(motion.qd[-1]).all()):
-        raise SimulationError(f"{steps} steps of {dt:g} s lead beyond the range of numbers")
+        raise _beyond(motion, dt) from cause
+    if not (np.isfinite(motion.q).all() and np.isfinite(motion.qd).all()):
+        raise _beyond(motion, dt)
     return motion
 
 
-def _stepwise(
-    dynamics: Dynamics, q: Array, qd: Array, efforts: Array, dt: float, steps: int, rule: Integrator
-) -> Motion:
-    motion = Motion(np.empty((steps + 1, len(q))), np.empty((steps + 1, len(q))))
-    motion.q[0], motion.qd[0] = q, qd
+def _beyond(motion: Motion, dt: float) -> SimulationError:
+    """The error for a motion that is not finite: names the step, and the state that it started from."""
+    step = int(np.flatnonzero(~np.isfinite(np.hstack(motion)).all(axis=1))[0]) - 1
+    state = f"q = {motion.q[step]}, qd = {motion.qd[step]}"
+    return SimulationError(f"step {step} of {dt:g} s, from {state}, leads beyond the range of numbers")
+
+
+def _stepwise(dynamics: Dynamics, motion: Motion, efforts: Array, dt: float, rule: Integrator) -> None:
+    """Fill in the states after the first one."""
+    steps, n = len(motion.q) - 1, motion.q.shape[1]
     library, done = motion_library(dynamics, rule), 0
     if library is not None:
         assert isinstance(dynamics, CompiledDynamics)
         pointers = (array.ctypes.data_as(ctypes.c_void_p) for array in (efforts, *motion, dynamics.symbols))
-        stride = 0 if efforts.ndim == 1 else len(q)
+        stride = 0 if efforts.ndim == 1 else n
         done = library.rollout(ctypes.c_longlong(steps), ctypes.c_double(dt), ctypes.c_longlong(stride), *pointers)
     for k in range(done, steps):  # all of them, or the one that failed, which says why
         acceleration = partial(_acceleration, dynamics, efforts if efforts.ndim == 1 else efforts[k])
         motion.q[k + 1], motion.qd[k + 1] = rule.step(acceleration, motion.q[k], motion.qd[k], dt)
-    return motion
 
 
 def _acceleration(dynamics: Dynamics, tau: Array, q: Array, qd: Array) -> Array:

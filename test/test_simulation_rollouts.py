@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 import robodyn_ros as rd
 from robodyn_ros.errors import SimulationError
 from robodyn_ros.simulation.rk4 import rk4_step
-from robodyn_ros.simulation.rollout_rk4 import rollout_rk4
+from robodyn_ros.simulation.rollouts import rollout
 
 PRR = (Path(__file__).parent.parent / "urdf" / "prr.urdf").read_text()
 
@@ -25,12 +25,12 @@ def test_it_is_the_step_again_and_again(name: str, arm: str) -> None:
     rng = np.random.default_rng(10)
     q, qd = rng.uniform(-1, 1, (2, robot.n))
     tau = rng.uniform(-5, 5, (50, robot.n))
-    motion = rollout_rk4(dynamics, q, qd, tau, 1e-3, 50)
+    motion = rollout(dynamics, q, qd, tau, 1e-3, 50)
     assert_allclose([motion.q[0], motion.qd[0]], [q, qd], rtol=0)
     for k in range(50):
         q, qd = rk4_step(lambda a, b, u=tau[k]: dynamics.forward(a, b, u), q, qd, 1e-3)
     assert_allclose([motion.q[-1], motion.qd[-1]], [q, qd], rtol=1e-11, atol=1e-11)
-    slow = rollout_rk4(rd.create_dynamics(name, robot, compiled=False), motion.q[0], motion.qd[0], tau, 1e-3, 50)
+    slow = rollout(rd.create_dynamics(name, robot, compiled=False), motion.q[0], motion.qd[0], tau, 1e-3, 50)
     assert_allclose(slow.q, motion.q, rtol=1e-11, atol=1e-11)
 
 
@@ -38,7 +38,7 @@ def test_energy_of_a_passive_arm_over_a_minute() -> None:
     """Gravity across the rail, so that the arm swings; RK4 at 1 kHz."""
     robot = rd.load_robot(PRR)
     dynamics = rd.create_dynamics("rnea", robot, gravity=(9.81, 0, 0))
-    motion = rollout_rk4(dynamics, [0.0, 0.4, 0.3], np.zeros(3), np.zeros(3), 1e-3, 60_000)
+    motion = rollout(dynamics, [0.0, 0.4, 0.3], np.zeros(3), np.zeros(3), 1e-3, 60_000)
     energy = np.sum(dynamics.energy(*motion), axis=0)
     scale = np.ptp(dynamics.energy(*motion).potential)
     assert scale > 20
@@ -60,7 +60,7 @@ def test_energy_of_a_passive_arm_over_a_minute() -> None:
 def test_wrong_input(change: dict[str, object], message: str) -> None:
     given = {"q": np.zeros(3), "qd": np.zeros(3), "tau": np.zeros(3), "dt": 1e-3, "steps": 5} | change
     with pytest.raises(rd.InputError, match=message):
-        rollout_rk4(rd.create_dynamics("rnea", rd.load_robot(PRR)), **given)
+        rollout(rd.create_dynamics("rnea", rd.load_robot(PRR)), **given)
 
 
 @pytest.mark.parametrize("compiled", [True, False])
@@ -68,6 +68,6 @@ def test_a_motion_beyond_the_range_of_numbers(compiled: bool) -> None:
     """It ends with the step and the state that lead there, whoever does the steps."""
     dynamics = rd.create_dynamics("rnea", rd.load_robot(PRR), compiled=compiled)
     with pytest.raises(SimulationError, match=r"step 0 of 0.001 s, from q = \[.*leads beyond the range of numbers"):
-        rollout_rk4(dynamics, [0, 0.3, 0], [0, 1e200, 0], np.zeros(3), 1e-3, 5)
+        rollout(dynamics, [0, 0.3, 0], [0, 1e200, 0], np.zeros(3), 1e-3, 5)
     with pytest.raises(SimulationError, match=r"step [1-9]\d* of 10 s"):
-        rollout_rk4(dynamics, [0, 0.3, 0], [0, 1.0, 0.2], np.zeros(3), 10.0, 500)
+        rollout(dynamics, [0, 0.3, 0], [0, 1.0, 0.2], np.zeros(3), 10.0, 500)
