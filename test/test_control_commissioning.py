@@ -134,6 +134,18 @@ def test_an_interruption_lets_go_evenly():
     lets_go(bench, "interrupted")
 
 
+def test_states_that_were_missing_meanwhile_do_not_let_go_at_once():
+    bench = Bench()
+    bench.run(until=lambda b: b.procedure.stage.startswith("gravity at 75%"))
+    carried = bench.efforts[-1][0]
+    bench.procedure.stop("interrupted")
+    plant = bench.plant
+    bench.procedure.update(plant.time, plant.q, np.zeros(3))
+    late = bench.procedure.update(plant.time + 10.0 * QUICK.retreat_time, plant.q, np.zeros(3))
+    assert late[0] > 0.85 * carried
+    assert not bench.procedure.finished
+
+
 def test_a_joint_that_is_carried_off_ends_it():
     bench = Bench()
     bench.run(until=lambda b: b.procedure.stage.startswith("joint2: slowly"))

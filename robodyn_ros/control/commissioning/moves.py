@@ -29,6 +29,9 @@ DIFFERENCE = 1e-4
 CALM = 5.0
 """Damping under gravity compensation: the rate at which a speed dies away [1/s]."""
 
+STRIDE = 0.1
+"""Part of the way back to nothing that one state may take the efforts [-]."""
+
 Result = TypeVar("Result")
 
 Script = Generator[Array, None, Result]
@@ -139,10 +142,12 @@ class Moves:
         return True
 
     def retreat(self) -> Script[None]:
-        """Efforts back to nothing, evenly."""
-        begun, effort = self.t, self.effort
-        while (past := (self.t - begun) / self._config.retreat_time) < 1.0:
+        """Efforts back to nothing, evenly; by no more than `STRIDE` from state to state, also where some stayed away."""
+        last, effort, past = self.t, self.effort, 0.0
+        while past < 1.0:
             yield (1.0 - past) * effort + self.wait()
+            past += min((self.t - last) / self._config.retreat_time, STRIDE)
+            last = self.t
 
     def _with(self, index: int, effort: float) -> Array:
         efforts = self.wait()
