@@ -28,6 +28,7 @@ VERBS = (
     "export",
     "derive",
     "validate",
+    "bench",
     "plugins",
     "completion",
 )

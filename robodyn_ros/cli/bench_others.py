@@ -1,4 +1,4 @@
-"""MuJoCo and the Robotics Toolbox on the same work, where they are installed and read the arm."""
+"""Pinocchio, MuJoCo and the Robotics Toolbox on the same work, where they are installed and read the arm."""
 
 from __future__ import annotations
 
@@ -14,8 +14,37 @@ Entrants = dict[str, tuple[str, dict[str, Any]]]
 """Quantity → a statement, and the names in it."""
 
 
+def pinocchio_model(xml: str) -> Any:
+    """Pinocchio's model of the arm, or None where it is not installed or does not read it."""
+    try:
+        import pinocchio
+
+        return pinocchio.buildModelFromXML(xml)
+    except (ImportError, ValueError, RuntimeError):
+        return None
+
+
+def pinocchio_calls(xml: str) -> Entrants:
+    """Pinocchio (``pip install pin``)."""
+    if (model := pinocchio_model(xml)) is None:
+        return {}
+    import pinocchio
+
+    rng = np.random.default_rng(1)
+    q = pinocchio.randomConfiguration(model, -np.ones(model.nq), np.ones(model.nq))
+    names = {"m": model, "d": model.createData(), "q": q}
+    names |= dict(zip("vu", rng.uniform(-1.0, 1.0, (2, model.nv)), strict=True))
+    statements = {
+        "inverse": ("f(m, d, q, v, u)", pinocchio.rnea),
+        "forward": ("f(m, d, q, v, u)", pinocchio.aba),
+        "mass_matrix": ("f(m, d, q)", pinocchio.crba),
+        "gravity": ("f(m, d, q)", pinocchio.computeGeneralizedGravity),
+    }
+    return {quantity: (call, names | {"f": function}) for quantity, (call, function) in statements.items()}
+
+
 def mujoco_calls(xml: str) -> Entrants:
-    """MuJoCo's inverse and forward dynamics, without contact."""
+    """MuJoCo's inverse and forward dynamics, without contact (``pip install mujoco``)."""
     try:
         import mujoco
 
@@ -49,6 +78,10 @@ def toolbox_calls(xml: str) -> Entrants:
         "mass_matrix": (one, {"f": robot.inertia, "q": q}),
         "gravity": (one, {"f": robot.gravload, "q": q}),
     }
+
+
+OTHERS = {"Pinocchio": pinocchio_calls, "MuJoCo": mujoco_calls, "Robotics Toolbox": toolbox_calls}
+"""Name → what it can do of an arm's URDF."""
 
 
 def _without_meshes(xml: str) -> str:
