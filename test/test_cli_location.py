@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from arms import joint, link, robot
 
+from robodyn_ros.assets import find
 from robodyn_ros.cli import main as command
 
 GOOD = robot("arm", link("a"), link("b", 1.0), joint("j", "revolute", "a", "b"))
@@ -40,3 +41,35 @@ def test_mistakes(right: str, wrong: str, message: str, tmp_path: Path, capsys: 
 def test_names_with_quotes_are_found_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = GOOD.replace('"j"', '"it&apos;s"').replace('type="revolute"', 'type="x"')
     assert run(text, tmp_path, capsys).startswith("error: /arm.urdf:4: joint \"it's\": type 'x'")
+
+
+PARAMETERS = """simulator:
+  ros__parameters:
+    friction:
+      wrist: {coulomb: 1.0}
+      shoulder:
+        viscous: 0.1
+        coulomb: 2.0
+controller:
+  ros__parameters:
+    ramp_time: 1.0
+"""
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "more", "message"),
+    [
+        ("coulomb: 2.0", "coulomb: -2.0", [], "/arm.yaml:7: friction.shoulder.coulomb: must be within [0, 1e+09] N·m"),
+        ("ramp_time: 1.0", "ramp_time: fast", [], "/arm.yaml:10: ramp_time: must be within [0, 60] s, not 'fast'"),
+        ("", "", ["-p", "friction.shoulder.coulomb:=-3"], "friction.shoulder.coulomb: must be within"),
+        ("viscous: 0.1", "viscous: {0.1", [], "parameter file: /arm.yaml cannot be read"),
+    ],
+)
+def test_mistakes_in_a_parameter_file(right, wrong, more, message, tmp_path, capsys):
+    path = tmp_path / "arm.yaml"
+    path.write_text(PARAMETERS.replace(right, wrong))
+    assert (
+        command.main(["simulate", str(find("urdf/prr.urdf")), "--duration", "0.01", "--params", str(path), *more]) == 2
+    )
+    out, err = capsys.readouterr()
+    assert out == "" and err.replace(str(tmp_path), "").startswith(f"error: {message}")

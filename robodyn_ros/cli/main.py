@@ -14,7 +14,7 @@ from typing import NoReturn
 from robodyn_ros import __version__
 from robodyn_ros.cli.location import located
 from robodyn_ros.cli.verb import ExitCode, Verb
-from robodyn_ros.errors import RobodynError, RobotDescriptionError
+from robodyn_ros.errors import RobodynError
 
 VERBS = (
     "demo",
@@ -61,11 +61,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = verbs[given.verb].run(given)
         print(end="", flush=True)
         return code
-    except RobotDescriptionError as problem:
-        print(f"error: {located(problem, getattr(given, 'urdf', None))}", file=sys.stderr)
-        return ExitCode.ERROR
     except RobodynError as problem:
-        print(f"error: {problem}", file=sys.stderr)
+        asked = vars(given)
+        place = asked.get("urdf"), asked.get("params", ()), asked.get("given", ())
+        print(f"error: {located(problem, *place)}", file=sys.stderr)
         return ExitCode.ERROR
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
