@@ -63,6 +63,17 @@ def test_an_effort_limit_makes_up_for_one_that_the_urdf_lacks(graph):
     graph.wait(lambda: graph.call(GetState, "controller/get_state").current_state.label == "active", "it to be active")
 
 
+def test_a_misspelt_parameter_is_not_passed_over_in_silence(graph, prr):
+    simulator = graph.start("simulator", robot_description=prr, friction={"shouldr": {"coulomb": 1.0}})
+    controller = graph.start("controller", robot_description=prr, gains={"wrist": {"natural_frequncy": 5.0}})
+    said = (
+        "no parameter of this node, so without effect: 'friction.shouldr.coulomb' (is it 'friction.shoulder.coulomb'?)"
+    )
+    graph.wait(lambda: said in simulator.output, "a warning of the simulator")
+    said = "'gains.wrist.natural_frequncy' (is it 'gains.wrist.natural_frequency'?)"
+    graph.wait(lambda: said in controller.output, "a warning of the controller")
+
+
 def test_it_starts_itself_when_the_description_comes(graph, prr):
     from lifecycle_msgs.srv import GetState
     from std_msgs.msg import String

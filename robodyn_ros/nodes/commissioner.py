@@ -38,7 +38,7 @@ from robodyn_ros.nodes.description import NAME as DESCRIPTION
 from robodyn_ros.nodes.description import read_description
 from robodyn_ros.nodes.executor import Exit, run
 from robodyn_ros.nodes.messages import JointOrder, seconds
-from robodyn_ros.nodes.parameters import Values
+from robodyn_ros.nodes.parameters import Values, mention_unknown
 from robodyn_ros.nodes.qos import NEWEST, RELIABLE
 from robodyn_ros.robot.pose import Array
 
@@ -63,6 +63,7 @@ class CommissionerNode(Node):  # type: ignore[misc]
         values = Values(self)
         robot = read_description(values[DESCRIPTION])
         declare_joint_parameters(self, robot)
+        mention_unknown(self)
         self._config = values.settings(CommissionerConfig)
         self._report: str = values["report"]
         joints = joint_order(values, robot)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import fields
+from difflib import get_close_matches
 from typing import Any, TypeVar
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
@@ -73,6 +74,22 @@ def declare_settings(node: Node, settings: Any, prefix: str = "", of: str = "", 
         elif isinstance(default, float):
             text += f" [{meta['unit']}]"
         declare(node, name, default, text, constraints=constraints, bounds=bounds, read_only=read_only)
+
+
+def mention_unknown(node: Node) -> None:
+    """Warn of what was given and is no parameter of the node: a joint or a name that is misspelt would change nothing.
+
+    Args:
+        node: which has declared all its parameters.
+    """
+    declared = list(node.list_parameters([], 0).names)
+    unknown = set(node._parameter_overrides) - set(declared)
+    said = []
+    for name in sorted(unknown):
+        near = get_close_matches(name, declared, 1, 0.8)
+        said.append(f"{name!r}" + (f" (is it {near[0]!r}?)" if near else ""))
+    if said:
+        node.get_logger().warning(f"given, but no parameter of this node, so without effect: {', '.join(said)}")
 
 
 class Values:

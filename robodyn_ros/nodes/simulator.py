@@ -24,7 +24,7 @@ from robodyn_ros.nodes.diagnostics import Diagnostics, DiagnosticsConfig
 from robodyn_ros.nodes.executor import Exit, run
 from robodyn_ros.nodes.faults import Faults
 from robodyn_ros.nodes.lockstep import Lockstep
-from robodyn_ros.nodes.parameters import Values
+from robodyn_ros.nodes.parameters import Values, mention_unknown
 from robodyn_ros.nodes.qos import LATCHED
 from robodyn_ros.nodes.real_time import RealTime
 from robodyn_ros.nodes.services import respond
@@ -58,6 +58,7 @@ class SimulatorNode(Node):  # type: ignore[misc]
         values = Values(self)
         robot = read_description(values[DESCRIPTION])
         declare_joint_parameters(self, robot)
+        mention_unknown(self)
         config, pace = values.settings(SimulatorConfig), values.settings(PaceConfig)
         self._hardware = make_hardware(values, robot)
         self._step, self._steps = self._hardware.plant.config.step, self._hardware.sensors.steps
