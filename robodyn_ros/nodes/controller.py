@@ -40,7 +40,7 @@ from robodyn_ros.nodes.diagnostics import Diagnostics, DiagnosticsConfig, Report
 from robodyn_ros.nodes.executor import Exit, run
 from robodyn_ros.nodes.faults import Faults
 from robodyn_ros.nodes.follow_joint_trajectory import FollowJointTrajectory, is_available
-from robodyn_ros.nodes.parameters import Values
+from robodyn_ros.nodes.parameters import Values, mention_unknown
 from robodyn_ros.nodes.services import respond
 from robodyn_ros.nodes.switching import Switching
 
@@ -125,6 +125,7 @@ class ControllerNode(LifecycleNode):  # type: ignore[misc]
     def _configured(self) -> ClosedLoop:
         robot = self._description.robot()
         declare_joint_parameters(self, robot)
+        mention_unknown(self)
         values = Values(self)
         joints = joint_order(values, robot)
         loop = ControlLoop.tuned(tune(values, make_dynamics(values, robot)))
