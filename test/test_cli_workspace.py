@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,10 @@ def test_where_a_mass_can_be_held(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert (code, out.splitlines()[1]) == (0, "2 kg can be held in 100% of them")
     code, out, _ = run(capsys, PRR, *FEW, "--mass", "500", "--out", cloud)
     assert (code, out.splitlines()[1]) == (1, "500 kg can be held in 0% of them")
+    code, out, _ = run(capsys, PRR, *FEW, "--mass", "500", "--out", cloud, "--json")
+    found = json.loads(out)
+    assert (code, found["share"], found["link"], found["of"]) == (1, 0.0, "tool", "payload")
+    assert 0.0 < found["least"] < found["greatest"] < 500.0 and found["cells"] > 50
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from robodyn_ros.cli.console import print_json
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import InputError
 
@@ -36,6 +37,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     text = "number of positions to sample (default: %(default)s)"
     parser.add_argument("--samples", type=int, default=300_000, metavar="N", help=text)
     parser.add_argument("--mass", type=float, metavar="KG", help="payload to ask about: where can the arm hold it?")
+    parser.add_argument("--json", action="store_true", help="print what was found as JSON")
 
 
 def run(args: Namespace) -> ExitCode:
@@ -55,17 +57,28 @@ def run(args: Namespace) -> ExitCode:
     of = "payload" if args.mass is not None else args.of
     kinematics = Kinematics(robot)
     found = _payloads(kinematics, link, args) if of == "payload" else _manipulabilities(kinematics, link, args)
-    if not len(found.values):
-        print(f"{link}: the arm cannot hold itself anywhere")
-        return ExitCode.NO
-    _write(out, found, args, f"{robot.name}: {of} of {link}", _LABELS[of])
-    least, greatest = found.values.min(), found.values.max()
-    print(f"{out}: {len(found.values)} cells of {args.cell:g} m, {of} {least:.3g} to {greatest:.3g}")
-    if args.mass is None:
-        return ExitCode.YES
-    share = float((found.values >= args.mass).mean())
-    print(f"{args.mass:g} kg can be held in {share:.0%} of them")
-    return ExitCode.YES if share > 0.0 else ExitCode.NO
+    size = len(found.values)
+    figures: dict[str, Any] = {"robot": robot.name, "link": link, "of": of, "cell": args.cell, "cells": size}
+    if size:
+        _write(out, found, args, f"{robot.name}: {of} of {link}", _LABELS[of])
+        figures |= {"least": float(found.values.min()), "greatest": float(found.values.max()), "out": str(out)}
+    if args.mass is not None:
+        share = float((found.values >= args.mass).mean()) if size else 0.0
+        figures |= {"mass": args.mass, "share": share}
+    _report(figures, args.json)
+    return ExitCode.YES if figures.get("share", size) else ExitCode.NO
+
+
+def _report(figures: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print_json(figures)
+    elif not figures["cells"]:
+        print(f"{figures['link']}: the arm cannot hold itself anywhere")
+    else:
+        count, values = f"{figures['cells']} cells of {figures['cell']:g} m", f"{figures['of']} {figures['least']:.3g}"
+        print(f"{figures['out']}: {count}, {values} to {figures['greatest']:.3g}")
+        if "mass" in figures:
+            print(f"{figures['mass']:g} kg can be held in {figures['share']:.0%} of them")
 
 
 def _manipulabilities(kinematics: Kinematics, link: str, args: Namespace) -> Cells:
@@ -129,6 +142,7 @@ VERB = Verb(
     examples=(
         ("robodyn workspace arm.urdf", "workspace.png, seen along y"),
         ("robodyn workspace arm.urdf --mass 2", "where can it hold 2 kg?"),
+        ("robodyn workspace arm.urdf --mass 2 --json", "the answer for a script"),
         ("robodyn workspace arm.urdf --plane xy --slice 0.1", "from above, at height 0"),
         ("robodyn workspace arm.urdf --out cloud.ply", "for a mesh viewer"),
     ),
