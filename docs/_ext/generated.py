@@ -104,7 +104,7 @@ class Settings(Generated):
                     or not is_dataclass(found)
                 ):
                     continue
-                items = [item for item in fields(found) if "range" in item.metadata]
+                items = [item for item in fields(found) if "description" in item.metadata]
                 if items:
                     yield from (f"## {name}", "", f"`{module}.{name}`", "")
                     yield from (
@@ -140,9 +140,12 @@ class Section(Generated):
 
 
 def _row(item: Field[object]) -> str:
-    least, greatest = item.metadata["range"]
-    unit = item.metadata["unit"] or "-"
-    return f"| `{item.name}` | {item.default} | {unit} | {least:g} … {greatest:g} | {item.metadata['description']} |"
+    if "choices" in item.metadata:
+        allowed = ", ".join(map(str, item.metadata["choices"]()))
+    else:
+        allowed = "{:g} … {:g}".format(*item.metadata["range"])
+    unit = item.metadata.get("unit") or "-"
+    return f"| `{item.name}` | {item.default} | {unit} | {allowed} | {item.metadata['description']} |"
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
