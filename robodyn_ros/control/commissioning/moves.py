@@ -142,7 +142,7 @@ class Moves:
         return True
 
     def retreat(self) -> Script[None]:
-        """Efforts back to nothing, evenly; by no more than `STRIDE` from state to state, also where some stayed away."""
+        """Efforts back to nothing, evenly: by `STRIDE` at most from state to state, also where some stayed away."""
         last, effort, past = self.t, self.effort, 0.0
         while past < 1.0:
             yield (1.0 - past) * effort + self.wait()
