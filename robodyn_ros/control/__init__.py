@@ -1,7 +1,10 @@
 """What to command: control laws, gains, trajectories, and the loop that keeps to the limits."""
 
+from robodyn_ros.control.adaptive import Adaptive
+from robodyn_ros.control.adaptive_settings import AdaptiveConfig
 from robodyn_ros.control.base import Controller, Efforts, Reference
 from robodyn_ros.control.computed_torque import ComputedTorque
+from robodyn_ros.control.disturbance_observer import DisturbanceObserver, DisturbanceObserverConfig
 from robodyn_ros.control.free_drive import FreeDrive
 from robodyn_ros.control.gains import Gains, JointGains, gains
 from robodyn_ros.control.gravity_compensation import GravityCompensation
@@ -14,10 +17,14 @@ from robodyn_ros.control.waypoints import durations, rest_to_rest
 
 __all__ = [
     "PD",
+    "Adaptive",
+    "AdaptiveConfig",
     "Command",
     "ComputedTorque",
     "ControlLoop",
     "Controller",
+    "DisturbanceObserver",
+    "DisturbanceObserverConfig",
     "Efforts",
     "FreeDrive",
     "Gains",

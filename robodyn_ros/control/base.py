@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, Literal, NamedTuple
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.control.checks import non_negative
 from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.errors import InputError
 from robodyn_ros.robot.pose import Array, read_only
 
 
@@ -35,11 +37,15 @@ class Efforts(NamedTuple):
 
 
 class Controller(ABC):
-    """A control law τ = f(q, q̇, reference, ∫e dt), without state of its own.
+    """A control law τ = f(q, q̇, reference, ∫e dt), and what it remembers, which most laws do not.
+
+    ``compute`` changes nothing, and may be called for any state. A law that learns or observes does so in ``advance``,
+    which is called once a period, before ``compute``.
 
     Attributes:
         feedback: what the gains produce. With ``effort`` they are a stiffness [N·m/rad, N/m] and a damping; with
             ``acceleration`` they are [1/s²] and [1/s], and the law multiplies by M(q).
+        settings: dataclass of the settings that the constructor takes as its keyword ``config``; None if it takes none.
         follows: whether the law leads the arm to the reference; one that does not leaves it to whoever moves it.
         kp: gain on the position error, (n,).
         kd: gain on the velocity error, (n,).
@@ -47,6 +53,7 @@ class Controller(ABC):
     """
 
     feedback: ClassVar[Literal["effort", "acceleration"]]
+    settings: ClassVar[type[Any] | None] = None
     follows: ClassVar[bool] = True
 
     def __init__(self, dynamics: Dynamics, kp: ArrayLike, kd: ArrayLike, ki: ArrayLike = 0.0) -> None:
@@ -77,6 +84,56 @@ class Controller(ABC):
             integral: of the position error over time (n,) in [rad s] or [m s]; zero unless given. Whoever calls owns
                 it, and keeps it from winding up while an effort is saturated.
         """
+
+    def look_ahead(self, expected: Callable[[float], Reference], effort_limit: Array) -> None:  # noqa: B027
+        """Hear what is to come, before each ``advance``; for laws that plan.
+
+        Args:
+            expected: the reference so far ahead of now [s], if nothing else is asked for.
+            effort_limit: what will be sent at most, (n,) in [N·m] or [N]; inf where there is no limit.
+        """
+
+    def advance(self, dt: float, q: Array, qd: Array, reference: Reference, asked: Array, sent: Array) -> None:  # noqa: B027
+        """Go on by a period.
+
+        Args:
+            dt: the period [s]; 0 where there was none: it is the first state, or the flow of states was broken.
+            q: positions at its end, (n,) in [rad] or [m].
+            qd: velocities at its end, (n,) in [rad/s] or [m/s].
+            reference: at its end.
+            asked: what this law gave at its beginning, (n,) in [N·m] or [N].
+            sent: what was sent to the drives then, (n,): the same, unless something limited or replaced it.
+        """
+
+    def resume(self, before: Controller) -> None:  # noqa: B027
+        """Take over what another law remembers, in whose place this one is put while the arm moves."""
+
+    def forget(self) -> None:  # noqa: B027
+        """Remember nothing any more."""
+
+    def estimates(self) -> dict[str, float]:
+        """What it believes of the arm now, by names with units, for people and plots."""
+        return {}
+
+    def report(self) -> dict[str, float]:
+        """How it is doing, by names with units, for the diagnostics."""
+        return {}
+
+    def complaint(self) -> str:
+        """What went wrong since it was last asked, so that it could not do its best; "" if nothing did."""
+        return ""
+
+    def memory(self) -> dict[str, Any]:
+        """What it has learnt that is worth a file, as plain data for YAML; empty if nothing is."""
+        return {}
+
+    def restore(self, memory: dict[str, Any]) -> None:
+        """Take over what :meth:`memory` gave, of this arm.
+
+        Raises:
+            InputError: this law remembers nothing of the kind, or something else is wrong with it.
+        """
+        raise InputError("memory", f"{type(self).__name__} learns nothing", memory)
 
     def correction(self, q: Array, qd: Array, reference: Reference, integral: Array | None) -> Array:
         """The feedback kp e + kd ė + ki ∫e dt (n,), in the unit of the gains; arguments as :meth:`compute`."""

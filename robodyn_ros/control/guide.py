@@ -27,7 +27,7 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.robot.configuration import ConfigurationSpace
 from robodyn_ros.robot.pose import Array
 
-ROUNDING = 1e-9
+ROUNDING = 1e-7
 """How far beyond a limit a curve between two points may pass for a rounding error [rad] or [m]."""
 
 
@@ -106,7 +106,7 @@ class Guide:
         whole = completed(trajectory, columns, before.q)
         turned = self._space.near(before.q, whole.positions[0]) - whole.positions[0]
         if turned.any():
-            whole = Trajectory(whole.times, whole.positions + turned, whole.velocities, whole.accelerations)
+            whole = whole.shifted(turned)
         whole = whole.continued_from(begin - start, Sample(before.q, before.qd, before.qdd))
         self._check_extent(whole, before.q)
         speed = whole.speed(self.velocity_limit)
@@ -137,6 +137,26 @@ class Guide:
         """The reference at time t [s], with the arm at q (n,)."""
         self.time = t
         return self._proceed(self._started(), t, q).sample(t)
+
+    def planned(self, t: float) -> Array | None:
+        """See :meth:`Source.planned`."""
+        return self._started().planned(t)
+
+    def expected(self, t: float) -> Reference:
+        """What the reference will be at a later time t [s], if nothing else is asked for."""
+        source = self._started()
+        if self._next is not None and t >= self._next[0]:
+            source = self._next[1]
+        if t >= source.end:
+            source = source.successor(source.sample(self.time).q)
+        return source.sample(t)
+
+    def ahead(self, time: float) -> Reference:
+        """As :meth:`expected`, so far ahead of the latest state [s]; but a stream is taken to go on as it moves."""
+        if self._next is None and isinstance(self._source, Track):
+            now = self._source.sample(self.time)
+            return now._replace(q=now.q + time * now.qd)
+        return self.expected(self.time + time)
 
     def judge(self, t: float, error: Array, qd: Array) -> bool:
         """See :meth:`Following.judge`."""

@@ -32,6 +32,10 @@ class Source(ABC):
     def sample(self, t: float) -> Reference:
         """The reference at time t [s]."""
 
+    def planned(self, t: float) -> Array | None:
+        """The efforts (n,) that its motion needs at time t [s] as far as a plan says them; NaN where it does not."""
+        return None
+
     @abstractmethod
     def successor(self, q: Array) -> Hold:
         """What takes over at the end, with the arm at q (n,)."""
@@ -86,6 +90,11 @@ class Follow(Source):
     def sample(self, t: float) -> Reference:
         """See :meth:`Trajectory.sample`."""
         return Reference(*self._trajectory.sample(t - self.start), self._no_effort)
+
+    def planned(self, t: float) -> Array | None:
+        """See :class:`PlannedEffort`."""
+        planned = self._trajectory.planned
+        return None if planned is None else planned.at(t - self.start)
 
     def successor(self, q: Array) -> Hold:
         """Hold the last point, for a while."""
@@ -142,4 +151,6 @@ def completed(trajectory: Trajectory, columns: list[int], others: Array) -> Traj
     positions = np.tile(others, (len(trajectory.times), 1))
     positions[:, columns] = trajectory.positions
     velocities, accelerations = spread(trajectory.velocities, still), spread(trajectory.accelerations, still)
-    return Trajectory(trajectory.times, positions, velocities, accelerations)
+    whole = Trajectory(trajectory.times, positions, velocities, accelerations)
+    whole.planned = None if trajectory.planned is None else trajectory.planned.spread(columns, len(others))
+    return whole

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.control.checks import finite_array
+from robodyn_ros.control.planned_effort import PlannedEffort
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot.pose import Array, read_only
 
@@ -41,6 +42,7 @@ class Trajectory:
         positions: (K, n) in [rad] or [m].
         velocities: (K, n) in [rad/s] or [m/s], or None.
         accelerations: (K, n) in [rad/s²] or [m/s²], or None.
+        planned: the efforts that the motion needs, or None if nobody said.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class Trajectory:
         positions: ArrayLike,
         velocities: ArrayLike | None = None,
         accelerations: ArrayLike | None = None,
+        efforts: ArrayLike | None = None,
     ) -> None:
         """
         Args:
@@ -56,6 +59,7 @@ class Trajectory:
             positions: see the class.
             velocities: may be left out.
             accelerations: may be left out, and must be where velocities are.
+            efforts: that the motion needs at the points, (K, n) in [N·m] or [N]; may be left out.
 
         Raises:
             InputError: wrong shapes, something not finite, times that do not rise, accelerations without velocities.
@@ -67,6 +71,7 @@ class Trajectory:
         self.accelerations = (
             None if accelerations is None else read_only(finite_array("accelerations", accelerations, shape))
         )
+        self.planned = None if efforts is None else PlannedEffort(self.times, efforts, shape[1])
         if (np.diff(self.times) <= 0.0).any():
             raise InputError("times", f"must rise strictly: {self.times}", times)
         if self.velocities is None and self.accelerations is not None:
@@ -87,6 +92,13 @@ class Trajectory:
     def duration(self) -> float:
         """Time of the last point [s]."""
         return self._knots[-1]
+
+    @property
+    def coefficients(self) -> Array:
+        """Of position, velocity and acceleration abreast, by powers of the time since the piece's first point, the
+        highest first: (K - 1, degree + 1, 3 n).
+        """
+        return self._table
 
     def sample(self, t: float) -> Sample:
         """Position, velocity and acceleration at time t [s]; at rest outside the points' times."""
@@ -132,6 +144,12 @@ class Trajectory:
                 greatest[joint] = max(greatest[joint], np.abs(speeds).max())
         return greatest
 
+    def shifted(self, by: Array) -> Trajectory:
+        """The same motion from elsewhere: every position moved by as much (n,)."""
+        moved = Trajectory(self.times, self.positions + by, self.velocities, self.accelerations)
+        moved.planned = self.planned
+        return moved
+
     def continued_from(self, t: float, start: Sample) -> Trajectory:
         """The rest of this trajectory after time t, from a given motion instead of what it did until then.
 
@@ -152,12 +170,14 @@ class Trajectory:
         def joined(first: Array, rest: Array | None) -> Array | None:
             return None if rest is None else np.vstack((first, rest[later:]))
 
-        return Trajectory(
+        rest = Trajectory(
             np.concatenate(([t], self.times[later:])),
             np.vstack((start.q, self.positions[later:])),
             joined(start.qd, self.velocities),
             joined(start.qdd, self.accelerations),
         )
+        rest.planned = self.planned
+        return rest
 
 
 def _shape(positions: ArrayLike) -> tuple[int, int]:

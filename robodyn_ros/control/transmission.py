@@ -41,16 +41,16 @@ class Transmission:
         self._ratio = read_only([-joint.gear_ratio if joint.reversed else joint.gear_ratio for joint in joints])
         self._offset = read_only([joint.offset for joint in joints])
         self._effort = read_only(self._ratio * [joint.torque_constant for joint in joints])
+        # Nothing is between them most of the time, and then nothing need be computed.
+        self._plain = bool((self._ratio == 1.0).all() and not self._offset.any() and (self._effort == 1.0).all())
 
     def joint_position(self, position: Array) -> Array:
         """Joint positions in [rad] or [m], of what the motors report."""
-        joint: Array = position / self._ratio + self._offset
-        return joint
+        return position if self._plain else position / self._ratio + self._offset
 
     def joint_velocity(self, velocity: Array) -> Array:
         """Joint velocities, likewise."""
-        joint: Array = velocity / self._ratio
-        return joint
+        return velocity if self._plain else velocity / self._ratio
 
     def joint_effort(self, effort: Array) -> Array:
         """Joint efforts in [N·m] or [N], of the drives' numbers."""
@@ -69,5 +69,4 @@ class Transmission:
 
     def motor_effort(self, effort: Array) -> Array:
         """The drives' numbers, of joint efforts."""
-        motor: Array = effort / self._effort
-        return motor
+        return effort if self._plain else effort / self._effort

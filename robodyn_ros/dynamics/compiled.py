@@ -84,6 +84,9 @@ class CompiledDynamics(Dynamics):
     center_of_mass = Quantity("q", ("3",), "Of all that moves, in the root link's frame, (3,) or (N, 3) in [m].")
     momentum = Quantity("q qd", ("3", "3"), "Total momentum, without rotors (centroidal: Orin et al., 2013).", Momentum)
     regressor = Quantity("q qd qdd", ("np",), "Y with Y θ = τ, (n, p) or (N, n, p); see ``theta``.")
+    slotine_li_regressor = Quantity(
+        "q qd qd_r qdd_r", ("np",), "Y with Y θ = M(q) q̈_r + C(q, q̇) q̇_r + g(q) + friction(q̇_r), (n, p) or (N, n, p)."
+    )
     inverse_derivatives = Quantity("q qd qdd", ("nn", "nn", "nn"), "Of inverse dynamics.", InverseDerivatives)
     forward_derivatives = Quantity("q qd tau", ("nn", "nn", "nn"), "Of forward dynamics.", ForwardDerivatives)
 

@@ -120,6 +120,16 @@ class Equations(ABC):
         bodies = ca.jacobian(self.efforts(q, qd, qdd, p._replace(pi=self._map @ theta)), theta)
         return ca.horzcat(bodies, ca.diag(qdd), ca.diag(qd), ca.diag(ca.sign(qd)))
 
+    def slotine_li_regressor(self, q: ca.SX, qd: ca.SX, qd_r: ca.SX, qdd_r: ca.SX, p: Symbols) -> ca.SX:
+        """∂/∂θ of M q̈_r + C(q, q̇) q̇_r + g + friction(q̇_r), with the C of Christoffel symbols (Slotine and Li, On the
+        adaptive control of robot manipulators, 1987). C(q, q̇) q̇_r is half the derivative of C q̇ by q̇ along q̇_r.
+        """
+        theta = ca.SX.sym("theta", self._map.shape[1])
+        unknown, still = p._replace(pi=self._map @ theta), ca.SX.zeros(q.shape[0])
+        efforts = ca.substitute(self.efforts(q, qd, qdd_r, unknown), qd, still)
+        efforts += ca.jtimes(self.coriolis(q, qd, unknown), qd, qd_r) / 2
+        return ca.horzcat(ca.jacobian(efforts, theta), ca.diag(qdd_r), ca.diag(qd_r), ca.diag(ca.sign(qd_r)))
+
     def inverse_derivatives(self, q: ca.SX, qd: ca.SX, qdd: ca.SX, p: Symbols) -> tuple[ca.SX, ...]:
         """∂τ/∂q, ∂τ/∂q̇, M."""
         tau = self.inverse(q, qd, qdd, p)

@@ -29,6 +29,7 @@ MEANINGS = {
     "center_of_mass": ("com", "Centre of mass of all that moves, in the root link's frame [m]"),
     "momentum": ("", "Momentum of all that moves, in the root link's axes: linear [kg m/s], angular [kg m^2/s]"),
     "regressor": ("Y", "Y theta = tau; theta: 10 inertial parameters a body, then armature, viscous, Coulomb friction"),
+    "slotine_li_regressor": ("Y", "Y theta = M qdd_r + C(q, qd) qd_r + g + friction(qd_r), theta as for the regressor"),
     "inverse_derivatives": ("", "Derivatives of tau = inverse(q, qd, qdd) by q, qd and qdd"),
     "forward_derivatives": ("", "Derivatives of qdd = forward(q, qd, tau) by q, qd and tau"),
 }
