@@ -48,6 +48,12 @@ def make_frame(friction: Friction, stops: Stops, velocity_limit: Array) -> Array
     return frame
 
 
+def motion_source(dynamics: CompiledDynamics, integrator: Integrator) -> str:
+    """The C code that stands behind that of the arm's forward dynamics."""
+    code = CODE.replace("@advance", integrator.code).replace("@rows", ", ".join(ROWS))
+    return f"#define N {dynamics.robot.n}\n#define P {len(dynamics.symbols)}\n{code}"
+
+
 def motion_library(dynamics: Dynamics, integrator: Integrator) -> Any:
     """The library with ``rollout`` and ``stretch`` for an arm, or None where there is no compiler, or nothing to
     compile; looked up once in a process.
@@ -58,8 +64,7 @@ def motion_library(dynamics: Dynamics, integrator: Integrator) -> Any:
     known = program.key, integrator.code
     if known in _libraries:
         return _libraries[known]
-    code = CODE.replace("@advance", integrator.code).replace("@rows", ", ".join(ROWS))
-    code = f"#define N {dynamics.robot.n}\n#define P {len(dynamics.symbols)}\n{code}"
+    code = motion_source(dynamics, integrator)
     key = hashlib.sha256(f"{program.key}\n{code}".encode()).hexdigest()[:32]
     path = find_library("motion", key, lambda: scalar_source(program) + code)
     if path is None:  # not remembered: there may be one later

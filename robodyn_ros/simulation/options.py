@@ -7,22 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from inspect import signature
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from robodyn_ros.control.settings import check_settings, choice
-from robodyn_ros.errors import ConfigurationError
-from robodyn_ros.plugins import available, create, load
+from robodyn_ros.plugins import available
 from robodyn_ros.robot import Joint, Robot
-from robodyn_ros.simulation.actuators import Actuators, CommandConfig
-from robodyn_ros.simulation.base import PlantBase, PlantConfig
+from robodyn_ros.simulation.actuators import CommandConfig
+from robodyn_ros.simulation.base import PlantConfig
 from robodyn_ros.simulation.drive import DriveConfig
 from robodyn_ros.simulation.encoders import EncoderConfig
-from robodyn_ros.simulation.friction import urdf_friction
+from robodyn_ros.simulation.friction import FrictionConfig, urdf_friction
 from robodyn_ros.simulation.hardware import Hardware
 from robodyn_ros.simulation.mismatch import Mismatch
-from robodyn_ros.simulation.plants import create_plant
-from robodyn_ros.simulation.sensors import Sensors, StateConfig
+from robodyn_ros.simulation.rig import INTEGRATOR, Rig
+from robodyn_ros.simulation.sensors import StateConfig
 from robodyn_ros.simulation.stops import StopConfig
 
 Settings = TypeVar("Settings")
@@ -33,7 +31,7 @@ class PlantChoice:
     """Which plugins the plant is made of."""
 
     plant: str = choice("native", "plant plugin", lambda: available("plants"))
-    integrator: str = choice("rk4", "integrator plugin of the native plant", lambda: available("integrators"))
+    integrator: str = choice(INTEGRATOR, "integrator plugin of the native plant", lambda: available("integrators"))
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -91,33 +89,35 @@ def make_hardware(values: Values, robot: Robot) -> Hardware:
     Raises:
         RobodynError: a value is wrong; the message names it.
     """
+    return make_rig(values, robot).assemble()
+
+
+def make_rig(values: Values, robot: Robot) -> Rig:
+    """What that hardware is made of; arguments and errors as there."""
     own: dict[type[Any], list[Any]] = {}
     for group in joint_groups(robot):
         kind = type(group.defaults)
         own.setdefault(kind, []).append(values.settings(kind, group.prefix))
-    config, commands, states = (
-        values.settings(PlantConfig),
-        values.settings(CommandConfig),
-        values.settings(StateConfig),
-    )
-    friction, stops = own[type(urdf_friction(robot)[0])], own[StopConfig]
+    chosen, states = values.settings(PlantChoice), values.settings(StateConfig)
+    friction = own[FrictionConfig]
     parameters: dict[str, Any] = {"gravity": tuple(values["gravity"])}
     mismatch = values.settings(Mismatch, "mismatch.")
     if mismatch != Mismatch():
         drawn = mismatch.draw(robot, states.seed, friction)
         parameters |= drawn.parameters
         friction = list(drawn.friction)
-    dynamics = create("dynamics", values["dynamics"], robot, **parameters)
-    start = [values[name] for name in initial_positions(robot)]
-    plant = _plant(values.settings(PlantChoice), dynamics, config, q0=start, friction=friction, stops=stops)
-    actuators = Actuators(own[DriveConfig], commands.command_delay, config.step, plant.effort_limit)
-    return Hardware(plant, actuators, Sensors(own[EncoderConfig], states, config.step), commands)
-
-
-def _plant(chosen: PlantChoice, dynamics: Any, config: PlantConfig, **options: Any) -> PlantBase:
-    """The plant; the integrator is for those that take one."""
-    if "integrator" in signature(load("plants", chosen.plant)).parameters:
-        options["integrator"] = chosen.integrator
-    elif chosen.integrator != PlantChoice.integrator:
-        raise ConfigurationError(f"integrator: the plant {chosen.plant!r} has its own, not {chosen.integrator!r}")
-    return create_plant(chosen.plant, dynamics, config, **options)
+    return Rig(
+        robot,
+        chosen.plant,
+        chosen.integrator,
+        values["dynamics"],
+        parameters,
+        values.settings(PlantConfig),
+        states,
+        values.settings(CommandConfig),
+        tuple(friction),
+        tuple(own[StopConfig]),
+        tuple(own[DriveConfig]),
+        tuple(own[EncoderConfig]),
+        tuple(values[name] for name in initial_positions(robot)),
+    )

@@ -36,9 +36,13 @@ def simulate(
     steps = round(duration / plant.config.step)
     n = plant.dynamics.robot.n
     t, (q, qd, asked, effort) = np.empty(steps + 1), np.empty((4, steps + 1, n))
+    period, total = 0.0, np.zeros(n)
     for index in range(steps + 1):
         now = reference(plant.time)
-        plant.apply(controller.compute(plant.q, plant.qd, now).total)
+        controller.look_ahead(lambda ahead: reference(plant.time + ahead), plant.effort_limit)
+        controller.advance(period, plant.q, plant.qd, now, total, plant.effort)
+        period, total = plant.config.step, controller.compute(plant.q, plant.qd, now).total
+        plant.apply(total)
         t[index], q[index], qd[index], asked[index], effort[index] = plant.time, plant.q, plant.qd, now.q, plant.effort
         if index < steps:
             plant.step()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -35,6 +36,10 @@ class Trial(NamedTuple):
     faults: dict[str, int]  # what went wrong → how often
 
 
+class _Over(Exception):
+    """There was a fault, and the trial was to end at the first."""
+
+
 class _Log:
     """Rows that become samples."""
 
@@ -54,7 +59,12 @@ class _Log:
 
 
 def run_trial(
-    hardware: Hardware, loop: ControlLoop | None, duration: float, told: Callable[[float], object] = lambda time: None
+    hardware: Hardware,
+    loop: ControlLoop | None,
+    duration: float,
+    told: Callable[[float], object] = lambda time: None,
+    *,
+    until_fault: bool = False,
 ) -> Trial:
     """Let hardware and control loop go on.
 
@@ -63,6 +73,7 @@ def run_trial(
         loop: gives the commands; None for nobody.
         duration: [s], rounded to whole steps.
         told: is told the simulated time [s] now and then.
+        until_fault: end at the first fault, unanswered.
     """
     step, period = hardware.plant.config.step, hardware.sensors.steps
     truth, states, commands = _Log("q", "qd", "effort"), _Log("q", "qd", "effort"), _Log("effort", "q", "qd")
@@ -77,29 +88,36 @@ def run_trial(
             return
         if command.fault is not None:
             faults[f"{command.fault}: {command.problem}"] += 1
+            if until_fault:
+                raise _Over
         hardware.command(command.effort)
         reference = command.reference
         q, qd = (none, none) if reference is None else (reference.q, reference.qd)
         commands.add(hardware.time, stamp, command.effort, q, qd)
 
-    while True:
-        time = hardware.time
-        for reading in hardware.readings():
-            stamp = reading.step * step
-            states.add(time, stamp, reading.q, reading.qd, reading.effort)
-            if loop is not None:
-                try:
-                    take(loop.update(stamp, time, reading.q, reading.qd), stamp)
-                except RobodynError as problem:
-                    faults[f"state refused: {problem}"] += 1
-        if hardware.now % period == 0:
-            if loop is not None:
-                take(loop.watch(time), time)
-            truth.add(time, time, hardware.plant.q, hardware.plant.qd, hardware.effort)
-            told(time)
-        if hardware.now >= end:
-            break
-        hardware.advance(min(beat, end - hardware.now))
+    with suppress(_Over):
+        while True:
+            time = hardware.time
+            for reading in hardware.readings():
+                stamp = reading.step * step
+                states.add(time, stamp, reading.q, reading.qd, reading.effort)
+                if loop is not None:
+                    try:
+                        take(loop.update(stamp, time, reading.q, reading.qd), stamp)
+                    except RobodynError as problem:
+                        faults[f"state refused: {problem}"] += 1
+                        if until_fault:
+                            raise _Over from problem
+            if hardware.now % period == 0:
+                if loop is not None:
+                    take(loop.watch(time), time)
+                truth.add(time, time, hardware.plant.q, hardware.plant.qd, hardware.effort)
+                told(time)
+            if hardware.now >= end:
+                break
+            hardware.advance(min(beat, end - hardware.now))
+            if until_fault and hardware.failures > failures:
+                break
     if hardware.failures > failures:
         faults[f"step failed: {hardware.failure}"] = hardware.failures - failures
     n = len(none)

@@ -1,0 +1,1 @@
+"""Many trials of one study: an arm, controllers and a motion, and what varies from case to case."""

@@ -1,0 +1,136 @@
+"""From a study's file to the study: every mistake is found before anything runs, and named with its line."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from robodyn_ros.control.parameter_file import read_parameters
+from robodyn_ros.plugins import available, load
+from robodyn_ros.robot import Robot, load_robot
+from robodyn_ros.simulation.sweeps.sampling import Sampling
+from robodyn_ros.simulation.sweeps.specification import QUANTITIES, Specification
+from robodyn_ros.simulation.sweeps.study import NODES, Limits, MotionConfig, Study
+from robodyn_ros.simulation.sweeps.study_file import Section, read_study_file, unknown
+from robodyn_ros.simulation.sweeps.study_inputs import inputs
+from robodyn_ros.simulation.sweeps.study_trial import try_inputs
+from robodyn_ros.simulation.sweeps.study_values import joints, pairs, settings
+from robodyn_ros.simulation.sweeps.tuning import GAINS, Task, TuneConfig
+
+SECTIONS = ("arm", "controllers", "motion", "parameters", *NODES, "vary", "sampling", "specification", "tune")
+"""What a study's file may hold, beside the settings of :class:`Limits`."""
+
+SETTLE_BAND = 0.01
+"""How near to its goal a joint must end to have settled, unless told otherwise [rad] or [m]."""
+
+
+def read_study(path: Path) -> Study:
+    """The study of a file.
+
+    Raises:
+        StudyError: something in it is wrong; the message says where, and what would be right.
+        RobodynError: the arm's URDF, or a parameter file that it names, is wrong.
+    """
+    file = read_study_file(path)
+    limits = {item.name for item in fields(Limits)}
+    file.only((*SECTIONS, *sorted(limits)))
+    robot = load_robot(path.parent / _text(file, "arm"))
+    motion = file.section("motion")
+    motion.only(("to", *(item.name for item in fields(MotionConfig))))
+    study = Study(
+        path.stem,
+        robot.urdf,
+        _controllers(file),
+        _poses(motion, robot),
+        settings(motion, MotionConfig, ("to",)),
+        _given(file, path),
+        inputs(file.section("vary"), robot),
+        settings(file.section("sampling"), Sampling),
+        _specification(file.section("specification"), robot),
+        settings(file, Limits, SECTIONS),
+    )
+    try_inputs(study, file)
+    return study
+
+
+def read_task(path: Path) -> tuple[Study, Task]:
+    """The study of a file, and what its section ``tune`` says.
+
+    Raises:
+        StudyError: as :func:`read_study`.
+        RobodynError: likewise.
+    """
+    study, section = read_study(path), read_study_file(path).section("tune")
+    robot = load_robot(study.urdf)
+    config = settings(section, TuneConfig, (*GAINS, "controllers"))
+    names = [gain for gain in GAINS if gain in section.values]
+    if not names:
+        raise section.error("tune", f"must name least and greatest values of one or more of {', '.join(GAINS)}")
+    bounds = {(gain, joint): pair for gain in names for joint, pair in pairs(section, gain, robot).items()}
+    controllers = _controllers(section) if "controllers" in section.values else study.controllers
+    return study, Task(bounds, controllers, config)
+
+
+def _text(file: Section, name: str) -> str:
+    value = file.values.get(name)
+    if not isinstance(value, str) or not value:
+        raise file.error(name, f"must be the path of a URDF, seen from this file, not {value!r}")
+    return value
+
+
+def _controllers(file: Section) -> tuple[str, ...]:
+    names = file.values.get("controllers", ["computed_torque"])
+    if not isinstance(names, list) or not names or len(set(map(str, names))) < len(names):
+        raise file.error("controllers", f"must be a list of names, each once, not {names!r}")
+    known = [name for name in available("controllers") if load("controllers", name).follows]
+    for name in names:
+        if name not in known:
+            raise file.error("controllers", f"{name!r} {unknown(str(name), known)}")
+    return tuple(names)
+
+
+def _poses(motion: Section, robot: Robot) -> tuple[tuple[float, ...], ...]:
+    poses = motion.values.get("to", [])
+    wanted = f"must be a list of poses, each of {robot.n} numbers ({', '.join(robot.joint_names)})"
+    if not isinstance(poses, list):
+        raise motion.error("to", f"{wanted}, not {poses!r}")
+    for pose in poses:
+        right = isinstance(pose, list) and len(pose) == robot.n
+        if not right or not all(isinstance(x, (int, float)) and not isinstance(x, bool) for x in pose):
+            raise motion.error("to", f"{wanted}; {pose!r} is none")
+        for value, joint in zip(pose, robot.joints, strict=True):
+            if not joint.lower <= value <= joint.upper:
+                allowed = f"[{joint.lower:g}, {joint.upper:g}]"
+                raise motion.error("to", f"joint {joint.name!r} at {value:g} is outside its limits {allowed}")
+    return tuple(tuple(map(float, pose)) for pose in poses)
+
+
+def _given(file: Section, path: Path) -> dict[str, dict[str, Any]]:
+    files = file.values.get("parameters", [])
+    if not isinstance(files, list) or not all(isinstance(name, str) for name in files):
+        raise file.error("parameters", f"must be a list of parameter files, seen from this file, not {files!r}")
+    found: dict[str, dict[str, Any]] = {}
+    for node in NODES:
+        found[node] = {}
+        for name in files:
+            found[node] |= read_parameters(path.parent / name, node)
+        found[node] |= file.section(node).flat()
+    return found
+
+
+def _specification(section: Section, robot: Robot) -> Specification:
+    section.only((*QUANTITIES, "settled", "settle_band"))
+    bounds = {
+        (quantity, joint): bound
+        for quantity in QUANTITIES
+        if quantity in section.values
+        for joint, bound in joints(section, quantity, robot).items()
+    }
+    settled = section.values.get("settled", False)
+    if not isinstance(settled, bool):
+        raise section.error("settled", f"must be true or false, not {settled!r}")
+    band = dict.fromkeys(robot.joint_names, SETTLE_BAND)
+    if "settle_band" in section.values:
+        band |= joints(section, "settle_band", robot)
+    return Specification(bounds, band, settled)

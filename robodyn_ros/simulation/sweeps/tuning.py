@@ -1,0 +1,154 @@
+"""Gains that keep to the specification in the worst cases of a study, with the least effort.
+
+Each candidate, a natural frequency and a damping ratio for every joint, is tried on a sample of the study's cases, the
+same for all. The mean over the worst 1 % of the greatest violation of a bound must not be above 0 (the conditional
+value at risk: Rockafellar and Uryasev, Optimization of conditional value-at-risk, 2000); among those of which that is
+so, the one with the least effort is the best. The search is SciPy's differential evolution (Storn and Price, 1997), as
+violations are neither smooth nor convex.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from math import exp, log
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from robodyn_ros.control.gains import JointGains
+from robodyn_ros.control.settings import check_settings, setting, whole
+from robodyn_ros.robot import Robot, load_robot
+from robodyn_ros.robot.pose import Array
+from robodyn_ros.simulation.sweeps.backends import Backend
+from robodyn_ros.simulation.sweeps.score import Score, score
+from robodyn_ros.simulation.sweeps.study import Study
+
+GAINS = ("natural_frequency", "damping_ratio", "integral_rate")
+"""What may be tuned; each has a bound from below and from above."""
+
+
+@dataclass(frozen=True)
+class TuneConfig:
+    """Settings of the tuning; each field's metadata say what it is."""
+
+    cases: int = whole(100, "cases that each candidate is tried on", 1, 100_000)
+    unseen: int = whole(1000, "further cases, on which the result is compared with what was", 1, 1_000_000)
+    population: int = whole(6, "candidates for each number that is searched for", 2, 1000)
+    generations: int = whole(20, "generations of candidates at most", 1, 10_000)
+    worst: float = setting(0.01, "part of the cases that counts, the worst ones", "-", 1e-6, 1.0)
+    seed: int = whole(0, "seed of the search", 0, 2**31 - 1)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What is to be tuned.
+
+    Attributes:
+        bounds: (gain, joint) → least and greatest value.
+        controllers: to choose from.
+        config: settings of the search.
+    """
+
+    bounds: Mapping[tuple[str, str], tuple[float, float]]
+    controllers: tuple[str, ...]
+    config: TuneConfig = field(default_factory=TuneConfig)
+
+
+class Tuned(NamedTuple):
+    """What was found for one controller."""
+
+    controller: str
+    gains: dict[str, dict[str, float]]  # joint → gain → value
+    score: Score  # on the cases of the tuning
+    candidates: int  # how many were tried
+
+
+def tune(
+    study: Study, task: Task, backend: Backend, told: Callable[[str, int, Score], object] = lambda *_: None
+) -> list[Tuned]:
+    """Search for the gains of each controller; the best comes first.
+
+    Args:
+        study: whose specification is to be kept, and whose gains are the first candidate.
+        task: what is to be tuned.
+        backend: who tries the cases.
+        told: is told the controller, how many candidates were tried, and the best score so far.
+    """
+    found = [_tune_one(study, task, controller, backend, told) for controller in task.controllers]
+    return sorted(found, key=lambda each: each.score.cost)
+
+
+def with_gains(study: Study, controller: str, gains: Mapping[str, Mapping[str, float]]) -> Study:
+    """The study under one controller with these gains; what it has them vary by is left out."""
+    named = {f"gains.{joint}.{gain}": value for joint, own in gains.items() for gain, value in own.items()}
+    given = {node: dict(values) for node, values in study.given.items()}
+    given["controller"] = given.get("controller", {}) | named
+    vary = {name: each for name, each in study.vary.items() if name.removeprefix("controller.") not in named}
+    return replace(study, controllers=(controller,), given=given, vary=vary)
+
+
+def own_gains(study: Study, robot: Robot) -> dict[str, dict[str, float]]:
+    """The gains that the study gives, or the defaults."""
+    given, defaults = study.given.get("controller", {}), JointGains()
+    return {
+        joint: {gain: float(given.get(f"gains.{joint}.{gain}", getattr(defaults, gain))) for gain in GAINS}
+        for joint in robot.joint_names
+    }
+
+
+def _tune_one(
+    study: Study, task: Task, controller: str, backend: Backend, told: Callable[[str, int, Score], object]
+) -> Tuned:
+    from scipy.optimize import differential_evolution
+
+    robot, config = load_robot(study.urdf), task.config
+    keys, start = list(task.bounds), own_gains(study, robot)
+    scales = [(log, exp) if low > 0.0 else (float, float) for low, _ in task.bounds.values()]
+    bounds = [(to(low), to(high)) for (to, _), (low, high) in zip(scales, task.bounds.values(), strict=True)]
+    tried: list[tuple[Score, Array]] = []
+
+    def gains(point: Array) -> dict[str, dict[str, float]]:
+        found = {joint: dict(own) for joint, own in start.items()}
+        for (gain, joint), (_, back), value in zip(keys, scales, point.tolist(), strict=True):
+            low, high = task.bounds[gain, joint]
+            found[joint][gain] = min(max(float(f"{back(value):.4g}"), low), high)
+        return found
+
+    def cost(point: Array) -> float:
+        candidate = replace(with_gains(study, controller, gains(point)), sampling=_sample(study, config.cases))
+        found = score(candidate, config.cases, backend, config.worst, robot, thorough=False)
+        tried.append((found, point))
+        told(controller, len(tried), min(tried, key=lambda each: each[0].cost)[0])
+        return found.cost
+
+    inside = [float(np.clip(start[joint][gain], *task.bounds[gain, joint])) for gain, joint in keys]
+    first = [to(value) for (to, _), value in zip(scales, inside, strict=True)]
+    differential_evolution(
+        cost,
+        bounds,
+        maxiter=config.generations,
+        popsize=config.population,
+        seed=config.seed,
+        x0=first,
+        init="sobol",
+        polish=False,
+        tol=1e-3,
+    )
+    best, point = min(tried, key=lambda each: each[0].cost)
+    return Tuned(controller, gains(point), best, len(tried))
+
+
+def _sample(study: Study, cases: int) -> Any:
+    """The study's sample, as long as the tuning needs it."""
+    method = "sobol" if study.sampling.method == "factorial" else study.sampling.method
+    return replace(study.sampling, method=method, cases=cases)
+
+
+def unseen(study: Study, cases: int) -> Study:
+    """The study on cases that it has not by itself: another seed for the sample, and for what happens in them."""
+    sample = _sample(study, cases)
+    return replace(study, sampling=replace(sample, seed=(sample.seed + 1) % 2**31))
