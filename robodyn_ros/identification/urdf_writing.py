@@ -1,0 +1,92 @@
+"""A URDF with other numbers, everything else in it as it was, to the byte.
+
+Only the attributes that hold the numbers are written anew, where they stand; a tag that is missing is put in. So
+comments, unknown tags, the order of things and white space stay.
+
+What is identified of a body is the sum of all links that are fixed together. The links that are fixed to the moving
+one keep their shares, and the moving link gets the rest. Where that rest would be no body, because they weigh more than
+all was found to weigh, the shares of the fixed ones are made smaller, by the one factor that leaves a tenth to the
+moving link.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.linalg import eigh
+
+from robodyn_ros.dynamics.inertial_parameters import parameters_of, standard_parameters
+from robodyn_ros.errors import InputError
+from robodyn_ros.identification.pseudo_inertia import least_eigenvalues, moved, to_inertial, to_parameters, to_pseudo
+from robodyn_ros.identification.urdf_text import UrdfText
+from robodyn_ros.robot import Body, Inertial, Robot
+from robodyn_ros.robot.pose import Array
+
+REST = 0.1
+"""Least share of a body that is left to its moving link, in every direction of its pseudo-inertia."""
+SAME = 1e-14
+"""Relative difference of parameters that are not written anew."""
+
+
+def with_parameters(robot: Robot, theta: Array) -> str:
+    """The URDF of an arm with other inertial and friction parameters.
+
+    Args:
+        robot: the arm.
+        theta: all parameters, as ``CompiledDynamics.theta`` has them, (p,); a URDF has no place for the armature.
+
+    Raises:
+        InputError: wrong shape, not finite, negative friction, or a changed body that cannot exist.
+    """
+    n, bodies = robot.n, len(robot.bodies)
+    if np.shape(theta) != (10 * bodies + 3 * n,) or not np.isfinite(theta).all():
+        raise InputError("theta", f"must be {10 * bodies + 3 * n} finite numbers", theta)
+    text = UrdfText(robot.urdf)
+    before, after = (t[: 10 * bodies].reshape(-1, 10) for t in (standard_parameters(robot), theta))
+    for body, old, new in zip(robot.bodies, before, after, strict=True):
+        if (np.abs(new - old) > SAME * np.abs(old).max()).any():
+            for link, inertial in _shares(robot, body, new):
+                text.set_inertial(link, inertial)
+    for kind, old, new in (("damping", robot.damping, theta[-2 * n : -n]), ("friction", robot.friction, theta[-n:])):
+        if (new < 0.0).any():
+            raise InputError(kind, f"must not be negative: {new}", new)
+        for joint, value in _joints(robot, kind, old, new):
+            text.set_dynamics(joint, kind, value)
+    return text.text()
+
+
+def _shares(robot: Robot, body: Body, parameters: Array) -> Iterator[tuple[str, Inertial]]:
+    """Links of a body with what they get; those without a change are left out."""
+    if least_eigenvalues(parameters[None])[0] <= 0.0:
+        raise InputError("theta", f"the parameters of {body.name!r} are those of no body: {parameters}", parameters)
+    whole, links = to_pseudo(parameters), {link.name: link for link in robot.links}
+    fixed = {
+        name: moved(to_pseudo(parameters_of(inertial)), links[name].pose.rotation, links[name].pose.translation)
+        for name in body.links
+        if name != body.name and (inertial := links[name].inertial) is not None
+    }
+    others = np.sum(list(fixed.values()), axis=0) if fixed else np.zeros((4, 4))
+    scale = np.sqrt(np.diag(whole))
+    most = eigh(others / np.outer(scale, scale), whole / np.outer(scale, scale), eigvals_only=True)[-1]
+    factor = min(1.0, (1.0 - REST) / most) if most > 0.0 else 1.0
+    yield body.name, to_inertial(to_parameters(whole - factor * others))
+    if factor < 1.0:
+        for name in fixed:
+            inertial = links[name].inertial
+            assert inertial is not None
+            yield name, Inertial(factor * inertial.mass, inertial.com, factor * inertial.inertia)
+
+
+def _joints(robot: Robot, kind: str, old: Array, new: Array) -> Iterator[tuple[str, float]]:
+    """Joints with what they get; a coordinate's is spread over the joints that it moves as it was before."""
+    for coordinate, joint in enumerate(robot.joints):
+        before, after = float(old[coordinate]), float(new[coordinate])
+        if before == after:
+            continue
+        if before == 0.0:
+            yield joint.name, after
+            continue
+        for body in robot.bodies:
+            if body.coordinate == coordinate and getattr(body.joint, kind) > 0.0:
+                yield body.joint.name, getattr(body.joint, kind) * after / before
