@@ -1,0 +1,206 @@
+"""What a motion costs, as data: each cost gives its CasADi expression, and they add up with weights.
+
+    J = Σ weight (∫ running(q, q̇, q̈, τ) dt + final(q, q̇)),      MinimumTime() + 1e-4 * Effort()
+
+Whoever minimises (collocation, iLQR) asks for the two expressions and integrates the first.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robodyn_ros.control.checks import finite_array
+from robodyn_ros.control.trajectory import Trajectory
+from robodyn_ros.errors import InputError
+from robodyn_ros.robot.pose import Array
+
+if TYPE_CHECKING:
+    import casadi as ca
+
+
+class Point(NamedTuple):
+    """A motion at one time, as expressions or numbers; each (n,), and the state of the reference (2n,)."""
+
+    q: ca.SX  # [rad] or [m]
+    qd: ca.SX  # [rad/s] or [m/s]
+    qdd: ca.SX  # [rad/s²] or [m/s²]
+    effort: ca.SX  # [N·m] or [N]
+    reference: ca.SX  # q and q̇ of the cost's reference; only Tracking reads it
+
+
+class Cost(ABC):
+    """A term of the cost, or a sum of them."""
+
+    @abstractmethod
+    def running(self, at: Point) -> ca.SX:
+        """What is integrated over time."""
+
+    def final(self, at: Point) -> ca.SX:
+        """What is added at the end; it may not depend on the acceleration and the effort."""
+        return 0.0
+
+    def reference(self, times: ArrayLike, n: int) -> Array:
+        """State (K, 2n) of the reference of n joints at times (K,) [s]; zeros where there is none."""
+        return np.zeros((len(np.atleast_1d(times)), 2 * n))
+
+    @property
+    def moving(self) -> bool:
+        """Whether the reference depends on time, so that the motion must have a fixed duration."""
+        return False
+
+    def __add__(self, other: Cost) -> Cost:
+        return Sum((*terms_of(self), *terms_of(other)))
+
+    def __rmul__(self, weight: float) -> Cost:
+        if not np.isfinite(weight) or weight < 0.0:
+            raise InputError("weight", f"of a cost must be a number not below 0, not {weight!r}", weight)
+        return Sum(tuple((weight * own, term) for own, term in terms_of(self)))
+
+
+@dataclass(frozen=True)
+class MinimumTime(Cost):
+    """∫ 1 dt = T [s]."""
+
+    def running(self, at: Point) -> ca.SX:
+        """1."""
+        return 1.0
+
+
+@dataclass(frozen=True)
+class Effort(Cost):
+    """∫ τᵀ W τ dt.
+
+    Attributes:
+        weights: the diagonal of W, one a joint; all 1 unless given.
+    """
+
+    weights: Sequence[float] | None = None
+
+    def running(self, at: Point) -> ca.SX:
+        """τᵀ W τ."""
+        return _square(self.weights, at.effort)
+
+
+@dataclass(frozen=True)
+class Smoothness(Cost):
+    """∫ q̈ᵀ W q̈ dt.
+
+    Attributes:
+        weights: the diagonal of W, one a joint; all 1 unless given.
+    """
+
+    weights: Sequence[float] | None = None
+
+    def running(self, at: Point) -> ca.SX:
+        """q̈ᵀ W q̈."""
+        return _square(self.weights, at.qdd)
+
+
+@dataclass(frozen=True, eq=False)
+class Tracking(Cost):
+    """∫ (x - x_r)ᵀ Q (x - x_r) + τᵀ R τ dt + (x - x_r)ᵀ Q_T (x - x_r) at the end, with x = (q, q̇): LQR's cost, no ½.
+
+    Attributes:
+        target: the state x_r (2n,), or a trajectory to follow, whose time 0 is that of the motion.
+        Q: diagonal (2n,) or matrix (2n, 2n).
+        R: diagonal (n,) or matrix (n, n); 0 unless given.
+        QT: as Q; 0 unless given.
+    """
+
+    target: ArrayLike | Trajectory
+    Q: ArrayLike
+    R: ArrayLike | None = None
+    QT: ArrayLike | None = None
+
+    def running(self, at: Point) -> ca.SX:
+        """See the class."""
+        cost = _form("Q", self.Q, _state(at) - at.reference)
+        return cost if self.R is None else cost + _form("R", self.R, at.effort)
+
+    def final(self, at: Point) -> ca.SX:
+        """See the class."""
+        return 0.0 if self.QT is None else _form("QT", self.QT, _state(at) - at.reference)
+
+    def reference(self, times: ArrayLike, n: int) -> Array:
+        """See :meth:`Cost.reference`."""
+        moments = np.atleast_1d(np.asarray(times, dtype=np.float64))
+        if isinstance(self.target, Trajectory):
+            samples = [self.target.sample(float(t)) for t in moments]
+            return np.array([np.concatenate((sample.q, sample.qd)) for sample in samples])
+        return np.tile(finite_array("target", self.target, (2 * n,)), (len(moments), 1))
+
+    @property
+    def moving(self) -> bool:
+        """See :attr:`Cost.moving`."""
+        return isinstance(self.target, Trajectory)
+
+
+@dataclass(frozen=True, eq=False)
+class Sum(Cost):
+    """A weighted sum; ``+`` and ``*`` make it.
+
+    Attributes:
+        terms: weight and cost of each; one of them at most is a Tracking.
+    """
+
+    terms: tuple[tuple[float, Cost], ...]
+
+    def __post_init__(self) -> None:
+        if sum(isinstance(term, Tracking) for _, term in self.terms) > 1:
+            raise InputError("cost", "can track one reference, not several", self.terms)
+
+    def running(self, at: Point) -> ca.SX:
+        """The weighted sum."""
+        return sum(weight * term.running(at) for weight, term in self.terms)
+
+    def final(self, at: Point) -> ca.SX:
+        """The weighted sum."""
+        return sum(weight * term.final(at) for weight, term in self.terms)
+
+    def reference(self, times: ArrayLike, n: int) -> Array:
+        """That of the term that tracks one."""
+        tracked = [term for _, term in self.terms if isinstance(term, Tracking)]
+        return tracked[0].reference(times, n) if tracked else super().reference(times, n)
+
+    @property
+    def moving(self) -> bool:
+        """See :attr:`Cost.moving`."""
+        return any(term.moving for _, term in self.terms)
+
+
+def time_alone(cost: Cost) -> bool:
+    """Whether nothing but time counts."""
+    return all(isinstance(term, MinimumTime) for _, term in terms_of(cost))
+
+
+def terms_of(cost: Cost) -> tuple[tuple[float, Cost], ...]:
+    """Weight and cost of each term."""
+    return cost.terms if isinstance(cost, Sum) else ((1.0, cost),)
+
+
+def _state(at: Point) -> ca.SX:
+    import casadi as ca
+
+    return ca.vertcat(at.q, at.qd)
+
+
+def _square(weights: Sequence[float] | None, vector: ca.SX) -> ca.SX:
+    return _form("weights", np.ones(vector.shape[0]) if weights is None else weights, vector)
+
+
+def _form(name: str, weights: ArrayLike, vector: ca.SX) -> ca.SX:
+    """vectorᵀ W vector, with the diagonal or the whole of W."""
+    import casadi as ca
+
+    matrix, size = np.asarray(weights, dtype=np.float64), vector.shape[0]
+    if matrix.shape == (size,):
+        matrix = np.diag(matrix)
+    if matrix.shape != (size, size) or not np.isfinite(matrix).all():
+        raise InputError(name, f"must be {size} finite numbers or a {size} by {size} matrix", weights)
+    return ca.bilin(ca.DM(matrix), vector, vector)

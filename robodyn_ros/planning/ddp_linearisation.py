@@ -1,0 +1,60 @@
+"""The C code that linearises the arm's step, as :mod:`.ddp_passes` does it in Python, for many steps at once.
+
+It stands behind the functions ``prepare`` and ``compute`` of q̈ with its derivatives
+(:mod:`robodyn_ros.engine.codegen`, the code for many states) and the macro ``N``, the number of joints.
+"""
+
+LINEARISATION = """
+enum { X = 2 * N, W = 3 * N };
+
+/* ∂x⁺/∂x and ∂x⁺/∂u of the Runge-Kutta step, by the chain rule from stage to stage. */
+long long linearise(
+  long long steps, const double* h, const double* x, const double* u, const double* p, double* A, double* B
+) {
+  double c[CONSTANTS];
+  prepare(p, c);
+  for (long long t = 0; t < steps; t += LANES) {
+    const int left = (int)(steps - t < LANES ? steps - t : LANES); /* other lanes repeat the first */
+    real x0[X], effort[N], length, at[X], slope[X], by[X][W], change[X][W], sum[X][W], check;
+    for (int l = 0; l < LANES; ++l) {
+      const long long row = t + (l < left ? l : 0);
+      for (int i = 0; i < X; ++i) x0[i][l] = x[row * X + i];
+      for (int i = 0; i < N; ++i) effort[i][l] = u[row * N + i];
+      length[l] = h[row];
+    }
+    for (int i = 0; i < X; ++i) {
+      at[i] = x0[i];
+      for (int j = 0; j < W; ++j) { by[i][j] = uniform(i == j); sum[i][j] = uniform(0); }
+    }
+    for (int stage = 0; stage < 4; ++stage) {
+      const double part = stage < 2 ? 0.5 : 1, weight = stage == 0 || stage == 3 ? 1 : 2;
+      real by_q[N * N], by_v[N * N], by_u[N * N];
+      compute(at, at + N, effort, p, c, slope + N, by_q, by_v, by_u, &check);
+      for (int i = 0; i < N; ++i) {
+        slope[i] = at[N + i];
+        for (int j = 0; j < W; ++j) {
+          real term = j < X ? uniform(0) : by_u[i * N + j - X];
+          for (int l = 0; l < N; ++l) term += by_q[i * N + l] * by[l][j] + by_v[i * N + l] * by[N + l][j];
+          change[i][j] = by[N + i][j];
+          change[N + i][j] = term;
+        }
+      }
+      for (int i = 0; i < X; ++i) {
+        at[i] = x0[i] + part * length * slope[i];
+        for (int j = 0; j < W; ++j) {
+          sum[i][j] += weight * change[i][j];
+          by[i][j] = uniform(i == j) + part * length * change[i][j];
+        }
+      }
+    }
+    for (int l = 0; l < left; ++l)
+      for (int i = 0; i < X; ++i)
+        for (int j = 0; j < W; ++j) {
+          const double element = (i == j) + length[l] / 6 * sum[i][j][l];
+          if (j < X) A[((t + l) * X + i) * X + j] = element;
+          else B[((t + l) * X + i) * N + j - X] = element;
+        }
+  }
+  return steps;
+}
+"""

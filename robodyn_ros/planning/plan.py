@@ -1,0 +1,152 @@
+"""The answer of a planner: a motion with its efforts, or why there is none."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from robodyn_ros.control.trajectory import Trajectory
+from robodyn_ros.errors import InputError, NotReadyError
+from robodyn_ros.robot.pose import Array
+
+
+class Violation(NamedTuple):
+    """By how much a constraint is missed."""
+
+    constraint: str  # which one, and of which joint or link, for example ``effort limit of 'shoulder'``
+    amount: float  # beyond what is allowed, in its own unit; 0 or less: none
+    unit: str  # of the amount
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A motion of n joints through K points, or a reasoned refusal (K = 0).
+
+    Attributes:
+        joints: names, in the order of every array of n.
+        times: (K,) in [s], rising from 0.
+        q: positions (K, n) in [rad] or [m].
+        qd: velocities (K, n).
+        qdd: accelerations (K, n).
+        effort: what the motion needs by the model, (K, n) in [N·m] or [N].
+        solved: whether the motion keeps to every constraint, and is the best that was asked for.
+        reason: why it is solved or not, in a sentence.
+        violation: the constraint that is missed most, as a share of its allowance; None where nothing was computed.
+        cost: what the motion costs; NaN where there is none.
+        solve_time: how long it took [s].
+        method: who found it.
+        dynamics_error: greatest error of the equations of motion between the points, see the method; NaN if unknown.
+    """
+
+    joints: tuple[str, ...]
+    times: Array
+    q: Array
+    qd: Array
+    qdd: Array
+    effort: Array
+    solved: bool
+    reason: str
+    violation: Violation | None = None
+    cost: float = float("nan")
+    solve_time: float = 0.0
+    method: str = ""
+    dynamics_error: float = float("nan")
+
+    @classmethod
+    def refused(
+        cls, joints: tuple[str, ...], reason: str, violation: Violation | None, method: str, solve_time: float = 0.0
+    ) -> Plan:
+        """No motion at all, and why."""
+        none = np.zeros((0, len(joints)))
+        empty = np.zeros(0)
+        return cls(joints, empty, none, none, none, none, False, reason, violation, np.nan, solve_time, method)
+
+    @property
+    def duration(self) -> float:
+        """Time of the last point [s]; 0 if there is none."""
+        return float(self.times[-1]) if len(self.times) else 0.0
+
+    def to_trajectory(self) -> Trajectory:
+        """The motion with its efforts, for the control loop.
+
+        Raises:
+            NotReadyError: there is no motion.
+        """
+        if len(self.times) == 0:
+            raise NotReadyError(f"there is no motion: {self.reason}")
+        return Trajectory(self.times, self.q, self.qd, self.qdd, self.effort)
+
+    def to_json(self) -> str:
+        """As JSON; numbers that are not finite become null."""
+        values = {name: _plain(value) for name, value in asdict(self).items()}
+        return json.dumps(values, ensure_ascii=False, allow_nan=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> Plan:
+        """What :meth:`to_json` wrote.
+
+        Raises:
+            InputError: it is something else.
+        """
+        try:
+            values: dict[str, Any] = json.loads(text)
+            joints = tuple(map(str, values.pop("joints")))
+            times = np.array(values.pop("times"), dtype=np.float64)
+            shape = (len(times), len(joints))
+            arrays = {key: np.array(values.pop(key), dtype=np.float64) for key in ("q", "qd", "qdd", "effort")}
+            arrays = {key: array.reshape(shape) for key, array in arrays.items()}
+            missed = values.pop("violation", None)
+            violation = None if missed is None else Violation(*missed)
+            unknown = set(values) - {item.name for item in fields(cls)}
+            if unknown or type(values["solved"]) is not bool:
+                raise ValueError(f"{', '.join(unknown) or 'solved'} is not of a plan")
+            for name in ("cost", "dynamics_error"):
+                values[name] = np.nan if values[name] is None else float(values[name])
+            return cls(joints=joints, times=times, violation=violation, **(values | arrays))
+        except (ValueError, KeyError, TypeError, AttributeError) as cause:
+            raise InputError("plan", f"is not what robodyn plan writes: {cause}", text[:200]) from cause
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it as JSON.
+
+        Raises:
+            InputError: the file cannot be written.
+        """
+        try:
+            Path(path).write_text(self.to_json(), encoding="utf-8")
+        except OSError as cause:
+            raise InputError("path", f"{os.fspath(path)} cannot be written: {cause.strerror}", path) from cause
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Plan:
+        """Read what :meth:`save` wrote.
+
+        Raises:
+            InputError: the file cannot be read, or is something else.
+        """
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as cause:
+            raise InputError("path", f"{os.fspath(path)} cannot be read: {cause}", path) from cause
+        return cls.from_json(text)
+
+
+def points_of(motion: Trajectory) -> tuple[Array, Array, Array, Array, Array]:
+    """Times (K,), positions, velocities, accelerations and efforts (K, n) of a trajectory that has them all."""
+    assert motion.velocities is not None and motion.accelerations is not None and motion.planned is not None
+    return motion.times, motion.positions, motion.velocities, motion.accelerations, motion.planned.efforts
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, float):
+        return value if np.isfinite(value) else None
+    if isinstance(value, Violation):
+        return [value.constraint, float(value.amount), value.unit]
+    return value

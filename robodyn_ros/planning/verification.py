@@ -1,0 +1,128 @@
+"""What a motion misses: every constraint of the problem held against the curve that the arm will follow.
+
+It knows nothing of how the motion was found: positions, speeds, accelerations and distances are those of the curve
+through the points. Efforts are those that were planned, linear between the points, and the equations of motion are
+kept if the curve needs no others.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodyn_ros.control.trajectory import Trajectory
+from robodyn_ros.planning.goals import Goal, JointGoal, speed
+from robodyn_ros.planning.plan import Violation
+from robodyn_ros.planning.problem import Problem
+from robodyn_ros.robot.pose import Array
+
+BETWEEN = 8
+"""At so many instants the curve between two points is looked at."""
+
+KEPT = 1e-4
+"""A limit may be passed by this much of itself."""
+
+PLACE = 1e-5
+"""A place may be missed by so much [m] and [rad], or the speed there [per s]."""
+
+CLOSE = 1e-4
+"""An obstacle may be so much nearer than its margin, between the points [m]."""
+
+
+class Findings(NamedTuple):
+    """See the module."""
+
+    worst: Violation
+    share: float  # of what is let pass; up to 1 every constraint is kept
+    dynamics_error: float  # greatest difference of the efforts planned and needed, over the limits of effort
+    errors: Array  # the same in each interval between points (K - 1,)
+    close: Array  # whether an obstacle is too near in it (K - 1,)
+
+
+def verify(problem: Problem, trajectory: Trajectory, stops: list[int], tolerance: float) -> Findings:
+    """Look at a motion.
+
+    Args:
+        problem: what it has to keep to.
+        trajectory: the motion, with its efforts.
+        stops: which of its points are at the via points and the goal.
+        tolerance: of the efforts between the points, over their limit.
+    """
+    times, interval = _instants(trajectory.times)
+    samples = [trajectory.sample(float(t)) for t in times]
+    q, qd, qdd = (np.array([sample[k] for sample in samples]) for k in range(3))
+    velocities, accelerations = trajectory.velocities, trajectory.accelerations
+    assert velocities is not None and accelerations is not None
+    q[-1], qd[-1], qdd[-1] = trajectory.positions[-1], velocities[-1], accelerations[-1]
+    effort = problem.model.efforts(q, qd, qdd)
+    limits, names = problem.bounds, problem.joints
+    planned = trajectory.planned
+    assert planned is not None
+    found = [
+        *_beyond("position limit", np.maximum(limits.lower - q, q - limits.upper), PLACE, names, "[rad] or [m]"),
+        *_above("velocity limit", qd, limits.velocity, names, "[rad/s] or [m/s]"),
+        *_above("acceleration limit", qdd, limits.acceleration, names, "[rad/s²] or [m/s²]"),
+        *_above("effort limit", planned.efforts, limits.effort, names, "[N·m] or [N]"),
+    ]
+    scale = np.where(np.isfinite(limits.effort), limits.effort, np.maximum(np.abs(effort).max(axis=0), 1e-9))
+    said = np.column_stack([np.interp(times, trajectory.times, column) for column in planned.efforts.T])
+    off = np.abs(effort - said)
+    found += _beyond("equation of motion", off, tolerance * scale, names, "[N·m] or [N]")
+    errors = np.zeros(len(trajectory.times) - 1)
+    np.maximum.at(errors, interval, (off / scale).max(axis=1))
+    goals = (*problem.via, problem.goal)
+    titles = [*(f"via point {index + 1}" for index in range(len(problem.via))), "goal"]
+    for goal, title, point in zip(goals, titles, stops, strict=True):
+        found += _missed(problem, goal, title, trajectory.positions[point], velocities[point])
+    close = np.zeros(len(trajectory.times) - 1, dtype=bool)
+    clearance = problem.clearance
+    if clearance is not None:
+        distances = np.array(clearance.distances(q.T)).min(axis=0)
+        _, pair, at = clearance.nearest(q)
+        missing = float(problem.margin - distances[at])
+        found.append((Violation(f"distance of {pair.link!r} from {pair.obstacle!r}", missing, "m"), missing / CLOSE))
+        np.logical_or.at(close, interval, distances < problem.margin - CLOSE)
+    worst, share = max(found, key=lambda entry: entry[1])
+    return Findings(worst, float(share), float(errors.max(initial=0.0)), errors, close)
+
+
+def _instants(times: Array) -> tuple[Array, NDArray[np.intp]]:
+    """Instants between the points and at them, and in which interval each lies."""
+    shares = np.arange(BETWEEN) / BETWEEN
+    inside = times[:-1, np.newaxis] + np.diff(times)[:, np.newaxis] * shares
+    return np.append(inside.ravel(), times[-1]), np.append(
+        np.repeat(np.arange(len(times) - 1), BETWEEN), len(times) - 2
+    )
+
+
+def _beyond(
+    title: str, beyond: Array, scale: float | Array, names: tuple[str, ...], unit: str
+) -> list[tuple[Violation, float]]:
+    greatest, scales = beyond.max(axis=0), np.broadcast_to(scale, beyond.shape[1:])
+    return [
+        (Violation(f"{title} of {name!r}", float(amount), unit), float(amount / own))
+        for name, amount, own in zip(names, greatest, scales, strict=True)
+        if np.isfinite(amount)
+    ]
+
+
+def _above(title: str, values: Array, limit: Array, names: tuple[str, ...], unit: str) -> list[tuple[Violation, float]]:
+    return _beyond(title, np.abs(values) - limit, KEPT * limit, names, unit)
+
+
+def _missed(problem: Problem, goal: Goal, title: str, q: Array, qd: Array) -> list[tuple[Violation, float]]:
+    if isinstance(goal, JointGoal):
+        wanted = np.asarray(goal.q, dtype=np.float64)
+        turned = goal.positions(problem.model, q)
+        missing = np.abs(np.where(np.isnan(wanted), 0.0, turned - q))
+        found = [(Violation(f"{title}: position of {name!r}", float(amount), "[rad] or [m]"), float(amount))
+                 for name, amount in zip(problem.joints, missing, strict=True)]  # fmt: skip
+    else:
+        amount = float(np.abs(np.array(goal.residual(problem.model)(q))).max())
+        found = [(Violation(f"{title}: pose of {goal.link!r}", amount, "m or rad"), amount)]
+    slow = np.nan_to_num(np.abs(qd - speed(goal, len(q))), nan=0.0)
+    found += [(Violation(f"{title}: velocity of {name!r}", float(amount), "[rad/s] or [m/s]"), float(amount))
+              for name, amount in zip(problem.joints, slow, strict=True)]  # fmt: skip
+    return [(violation, amount / PLACE) for violation, amount in found]
