@@ -11,6 +11,7 @@ is late. Silence is noticed by the steady clock in any case, and reported.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import perf_counter
 
 from builtin_interfaces.msg import Time
@@ -18,13 +19,13 @@ from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
 
-from robodyn_ros.control.emergency import Emergency
 from robodyn_ros.control.loop import Command, ControlLoop
 from robodyn_ros.control.transmission import Transmission
 from robodyn_ros.control.tuning import Tuning
-from robodyn_ros.errors import EffortError, JumpError, RobodynError, StaleStateError
-from robodyn_ros.nodes.faults import PAUSE, Faults
-from robodyn_ros.nodes.messages import NANO, JointOrder, seconds, stamp
+from robodyn_ros.nodes.answering import Answering
+from robodyn_ros.nodes.fault_report import FaultReport
+from robodyn_ros.nodes.faults import Faults
+from robodyn_ros.nodes.messages import NANO
 from robodyn_ros.nodes.output import Output
 from robodyn_ros.nodes.qos import NEWEST
 from robodyn_ros.nodes.reference_input import ReferenceInput
@@ -32,21 +33,13 @@ from robodyn_ros.nodes.second_publishers import SecondPublishers
 from robodyn_ros.nodes.statistics import LoopStatistics
 
 WATCH = 0.02
-"""How often to look whether states still come, and who listens [s]; so often, too, answers go out where none come."""
+"""How often to look whether states still come [s]; so often, too, answers go out where none come."""
 
 LOOK_AROUND = 0.2
 """How often to look for second publishers [s]."""
 
 ONE_OF_EACH = {"~/commands": 1, "~/joint_commands": 1, "~/reference": 1}
 """Topic → how many publishers it may have."""
-
-NAMES = {
-    "states": "no joint states",
-    "law": "control law failed",
-    "speed": "too fast",
-    "publisher": "second publisher",
-}
-"""Class of faults that have an answer → what its faults are counted as."""
 
 
 class ClosedLoop:
@@ -59,10 +52,8 @@ class ClosedLoop:
         faults: what went wrong, counted.
         statistics: of the commands.
         references: where references come from.
-        latest: stamp of the latest state that was answered, and the command; None before.
+        listeners: called with stamp and command for each state that is answered.
     """
-
-    latest: tuple[Time, Command] | None
 
     def __init__(
         self,
@@ -89,14 +80,14 @@ class ClosedLoop:
         self._node = node
         self._clock = node.get_clock()
         self._log = node.get_logger()
-        self._order = JointOrder(self.robot.joint_names)
         self._transmission = transmission
-        self._output = Output(node, self.robot.joint_names, joints)
+        self._output = Output(node, faults, self.robot.joint_names, joints)
         self._others = SecondPublishers(node, ONE_OF_EACH)
         self.references = ReferenceInput(node, loop, lambda: "" if self._answers else self.state, faults)
-        self._states = node.create_subscription(JointState, "joint_states", self._on_state, NEWEST)
-        self._breath = 0.0
-        self._fault: Emergency | None = None
+        self._report = FaultReport(loop, faults, self._log)
+        self._answering = Answering(node, loop, transmission, self._output, faults, self.statistics, self._report.tell)
+        self.listeners: list[Callable[[Time, Command], None]] = self._answering.listeners
+        self._states = node.create_subscription(JointState, "joint_states", self._answering.take, NEWEST, raw=True)
         self._silent = False
         self._forget()
         # By steady time, so that silence is noticed when the clock of a simulation has stopped with its states.
@@ -110,18 +101,21 @@ class ClosedLoop:
         """Answer states from now on; the arm is held where the first one finds it."""
         self._forget()
         self._look_around()
+        self._output.refresh()
         self._active = True
+        self._answering.open = self.enabled
 
     def deactivate(self) -> None:
         """Answer no state from now on. To be called before the node's publishers are deactivated."""
         self._part()
-        self._active = False
+        self._active = self._answering.open = False
 
     def enable(self, enabled: bool) -> None:
         """Answer states, or do not; after a pause the arm is held where it is then."""
         if self.enabled and not enabled:
             self._part()
         self.enabled = enabled
+        self._answering.open = self._answers
 
     def hold(self) -> None:
         """Stop at once, and stay.
@@ -136,15 +130,18 @@ class ClosedLoop:
         self.loop.tune(tuning)
 
     @property
+    def latest(self) -> tuple[Time, Command] | None:
+        """Stamp of the latest state that was answered, and the command; None before."""
+        return self._answering.latest
+
+    @property
     def state(self) -> str:
         """What it is doing, in a word or two."""
         if not self._active:
             return "inactive"
         if not self.enabled:
             return "disabled"
-        if self.loop.fault is not None:
-            return f"{NAMES[self.loop.fault.kind]}: {self.loop.fault.phase}"
-        return "no joint states" if self._silent else self.loop.mode
+        return self._report.state or ("no joint states" if self._silent else self.loop.mode)
 
     def destroy(self) -> None:
         """Withdraw the topics."""
@@ -165,75 +162,31 @@ class ClosedLoop:
     def _forget(self) -> None:
         """No state has come yet."""
         self.loop.stop()
-        self._silent, self._received, self._state_time, self._then, self.latest = False, 0.0, 0.0, 0.0, None
+        self._answering.forget()
+        self._silent = False
 
     def _part(self) -> None:
         """Answer no more; drives that keep to their last command get one that carries the arm where it is."""
         effort = self.loop.stop()
         if effort is not None and self._answers:
-            self._output.send(stamp(self._now()), self._transmission.motor_effort(effort))
+            self._output.send(divmod(self._now(), NANO), self._transmission.motor_effort(effort))
         self.statistics.interrupted()
         self._forget()
 
-    def _on_state(self, message: JointState) -> None:
-        begun = perf_counter()
-        if not self._answers or begun < self._breath:
-            return
-        now = self._now()
-        if now == 0:  # simulated time has not begun for this node, so nothing can be said of a state's age
-            return
-        when = message.header.stamp
-        if when.sec == 0 and when.nanosec == 0:
-            when = stamp(now)
-        try:
-            motors = self._order.measured(message)
-            if motors is None:
-                return
-            q = self._transmission.joint_position(motors[0])
-            qd = None if motors[1] is None else self._transmission.joint_velocity(motors[1])
-            time = seconds(when)
-            restarts = self.loop.restarts
-            command = self.loop.update(time, now / NANO, q, qd)
-        except StaleStateError as problem:
-            self.faults.count("state too old", problem)
-            return
-        except JumpError as problem:
-            self.faults.count("position jumped", problem)
-            return
-        except EffortError as problem:
-            self.faults.count(NAMES["law"], problem)
-            return
-        except RobodynError as problem:
-            self.faults.count("state refused", problem)
-            return
-        if command is not None:
-            self._output.send(when, self._transmission.motor_effort(command.effort))
-        done = perf_counter()
-        if done - begun > self.loop.tuning.config.overrun:
-            # The executor hands on as many states as have come meanwhile, each as new as can be. Were they answered as
-            # slowly, everything else would wait for ever.
-            self._breath = 2.0 * done - begun
-        if self.loop.restarts > restarts:
-            self.faults.count("states broke off", "missing, or their time jumped; the arm is held where it is")
-        self._received, self._state_time, self._then = begun, time, now / NANO
-        if command is not None:
-            self.latest = when, command
-            self.statistics.add(begun, done, command, self.loop.tuning.config.overrun)
-            self._output.explain(when, command)
-        self._tell(command)
-
     def _watch(self) -> None:
-        """See who listens, and whether states still come; answer if they do not."""
-        self._output.refresh()
-        if not self._answers or not self._received:
+        """See whether states still come; answer if they do not."""
+        last = self._answering
+        if not self._answers or not last.received:
             return
-        since = perf_counter() - self._received
-        elapsed = self._now() / NANO - self._then if self._clock.ros_time_is_active else since
-        command = self.loop.watch(self._state_time + elapsed)
+        since = perf_counter() - last.received
+        if since > WATCH:
+            self._output.refresh()
+        elapsed = self._now() / NANO - last.then if self._clock.ros_time_is_active else since
+        command = self.loop.watch(last.stamped + elapsed)
         if command is not None:
-            self._output.send(stamp(self._now()), self._transmission.motor_effort(command.effort))
+            self._output.send(divmod(self._now(), NANO), self._transmission.motor_effort(command.effort))
             self.statistics.add_blind(command)
-        self._tell(command)
+        self._report.tell(command)
         silent = since > self.loop.tuning.config.state_timeout
         if silent and not self._silent:
             self.statistics.interrupted()
@@ -241,17 +194,6 @@ class ClosedLoop:
         if self._silent and not silent:
             self._log.info("joint states are back: the arm is held where it is")
         self._silent = silent
-
-    def _tell(self, command: Command | None) -> None:
-        """Count a fault that has just begun, and say when one is over."""
-        fault = self.loop.fault
-        if fault is self._fault:
-            return
-        if fault is not None and command is not None:
-            self.faults.count(NAMES[fault.kind], f"{command.problem}; the answer is {fault.phase}")
-        elif fault is None:
-            self._log.info("the fault is over: the arm is held where it is", throttle_duration_sec=PAUSE)
-        self._fault = fault
 
     def _look_around(self) -> None:
         self.loop.beware(self._others.problem())

@@ -14,7 +14,6 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Callable
-from time import perf_counter
 
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.exceptions import ParameterException
@@ -22,27 +21,17 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from rclpy.parameter import Parameter
 from std_srvs.srv import SetBool, Trigger
 
-from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.errors import NotReadyError, RobodynError
 from robodyn_ros.nodes.autostart import Autostart
 from robodyn_ros.nodes.closed_loop import ClosedLoop
-from robodyn_ros.nodes.controller_parameters import (
-    FIXED_WHILE_CONFIGURED,
-    declare_joint_parameters,
-    declare_node_parameters,
-    joint_order,
-    make_dynamics,
-    make_transmission,
-    tune,
-)
+from robodyn_ros.nodes.configured_controller import ConfiguredController
+from robodyn_ros.nodes.controller_parameters import FIXED_WHILE_CONFIGURED, declare_node_parameters
 from robodyn_ros.nodes.description import Description
 from robodyn_ros.nodes.diagnostics import Diagnostics, DiagnosticsConfig, Report
 from robodyn_ros.nodes.executor import Exit, run
 from robodyn_ros.nodes.faults import Faults
-from robodyn_ros.nodes.follow_joint_trajectory import FollowJointTrajectory, is_available
-from robodyn_ros.nodes.parameters import Values, mention_unknown
+from robodyn_ros.nodes.parameters import Values
 from robodyn_ros.nodes.services import respond
-from robodyn_ros.nodes.switching import Switching
 
 
 class ControllerNode(LifecycleNode):  # type: ignore[misc]
@@ -57,9 +46,7 @@ class ControllerNode(LifecycleNode):  # type: ignore[misc]
             ParameterException: a parameter was given a value of the wrong type or out of range.
         """
         super().__init__("controller")
-        self._loop: ClosedLoop | None = None
-        self._switching: Switching | None = None
-        self._action: FollowJointTrajectory | None = None
+        self._configured: ConfiguredController | None = None
         declare_node_parameters(self)
         self._next: Callable[[], None] | None = None
         self._faults = Faults(self.get_logger().warning)
@@ -76,9 +63,8 @@ class ControllerNode(LifecycleNode):  # type: ignore[misc]
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Make the model and the controller."""
         try:
-            self._loop = self._configured()
-            self._switching = Switching(self, self._loop, self._faults)
-            self._action = FollowJointTrajectory(self, self._loop) if is_available() else None
+            robot = self._description.robot()
+            self._configured = ConfiguredController(self, robot, self._faults, self._diagnostics.publish)
         except (RobodynError, ParameterException) as problem:
             self.get_logger().error(f"cannot configure: {problem}")
             return TransitionCallbackReturn.FAILURE
@@ -90,7 +76,7 @@ class ControllerNode(LifecycleNode):  # type: ignore[misc]
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Answer states from now on."""
         answer = super().on_activate(state)
-        self._configured_loop().activate()
+        self._loop().activate()
         # What was made since the start lives on as well: see the executor.
         gc.collect()
         gc.freeze()
@@ -98,13 +84,14 @@ class ControllerNode(LifecycleNode):  # type: ignore[misc]
 
     def destroy_node(self) -> None:
         """Part from the drives as in :meth:`on_deactivate`, then end."""
-        if self._loop is not None and self.context.ok():
-            self._loop.deactivate()
+        if self._configured is not None and self.context.ok():
+            self._configured.loop.deactivate()
+            self._configured.estimates.keep()
         super().destroy_node()
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Send no command from now on."""
-        self._configured_loop().deactivate()
+        self._loop().deactivate()
         return super().on_deactivate(state)
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -122,37 +109,18 @@ class ControllerNode(LifecycleNode):  # type: ignore[misc]
         self._forget()
         return super().on_error(state)
 
-    def _configured(self) -> ClosedLoop:
-        robot = self._description.robot()
-        declare_joint_parameters(self, robot)
-        mention_unknown(self)
-        values = Values(self)
-        joints = joint_order(values, robot)
-        loop = ControlLoop.tuned(tune(values, make_dynamics(values, robot)))
-        self.get_logger().info(
-            f"{robot.name}: {robot.n} joints, {values['controller']} on {values['dynamics']} dynamics"
-        )
-        return ClosedLoop(self, loop, joints, make_transmission(values, robot), self._faults)
-
-    def _configured_loop(self) -> ClosedLoop:
-        if self._loop is None:
+    def _loop(self) -> ClosedLoop:
+        if self._configured is None:
             raise NotReadyError("the node is not configured")
-        return self._loop
+        return self._configured.loop
 
     def _forget(self) -> None:
-        if self._loop is not None:
-            self._loop.deactivate()
-            self._loop.destroy()
-            self._loop = None
-        if self._action is not None:
-            self._action.destroy()
-            self._action = None
-        if self._switching is not None:
-            self._switching.destroy()
-            self._switching = None
+        if self._configured is not None:
+            self._configured.destroy()
+            self._configured = None
 
     def _on_description(self) -> None:
-        if self._loop is not None:
+        if self._configured is not None:
             text = "the model stays as it is; a new one is read when the node is configured the next time"
             self._faults.count("robot_description changed", text)
         elif self._autostart is not None:
@@ -160,14 +128,14 @@ class ControllerNode(LifecycleNode):  # type: ignore[misc]
 
     def _on_enable(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         def enable() -> str:
-            self._configured_loop().enable(request.data)
+            self._loop().enable(request.data)
             return "enabled" if request.data else "disabled: no commands are sent"
 
         return respond(response, enable)
 
     def _on_hold(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         def hold() -> str:
-            self._configured_loop().hold()
+            self._loop().hold()
             return "held"
 
         return respond(response, hold)
@@ -175,14 +143,14 @@ class ControllerNode(LifecycleNode):  # type: ignore[misc]
     def _check_change(self, parameters: list[Parameter]) -> SetParametersResult:
         """Make what the change asks for, or say why not; nothing has changed yet."""
         self._next = None
-        if self._switching is None:
+        if self._configured is None:
             return SetParametersResult(successful=True)
         for parameter in parameters:
             if parameter.name in FIXED_WHILE_CONFIGURED:
                 reason = f"{parameter.name} is read when the node is configured: deactivate and clean it up first"
                 return SetParametersResult(successful=False, reason=reason)
         try:
-            self._next = self._switching.check(Values(self, parameters))
+            self._next = self._configured.switching.check(Values(self, parameters))
         except RobodynError as problem:
             return SetParametersResult(successful=False, reason=str(problem))
         return SetParametersResult(successful=True)
@@ -193,21 +161,14 @@ class ControllerNode(LifecycleNode):  # type: ignore[misc]
             change()
 
     def _report(self) -> Report:
+        configured = self._configured
+        values: dict[str, object] = {} if configured is None else configured.report()
         total = self._faults.counts.total()
         new, self._faults_reported = total - self._faults_reported, total
-        loop = self._loop
-        values: dict[str, object] = {}
-        hardware = ""
-        if loop is not None and self._switching is not None:
-            hardware = loop.robot.name
-            values["dynamics"], values["controller"] = self._switching.running
-            values.update(loop.statistics.take())
-            if loop.references.latest is not None:
-                values["reference age [s]"] = perf_counter() - loop.references.latest
-            values["restarts"] = loop.loop.restarts
         values.update(sorted(self._faults.counts.items()))
-        state = "unconfigured" if loop is None else loop.state
+        state = "unconfigured" if configured is None else configured.loop.state
         problem = f"{state}; {new} new faults" if new else state if state == "no joint states" else ""
+        hardware = "" if configured is None else configured.loop.robot.name
         return Report(hardware, problem, state, values)
 
 

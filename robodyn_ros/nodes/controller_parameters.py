@@ -6,39 +6,35 @@ known. All that does not say which arm it is may change while the arm moves.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from robodyn_ros import create_dynamics
-from robodyn_ros.control.answers import Answers, Feedback
-from robodyn_ros.control.following import GoalConfig, JointTolerances, Tolerances
-from robodyn_ros.control.gains import JointGains, joint_gains
-from robodyn_ros.control.gravity_compensation import GravityCompensation
-from robodyn_ros.control.limits import Limits
+from robodyn_ros.control.answers import Answers
+from robodyn_ros.control.following import GoalConfig, JointTolerances
+from robodyn_ros.control.gains import JointGains
+from robodyn_ros.control.law_settings import law_settings
 from robodyn_ros.control.loop_config import LoopConfig
 from robodyn_ros.control.model_check import check_model
+from robodyn_ros.control.payload_motion import PayloadConfig
+from robodyn_ros.control.tool_motion import ToolConfig
 from robodyn_ros.control.transmission import Transmission, TransmissionConfig
-from robodyn_ros.control.tuning import Tuning
-from robodyn_ros.dynamics import STANDARD_GRAVITY, Dynamics, Payload
-from robodyn_ros.errors import ConfigurationError, InputError
+from robodyn_ros.control.tuning_options import NO_LIMIT, model_parameters
+from robodyn_ros.dynamics import STANDARD_GRAVITY, Dynamics
+from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.nodes.description import NAME as DESCRIPTION
 from robodyn_ros.nodes.description import declare_description
 from robodyn_ros.nodes.diagnostics import DiagnosticsConfig
 from robodyn_ros.nodes.parameters import Values, declare, declare_settings
-from robodyn_ros.plugins import available, load
+from robodyn_ros.plugins import available
 from robodyn_ros.robot import Joint, Robot
 
-FIXED_WHILE_CONFIGURED = (DESCRIPTION, "joints")
+FIXED_WHILE_CONFIGURED = (DESCRIPTION, "joints", "tool")
 """Parameters that count at the next configure; changing them while configured is refused."""
 
 RATE = 100.0
 """Default rate limit of an effort, in effort limits a second: from nothing to all of it in 10 ms [1/s]."""
-
-NO_LIMIT = 1e301
-"""What stands for no limit in a parameter, which cannot be infinite."""
 
 
 def declare_model(node: Node, read_only: bool = False) -> None:
@@ -62,10 +58,16 @@ def declare_node_parameters(node: Node) -> None:
     declare(node, "controller", "computed_torque", "controller plugin", constraints=choices)
     declare(node, "autostart", True, "configure and activate as soon as there is a description", read_only=True)
     declare_payload(node)
+    declare_settings(node, PayloadConfig, "payload_estimation.")
+    declare(node, "estimates_file", "", "path of the YAML file that keeps what the law has learnt; none if empty")
+    declare(node, "tool", "", "name of the link that ~/target_pose is about; the last that moves if empty")
     declare_settings(node, LoopConfig)
+    declare_settings(node, ToolConfig)
     declare_settings(node, GoalConfig, "constraints.")
     for kind, response in Answers()._asdict().items():
         declare_settings(node, type(response), f"faults.{kind}.")
+    for prefix, settings in law_settings().items():
+        declare_settings(node, settings, prefix)
     declare_settings(node, DiagnosticsConfig, read_only=True)
 
 
@@ -142,60 +144,3 @@ def make_dynamics(values: Values, robot: Robot) -> Dynamics:
 def make_transmission(values: Values, robot: Robot) -> Transmission:
     """What is between the joints and their motors."""
     return Transmission([values.settings(TransmissionConfig, f"transmission.{name}.") for name in robot.joint_names])
-
-
-def model_parameters(values: Values, robot: Robot) -> dict[str, Any]:
-    """The runtime parameters of the controller's model.
-
-    Raises:
-        InputError: the payload is impossible, or its link does not exist or cannot move.
-    """
-    inertia = values["payload.inertia"]
-    if len(inertia) != 6:
-        raise InputError("payload.inertia", f"must be 6 finite numbers, not {len(inertia)}", inertia)
-    xx, xy, xz, yy, yz, zz = inertia
-    matrix = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
-    link, mass = values["payload.link"], values["payload.mass"]
-    payload = Payload(link, mass, tuple(values["payload.com"]), matrix) if link else None
-    if payload is None and mass > 0.0:
-        raise InputError("payload.link", "must name the link that holds the payload", link)
-    if payload is not None:
-        payload.inertial()
-        if robot.link(link).body < 0:
-            raise InputError("payload.link", f"{link!r} is fixed to the base and cannot hold one", link)
-    return {"gravity": tuple(values["gravity"]), "payload": payload}
-
-
-def tune(values: Values, dynamics: Dynamics, controller: str | None = None) -> Tuning:
-    """All that the loop works by, from the parameters and a model.
-
-    Args:
-        values: of the parameters.
-        dynamics: the model.
-        controller: name of the law; the parameter's unless given.
-
-    Raises:
-        RobodynError: a value is wrong, or an effort limit is missing; the message names it.
-    """
-    robot, names = dynamics.robot, dynamics.robot.joint_names
-    law = load("controllers", controller or values["controller"])
-    home = np.clip(np.zeros(robot.n), robot.lower, robot.upper)
-    gains = [values.settings(JointGains, f"gains.{name}.") for name in names]
-    stiffness, damping, _ = joint_gains(GravityCompensation, dynamics, home, gains)
-    responses = Answers()._asdict().items()
-    return Tuning(
-        law(dynamics, *joint_gains(law, dynamics, home, gains)),
-        Limits.of(robot, *(_limits(values, key, robot) for key in ("effort", "effort_rate", "velocity"))),
-        Feedback(stiffness, damping),
-        Tolerances.of(
-            values.settings(GoalConfig, "constraints."),
-            [values.settings(JointTolerances, f"constraints.{name}.") for name in names],
-        ),
-        values.settings(LoopConfig),
-        Answers(**{kind: values.settings(type(response), f"faults.{kind}.") for kind, response in responses}),
-    )
-
-
-def _limits(values: Values, key: str, robot: Robot) -> list[float]:
-    given = [values[f"{key}_limits.{name}"] for name in robot.joint_names]
-    return [np.inf if value >= NO_LIMIT else value for value in given]

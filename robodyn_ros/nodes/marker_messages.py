@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point
-from geometry_msgs.msg import Pose as PoseMessage
-from scipy.spatial.transform import Rotation
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker
 
+from robodyn_ros.kinematics import se3
+from robodyn_ros.nodes.pose_messages import to_pose
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.view import Arrow, Ball, Line
 from robodyn_ros.view.marks import Color, Mark
@@ -54,7 +54,7 @@ def ghost(shape: Shape, pose: Array, frame: str, stamp: Time) -> Marker:
     marker = _new(frame, stamp, "reference", (*shape.color[:3], GHOST))
     rotation = pose[:3, :3] @ shape.pose.rotation
     marker.type = KINDS[shape.kind]
-    marker.pose = _pose(pose[:3, :3] @ shape.pose.translation + pose[:3, 3], rotation)
+    marker.pose = to_pose(se3.motion(rotation, pose[:3, :3] @ shape.pose.translation + pose[:3, 3]))
     if shape.kind == "box" or shape.kind == "mesh":
         size = shape.size
     elif shape.kind == "cylinder":
@@ -75,7 +75,7 @@ def _fill(mark: object, marker: Marker) -> None:
 @_fill.register
 def _(mark: Ball, marker: Marker) -> None:
     marker.type = Marker.SPHERE
-    marker.pose = _pose(mark.center, mark.rotation)
+    marker.pose = to_pose(se3.motion(mark.rotation, mark.center))
     marker.scale.x, marker.scale.y, marker.scale.z = (2.0 * float(radius) for radius in mark.radii)
 
 
@@ -100,14 +100,6 @@ def _new(frame: str, stamp: Time, namespace: str, color: Color) -> Marker:
     marker.pose.orientation.w = 1.0
     marker.color = ColorRGBA(**dict(zip("rgba", map(float, color), strict=True)))
     return marker
-
-
-def _pose(position: Array, rotation: Array) -> PoseMessage:
-    pose = PoseMessage()
-    pose.position.x, pose.position.y, pose.position.z = map(float, position)
-    quaternion = Rotation.from_matrix(rotation).as_quat()
-    pose.orientation.x, pose.orientation.y, pose.orientation.z, pose.orientation.w = map(float, quaternion)
-    return pose
 
 
 def _point(place: Array) -> Point:

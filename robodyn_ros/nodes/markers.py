@@ -20,15 +20,23 @@ from robodyn_ros.nodes.executor import Exit, run
 from robodyn_ros.nodes.marker_messages import ghost, to_marker
 from robodyn_ros.nodes.messages import NANO, stamp
 from robodyn_ros.nodes.parameters import Values, declare, declare_settings
+from robodyn_ros.nodes.pose_watch import PoseWatch
 from robodyn_ros.nodes.qos import RELIABLE
 from robodyn_ros.nodes.watch import Watch
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.view import LAYERS, Overlay
 from robodyn_ros.view.shapes import Shape, read_shapes
+from robodyn_ros.view.triad import triad
 
 GHOST = "reference"
 """The layer that shows the arm where its reference is."""
+
+TOOL, TARGET = "tool", "target"
+"""The layers that show the tool's frame, and where it was last asked to be."""
+
+AXIS = {TOOL: 0.15, TARGET: 0.25}
+"""Length of the axes of these frames, by the size of the arm."""
 
 
 @dataclass(frozen=True)
@@ -44,18 +52,19 @@ class MarkersConfig:
 class Picture:
     """The markers of one arm."""
 
-    def __init__(self, robot: Robot, tip: str, layers: frozenset[str], watch: Watch) -> None:
+    def __init__(self, robot: Robot, tip: str, layers: frozenset[str], watch: Watch, poses: PoseWatch) -> None:
         """
         Args:
             robot: the arm.
             tip: name of the link that is traced; empty for the last one.
             layers: what to show.
             watch: the arm's state.
+            poses: of its tool.
 
         Raises:
             RobodynError: there is no link of that name, or the URDF's shapes cannot be read.
         """
-        self.watch = watch
+        self.watch, self.poses = watch, poses
         self.overlay = Overlay(robot, tip)
         self._layers = layers
         self._kinematics = Kinematics(robot)
@@ -73,8 +82,12 @@ class Picture:
         if watch.restarts != self._restarts:
             self._restarts = watch.restarts
             self.overlay.forget()
+            self.poses.forget()
         now, reference = stamp(round(watch.time * NANO)), watch.reference
         marks = self.overlay.marks(watch.q, watch.qd, watch.effort, reference)
+        for layer, pose in ((TOOL, self.poses.tool), (TARGET, self.poses.target)):
+            if pose is not None:
+                marks += triad(layer, pose, AXIS[layer] * self.overlay.size)
         markers = [to_marker(mark, self._root, now) for mark in marks if mark.layer in self._layers]
         if reference is not None:
             markers += [ghost(shape, self._pose(shape, reference), self._root, now) for shape in self._shapes]
@@ -108,7 +121,7 @@ class MarkersNode(Node):  # type: ignore[misc]
         declare_description(self, "the topic of this name is used if empty", read_only=True)
         declare_settings(self, MarkersConfig, read_only=True)
         declare(self, "tip", "", "name of the link that is traced; the last that moves if empty", read_only=True)
-        known = (*LAYERS, GHOST)
+        known = (*LAYERS, GHOST, TOOL, TARGET)
         declare(self, "layers", list(known), "what to show", constraints=f"some of {', '.join(known)}", read_only=True)
         values = Values(self)
         self._layers = frozenset(values["layers"])
@@ -126,6 +139,7 @@ class MarkersNode(Node):  # type: ignore[misc]
     def _on_description(self) -> None:
         if self._picture is not None:
             self._picture.watch.destroy()
+            self._picture.poses.destroy()
             self._picture = None
         try:
             self._picture = self._made()
@@ -135,7 +149,8 @@ class MarkersNode(Node):  # type: ignore[misc]
     def _made(self) -> Picture:
         robot = self._description.robot()
         self.get_logger().info(f"{robot.name}: markers of {robot.n} joints")
-        return Picture(robot, self._tip, self._layers, Watch(self, robot))
+        watch = Watch(self, robot)
+        return Picture(robot, self._tip, self._layers, watch, PoseWatch(self, watch))
 
     def _publish(self) -> None:
         if self._picture is not None and self._publisher.get_subscription_count():

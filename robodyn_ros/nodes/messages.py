@@ -19,6 +19,10 @@ NANO = 1_000_000_000
 """Nanoseconds in a second."""
 
 
+Stamp = tuple[int, int]
+"""A time as seconds and nanoseconds."""
+
+
 def seconds(time: Time | Duration) -> float:
     """A message's time or duration in [s]."""
     return float(time.sec + time.nanosec / NANO)
@@ -110,20 +114,18 @@ def to_trajectory(message: JointTrajectory) -> tuple[Trajectory, float | None]:
     """The trajectory of the joints that the message names, and when it starts [s]; None for now.
 
     Raises:
-        InputError: it has no points, points of different kinds, efforts, or what :class:`Trajectory` refuses.
+        InputError: it has no points, points of different kinds, or what :class:`Trajectory` refuses.
     """
     if not message.points:
         raise InputError("points", "is empty", message.points)
     times = [seconds(point.time_from_start) for point in message.points]
-    if any(len(point.effort) for point in message.points):
-        raise InputError("effort", "of a trajectory's points is not supported; ~/reference takes feed-forward efforts")
-    positions, velocities, accelerations = (
-        _rows(message, field) for field in ("positions", "velocities", "accelerations")
+    positions, velocities, accelerations, efforts = (
+        _rows(message, field) for field in ("positions", "velocities", "accelerations", "effort")
     )
     if positions is None:
         raise InputError("positions", "of the points are missing")
     start = seconds(message.header.stamp)
-    return Trajectory(times, positions, velocities, accelerations), start or None
+    return Trajectory(times, positions, velocities, accelerations, efforts), start or None
 
 
 def _rows(message: JointTrajectory, field: str) -> Array | None:

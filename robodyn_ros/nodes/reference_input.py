@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import perf_counter
 
 from rclpy.clock import Clock
@@ -12,6 +12,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from robodyn_ros.control.following import Following, Tolerances
 from robodyn_ros.control.loop import ControlLoop
+from robodyn_ros.control.trajectory import Trajectory
 from robodyn_ros.errors import NotReadyError, RobodynError
 from robodyn_ros.nodes.faults import Faults
 from robodyn_ros.nodes.messages import NANO, to_reference, to_trajectory
@@ -48,9 +49,18 @@ class ReferenceInput:
             NotReadyError: nothing is followed now.
             RobodynError: see :meth:`ControlLoop.follow`.
         """
-        self._open()
-        trajectory, start = to_trajectory(message)
-        following = self._loop.follow(trajectory, start, message.joint_names, tolerances)
+        return self.take(*to_trajectory(message), message.joint_names, tolerances)
+
+    def take(
+        self,
+        trajectory: Trajectory,
+        start: float | None,
+        joints: Sequence[str] | None = None,
+        tolerances: Tolerances | None = None,
+    ) -> Following:
+        """As :meth:`follow`, of a trajectory that came another way."""
+        self.check_open()
+        following = self._loop.follow(trajectory, start, joints, tolerances)
         self.latest = perf_counter()
         return following
 
@@ -59,7 +69,12 @@ class ReferenceInput:
         for subscription in self._subscriptions:
             self._node.destroy_subscription(subscription)
 
-    def _open(self) -> None:
+    def check_open(self) -> None:
+        """See that references are followed now.
+
+        Raises:
+            NotReadyError: they are not; the message says why.
+        """
         why = self._closed()
         if why:
             raise NotReadyError(f"the controller is {why}")
@@ -72,7 +87,7 @@ class ReferenceInput:
 
     def _on_reference(self, message: JointState) -> None:
         try:
-            self._open()
+            self.check_open()
             self._loop.track(to_reference(message), self._clock.now().nanoseconds / NANO, message.name)
             self.latest = perf_counter()
         except RobodynError as problem:

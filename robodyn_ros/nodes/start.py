@@ -32,6 +32,11 @@ def viewer() -> int:
     return _start("viewer")
 
 
+def planner() -> int:
+    """Run the planner."""
+    return _start("planner")
+
+
 def _start(name: str) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _end)

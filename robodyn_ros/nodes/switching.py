@@ -20,10 +20,10 @@ from robodyn_ros.control.base import Reference
 from robodyn_ros.control.model_check import check_model
 from robodyn_ros.control.rehearsal import rehearse
 from robodyn_ros.control.tuning import Tuning
+from robodyn_ros.control.tuning_options import make_tuning, model_parameters
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.errors import NotReadyError, RobodynError
 from robodyn_ros.nodes.closed_loop import ClosedLoop
-from robodyn_ros.nodes.controller_parameters import model_parameters, tune
 from robodyn_ros.nodes.faults import Faults
 from robodyn_ros.nodes.parameters import Values
 from robodyn_ros.nodes.preparation import Preparation
@@ -55,6 +55,7 @@ class Switching:
         self._node, self._loop, self._faults = node, loop, faults
         self._preparation: Preparation[tuple[tuple[str, str], Dynamics]] | None = None
         self._timer = node.create_timer(LOOK, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self._timer.cancel()  # it runs while there is something to wait for
 
     def check(self, values: Values) -> Callable[[], None]:
         """What brings the change about, if it can be; nothing has changed yet.
@@ -95,7 +96,7 @@ class Switching:
         before = {name: getattr(dynamics.parameters, name) for name in model}
         dynamics.configure(**model)
         try:
-            tuning = tune(values, dynamics, self.running[1])
+            tuning = make_tuning(values, dynamics, self.running[1])
             loop.attempt(tuning)
         except RobodynError:
             raise
@@ -117,18 +118,22 @@ class Switching:
             return (dynamics, controller), model
 
         self._preparation = Preparation(f"{dynamics} and {controller}", make)
+        self._timer.reset()
 
     def _look(self) -> None:
         """Swap in what is ready."""
         preparation = self._preparation
-        if preparation is None or not preparation.done:
+        if preparation is not None and not preparation.done:
+            return
+        self._timer.cancel()
+        if preparation is None:
             return
         self._preparation = None
         try:
             names, model = preparation.result()
             values = Values(self._node)
             model.configure(**model_parameters(values, self._loop.robot))
-            self._loop.tune(tune(values, model, names[1]))
+            self._loop.tune(make_tuning(values, model, names[1]))
         except Exception as problem:  # of a plugin
             self._faults.counts[FAULT] += 1
             self._node.get_logger().error(f"{FAULT}: {type(problem).__name__}: {problem}; what runs goes on")

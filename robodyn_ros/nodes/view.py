@@ -20,7 +20,9 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from robodyn_ros.control.settings import check_settings, setting
 from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.messages import NANO, JointOrder
+from robodyn_ros.nodes.planner_view import ViewPlan
 from robodyn_ros.nodes.qos import NEWEST, RELIABLE
+from robodyn_ros.nodes.view_target import ViewTarget
 from robodyn_ros.nodes.watch import CONTROLLER, Watch
 from robodyn_ros.plugins import available
 from robodyn_ros.robot import Robot
@@ -70,6 +72,8 @@ class View:
         self._robot = robot
         self._config = config
         self._watch = Watch(node, robot)
+        self._target = ViewTarget(node, self._watch, browser)
+        self._plan = ViewPlan(node, self._watch, browser)
         self._history = History(config.span, robot.n)
         self._restarts = 0
         self._placed = False
@@ -113,10 +117,13 @@ class View:
         reference = watch.reference
         if not self._placed:
             self._place(watch.q if reference is None else reference)
+        self._target.draw()
+        self._plan.draw()
         self.browser.show(watch.q, watch.qd, watch.effort, reference, self._panel.layers)
         signals = {"position": watch.q, "reference": reference, "error": watch.error, **self._terms}
         self._history.add(watch.time, signals)
-        self._panel.say(f"**{self._robot.name}** at {watch.time:.1f} s{self._said}")
+        target = f" — target {self._target.said}" if self._target.said else ""
+        self._panel.say(f"**{self._robot.name}** at {watch.time:.1f} s{target}{self._said}")
 
     def plot(self) -> None:
         """Draw the plots."""

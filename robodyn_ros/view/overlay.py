@@ -26,6 +26,7 @@ from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import Body
+from robodyn_ros.robot.tip import tip as last_link
 from robodyn_ros.view.marks import Arrow, Ball, Color, Line, Mark
 
 LAYERS = ("com", "gravity", "effort", "inertia", "velocity", "trace")
@@ -76,7 +77,7 @@ class Overlay:
             InputError: there is no link of that name.
         """
         self.robot = robot
-        self.tip = robot.link(tip or _last_moving_link(robot)).name
+        self.tip = robot.link(tip or last_link(robot)).name
         self._kinematics = Kinematics(robot)
         self._gravity = np.asarray(gravity, dtype=float)
         self._limit = robot.effort_limit if effort_limit is None else np.asarray(effort_limit, dtype=float)
@@ -173,10 +174,6 @@ class Overlay:
             trace.append(place)
         if len(trace) > 1:
             yield Line("trace", name, np.array(trace), 0.008 * self.size, color)
-
-
-def _last_moving_link(robot: Robot) -> str:
-    return [link.name for link in robot.links if link.body >= 0][-1] if robot.bodies else robot.links[-1].name
 
 
 def _ellipsoid(inertia: Array, mass: float) -> tuple[Array, Array]:
