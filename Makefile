@@ -6,9 +6,18 @@
 # make bench-kinematics   forward and inverse kinematics beside Pinocchio (BENCH as there)
 # make bench-ros     from joint_states to command, beside a node that only echoes (BENCH as there)
 # make bench-sim    rollouts beside SciPy, and the plants step by step (BENCH as there)
+# make bench-planning   the planner beside Drake and Crocoddyl where they are installed (BENCH as there)
+# make bench-mpc     the law mpc in closed loop, and iLQR beside Crocoddyl where that is installed (BENCH as there)
+# make bench-adaptive   an unknown payload under computed torque and the laws that learn it (BENCH as there)
+# make bench-identification   what identification finds of known arms, how sure it is, how long it takes (BENCH as there)
+# make bench-sweep   10,000 rollouts of a study, one worker and two, and the price of the engine
 # make fuzz          spoilt URDFs and arrays, new ones each time (make fuzz FUZZ=200000)
 # make soak-controller   the controller at 500 Hz for ten minutes: periods, latency, memory
+# make soak-hold     a pose held for 60 s by the real nodes, with wrong masses and noise
+# make soak-identify   unknown arms, recorded over ROS topics, identified, and controlled better (SEEDS="1 2 3")
 # make soak-sim      the simulator at 1 kHz in real time, then 30 minutes at 10 times real time (3 minutes)
+# make soak-adaptive    the adaptive law for 30 simulated minutes (two minutes)
+# make soak-sweep    a sweep's memory from 1,000 to 100,000 cases, and a Dask cluster whose parts die, on two hosts (root)
 # make clean         removes the environments
 #
 # In a shell where ROS 2 is sourced (ROS_DISTRO set) that installation's rclpy is used and no ROS wheel is installed.
@@ -33,7 +42,7 @@ PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 INSTALL = $(PIP) install --quiet --use-pep517 $(addprefix -c ,$(CONSTRAINTS))
 BUILD := setup.py package.xml $(wildcard .ci/constraints*.txt)
 
-.PHONY: demo test lint bench bench-kinematics bench-ros bench-sim fuzz soak-controller soak-sim clean docs
+.PHONY: demo test lint bench bench-planning bench-adaptive bench-identification bench-kinematics bench-ros bench-sim bench-mpc bench-sweep fuzz soak-adaptive soak-controller soak-hold soak-identify soak-sim soak-sweep clean docs
 
 demo: $(VENV)/demo-installed $(if $(VIEW),$(VENV)/viewer-installed)
 	@$(VENV)/bin/robodyn demo $(if $(VIEW),--view) $(DEMO)
@@ -69,12 +78,41 @@ SOAK ?= 600
 soak-controller: $(VENV)/test-installed
 	@$(VENV)/bin/python benchmarks/ros.py --soak $(SOAK)
 
+soak-hold: $(VENV)/test-installed
+	ROBODYN_HOLD=60 $(VENV)/bin/python -m pytest -s test/test_nodes_hold.py
+
 bench-sim: $(VENV)/test-installed
 	@$(VENV)/bin/python benchmarks/simulation.py $(BENCH)
+
+bench-planning: $(VENV)/test-installed
+	@$(VENV)/bin/python benchmarks/planning.py $(BENCH)
+
+bench-mpc: $(VENV)/test-installed
+	@$(VENV)/bin/python benchmarks/mpc.py $(BENCH)
+
+bench-adaptive: $(VENV)/test-installed
+	@$(VENV)/bin/python benchmarks/adaptive.py $(BENCH)
+
+bench-identification: $(VENV)/test-installed
+	@$(VENV)/bin/python benchmarks/identification.py $(BENCH)
+
+soak-adaptive: $(VENV)/test-installed
+	@$(VENV)/bin/python benchmarks/adaptive.py --soak 30 $(BENCH)
+
+bench-sweep: $(VENV)/test-installed
+	@$(VENV)/bin/python benchmarks/sweep.py $(BENCH)
+
+soak-sweep: $(VENV)/test-installed
+	@$(VENV)/bin/python benchmarks/sweep.py --memory
+	@$(VENV)/bin/python benchmarks/sweep.py --cluster 600
 
 FUZZ ?= 10000
 fuzz: $(VENV)/test-installed
 	ROBODYN_FUZZ=$(FUZZ) $(VENV)/bin/python -m pytest test/test_fuzz_urdf.py test/test_fuzz_dynamics.py
+
+SEEDS ?= 1 2 3
+soak-identify: $(VENV)/test-installed
+	@$(VENV)/bin/python benchmarks/identification_end_to_end.py --seeds $(SEEDS) $(BENCH)
 
 soak-sim: $(VENV)/demo-installed
 	$(VENV)/bin/python benchmarks/simulator.py

@@ -13,6 +13,7 @@ def ros_wheels(distribution: str) -> list[str]:
     packages = (
         "rclpy",
         "rmw-fastrtps-cpp",
+        "geometry-msgs",
         "sensor-msgs",
         "std-srvs",
         "trajectory-msgs",
@@ -89,6 +90,7 @@ setup(
             "simulator = robodyn_ros.nodes.start:simulator",
             "markers = robodyn_ros.nodes.start:markers",
             "viewer = robodyn_ros.nodes.start:viewer",
+            "planner = robodyn_ros.nodes.start:planner",
         ],
         "robodyn_ros.dynamics": [
             "lagrangian = robodyn_ros.dynamics.lagrangian:Lagrangian",
@@ -101,6 +103,9 @@ setup(
             "computed_torque = robodyn_ros.control.computed_torque:ComputedTorque",
             "impedance = robodyn_ros.control.impedance:Impedance",
             "free_drive = robodyn_ros.control.free_drive:FreeDrive",
+            "mpc = robodyn_ros.planning.mpc:MPC",
+            "adaptive = robodyn_ros.control.adaptive:Adaptive",
+            "disturbance_observer = robodyn_ros.control.disturbance_observer:DisturbanceObserver",
         ],
         "robodyn_ros.integrators": [
             "explicit_euler = robodyn_ros.simulation.integrators.explicit_euler:ExplicitEuler",

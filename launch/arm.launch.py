@@ -36,6 +36,7 @@ ARGUMENTS = {
     "use_sim_time": ("false", "whether time comes from /clock"),
     "robot_state_publisher": ("true", "whether to start robot_state_publisher"),
     "rviz": ("true", "whether to start RViz, with markers of masses, efforts and the reference"),
+    "planner": ("false", "whether to start the planner, which finds motions by the arm's dynamics"),
     "viewer": ("false", "whether to show the arm in a browser, at http://localhost:8080"),
 }
 
@@ -114,6 +115,14 @@ def graph(context: LaunchContext) -> list[Node]:
             parameters=[description, time],
             remappings=[states],
             condition=beside["rviz2"],
+        ),
+        Node(
+            package="robodyn_ros",
+            executable="planner",
+            parameters=[*parameter_files(given["robot"], given["config"], share), description, time],
+            remappings=[states],
+            condition=IfCondition(LaunchConfiguration("planner")),
+            output="screen",
         ),
         Node(
             package="robodyn_ros",

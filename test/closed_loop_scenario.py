@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from ros_graph import Graph
 from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robodyn_ros.nodes.messages import NANO, seconds, stamp
@@ -21,7 +22,7 @@ LEG = 2.0
 """Time for each of them [s]."""
 
 AHEAD = 0.3
-"""How long before its start the trajectory is sent [s]."""
+"""How long after the state at which it is sent the trajectory starts [s]."""
 
 
 def states_of(messages: list[JointState]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -65,14 +66,20 @@ def flows(commands: list[JointState]) -> bool:
 
 
 def follows_a_trajectory(graph: Graph) -> None:
-    """The arm goes where a JointTrajectory leads it, in time, and stays there."""
+    """The arm goes where a JointTrajectory leads it, in time, and stays there.
+
+    Time stands still while the trajectory is on its way, so that it comes in time on a busy machine too.
+    """
     states = graph.listen(JointState, "joint_states", 1000)
     commands = graph.listen(JointState, "controller/joint_commands", 1000)
     publisher = graph.talk(JointTrajectory, "controller/joint_trajectory")
     graph.wait(lambda: states and flows(commands), "a steady flow of commands")
+    assert graph.call(SetBool, "simulator/pause", data=True).success
     begin = states_of(states[-1:])[1][0]
     start = seconds(states[-1].header.stamp) + AHEAD
     publisher.publish(trajectory(start))
+    graph.wait(lambda: "reference age [s]" in graph.diagnostics("controller"), "the trajectory at the controller")
+    assert graph.call(SetBool, "simulator/pause", data=False).success
     end = start + LEG * len(POSES) + 0.3
     graph.wait(lambda: seconds(states[-1].header.stamp) > end, "the end of the trajectory", 30.0)
     times, positions = states_of(states)

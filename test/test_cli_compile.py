@@ -14,7 +14,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
-from robodyn_ros.cli.compile import CONTRACT
+from robodyn_ros.cli.compile_jobs import CONTRACT
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.engine import find_compiler
 
@@ -51,6 +51,16 @@ kinematics = Kinematics(dynamics.robot)
 for method in ("pose", "jacobian"):
     call = getattr(kinematics, method)
     answers[method] = [call("tool", states[0][0]).tolist(), call("tool", states[0]).tolist()]
+from robodyn_ros.control.limits import Limits
+from robodyn_ros.control.tool_motion import ToolMotion, Wish
+from robodyn_ros.control.trajectory import Sample
+from robodyn_ros.kinematics.inverse import InverseKinematics, Task
+robot, start = dynamics.robot, [0.3, -0.9, 0.4]
+target, rest = kinematics.pose("tool", [0.6, 0.8, -0.5]), Sample(*(dynamics.gravity(start) * 0 for _ in range(3)))
+solution = InverseKinematics(kinematics, "tool").solve(target, start, Task.planar())
+wish = Wish(target, "", rest.q, rest, Limits.of(robot, robot.effort_limit), dynamics.parameters)
+way = ToolMotion(robot, "tool").plan(wish)
+answers["inverse kinematics"] = [solution.q.tolist(), way.positions.tolist()]
 print(json.dumps(answers))
 """
 
@@ -93,11 +103,13 @@ def expected(filled: Path) -> dict[str, list[object]]:
 
 def test_everything_was_compiled_ahead(filled: Path, expected: dict[str, list[object]]) -> None:
     """Nothing came to the cache when it was used; and the answers are right."""
-    assert len(expected) == 2 * 5 + 2
+    assert len(expected) == 2 * 5 + 3
     stored = sorted(path.name for path in (filled / "robodyn_ros").iterdir())
     assert len(stored) >= 2 * (2 * 2 * len(CONTRACT) + 2)  # each with its checksum
     assert stored == (filled / "listed").read_text().split("\n")
     dynamics = rd.create_dynamics("rnea", rd.load_robot(PRR), armature=(0.1, 0.2, 0.3), compiled=False)
+    for found in (expected["inverse kinematics"][0], expected["inverse kinematics"][1][-1]):
+        assert_allclose(found, [0.6, 0.8, -0.5], atol=1e-6)
     assert_allclose(expected["rnea inverse"][1], dynamics.inverse(*STATES), rtol=1e-12)
 
 
@@ -166,6 +178,7 @@ def test_all_is_every_quantity(tmp_path: Path) -> None:
     assert "motion" in names
     assert "kinematics_aligned tool" in names
     assert "kinematics_aligned_batch tool" in names
+    assert names[-1] == "inverse_step tool"
 
 
 def test_the_table_fits_and_names_the_folder(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from robodyn_ros.cli.parameter_file import Parameters, parse_parameter, read_parameters
+from robodyn_ros.control.parameter_file import Parameters, parse_parameter, read_parameters
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.simulation.sensors import StateConfig
 

@@ -8,7 +8,9 @@ import pytest
 import robodyn_ros as rd
 from robodyn_ros.control import (
     PD,
+    Adaptive,
     ComputedTorque,
+    DisturbanceObserver,
     FreeDrive,
     GravityCompensation,
     Impedance,
@@ -25,6 +27,8 @@ LAWS = {
     "computed_torque": ComputedTorque,
     "impedance": Impedance,
     "free_drive": FreeDrive,
+    "adaptive": Adaptive,
+    "disturbance_observer": DisturbanceObserver,
 }
 
 
@@ -45,7 +49,7 @@ def test_law_is_the_published_formula(name, arm):
     reference = Reference(*wanted)
     n = dynamics.robot.n
     kp, kd, ki = np.linspace(31.0, 57.0, n), np.linspace(5.0, 9.0, n), np.linspace(2.0, 3.0, n)
-    integral = np.linspace(-0.7, 0.9, n)
+    integral, zero = np.linspace(-0.7, 0.9, n), np.zeros(n)
     efforts = rd.create_controller(name, dynamics, kp, kd, ki).compute(q, qd, reference, integral)
 
     def their(values):
@@ -63,14 +67,21 @@ def test_law_is_the_published_formula(name, arm):
     def friction(velocity, smoothing):
         return dynamics.robot.damping * velocity + dynamics.robot.friction * np.tanh(velocity / smoothing)
 
+    # Slotine and Li's law, whose two gains are the roots of λ² - kd λ + kp, or half of kd twice and a stiffness.
+    slope = np.array([min(np.roots([1.0, -d, p]).real) for p, d in zip(kp, kd, strict=True)])
+    e, ed = reference.q - q, reference.qd - qd
+    pull = (kd - slope) * (ed + slope * e) + (kp - slope * (kd - slope)) * e + ki * integral
+    learnt = M @ (slope * ed) + C @ (slope * e) + np.diagonal(M) * pull
+
     ahead, felt = friction(reference.qd, computed_torque.SMOOTHING), friction(qd, free_drive.SMOOTHING)
-    zero = np.zeros(n)
     expected = {
         "pd": (zero, zero, zero, zero, pid),
         "gravity_compensation": (g, zero, zero, zero, pid),
         "computed_torque": (g, bias - g, M @ reference.qdd, ahead, M @ pid),
         "impedance": (g, C @ reference.qd, M @ reference.qdd, ahead, pid),
         "free_drive": (g, zero, zero, free_drive.SHARE * felt, zero),
+        "adaptive": (g, C @ reference.qd, M @ reference.qdd, ahead, learnt),
+        "disturbance_observer": (g, bias - g, M @ reference.qdd, ahead, M @ pid),
     }[name]
     for key, ours, truth in zip(efforts._fields, efforts, (*expected, reference.effort), strict=False):
         np.testing.assert_allclose(ours, truth, rtol=1e-10, atol=1e-10, err_msg=key)

@@ -72,6 +72,21 @@ def test_the_regressor_times_theta_is_the_effort(formulation: str, arm: str) -> 
     assert_allclose(regressor[:, :, -3 * n : -2 * n], np.eye(n) * states[2][:, None, :], atol=1e-15)
 
 
+@pytest.mark.parametrize("arm", ARMS)
+def test_the_regressor_of_slotine_and_li(formulation: str, arm: str) -> None:
+    """M q̈_r + C(q, q̇) q̇_r + g + friction(q̇_r); of the arm's own motion it is the regressor."""
+    n = rd.load_robot(ARMS[arm]).n
+    options = {"armature": np.linspace(0.2, 0.5, n), "viscous": np.full(n, 0.7), "coulomb": np.full(n, 1.9)}
+    dynamics = make(formulation, arm, **options)
+    q, qd, qd_r, qdd_r = np.random.default_rng(8).uniform(-2, 2, (4, n))
+    friction = options["viscous"] * qd_r + options["coulomb"] * np.sign(qd_r)
+    expected = dynamics.mass_matrix(q) @ qdd_r + dynamics.coriolis_matrix(q, qd) @ qd_r + dynamics.gravity(q) + friction
+    found = dynamics.slotine_li_regressor(q, qd, qd_r, qdd_r) @ dynamics.theta()
+    assert_allclose(found, expected, rtol=1e-11, atol=1e-11 * np.abs(expected).max())
+    own = dynamics.regressor(q, qd, qdd_r)
+    assert_allclose(dynamics.slotine_li_regressor(q, qd, qd, qdd_r), own, atol=1e-12 * np.abs(own).max())
+
+
 @pytest.mark.parametrize("arm", FREE)
 def test_regressor_against_pinocchio(formulation: str, arm: str) -> None:
     dynamics = make(formulation, arm)

@@ -13,8 +13,12 @@ START = {"elevator": 0.3, "shoulder": -0.9, "wrist": 0.4}
 
 
 def test_follows_a_trajectory(graph, prr):
-    graph.start("simulator", "-r", "commands:=controller/commands", robot_description=prr, initial_position=START)
-    graph.start("controller", robot_description=prr, use_sim_time=True)
+    """In lockstep: beside a simulation in real time, a controller that gets no processor for a while is late, and the
+    arm is off its way by what the effort of before does to it meanwhile.
+    """
+    wiring = ("-r", "joint_commands:=controller/joint_commands")
+    graph.start("simulator", *wiring, robot_description=prr, initial_position=START, lockstep=True)
+    graph.start("controller", robot_description=prr, use_sim_time=True, diagnostics_rate=20.0)
     follows_a_trajectory(graph)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 JOINT_STATE, ARRAY = "sensor_msgs/msg/JointState", "std_msgs/msg/Float64MultiArray"
 TRIGGER, SET_BOOL = "std_srvs/srv/Trigger", "std_srvs/srv/SetBool"
-STRING = "std_msgs/msg/String"
+STRING, POSE = "std_msgs/msg/String", "geometry_msgs/msg/PoseStamped"
 DIAGNOSTICS = ("/diagnostics", "diagnostic_msgs/msg/DiagnosticArray")
 COMMON_PUBLISHED = {"/parameter_events", "/rosout", "/controller/transition_event"}
 URDF = Path(__file__).parents[1] / "urdf" / "prr.urdf"
@@ -22,6 +22,7 @@ TABLES = {
             ("/robot_description", STRING),
             ("/controller/joint_trajectory", "trajectory_msgs/msg/JointTrajectory"),
             ("/controller/reference", JOINT_STATE),
+            ("/controller/target_pose", POSE),
         },
         "pub": {
             ("/controller/commands", ARRAY),
@@ -29,9 +30,15 @@ TABLES = {
             *((f"/controller/efforts/{term}", JOINT_STATE) for term in ("gravity", "coriolis", "inertia")),
             *((f"/controller/efforts/{term}", JOINT_STATE) for term in ("friction", "feedback", "total")),
             ("/controller/tracking_error", JOINT_STATE),
+            ("/controller/estimates", DIAGNOSTICS[1]),
+            ("/controller/payload", "geometry_msgs/msg/InertiaStamped"),
+            ("/controller/tool_pose", POSE),
             DIAGNOSTICS,
         },
-        "srv": {("/controller/enable", SET_BOOL), ("/controller/hold", TRIGGER)},
+        "srv": {
+            ("/controller/enable", SET_BOOL),
+            *((f"/controller/{name}", TRIGGER) for name in ("hold", "estimate_payload", "save_estimates")),
+        },
     },
     "simulator": {
         "sub": {("/commands", ARRAY), ("/joint_commands", JOINT_STATE)},

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from geometry_msgs.msg import PoseStamped
 from numpy.testing import assert_allclose
 from sensor_msgs.msg import JointState
 from visualization_msgs.msg import Marker, MarkerArray
@@ -40,11 +41,33 @@ def test_markers_show_the_arm_that_is_there(graph):
 
     graph.wait(lambda: latest("reference") and latest("effort"), "the ghost of the reference and efforts")
     markers = shown[-1].markers
-    assert {marker.ns for marker in markers} == {*LAYERS, "reference"} - {"trace"}
+    assert {marker.ns for marker in markers} == {*LAYERS, "reference"} - {"trace"}  # and no tool that nobody tells of
     assert {marker.header.frame_id for marker in markers} == {"base"}
     assert {marker.header.stamp.sec for marker in markers} == {1}
     keys = [(marker.ns, marker.id) for marker in markers]
     assert len(keys) == len(set(keys))
+    # The tool's frame, and where it was asked to be: seen from the hand, which is turned by shoulder and wrist.
+    poses = {name: graph.talk(PoseStamped, f"controller/{name}_pose") for name in ("tool", "target")}
+
+    def posed():
+        for name, frame in (("tool", "base"), ("target", "hand")):
+            pose = PoseStamped()
+            pose.header.frame_id, pose.pose.position.x = frame, 0.2
+            poses[name].publish(pose)
+        return latest("tool") and latest("target")
+
+    graph.wait(posed, "both frames")
+    turn, hand = 0.6 - 0.4, np.array([0.5 * np.sin(0.6), 0.0, 0.5 + 0.5 * np.cos(0.6)])
+    for layer, place, z in (
+        ("tool", [0.2, 0.0, 0.0], [0.0, 0.0, 1.0]),
+        ("target", hand + 0.2 * np.array([np.cos(turn), 0, -np.sin(turn)]), [np.sin(turn), 0, np.cos(turn)]),
+    ):
+        axes = latest(layer)
+        assert [axis.type for axis in axes] == [Marker.ARROW] * 3
+        start, end = ([p.x, p.y, p.z] for p in axes[2].points)
+        assert_allclose(start, place, atol=1e-9)
+        along = np.subtract(end, start)
+        assert_allclose(along / np.linalg.norm(along), z, atol=1e-9)
     robot = rd.load_robot(PRR)
     q = np.array([0.5, 0.6, -0.4])
     arm, hand = (next(m for m in markers if m.ns == "com" and m.id == k) for k in (1, 2))

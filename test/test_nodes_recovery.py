@@ -16,7 +16,9 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
-from fault_rig import Rig
+from fault_rig import DRIFT, NAMES, POSE, TIMEOUT, Rig
+
+import robodyn_ros as rd
 
 START = {"elevator": 0.3, "shoulder": -0.9, "wrist": 0.4}
 
@@ -70,13 +72,14 @@ def test_either_side_killed_and_started_again(graph, prr):
 def test_it_parts_with_a_command_that_carries_the_arm(graph, prr):
     from std_srvs.srv import SetBool
 
-    process = graph.start("controller", robot_description=prr, diagnostics_rate=50.0)
+    # A driver that gets no processor for a while is not what this is about.
+    process = graph.start("controller", robot_description=prr, diagnostics_rate=50.0, state_timeout=5.0)
     rig = Rig(graph, prr)
     try:
         rig.as_usual()
         assert graph.call(SetBool, "controller/enable", data=False).success
         graph.wait(lambda: graph.diagnostics("controller")["message"] == "disabled", "it to be disabled")
-        np.testing.assert_allclose(rig.commands[-1][1].effort, rig.blind, atol=1e-9)
+        graph.wait(lambda: np.allclose(rig.commands[-1][1].effort, rig.blind, atol=1e-9), "the parting command")
         count = len(rig.commands)
         graph.diagnostics("controller")
         assert len(rig.commands) == count
@@ -91,16 +94,25 @@ def test_it_parts_with_a_command_that_carries_the_arm(graph, prr):
 
 
 OBSERVER = """
-import sys, time
+import sys
 import rclpy
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 rclpy.init()
-node = Node("observer")
-node.create_subscription(JointState, "controller/joint_commands", lambda m: print(time.monotonic(), flush=True), 1)
-print("ready", flush=True)
+node = Node(sys.argv[1])
+def say(message):
+    print(message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec, *message.effort, flush=True)
+node.create_subscription(JointState, "controller/joint_commands", say, 1)
+if node.get_name() == "driver":
+    state = JointState(name=%r, position=%r, velocity=%r)
+    states = node.create_publisher(JointState, "joint_states", 1)
+    def publish():
+        state.header.stamp = node.get_clock().now().to_msg()
+        states.publish(state)
+    node.create_timer(0.005, publish)
 rclpy.spin(node)
 """
+"""Prints stamps and efforts of commands; the one called driver sends states too, of an arm that stands and drifts."""
 
 
 @contextlib.contextmanager
@@ -133,13 +145,16 @@ def two_hosts():
 
 
 def test_a_cut_between_two_hosts(tmp_path, prr):
-    """Commands stop, and go on by themselves when the network does; no process is touched."""
+    """The controller gives its blind answer, the drives hear nothing; both go on when the network does, untouched."""
     from robodyn_ros.cli.isolation import isolated
 
     urdf = tmp_path / "prr.urdf"
     urdf.write_text(prr)
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(prr))
+    blind = dynamics.gravity(POSE)
+    usual = dynamics.inverse(POSE, DRIFT, np.zeros(3)) - dynamics.mass_matrix(POSE) @ (20.0 * DRIFT)
     processes = []
-    with isolated() as environment, two_hosts() as ((plant, law), wire):
+    with isolated() as environment, two_hosts() as ((arm, law), wire):
         # Shared memory would go around the wire.
         environment = environment | {
             "FASTDDS_BUILTIN_TRANSPORTS": "UDPv4",
@@ -154,33 +169,40 @@ def test_a_cut_between_two_hosts(tmp_path, prr):
                 processes.append(subprocess.Popen(command, env=environment, stdout=out, stderr=out))
             return log
 
-        def wait(condition, what, deadline=20.0):
+        def wait(condition, what, deadline=30.0):
             end = time.monotonic() + deadline
             while not condition():
                 logs = "\n".join(log.read_text()[-2000:] for log in tmp_path.glob("*.log"))
                 assert time.monotonic() < end, f"no {what}\n{logs}"
                 time.sleep(0.02)  # polling a file that another process writes
 
-        def received():
-            return [float(line) for line in watched.read_text().splitlines()[1:-1]]
+        def since(log, moment, effort=None):
+            """Stamps of commands from a moment on; of those with an effort, if one is given."""
+            rows = (list(map(float, line.split())) for line in log.read_text().splitlines()[:-1] if line[:1].isdigit())
+            return [
+                when for when, *found in rows
+                if when > moment and (effort is None or np.allclose(found, effort, atol=1e-6))
+            ]  # fmt: skip
 
         try:
-            ros = ("--ros-args", "-p", f"robot_description:={urdf}")
-            watched = start(plant, "observer", "-c", OBSERVER)
-            start(plant, "simulator", "-m", "robodyn_ros.nodes.simulator", *ros, "-r", "commands:=controller/commands")
-            start(law, "controller", "-m", "robodyn_ros.nodes.controller", *ros, "-p", "use_sim_time:=true")
-            wait(lambda: len(received()) > 300, "commands across the wire")
+            observer = OBSERVER % (NAMES, POSE.tolist(), DRIFT.tolist())
+            driver, beside = (start(*where, "-c", observer, where[1]) for where in ((arm, "driver"), (law, "observer")))
+            start(law, "controller", "-m", "robodyn_ros.nodes.controller", "--ros-args",
+                  "-p", f"robot_description:={urdf}")  # fmt: skip
+            wait(lambda: all(len(since(log, 0.0, usual)) > 100 for log in (driver, beside)), "commands on both hosts")
             wire("down")
-            cut = time.monotonic()
-            wait(lambda: time.monotonic() > cut + 1.0, "end of the cut")
-            late = [when for when in received() if when > cut + 0.3]
-            assert not late, f"{len(late)} commands came through a wire that is cut"
+            cut = time.time()  # stamps are of the same clock: nothing that has a later one can cross
+            wait(lambda: since(beside, cut, blind), "blind answer of the controller that is cut off")
+            took = since(beside, cut, blind)[0] - cut
+            print(f"the blind answer {took:.3f} s after the cut")
+            assert took > 0.5 * TIMEOUT  # not before states have been missing for a while
+            wait(lambda: time.time() > cut + 0.5, "end of the cut")
+            assert not since(driver, cut), f"{len(since(driver, cut))} commands came through a wire that is cut"
+            mended = time.time()
             wire("up")
-            mended = time.monotonic()
-            wait(lambda: [when for when in received() if when > mended], "commands after the cut")
-            took = next(when for when in received() if when > mended) - mended
-            print(f"commands again {took:.2f} s after the network")
-            wait(lambda: received()[-1] > mended + took + 0.5, "a flow of commands after the cut")
+            wait(lambda: since(driver, mended, usual), "usual commands after the cut")
+            print(f"commands again {since(driver, mended, usual)[0] - mended:.2f} s after the network")
+            wait(lambda: len(since(driver, mended, usual)) > 100, "a flow of commands after the cut")
         finally:
             for process in processes:
                 process.terminate()

@@ -123,6 +123,23 @@ def test_bad_states_get_no_command(arm):
     np.testing.assert_allclose(arm.answered().effort, gravity_load(POSE), rtol=1e-10, atol=1e-12)
 
 
+def test_bytes_that_are_no_state_are_refused(arm):
+    """A publisher of the same type that sends garbage, or stops in the middle."""
+    from rclpy.serialization import serialize_message
+    from sensor_msgs.msg import JointState
+
+    whole = serialize_message(JointState(name=NAMES, position=POSE, velocity=[0.0] * 3))
+    for data in (whole[:40], b"\x00\x01\x00\x00" + b"\xff" * 60):
+        before = int(arm.graph.diagnostics("controller").get("state refused", 0))
+
+        def counted(data=data, before=before):
+            arm.publisher.publish(data)
+            return int(arm.graph.diagnostics("controller").get("state refused", 0)) > before
+
+        arm.graph.wait(counted, f"{data!r} to be refused")
+    np.testing.assert_allclose(arm.answered().effort, gravity_load(POSE), rtol=1e-10, atol=1e-12)
+
+
 def test_states_of_other_joints_are_none_of_its_business(arm):
     arm.settle()
     count = len(arm.commands)

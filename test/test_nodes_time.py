@@ -108,7 +108,7 @@ def test_the_node_does_what_the_library_does_to_the_last_bit(graph, prr):
     from sensor_msgs.msg import JointState
 
     from robodyn_ros import load_robot
-    from robodyn_ros.cli.parameter_file import Parameters
+    from robodyn_ros.control.parameter_file import Parameters
     from robodyn_ros.simulation.options import default_values, make_hardware
 
     given = ROUGH | {"initial_position": START, "mismatch": {"mass_spread": 0.1}}

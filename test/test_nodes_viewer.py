@@ -1,4 +1,4 @@
-"""The viewer in a real browser: it shows the arm, its sliders move it, its buttons reach the nodes."""
+"""The viewer in a real browser: it shows the arm, the handle and the sliders move it, its buttons reach the nodes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from browser import page, picture
+from geometry_msgs.msg import PoseStamped
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
@@ -29,12 +30,13 @@ def port():
 
 
 @pytest.mark.timeout(240)
-def test_a_slider_moves_the_arm(graph, port):
+def test_the_handle_and_the_sliders_move_the_arm(graph, port):
     graph.start("simulator", "-r", "commands:=controller/commands", robot_description=str(PRR))
     graph.start("controller", "--params-file", str(GAINS), robot_description=str(PRR), use_sim_time=True,
                 state_timeout=10.0)  # the browser draws in software, on the same cores  # fmt: skip
     viewer = graph.start("viewer", robot_description=str(PRR), port=port, rate=10.0, plot_rate=2.0)
     states, clocks = graph.listen(JointState, "joint_states"), graph.listen(Clock, "/clock")
+    tools, targets = (graph.listen(PoseStamped, f"controller/{name}_pose") for name in ("tool", "target"))
     graph.wait(lambda: f"http://127.0.0.1:{port}" in viewer.output, "the viewer's address", 30.0)
     graph.wait(lambda: states, "joint states", 30.0)
     with page(760, 420) as shown:
@@ -48,7 +50,30 @@ def test_a_slider_moves_the_arm(graph, port):
             part = image[:, 280:425]
             return (part[:, :, 0] > 0.55) & (part[:, :, 2] < 0.35) & (part[:, :, 1] > 0.25)
 
+        def pink(image):  # of the handle's arrow along x
+            part = image[195:235, 405:422]
+            return (part[:, :, 0] > 0.9) & (part[:, :, 1] < 0.3) & (part[:, :, 2] < 0.6)
+
+        def yellow(image):  # the same while the mouse is on it
+            part = image[195:235, 290:422]
+            return (part[:, :, 0] > 0.8) & (part[:, :, 1] > 0.8) & (part[:, :, 2] < 0.65)
+
         seen(lambda image: orange(image).sum() > 150, "the arm in the picture")
+        seen(lambda image: pink(image).sum() > 10, "the handle at the tool")
+        y, x = np.median(np.argwhere(pink(picture(shown))), axis=0) + (195, 405)
+        shown.mouse.move(x, y)
+        seen(lambda image: yellow(image).sum() > 20, "its arrow under the mouse")
+        shown.mouse.down()
+        shown.mouse.move(x - 20, y + 2)
+        shown.mouse.move(x - 40, y + 4)
+        seen(lambda image: np.argwhere(yellow(image))[:, 1].mean() + 290 < x - 10, "it following the mouse")
+        shown.mouse.up()
+        graph.wait(lambda: targets, "a target", 60.0)
+        asked = targets[-1].pose.position
+        assert asked.x < -0.1
+        assert asked.z == pytest.approx(tools[0].pose.position.z, abs=1e-6)
+        graph.wait(lambda: abs(tools[-1].pose.position.x - asked.x) < 2e-3, "the tool there", 60.0)
+        shown.get_by_text("target succeeded").wait_for(timeout=60_000)
         before = picture(shown)
         slider = shown.get_by_role("textbox").nth(1)  # the shoulder's number, beside its slider
         slider.fill("-1.2")

@@ -38,6 +38,7 @@ NODES = {
     "simulator": {},
     "markers": {},
     "viewer": {},
+    "planner": {},
     "conductor": {"joints": ["elevator"], "times": [0.0, 1.0], "waypoints": [0.0, 1.0], "record": "record.npz"},
 }
 """Node → what it must be given."""

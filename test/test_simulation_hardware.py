@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import robodyn_ros as rd
-from robodyn_ros.cli.parameter_file import Parameters
+from robodyn_ros.control.parameter_file import Parameters
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.simulation.options import default_values, make_hardware
 

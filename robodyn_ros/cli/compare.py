@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from robodyn_ros.dynamics.base import Dynamics
     from robodyn_ros.robot import Robot
 
-LAWS = "pd,gravity_compensation,computed_torque,impedance"
+LAWS = "pd,gravity_compensation,computed_torque,impedance,disturbance_observer,adaptive"
 """What is compared unless asked otherwise."""
 
 

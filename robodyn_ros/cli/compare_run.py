@@ -114,7 +114,8 @@ def perform(controller: Controller, plant: Plant, motion: Motion, rate: float) -
     """Have a law do a motion.
 
     Args:
-        controller: the law. Its integral stands still for a joint whose effort is limited.
+        controller: the law, which has forgotten everything. Its integral stands still for a joint whose effort is
+            limited.
         plant: the arm.
         motion: what to do.
         rate: of the control [Hz]; each effort acts for a whole number of the plant's steps.
@@ -124,13 +125,17 @@ def perform(controller: Controller, plant: Plant, motion: Motion, rate: float) -
     count = round(motion.duration / (held * plant.config.step)) + 1
     n, limit = plant.dynamics.robot.n, plant.effort_limit
     t, (q, asked, effort) = np.empty(count), np.empty((3, count, n))
-    integral, limited = np.zeros(n), np.zeros(n)
+    integral, limited, total, period = np.zeros(n), np.zeros(n), np.zeros(n), 0.0
+    controller.forget()
     for index in range(count):
         now = motion.reference(plant.time)
+        controller.look_ahead(lambda ahead: motion.reference(plant.time + ahead), plant.effort_limit)
+        controller.advance(period, plant.q, plant.qd, now, total, plant.effort)
+        period = held * plant.config.step
         total = controller.compute(plant.q, plant.qd, now, integral).total
         plant.apply(total)
         over = np.abs(total) > limit
-        integral = integral + np.where(over, 0.0, held * plant.config.step * (now.q - plant.q))
+        integral = integral + np.where(over, 0.0, period * (now.q - plant.q))
         limited += over
         t[index], q[index], asked[index], effort[index] = plant.time, plant.q, now.q, plant.effort
         plant.step(held)

@@ -4,31 +4,21 @@ from __future__ import annotations
 
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from robodyn_ros.cli.compile_jobs import CONTRACT, GROUPS, KINEMATICS, LOOPS, PREDICTION, TOOL, Job, find_jobs
 from robodyn_ros.cli.console import console, print_json
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from robodyn_ros.dynamics.compiled import CompiledDynamics
-    from robodyn_ros.engine.library import Wanted
     from robodyn_ros.robot import Robot
 
 DYNAMICS = ("rnea",)
 """The plugin that the nodes choose."""
-
-CONTRACT = ("inverse", "forward", "mass_matrix", "coriolis_matrix", "gravity", "energy")
-"""The functions of the dynamics that controllers and the simulator call."""
-
-LOOPS = "motion"
-"""The name that stands for the loops of the simulator and of rollouts."""
-
-KINEMATICS = "kinematics"
-"""The name that stands for pose and Jacobian of every link."""
 
 
 class Made(NamedTuple):
@@ -47,10 +37,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     text = f"plugins, for example {' '.join(DYNAMICS)} lagrangian (default: {' '.join(DYNAMICS)})"
     parser.add_argument("--dynamics", nargs="+", default=DYNAMICS, metavar="NAME", help=text)
     text = (
-        f"functions of the dynamics, {LOOPS} (the simulator's loops) and {KINEMATICS} (of every link), separated by "
-        "commas, or all (default: all that controllers and the simulator call)"
+        f"functions of the dynamics, {LOOPS} (the simulator's loops), {KINEMATICS} (of every link) and {TOOL} (inverse "
+        f"kinematics, and what motions to a pose are planned with), {PREDICTION} (of the law of that name), separated "
+        "by commas, or all (default: all that the other controllers and the simulator call)"
     )
-    parser.add_argument("--of", default=",".join((*CONTRACT, LOOPS, KINEMATICS)), metavar="NAMES", help=text)
+    parser.add_argument("--of", default=",".join((*CONTRACT, *GROUPS)), metavar="NAMES", help=text)
+    text = "links to be brought somewhere (default: the last that moves)"
+    parser.add_argument("--tool", nargs="+", metavar="LINK", help=text)
     parser.add_argument("--batch", action="store_true", help="the functions for many states at once too")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
@@ -59,10 +52,12 @@ def run(args: Namespace) -> ExitCode:
     """Compile what is not there yet."""
     from robodyn_ros import load_robot
     from robodyn_ros.engine.cache import CacheError, cache_folder
+    from robodyn_ros.robot.tip import tip
 
     _check_tools()
     robot, folder = load_robot(args.urdf), cache_folder()
-    jobs = _jobs(robot, [(name, _plugin(name, robot)) for name in args.dynamics], args.of, args.batch)
+    plugins = [(name, _plugin(name, robot)) for name in args.dynamics]
+    jobs = find_jobs(robot, plugins, args.of, args.batch, args.tool or [tip(robot)])
     try:
         made = list(_make(jobs))
     except OSError as cause:
@@ -95,67 +90,7 @@ def _plugin(name: str, robot: Robot) -> CompiledDynamics:
     return dynamics
 
 
-class _Job(NamedTuple):
-    """A function to make: for which plugin, how the table calls it, and what to make."""
-
-    dynamics: str | None
-    title: str
-    wanted: Wanted
-
-
-def _jobs(robot: Robot, plugins: Iterable[tuple[str, CompiledDynamics]], names: str, batch: bool) -> list[_Job]:
-    """What is asked for when the functions are called, each once."""
-    jobs: dict[tuple[str, str], _Job] = {}
-
-    def listed(dynamics: str | None, call: Callable[[], object], suffix: str = "") -> None:
-        from robodyn_ros.engine.library import only_listed
-
-        with only_listed() as found:
-            call()
-        for wanted in found:
-            jobs.setdefault((wanted.name, wanted.key), _Job(dynamics, wanted.name + suffix, wanted))
-
-    chosen = [name.strip() for name in names.split(",")]
-    for dynamics, plugin in plugins:
-        for quantity in plugin.quantities() if names == "all" else chosen:
-            if quantity not in {LOOPS, KINEMATICS}:
-                listed(dynamics, partial(_call, plugin, quantity, batch))
-        if names == "all" or LOOPS in chosen:
-            listed(dynamics, partial(_move, plugin))
-    if names == "all" or KINEMATICS in chosen:
-        for link in robot.links:
-            listed(None, partial(_place, robot, link.name, batch), f" {link.name}")
-    return list(jobs.values())
-
-
-def _call(dynamics: CompiledDynamics, quantity: str, batch: bool) -> None:
-    """One state, and many."""
-    import numpy as np
-
-    kernel = dynamics.kernel(quantity)
-    if batch:
-        kernel.call(*(np.zeros((1, len(own))) for own in kernel.inputs))
-
-
-def _move(dynamics: CompiledDynamics) -> None:
-    """What the simulator does; a rollout takes the same library."""
-    from robodyn_ros.simulation import Plant
-
-    Plant(dynamics).step()
-
-
-def _place(robot: Robot, link: str, batch: bool) -> None:
-    """One pose, and many."""
-    import numpy as np
-
-    from robodyn_ros.kinematics import Kinematics
-
-    kinematics = Kinematics(robot)
-    for shape in ((robot.n,), (1, robot.n))[: 2 if batch else 1]:
-        kinematics.pose(link, np.zeros(shape))
-
-
-def _make(jobs: list[_Job]) -> Iterator[Made]:
+def _make(jobs: list[Job]) -> Iterator[Made]:
     """Make them one after the other, and show on stderr how far it is."""
     from rich.progress import Progress
 
@@ -168,7 +103,7 @@ def _make(jobs: list[_Job]) -> Iterator[Made]:
             progress.update(task, description=f"{job.dynamics or ''} {job.title}")
             written: list[str] = []
 
-            def source(job: _Job = job, written: list[str] = written) -> str:
+            def source(job: Job = job, written: list[str] = written) -> str:
                 written.append(job.wanted.source())
                 return written[-1]
 
@@ -213,6 +148,7 @@ VERB = Verb(
     examples=(
         ("robodyn compile arm.urdf", "what the nodes call"),
         ("robodyn compile arm.urdf --of all --batch", "everything"),
+        ("robodyn compile arm.urdf --of tool --tool hand tool", "for two tools"),
         ("robodyn compile arm.urdf --dynamics rnea lagrangian", "of both"),
     ),
     add_arguments=add_arguments,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
-from robodyn_ros.cli.parameter_file import PARAMETERS
+from robodyn_ros.control.parameter_file import PARAMETERS
 from robodyn_ros.errors import RobodynError, RobotDescriptionError
 
 ELEMENT = re.compile(r"(link|joint|robot) ('.*'|\".*\")")

@@ -40,6 +40,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     text = "go there and be at rest: 0.3,-1,0 or joint=-1,joint=0.2; again for the next way (default: stay)"
     motion.add_argument("--to", action="append", default=[], metavar="POSE", help=text)
     motion.add_argument("--tour", action="store_true", help="the motion of `robodyn demo`, for the PRR arm")
+    text = "follow the JointTrajectory in this file, JSON or YAML"
+    motion.add_argument("--motion", type=Path, metavar="FILE", help=text)
     text = "parameter file of the nodes simulator and controller, as ROS 2 takes it; again for another"
     parser.add_argument("--params", type=Path, action="append", default=[], metavar="FILE", help=text)
     text = "a parameter of the nodes, or of one: seed:=3, controller:dynamics:=lagrangian; again for another"
@@ -78,6 +80,7 @@ def _simulate(args: Namespace, robot: Robot) -> tuple[Trial, float]:
 
     from robodyn_ros.cli.simulate_motion import motion
     from robodyn_ros.cli.simulate_setup import NODES, gather, make_loop, make_simulated
+    from robodyn_ros.control.trajectory_file import read_trajectory
 
     given = gather(args.params, args.given)
     simulator, controller = (given[node] for node in NODES)
@@ -85,9 +88,11 @@ def _simulate(args: Namespace, robot: Robot) -> tuple[Trial, float]:
     passive = args.controller == NOBODY
     hardware, unused = make_simulated(simulator | {"brake": False} if passive else simulator, robot)
     loop, duration = None, args.duration
-    if passive and (args.to or args.tour):
+    if passive and (args.to or args.tour or args.motion):
         raise InputError("--controller", "must be a control law if the arm is to go somewhere", NOBODY)
     way = motion(args.to, args.tour, duration or DURATION, robot, hardware.plant.q)
+    if args.motion is not None:
+        way = read_trajectory(args.motion, robot)
     if duration is None:
         duration = way.duration if way is not None else DURATION
     if not 0.0 < duration <= 1e6:
@@ -165,6 +170,7 @@ VERB = Verb(
     examples=(
         ("robodyn simulate arm.urdf --duration 5 --out run.csv", "stay for 5 s"),
         ("robodyn simulate arm.urdf --to 0.3,-1,0 --plot run.png", "go there"),
+        ("robodyn simulate arm.urdf --motion motion.json", "a JointTrajectory"),
         ("robodyn simulate arm.urdf --params arm.yaml --out run.mcap", "for Foxglove"),
         ("robodyn simulate arm.urdf --controller none --out run", "passive; rosbag2"),
         ("robodyn simulate arm.urdf -p command_delay:=0.004", "with slow drives"),

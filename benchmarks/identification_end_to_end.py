@@ -1,0 +1,158 @@
+"""An unknown arm, from its first recording to better control, over real ROS 2 topics and files.
+
+    benchmarks/identification_end_to_end.py                 three periods of 10 s, and another motion
+    benchmarks/identification_end_to_end.py --seeds 1 2 3   of several arms, drawn by these seeds
+
+The simulator node stands in for the arm, as in test/test_nodes_identification.py: masses, centres of mass and inertias
+differ from the URDF, there is friction that it has not, encoders are coarse, states and commands late, and the measured
+efforts have 1 % of noise. `robodyn identify` finds the arm from what was recorded. Exit code 1 unless for every arm
+
+- every base parameter is found within 1 %, of itself or of the effort of the joint where it has most,
+- the efforts of a motion that was not used are predicted within 2 %,
+- and computed torque with the new URDF follows that motion at least five times better than with the old one (RMS).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "test"))
+
+import identification_scenario as scenario
+from ros_graph import own_graph
+
+from robodyn_ros.assets import find
+from robodyn_ros.dynamics.rnea import RNEA
+from robodyn_ros.identification.base_parameters import base_parameters
+from robodyn_ros.identification.excitation import Excitation, excite
+from robodyn_ros.identification.excitation_settings import ExcitationConfig
+from robodyn_ros.robot.pose import Array
+
+NOISE = 0.01
+"""Of the measured efforts, as a part of their root mean square."""
+
+SETTLING = 1.0
+"""Time after which nothing is left of where the arm was before the motion [s]."""
+
+PARAMETER, EFFORT, BETTER = 0.01, 0.02, 5.0
+"""What is promised, see the module."""
+
+
+def main() -> int:
+    """Run and report."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[3], help="of the arms")
+    parser.add_argument("--rate", type=float, default=500.0, help="of the states [Hz]")
+    parser.add_argument("--periods", type=int, default=3, help="of the exciting motion")
+    parser.add_argument("--report", type=Path, help="folder for reports and URDFs")
+    parser.add_argument("--json", action="store_true")
+    args = parser.parse_args()
+    scenario.RATE = args.rate
+    found = []
+    for seed in args.seeds:
+        scenario.TRUTH["seed"] = seed
+        with TemporaryDirectory() as folder, own_graph(Path(folder)) as graph:
+            found.append({"seed": seed} | measure(graph, Path(folder), args))
+        if not args.json:
+            show(found[-1])
+    if args.json:
+        print(json.dumps(found, indent=2))
+    return 0 if all(one["good"] for one in found) else 1
+
+
+def measure(graph: Any, folder: Path, args: argparse.Namespace) -> dict[str, Any]:
+    """Figure → value."""
+    text = find("urdf/prr.urdf").read_text(encoding="utf-8")
+    true, start = scenario.truth(text), list(scenario.START.values())
+    motion = excite(true.robot, ExcitationConfig(periods=args.periods, velocity_share=0.4), start=start)
+    other = ExcitationConfig(periods=1, period=8.0, harmonics=3, seed=8, velocity_share=0.3)
+    end = motion.trajectory.positions[-1]
+    unseen = excite(true.robot, other, start=end)
+    back = excite(true.robot, other, start=unseen.trajectory.positions[-1])
+    arm = scenario.Arm(graph, text)
+    arm.control(text)
+    arm.follow(motion.trajectory)
+    used = arm.save(folder / "used", NOISE)
+    before = arm.follow(unseen.trajectory, max(unseen.approach, SETTLING))
+    test = arm.save(folder / "test.mcap", NOISE)
+    arm.leave()
+
+    kept = folder if args.report is None else args.report
+    old, new = folder / "prr.urdf", kept / f"identified-{scenario.TRUTH['seed']}.urdf"
+    old.write_text(text, encoding="utf-8")
+    command = [sys.executable, "-m", "robodyn_ros.cli.main", "identify", used, "--validate", test, "--urdf", old]
+    command += ["--out", new, "--json"]
+    if args.report is not None:
+        command += ["--report", new.with_suffix(".html")]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 1):
+        raise SystemExit(done.stderr)
+    said = json.loads(done.stdout)
+
+    arm.control(new.read_text(encoding="utf-8"))
+    after = arm.follow(back.trajectory, max(back.approach, SETTLING))
+    base = parameters(said, true, motion)
+    relative = {joint: one["relative"] for joint, one in said["errors"]["validation"].items()}
+    better = scenario.rms(before) / scenario.rms(after)
+    good = all(min(one["of itself"], one["of the effort"]) < PARAMETER for one in base)
+    return {
+        "base parameters": base,
+        "unseen efforts": relative,
+        "unseen efforts by the URDF": {j: one["relative"] for j, one in said["errors"]["validation_urdf"].items()},
+        "delay [ms]": 1e3 * said["recordings"][0]["delay"],
+        "tracking by the URDF": scenario.rms(before).tolist(),
+        "tracking": scenario.rms(after).tolist(),
+        "times better": better.tolist(),
+        "good": good and max(relative.values()) < EFFORT and bool(better.min() >= BETTER),
+    }
+
+
+def parameters(said: dict[str, Any], true: scenario.Truth, motion: Excitation) -> list[dict[str, Any]]:
+    """Of each base parameter: true value, found value, and the error in two ways."""
+    base = base_parameters(true.robot, inertial=True, viscous=True, coulomb=True)
+    q, qd, qdd = motion.series.sample(np.linspace(0.0, motion.series.period, 1000))
+    whole = RNEA(true.robot).regressor(q, qd, qdd)
+    columns, effort = root(base.regressor(whole)), root(whole @ true.theta)
+    values = zip(said["combinations"], base.values(true.theta).tolist(), columns.T, strict=True)
+    return [
+        {
+            "name": one["name"],
+            "true": value,
+            "found": one["value"],
+            "standard error": one["standard_error"],
+            "of itself": abs(one["value"] - value) / abs(value),
+            "of the effort": float(np.max(abs(one["value"] - value) * share / effort)),
+        }
+        for one, value, share in values
+    ]
+
+
+def root(values: Array) -> Array:
+    """Root mean square over the samples."""
+    found: Array = np.sqrt(np.mean(values**2, axis=0))
+    return found
+
+
+def show(found: dict[str, Any]) -> None:
+    """Print."""
+    print(f"arm {found['seed']}, efforts act {found['delay [ms]']:.2f} ms later than recorded")
+    for one in found["base parameters"]:
+        figures = f"{one['true']:11.5g} {one['found']:11.5g} ± {one['standard error']:.1g}"
+        print(f"  {one['name'][:52]:<52} {figures:<36} {one['of itself']:8.3%} {one['of the effort']:8.3%}")
+    for name in ("unseen efforts by the URDF", "unseen efforts"):
+        print(f"  {name:<28}" + ", ".join(f"{joint} {value:.2%}" for joint, value in found[name].items()))
+    for name in ("tracking by the URDF", "tracking", "times better"):
+        print(f"  {name:<28}" + ", ".join(f"{value:.3g}" for value in found[name]))
+    print(f"  {'as promised' if found['good'] else 'NOT as promised'}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

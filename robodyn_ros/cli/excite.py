@@ -1,0 +1,141 @@
+"""``robodyn excite``: a motion from which an arm can be identified."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from robodyn_ros.cli.console import console, print_json
+from robodyn_ros.cli.verb import ExitCode, Verb
+from robodyn_ros.errors import InputError
+
+if TYPE_CHECKING:
+    from robodyn_ros.identification.excitation import Excitation
+    from robodyn_ros.identification.excitation_settings import Workspace
+    from robodyn_ros.robot import Robot
+
+OUT = "motion.json"
+
+SETTINGS: tuple[tuple[str, Callable[[str], Any], str, str], ...] = (
+    ("period", float, "SECONDS", "period of the motion"),
+    ("harmonics", int, "N", "frequencies in it, multiples of that of its period"),
+    ("periods", int, "N", "how often it is made"),
+    ("velocity_share", float, "SHARE", "share of the velocity limits to be used"),
+    ("effort_share", float, "SHARE", "share of the effort limits to be used"),
+    ("tries", int, "N", "beginnings drawn at random, of which the best result is taken"),
+    ("seed", int, "N", "what they are drawn by"),
+)
+"""Settings of ``ExcitationConfig`` that have an option: name, type, unit, what it is."""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """See :class:`Verb`."""
+    parser.add_argument("urdf", type=Path, help="the arm")
+    text = "JointTrajectory to write, as JSON (default: %(default)s)"
+    parser.add_argument("--out", type=Path, default=Path(OUT), metavar="FILE", help=text)
+    text = "where the arm is before: 0.3,-1,0 or joint=-1 (default: as near to 0 as its limits allow)"
+    parser.add_argument("--start", metavar="POSE", help=text)
+    text = "height in the root link's frame that no link's origin is to go below [m]"
+    parser.add_argument("--floor", type=float, metavar="Z", help=text)
+    text = "box x y z x y z in that frame that the links' origins are to stay in [m]"
+    parser.add_argument("--box", type=float, nargs=6, metavar="M", help=text)
+    for name, kind, unit, text in SETTINGS:
+        option = f"--{name.replace('_', '-')}"
+        parser.add_argument(option, type=kind, metavar=unit, help=text)
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON instead of a table")
+
+
+def run(args: Namespace) -> ExitCode:
+    """Optimise, write and report."""
+    import numpy as np
+
+    from robodyn_ros import load_robot
+    from robodyn_ros.cli.simulate_motion import pose
+    from robodyn_ros.control.trajectory_file import write_trajectory
+    from robodyn_ros.identification.excitation import excite
+    from robodyn_ros.identification.excitation_settings import ExcitationConfig
+
+    if not args.out.resolve().parent.is_dir():
+        raise InputError("--out", f"there is no folder {str(args.out.parent)!r}", args.out)
+    robot = load_robot(args.urdf)
+    given = {name: value for name, *_ in SETTINGS if (value := getattr(args, name)) is not None}
+    config = ExcitationConfig(**given)
+    home = np.clip(np.zeros(robot.n), robot.lower, robot.upper)
+    start = home if args.start is None else pose(args.start, robot, home)
+    found = excite(robot, config, workspace=_workspace(args), start=start)
+    write_trajectory(args.out, found.trajectory, robot.joint_names)
+    _report(robot, found, args)
+    return ExitCode.YES
+
+
+def _workspace(args: Namespace) -> Workspace | None:
+    from math import inf
+
+    from robodyn_ros.identification.excitation_settings import Workspace
+
+    if args.box is None:
+        return None if args.floor is None else Workspace(lower=(-inf, -inf, args.floor))
+    box = Workspace(tuple(args.box[:3]), tuple(args.box[3:]))
+    return box if args.floor is None else replace(box, lower=(*args.box[:2], max(args.box[2], args.floor)))
+
+
+def _report(robot: Robot, found: Excitation, args: Namespace) -> None:
+    import numpy as np
+    from rich.table import Table
+
+    trajectory = found.trajectory
+    least, greatest = trajectory.extent()
+    speed = trajectory.speed(np.zeros(robot.n))
+    whole: dict[str, Any] = {
+        "file": str(args.out),
+        "duration": trajectory.duration,
+        "approach": found.approach,
+        "parameters": found.base.rank,
+        "condition": found.condition,
+        "errors_smaller_by": found.gain,
+    }
+    rows = [
+        {"joint": name, "least": float(a), "greatest": float(b), "speed": float(v)}
+        for name, a, b, v in zip(robot.joint_names, least, greatest, speed, strict=True)
+    ]
+    if args.json:
+        print_json(whole | {"joints": rows})
+        return
+    table = Table("joint", "from", "to", "fastest", box=None)
+    for row, joint in zip(rows, robot.joints, strict=True):
+        unit = joint.position_unit
+        table.add_row(
+            joint.name, f"{row['least']:.3f} {unit}", f"{row['greatest']:.3f} {unit}", f"{row['speed']:.3f} {unit}/s"
+        )
+    out = console()
+    out.print(table)
+    out.print(
+        f"{args.out}: {trajectory.duration:.1f} s, the way to its beginning {found.approach:.1f} s of them\n"
+        f"{found.base.rank} base parameters, condition {found.condition:.1f}, errors {found.gain:.1f} times smaller\n"
+        "than by the motion drawn at random that it was made from",
+        markup=False,
+        soft_wrap=True,
+    )
+
+
+VERB = Verb(
+    summary="a motion from which an arm's parameters can be told well",
+    description=(
+        "Finds a periodic motion whose efforts tell as much as possible of the arm's\n"
+        "inertial and friction parameters, within the limits of position, velocity and\n"
+        "effort in the URDF and, if asked, within a box. It begins and ends at rest.\n"
+        "\n"
+        "The file is a message trajectory_msgs/msg/JointTrajectory: send it to the\n"
+        "controller, or give it to `robodyn simulate --motion`; record, and identify."
+    ),
+    examples=(
+        ("robodyn excite arm.urdf --out motion.json", "within the URDF's limits"),
+        ("robodyn excite arm.urdf --floor 0.05", "no link below 5 cm"),
+        ("robodyn excite arm.urdf --period 20 --periods 5", "slower, and more often"),
+    ),
+    add_arguments=add_arguments,
+    run=run,
+)

@@ -1,0 +1,157 @@
+"""``robodyn plan``: the best motion that an arm's dynamics allow, as a file, a picture, or sent to the arm."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from robodyn_ros.cli.verb import ExitCode, Verb
+from robodyn_ros.errors import InputError
+
+if TYPE_CHECKING:
+    from robodyn_ros.planning.plan import Plan
+    from robodyn_ros.planning.problem import Problem
+
+METHODS = ("collocation", "time-scaling")
+"""How a motion is found."""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """See :class:`Verb`."""
+    parser.add_argument("urdf", type=Path, help="the arm")
+    where = parser.add_argument_group("where")
+    text = "end: 0.3,-1,0 or joint=-1,joint=0.2, or a pose's name"
+    where.add_argument("--to", metavar="POSE", help=text)
+    text = "end of the tool instead: x,y,z [m], or x,y,z,roll,pitch,yaw [m, rad] in the root link's frame"
+    where.add_argument("--to-tool", metavar="PLACE", help=text)
+    where.add_argument("--link", metavar="NAME", help="the tool (default: the last link that moves)")
+    where.add_argument("--from", dest="start", metavar="POSE", help="start, as --to (default: all joints at 0)")
+    text = "position to pass, as --to; again for the next"
+    where.add_argument("--via", action="append", default=[], metavar="POSE", help=text)
+    where.add_argument("--obstacles", type=Path, metavar="FILE", help="spheres and boxes to keep clear of (YAML)")
+    where.add_argument("--margin", type=float, default=0.01, metavar="LENGTH", help="by how much [m] (default: 0.01)")
+    how = parser.add_argument_group("how")
+    text = "what is to be least: time, effort, smoothness, or a sum as time+1e-4*effort (default: %(default)s)"
+    how.add_argument("--cost", default="time", metavar="COST", help=text)
+    how.add_argument("--duration", type=float, metavar="SECONDS", help="of the motion (default: free)")
+    text = "time-scaling keeps to the spline through the poses (default: %(default)s)"
+    how.add_argument("--method", choices=METHODS, default=METHODS[0], help=text)
+    text = "distance to keep from position limits on the way [rad, m] (default: 0.02, for the soft limits)"
+    how.add_argument("--limit-margin", type=float, default=0.02, metavar="LENGTH", help=text)
+    text = "of the limits of speed and effort that may be used (default: 0.9)"
+    how.add_argument("--share", type=float, default=0.9, metavar="SHARE", help=text)
+    how.add_argument(
+        "--acceleration", type=float, metavar="LIMIT", help="of every joint [rad/s², m/s²] (default: none)"
+    )
+    how.add_argument("--payload", type=float, metavar="KG", help="mass that the tool carries")
+    how.add_argument("--time-limit", type=float, default=20.0, metavar="SECONDS", help="for the search (default: 20)")
+    out = parser.add_argument_group("what becomes of it")
+    out.add_argument("--out", type=Path, metavar="FILE", help="write the plan here, as JSON")
+    out.add_argument("--plot", type=Path, metavar="FILE", help="draw it here: .png, .svg or .pdf")
+    out.add_argument("--view", action="store_true", help="show it in the browser, until Ctrl-C (extra viewer)")
+    out.add_argument("--port", type=int, default=8080, help="of --view (default: %(default)s)")
+    out.add_argument("--send", action="store_true", help="send it to the controller of the ROS 2 graph that is there")
+    out.add_argument("--json", action="store_true", help="print the figures as JSON")
+
+
+def run(args: Namespace) -> ExitCode:
+    """Plan, write, draw, show, send; the answer is no if there is no such motion."""
+    from robodyn_ros.cli.plan_problem import problem_of
+
+    _check_outputs(args)
+    problem = problem_of(args)
+    found = _found(args, problem)
+    _report(args, problem, found)
+    if args.out is not None:
+        found.save(args.out)
+    if not found.solved:
+        return ExitCode.NO
+    if args.plot is not None:
+        from robodyn_ros.cli.plan_plot import draw
+
+        draw(args.plot, found, problem)
+    if args.send:
+        from robodyn_ros.cli.plan_send import send
+
+        send(found)
+    if args.view:
+        from robodyn_ros.cli.plan_view import view
+
+        view(found, problem, args.port)
+    return ExitCode.YES
+
+
+def _found(args: Namespace, problem: Problem) -> Plan:
+    """The plan; how far the search is goes to stderr."""
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    from robodyn_ros.cli.console import console
+
+    out = console(stderr=True)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=out, transient=True, disable=not out.is_terminal) as progress:
+        task = progress.add_task("looking at the problem")
+        if args.method == "time-scaling":
+            from robodyn_ros.planning import time_scaling
+
+            return time_scaling.plan(problem)
+        from robodyn_ros.planning.collocation import CollocationConfig, plan
+
+        def tell(iteration: int, violation: float) -> None:
+            progress.update(task, description=f"iteration {iteration}: constraints missed by {violation:.1e}")
+
+        return plan(problem, CollocationConfig(time_limit=args.time_limit), tell)
+
+
+def _report(args: Namespace, problem: Problem, found: Plan) -> None:
+    from robodyn_ros.cli.console import console, print_json
+    from robodyn_ros.cli.plan_table import figures, table
+
+    if args.json:
+        print_json(figures(found, problem))
+        return
+    out = console()
+    title = f"{found.duration:.4g} s" if found.solved else "no such motion"
+    out.print(f"{title}: {found.reason} ({found.method}, {found.solve_time:.2g} s)", markup=False, soft_wrap=True)
+    if len(found.times):
+        out.print(table(found, problem))
+
+
+def _check_outputs(args: Namespace) -> None:
+    """Find out now, not after the search, what cannot be written."""
+    if args.plot is not None:
+        from robodyn_ros.cli.demo import check_picture
+
+        check_picture("--plot", args.plot)
+    if args.out is not None and not args.out.resolve().parent.is_dir():
+        raise InputError("--out", f"there is no folder {str(args.out.parent)!r}", args.out)
+    if args.method == "time-scaling" and (args.cost != "time" or args.duration is not None):
+        raise InputError("--method", "time-scaling seeks the shortest time; leave out --cost and --duration", args.cost)
+    if args.send:
+        from robodyn_ros.cli.plan_send import need
+
+        need()
+
+
+VERB = Verb(
+    summary="the best motion that an arm's dynamics allow: minimum time, minimum effort",
+    description=(
+        "Finds the motion of least cost from one pose to another within the limits of\n"
+        "position, speed and effort, by the arm's own equations: collocation, or time\n"
+        "scaling along a given path. It comes with the efforts that it takes;\n"
+        "the controller feeds them forward.\n"
+        "\n"
+        "The answer is no if there is no such motion; it says which constraint is in the\n"
+        "way."
+    ),
+    examples=(
+        ("robodyn plan arm.urdf --to PICK --out plan.json --plot plan.png", "fastest"),
+        ("robodyn plan arm.urdf --to 0.3,-1,0 --cost effort --duration 2", "least effort"),
+        ("robodyn plan arm.urdf --to-tool 0.5,0,1 --payload 2", "the tool"),
+        ("robodyn plan arm.urdf --to 1,0.5,0 --method time-scaling", "straight"),
+        ("robodyn plan arm.urdf --to PICK --obstacles shelf.yaml --view", "shown"),
+    ),
+    add_arguments=add_arguments,
+    run=run,
+)

@@ -1,0 +1,143 @@
+"""``robodyn sweep``: does a controller hold on thousands of arms that differ from the model?"""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from robodyn_ros.cli.verb import ExitCode, Verb
+from robodyn_ros.errors import ConfigurationError, InputError
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from robodyn_ros.simulation.sweeps.backends import Backend
+    from robodyn_ros.simulation.sweeps.study import Study
+    from robodyn_ros.simulation.sweeps.summary import Summary
+
+REPORT = ("report.html", "report.png")
+"""What is written beside the results."""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """See :class:`Verb`."""
+    parser.add_argument("study", type=Path, help="the study, a YAML file")
+    text = "folder for the results and the report (default: the study's name)"
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help=text)
+    parser.add_argument("--resume", action="store_true", help="go on with the results that are there")
+    add_backend_arguments(parser)
+    parser.add_argument("--case", type=int, metavar="NUMBER", help="try this case alone, and print its row")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="with --case: draw it here, .png, .svg or .pdf")
+    parser.add_argument("--no-report", action="store_true", help="leave the report out")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+
+
+def run(args: Namespace) -> ExitCode:
+    """Run the study, or a case of it."""
+    from robodyn_ros.simulation.sweeps.study_reader import read_study
+
+    if args.plot is not None:
+        from robodyn_ros.cli.demo import check_picture
+
+        if args.case is None:
+            raise InputError("--plot", "is of one case: name it by --case", args.plot)
+        check_picture("--plot", args.plot)
+    study = read_study(args.study)
+    if args.case is not None:
+        from robodyn_ros.cli.sweep_case import show_case
+
+        return show_case(study, args.case, args.plot, args.json)
+    return _sweep(args, study)
+
+
+def add_backend_arguments(parser: ArgumentParser) -> None:
+    """Who tries the cases."""
+    where = parser.add_mutually_exclusive_group()
+    text = "processes that try the cases; 0: this one (default: one for each processor)"
+    where.add_argument("--workers", type=int, metavar="N", help=text)
+    text = "have a Dask cluster try them: tcp://host:port of its scheduler"
+    where.add_argument("--scheduler", metavar="ADDRESS", help=text)
+
+
+def choose_backend(args: Namespace) -> AbstractContextManager[Backend]:
+    """Who tries the cases, from the command line."""
+    from contextlib import nullcontext
+
+    from robodyn_ros.simulation.sweeps.backends import Workers, here
+
+    if args.scheduler is not None:
+        from robodyn_ros.simulation.sweeps.cluster import cluster
+
+        return nullcontext(cluster(args.scheduler))
+    if args.workers == 0:
+        return nullcontext(here)
+    if args.workers is not None and not 1 <= args.workers <= 1024:
+        raise InputError("--workers", f"must be from 0 to 1024, not {args.workers}", args.workers)
+    return Workers(args.workers)
+
+
+def _sweep(args: Namespace, study: Study) -> ExitCode:
+    from robodyn_ros.cli.console import console
+    from robodyn_ros.cli.sweep_progress import progress
+    from robodyn_ros.simulation.sweeps.results import need
+    from robodyn_ros.simulation.sweeps.summary import summarise
+    from robodyn_ros.simulation.sweeps.sweep import sweep
+
+    need()
+    if not args.no_report and find_spec("matplotlib") is None:
+        raise ConfigurationError("the report needs matplotlib: pip install 'robodyn_ros[plot]', or --no-report")
+    folder = args.out or Path(study.name)
+    try:
+        with choose_backend(args) as backend, progress(study.size) as told:
+            file = sweep(study, folder, backend, resume=args.resume, told=told)
+    except KeyboardInterrupt:
+        console(stderr=True).print(
+            f"What was done is kept in {folder}; --resume goes on.", markup=False, soft_wrap=True
+        )
+        raise
+    summaries = summarise(study, file)
+    if not args.no_report:
+        from robodyn_ros.cli.sweep_report import write_report
+
+        write_report(folder, study, summaries)
+    _say(args, study, summaries, folder)
+    held = all(summary.met == summary.cases for summary in summaries)
+    return ExitCode.YES if held else ExitCode.NO
+
+
+def _say(args: Namespace, study: Study, summaries: list[Summary], folder: Path) -> None:
+    from robodyn_ros.cli.console import console, print_json
+    from robodyn_ros.cli.sweep_table import as_json, tables
+
+    if args.json:
+        print_json({"study": study.name, "cases": study.size, "folder": str(folder), **as_json(summaries)})
+        return
+    out = console()
+    for table in tables(study, summaries):
+        out.print(table)
+    made = "results.parquet" if args.no_report else f"results.parquet, {' and '.join(REPORT)}"
+    out.print(f"In {folder}: {made}", markup=False, soft_wrap=True)
+
+
+VERB = Verb(
+    summary="does a controller hold on arms that differ from the model?",
+    description=(
+        "Tries an arm under control many times over, each time with other masses,\n"
+        "friction, payload, noise, delays or gains, as a study says; on all processors of\n"
+        "this machine or on a Dask cluster, with the same results. Says how probable it\n"
+        "is that the arm does what is asked of it, which cases are the worst, and which\n"
+        "input matters. Every case can be looked at by itself.\n"
+        "\n"
+        "The answer is yes if every case meets the specification."
+    ),
+    examples=(
+        ("robodyn sweep study.yaml", "into the folder study"),
+        ("robodyn sweep study.yaml --case 12 --plot case.png", "one case, as it was"),
+        ("robodyn sweep study.yaml --resume", "go on after Ctrl-C"),
+        ("robodyn sweep study.yaml --scheduler tcp://pc:8786", "on a Dask cluster"),
+    ),
+    add_arguments=add_arguments,
+    run=run,
+)

@@ -1,0 +1,168 @@
+"""``robodyn tune``: gains that keep to a specification on arms that differ from the model, with the least effort."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from robodyn_ros.cli.sweep import add_backend_arguments, choose_backend
+from robodyn_ros.cli.verb import ExitCode, Verb
+from robodyn_ros.errors import InputError
+
+if TYPE_CHECKING:
+    from robodyn_ros.simulation.sweeps.backends import Backend
+    from robodyn_ros.simulation.sweeps.score import Score
+    from robodyn_ros.simulation.sweeps.study import Study
+    from robodyn_ros.simulation.sweeps.tuning import Task, Tuned
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """See :class:`Verb`."""
+    parser.add_argument("study", type=Path, help="the study, a YAML file with a section tune")
+    text = "parameter file to write, for the controller node (default: %(default)s)"
+    parser.add_argument("--out", type=Path, default=Path("tuned.yaml"), metavar="FILE", help=text)
+    add_backend_arguments(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+
+
+def run(args: Namespace) -> ExitCode:
+    """Search, compare on cases that the search has not seen, and write."""
+    from robodyn_ros.simulation.sweeps.study_reader import read_task
+    from robodyn_ros.simulation.sweeps.tuning import tune
+
+    if args.out.suffix not in (".yaml", ".yml") or not args.out.resolve().parent.is_dir():
+        raise InputError("--out", f"must be a .yaml in a folder that exists, not {str(args.out)!r}", args.out)
+    study, task = read_task(args.study)
+    with choose_backend(args) as backend, _progress(task) as told:
+        best = tune(study, task, backend, told)[0]
+        before, after = _compared(study, task, best, backend)
+    write(args.out, study.name, best, after)
+    _say(args, study, best, before, after)
+    return ExitCode.YES if after.violation <= 0.0 else ExitCode.NO
+
+
+def _compared(study: Study, task: Task, best: Tuned, backend: Backend) -> tuple[Score, Score]:
+    """What the gains of the study and the tuned ones are worth on cases that nobody has seen."""
+    from dataclasses import replace
+
+    from robodyn_ros.robot import load_robot
+    from robodyn_ros.simulation.sweeps.score import score
+    from robodyn_ros.simulation.sweeps.tuning import unseen, with_gains
+
+    robot, count = load_robot(study.urdf), task.config.unseen
+    hand_made = replace(study, controllers=study.controllers[:1])
+    both = [unseen(each, count) for each in (hand_made, with_gains(study, best.controller, best.gains))]
+    before, after = (score(each, count, backend, task.config.worst, robot) for each in both)
+    return before, after
+
+
+def _progress(task: Task) -> Any:
+    from contextlib import contextmanager
+
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from robodyn_ros.cli.console import console
+
+    config = task.config
+    most = len(task.controllers) * config.population * len(task.bounds) * (config.generations + 1)
+
+    @contextmanager
+    def shown() -> Any:
+        out = console(stderr=True)
+        columns = (TextColumn("{task.description}"), BarColumn(bar_width=30), TimeElapsedColumn())
+        with Progress(*columns, console=out, transient=True, disable=not out.is_terminal) as progress:
+            bar = progress.add_task("", total=most)
+
+            def told(controller: str, tried: int, best: Score) -> None:
+                text = f"{controller}: worst {100 * best.violation:+.0f} %, effort {best.effort:.3f}"
+                done = task.controllers.index(controller) * most // len(task.controllers) + tried
+                progress.update(bar, completed=done, description=text)
+
+            yield told
+
+    return shown()
+
+
+def write(path: Path, study: str, best: Tuned, after: Score) -> None:
+    """Write the parameter file.
+
+    Args:
+        path: of the file; one that is there is replaced.
+        study: its name.
+        best: what was found.
+        after: what that is worth on cases that the search has not seen.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    import yaml
+
+    parameters = {"controller": best.controller, "gains": best.gains}
+    content = yaml.safe_dump({"/**/controller": {"ros__parameters": parameters}}, sort_keys=False)
+    about = (
+        f"# Gains from `robodyn tune {study}.yaml`. Of {after.cases} cases that the tuning has not seen,\n"
+        f"# {after.met} met the specification.\n"
+    )
+    try:
+        path.write_text(about + content, encoding="utf-8")
+    except OSError as cause:
+        raise InputError("--out", f"{path} cannot be written: {cause.strerror}", path) from cause
+
+
+def _say(args: Namespace, study: Study, best: Tuned, before: Score, after: Score) -> None:
+    from robodyn_ros.cli.console import console, print_json
+
+    if args.json:
+        compared = {"before": before, "after": after, "tuning": best.score}
+        scores = {
+            name: {key: value if isfinite(value) else None for key, value in each._asdict().items()}
+            for name, each in compared.items()
+        }
+        about = {"controller": best.controller, "gains": best.gains, "candidates": best.candidates}
+        print_json({"study": study.name, **about, **scores, "file": str(args.out)})
+        return
+    from rich import box
+    from rich.table import Table
+
+    out = console()
+    table = Table(
+        title=f"{study.name}: {best.controller}", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD
+    )
+    for head in ("Joint", *next(iter(best.gains.values()))):
+        table.add_column(head.replace("_", " "), justify="left" if head == "Joint" else "right")
+    for joint, own in best.gains.items():
+        table.add_row(joint, *(f"{value:g}" for value in own.values()))
+    out.print(table)
+    table = Table(
+        title=f"On {after.cases} cases that the tuning has not seen", title_justify="left", box=box.SIMPLE_HEAD
+    )
+    for head in ("", "Met", "Worst: beyond the bound by", "Effort"):
+        table.add_column(head, justify="right" if head else "left")
+    for name, found in ((f"{study.controllers[0]}, as in the study", before), (f"{best.controller}, tuned", after)):
+        met = f"{100 * found.met / found.cases:.2f} %"
+        table.add_row(name, met, f"{100 * found.violation:+.0f} %", f"{found.effort:.4f}")
+    out.print(table)
+    out.print(f"{best.candidates} candidates; written to {args.out}", markup=False, soft_wrap=True)
+
+
+VERB = Verb(
+    summary="gains that hold on arms that differ from the model",
+    description=(
+        "Searches for gains, and where asked for the controller, that keep to the\n"
+        "specification of a study in its worst cases, with the least effort. The section\n"
+        "tune of the study says between which values. Then compares them with those of\n"
+        "the study, on cases that the search has not seen, and writes a parameter file\n"
+        "that the controller node takes.\n"
+        "\n"
+        "The answer is yes if the tuned gains keep to the specification on the worst of\n"
+        "those cases too."
+    ),
+    examples=(
+        ("robodyn tune study.yaml", "writes tuned.yaml"),
+        ("robodyn tune study.yaml --out config/arm.yaml", "writes there"),
+    ),
+    add_arguments=add_arguments,
+    run=run,
+)

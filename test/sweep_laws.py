@@ -1,0 +1,40 @@
+"""A control law that behaves as badly as its gains tell it to: for sweeps, as an installed package."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+from robodyn_ros.control.pd import PD
+
+HANGS, DIES, RAISES = 20.0, 30.0, 40.0
+"""Damping ratios of the last joint that stand for a fault."""
+
+FREQUENCY = 10.0
+"""Its natural frequency [rad/s]."""
+
+
+class Moody(PD):
+    """PD, but for its moods."""
+
+    def compute(self, q: Any, qd: Any, reference: Any, integral: Any = None) -> Any:
+        damping = float(0.5 * FREQUENCY * self.kd[-1] / self.kp[-1])
+        if abs(damping - HANGS) < 0.1 * HANGS:
+            time.sleep(3600.0)
+        if abs(damping - DIES) < 0.1 * DIES:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if abs(damping - RAISES) < 0.1 * RAISES:
+            raise ZeroDivisionError("told to")
+        print(".", end="")  # what a law prints is nobody's answer
+        return super().compute(q, qd, reference, integral)
+
+
+def install(folder: Path) -> None:
+    """Make a folder that is, for Python, an installed package with this law."""
+    info = folder / "moody-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: moody\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[robodyn_ros.controllers]\nmoody = sweep_laws:Moody\n")

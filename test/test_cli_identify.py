@@ -1,0 +1,167 @@
+"""``robodyn identify``: what it writes is right, what it prints is what it found, and what is wrong is said."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from recordings import moved
+
+import robodyn_ros as rd
+from robodyn_ros.cli.main import main
+from robodyn_ros.dynamics.rnea import RNEA
+from robodyn_ros.simulation import Mismatch
+
+pytest.importorskip("rosbags", reason="rosbags is not installed")
+from recordings import Bag, table
+
+URDF = Path(__file__).parents[1] / "urdf" / "prr.urdf"
+ROBOT = rd.load_robot(URDF)
+TRUTH = Mismatch(mass_spread=0.2, com_spread=0.02, inertia_spread=0.3).draw(ROBOT, seed=4).inertial
+FRICTION = {"viscous": [20.0, 0.7, 0.2], "coulomb": [9.0, 0.8, 0.3]}
+T = np.arange(0.0, 8.4, 0.004)
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    """Two motions of an arm that is not its URDF, with noise on the efforts and encoders, and one with a payload."""
+    folder, rng = tmp_path_factory.mktemp("recorded"), np.random.default_rng(1)
+
+    def motion(seed, **parameters):
+        (q, _, _), effort = moved(ROBOT, T, seed, **{"inertial": TRUTH} | FRICTION | parameters)
+        noise = 0.01 * np.sqrt(np.mean(effort**2, axis=0)) * rng.normal(size=effort.shape)
+        return 1e-5 * np.round(q / 1e-5), effort + noise
+
+    for name, seed in (("train.mcap", 1), ("unseen", 2)):
+        q, effort = motion(seed)
+        Bag().states("/arm/joint_states", ROBOT.joint_names, T, position=q, effort=effort).write(folder / name)
+    held = rd.Payload("hand", 1.3, (0.03, 0.0, 0.11))
+    q, effort = motion(3, payload=held, inertial=RNEA(ROBOT).parameters.inertial)
+    table(folder / "held.csv", ROBOT.joint_names, T, position=q, effort=effort)
+    text = URDF.read_text()
+    for joint, viscous, coulomb in zip(ROBOT.joint_names, *FRICTION.values(), strict=True):
+        tag = f'<dynamics damping="{viscous}" friction="{coulomb}"/>'
+        text = re.sub(f'(<joint name="{joint}".*?)(</joint>)', rf"\1{tag}\2", text, count=1, flags=re.DOTALL)
+    (folder / "known.urdf").write_text(text)
+    return folder
+
+
+def test_writes_the_arm_and_a_report(recorded, tmp_path, capsys):
+    out, report = tmp_path / "arm.urdf", tmp_path / "report.html"
+    arguments = ["identify", recorded / "train.mcap", "--validate", recorded / "unseen", "--urdf", URDF]
+    assert main([str(part) for part in (*arguments, "--out", out, "--report", report)]) == 0
+    said = capsys.readouterr().out
+    assert "mean of 2 periods" in said and "13 of 13 combinations" in said and str(report) in said
+    assert re.search(r"to within 0\.\d\d% of the", said) or re.search(r"to within 1\.\d\d% of the", said)
+    # The URDF is another arm now, and the same in what it was not asked about.
+    found = rd.load_robot(out)
+    assert found.joint_names == ROBOT.joint_names and np.array_equal(found.effort_limit, ROBOT.effort_limit)
+    np.testing.assert_allclose(found.damping, FRICTION["viscous"], rtol=0.03)
+    np.testing.assert_allclose(found.friction, FRICTION["coulomb"], rtol=0.03)
+    (q, qd, qdd), effort = moved(ROBOT, T, 2, inertial=TRUTH)
+    now = RNEA(found).inverse(q, qd, qdd)
+    before = RNEA(ROBOT).inverse(q, qd, qdd)
+    rms = [np.sqrt(np.mean((efforts - effort) ** 2, axis=0)) for efforts in (now, before)]
+    assert (rms[0] < 0.01 * np.sqrt(np.mean(effort**2, axis=0))).all() and (rms[0] < 0.2 * rms[1]).all()
+    assert set(re.findall(r"<!--.*?-->", URDF.read_text(), re.DOTALL)) <= set(
+        re.findall(r"<!--.*?-->", out.read_text(), re.DOTALL)
+    )
+    page = report.read_text()
+    for word in ("Identification of prr", "train.mcap", "unseen", "coulomb(wrist)", "seen only together with", "N·m"):
+        assert word in page
+    assert page.count("data:image/svg+xml;base64,") == 2 and "http" not in re.sub("www.w3.org", "", page)
+
+
+def test_the_report_as_a_browser_shows_it(recorded, tmp_path):
+    browser = pytest.importorskip("browser")
+    report = tmp_path / "report.html"
+    arguments = ["identify", recorded / "train.mcap", "--urdf", URDF, "--report", report]
+    assert main([str(part) for part in arguments]) == 0
+    with browser.page(1200, 900) as page:
+        page.goto(f"file://{report}")
+        sizes = page.evaluate("[...document.images].map(image => [image.naturalWidth, image.complete])")
+        assert len(sizes) == 1 and all(width > 500 and done for width, done in sizes)
+        assert not page.elsewhere or all(url.startswith("file:") for url in page.elsewhere)
+        assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+        page.locator("summary").click()
+        assert page.locator("details tr").count() == 14  # 13 combinations and the heading
+
+
+def test_json_says_everything(recorded, capsys):
+    arguments = ["identify", recorded / "train.mcap", "--validate", recorded / "unseen", "--urdf", URDF, "--json"]
+    assert main([*map(str, arguments), "--no-average"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["improved"] and found["rank"] == 13 and len(found["combinations"]) == 13
+    (recording,), (unseen,) = found["recordings"], found["validated_on"]
+    assert recording["effort"] == "measured" and recording["periods"] == 0 and unseen["samples"] > 100
+    assert abs(recording["delay"]) < 4.0 * recording["delay_error"] < 2e-3
+    for joint in ROBOT.joint_names:
+        errors = {name: found["errors"][name][joint]["relative"] for name in found["errors"]}
+        assert errors["validation"] < 0.02 < errors["validation_urdf"]
+        assert errors["cross_validation"] < 0.02 < errors["urdf"]
+    parameters = {one["name"]: one for one in found["parameters"]}
+    wrist = parameters["coulomb(wrist)"]
+    assert wrist["identified"] and abs(wrist["value"] - 0.3) < 5.0 * wrist["standard_error"]
+    assert not parameters["m(carriage)"]["identified"] and "m(hand)" in parameters["m(carriage)"]["reason"]
+
+
+def test_the_choices_are_those_of_the_library():
+    from robodyn_ros.cli import identify
+    from robodyn_ros.identification.recording import TIMES
+    from robodyn_ros.identification.signals_settings import EFFORTS
+
+    assert (identify.TIMES, identify.EFFORTS) == (TIMES, EFFORTS)
+
+
+def test_the_delay_that_is_given_is_taken(recorded, capsys):
+    arguments = ["identify", recorded / "train.mcap", "--urdf", URDF, "--json", "--delay", "0.05", "--no-average"]
+    assert main([str(part) for part in arguments]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["recordings"][0]["delay"] == 0.05
+    assert max(one["relative"] for one in found["errors"]["identified"].values()) > 0.03
+
+
+def test_finds_a_payload(recorded, capsys):
+    arguments = ["identify", str(recorded / "held.csv"), "--urdf", str(recorded / "known.urdf"), "--payload", "hand"]
+    assert main([*arguments, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["mass"] == pytest.approx(1.3, rel=0.02) and found["mass_error"] < 0.02
+    np.testing.assert_allclose(np.array(found["com"])[[0, 2]], [0.03, 0.11], atol=0.003)
+    assert max(found["rms"][name] / found["rms_without"][name] for name in ROBOT.joint_names) < 0.3
+    assert main(arguments) == 0
+    assert "Centre of mass in hand" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nowhere", "--urdf", URDF], "nowhere: there is no such file"),
+        (["train.mcap", "--urdf", URDF, "--states", "x"], "has no topic /x; it has /arm/joint_states"),
+        (["train.mcap", "--urdf", URDF, "--report", "report.pdf"], "must end in .html"),
+        (["train.mcap", "--urdf", URDF, "--out", "no/where.urdf"], "there is no folder"),
+        (["train.mcap", "--urdf", "known.urdf", "--out", "known.urdf"], "is the URDF itself"),
+        (["train.mcap", "--urdf", URDF, "--payload", "foot"], "'foot' is not in the robot"),
+        (["train.mcap", "--urdf", URDF, "--payload", "hand", "--out", "x.urdf"], "--payload prints what it finds"),
+        (["train.mcap", "--urdf", URDF, "--gap", "0"], "gap: must be within"),
+        (["train.mcap", "--urdf", URDF, "--effort", "commanded"], "there are no commands"),
+    ],
+)
+def test_what_is_wrong_is_said(recorded, monkeypatch, capsys, arguments, said):
+    monkeypatch.chdir(recorded)
+    assert main(["identify", *map(str, arguments)]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_no_is_the_answer_where_the_urdf_is_as_good(recorded, tmp_path, capsys):
+    """The arm is its URDF, and what is identified from noise predicts another motion no better."""
+    rng = np.random.default_rng(2)
+    for name, seed in (("a.csv", 1), ("b.csv", 2)):
+        (q, _, _), effort = moved(ROBOT, T, seed)
+        noise = 0.05 * np.sqrt(np.mean(effort**2, axis=0)) * rng.normal(size=effort.shape)
+        table(tmp_path / name, ROBOT.joint_names, T, position=q, effort=effort + noise)
+    arguments = ["identify", tmp_path / "a.csv", "--validate", tmp_path / "b.csv", "--urdf", URDF]
+    assert main([str(part) for part in arguments]) == 1
+    assert "no better than the URDF" in capsys.readouterr().out

@@ -1,0 +1,93 @@
+"""``robodyn plan``: what it answers, writes and draws."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from numpy.testing import assert_allclose
+
+import robodyn_ros as rd
+from robodyn_ros.cli.main import main
+from robodyn_ros.planning.plan import Plan
+
+PRR = str(Path(__file__).parents[1] / "urdf" / "prr.urdf")
+QUICK = ("--time-limit", "300")
+
+
+def test_a_plan_is_written_and_drawn(tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    out, picture = tmp_path / "plan.json", tmp_path / "plan.png"
+    args = [
+        "plan",
+        PRR,
+        "--to",
+        "PICK",
+        "--cost",
+        "time+1e-4*effort",
+        "--out",
+        str(out),
+        "--plot",
+        str(picture),
+        *QUICK,
+    ]
+    assert main(args) == 0
+    said = capsys.readouterr().out
+    assert "solved" in said and "shoulder" in said and "%" in said
+    found = Plan.load(out)
+    assert found.solved and found.joints == ("elevator", "shoulder", "wrist")
+    assert_allclose(found.q[-1], (0.3, -1.83, -0.12), atol=1e-9)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_time_scaling_as_json(capsys):
+    pytest.importorskip("toppra")
+    assert main(["plan", PRR, "--to", "PICK", "--via", "0.12,-0.9,0", "--method", "time-scaling", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["solved"] and found["method"] == "time-scaling"
+    assert max(row["effort_share"] for row in found["joints"].values()) == pytest.approx(0.9, rel=1e-2)
+
+
+def test_the_tool_somewhere_with_a_payload(capsys):
+    args = ["plan", PRR, "--to-tool", "0.5,0,1.2", "--cost", "time+1e-4*effort", "--payload", "1", "--json"]
+    assert main([*args, *QUICK]) == 0
+    ends = {name: row["end"] for name, row in json.loads(capsys.readouterr().out)["joints"].items()}
+    pose = rd.Kinematics(rd.load_robot(PRR)).pose("tool", [ends[name] for name in ("elevator", "shoulder", "wrist")])
+    assert_allclose(pose[:3, 3], (0.5, 0.0, 1.2), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("args", "reason"),
+    [
+        (("--to", "PICK", "--payload", "20"), "effort limit of 'shoulder'"),
+        (("--to", "0,0,9"), "position limit of 'wrist'"),
+        (("--to-tool", "4,0,0"), "unreachable"),
+        (("--to", "PICK", "--obstacles", "{folder}/crate.yaml"), "'crate'"),
+    ],
+)
+def test_what_cannot_be_is_answered_by_no(args, reason, tmp_path, capsys):
+    (tmp_path / "crate.yaml").write_text("crate: {center: [0, 0, 0.6], radius: 0.1}\n")
+    assert main(["plan", PRR, *(word.format(folder=tmp_path) for word in args)]) == 1
+    said = capsys.readouterr().out
+    assert "no such motion" in said and reason in said
+
+
+@pytest.mark.parametrize(
+    ("args", "problem"),
+    [
+        ((), "--to"),
+        (("--to", "NOWHERE"), "NOWHERE"),
+        (("--to", "PICK", "--to-tool", "1,0,1"), "one of them"),
+        (("--to-tool", "1,x"), "x,y,z"),
+        (("--to", "PICK", "--cost", "money"), "money"),
+        (("--to", "PICK", "--method", "time-scaling", "--cost", "effort"), "--method"),
+        (("--to", "PICK", "--plot", "plan.gif"), ".png"),
+        (("--to", "PICK", "--out", "/no/such/folder/plan.json"), "folder"),
+        (("--to", "PICK", "--obstacles", "none.yaml"), "none.yaml"),
+        (("--to", "PICK", "--share", "2"), "share"),
+    ],
+)
+def test_wrong_arguments_are_errors(args, problem, capsys):
+    assert main(["plan", PRR, *args]) == 2
+    assert problem in capsys.readouterr().err

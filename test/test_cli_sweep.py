@@ -1,0 +1,210 @@
+"""``robodyn sweep`` and ``robodyn tune``: from a file to results, report and gains; mistakes have their lines."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import robodyn_ros as rd
+from robodyn_ros.cli.main import main
+from robodyn_ros.control.parameter_file import Parameters, read_parameters
+from robodyn_ros.simulation.loop_options import loop_default_values, make_tuning
+from robodyn_ros.simulation.sweeps.backends import here
+from robodyn_ros.simulation.sweeps.results import column, rows
+
+pytest.importorskip("pyarrow")
+
+ROOT = Path(__file__).parents[1]
+
+STUDY = f"""\
+arm: {ROOT / "urdf/rr.urdf"}
+controllers: [pd, computed_torque]
+motion:
+  to: [[0.5, -0.4]]
+  duration: 0.3
+  rest: 0.2
+simulator:
+  friction:
+    elbow: {{coulomb: 0.3, viscous: 0.1}}
+controller:
+  gains.shoulder: {{natural_frequency: 8.0}}
+vary:
+  arm.forearm.mass: {{uniform: [1.8, 2.2]}}
+  simulator:
+    state_delay: {{uniform: [0.0, 0.004]}}
+  simulator.sensors.elbow.position_noise: {{choice: [0.0, 1.0e-4]}}
+sampling: {{cases: 8, seed: 2}}
+specification:
+  peak_error: {{shoulder: 0.05, elbow: 0.1}}
+  settled: true
+  settle_band: 0.05
+tune:
+  natural_frequency: {{shoulder: [5, 40], elbow: [5, 60]}}
+  controllers: [computed_torque]
+  cases: 6
+  unseen: 12
+  generations: 1
+  population: 3
+"""
+
+
+@pytest.fixture
+def study(tmp_path):
+    path = tmp_path / "quick.yaml"
+    path.write_text(STUDY)
+    return path
+
+
+def test_a_sweep_its_report_and_one_of_its_cases(study, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert main(["sweep", str(study), "--workers", "0", "--out", str(out), "--json"]) == 1
+    said = json.loads(capsys.readouterr().out)
+    assert {name: each["cases"] for name, each in said["controllers"].items()} == {"pd": 8, "computed_torque": 8}
+    assert said["controllers"]["pd"]["met"] == 0  # a spring alone sags
+    assert column(out / "results.parquet", "met").sum() == sum(each["met"] for each in said["controllers"].values())
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert all(text in page for text in ("computed_torque", "arm.forearm.mass", "data:image/png;base64,"))
+    assert (out / "report.png").read_bytes().startswith(b"\x89PNG")
+    main(["sweep", str(study), "--case", "5", "--json", "--plot", str(tmp_path / "case.png")])
+    row = json.loads(capsys.readouterr().out)
+    (kept,) = rows(out / "results.parquet", [5])
+    assert row == {name: None if value != value else value for name, value in kept.items()}
+    assert (tmp_path / "case.png").read_bytes().startswith(b"\x89PNG")
+    assert main(["sweep", str(study), "--workers", "0", "--out", str(out)]) == 2
+    assert "--resume" in capsys.readouterr().err
+    main(["sweep", str(study), "--workers", "0", "--out", str(out), "--resume", "--no-report"])
+    told = capsys.readouterr().out
+    assert "Probability" in told and "arm.forearm.mass" in told
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "line", "said"),
+    [
+        ("duration: 0.3", "duratoin: 0.3", 5, "motion.duratoin: is unknown; did you mean duration?"),
+        ("duration: 0.3", "duration: -1", 5, "motion.duration: must be within [0.01, 3600] s, not -1.0"),
+        ("[0.5, -0.4]", "[0.5]", 4, "motion.to: must be a list of poses, each of 2 numbers (shoulder, elbow)"),
+        ("[0.5, -0.4]", "[0.5, 9]", 4, "motion.to: joint 'elbow' at 9 is outside its limits"),
+        (
+            "[pd, computed_torque]",
+            "[pd, computed_tork]",
+            2,
+            "'computed_tork' is unknown; did you mean computed_torque?",
+        ),
+        ("coulomb: 0.3", "coulumb: 0.3", 9, "did you mean friction.elbow.coulomb"),
+        ("coulomb: 0.3", "coulomb: -0.3", 9, "must be within [0, 1e+09]"),
+        ("forearm.mass", "foreram.mass", 13, "did you mean arm.forearm.mass"),
+        ("[1.8, 2.2]", "[2.8, 2.2]", 13, "must be [least, greatest], not [2.8, 2.2]"),
+        ("{uniform: [1.8, 2.2]}", "{gamma: [1.8, 2.2]}", 13, "must be one of uniform: [least, greatest]"),
+        ("0.004]", "4]", 15, "vary.simulator.state_delay: must be within [0, 1] s, not 4.0"),
+        ("state_delay", "state_deley", 15, "did you mean simulator.state_delay"),
+        ("cases: 8", "cases: 0", 17, "sampling.cases: must be a whole number"),
+        ("settled: true", "settled: 3", 20, "must be true or false"),
+        ("settled: true", "settled: true\n  settled: true", 21, "stands twice, first in line 20"),
+        ("peak_error: {shoulder", "peak_error: {shuolder", 19, "specification.peak_error.shuolder: is unknown"),
+        ("{cases: 8, seed: 2}", "{cases: 8, seed: 2", 18, "YAML"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_line(right, wrong, line, said, study, capsys):
+    assert STUDY.count(right) == 1
+    study.write_text(STUDY.replace(right, wrong))
+    assert main(["sweep", str(study)]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"error: {study}:{line}: ")
+    assert said in error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--case", "16"], "--case: must be from 0 to 15"),
+        (["--plot", "case.png"], "--plot: is of one case"),
+        (["--workers", "-1"], "--workers: must be from 0 to 1024"),
+        (["--scheduler", "head"], "'head' is no address of a scheduler: tcp://host:port"),
+    ],
+)
+def test_a_wrong_command_line(arguments, said, study, capsys):
+    if "--scheduler" in arguments:
+        pytest.importorskip("distributed")
+    assert main(["sweep", str(study), *arguments]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_without_its_extra_it_says_so(study, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert main(["sweep", str(study)]) == 2
+    assert "robodyn_ros[sweep]" in capsys.readouterr().err
+
+
+def test_ctrl_c_keeps_what_is_done(study, tmp_path, capsys, monkeypatch):
+    """Broken off after the first part; what goes on is the rest, and the file is that of a sweep without a break."""
+
+    def breaks_off(given, todo):
+        for done in here(given, todo):
+            yield done
+            raise KeyboardInterrupt
+
+    out, arguments = tmp_path / "out", ["sweep", str(study), "--no-report", "--workers", "0", "--out"]
+    with monkeypatch.context() as patched:
+        patched.setattr("robodyn_ros.cli.sweep.choose_backend", lambda args: nullcontext(breaks_off))
+        assert main([*arguments, str(out)]) == 130
+    error = capsys.readouterr().err
+    assert f"What was done is kept in {out}; --resume goes on." in error
+    assert len(list((out / "parts").glob("*.parquet"))) == 1
+    assert main([*arguments, str(out), "--resume"]) == 1
+    assert main([*arguments, str(tmp_path / "whole")]) == 1
+    assert (out / "results.parquet").read_bytes() == (tmp_path / "whole" / "results.parquet").read_bytes()
+
+
+def test_tuned_gains_are_better_on_cases_that_nobody_saw_and_the_node_loads_them(study, tmp_path, capsys):
+    file = tmp_path / "tuned.yaml"
+    code = main(["tune", str(study), "--out", str(file), "--workers", "0", "--json"])
+    said = json.loads(capsys.readouterr().out)
+    before, after = said["before"], said["after"]
+    assert (before["cases"], after["cases"]) == (12, 12)
+    assert after["violation"] < before["violation"]
+    assert after["met"] > before["met"]
+    assert code == (0 if after["violation"] <= 0.0 else 1)
+    assert 5.0 <= said["gains"]["shoulder"]["natural_frequency"] <= 40.0
+    # What the node makes of the file is what was tuned.
+    robot = rd.load_robot(ROOT / "urdf/rr.urdf")
+    values = Parameters(read_parameters(file, "controller"), loop_default_values(robot))
+    law = make_tuning(values, rd.create_dynamics("rnea", robot)).controller
+    assert values.unused() == []
+    omega = np.array([said["gains"][name]["natural_frequency"] for name in robot.joint_names])
+    np.testing.assert_allclose(law.kp, omega**2, rtol=1e-12)
+
+
+def test_the_controller_node_reads_what_tune_writes(graph, tmp_path):
+    from rcl_interfaces.srv import GetParameters
+
+    from robodyn_ros.cli.tune import write
+    from robodyn_ros.simulation.sweeps.score import Score
+    from robodyn_ros.simulation.sweeps.tuning import Tuned
+
+    gains = {"shoulder": {"natural_frequency": 21.5, "damping_ratio": 0.8, "integral_rate": 0.0}}
+    gains["elbow"] = {"natural_frequency": 33.0, "damping_ratio": 1.25, "integral_rate": 1.5}
+    score = Score(-0.1, 0.2, 12, 12)
+    write(tmp_path / "tuned.yaml", "quick", Tuned("impedance", gains, score, 40), score)
+    urdf = (ROOT / "urdf/rr.urdf").read_text()
+    graph.start("controller", "--params-file", str(tmp_path / "tuned.yaml"), robot_description=urdf)
+    names = [f"gains.{joint}.{name}" for joint, own in gains.items() for name in own]
+    found = []
+
+    def read():  # those of the joints are declared when the arm is known
+        found[:] = graph.call(GetParameters, "controller/get_parameters", names=["controller", *names]).values
+        return len(found) == 1 + len(names) and all(value.type for value in found)
+
+    graph.wait(read, "the parameters of the joints")
+    assert found[0].string_value == "impedance"
+    assert [value.double_value for value in found[1:]] == [x for own in gains.values() for x in own.values()]
+
+
+def test_a_study_without_a_section_tune(study, capsys):
+    study.write_text(STUDY.partition("tune:")[0])
+    assert main(["tune", str(study)]) == 2
+    assert "must name least and greatest values of one or more of natural_frequency" in capsys.readouterr().err

@@ -1,0 +1,30 @@
+"""``config/prr_real.yaml``: what it says about the first day on a real arm."""
+
+from __future__ import annotations
+
+import csv
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+POSE = {"elevator": 1.0, "shoulder": 0.6, "wrist": 0.4}
+
+
+def lowest(tmp_path: Path, *given: str) -> float:
+    """How far down the elevator gets while the arm is held for four seconds, from brakes that open at once [m]."""
+    out = tmp_path / "run.csv"
+    start = [word for name, q in POSE.items() for word in ("-p", f"initial_position.{name}:={q}")]
+    words = ["simulate", "urdf/prr.urdf", "--params", "config/prr_real.yaml", "--duration", "4", "--out", str(out)]
+    command = [sys.executable, "-m", "robodyn_ros.cli.main", *words, *start, *given]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    with open(out, encoding="utf-8") as file:
+        return min(float(row["elevator/position [m]"]) for row in csv.DictReader(file))
+
+
+def test_no_ramp_where_nothing_else_carries_the_arm(tmp_path: Path) -> None:
+    """As docs/safety.md says under "Switching on"."""
+    assert lowest(tmp_path) == pytest.approx(1.0, abs=1e-3)
+    assert lowest(tmp_path, "-p", "ramp_time:=2.0") == pytest.approx(1.0 - 0.41, abs=0.02)

@@ -1,0 +1,108 @@
+"""The disturbance observer: r follows what the model does not know of, with its time constant, and is taken away."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import robodyn_ros as rd
+from robodyn_ros.control import (
+    ComputedTorque,
+    ControlLoop,
+    DisturbanceObserver,
+    DisturbanceObserverConfig,
+    Reference,
+    gains,
+)
+from robodyn_ros.simulation import FrictionConfig, Plant, PlantConfig
+
+PRR = rd.load_robot(Path(__file__).parents[1] / "urdf/prr.urdf")
+DYNAMICS = rd.create_dynamics("rnea", PRR)
+PERIOD = 0.001
+NONE = np.zeros(3)
+POSE = np.array([1.0, 0.8, -0.4])
+HELD = Reference(POSE, NONE, NONE, NONE)
+
+
+def make(dynamics=DYNAMICS, law=DisturbanceObserver, **config):
+    own = {"config": DisturbanceObserverConfig(**config)} if config else {}
+    return law(dynamics, *gains(law, dynamics, np.zeros(3), 12.0, 1.0), **own)
+
+
+def run(law, duration, true=DYNAMICS, push=NONE, wanted=lambda t: HELD, friction=None):
+    """Disturbances (N, n) and errors (N, n) of an arm under the law and a push at the joints."""
+    plant = Plant(true, PlantConfig(step=PERIOD), q0=POSE, effort_limit=np.full(3, np.inf), friction=friction)
+    asked, period, found, errors = NONE, 0.0, [], []
+    for _ in range(round(duration / PERIOD)):
+        now = wanted(plant.time)
+        law.advance(period, plant.q, plant.qd, now, asked, asked)
+        asked, period = law.compute(plant.q, plant.qd, now).total, PERIOD
+        found.append(getattr(law, "disturbance", NONE))
+        errors.append(now.q - plant.q)
+        plant.apply(asked + push)
+        plant.step()
+    return np.array(found), np.array(errors)
+
+
+def test_a_constant_push_is_observed_with_the_time_constant():
+    """ṙ = K (d - r), however the arm moves meanwhile: r = d (1 - exp(-K t))."""
+    push = np.array([40.0, -7.0, 2.5])
+    found, _ = run(make(gain=20.0, limit=1.0), 0.4, push=push)
+    t = PERIOD * np.arange(len(found))
+    # One period of delay, in which the push has not shown yet, and a rule of first order.
+    np.testing.assert_allclose(found / push, np.tile(1.0 - np.exp(-20.0 * t), (3, 1)).T, atol=0.012)
+
+
+def test_it_follows_a_moving_arm_and_leaves_no_error_at_rest():
+    def wanted(t):
+        w, size = np.pi * np.array([1.0, 2.0, 3.0]), np.array([0.2, 0.3, 0.2])  # at rest after 0 and 2 s
+        s, c = np.sin(w * min(t, 2.0)) * (t < 2.0), np.cos(w * min(t, 2.0))
+        return Reference(POSE + size * (1.0 - c), size * w * s, size * w**2 * c * (t < 2.0), NONE)
+
+    payload = rd.Payload("hand", 2.0, (0.02, 0.0, 0.3))
+    true = rd.create_dynamics("rnea", PRR, payload=payload)
+    found, errors = run(make(), 5.0, true=true, wanted=wanted)
+    _, usual = run(make(law=ComputedTorque), 5.0, true=true, wanted=wanted)
+    rms = np.sqrt(np.mean(errors[:2000] ** 2, axis=0))
+    # The elevator's errors under computed torque happen to cancel each other.
+    assert (rms < np.sqrt(np.mean(usual[:2000] ** 2, axis=0)) / [1.0, 2.0, 2.0]).all()
+    np.testing.assert_allclose(errors[-1], 0.0, atol=1e-6)
+    q = wanted(5.0).q
+    np.testing.assert_allclose(found[-1], DYNAMICS.gravity(q) - true.gravity(q), rtol=1e-4, atol=1e-4)
+
+
+def test_friction_that_is_fed_forward_is_no_disturbance():
+    """The arm has the friction that the model knows, and it moves on without turning round."""
+    viscous, coulomb = [20.0, 0.4, 0.2], [15.0, 2.0, 0.6]
+    friction = [FrictionConfig(viscous=d, coulomb=f) for d, f in zip(viscous, coulomb, strict=True)]
+    speed = np.array([0.2, -0.3, 0.4])
+    known = rd.create_dynamics("rnea", PRR, viscous=viscous, coulomb=coulomb)
+    found, _ = run(make(known), 2.0, wanted=lambda t: Reference(POSE + speed * t, speed, NONE, NONE), friction=friction)
+    assert (np.abs(found[-1]) < 0.02 * np.array(coulomb)).all()
+
+
+def test_what_is_taken_away_is_bounded():
+    law = make(gain=50.0, limit=0.1)
+    law.advance(0.0, POSE, NONE, HELD, NONE, NONE)
+    for _ in range(500):  # the drives are asked to hold the arm, and send nothing, and it stays where it is
+        law.advance(PERIOD, POSE, NONE, HELD, NONE, NONE)
+    np.testing.assert_allclose(law.disturbance, DYNAMICS.gravity(POSE), rtol=1e-6)
+    without = make(law=ComputedTorque).compute(POSE, NONE, HELD).total
+    taken = without - law.compute(POSE, NONE, HELD).total
+    np.testing.assert_allclose(taken, np.clip(law.disturbance, *(0.1 * PRR.effort_limit * s for s in (-1, 1))))
+
+
+def test_a_broken_flow_of_states_begins_anew_and_a_change_of_gains_does_not():
+    loop = ControlLoop(make(), np.full(3, np.inf))
+    true = rd.create_dynamics("rnea", PRR, payload=rd.Payload("hand", 2.0))
+    plant = Plant(true, PlantConfig(step=PERIOD), q0=POSE)
+    for step in range(1500):
+        plant.apply(loop.update(step * PERIOD, step * PERIOD, plant.q, plant.qd).effort)
+        plant.step()
+    observed = loop.controller.disturbance
+    assert observed[0] == pytest.approx(-2.0 * 9.81, rel=1e-3)
+    loop.tune(loop.tuning._replace(controller=make(gain=30.0)))
+    np.testing.assert_array_equal(loop.controller.disturbance, observed)
+    assert loop.controller.estimates()["disturbance of elevator [N]"] == observed[0]
+    loop.update(9.0, 9.0, plant.q, plant.qd)
+    assert not loop.controller.disturbance.any()

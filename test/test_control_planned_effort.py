@@ -1,0 +1,98 @@
+"""Efforts in a trajectory: an arm that is on its reference gets what was planned, under every law."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import robodyn_ros as rd
+from robodyn_ros.control.loop import ControlLoop
+from robodyn_ros.control.loop_config import LoopConfig
+from robodyn_ros.control.planned_effort import PlannedEffort
+from robodyn_ros.control.trajectory import Trajectory
+from robodyn_ros.errors import InputError
+
+LAWS = ("pd", "gravity_compensation", "computed_torque", "impedance")
+TIMES = np.linspace(0.0, 0.5, 26)
+
+
+@pytest.fixture
+def dynamics(prr):
+    return rd.create_dynamics("rnea", rd.load_robot(prr))
+
+
+def motion(dynamics, extra=0.0, efforts=True):
+    """From rest to rest, by the quintic's derivatives; with the efforts that it takes, and so much more."""
+    way, u = np.array([0.4, -0.6, 0.5]), (TIMES / TIMES[-1])[:, None]
+    T = TIMES[-1]
+    q = np.array([0.5, 0.2, 0.1]) + (10 * u**3 - 15 * u**4 + 6 * u**5) * way
+    qd = (30 * u**2 - 60 * u**3 + 30 * u**4) * way / T
+    qdd = (60 * u - 180 * u**2 + 120 * u**3) * way / T**2
+    return Trajectory(TIMES, q, qd, qdd, dynamics.inverse(q, qd, qdd) + extra if efforts else None)
+
+
+def loop(dynamics, law):
+    config = LoopConfig(ramp_time=0.0, soft_limit_margin=0.0)
+    return ControlLoop(rd.create_controller(law, dynamics, 50.0, 10.0), np.full(3, np.inf), config)
+
+
+def followed(control, trajectory, **options):
+    """The commands of an arm that is always exactly on its reference."""
+    control.start(0.0, trajectory.positions[0])
+    control.update(0.0, 0.0, trajectory.positions[0], np.zeros(3))
+    control.follow(trajectory, 0.0, **options)
+    samples = [trajectory.sample(float(t)) for t in TIMES[1:-1]]
+    return np.array(
+        [control.update(float(t), float(t), s.q, s.qd).effort for t, s in zip(TIMES[1:], samples, strict=False)]
+    )
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_on_the_reference_the_command_is_what_was_planned(dynamics, law):
+    extra = np.array([7.0, -1.5, 0.4])  # friction, say, that the law's model lacks
+    trajectory = motion(dynamics, extra)
+    assert_allclose(followed(loop(dynamics, law), trajectory), trajectory.planned.efforts[1:-1], atol=1e-9)
+
+
+def test_a_law_that_knows_the_arm_needs_no_efforts(dynamics):
+    without = followed(loop(dynamics, "computed_torque"), motion(dynamics, efforts=False))
+    assert_allclose(followed(loop(dynamics, "computed_torque"), motion(dynamics)), without, atol=1e-9)
+    lacking = followed(loop(dynamics, "pd"), motion(dynamics, efforts=False))
+    assert np.abs(without - lacking).max() > 50.0
+
+
+def test_joints_that_the_plan_leaves_out_get_what_the_law_gives(dynamics):
+    whole = motion(dynamics)
+    part = Trajectory(*(x if x.ndim == 1 else x[:, [2]] for x in (whole.times, whole.positions, whole.velocities)))
+    part = Trajectory(part.times, part.positions, part.velocities, whole.accelerations[:, [2]], np.full((26, 1), 3.0))
+    control = loop(dynamics, "gravity_compensation")
+    control.start(0.0, whole.positions[0])
+    control.update(0.0, 0.0, whole.positions[0], np.zeros(3))
+    control.follow(part, 0.0, ["wrist"])
+    q, qd = whole.positions[0].copy(), np.zeros(3)
+    sample = part.sample(0.08)
+    q[2], qd[2] = sample.q[0], sample.qd[0]
+    effort = control.update(0.08, 0.08, q, qd).effort
+    assert_allclose(effort, [*dynamics.gravity(q)[:2], 3.0], atol=1e-9)
+
+
+def test_at_the_end_a_hold_takes_over(dynamics):
+    """The last effort of a motion may brake the arm; held, it would drive it away."""
+    trajectory = motion(dynamics, extra=np.array([50.0, 5.0, 2.0]))
+    control = loop(dynamics, "gravity_compensation")
+    followed(control, trajectory)
+    end = trajectory.positions[-1]
+    assert_allclose(control.update(0.51, 0.51, end, np.zeros(3)).effort, dynamics.gravity(end), atol=1e-9)
+
+
+def test_efforts_are_straight_between_the_points():
+    planned = PlannedEffort(np.array([1.0, 2.0, 4.0]), [[0.0, 1.0], [2.0, 1.0], [0.0, 5.0]], 2)
+    assert_allclose(planned.at(1.5), [1.0, 1.0])
+    assert_allclose(planned.at(3.0), [1.0, 3.0])
+    assert_allclose(planned.at(1.0), [0.0, 1.0])
+    assert planned.at(0.99) is None and planned.at(4.0) is None
+    with pytest.raises(InputError, match="efforts"):
+        Trajectory([0.0, 1.0], [[0.0], [1.0]], efforts=[[0.0]])
+    with pytest.raises(InputError, match="efforts"):
+        Trajectory([0.0, 1.0], [[0.0], [1.0]], efforts=[[0.0], [np.inf]])

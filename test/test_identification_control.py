@@ -1,0 +1,119 @@
+"""What identification is for: an arm that is followed better, and a payload that is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from identified import AWKWARD, PRR, RR, Unknown, panda
+from industrial import urdfs
+from numpy.testing import assert_allclose
+
+import robodyn_ros as rd
+from robodyn_ros.cli.simulate_setup import make_loop, make_simulated
+from robodyn_ros.control.waypoints import rest_to_rest
+from robodyn_ros.dynamics.rnea import RNEA
+from robodyn_ros.errors import InputError
+from robodyn_ros.identification import Samples, identify
+from robodyn_ros.identification.excitation import excite
+from robodyn_ros.identification.excitation_settings import ExcitationConfig
+from robodyn_ros.identification.payload import estimate_payload
+from robodyn_ros.simulation.trial import run_trial
+
+TRUTH = {
+    "seed": 5,
+    "mismatch.mass_spread": 0.2,
+    "mismatch.com_spread": 0.03,
+    "mismatch.inertia_spread": 0.3,
+    "mismatch.payload_mass": 0.5,
+    "friction.elevator.viscous": 20.0,
+    "friction.elevator.coulomb": 8.0,
+    "friction.shoulder.viscous": 0.9,
+    "friction.shoulder.coulomb": 0.7,
+    "friction.wrist.viscous": 0.3,
+    "friction.wrist.coulomb": 0.25,
+}
+GAINS = {f"gains.{name}.natural_frequency": 12.0 for name in PRR.joint_names}
+
+
+def followed(robot, way):
+    """The simulated arm, which is not its URDF, under computed torque with an idea of it."""
+    start = {f"initial_position.{name}": q for name, q in zip(PRR.joint_names, way.positions[0], strict=True)}
+    hardware, _ = make_simulated(TRUTH | start | {"state_rate": 500.0}, PRR)
+    loop, _ = make_loop({"controller": "computed_torque", **GAINS}, robot)
+    loop.start(0.0, hardware.plant.q)
+    loop.follow(way, 0.0)
+    trial = run_trial(hardware, loop, way.duration)
+    assert not trial.faults
+    return trial
+
+
+def test_computed_torque_follows_five_times_better():
+    found = excite(PRR, ExcitationConfig(harmonics=3, tries=1, periods=1, period=6.0))
+    trial = followed(PRR, found.trajectory)
+    t, values = trial.truth.t, trial.truth.values
+    qdd = np.gradient(values["qd"], t, axis=0)
+    rng = np.random.default_rng(2)
+    effort = values["effort"] + 0.01 * np.sqrt(np.mean(values["effort"] ** 2, axis=0)) * rng.normal(size=qdd.shape)
+    moving = slice(10, -10)
+    samples = Samples(*(part[moving] for part in (t, values["q"], values["qd"], qdd, effort)))
+    identified = identify(PRR, samples).robot
+    way = rest_to_rest([[0.2, 0.3, -0.4], [1.1, -0.8, 0.9], [0.5, 0.6, 0.2]], [0.0, 1.2, 2.2])
+    errors = []
+    for robot in (PRR, identified):
+        truth = followed(robot, way).truth
+        reference = np.array([way.sample(t).q for t in truth.t])
+        errors.append(np.sqrt(np.mean((reference - truth.values["q"]) ** 2, axis=0)))
+    assert (errors[0] > 5.0 * errors[1]).all(), errors
+
+
+@pytest.mark.parametrize("name", ["rr", "tilted", "welded"])
+def test_a_payload_without_noise(name):
+    robot = {"rr": RR, **AWKWARD}[name]
+    link = "tool" if name == "welded" else robot.bodies[-1].name
+    held = rd.Payload(link, 1.7, (0.05, -0.03, 0.12), np.diag([0.011, 0.013, 0.007]))
+    arm = Unknown(robot)
+    motion = arm.motion(200)
+    empty = RNEA(robot, inertial=arm.dynamics.parameters.inertial)
+    full = RNEA(robot, inertial=arm.dynamics.parameters.inertial, payload=held)
+    effort = full.inverse(motion.q, motion.qd, motion.qdd)
+    found = estimate_payload(empty, link, replace(motion, effort=effort), viscous=0.0, coulomb=0.0)
+    planar = name == "rr"
+    assert_allclose(found.payload.mass, 1.7, rtol=1e-9)
+    assert_allclose(np.delete(found.payload.com, [1] * planar), np.delete(held.com, [1] * planar), rtol=1e-8)
+    if not planar:
+        assert_allclose(found.payload.inertia, held.inertia, atol=1e-8)
+    assert found.identified == tuple(not planar or k in (0, 1, 3, 6) for k in range(10))
+    assert bool(found.reason) == planar
+    assert (found.rms < 1e-10 * found.rms_without).all()
+
+
+@pytest.mark.skipif("panda" not in urdfs(), reason="example-robot-data is not installed")
+def test_a_payload_from_a_few_poses_at_rest():
+    """Mass and centre of mass come from gravity alone, as sure as their standard errors say."""
+    robot = panda()
+    held = rd.Payload("panda_hand_tcp", 2.0, (0.01, 0.04, 0.06), np.diag([0.004, 0.005, 0.003]))
+    rng = np.random.default_rng(3)
+    q = np.repeat(robot.lower + (robot.upper - robot.lower) * rng.uniform(0.1, 0.9, (6, robot.n)), 20, axis=0)
+    rest = np.zeros_like(q)
+    effort = RNEA(robot, payload=held).inverse(q, rest, rest) + 0.1 * rng.normal(size=q.shape)
+    samples = Samples(np.arange(120.0), q, rest, rest, effort)
+    found = estimate_payload(RNEA(robot), "panda_hand_tcp", samples, viscous=0.0, coulomb=0.0)
+    assert abs(found.payload.mass - 2.0) < 4.0 * found.mass_error < 0.1
+    assert (np.abs(found.payload.com - held.com) < 4.0 * found.com_error).all()
+    assert found.com_error.max() < 0.01
+    assert found.identified == (True,) * 4 + (False,) * 6
+    nothing = RNEA(robot).inverse(q, rest, rest) + 0.1 * rng.normal(size=q.shape)
+    empty = estimate_payload(RNEA(robot), "panda_hand_tcp", replace(samples, effort=nothing), viscous=0.0, coulomb=0.0)
+    assert 0.0 < empty.payload.mass < 0.05
+
+
+def test_a_payload_that_cannot_be_felt():
+    samples = Unknown(RR).motion(50)
+    with pytest.raises(InputError, match="'link0' is fixed to the base"):
+        estimate_payload(RNEA(RR), "link0", samples)
+    with pytest.raises(InputError, match="of 2 joints; 'prr' has 3"):
+        estimate_payload(RNEA(PRR), "hand", samples)
+    with pytest.raises(InputError, match="too few samples"):
+        estimate_payload(RNEA(RR), "tool", samples.chosen(slice(0, 4)))

@@ -1,0 +1,226 @@
+"""Samples of a recording: every quantity of the same moment, whatever clocks, filters and delays were in between."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from recordings import fourier, moved
+
+import robodyn_ros as rd
+from robodyn_ros.dynamics.rnea import RNEA
+from robodyn_ros.errors import InputError
+from robodyn_ros.identification import signals
+from robodyn_ros.identification.recording import Recording, Track
+from robodyn_ros.identification.signals_settings import Preparation
+from robodyn_ros.identification.signals_stretch import Stretch
+
+ROBOT = rd.load_robot(Path(__file__).parents[1] / "urdf" / "prr.urdf")
+N, JOINTS = ROBOT.n, ROBOT.joint_names
+FRICTION = {"viscous": [20.0, 0.7, 0.2], "coulomb": [9.0, 0.8, 0.3]}
+T = np.arange(0.0, 8.0, 0.002)
+SINGLE = Preparation(average=False)
+
+
+def prepare(made, robot, config=None):
+    """Of one recording."""
+    (found,) = signals.prepare([made], robot, config)
+    return found
+
+
+def recording(t, q, effort, at=None, **tracks):
+    """Positions at times t, measured efforts at the same or others."""
+    return Recording("run", JOINTS, Track(t, q), Track(t if at is None else at, effort), **tracks)
+
+
+def commanded(t, q, effort, at=None):
+    return Recording("run", JOINTS, Track(t, q), None, Track(t if at is None else at, effort))
+
+
+def unexplained(found, **parameters):
+    """What the true parameters leave of the samples' efforts, over their root mean square (n,)."""
+    dynamics = RNEA(ROBOT, **parameters)
+    samples = found.samples
+    moving = samples.moving(0.01 * np.abs(samples.qd).max(axis=0)) & (samples.weights > 0.0)[:, None]
+    error = samples.effort - samples.regressor(dynamics) @ dynamics.theta()
+    return np.sqrt(np.sum(error**2 * moving, axis=0) / np.sum(samples.effort**2 * moving, axis=0))
+
+
+def test_derivatives_have_no_lag():
+    """Against the closed form: of the velocity, a lag of a hundredth of a sample would be ten times as much."""
+    q, qd, qdd = fourier(T, N, seed=3)
+    part = Stretch(T, q, q)
+    inner = part.inner(15.0, 0.0)
+    for found, true in zip(part.motion(15.0), (q, qd, qdd), strict=True):
+        greatest = np.abs(true).max()
+        np.testing.assert_allclose(found[200:-200], true[200:-200], atol=1e-5 * greatest)
+        np.testing.assert_allclose(found[inner], true[inner], atol=5e-3 * greatest)
+
+
+@pytest.mark.parametrize("delay", [-0.0021, 0.0007, 0.08])
+def test_the_delay_of_the_efforts_is_found(delay):
+    """To a hundredth of a sample without noise, with friction whose jumps the filter spreads."""
+    (q, _, _), _ = moved(ROBOT, T, seed=4)
+    _, effort = moved(ROBOT, T + delay, seed=4, **FRICTION)  # what acts at t + delay is recorded at t
+    found = prepare(commanded(T, q, effort), ROBOT, SINGLE)
+    assert found.effort == "commanded"
+    assert found.delay == pytest.approx(delay, abs=2e-5)
+    assert (unexplained(found, **FRICTION) < 1e-3).all()
+
+
+def test_one_delay_of_several_recordings():
+    """A motion too poor to show it has that of the others; measured and commanded efforts lag differently."""
+    made = []
+    for seed, delay, kind in ((4, 0.012, commanded), (5, -0.002, recording), (6, 0.012, commanded)):
+        (q, _, _), _ = moved(ROBOT, T, seed)
+        _, effort = moved(ROBOT, T + delay, seed, **FRICTION)
+        made.append(kind(T, q, effort))
+    found = signals.prepare(made, ROBOT, SINGLE)
+    assert [one.effort for one in found] == ["commanded", "measured", "commanded"]
+    np.testing.assert_allclose([one.delay for one in found], [0.012, -0.002, 0.012], atol=2e-5)
+    assert found[0].delay == found[2].delay
+
+
+def test_noise_is_kept_out_and_the_errors_are_honest():
+    rng = np.random.default_rng(5)
+    (q, _, _), effort = moved(ROBOT, T, seed=5, **FRICTION)
+    coarse = 1e-4 * np.round(q / 1e-4)
+    noise = 0.01 * np.sqrt(np.mean(effort**2, axis=0))
+    found = prepare(recording(T, coarse, effort + noise * rng.normal(size=effort.shape)), ROBOT, SINGLE)
+    assert 3.0 < found.cutoff < 30.0
+    assert abs(found.delay) < 4.0 * found.delay_error < 1e-3
+    # A hundredth of noise, of whose band 2 cutoff / 500 Hz are left.
+    assert (unexplained(found, **FRICTION) < 1.5 * 0.01 * np.sqrt(2.0 * found.cutoff / 500.0)).all()
+
+
+def test_efforts_at_other_times_and_states_at_jittered_times():
+    rng = np.random.default_rng(6)
+    t = T + rng.uniform(-4e-4, 4e-4, len(T))
+    at = np.arange(0.0003, 8.0, 0.0037)
+    (q, _, _), _ = moved(ROBOT, t, seed=6)
+    _, effort = moved(ROBOT, at, seed=6, **FRICTION)
+    found = prepare(recording(t, q, effort, at), ROBOT, SINGLE)
+    assert abs(found.delay) < 1e-4
+    assert (unexplained(found, **FRICTION) < 3e-3).all()
+
+
+def test_nothing_is_made_of_a_gap():
+    (q, _, _), effort = moved(ROBOT, T, seed=7, **FRICTION)
+    kept = (T < 4.0) | (T > 4.6)
+    with_effort = (T < 6.5) | (T > 6.7)
+    found = prepare(recording(T[kept], q[kept], effort[with_effort], T[with_effort]), ROBOT, SINGLE)
+    assert len(np.unique(found.samples.motions)) == 3
+    times = found.samples.t
+    assert not ((times > 4.0) & (times < 4.6)).any() and not ((times > 6.5) & (times < 6.7)).any()
+    assert "3 stretches" in found.notes[0]
+    assert (unexplained(found, **FRICTION) < 1e-3).all()
+    bridged = prepare(recording(T[kept], q[kept], effort, T), ROBOT, Preparation(average=False, gap=1.0))
+    assert len(np.unique(bridged.samples.motions)) == 1
+
+
+@pytest.mark.parametrize("period", [0.0, 3.1])
+def test_a_motion_that_repeats_is_averaged(period):
+    """Four periods of 3.1 s, no whole number of samples, between a lead-in and a lead-out."""
+    rng = np.random.default_rng(8)
+    long = np.arange(0.0, 14.0, 0.002)
+    q, qd, qdd = fourier(long, N, seed=8, period=3.1)
+    lead = np.clip(np.minimum(long, long[-1] - long) / 0.7, 0.0, 1.0)[:, None] ** 3
+    effort = RNEA(ROBOT, **FRICTION).inverse(q, qd, qdd)
+    noise = 0.01 * np.sqrt(np.mean(effort**2, axis=0)) * rng.normal(size=effort.shape)
+    found = prepare(recording(long, lead * q, effort + noise), ROBOT, Preparation(period=period, cutoff=10.0))
+    assert found.periods == 4
+    assert np.ptp(found.samples.t) < 3.1 and set(found.samples.weights.tolist()) == {4.0}
+    assert found.used == pytest.approx(12.4, abs=0.01)
+    single = prepare(recording(long, q, effort + noise), ROBOT, Preparation(average=False, cutoff=10.0))
+    ratio = unexplained(found, **FRICTION) / unexplained(single, **FRICTION)
+    assert (ratio < 0.7).all()  # 1/2 but for what is not noise
+
+
+def test_what_does_not_repeat_is_not_averaged():
+    t = np.arange(0.0, 10.0, 0.002)
+    q = fourier(t, N, seed=9, period=20.0)[0]
+    assert prepare(recording(t, q, q), ROBOT, Preparation(align=False)).periods == 0
+
+
+def test_a_joint_that_sticks_says_nothing_as_far_as_the_filter_reaches():
+    """Held by friction, the shoulder takes any effort; what the filter spreads of it is left out, and no more."""
+    q = fourier(T, N, seed=10)[0]
+    pace = np.interp(T, [0.0, 4.6, 5.0, 6.0, 6.4, 8.0], [1.0, 1.0, 0.0, 0.0, 1.0, 1.0])
+    q[:, 1] = fourier(np.cumsum(pace) * 0.002, N, seed=10)[0][:, 1]
+    samples = prepare(recording(T, q, q), ROBOT, Preparation(average=False, align=False, cutoff=10.0)).samples
+    moving = samples.moving(0.01 * np.abs(samples.qd).max(axis=0))
+    resting = (samples.t > 5.0 - 0.03) & (samples.t < 6.0 + 0.03)
+    assert not moving[resting, 1].any()
+    assert moving[:, 0].mean() > 0.7 and moving[~resting, 1].mean() > 0.7
+    assert moving[resting, 2].any()
+
+
+def test_commands_at_the_limit_count_nothing():
+    (q, _, _), effort = moved(ROBOT, T, seed=11)
+    limit = ROBOT.effort_limit
+    wanted = effort * 1.3 * limit / np.abs(effort).max(axis=0)
+    found = prepare(commanded(T, q, wanted), ROBOT, Preparation(average=False, align=False))
+    assert 0.0 < np.mean(found.samples.weights == 0.0) < 0.9
+    assert "at its limit" in found.notes[-1]
+    over = (np.abs(np.column_stack([np.interp(found.samples.t, T, w) for w in wanted.T])) > limit).any(axis=1)
+    assert (found.samples.weights[over] == 0.0).all()
+    measured = prepare(recording(T, q, wanted), ROBOT, Preparation(average=False, align=False))
+    assert (measured.samples.weights == 1.0).all()
+
+
+def test_which_effort_counts():
+    (q, _, _), effort = moved(ROBOT, T, seed=12)
+    both = recording(T, q, effort, commanded=Track(T, 2.0 * effort))
+    assert prepare(both, ROBOT).effort == "measured"
+    assert prepare(both, ROBOT, Preparation(effort="commanded")).effort == "commanded"
+    dead = recording(T, q, 0.0 * effort, commanded=Track(T, effort))
+    assert prepare(dead, ROBOT).effort == "commanded"  # a driver without a sensor
+
+
+def test_a_joint_that_turns_on_and_on_does_not_jump(tmp_path):
+    urdf = Path(__file__).parents[1] / "urdf" / "prr.urdf"
+    text = urdf.read_text().replace('name="wrist" type="revolute"', 'name="wrist" type="continuous"')
+    path = tmp_path / "arm.urdf"
+    path.write_text(text)
+    robot = rd.load_robot(path)
+    q = fourier(T, N, seed=13)[0]
+    q[:, 2] += 2.0 * T
+    wrapped = q.copy()
+    wrapped[:, 2] = (q[:, 2] + np.pi) % (2.0 * np.pi) - np.pi
+    found = prepare(recording(T, wrapped, q), robot, Preparation(align=False))
+    np.testing.assert_allclose(np.interp(found.samples.t, T, q[:, 2]), found.samples.q[:, 2], atol=1e-4)
+
+
+def test_samples_of_recordings_are_joined_and_chosen():
+    made = []
+    for seed in (14, 15):
+        (q, _, _), effort = moved(ROBOT, T, seed=seed, **FRICTION)
+        made.append(prepare(recording(T, q, effort), ROBOT, SINGLE).samples)
+    dynamics = RNEA(ROBOT, **FRICTION)
+    joined = type(made[0]).joined(made)
+    each = np.concatenate([samples.regressor(dynamics) for samples in made])
+    assert np.array_equal(joined.regressor(dynamics), each)
+    rows = np.arange(len(joined)) % 3 == 1
+    assert np.array_equal(joined.chosen(rows).regressor(dynamics), each[rows])
+    assert len(np.unique(joined.motions)) == 2
+
+
+@pytest.mark.parametrize(
+    ("made", "config", "said"),
+    [
+        (lambda q, e: recording(T, 0.0 * q + 0.3, e), {}, "no joint moves by more than 0.01 rad or m"),
+        (lambda q, e: Recording("run", JOINTS, Track(T, q)), {}, "neither efforts in the states nor commands"),
+        (lambda q, e: recording(T, q, e), {"effort": "commanded"}, "there are no commands"),
+        (lambda q, e: commanded(T, q, e), {"effort": "measured"}, "states without efforts"),
+        (lambda q, e: recording(T[:1], q[:1], e[:1]), {}, "only one state"),
+        (lambda q, e: recording(T[:300], q[:300], e[:300]), {}, "in 0.598 s there are no 1 s of states and efforts"),
+        (lambda q, e: recording(T[::50], q[::50], e[::50]), {}, "there is a state every 0.1 s only"),
+        (lambda q, e: recording(T, q, e, T + 100.0), {}, "no 1 s of states and efforts without a gap"),
+        (lambda q, e: recording(T[:600], q[:600], e[:600]), {"cutoff": 2.0}, "too short: nothing is left between"),
+    ],
+)
+def test_what_is_missing_is_said(made, config, said):
+    (q, _, _), effort = moved(ROBOT, T, seed=16)
+    with pytest.raises(InputError, match=f"run: .*{said}"):
+        prepare(made(q, effort), ROBOT, Preparation(**config))

@@ -1,0 +1,129 @@
+"""A controller that estimates what its arm holds, and one that learns it: over real DDS, the simulator in lockstep."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import yaml
+
+JOINTS = ("elevator", "shoulder", "wrist")
+START = {"elevator": 0.9, "shoulder": 0.5, "wrist": -0.4}
+GAINS = {joint: {"natural_frequency": 12.0} for joint in JOINTS}
+REST = 300
+"""States until an arm is at rest: 1.2 s."""
+
+
+@pytest.fixture
+def arm(graph, prr):
+    """Starts a simulated arm that holds 2 kg at the tool's origin, and a controller that does not know of it."""
+
+    def start(**parameters):
+        graph.start(
+            "simulator", "-r", "joint_commands:=controller/joint_commands", robot_description=prr,
+            initial_position=START, lockstep=True, state_rate=250.0, mismatch={"payload_mass": 2.0},
+        )  # fmt: skip
+        graph.start("controller", robot_description=prr, use_sim_time=True, gains=GAINS, **parameters)
+
+    return start
+
+
+def test_the_payload_is_found_and_adopted_and_a_hold_ends_the_motion(graph, arm):
+    from geometry_msgs.msg import InertiaStamped
+    from rcl_interfaces.srv import GetParameters
+    from sensor_msgs.msg import JointState
+    from std_srvs.srv import Trigger
+
+    from robodyn_ros.nodes.qos import LATCHED
+
+    arm()
+    states = graph.listen(JointState, "joint_states", 1000)
+    errors = graph.listen(JointState, "controller/tracking_error", 1000)
+
+    def rest():
+        count = len(errors)
+        graph.wait(lambda: len(errors) > count + REST and np.abs(states[-1].velocity).max() < 1e-3, "an arm at rest")
+        return np.array(states[-1].position), np.array(errors[-1].position)
+
+    rest()
+    # So slow that it goes on for minutes: it is ended long before its end.
+    assert graph.set("controller", payload_estimation__speed=0.01)[0].successful
+    client = graph.node.create_client(Trigger, "controller/estimate_payload")
+    graph.wait(client.service_is_ready, "the service")
+    asked = client.call_async(Trigger.Request())
+    graph.wait(lambda: abs(states[-1].velocity[1]) > 0.02, "the motion")
+    again = graph.call(Trigger, "controller/estimate_payload")
+    assert (again.success, again.message) == (False, "an estimation is under way")
+    assert graph.call(Trigger, "controller/hold").success
+    graph.wait(asked.done, "the answer")
+    assert not asked.result().success
+    assert "held" in asked.result().message
+
+    before, sag = rest()
+    changes = graph.set("controller", payload_estimation__speed=0.25, payload_estimation__adopt=True)
+    assert all(change.successful for change in changes)
+    answer = graph.call(Trigger, "controller/estimate_payload", 60.0)
+    assert answer.success, answer.message
+    found = json.loads(answer.message)
+    assert (found["link"], found["adopted"]) == ("tool", True)
+    # The payload sits at the origin of the tool, and y is across the plane that the arm moves in.
+    assert found["mass"] == pytest.approx(2.0, rel=0.02)
+    assert found["com"][1] is None
+    np.testing.assert_allclose([found["com"][0], found["com"][2]], 0.0, atol=0.01)
+    late = graph.listen(InertiaStamped, "controller/payload", LATCHED)
+    graph.wait(lambda: late, "the latched estimate")
+    assert (late[0].header.frame_id, late[0].inertia.m) == ("tool", pytest.approx(found["mass"], abs=1e-4))
+    names = ["payload.link", "payload.mass"]
+    link, mass = graph.call(GetParameters, "controller/get_parameters", names=names).values
+    assert (link.string_value, mass.double_value) == ("tool", pytest.approx(found["mass"], abs=1e-4))
+    # It is back where it was held, and now that the model knows the load it hangs no longer below its reference.
+    after, left = rest()
+    assert (np.abs(left) < 0.05 * np.abs(sag)).all()
+    np.testing.assert_allclose(after, before + sag, atol=0.05 * np.abs(sag).max())
+
+
+def test_what_the_adaptive_law_learns_is_read_published_frozen_and_saved(graph, arm, tmp_path):
+    from diagnostic_msgs.msg import DiagnosticArray
+    from std_srvs.srv import Trigger
+
+    from robodyn_ros.nodes.qos import LATCHED
+
+    file = tmp_path / "learnt.yaml"
+    none = dict.fromkeys(JOINTS, 0.0)
+    bodies = {"carriage": [0.0] * 10, "arm": [0.0] * 10, "hand": [0.5, 0.0, 0.0, 0.1, 0.03, 0.0, 0.03, 0.0, 0.0, 0.01]}
+    before = {"bodies": bodies, "viscous": none, "coulomb": none}
+    file.write_text(yaml.safe_dump({"robot": "prr", "Adaptive": before}))
+    messages = graph.listen(DiagnosticArray, "controller/estimates", LATCHED)
+    arm(estimates_file=str(file), adaptive={"learn": False})
+
+    def mass():
+        values = {item.key: float(item.value) for item in messages[-1].status[0].values} if messages else {}
+        return values.get("mass added to hand [kg]")
+
+    refused = graph.call(Trigger, "controller/save_estimates")
+    assert (refused.success, "learns nothing" in refused.message) == (False, True)
+    assert graph.set("controller", controller="adaptive")[0].successful
+    graph.wait(lambda: mass() == 0.5, "what was learnt before", 30.0)
+    assert graph.set("controller", adaptive__learn=True)[0].successful
+    graph.wait(lambda: mass() > 1.5, "most of the payload, learnt at rest", 60.0)
+    assert graph.set("controller", adaptive__learn=False)[0].successful
+    answer = graph.call(Trigger, "controller/save_estimates")
+    assert answer.success, answer.message
+    saved = yaml.safe_load(file.read_text())
+    assert saved["robot"] == "prr"
+    learnt = saved["Adaptive"]["bodies"]["hand"]
+    assert learnt[0] > 1.5
+    graph.wait(lambda: mass() == pytest.approx(learnt[0], rel=1e-5), "the same, frozen")
+
+
+def test_an_arm_that_is_not_held_is_not_moved(graph, prr):
+    from std_srvs.srv import SetBool, Trigger
+
+    graph.start("controller", robot_description=prr)
+    graph.wait(lambda: graph.node.count_publishers("controller/commands"), "a configured controller")
+    for state in ("waiting", "disabled"):
+        answer = graph.call(Trigger, "controller/estimate_payload")
+        assert not answer.success
+        assert state in answer.message
+        assert graph.call(SetBool, "controller/enable", data=False).success

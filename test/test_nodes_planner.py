@@ -1,0 +1,131 @@
+"""The planner node over real DDS: what it finds, the arm does, under computed torque and within its limits."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
+
+from geometry_msgs.msg import PoseStamped
+from rclpy.qos import QoSProfile
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory
+from visualization_msgs.msg import MarkerArray
+
+import robodyn_ros as rd
+from robodyn_ros.control.point_to_point import point_to_point
+from robodyn_ros.nodes.pose_messages import to_pose
+from robodyn_ros.nodes.qos import LATCHED
+
+PRR = Path(__file__).parents[1] / "urdf" / "prr.urdf"
+JOINTS = ["elevator", "shoulder", "wrist"]
+PICK = np.array([0.0, -1.83, -0.12])  # of the arm's builders
+SHARE = 0.85  # of the limits; the rest is left to feedback
+EVERY_ONE = QoSProfile(depth=5000)
+
+
+def seconds(stamp):
+    return stamp.sec + 1e-9 * stamp.nanosec
+
+
+def rows(messages, field):
+    return {seconds(m.header.stamp): np.array(getattr(m, field)) for m in messages}
+
+
+@pytest.fixture
+def rig(graph, prr):
+    """A simulated arm that waits for its commands, so that no load shows, its controller and a planner."""
+    wiring = ("-r", "joint_commands:=controller/joint_commands")
+    graph.start("simulator", *wiring, robot_description=prr, lockstep=True, state_rate=500.0)
+    gains = {joint: {"natural_frequency": 40.0} for joint in JOINTS}
+    # The drives are ideal, and a motion of minimum time jumps from one effort limit to the other.
+    rates = dict.fromkeys(JOINTS, 1e6)
+    wishes = {"controller": "computed_torque", "gains": gains, "effort_rate_limits": rates}
+    graph.start("controller", robot_description=prr, use_sim_time=True, **wishes)
+    graph.start("planner", robot_description=prr, share=SHARE, time_limit=60.0, diagnostics_rate=20.0)
+    return graph
+
+
+def test_home_to_pick_in_minimum_time_on_the_simulated_arm(rig, prr):
+    robot = rd.load_robot(prr)
+    markers = rig.listen(MarkerArray, "planner/markers")
+    plans = rig.listen(JointTrajectory, "planner/joint_trajectory", LATCHED)
+    targets = rig.talk(JointState, "planner/plan_to/joints")
+    errors = rig.listen(JointState, "controller/tracking_error", EVERY_ONE)
+    rig.wait(lambda: errors, "a controller that works")
+    targets.publish(JointState(name=JOINTS[::-1], position=PICK[::-1].tolist()))
+    rig.wait(lambda: plans, "a plan", 90.0)
+    duration = seconds(plans[0].points[-1].time_from_start)
+    quintic = point_to_point(rd.create_dynamics("rnea", robot), np.zeros(3), PICK, share=SHARE)
+    assert quintic.duration > 1.5 * duration
+    assert plans[0].joint_names == JOINTS
+    assert np.abs([point.effort for point in plans[0].points]).max(axis=0) == pytest.approx(
+        SHARE * robot.effort_limit, rel=1e-3
+    )
+
+    rig.wait(lambda: markers, "the picture of the plan")  # before it runs
+    assert {marker.ns for marker in markers[0].markers} == {"plan", "plan_ghost"}
+    assert len(markers[0].markers[0].points) > 100
+
+    states = rig.listen(JointState, "joint_states", EVERY_ONE)
+    commands = rig.listen(JointState, "controller/joint_commands", EVERY_ONE)
+    answer = rig.call(Trigger, "planner/execute")
+    assert answer.success, answer.message
+    rig.wait(lambda: states and abs(np.array(states[-1].position) - PICK).max() < 1e-3, "the arm there", 60.0)
+    rig.wait(lambda: states and abs(np.array(states[-1].velocity)).max() < 1e-3, "the arm at rest", 60.0)
+
+    moving = [t for t, qd in rows(states, "velocity").items() if abs(qd).max() > 1e-3]
+    error = np.array([e for t, e in rows(errors, "position").items() if min(moving) <= t <= max(moving)])
+    effort = np.array([e for t, e in rows(commands, "effort").items() if min(moving) - 0.01 <= t <= max(moving)])
+    assert len(error) > 0.5 * 500 * duration and len(effort) > 0.5 * 500 * duration
+    rms = np.sqrt((error**2).mean(axis=0))
+    assert rms[0] < 2e-3 and (rms[1:] < 5e-3).all(), rms
+    assert (abs(effort) <= robot.effort_limit).all(), abs(effort).max(axis=0)
+
+    again = rig.call(Trigger, "planner/execute")
+    assert not again.success and "there is no plan" in again.message
+
+
+def test_the_command_sends_a_plan_to_the_controller(graph, prr):
+    pytest.importorskip("toppra")
+    rig = graph
+    rig.start("simulator", "-r", "commands:=controller/commands", robot_description=prr)
+    rig.start("controller", robot_description=prr, use_sim_time=True)
+    states = rig.listen(JointState, "joint_states")
+    rig.wait(lambda: states, "joint states")
+    command = [sys.executable, "-m", "robodyn_ros.cli.main", "plan", str(PRR), "--to", "PICK", "--share", "0.6"]
+    command += ["--method", "time-scaling", "--send"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    try:
+        rig.wait(lambda: process.poll() is not None, "the end of the command", 90.0)
+        assert process.returncode == 0, process.communicate()[0].decode()
+        there = np.array([0.3, -1.83, -0.12])  # of the demonstration
+        rig.wait(lambda: abs(np.array(states[-1].position) - there).max() < 2e-3, "the arm there", 60.0)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_target_out_of_reach_is_refused_with_the_reason(rig, prr):
+    targets = rig.talk(PoseStamped, "planner/plan_to/pose")
+    errors = rig.listen(JointState, "controller/tracking_error")
+    rig.wait(lambda: errors, "a controller that works")
+    pose = np.eye(4)
+    pose[:3, 3] = 4.0, 0.0, 1.0
+    message = PoseStamped(pose=to_pose(pose))
+    message.header.frame_id = "base"
+    targets.publish(message)
+
+    def refused():
+        return "out of reach" in rig.diagnostics("planner")["message"]
+
+    rig.wait(refused, "the refusal", 60.0)
+    message.header.frame_id = "moon"
+    targets.publish(message)
+    rig.wait(lambda: "'moon'" in rig.diagnostics("planner")["message"], "the refusal of an unknown frame")

@@ -1,0 +1,150 @@
+"""States and commands as bytes: what is read and written past rclpy is what rclpy reads and writes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
+
+from rclpy.serialization import deserialize_message, serialize_message
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from robodyn_ros.errors import InputError
+from robodyn_ros.nodes.faults import Faults
+from robodyn_ros.nodes.messages import JointOrder
+from robodyn_ros.nodes.output import Topic
+from robodyn_ros.nodes.state_reader import StateReader
+from robodyn_ros.nodes.stencil import Stencil
+
+ARM = ("elevator", "shoulder", "wrist")
+OTHERS = ("gripper", "käfig", "")  # a name of two bytes a letter, and an empty one
+NUMBERS = st.floats(width=64)
+
+
+@st.composite
+def messages(draw):
+    """Any JointState of some of these joints, its fields of whatever length."""
+    names = draw(st.permutations([*ARM, *OTHERS[: draw(st.integers(0, 3))]]))
+    names = names[: draw(st.integers(max(0, len(names) - 1), len(names)))]
+    count = len(names)
+    lengths = st.sampled_from([count, count, count, 0, count + 1])
+    message = JointState(name=names)
+    message.header.frame_id = draw(st.sampled_from(["", "base", "wörld"]))
+    message.header.stamp.sec = draw(st.integers(-(2**31), 2**31 - 1))
+    message.header.stamp.nanosec = draw(st.integers(0, 2**32 - 1))
+    for field in ("position", "velocity", "effort"):
+        length = draw(lengths)
+        setattr(message, field, draw(st.lists(NUMBERS, min_size=length, max_size=length)))
+    return message
+
+
+def plainly(message):
+    """What is in it, by rclpy."""
+    try:
+        motors = JointOrder(ARM).measured(message)
+    except InputError as problem:
+        return str(problem)
+    stamp = message.header.stamp
+    return None if motors is None else ((stamp.sec, stamp.nanosec), *motors)
+
+
+def quickly(reader, message):
+    """The same, from its bytes."""
+    try:
+        return reader.read(serialize_message(message))
+    except InputError as problem:
+        return str(problem)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(messages(), min_size=1, max_size=3))
+def test_states_are_read_as_rclpy_reads_them(batch):
+    """Whatever came before: each of a few messages twice, then the same with other numbers."""
+    reader = StateReader(ARM)
+    for message in [*batch, *batch]:
+        for _ in range(2):
+            for expected, found in [(plainly(message), quickly(reader, message))]:
+                if expected is None or isinstance(expected, str):
+                    assert found == expected
+                    continue
+                assert found.stamp == expected[0]
+                assert_array_equal(found.position, expected[1])
+                if expected[2] is None:
+                    assert found.velocity is None
+                else:
+                    assert_array_equal(found.velocity, expected[2])
+            message.position = [2.0 * value for value in message.position]
+
+
+def test_the_second_message_of_a_kind_goes_the_short_way():
+    reader = StateReader(ARM)
+    for velocity in ([0.1, 0.2, 0.3], []):
+        message = JointState(name=ARM[::-1], position=[1.0, 2.0, 3.0], velocity=velocity, effort=[7.0, 8.0, 9.0])
+        data = serialize_message(message)
+        reader.read(data)
+        form = reader._form
+        assert form.read(data).position.tolist() == [3.0, 2.0, 1.0]
+        assert form.read(data[: form._end - 1]) is None  # cut off
+        assert form.read(b"\0\0" + data[2:]) is None  # the greatest byte first
+        for place in range(12, form._same[-1][0].stop):  # any other name, or number of numbers
+            other = data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
+            in_numbers = any(start <= place < start + kind.size for start, kind in form._numbers)
+            between = not any(part.start <= place < part.stop for part, _ in form._same)
+            assert (form.read(other) is not None) == (in_numbers or between)
+    with pytest.raises(InputError, match="state: 30 bytes that are no message"):
+        reader.read(data[:30])
+
+
+def test_a_stencil_writes_what_rclpy_writes():
+    rng = np.random.default_rng(8)
+    for n in (1, 3, 7):
+        names = [f"joint_{k}" for k in range(n)]
+        plain = Stencil(Float64MultiArray(), n, "data")
+        command = Stencil(JointState(name=names), n, "effort")
+        error = Stencil(JointState(name=names), n, "position", "velocity")
+        for _ in range(5):
+            stamp, (a, b) = (int(rng.integers(2**31)), int(rng.integers(10**9))), rng.normal(size=(2, n))
+            assert deserialize_message(plain.fill(stamp, data=a), Float64MultiArray) == Float64MultiArray(data=a)
+            for filled, fields in (
+                (command.fill(stamp, effort=a), {"effort": a}),
+                (error.fill(stamp, position=a, velocity=b), {"position": a, "velocity": b}),
+            ):
+                expected = JointState(name=names, **{field: values.tolist() for field, values in fields.items()})
+                expected.header.stamp.sec, expected.header.stamp.nanosec = stamp
+                assert deserialize_message(filled, JointState) == expected
+
+
+def test_a_stencil_ends_where_the_message_ends():
+    """rclpy leaves up to 8 bytes of anything behind a message with empty sequences, which strict readers refuse."""
+    header, names = (
+        4 + 8 + 8,
+        4 + 8 + 4,
+    )  # encapsulation, stamp, frame "" (padded); count, length and "wrist\0", padding
+    command = Stencil(JointState(name=["wrist"]), 1, "effort")
+    assert len(command.fill((1, 2), effort=np.ones(1))) == header + names + 3 * 4 + 4 + 8  # lengths, padding, a number
+    error = Stencil(JointState(name=["wrist"]), 1, "position", "velocity")
+    filled = error.fill((1, 2), position=np.ones(1), velocity=np.full(1, 2.0))
+    assert filled.endswith(np.full(1, 2.0).tobytes() + bytes(4))
+
+
+def test_a_message_that_cannot_be_published_is_counted_and_nothing_else():
+    from rclpy._rclpy_pybind11 import RCLError
+
+    class Publisher:
+        handle = property(lambda self: self)
+
+        def publish_raw(self, data):
+            raise RCLError("Failed to publish: cannot publish data")
+
+    class Node:
+        def create_lifecycle_publisher(self, *_):
+            return Publisher()
+
+    faults = Faults(lambda _: None)
+    Topic(Node(), faults, "~/tracking_error", JointState(name=ARM), 3, "position").publish((1, 2), position=np.ones(3))
+    assert faults.counts == {"message not published": 1}

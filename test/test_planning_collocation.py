@@ -1,0 +1,215 @@
+"""Direct transcription against closed forms and an independent integration; what cannot be is refused by name."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+import numpy as np
+import pytest
+from arms import joint, link, robot
+from numpy.testing import assert_allclose
+from scipy.integrate import solve_ivp
+
+import robodyn_ros as rd
+from robodyn_ros.control.point_to_point import point_to_point
+from robodyn_ros.errors import InputError
+from robodyn_ros.planning.collocation import CollocationConfig, plan
+from robodyn_ros.planning.cost import Effort, MinimumTime, Tracking
+from robodyn_ros.planning.goals import JointGoal, ToolGoal
+from robodyn_ros.planning.limits import Limits
+from robodyn_ros.planning.obstacles import sphere
+from robodyn_ros.planning.problem import Problem
+from robodyn_ros.planning.scheme import SCHEMES
+
+HOME, PICK = np.zeros(3), np.array([0.0, -1.83, -0.12])
+PATIENT = CollocationConfig(time_limit=300.0)  # of a loaded machine
+
+
+def slider(mass=2.5, effort=10.0, velocity=100.0):
+    rail = joint("x", "prismatic", "base", "cart", axis=(1, 0, 0), limit=(-1.0, 5.0, velocity, effort))
+    return rd.load_robot(robot("slider", link("base"), link("cart", mass, (0.1, 0, 0)), rail))
+
+
+@pytest.fixture(scope="module")
+def arm():
+    from conftest import URDF
+
+    return rd.create_dynamics("rnea", rd.load_robot(str(URDF / "prr.urdf")))
+
+
+def integrated(dynamics, found):
+    """Where the planned efforts, linear between the points, bring the arm, by SciPy."""
+    n = len(found.joints)
+
+    def rate(t, x):
+        effort = [np.interp(t, found.times, column) for column in found.effort.T]
+        return np.concatenate((x[n:], dynamics.forward(x[:n], x[n:], np.array(effort))))
+
+    start = np.concatenate((found.q[0], found.qd[0]))
+    return solve_ivp(rate, (0.0, found.duration), start, rtol=1e-8, atol=1e-10, max_step=2e-3).y[:, -1]
+
+
+@pytest.mark.parametrize("name", SCHEMES)
+def test_the_double_integrator_in_minimum_time(name):
+    """Bang-bang: T = 2 √(m d / F), with the speed limit out of reach."""
+    cart = slider()
+    dynamics = rd.create_dynamics("rnea", cart)
+    config = CollocationConfig(scheme=name, intervals=40, time_limit=300.0)
+    problem = Problem(dynamics, [0.2], JointGoal([1.9]), limits=Limits.of(cart, share=1.0))
+    found = plan(problem, config)
+    closed = 2.0 * np.sqrt(2.5 * 1.7 / 10.0)
+    assert found.solved, found.reason
+    assert found.duration == pytest.approx(closed, rel=1e-3) and found.duration > closed
+    assert np.abs(found.effort).max() <= 10.0 * (1 + 1e-6)
+    assert_allclose(found.effort[found.times < 0.45 * closed], 10.0, rtol=1e-2)
+    assert_allclose(found.effort[found.times > 0.55 * closed], -10.0, rtol=1e-2)
+
+
+def test_with_a_speed_limit_the_profile_is_a_trapezoid():
+    """T = d / v + v m / F."""
+    cart = slider(velocity=1.5)
+    dynamics = rd.create_dynamics("rnea", cart)
+    limits = Limits.of(cart, share=1.0)
+    found = plan(
+        Problem(dynamics, [0.2], JointGoal([1.9]), limits=limits), CollocationConfig(intervals=40, time_limit=300.0)
+    )
+    assert found.solved, found.reason
+    assert found.duration == pytest.approx(1.7 / 1.5 + 1.5 * 2.5 / 10.0, rel=1e-3)
+
+
+def test_least_effort_of_the_double_integrator():
+    """∫ F² dt = 12 m² d² / T³ over a fixed time, by the cubic (calculus of variations)."""
+    dynamics = rd.create_dynamics("rnea", slider())
+    found = plan(Problem(dynamics, [0.2], JointGoal([1.9]), Effort(), duration=2.0), PATIENT)
+    assert found.solved, found.reason
+    assert found.cost == pytest.approx(12 * 2.5**2 * 1.7**2 / 2.0**3, rel=1e-6)
+    assert_allclose(found.q[:, 0], 0.2 + 1.7 * (3 * (found.times / 2) ** 2 - 2 * (found.times / 2) ** 3), atol=1e-6)
+
+
+def test_tracking_is_the_linear_quadratic_regulator():
+    """ẍ = F/m under ∫ 4 x² + ẋ² + ½ F² dt, long enough to be the infinite horizon's: its cost is xᵀ P x."""
+    from scipy.linalg import solve_continuous_are
+
+    dynamics = rd.create_dynamics("rnea", slider(effort=1e3))
+    P = solve_continuous_are(
+        np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([[0.0], [1 / 2.5]]), np.diag([4.0, 1.0]), [[0.5]]
+    )
+    cost = Tracking([0.0, 0.0], [4.0, 1.0], [0.5])
+    goal = JointGoal([np.nan], None)
+    found = plan(
+        Problem(dynamics, [1.0], goal, cost, duration=12.0, start_velocity=[0.5]),
+        CollocationConfig(intervals=80, time_limit=300.0),
+    )
+    assert found.solved, found.reason
+    assert found.cost == pytest.approx(np.array([1.0, 0.5]) @ P @ [1.0, 0.5], rel=1e-4)
+
+
+def test_home_to_pick_in_minimum_time(arm):
+    found = plan(Problem(arm, HOME, JointGoal(PICK)), PATIENT)
+    assert found.solved, found.reason
+    quintic = point_to_point(arm, HOME, PICK, share=0.9)
+    assert quintic.duration > 1.5 * found.duration
+    # Each limit is held: not only at the points, but on the curve that the controller follows.
+    trajectory, limit = found.to_trajectory(), 0.9 * arm.robot.effort_limit
+    times = np.linspace(0.0, found.duration * (1 - 1e-12), 2000)
+    q, qd, qdd = (np.array([trajectory.sample(float(t))[k] for t in times]) for k in range(3))
+    assert (np.abs(arm.inverse(q, qd, qdd)) <= 1.006 * limit).all()
+    assert (np.abs(qd) <= 0.9 * arm.robot.velocity_limit * (1 + 1e-4)).all()
+    assert (q >= arm.robot.lower - 1e-5).all() and (q <= arm.robot.upper + 1e-5).all()
+    # At every moment some joint works at its limit of effort or of speed, as Pontryagin's principle has it.
+    busy = np.maximum(np.abs(found.effort) / limit, np.abs(found.qd) / (0.9 * arm.robot.velocity_limit)).max(axis=1)
+    assert np.quantile(busy, 0.1) > 0.99
+    assert_allclose(integrated(arm, found), np.concatenate((PICK, np.zeros(3))), atol=0.05)
+
+
+def test_the_pendulum_swings_up():
+    """With too little effort to lift it straight: it has to swing. SciPy's integration of the efforts ends upright."""
+    rod = link("rod", 2.0, (0.0, 0.0, -0.5), (0.04, 0.0, 0.0, 0.05, 0.0, 0.01))
+    pivot = joint("pivot", "revolute", "base", "rod", axis=(0, 1, 0), limit=(-7.0, 7.0, 20.0, 5.0))
+    pendulum = rd.load_robot(robot("pendulum", link("base"), rod, pivot))
+    dynamics = rd.create_dynamics("rnea", pendulum)
+    assert dynamics.gravity([np.pi / 2])[0] == pytest.approx(9.81)
+    bounds = Limits.of(pendulum, share=1.0)
+    problem = Problem(dynamics, [0.0], JointGoal([np.pi]), Effort(), duration=3.0, limits=bounds)
+    found = plan(problem, CollocationConfig(intervals=60, tolerance=3e-4, time_limit=300.0))
+    assert found.solved, found.reason
+    assert found.q[:, 0].min() < -0.3  # away from the goal first
+    assert_allclose(integrated(dynamics, found), [np.pi, 0.0], atol=0.1)
+
+
+def test_the_tool_goes_to_a_pose_by_a_via_point(arm):
+    kinematics = rd.Kinematics(arm.robot)
+    pose, via = kinematics.pose("tool", [0.6, 0.9, -0.3]), np.array([0.5, 0.2, 0.4])
+    problem = Problem(arm, HOME, ToolGoal(pose, "tool"), via=(JointGoal(via, None),))
+    found = plan(problem, CollocationConfig(tolerance=0.02, time_limit=300.0))
+    assert found.solved, found.reason
+    assert_allclose(kinematics.pose("tool", found.q[-1]), pose, atol=1e-5)
+    assert np.abs(found.q - via).max(axis=1).min() < 1e-6
+    assert np.abs(found.qd[np.abs(found.q - via).max(axis=1).argmin()]).max() > 0.5  # it does not stop there
+
+
+def test_the_way_leads_around_an_obstacle(arm):
+    """The straight way hits the ball; no point of the palm's axis comes nearer to it than both radii."""
+    kinematics, ball = rd.Kinematics(arm.robot), sphere("ball", (-0.55, 0.0, 0.55), 0.12)
+    problem = Problem(arm, HOME, JointGoal(PICK), obstacles=(ball,))
+
+    def distance(motion, duration):
+        line = np.linspace((0.0, 0.0, 0.0), (0.0, 0.0, 0.22), 20)
+        poses = [kinematics.pose("hand", motion(t)) for t in np.linspace(0.0, duration, 300).tolist()]
+        places = np.array([line @ pose[:3, :3].T + pose[:3, 3] for pose in poses])
+        return np.linalg.norm(places - ball.center, axis=2).min() - ball.radius - 0.067
+
+    assert distance(lambda t: t * PICK, 1.0) < 0.0
+    found = plan(problem, CollocationConfig(tolerance=0.02, time_limit=300.0))
+    assert found.solved, found.reason
+    trajectory = found.to_trajectory()
+    assert distance(lambda t: trajectory.sample(t).q, found.duration) > 0.009
+
+
+def refusal(problem, limit=120.0):
+    begun = perf_counter()
+    found = plan(problem, CollocationConfig(time_limit=limit))
+    assert perf_counter() - begun < limit
+    assert not found.solved and found.violation is not None
+    return found
+
+
+def test_what_cannot_be_is_refused_before_anything_is_solved(arm):
+    heavy = rd.create_dynamics("rnea", arm.robot, payload=rd.Payload("tool", 12.0))
+    blocked = sphere("crate", (0.0, 0.0, 0.6), 0.1)
+    cases = {
+        "effort limit of 'shoulder'": Problem(heavy, HOME, JointGoal(PICK)),
+        "distance of 'hand' from 'crate'": Problem(arm, HOME, JointGoal(PICK), obstacles=(blocked,)),
+        "position limit of 'wrist'": Problem(arm, [0, 0, 3.0], JointGoal(PICK)),
+        "velocity limit of 'shoulder'": Problem(arm, HOME, JointGoal(PICK), start_velocity=[0.0, 13.0, 0.0]),
+        "reach of the tool": Problem(arm, HOME, ToolGoal.at((4.0, 0.0, 0.0), "tool")),
+    }
+    for constraint, problem in cases.items():
+        found = refusal(problem)
+        assert constraint in found.violation.constraint and len(found.times) == 0
+        assert constraint in found.reason or "out of reach" in found.reason or "beyond reach" in found.reason
+
+
+def test_what_only_the_solver_sees_is_refused_by_name():
+    """A metre in half a second takes 2 d 2 m / t² = 40 N; there are 10."""
+    cart = slider()
+    dynamics = rd.create_dynamics("rnea", cart)
+    found = refusal(
+        Problem(dynamics, [0.0], JointGoal([1.0]), Effort(), duration=0.5, limits=Limits.of(cart, share=1.0))
+    )
+    assert "'x'" in found.violation.constraint and "no solution" in found.reason
+    assert found.violation.constraint in found.reason
+
+
+def test_the_time_limit_holds(arm):
+    found = plan(Problem(arm, HOME, JointGoal(PICK)), CollocationConfig(time_limit=0.01))
+    assert not found.solved and "time limit of 0.01 s" in found.reason
+
+
+def test_wrong_problems_are_errors(arm):
+    with pytest.raises(InputError, match="start"):
+        Problem(arm, [0.0, 0.0], JointGoal(PICK))
+    with pytest.raises(InputError, match="goal"):
+        plan(Problem(arm, HOME, JointGoal([0.0])))
+    with pytest.raises(InputError, match="duration"):
+        Problem(arm, HOME, JointGoal(PICK), MinimumTime(), duration=-1.0)

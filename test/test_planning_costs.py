@@ -1,0 +1,199 @@
+"""Costs, limits, goals, obstacles and plans as data; derivatives against finite differences."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+import pytest
+from arms import lesson_arm
+from numpy.testing import assert_allclose
+
+import robodyn_ros as rd
+from robodyn_ros.control.trajectory import Trajectory
+from robodyn_ros.errors import InputError, NotReadyError
+from robodyn_ros.planning.capsules import capsules
+from robodyn_ros.planning.clearance import Clearance
+from robodyn_ros.planning.cost import Effort, MinimumTime, Point, Smoothness, Tracking
+from robodyn_ros.planning.cost_text import read_cost
+from robodyn_ros.planning.goals import JointGoal
+from robodyn_ros.planning.limits import Limits
+from robodyn_ros.planning.mesh import Mesh
+from robodyn_ros.planning.model import Model
+from robodyn_ros.planning.obstacles import box, read_obstacles, sphere
+from robodyn_ros.planning.plan import Plan, Violation
+from robodyn_ros.planning.problem import Problem
+from robodyn_ros.planning.program import Program
+from robodyn_ros.planning.scheme import SCHEMES, Columns, scheme
+
+Q, QD, QDD, TAU = (np.array(x) for x in ((0.3, -1.1), (0.7, 0.4), (-2.0, 5.0), (3.0, -0.5)))
+
+
+def value(cost, reference=(0.0, 0.0, 0.0, 0.0)):
+    point = Point(*(ca.SX(x) for x in (Q, QD, QDD, TAU)), ca.SX(reference))
+    return float(ca.DM(cost.running(point))), float(ca.DM(cost.final(point)))
+
+
+def test_every_cost_is_what_it_says():
+    assert value(MinimumTime()) == (1.0, 0.0)
+    assert value(Effort()) == (pytest.approx(9.25), 0.0)
+    assert value(Effort((2.0, 4.0))) == (pytest.approx(19.0), 0.0)
+    assert value(Smoothness()) == (pytest.approx(29.0), 0.0)
+    weights = np.diag([1.0, 2.0, 3.0, 4.0])
+    weights[0, 1] = weights[1, 0] = 0.5
+    x = np.concatenate((Q, QD)) - (0.1, 0.2, 0.3, 0.4)
+    track = Tracking((0.1, 0.2, 0.3, 0.4), weights, (0.1, 0.2), 10 * weights)
+    expected = x @ weights @ x, 10 * x @ weights @ x
+    assert value(track, (0.1, 0.2, 0.3, 0.4)) == pytest.approx((expected[0] + 0.1 * 9 + 0.2 * 0.25, expected[1]))
+    assert value(MinimumTime() + 0.5 * (Effort() + 2.0 * Smoothness()))[0] == pytest.approx(1 + 0.5 * (9.25 + 58))
+
+
+def test_costs_are_read_from_text():
+    assert value(read_cost("time+1e-2*effort+1e+1*smoothness"))[0] == pytest.approx(1 + 0.0925 + 290)
+    for text in ("speed", "time+", "x*time", "-1*time", ""):
+        with pytest.raises(InputError):
+            read_cost(text)
+
+
+def test_the_reference_of_a_cost_follows_a_trajectory():
+    way = Trajectory([0.0, 2.0], [[0.0, 1.0], [4.0, 1.0]])
+    rows = Tracking(way, np.ones(4)).reference([0.5, 1.0], 2)
+    assert_allclose(rows, [[1.0, 1.0, 2.0, 0.0], [2.0, 1.0, 2.0, 0.0]], atol=1e-12)
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(lesson_arm()))
+    with pytest.raises(InputError, match="fixed duration"):
+        Problem(dynamics, [0.0, 0.0], JointGoal([1.0, 1.0]), Tracking(way, np.ones(4)))
+
+
+@pytest.mark.parametrize("name", SCHEMES)
+def test_the_schemes_integrate_polynomials_of_their_degree_exactly(name):
+    """q̈ linear or quadratic; q and q̇ from NumPy's integrals of it. One degree more is not exact."""
+    chosen, rng = scheme(name), np.random.default_rng(1)
+    steps = np.array([0.2, 0.35, 0.1])
+    times = chosen.times(steps)
+
+    def missed(degree):
+        a = np.polynomial.Polynomial(rng.normal(size=degree + 1))
+        v = a.integ(k=[0.7])
+        q = v.integ(k=[-0.3])
+        x = Columns(*(row(times)[np.newaxis] for row in (q, v, a, a)))
+        return max(np.abs(defect).max() for defect in chosen.defects(x, steps[np.newaxis]))
+
+    degree = chosen.inner + 1
+    assert missed(degree) < 1e-14
+    assert missed(degree + 1) > 1e-5
+
+
+@pytest.mark.parametrize("name", SCHEMES)
+def test_derivatives_of_the_program_against_finite_differences(name, prr):
+    """Gradient of the cost and Jacobian of all constraints, obstacles among them, at a random motion."""
+    robot = rd.load_robot(prr)
+    dynamics = rd.create_dynamics("rnea", robot, viscous=[5.0, 0.4, 0.2], coulomb=[8.0, 1.0, 0.3])
+    problem = Problem(
+        dynamics,
+        [0.1, 0.2, 0.3],
+        JointGoal([0.5, -0.4, 0.8]),
+        MinimumTime() + 1e-3 * Effort() + 1e-4 * Smoothness(),
+        via=(JointGoal([0.3, np.nan, 0.1], None),),
+        obstacles=(
+            sphere("ball", (0.6, 0.1, 1.2), 0.2),
+            box("shelf", (-0.5, 0.0, 0.9), (0.3, 0.5, 0.1), (0.1, 0.2, 0.3)),
+        ),
+    )
+    program = Program(problem, Mesh.uniform(2, 2), scheme(name))
+    together = ca.vertcat(program.cost, program.constraints)
+    f = ca.Function("f", [program.x], [together, ca.jacobian(together, program.x)])
+    rng = np.random.default_rng(2)
+    x = rng.uniform(-0.5, 0.5, program.x.numel())
+    x[-2:] = 0.4, 0.7
+    jacobian, h = np.array(f(x)[1]), 1e-5
+    for direction in rng.normal(size=(6, len(x))):
+        difference = (np.array(f(x + h * direction)[0]) - np.array(f(x - h * direction)[0])).ravel() / (2 * h)
+        scale = np.abs(jacobian) @ np.abs(direction) + 1.0
+        assert (np.abs(jacobian @ direction - difference) / scale).max() < 1e-6
+
+
+def test_distances_against_points_on_the_capsules(prr):
+    """No greater than that of any of them, which is what keeps them apart, and less by the cover's growth at most."""
+    robot = rd.load_robot(prr)
+    model, kinematics, rng = Model(rd.create_dynamics("rnea", robot)), rd.Kinematics(robot), np.random.default_rng(3)
+    bodies = [capsule for capsule in capsules(robot) if capsule.link in ("arm", "hand")]
+    wall = box("wall", (0.5, 0.05, 0.9), (0.2, 0.3, 0.5), (0.2, -0.4, 0.3))
+    for obstacle in (sphere("ball", (0.5, 0.1, 1.0), 0.15), wall):
+        clearance = Clearance(model, bodies, [obstacle])
+        for q in rng.uniform((0.0, -1.5, -1.0), (1.0, 1.5, 1.5), (20, 3)):
+            found, pair, _ = clearance.nearest(q)
+            assert pair.obstacle == obstacle.name
+            true = np.inf
+            for capsule in bodies:
+                pose = kinematics.pose(capsule.link, q)
+                line = capsule.start + np.linspace(0, 1, 2001)[:, None] * (capsule.end - capsule.start)
+                points = line @ pose[:3, :3].T + pose[:3, 3] - obstacle.center
+                if obstacle is wall:
+                    beyond = np.abs(points @ wall.rotation) - wall.size / 2
+                    outside = np.linalg.norm(np.maximum(beyond, 0.0), axis=1)
+                    distance = outside + np.minimum(beyond.max(axis=1), 0.0)
+                else:
+                    distance = np.linalg.norm(points, axis=1) - obstacle.radius
+                true = min(true, float(distance.min()) - capsule.radius)
+            assert true - 0.15 * 0.07 - 1e-3 < found
+            assert found < max(true, 0.0) + 1e-6  # how deep it is inside does not matter
+
+
+def test_the_capsules_hold_the_shapes_of_the_urdf(prr):
+    found = {capsule.link: capsule for capsule in capsules(rd.load_robot(prr)) if capsule.link == "arm"}
+    assert set(found) == {"arm"}
+    bare = capsules(rd.load_robot(lesson_arm()))
+    assert [capsule.radius for capsule in bare] == [0.05] * len(bare) and len(bare) >= 2
+
+
+def test_obstacles_from_a_file(tmp_path):
+    path = tmp_path / "shelf.yaml"
+    path.write_text(
+        "ball: {center: [1, 0, 2], radius: 0.3}\nwall: {center: [0, 0, 1], size: [1, 2, 3], rpy: [0, 0, 1]}\n"
+    )
+    ball, wall = read_obstacles(path)
+    assert ball.radius == 0.3 and wall.name == "wall" and wall.rotation[0, 1] == pytest.approx(-np.sin(1.0))
+    for text in (
+        "- 1",
+        "x: 3",
+        "x: {center: [0, 0, 0]}",
+        "x: {center: [0, 0], radius: 1}",
+        "x: {center: [0, 0, 0], radius: -1}",
+    ):
+        path.write_text(text)
+        with pytest.raises(InputError, match="obstacle"):
+            read_obstacles(path)
+    with pytest.raises(InputError, match="cannot be read"):
+        read_obstacles(tmp_path / "none.yaml")
+
+
+def test_a_plan_survives_its_file(tmp_path):
+    rows = np.arange(6.0).reshape(3, 2)
+    plan = Plan(("a", "b"), np.array([0.0, 0.5, 1.0]), rows, 2 * rows, 3 * rows, 4 * rows, True, "solved")
+    plan.save(tmp_path / "plan.json")
+    again = Plan.load(tmp_path / "plan.json")
+    assert again.joints == plan.joints and again.solved and np.isnan(again.cost)
+    for name in ("times", "q", "qd", "qdd", "effort"):
+        assert_allclose(getattr(again, name), getattr(plan, name), rtol=0, atol=0)
+    motion = again.to_trajectory()
+    assert_allclose(motion.planned.at(0.25), [4.0, 8.0])
+    assert motion.planned.at(-0.1) is None and motion.planned.at(1.0) is None
+    refused = Plan.from_json(
+        Plan.refused(("a",), "too heavy", Violation("effort limit of 'a'", 2.0, "N"), "x").to_json()
+    )
+    assert not refused.solved and refused.violation == ("effort limit of 'a'", 2.0, "N") and refused.duration == 0.0
+    with pytest.raises(NotReadyError, match="too heavy"):
+        refused.to_trajectory()
+    for text in ("", "[]", "{}", plan.to_json().replace("true", "1"), plan.to_json().replace('"q"', '"p"')):
+        with pytest.raises(InputError):
+            Plan.from_json(text)
+
+
+def test_limits(prr):
+    robot = rd.load_robot(prr)
+    limits = Limits.of(robot, share=0.5, acceleration=7.0)
+    assert_allclose(limits.effort, 0.5 * robot.effort_limit)
+    assert_allclose(limits.velocity, 0.5 * robot.velocity_limit)
+    assert_allclose(limits.acceleration, 7.0)
+    for wrong in ({"share": 0.0}, {"share": 1.1}, {"effort": -1.0}, {"velocity": [1.0, 2.0]}):
+        with pytest.raises(InputError):
+            Limits.of(robot, **wrong)

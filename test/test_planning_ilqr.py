@@ -1,0 +1,315 @@
+"""iLQR against independent truth: enumeration, finite differences, Riccati's equation, Pinocchio, collocation."""
+
+import itertools
+from dataclasses import replace
+
+import arms
+import numpy as np
+import pinocchio as pin
+import pytest
+from scipy.linalg import solve_discrete_are
+
+import robodyn_ros as rd
+from robodyn_ros.planning.box_qp import box_qp
+from robodyn_ros.planning.collocation import CollocationConfig, plan
+from robodyn_ros.planning.cost import Cost, Effort, MinimumTime, Smoothness, Tracking
+from robodyn_ros.planning.ddp_compiled import CompiledPasses
+from robodyn_ros.planning.ddp_passes import Passes
+from robodyn_ros.planning.goals import JointGoal
+from robodyn_ros.planning.ilqr import ILQR
+from robodyn_ros.planning.ilqr_config import ILQRConfig
+from robodyn_ros.planning.limits import Limits
+from robodyn_ros.planning.problem import Problem
+
+PENDULUM = arms.lesson_arm((2.0,), (0.5,), (0.25,), (0.02,))
+TWO_LINK = arms.lesson_arm()
+TILTED = arms.awkward()["tilted"]
+
+
+def model(urdf, **options):
+    return rd.create_dynamics("rnea", rd.load_robot(urdf), **options)
+
+
+@pytest.fixture(scope="module")
+def tilted():
+    """An arm of three different joints, with friction; the same without a compiler; and a problem of it."""
+    friction = {"viscous": [0.31, 5.2, 0.7], "armature": [0.01, 0.02, 0.03]}
+    target = Tracking(np.linspace(0.4, -0.3, 6), np.linspace(1, 3, 6), np.linspace(0.1, 0.2, 3), np.full(6, 50.0))
+    return model(TILTED, **friction), model(TILTED, compiled=False, **friction), target + 0.02 * Smoothness()
+
+
+def posed(dynamics, cost, steps=12, seed=3):
+    """A solver with a random trajectory of unequal steps in its memory, and everything derived from it."""
+    solver, rng = ILQR(dynamics, cost, steps).ddp, np.random.default_rng(seed)
+    m = solver.memory
+    m.h[:, 0], m.u[:] = rng.uniform(0.01, 0.03, steps), rng.uniform(-3, 3, m.u.shape)
+    m.r[:] = cost.reference(np.zeros(steps + 1), m.n)
+    assert solver.begin(rng.uniform(-0.5, 0.5, 2 * m.n))
+    solver.derive()
+    return solver
+
+
+def best_of_all_faces(H, g, lower, upper):
+    """The solution of the program by trying each set of bounds that might hold."""
+    best, least = None, np.inf
+    for held in itertools.product((-1, 0, 1), repeat=len(g)):
+        held = np.array(held)
+        x, free = np.where(held < 0, lower, np.where(held > 0, upper, 0.0)), held == 0
+        if not np.isfinite(x).all():
+            continue
+        if free.any():
+            x[free] = np.linalg.solve(H[np.ix_(free, free)], -(g + H @ x)[free])
+        if ((x >= lower - 1e-12) & (x <= upper + 1e-12)).all() and x @ g + x @ H @ x / 2 < least:
+            best, least = x, x @ g + x @ H @ x / 2
+    return best
+
+
+def test_box_qp_finds_the_best_of_all_faces():
+    rng = np.random.default_rng(1)
+    for _ in range(150):
+        n = int(rng.integers(1, 5))
+        root = rng.normal(size=(n, n))
+        H, g = root @ root.T + 0.01 * np.eye(n), 3 * rng.normal(size=n)
+        lower, upper = -rng.uniform(0, 2, n), rng.uniform(0, 2, n)
+        upper[rng.random(n) < 0.2] = np.inf
+        pinned = rng.random(n) < 0.1
+        upper[pinned] = lower[pinned]
+        found = box_qp(H, g, lower, upper, rng.normal(size=n))
+        assert found.solved
+        np.testing.assert_allclose(found.x, best_of_all_faces(H, g, lower, upper), rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose((g + H @ found.x)[found.free], 0.0, atol=1e-8)
+    assert not box_qp(np.diag([1.0, -1.0]), np.ones(2), np.full(2, -1.0), np.ones(2), np.zeros(2)).solved
+
+
+def test_step_is_runge_kuttas_on_the_arm_of_pinocchio():
+    dynamics = model(TWO_LINK)
+    solver = posed(dynamics, Effort())
+    m, theirs = solver.memory, pin.buildModelFromXML(TWO_LINK)
+    data = theirs.createData()
+
+    def slope(x, u):
+        return np.concatenate((x[2:], pin.aba(theirs, data, x[:2], x[2:], u)))
+
+    for x, u, (h,), after in zip(m.x, m.u, m.h, m.x[1:], strict=False):
+        a = slope(x, u)
+        b = slope(x + h / 2 * a, u)
+        c = slope(x + h / 2 * b, u)
+        d = slope(x + h * c, u)
+        np.testing.assert_allclose(after, x + h / 6 * (a + 2 * b + 2 * c + d), rtol=1e-11, atol=1e-12)
+
+
+def test_derivatives_against_finite_differences(tilted):
+    dynamics, _, cost = tilted
+    solver = posed(dynamics, cost)
+    m, e = solver.memory, 1e-6
+    A, B, found = m.A.copy(), m.B.copy(), solver.gradient()
+    x0, u0 = m.x.copy(), m.u.copy()
+
+    def following(t, x, u):
+        """The state after step t from a state and an effort; and the cost of that step."""
+        m.x_new[:], m.x[:], m.u[:], m.k[:], m.K[:] = x0, x0, u0, 0.0, 0.0
+        m.u[0], m.h[0], m.x_new[0] = u, h[t], x
+        solver._passes.forward(0.0)
+        return m.x_new[1].copy()
+
+    h = m.h.copy()
+    for t in (0, 5, 11):
+        for j in range(6):
+            d = e * np.eye(6)[j]
+            numeric = (following(t, x0[t] + d, u0[t]) - following(t, x0[t] - d, u0[t])) / (2 * e)
+            np.testing.assert_allclose(A[t, :, j], numeric, rtol=1e-6, atol=1e-8)
+        for j in range(3):
+            d = e * np.eye(3)[j]
+            numeric = (following(t, x0[t], u0[t] + d) - following(t, x0[t], u0[t] - d)) / (2 * e)
+            np.testing.assert_allclose(B[t, :, j], numeric, rtol=1e-6, atol=1e-8)
+    m.h[:] = h
+
+    def cost_of(u):
+        m.u[:] = u
+        assert solver.begin(x0[0])
+        return solver.cost
+
+    for t, j in ((0, 0), (4, 2), (11, 1)):
+        step = np.zeros_like(u0)
+        step[t, j] = 1e-4
+        numeric = (cost_of(u0 + step) - cost_of(u0 - step)) / 2e-4
+        assert found[t, j] == pytest.approx(numeric, rel=1e-6, abs=1e-9)
+
+
+def test_passes_in_c_are_those_in_python(tilted):
+    compiled, plain, cost = tilted
+    ours, theirs = posed(compiled, cost), posed(plain, cost)
+    assert isinstance(theirs._passes, Passes)
+    if not isinstance(ours._passes, CompiledPasses):
+        pytest.skip("there is no compiler")
+    for solver in (ours, theirs):
+        solver.memory.lower[:], solver.memory.upper[:] = -2.5, 2.0
+        assert solver._passes.backward(0.3)
+        solver.memory.x_new[0] = solver.memory.x[0] + 0.01
+        assert solver._passes.forward(0.7)
+    assert (ours.memory.K == 0.0).all(axis=2).any(), "no bound was reached, and so none was tested"
+    for name in ("A", "B", "k", "K", "expected", "x_new", "u_new"):
+        values = getattr(ours.memory, name), getattr(theirs.memory, name)
+        np.testing.assert_allclose(*values, rtol=1e-8, atol=1e-9, err_msg=name)
+
+
+def test_linear_quadratic_problem_is_solved_at_once_as_riccati_has_it():
+    """A carriage on a level rail is a double integrator; QT is what is left after the end, for ever."""
+    mass, h, Q, R = 3.7, 0.05, np.diag([7.0, 0.4]), np.array([[0.3]])
+    carriage = arms.robot(
+        "carriage",
+        arms.link("rail"),
+        arms.link("box", mass, (0.1, 0.2, 0.3), (0.1, 0, 0, 0.2, 0, 0.15)),
+        arms.joint("slide", "prismatic", "rail", "box", (1, 0, 0), limit=(-5.0, 5.0, 9.0, 1e9)),
+    )
+    A, B = np.array([[1.0, h], [0.0, 1.0]]), np.array([[h * h / 2], [h]]) / mass
+    P = solve_discrete_are(A, B, h * Q, h * R)
+    gain = np.linalg.solve(h * R + B.T @ P @ B, B.T @ P @ A)
+    solver = ILQR(model(carriage), Tracking([0.0, 0.0], Q, R, P), 30)
+    start = np.array([0.8, -0.5])
+    found = solver.solve(start, 30 * h, guess=[0.4])
+    assert found.solved
+    assert found.iterations <= 2
+    assert found.cost == pytest.approx(start @ P @ start, rel=1e-12)
+    np.testing.assert_allclose(found.feedback, np.broadcast_to(-gain, (30, 1, 2)), rtol=1e-10)
+
+
+def optimality(solver, found, limit):
+    """The projected gradient, as a share of what a newton-metre would cost: 0 in a minimum within the limits."""
+    solver.ddp.derive()
+    gradient, u = solver.ddp.gradient(), found.efforts
+    held = ((u <= -limit) & (gradient > 0)) | ((u >= limit) & (gradient < 0))
+    return np.abs(np.where(held, 0.0, gradient)).max() / solver.ddp.memory.h[0, 0], held
+
+
+def test_pendulum_swings_up_with_a_motor_too_weak_to_lift_it():
+    dynamics, limit = model(PENDULUM), np.array([1.5])
+    assert abs(dynamics.gravity([0.0])[0]) > 3 * limit[0]
+    solver = ILQR(dynamics, Effort() + Tracking([np.pi / 2, 0], [0, 0], QT=[1e6, 1e5]), 150)
+    found = solver.solve([-np.pi / 2, 0], 3.0, guess=0.1 * np.random.default_rng(0).normal(size=(150, 1)),
+                         effort_limit=limit)  # fmt: skip
+    assert found.solved, found.reason
+    assert (np.diff(found.history) < 0).all()
+    np.testing.assert_allclose(found.states[-1], [np.pi / 2, 0], atol=1e-4)
+    assert np.abs(found.efforts).max() <= limit[0]
+    assert (np.diff(np.sign(found.states[:, 1])) != 0).sum() >= 2, "it goes up without swinging"
+    worst, held = optimality(solver, found, limit)
+    assert held.any()
+    assert worst < 1e-2
+
+
+@pytest.fixture(scope="module")
+def swing_up():
+    """The two-link arm from hanging to upright: the problem's solver, where to, and how long."""
+    goal = np.array([np.pi / 2, 0, 0, 0])
+    solver = ILQR(model(TWO_LINK), Effort() + Tracking(goal, np.zeros(4), QT=np.full(4, 1e6)), 200)
+    return solver, goal, 2.0
+
+
+def test_two_link_arm_swings_up_and_its_feedback_holds_it(swing_up):
+    solver, goal, duration = swing_up
+    limit = np.array([15.0, 7.0])
+    found = solver.solve(-goal, duration, effort_limit=limit)
+    assert found.solved, found.reason
+    np.testing.assert_allclose(found.states[-1], goal, atol=1e-3)
+    assert (np.abs(found.efforts) <= limit).all()
+    m, ends = solver.ddp.memory, []
+    for K in (0.0, found.feedback):  # pushed off the way
+        m.k[:], m.K[:], m.x_new[0] = 0.0, K, found.states[0] + [0.02, -0.01, 0.03, 0.02]
+        m.lower[:], m.upper[:] = -np.inf, np.inf
+        assert solver.ddp._passes.forward(0.0)
+        ends.append(np.linalg.norm(m.x_new[-1] - goal))
+    assert ends[1] < 0.1 * ends[0]
+
+
+@pytest.mark.parametrize(("urdf", "limit", "duration"), [(PENDULUM, [2.0], 2.0), (TWO_LINK, [20.0, 10.0], 2.0)])
+def test_collocation_finds_the_same_minimum(urdf, limit, duration):
+    dynamics, n = model(urdf), len(limit)
+    start, far = np.full(n, 0.0), np.full(n, 1e3)
+    start[0] = -np.pi / 2
+    known = Limits.of(dynamics.robot, share=1.0, velocity=1e3, effort=limit)
+    limits = replace(known, lower=-far, upper=far)
+    theirs = plan(
+        Problem(dynamics, start, JointGoal(-start), Effort(), duration, limits),
+        CollocationConfig(intervals=40, time_limit=600.0),
+    )
+    assert theirs.solved, theirs.reason
+    steps, motion = 300, theirs.to_trajectory()
+    guess = [dynamics.inverse(*motion.sample((k + 0.5) * duration / steps)) for k in range(steps)]
+    cost = Effort() + Tracking(np.r_[-start, 0 * start], np.zeros(2 * n), QT=np.full(2 * n, 1e6))
+    ours = ILQR(dynamics, cost, steps).solve(np.r_[start, 0 * start], duration, guess=guess, effort_limit=limit)
+    assert ours.solved, ours.reason
+    np.testing.assert_allclose(ours.states[-1, :n], -start, atol=2e-4)
+    assert ours.cost == pytest.approx(theirs.cost, rel=0.01)
+
+
+def test_without_a_compiler_the_answer_is_the_same():
+    cost = Effort() + Tracking([0.7, -0.4, 0, 0], np.zeros(4), QT=np.full(4, 1e4))
+    found = [ILQR(model(TWO_LINK, compiled=c), cost, 20).solve(np.zeros(4), 0.5) for c in (True, False)]
+    assert all(each.solved for each in found)
+    np.testing.assert_allclose(found[1].efforts, found[0].efforts, rtol=1e-6, atol=1e-6)
+
+
+def test_what_cannot_be_solved_is_said(swing_up):
+    solver, goal, duration = swing_up
+    assert "within the time" in solver.solve(-goal, duration, time_limit=0.0).reason
+    few = ILQR(
+        model(TWO_LINK), Effort() + Tracking(goal, np.zeros(4), QT=np.full(4, 1e6)), 50, ILQRConfig(iterations=2)
+    )
+    found = few.solve(-goal, duration)
+    assert (found.solved, found.iterations) == (False, 2)
+    assert "within 2 iterations" in found.reason
+    wild = few.solve(-goal, duration, guess=[1e200, -1e200])
+    assert not wild.solved
+    assert "beyond the range" in wild.reason
+
+
+def test_a_plan_moves_as_its_efforts_say(swing_up):
+    solver, goal, duration = swing_up
+    found = solver.solve(-goal, duration)
+    dynamics = model(TWO_LINK)
+    asked = found.to_plan(dynamics)
+    assert (asked.solved, asked.method, asked.duration) == (True, "ilqr", pytest.approx(duration))
+    np.testing.assert_allclose(dynamics.inverse(asked.q, asked.qd, asked.qdd), asked.effort, rtol=1e-9, atol=1e-9)
+    assert asked.to_trajectory().duration == pytest.approx(duration)
+
+
+def test_cost_may_have_a_reference_of_its_own_and_moves_with_it():
+    """A cost by somebody else, of another width of reference; following it costs nothing when the arm can."""
+
+    class Bead(Cost):
+        def running(self, at):
+            return (at.q - at.reference) ** 2
+
+        def reference(self, times, n):
+            return np.cos(np.atleast_1d(times))[:, np.newaxis]
+
+    dynamics = model(PENDULUM)
+    found = ILQR(dynamics, Bead(), 40).solve([1.0, 0.0], 1.0)
+    assert found.cost < 1e-6
+    np.testing.assert_allclose(found.states[:-1, 0], np.cos(found.times)[:-1], atol=2e-3)  # the end costs nothing
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"start": [0, 0]}, "start"),
+        ({"start": [0, 0, np.nan, 0]}, "start"),
+        ({"duration": 0.0}, "duration"),
+        ({"guess": np.zeros((3, 2))}, "guess"),
+        ({"effort_limit": [1.0, np.nan]}, "limit"),
+    ],
+)
+def test_wrong_arguments_are_named(swing_up, change, named):
+    with pytest.raises(rd.InputError, match=named):
+        swing_up[0].solve(**{"start": np.zeros(4), "duration": 1.0, **change})
+
+
+def test_dynamics_without_expressions_are_refused():
+    class Other:
+        robot = None
+
+    with pytest.raises(rd.InputError, match="expressions"):
+        ILQR(Other(), MinimumTime(), 3)
+    with pytest.raises(rd.InputError, match="steps"):
+        ILQR(model(PENDULUM), MinimumTime(), 0)

@@ -1,0 +1,161 @@
+"""The compiled trial beside the one in Python: the same case, the same seed, the same trial to rounding."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from arms import joint, link, robot
+
+import robodyn_ros as rd
+from robodyn_ros.control.loop import ControlLoop
+from robodyn_ros.control.parameter_file import Parameters
+from robodyn_ros.control.waypoints import rest_to_rest
+from robodyn_ros.engine import find_compiler
+from robodyn_ros.errors import InputError, LimitError
+from robodyn_ros.simulation.compiled_trial import closed_loop
+from robodyn_ros.simulation.loop_options import MODEL, loop_default_values, make_tuning
+from robodyn_ros.simulation.options import default_values, make_rig
+from robodyn_ros.simulation.trial import run_trial
+from robodyn_ros.simulation.trial_events import Events
+
+pytestmark = pytest.mark.skipif(find_compiler() is None, reason="there is no C compiler")
+
+PRR = rd.load_robot(Path(__file__).parents[1] / "urdf" / "prr.urdf")
+NAMES = PRR.joint_names
+
+TURNING = rd.load_robot(
+    robot(
+        "turning",
+        link("base"),
+        link("first", 2.5, (0.21, 0.02, -0.03), (0.02, 0.001, 0.002, 0.05, 0.003, 0.06)),
+        link("second", 1.25, (0.05, 0.17, 0.01), (0.03, 0.002, 0.001, 0.01, 0.0015, 0.035)),
+        joint("spin", "continuous", "base", "first", (0, 0.6, 0.8), limit=None),
+        joint("swing", "revolute", "first", "second", (1, 0, 0), xyz=(0.4, 0.05, 0.1), rpy=(0.3, -0.2, 0.5)),
+    )
+)
+"""A continuous joint about a tilted axis, and no limits on it."""
+
+
+def each(prefix, quantity, values):
+    return {f"{prefix}.{name}.{quantity}": value for name, value in zip(NAMES, values, strict=True)}
+
+
+FRICTION = (
+    each("friction", "coulomb", (5.0, 1.0, 0.3))
+    | each("friction", "static_friction", (7.0, 1.4, 0.4))
+    | each("friction", "viscous", (3.0, 0.2, 0.1))
+    | each("friction", "stribeck_velocity", (0.04, 0.05, 0.06))
+)
+NOISE = each("sensors", "position_noise", (1e-5, 2e-5, 3e-5)) | each("sensors", "velocity_noise", (1e-3, 2e-3, 4e-3))
+LINE = {"state_delay": 0.002, "state_jitter": 0.003, "state_drop": 0.1, "state_repeat": 0.1, "command_delay": 0.0015}
+DRIVES = each("actuators", "lag", (0.004, 0.003, 0.002)) | each("actuators", "rate_limit", (5e3, 3e3, 2e3))
+MISMATCH = {"mismatch.payload_mass": 0.8, "mismatch.mass_spread": 0.1, "mismatch.com_spread": 0.01, "seed": 5}
+WEAK = {"effort_limits.elevator": 240.0, "effort_limits.shoulder": 45.0, "effort_rate_limits.wrist": 900.0}
+SOFT = {"controller": "pd"} | each("gains", "natural_frequency", (3.0, 4.0, 5.0))
+
+CASES = {
+    "bare": ({}, {}),
+    "friction": (FRICTION, {"controller": "impedance"}),
+    "noise, a line and drives": (FRICTION | NOISE | LINE | DRIVES, {"controller": "gravity_compensation"}),
+    "another arm, integral": (FRICTION | NOISE | MISMATCH, each("gains", "integral_rate", (1.0, 2.0, 3.0))),
+    "weak": (FRICTION | MISMATCH, WEAK),
+    "at its stops": ({"stops.elevator.restitution": 0.5}, SOFT),
+    "at soft stops": (
+        FRICTION | each("stops", "stiffness", (9e4, 3e3, 2e3)) | each("stops", "dissipation", (1, 2, 3)),
+        SOFT,
+    ),
+    "as fast as it goes": (FRICTION | {"state_rate": 1000.0}, each("gains", "natural_frequency", (60.0, 50.0, 40.0))),
+    "coarse commands": (each("actuators", "resolution", (0.5, 0.1, 0.02)), {}),
+    "differences": (NOISE | {"velocity_source": "differentiated", "state_rate": 1000.0}, {"dynamics": "lagrangian"}),
+    "too fast": ({"state_delay": 0.03}, each("gains", "natural_frequency", (100.0, 90.0, 80.0))),
+    "too late": ({"state_delay": 0.11}, {}),
+    "gaps": ({"state_drop": 0.9, "state_rate": 50.0}, {}),
+    "a jump": ({"sensors.shoulder.position_noise": 0.05}, {}),
+}
+FAULTS = {"too fast": "speed: ", "too late": "state refused: state", "gaps": "states: ", "a jump": "state refused: q: "}
+
+
+def both(robot, simulator, controller, poses, duration=1.5):
+    """Trials in Python and in C."""
+    rig = make_rig(Parameters(simulator, MODEL | default_values(robot)), robot)
+    values = Parameters(controller, loop_default_values(robot))
+    model = rd.create_dynamics(values["dynamics"], robot)
+    tuning = make_tuning(values, model)
+    hardware, loop = rig.assemble(), ControlLoop.tuned(tuning)
+    stops = np.array([rig.start, *poses])
+    motion = rest_to_rest(stops, np.linspace(0.0, 0.9 * duration, len(stops))) if poses else None
+    loop.start(0.0, hardware.plant.q)
+    if motion is not None:
+        loop.follow(motion, 0.0)
+    slow = run_trial(hardware, loop, duration, until_fault=True)
+    dynamics = rd.create_dynamics(rig.dynamics, robot, **rig.parameters)
+    return slow, closed_loop(rig, dynamics, tuning, motion, duration)
+
+
+def assert_same(one, other, tolerance):
+    assert one.faults == other.faults
+    for kind in ("truth", "states", "commands"):
+        first, second = getattr(one, kind), getattr(other, kind)
+        assert (first.t == second.t).all()
+        assert (first.stamp == second.stamp).all()
+        for name, values in first.values.items():
+            scale = max(1.0, np.abs(values).max(initial=0.0))
+            np.testing.assert_allclose(second.values[name], values, rtol=0.0, atol=tolerance * scale, err_msg=name)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_c_and_python_agree(name, monkeypatch):
+    simulator, controller = CASES[name]
+    monkeypatch.setattr(Events, "resolve", lambda *_: pytest.fail("C left a step to Python"))
+    slow, ran = both(PRR, simulator, controller, [(0.3, -1.0, 0.4), (0.6, 0.2, -0.3)])
+    assert ran.compiled == (
+        name not in ("too late", "gaps")
+    )  # of what comes before the first command only Python knows
+    assert_same(slow, ran.trial, 1e-9)
+    (fault,) = slow.faults or [""]
+    assert fault.startswith(FAULTS.get(name, "")) and bool(fault) == (name in FAULTS)
+    assert len(slow.truth.t) > 5 or name in FAULTS
+
+
+def test_joints_that_turn_round_go_on_across_the_seam():
+    start = {"initial_position.spin": 2.9, "sensors.spin.position_noise": 1e-5}
+    slow, ran = both(TURNING, start, {"controller": "impedance"}, [(3.6, 0.5), (2.0, -0.3)])
+    assert ran.compiled
+    assert slow.truth.values["q"][:, 0].max() > 3.2
+    assert_same(slow, ran.trial, 1e-9)
+
+
+def test_to_stay_is_a_motion_too():
+    slow, ran = both(PRR, FRICTION, {}, [], 0.3)
+    assert ran.compiled
+    assert_same(slow, ran.trial, 1e-9)
+
+
+def test_readings_in_coarse_steps_agree_until_rounding_decides():
+    """Between two readings that differ nobody corrects what rounding does to an arm on its head: the beginning only."""
+    slow, ran = both(PRR, each("sensors", "resolution", (1e-4, 2e-4, 3e-4)), {}, [(0.1, -0.2, 0.1)], 0.3)
+    assert_same(slow, ran.trial, 1e-9)
+
+
+def test_the_same_again_to_the_last_bit():
+    trials = [both(PRR, FRICTION | NOISE | LINE, {}, [(0.3, -1.0, 0.4)], 0.4)[1].trial for _ in range(2)]
+    assert_same(*trials, 0.0)
+
+
+@pytest.mark.parametrize("controller", [{"ramp_time": 0.2}, {"cmd_timeout": 0.3}])
+def test_what_c_does_not_know_goes_the_other_way(controller):
+    slow, ran = both(PRR, NOISE, controller, [(0.3, -1.0, 0.4)], 0.4)
+    assert not ran.compiled
+    assert_same(slow, ran.trial, 0.0)
+
+
+def test_a_motion_that_is_not_for_the_arm_is_refused():
+    with pytest.raises(LimitError, match="speed"):
+        both(PRR, {}, {}, [(2.0, -1.0, 0.4)], 0.1)
+    rig = make_rig(Parameters({"initial_position.wrist": 3.0}, MODEL | default_values(PRR)), PRR)
+    dynamics = rd.create_dynamics("rnea", PRR)
+    tuning = make_tuning(Parameters({}, loop_default_values(PRR)), dynamics)
+    with pytest.raises(InputError, match="initial_position"):
+        closed_loop(rig, dynamics, tuning, None, 0.1)

@@ -1,0 +1,308 @@
+"""Sweeps: samples, figures and statistics beside closed forms; whoever tries the cases, the results are the same."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sweep_laws
+from numpy.testing import assert_allclose
+
+import robodyn_ros as rd
+from robodyn_ros import plugins
+from robodyn_ros.errors import InputError
+from robodyn_ros.robot.urdf import load_robot
+from robodyn_ros.simulation.sweeps import cell as cells
+from robodyn_ros.simulation.sweeps.arm import changed, quantities
+from robodyn_ros.simulation.sweeps.backends import Workers, here
+from robodyn_ros.simulation.sweeps.bench import Bench
+from robodyn_ros.simulation.sweeps.chunk import Chunk, chunks
+from robodyn_ros.simulation.sweeps.distribution import Distribution
+from robodyn_ros.simulation.sweeps.figures import figures
+from robodyn_ros.simulation.sweeps.results import column, rows
+from robodyn_ros.simulation.sweeps.sampling import Sampling
+from robodyn_ros.simulation.sweeps.sensitivity import sensitivity
+from robodyn_ros.simulation.sweeps.specification import Specification
+from robodyn_ros.simulation.sweeps.study import Limits, MotionConfig, Study
+from robodyn_ros.simulation.sweeps.summary import confidence, summarise
+from robodyn_ros.simulation.sweeps.sweep import sweep
+from robodyn_ros.simulation.trial import Samples, Trial
+
+pytest.importorskip("pyarrow")
+
+TEST = Path(__file__).parent
+URDF = (TEST.parent / "urdf" / "rr.urdf").read_text()
+ROBOT = load_robot(URDF)
+FIRST, SECOND = ROBOT.joint_names
+
+
+def study(**changes):
+    """A quick one, of an arm with two joints."""
+    plain = Study(
+        "quick",
+        URDF,
+        poses=((0.5, -0.4),),
+        motion=MotionConfig(0.2, 0.1, 0.05),
+        vary={
+            f"arm.{ROBOT.links[-1].name}.mass" if ROBOT.links[-1].inertial else f"arm.{SECOND}.friction": Distribution(
+                "uniform", (0.8, 1.2)
+            ),
+            f"simulator.sensors.{SECOND}.position_noise": Distribution("uniform", (0.0, 1e-4)),
+            "simulator.state_delay": Distribution("choice", (0.0, 0.002)),
+        },
+        sampling=Sampling(cases=20, seed=3),
+        specification=Specification({("peak_error", FIRST): 0.02}, {FIRST: 0.05, SECOND: 0.06}),
+    )
+    return replace(plain, **changes)
+
+
+def test_uniform_normal_and_choice():
+    assert Distribution("uniform", (2, 4)).at(0.25) == 2.5
+    assert_allclose(Distribution("normal", (1.0, 2.0)).at(0.975), 1.0 + 2.0 * 1.959963984540054, rtol=1e-12)
+    assert_allclose(Distribution("log_uniform", (1.0, 100.0)).at(0.5), 10.0, rtol=1e-12)
+    assert [Distribution("choice", ("a", "b", "c")).at(p) for p in (0.0, 0.34, 0.99, 1.0)] == ["a", "b", "c", "c"]
+    assert Distribution("uniform", (0.0, 1.0), 5).probabilities().tolist() == [0.0, 0.25, 0.5, 0.75, 1.0]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("uniform", (2, 1)),
+        ("normal", (0, -1)),
+        ("log_uniform", (0, 1)),
+        ("choice", ()),
+        ("choice", (1, "a")),
+        ("g", (1,)),
+    ],
+)
+def test_a_distribution_that_is_none_is_refused(wrong):
+    with pytest.raises(InputError):
+        Distribution(*wrong)
+
+
+@pytest.mark.parametrize("method", ["sobol", "latin_hypercube", "factorial"])
+def test_a_case_is_the_same_by_itself(method):
+    several = study(sampling=Sampling(method, 37, 5), controllers=("pd", "computed_torque"))
+    whole = several.cases(0, several.size)
+    assert [case.number for case in whole] == list(range(several.size))
+    for first, count in ((0, 1), (5, 3), (several.size - 1, 1)):
+        assert several.cases(first, count) == whole[first : first + count]
+    assert whole[4].inputs == whole[5].inputs and whole[4].controller != whole[5].controller
+    assert len({case.seed for case in whole}) == several.samples
+
+
+def test_samples_cover_what_they_should():
+    inputs = tuple(Distribution("uniform", (0.0, 1.0), levels) for levels in (2, 3, 4))
+    factorial = Sampling("factorial").probabilities(inputs, 0, 24)
+    assert len(np.unique(factorial, axis=0)) == 24
+    # One point in each of N strips, whatever the input.
+    hypercube = Sampling("latin_hypercube", 50, 1).probabilities(inputs, 0, 50)
+    assert (np.sort((hypercube * 50).astype(int), axis=0) == np.arange(50)[:, None]).all()
+    # A Sobol sequence is so for powers of two, and in two dimensions in squares as well.
+    sobol = Sampling("sobol", 256, 1).probabilities(inputs, 0, 256)
+    assert (np.sort((sobol * 256).astype(int), axis=0) == np.arange(256)[:, None]).all()
+    assert np.bincount((sobol[:, 0] * 16).astype(int) * 16 + (sobol[:, 1] * 16).astype(int)).tolist() == [1] * 256
+
+
+def test_an_arm_with_other_numbers():
+    prr = (TEST.parent / "urdf" / "prr.urdf").read_text()
+    arm = changed(prr, {"hand.mass": 9.0, "hand.com.x": 0.02, "arm.inertia_scale": 3.0, "wrist.effort": 7.0})
+    before = load_robot(prr)
+    hand, old = arm.link("hand").inertial, before.link("hand").inertial
+    assert (hand.mass, hand.com.tolist()) == (9.0, [0.02, 0.0, 0.14])
+    assert_allclose(hand.inertia, 1.5 * old.inertia)
+    assert_allclose(arm.link("arm").inertial.inertia, 3.0 * before.link("arm").inertial.inertia)
+    assert arm.effort_limit.tolist() == [600.0, 96.0, 7.0]
+    assert "hand.mass" in quantities(before) and "base.mass" not in quantities(before)
+
+
+def test_figures_by_hand():
+    t = np.array([0.0, 0.1, 0.2, 0.3])
+    q, asked = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([[0.0], [1.5], [2.0], [2.0]])
+    truth = Samples(t, t, {"q": q, "qd": q, "effort": np.array([[3.0], [-4.0], [0.0], [0.0]])})
+    commands = Samples(t, t, {"q": asked, "qd": q, "effort": np.array([[5.0], [-5.0], [0.0], [4.9]])})
+    found = figures(Trial(truth, truth, commands, {}), np.array([5.0]), 0.15)
+    expected = {"rms_error": np.sqrt(1.25 / 4), "peak_error": 1.0, "final_error": 1.0, "rms_effort": 2.5}
+    expected |= {"peak_effort": 4.0, "saturated": 0.5}
+    assert {name: value.item() for name, value in found.items()} == pytest.approx(expected)
+
+
+def test_sensitivities_of_the_ishigami_function():
+    """Y = sin x₁ + 7 sin² x₂ + 0.1 x₃⁴ sin x₁ (Ishigami and Homma, 1990): S = 0.3139, 0.4424, 0 in closed form."""
+    x = (
+        2 * np.pi * Sampling("sobol", 2**14, 1).probabilities((Distribution("uniform", (0.0, 1.0)),) * 3, 0, 2**14)
+        - np.pi
+    )
+    y = np.sin(x[:, 0]) + 7.0 * np.sin(x[:, 1]) ** 2 + 0.1 * x[:, 2] ** 4 * np.sin(x[:, 0])
+    variance = 49 / 8 + 0.1 * np.pi**4 / 5 + 0.01 * np.pi**8 / 18 + 0.5
+    exact = [0.5 * (1 + 0.1 * np.pi**4 / 5) ** 2 / variance, 49 / 8 / variance, 0.0]
+    found = [sensitivity(x[:, i], y) for i in range(3)]
+    assert_allclose([each.first_order for each in found], exact, atol=0.01)
+    assert [each.first_order > each.noise for each in found] == [True, True, False]
+
+
+def test_chance_alone_is_taken_for_chance():
+    rng = np.random.default_rng(1)
+    found = [sensitivity(rng.uniform(size=200), rng.normal(size=200)) for _ in range(300)]
+    assert abs(np.mean([each.first_order for each in found])) < 0.005
+    assert np.mean([each.first_order > each.noise for each in found]) < 0.03
+
+
+def test_confidence_of_a_probability():
+    """10 of 10: the lower end is (α/2)^(1/n) (Clopper and Pearson)."""
+    low, high = confidence(10, 10)
+    assert high == 1.0
+    assert_allclose(low, 0.025**0.1, rtol=1e-12)
+
+
+def test_whoever_tries_the_cases_the_file_is_the_same(tmp_path):
+    wanted = study()
+    with Workers(2) as two:
+        files = [sweep(wanted, tmp_path / name, backend) for name, backend in (("here", here), ("workers", two))]
+    assert files[0].read_bytes() == files[1].read_bytes()
+    assert column(files[0], "case").tolist() == list(range(wanted.size))
+    assert not (tmp_path / "here" / "parts").exists()
+    bench = Bench(wanted)
+    (row,) = rows(files[0], [7])
+    assert repr(row) == repr(bench.row(*wanted.cases(7, 1)))  # to the last bit, and NaN is NaN
+    assert column(files[0], "compiled").all() == (rd.engine.find_compiler() is not None)
+
+
+def test_what_was_done_is_done(tmp_path):
+    """After an interruption only the rest is tried; the file is that of a sweep without one."""
+    wanted, tried = study(), []
+
+    def breaks_off(given, todo):
+        for done in here(given, todo):
+            tried.append(done.chunk)
+            yield done
+            if len(tried) == 2:
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sweep(wanted, tmp_path / "broken", breaks_off)
+    with pytest.raises(InputError, match="--resume"):
+        sweep(wanted, tmp_path / "broken", here)
+    with pytest.raises(InputError, match="another study"):
+        sweep(study(poses=()), tmp_path / "broken", here, resume=True)
+    again = []
+    file = sweep(
+        wanted, tmp_path / "broken", lambda s, todo: here(s, (again.append(c) or c for c in todo)), resume=True
+    )
+    assert again == chunks(wanted)[2:]
+    assert file.read_bytes() == sweep(wanted, tmp_path / "whole", here).read_bytes()
+    again.clear()
+    assert sweep(wanted, tmp_path / "broken", lambda s, todo: here(s, again.extend(todo) or []), resume=True) == file
+    assert again == []
+
+
+def test_a_case_that_diverges_and_one_that_is_impossible(tmp_path):
+    """They are recorded as such, and the others are as if those were not there."""
+    mass = Distribution("choice", (6.0, -6.0))
+    frequency = Distribution("choice", (10.0, 100.0))
+    wanted = Study(
+        "wild",
+        (TEST.parent / "urdf" / "prr.urdf").read_text(),
+        poses=((0.3, -1.0, 0.4),),
+        motion=MotionConfig(0.7, 0.1, 0.1),
+        given={"simulator": {"state_delay": 0.03}, "controller": {"gains.shoulder.natural_frequency": 90.0}},
+        vary={"arm.hand.mass": mass, "controller.gains.shoulder.natural_frequency": frequency},
+        sampling=Sampling("factorial"),
+        specification=Specification(settle_band=dict.fromkeys(("elevator", "shoulder", "wrist"), 0.05)),
+    )
+    file = sweep(wanted, tmp_path, here)
+    good, wild, *impossible = column(file, "failed").tolist()
+    assert good == ""
+    assert wild.startswith("speed: ") and column(file, "failed_at")[1] > 0.0
+    assert all("mass -6 kg is negative" in why for why in impossible)
+    summary = summarise(wanted, file)[0]
+    assert summary.cases == 4 and sum(summary.failed.values()) == 3
+    assert [number for number, _, _ in summary.worst[:3]] == [1, 2, 3]
+
+
+@pytest.fixture
+def moody(tmp_path, monkeypatch):
+    """A law of one's own, installed for this process and those that it starts."""
+    sweep_laws.install(tmp_path / "site")
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, (tmp_path / "site", TEST, *filter(None, sys.path)))))
+    plugins._found.cache_clear()
+    yield
+    plugins._found.cache_clear()
+
+
+def test_a_case_that_hangs_or_dies_stops_nobody_else(moody, tmp_path):
+    choices = (1.0, sweep_laws.HANGS, sweep_laws.DIES, sweep_laws.RAISES, 1.5)
+    wanted = study(
+        controllers=("moody",),
+        vary={f"controller.gains.{SECOND}.damping_ratio": Distribution("choice", choices)},
+        given={"controller": {f"gains.{SECOND}.natural_frequency": sweep_laws.FREQUENCY}},
+        sampling=Sampling("factorial"),
+        limits=Limits(4.0),
+    )
+    Bench(wanted).row(*wanted.cases(0, 1))  # so that nothing need be compiled within the limit
+    with Workers(1) as one:
+        file = sweep(wanted, tmp_path / "out", one)
+    good, hung, died, raised, last = column(file, "failed").tolist()
+    assert (good, last) == ("", "")
+    assert hung.startswith("out of time")
+    assert died == "its process ended by SIGKILL"
+    assert "ZeroDivisionError: told to" in raised
+    assert not column(file, "compiled").any()  # and the results say so
+    plain = Bench(replace(wanted, controllers=("pd",)))
+    for row in rows(file, [0, 4]):
+        twin = plain.row(plain.study.cases(row["case"], 1)[0])
+        for name in ("rms_error", "peak_effort"):
+            assert_allclose(row[f"{name}/{SECOND}"], twin[f"{name}/{SECOND}"], rtol=1e-9)
+
+
+@pytest.mark.parametrize("law", sorted({"adaptive", "disturbance_observer"} & set(plugins.available("controllers"))))
+def test_what_a_law_has_learned_in_one_case_it_does_not_know_in_the_next(law):
+    wanted = study(controllers=(law,))
+    one, other = wanted.cases(0, 2)
+    bench = Bench(wanted)
+    rows = [bench.row(case) for case in (one, other, one)]
+    assert repr(rows[0]) == repr(rows[2]) != repr(rows[1])
+    assert not rows[0]["failed"] and not rows[0]["compiled"]
+
+
+def test_a_worker_that_is_killed_in_the_middle_is_replaced(monkeypatch):
+    wanted, cell = study(), cells.Cell()
+    asked, start = threading.Event(), cells._start
+
+    def doomed():
+        process = start()
+        if not asked.is_set():
+            asked.set()
+            process.send_signal(signal.SIGKILL)
+        return process
+
+    monkeypatch.setattr(cells, "_start", doomed)
+    try:
+        found = cell.run(wanted, Chunk(0, 3))
+    finally:
+        cell.end()
+    assert asked.is_set()
+    bench = Bench(wanted)
+    assert repr(found) == repr([bench.row(case) for case in wanted.cases(0, 3)])
+
+
+def test_on_a_dask_cluster(tmp_path):
+    """In one process, to be quick; what happens when its parts die, benchmarks/sweep.py shows."""
+    distributed = pytest.importorskip("distributed")
+    from robodyn_ros.simulation.sweeps.cluster import _idle, cluster
+
+    wanted = study()
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None, protocol="tcp"
+    ) as made:
+        file = sweep(wanted, tmp_path / "cluster", cluster(made.scheduler_address))
+    while _idle:
+        _idle.pop().end()
+    assert file.read_bytes() == sweep(wanted, tmp_path / "here", here).read_bytes()
