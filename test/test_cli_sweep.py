@@ -13,7 +13,8 @@ import pytest
 import robodyn_ros as rd
 from robodyn_ros.cli.main import main
 from robodyn_ros.control.parameter_file import Parameters, read_parameters
-from robodyn_ros.simulation.loop_options import loop_default_values, make_tuning
+from robodyn_ros.control.tuning_options import make_tuning
+from robodyn_ros.simulation.loop_options import loop_default_values
 from robodyn_ros.simulation.sweeps.backends import here
 from robodyn_ros.simulation.sweeps.results import column, rows
 

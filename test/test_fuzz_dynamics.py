@@ -34,7 +34,7 @@ Q = np.array([0.8, 0.6, -0.4])
 
 pytestmark = pytest.mark.timeout(0 if TRIES else 120)
 fuzzed = settings(
-    max_examples=TRIES or 500,
+    max_examples=TRIES or 200,
     derandomize=not TRIES,
     database=None,
     deadline=None,

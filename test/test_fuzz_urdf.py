@@ -30,7 +30,7 @@ SEEDS = {name: text for name, text in WHOLE.items() if TRIES or len(text) < LENG
 
 pytestmark = pytest.mark.timeout(0 if TRIES else 120)
 fuzzed = settings(
-    max_examples=TRIES or 3000,
+    max_examples=TRIES or 1000,
     derandomize=not TRIES,
     database=None,
     deadline=None,
@@ -88,7 +88,7 @@ def test_spoilt_text(name: str, mutations: list[tuple[str, int, int]]) -> None:
         makes_sense(robot)
 
 
-@settings(fuzzed, max_examples=TRIES or 1000)
+@settings(fuzzed, max_examples=TRIES or 500)
 @given(st.sampled_from(sorted(SEEDS)), st.lists(st.tuples(number, st.integers(0, 255)), min_size=1, max_size=8))
 def test_spoilt_bytes(name: str, flips: list[tuple[int, int]]) -> None:
     content = bytearray(SEEDS[name].encode())

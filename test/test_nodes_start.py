@@ -72,6 +72,8 @@ def test_a_misspelt_parameter_is_not_passed_over_in_silence(graph, prr):
     graph.wait(lambda: said in simulator.output, "a warning of the simulator")
     said = "'gains.wrist.natural_frequncy' (is it 'gains.wrist.natural_frequency'?)"
     graph.wait(lambda: said in controller.output, "a warning of the controller")
+    graph.wait(lambda: graph.node.count_publishers("joint_states"), "the simulator")
+    graph.diagnostics("controller")  # both have started before they are ended
 
 
 def test_it_starts_itself_when_the_description_comes(graph, prr):

@@ -9,9 +9,10 @@ from typing import Any
 from robodyn_ros import create_dynamics
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.parameter_file import Parameters, parse_parameter, read_parameters
+from robodyn_ros.control.tuning_options import make_tuning
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.hardware import Hardware
-from robodyn_ros.simulation.loop_options import MODEL, loop_default_values, make_tuning
+from robodyn_ros.simulation.loop_options import MODEL, loop_default_values
 from robodyn_ros.simulation.options import default_values, make_hardware
 
 NODES = ("simulator", "controller")

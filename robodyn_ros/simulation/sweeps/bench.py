@@ -11,6 +11,7 @@ import numpy as np
 from robodyn_ros.control.parameter_file import Parameters
 from robodyn_ros.control.trajectory import Trajectory
 from robodyn_ros.control.tuning import Tuning
+from robodyn_ros.control.tuning_options import make_tuning
 from robodyn_ros.control.waypoints import rest_to_rest
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.inertial_parameters import standard_parameters
@@ -19,7 +20,7 @@ from robodyn_ros.plugins import create
 from robodyn_ros.robot import load_robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.compiled_trial import Ran, closed_loop
-from robodyn_ros.simulation.loop_options import MODEL, loop_default_values, make_tuning
+from robodyn_ros.simulation.loop_options import MODEL, loop_default_values
 from robodyn_ros.simulation.options import default_values, make_rig
 from robodyn_ros.simulation.rig import Rig
 from robodyn_ros.simulation.sweeps.arm import changed
