@@ -28,7 +28,7 @@ def loop_default_values(robot: Robot) -> dict[str, Any]:
     for kind, default in KINDS.items():
         for joint in robot.joints:
             found[f"{kind}_limits.{joint.name}"] = getattr(joint, default) if default else np.inf
-    groups = {f"gains.{name}.": JointGains() for name in robot.joint_names}
+    groups: dict[str, Any] = {f"gains.{name}.": JointGains() for name in robot.joint_names}
     groups |= {f"constraints.{name}.": JointTolerances() for name in robot.joint_names} | {"constraints.": GoalConfig()}
     groups |= {f"faults.{kind}.": response for kind, response in Answers()._asdict().items()} | {"": LoopConfig()}
     groups |= {prefix: settings() for prefix, settings in law_settings().items()}
