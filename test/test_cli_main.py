@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from argparse import Namespace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,14 @@ def robodyn(*arguments, **options):
     return subprocess.run([*ROBODYN, *arguments], capture_output=True, text=True, env=env, timeout=60, **options)
 
 
+@cache
+def help_of(*arguments):
+    """What ``--help`` prints, piped into a terminal of 80 columns."""
+    done = robodyn(*arguments, "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
 @pytest.fixture
 def verb(monkeypatch):
     """Make ``plugins`` do something else."""
@@ -46,20 +55,16 @@ def test_every_file_with_a_verb_is_listed_and_no_other():
 
 
 def test_help_names_every_verb_and_the_exit_codes():
-    done = robodyn("--help")
-    assert done.returncode == 0
-    assert done.stderr == ""
+    said = help_of()
     for name in command.VERBS:
-        assert f"    {name} " in done.stdout
+        assert f"    {name} " in said
     for code in ExitCode:
-        assert f"\n  {int(code)}" in done.stdout
+        assert f"\n  {int(code)}" in said
 
 
 @pytest.mark.parametrize("arguments", [[], *([name] for name in command.VERBS)])
 def test_help_fits_80_columns(arguments):
-    done = robodyn(*arguments, "--help")
-    assert done.returncode == 0
-    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert max(map(len, help_of(*arguments).splitlines())) <= 80
 
 
 @pytest.mark.parametrize("name", command.VERBS)
@@ -67,7 +72,7 @@ def test_help_of_a_verb_has_examples_that_its_parser_takes(name):
     verbs = {name: command._verb(name) for name in command.VERBS}
     assert verbs[name].examples
     for line, _ in verbs[name].examples:
-        assert line in robodyn(name, "--help").stdout
+        assert line in help_of(name)
         program, *arguments = line.split()
         assert program == "robodyn"
         assert command._parser(verbs).parse_args(arguments).verb == name
