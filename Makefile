@@ -131,12 +131,12 @@ $(VENV)/bin/python:
 
 $(VENV)/demo-installed: $(VENV)/bin/python $(BUILD) $(filter $(VENV)/%,$(CONSTRAINTS))
 	@echo "Installing into $(VENV) ..."
-	@$(INSTALL) -e ".[$(ROS_EXTRA)plot]"
+	@$(INSTALL) -e ".[$(ROS_EXTRA)plot,symbolic]"
 	@touch $@
 
 $(VENV)/viewer-installed: $(VENV)/demo-installed
 	@echo "Installing the viewer into $(VENV) ..."
-	@$(INSTALL) -e ".[$(ROS_EXTRA)viewer]"
+	@$(INSTALL) -e ".[$(ROS_EXTRA)plot,symbolic,viewer]"
 	@touch $@
 
 $(VENV)/test-installed: $(VENV)/demo-installed
