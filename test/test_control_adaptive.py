@@ -11,8 +11,9 @@ from broken_dynamics import Faultless
 import robodyn_ros as rd
 from robodyn_ros.control import Adaptive, AdaptiveConfig, ComputedTorque, ControlLoop, Reference, gains
 from robodyn_ros.control.memory_file import recall, save
-from robodyn_ros.control.possible_bodies import PossibleBody, pseudo_inertia
+from robodyn_ros.control.possible_bodies import PossibleBody
 from robodyn_ros.dynamics.inertial_parameters import parameters_of
+from robodyn_ros.dynamics.pseudo_inertia import to_pseudo
 from robodyn_ros.robot import Inertial
 from robodyn_ros.simulation import FrictionConfig, Plant, PlantConfig
 
@@ -130,7 +131,7 @@ def test_a_spatial_arm_learns_everything(formulation):
     taken, _ = run(make(ComputedTorque, wrong), true, 8.0, wanted, limit=np.full(6, np.inf))
     assert np.linalg.norm(rms(learnt[-1000:])) < np.linalg.norm(rms(taken[-1000:])) / 5.0
     for body, change in zip(wrong.theta()[: -3 * 6].reshape(-1, 10), law.bodies, strict=True):
-        assert np.linalg.eigvalsh(pseudo_inertia(body + change))[0] > 0.0
+        assert np.linalg.eigvalsh(to_pseudo(body + change))[0] > 0.0
 
 
 def test_nonsense_teaches_nothing_impossible():
@@ -143,7 +144,7 @@ def test_nonsense_teaches_nothing_impossible():
         q, qd, qr, qdr, qddr = rng.standard_normal((5, 3)) * 10.0 ** rng.uniform(-3, 3)
         law.advance(0.01, q, qd, Reference(qr, qdr, qddr, NONE), NONE, NONE)
         for body, change in zip(known, law.bodies, strict=True):
-            assert np.linalg.eigvalsh(pseudo_inertia(body + change))[0] > 0.0
+            assert np.linalg.eigvalsh(to_pseudo(body + change))[0] > 0.0
             assert body[0] + change[0] >= 0.1 * body[0]
             assert change[0] <= most * (1 + 1e-9)
         assert (law.friction >= 0.0).all()
@@ -165,7 +166,7 @@ def test_the_nearest_possible_body_is_the_nearest(seed):
         x = 5.0 * rng.standard_normal(10)
         y, room = possible.nearest(x)
         assert room == 0.0
-        scaled = np.linalg.eigvalsh(root @ pseudo_inertia(y) @ root.T)
+        scaled = np.linalg.eigvalsh(root @ to_pseudo(y) @ root.T)
         assert scaled[0] > 0.0
         assert scaled[-1] < 1.0 + 1e-9
         for _ in range(20):

@@ -2,7 +2,7 @@
 model.
 
 A body is physically possible if its pseudo-inertia P is positive definite
-(:mod:`robodyn_ros.dynamics.inertial_parameters`); with a part of the model's as the least body P̲ and a heaviest one P̄,
+(:mod:`robodyn_ros.dynamics.pseudo_inertia`); with a part of the model's as the least body P̲ and a heaviest one P̄,
 the possible ones are P̲ ≼ P ≼ P̄. Written as P = P̲ + S Z Sᵀ with S Sᵀ = P̄ - P̲, these are the Z whose eigenvalues lie
 within [0, 1], a convex set; the nearest one to a Z is found by clipping them. Distance is that of Z (Frobenius), so
 that metres and kilograms weigh what they do for this body: the metric ‖P₀^(-½) dP P₀^(-½)‖ that the affine-invariant
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from robodyn_ros.dynamics.pseudo_inertia import BASIS, to_pseudo
 from robodyn_ros.robot.pose import Array
 
 LEAST = 0.1
@@ -23,30 +24,8 @@ LEAST = 0.1
 FLOOR = 1e-6
 """Least eigenvalue of Z [-]: above 0, for a model may be of point masses."""
 
-_SECOND = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))  # as in the ten standard parameters: Ixx, Ixy, Iyy, …
-
-
-def _basis() -> Array:
-    """Pseudo-inertia of each unit of the ten standard parameters, (10, 4, 4)."""
-    units = np.zeros((10, 4, 4))
-    units[0, 3, 3] = 1.0
-    for axis in range(3):
-        units[1 + axis, axis, 3] = units[1 + axis, 3, axis] = 1.0
-    for number, (i, j) in enumerate(_SECOND):
-        inertia = np.zeros((3, 3))
-        inertia[i, j] = inertia[j, i] = 1.0
-        units[4 + number, :3, :3] = np.trace(inertia) / 2.0 * np.eye(3) - inertia
-    return units
-
-
-_UNITS = _basis().reshape(10, 16)
+_UNITS = BASIS.reshape(10, 16)
 _PARAMETERS: Array = np.linalg.pinv(_UNITS.T)  # (10, 16): the ten parameters of a symmetric matrix
-
-
-def pseudo_inertia(parameters: Array) -> Array:
-    """P (..., 4, 4) of standard parameters (..., 10)."""
-    pseudo: Array = (parameters @ _UNITS).reshape(*np.shape(parameters)[:-1], 4, 4)
-    return pseudo
 
 
 class PossibleBody:
@@ -71,7 +50,7 @@ class PossibleBody:
         added[:3, :3] = mass * (spread**2 * np.eye(3) + np.outer(com, com))
         added[:3, 3] = added[3, :3] = mass * com
         added[3, 3] = mass
-        self.greatest, self.least = pseudo_inertia(model) + added, LEAST * pseudo_inertia(model)
+        self.greatest, self.least = to_pseudo(model) + added, LEAST * to_pseudo(model)
         values, axes = np.linalg.eigh(self.greatest - self.least)  # negative, perhaps, where the model is impossible
         self._factor = axes * np.sqrt(np.maximum(values, FLOOR * values[-1]))
         inverse, between = np.linalg.inv(self._factor), self._factor @ self._factor.T

@@ -3,11 +3,7 @@
 Per body ten standard parameters, about the origin of a frame: mass m, first moment m c, and rotational inertia, in
 Pinocchio's order (m, mcx, mcy, mcz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz). Moving them to another frame, and grouping those
 that the motion cannot tell apart, are linear maps; both are done on the pseudo-inertia
-
-    P = ∫ [r; 1] [r; 1]ᵀ dm = [[Σ, m c], [m cᵀ, m]],    Σ = ½ tr(I) 1 − I
-
-(Wensing, Kim and Slotine, Linear matrix inequalities for physically consistent inertial parameter identification,
-2018), which moves like a point: P' = T P Tᵀ.
+(:mod:`robodyn_ros.dynamics.pseudo_inertia`).
 """
 
 from __future__ import annotations
@@ -16,13 +12,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from robodyn_ros.dynamics.pseudo_inertia import MOMENT, moved, to_parameters, to_pseudo
 from robodyn_ros.kinematics.tree import Node, Tree
 from robodyn_ros.robot import Inertial, Pose, Robot
 from robodyn_ros.robot.pose import Array
-
-# Where the ten numbers stand in the symmetric 4 x 4 pseudo-inertia: (Σxx, Σxy, Σyy, Σxz, Σyz, Σzz) as in the order of
-# I.
-_MOMENT = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
 
 # The grouped parameters of a body: those of its pseudo-inertia that its joint cannot hand over to the parent.
 REVOLUTE = ((0, 3), (1, 3), (0, 0), (0, 1), (1, 1), (0, 2), (1, 2))
@@ -38,14 +31,14 @@ def parameters_of(inertial: Inertial) -> Array:
     """The ten standard parameters of one body, (10,)."""
     m, c = inertial.mass, inertial.com
     about_origin = inertial.inertia + m * (c @ c * np.eye(3) - np.outer(c, c))
-    return np.array([m, *(m * c), *(about_origin[i, j] for i, j in _MOMENT)])
+    return np.array([m, *(m * c), *(about_origin[i, j] for i, j in MOMENT)])
 
 
 def standard_map(tree: Tree) -> Array:
     """Matrix from θ in the bodies' frames to θ in the tree's frames, (10 · bodies, 10 · bodies)."""
 
     def apply(theta: Array) -> Array:
-        return np.concatenate([_from_pseudo(p) for p in _in_tree(tree, theta)])
+        return np.concatenate([to_parameters(p) for p in _in_tree(tree, theta)])
 
     return _matrix(apply, 10 * len(tree.nodes))
 
@@ -88,7 +81,7 @@ def _matrix(apply: Callable[[Array], Array], size: int) -> Array:
 def _in_tree(tree: Tree, theta: Array) -> list[Array]:
     """Pseudo-inertia of every node in its frame."""
     return [
-        _moved(_to_pseudo(part), node.frame.inverse())
+        _moved(to_pseudo(part), node.frame.inverse())
         for node, part in zip(tree.nodes, theta.reshape(-1, 10), strict=True)
     ]
 
@@ -100,24 +93,4 @@ def _pose(node: Node) -> Pose:
 
 
 def _moved(pseudo: Array, pose: Pose) -> Array:
-    t = np.eye(4)
-    t[:3, :3], t[:3, 3] = pose.rotation, pose.translation
-    moved: Array = t @ pseudo @ t.T
-    return moved
-
-
-def _to_pseudo(theta: Array) -> Array:
-    inertia = np.zeros((3, 3))
-    for (i, j), value in zip(_MOMENT, theta[4:], strict=True):
-        inertia[i, j] = inertia[j, i] = value
-    pseudo = np.empty((4, 4))
-    pseudo[:3, :3] = 0.5 * np.trace(inertia) * np.eye(3) - inertia
-    pseudo[:3, 3] = pseudo[3, :3] = theta[1:4]
-    pseudo[3, 3] = theta[0]
-    return pseudo
-
-
-def _from_pseudo(pseudo: Array) -> Array:
-    second = pseudo[:3, :3]
-    inertia = np.trace(second) * np.eye(3) - second
-    return np.array([pseudo[3, 3], *pseudo[:3, 3], *(inertia[i, j] for i, j in _MOMENT)])
+    return moved(pseudo, pose.rotation, pose.translation)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from robodyn_ros.identification.pseudo_inertia import to_parameters, to_pseudo
+from robodyn_ros.dynamics.pseudo_inertia import to_parameters, to_pseudo
 from robodyn_ros.robot.pose import Array
 
 

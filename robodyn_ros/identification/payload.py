@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 from robodyn_ros.control.checks import non_negative
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.parameters import Payload
+from robodyn_ros.dynamics.pseudo_inertia import moved, to_parameters, to_pseudo
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification.explanation import POOR, SHOWN
 from robodyn_ros.identification.physical import fit_physical
-from robodyn_ros.identification.pseudo_inertia import moved, to_inertial, to_parameters, to_pseudo
+from robodyn_ros.identification.pseudo_inertia import to_inertial
 from robodyn_ros.identification.regression import Regression, estimate
 from robodyn_ros.identification.samples import Samples
 from robodyn_ros.identification.settings import IdentificationConfig

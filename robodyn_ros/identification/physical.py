@@ -23,8 +23,9 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from robodyn_ros.dynamics.pseudo_inertia import to_pseudo
 from robodyn_ros.identification.local_coordinates import LocalCoordinates
-from robodyn_ros.identification.pseudo_inertia import least_eigenvalues, to_pseudo
+from robodyn_ros.identification.pseudo_inertia import least_eigenvalues
 from robodyn_ros.robot.pose import Array
 
 GROWTH = 30.0

@@ -1,53 +1,15 @@
-"""Pseudo-inertias of many bodies at once.
+"""Bodies by their pseudo-inertias (:mod:`robodyn_ros.dynamics.pseudo_inertia`), many at once: which are possible.
 
-    P = ∫ [r; 1] [r; 1]ᵀ dm = [[Σ, m c], [m cᵀ, m]],    Σ = ½ tr(I) 1 - I
-
-is linear in the ten standard parameters of a body, and there is a body with these parameters exactly if P is positive
-semidefinite (Wensing, Kim and Slotine, Linear matrix inequalities for physically consistent inertial parameter
-identification, IEEE RA-L 3(1), 2018). Bodies are (b, 10), in the order of ``dynamics.inertial_parameters``, or
-(b, 4, 4).
+Bodies are (b, 10), in the order of ``dynamics.inertial_parameters``, or (b, 4, 4).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from robodyn_ros.dynamics.pseudo_inertia import to_parameters, to_pseudo
 from robodyn_ros.robot import Inertial
 from robodyn_ros.robot.pose import Array, read_only
-
-_MOMENT = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
-"""Where the last six of the ten stand in I."""
-
-
-def _basis() -> Array:
-    """P of each of the ten parameters alone, (10, 4, 4)."""
-    basis = np.zeros((10, 4, 4))
-    basis[0, 3, 3] = 1.0
-    for axis in range(3):
-        basis[1 + axis, axis, 3] = basis[1 + axis, 3, axis] = 1.0
-    for k, (i, j) in enumerate(_MOMENT):
-        inertia = np.zeros((3, 3))
-        inertia[i, j] = inertia[j, i] = 1.0
-        basis[4 + k, :3, :3] = 0.5 * np.trace(inertia) * np.eye(3) - inertia
-    return basis
-
-
-BASIS = read_only(_basis())
-"""P of each of the ten parameters alone, (10, 4, 4)."""
-
-
-def to_pseudo(parameters: Array) -> Array:
-    """(b, 4, 4) of (b, 10)."""
-    pseudo: Array = np.tensordot(parameters, BASIS, 1)
-    return pseudo
-
-
-def to_parameters(pseudo: Array) -> Array:
-    """(…, 10) of (…, 4, 4)."""
-    second = pseudo[..., :3, :3]
-    inertia = np.trace(second, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - second
-    moments = [inertia[..., i, j] for i, j in _MOMENT]
-    return np.stack([pseudo[..., 3, 3], *(pseudo[..., i, 3] for i in range(3)), *moments], axis=-1)
 
 
 def to_inertial(parameters: Array) -> Inertial:
@@ -85,11 +47,3 @@ def made_possible(parameters: Array, length: float, floor: float) -> Array:
     raised = np.maximum(values, floor * typical)
     new = to_parameters((vectors * raised[:, None, :]) @ vectors.transpose(0, 2, 1) * np.outer(scale, scale))
     return np.where((raised == values).all(axis=1)[:, None], parameters, new)
-
-
-def moved(pseudo: Array, rotation: Array, translation: Array) -> Array:
-    """P' = T P Tᵀ: the same body (4, 4) seen from the frame in which its own has that pose."""
-    transform = np.eye(4)
-    transform[:3, :3], transform[:3, 3] = rotation, translation
-    found: Array = transform @ pseudo @ transform.T
-    return found

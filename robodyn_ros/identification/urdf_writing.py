@@ -17,8 +17,9 @@ import numpy as np
 from scipy.linalg import eigh
 
 from robodyn_ros.dynamics.inertial_parameters import parameters_of, standard_parameters
+from robodyn_ros.dynamics.pseudo_inertia import moved, to_parameters, to_pseudo
 from robodyn_ros.errors import InputError
-from robodyn_ros.identification.pseudo_inertia import least_eigenvalues, moved, to_inertial, to_parameters, to_pseudo
+from robodyn_ros.identification.pseudo_inertia import least_eigenvalues, to_inertial
 from robodyn_ros.identification.urdf_text import UrdfText
 from robodyn_ros.robot import Body, Inertial, Robot
 from robodyn_ros.robot.pose import Array
