@@ -226,6 +226,18 @@ class SinglePrecision(Faultless):
         return self.right.inverse(q, qd, qdd).astype(np.float32).astype(float)
 
 
+class TermsWithFriction(Faultless):
+    """As if the terms were parts of inverse dynamics with all that is in it."""
+
+    clause = "test_terms_of_a_control_law"
+    says = "terms: coriolis"
+
+    def terms(self, q: Any, qd: Any, qdd: Any, correction: Any) -> Any:
+        parameters, found = self.parameters, super().terms(q, qd, qdd, correction)
+        friction = parameters.viscous * qd + parameters.coulomb * np.sign(qd)
+        return found._replace(coriolis=found.coriolis + friction)
+
+
 class FrictionFromTheFile(Faultless):
     """The URDF's friction, which nobody asked for."""
 

@@ -10,7 +10,7 @@ from arms import awkward, random_robot
 from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
-from robodyn_ros.dynamics import Payload
+from robodyn_ros.dynamics import Dynamics, Payload
 
 pinocchio = pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is the independent truth of these tests")
 from truth import Pinocchio  # noqa: E402 - it imports Pinocchio
@@ -50,6 +50,11 @@ def test_terms_follow_from_each_other(formulation: str, arm: str, compiled: bool
     tau = dynamics.inverse(q, qd, qdd)
     assert_allclose(tau, mass @ qdd + dynamics.bias(q, qd), rtol=1e-10, atol=1e-10)
     assert_allclose(dynamics.forward(q, qd, tau), qdd, rtol=1e-9, atol=1e-10)
+    terms = dynamics.terms(q, qd, qdd, -0.7 * qd)
+    for found, known in zip(terms, (dynamics.gravity(q), coriolis @ qd, mass @ qdd, -0.7 * mass @ qd), strict=True):
+        assert_allclose(found, known, rtol=1e-10, atol=1e-11)
+    for found, known in zip(terms, Dynamics.terms(dynamics, q, qd, qdd, -0.7 * qd), strict=True):
+        assert_allclose(found, known, rtol=1e-10, atol=1e-10)
     assert_allclose(dynamics.mass_matrix_inverse(q) @ mass, np.eye(n), atol=1e-9)
     power = dynamics.power(q, qd, qdd)
     assert_allclose(power.actuators, qd @ tau, rtol=1e-10)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from robodyn_ros.engine.library import Wanted
     from robodyn_ros.robot import Robot
 
-CONTRACT = ("inverse", "forward", "mass_matrix", "coriolis_matrix", "gravity", "energy")
+CONTRACT = ("inverse", "forward", "mass_matrix", "coriolis_matrix", "gravity", "terms", "energy")
 """The functions of the dynamics that controllers and the simulator call."""
 
 LOOPS = "motion"

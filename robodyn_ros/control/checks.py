@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import isfinite
+from operator import le
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,6 +37,11 @@ def is_finite(array: Array) -> bool:
 def is_any(mask: NDArray[np.bool_]) -> bool:
     """Whether any element is true; on a few elements ten times as fast as ``mask.any()``."""
     return True in mask.tolist()
+
+
+def is_within(values: Array, bound: Array) -> bool:
+    """Whether no element is greater than its bound, or less than minus that; likewise."""
+    return all(map(le, map(abs, values.tolist()), bound.tolist()))
 
 
 def per_joint(name: str, value: ArrayLike, n: int) -> Array:

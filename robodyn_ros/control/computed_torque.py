@@ -35,12 +35,8 @@ class ComputedTorque(Controller):
 
     def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
         """See the module."""
-        dynamics = self.dynamics
-        mass_matrix = dynamics.mass_matrix(q)
-        gravity = dynamics.gravity(q)
-        coriolis = self._friction.coriolis(q, qd, gravity)
-        inertia = mass_matrix @ reference.qdd
-        feedback = mass_matrix @ self.correction(q, qd, reference, integral)
+        correction = self.correction(q, qd, reference, integral)
+        gravity, coriolis, inertia, feedback = self.dynamics.terms(q, qd, reference.qdd, correction)
         friction = self._friction.against(reference.qd, SMOOTHING)
         total = gravity + coriolis + inertia + friction + feedback + reference.effort
         return Efforts(gravity, coriolis, inertia, friction, feedback, reference.effort, total)

@@ -55,21 +55,11 @@ class Friction:
         effort: Array = self._viscous * qd + self._coulomb * np.tanh(qd / smoothing)
         return effort
 
-    def coriolis(self, q: Array, qd: Array, gravity: Array) -> Array:
-        """C(q, q̇) q̇ (n,) of the model, whose inverse dynamics contains the friction that it was given."""
-        self._look()
-        terms: Array = self._dynamics.inverse(q, qd, self._none) - gravity
-        if self._given:
-            parameters = self._dynamics.parameters
-            terms = terms - (parameters.viscous * qd + parameters.coulomb * np.sign(qd))
-        return terms
-
     def _look(self) -> None:
         robot, parameters = self._dynamics.robot, self._dynamics.parameters
         if parameters is self._seen:
             return
         self._seen = parameters
-        self._given = bool(parameters.viscous.any() or parameters.coulomb.any())
         self._viscous = parameters.viscous if parameters.viscous.any() else robot.damping
         self._coulomb = parameters.coulomb if parameters.coulomb.any() else robot.friction
         self._known = bool(self._viscous.any() or self._coulomb.any())

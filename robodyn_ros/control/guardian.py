@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from robodyn_ros.control.answers import Kind
-from robodyn_ros.control.checks import is_any
+from robodyn_ros.control.checks import is_within
 from robodyn_ros.control.command import Command
 from robodyn_ros.control.emergency import Emergency
 from robodyn_ros.control.shaping import Shaping
@@ -38,9 +38,9 @@ class Guardian:
 
     def fault(self, qd: Array, tuning: Tuning) -> tuple[Kind, str] | None:
         """What forbids to go on as usual though the state, with the velocity qd (n,), is good."""
-        speed, greatest = np.abs(qd), tuning.config.overspeed * tuning.limits.velocity
-        if is_any(speed > greatest):
-            joint = int(np.argmax(speed - greatest))
+        greatest = tuning.config.overspeed * tuning.limits.velocity
+        if not is_within(qd, greatest):
+            joint = int(np.argmax(np.abs(qd) - greatest))
             name = self._robot.joint_names[joint]
             return "speed", f"joint {name!r} moves at {qd[joint]:.4g}; {greatest[joint]:.4g} is the limit"
         return ("publisher", self.publishers) if self.publishers else None

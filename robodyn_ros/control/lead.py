@@ -25,7 +25,7 @@ def total(controller: Controller, efforts: Efforts, n: int) -> Array:
         EffortError: it is not n finite numbers.
     """
     given = efforts.total
-    if np.shape(given) != (n,) or not is_finite(given):
+    if getattr(given, "shape", None) != (n,) or not is_finite(given):
         raise EffortError(f"{type(controller).__name__} gave efforts that are not {n} finite numbers: {given}")
     return given
 
@@ -105,8 +105,9 @@ class Lead:
         if 0.0 <= t - self._switched_on < config.ramp_time:
             wanted = wanted - (1.0 - (t - self._switched_on) / config.ramp_time) * efforts.gravity
         shaped = shaping.shape(t, wanted, (q, qd), gravity, tuning)
-        ahead, lead = zip(error.tolist(), shaping.cut.tolist(), strict=True), config.reference_lead
-        self._lags = any(off * cut > 0.0 and abs(off) > lead for off, cut in ahead)
+        cuts, lead = shaping.cut.tolist(), config.reference_lead
+        ahead = zip(error.tolist(), cuts, strict=True)
+        self._lags = any(cuts) and any(off * cut > 0.0 and abs(off) > lead for off, cut in ahead)
         if self._guide.judge(t, error, qd):
             self._guide.start(t, q)
         return shaped, Led(efforts, reference, error)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from robodyn_ros.control.checks import is_within
 from robodyn_ros.errors import InputError, LimitError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array, read_only
@@ -61,6 +62,8 @@ def saturate(effort: Array, limit: Array) -> tuple[Array, NDArray[np.bool_]]:
     Returns:
         The clamped efforts (n,) and a mask (n,).
     """
+    if is_within(effort, limit):  # as nearly always
+        return effort, np.zeros(effort.shape, dtype=bool)
     clamped = np.minimum(np.maximum(effort, -limit), limit)
     return clamped, clamped != effort
 

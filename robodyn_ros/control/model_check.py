@@ -43,6 +43,8 @@ def check_model(dynamics: Dynamics) -> None:
         if np.linalg.eigvalsh(mass_matrix)[0] <= 0.0:
             raise ModelError(f"dynamics plugin: mass_matrix is not positive definite at q = {q}: {mass_matrix}")
         _agree("inverse at rest is not gravity", still, gravity, scale)
+        parts = [_numbers("terms", part, (n,)) for part in dynamics.terms(q, rest, qdd, qdd)]
+        _agree("the terms do not add up to inverse dynamics", sum(parts[:3], rest), moved, scale)
         _agree("inverse does not add M q̈ to gravity", moved - still, mass_matrix @ qdd, scale)
 
 

@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.control.blend import Blend
+from robodyn_ros.control.checks import is_within
 from robodyn_ros.control.limits import saturate
 from robodyn_ros.control.soft_limits import soften
 from robodyn_ros.control.tuning import Tuning
 from robodyn_ros.robot import Robot
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot.pose import Array, read_only
 
 INSTANT = 1e-12
 """What the time between two commands is taken for at least [s]: an infinite rate times no time would be no number."""
@@ -47,7 +48,8 @@ class Shaping:
             robot: the arm.
         """
         self._robot = robot
-        self._none = np.zeros(robot.n)
+        self._none = read_only(np.zeros(robot.n))
+        self._nowhere = np.zeros(robot.n, dtype=bool)
         self.forget()
 
     def forget(self) -> None:
@@ -90,10 +92,12 @@ class Shaping:
         clamped, saturated = saturate(softened, limits.effort)
         if softened is not asked:
             saturated = clamped != asked
-        effort = clamped
+        effort, rate_limited = clamped, self._nowhere
         if self.sent is not None:
             step = limits.rate * min(max(t - self._time, INSTANT), longest)
-            effort = np.minimum(np.maximum(clamped, self.sent - step), self.sent + step)
-        self.cut = asked - effort
+            if not is_within(clamped - self.sent, step):
+                effort = np.minimum(np.maximum(clamped, self.sent - step), self.sent + step)
+                rate_limited = effort != clamped
+        self.cut = self._none if effort is asked else asked - effort
         self.sent, self._time = effort, t
-        return Shaped(effort, saturated, effort != clamped)
+        return Shaped(effort, saturated, rate_limited)

@@ -18,7 +18,6 @@ from __future__ import annotations
 import numpy as np
 
 from robodyn_ros.control.answers import Feedback
-from robodyn_ros.control.checks import is_any
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 
@@ -37,9 +36,10 @@ def soften(
         feedback: K and D.
         margin: how far before a limit the law begins [rad] or [m].
     """
-    above, below = robot.upper - q, q - robot.lower
-    if not is_any(np.minimum(above, below) < margin):
+    ends = zip(q.tolist(), robot.lower.tolist(), robot.upper.tolist(), strict=True)
+    if all(x - lower >= margin and upper - x >= margin for x, lower, upper in ends):  # as nearly always
         return effort
+    above, below = robot.upper - q, q - robot.lower
     still = gravity - feedback.damping * qd
     most = np.where(above < margin, still + feedback.stiffness * np.clip(above, 0.0, margin), np.inf)
     least = np.where(below < margin, still - feedback.stiffness * np.clip(below, 0.0, margin), -np.inf)

@@ -31,7 +31,7 @@ class Weight:
             Exception: whatever the model raises; ``last`` stays.
         """
         gravity = self.dynamics.gravity(q)
-        if np.shape(gravity) != q.shape or not is_finite(gravity):
+        if getattr(gravity, "shape", None) != q.shape or not is_finite(gravity):
             raise ValueError(f"gravity of the dynamics plugin is no {len(q)} finite numbers: {gravity!r}")
         self.last = gravity
         return gravity

@@ -11,11 +11,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.dynamics.inertial_parameters import standard_parameters
 from robodyn_ros.dynamics.parameters import Parameters
-from robodyn_ros.dynamics.results import Energy
+from robodyn_ros.dynamics.results import Energy, Terms
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 
@@ -78,6 +79,23 @@ class Dynamics(ABC):
     @abstractmethod
     def gravity(self, q: ArrayLike) -> Array:
         """g(q), the efforts that hold the arm at rest, (n,) or (N, n)."""
+
+    def terms(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, correction: ArrayLike) -> Terms:
+        """What control laws need of the model for one state: g(q), C(q, q̇) q̇, M(q) q̈ and M(q) y, without friction.
+
+        A plugin that has all of it at once at less cost than here overrides this.
+
+        Args:
+            q: positions (n,) or (N, n).
+            qd: velocities, likewise.
+            qdd: accelerations q̈, likewise.
+            correction: accelerations y, likewise.
+        """
+        mass_matrix, gravity = self.mass_matrix(q), self.gravity(q)
+        friction = self.parameters.viscous * np.asarray(qd) + self.parameters.coulomb * np.sign(qd)
+        coriolis = self.inverse(q, qd, np.zeros_like(gravity)) - gravity - friction
+        inertia, corrected = ((mass_matrix @ np.asarray(x)[..., None])[..., 0] for x in (qdd, correction))
+        return Terms(gravity, coriolis, inertia, corrected)
 
     @abstractmethod
     def energy(self, q: ArrayLike, qd: ArrayLike) -> Energy:

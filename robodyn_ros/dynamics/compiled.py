@@ -17,7 +17,7 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.inertial_parameters import parameters_of
 from robodyn_ros.dynamics.parameters import Parameters
 from robodyn_ros.dynamics.quantity import Quantity
-from robodyn_ros.dynamics.results import Energy, ForwardDerivatives, InverseDerivatives, Momentum, Power
+from robodyn_ros.dynamics.results import Energy, ForwardDerivatives, InverseDerivatives, Momentum, Power, Terms
 from robodyn_ros.engine import Kernel, Program, digest
 from robodyn_ros.engine.states import as_states, refuse_non_finite
 from robodyn_ros.errors import InputError
@@ -79,6 +79,9 @@ class CompiledDynamics(Dynamics):
     coriolis = Quantity("q qd", ("n",), "C(q, q̇) q̇, (n,) or (N, n).")
     gravity = Quantity("q", ("n",), "g(q), (n,) or (N, n).")
     bias = Quantity("q qd", ("n",), "C q̇ + g + friction: the efforts without acceleration, (n,) or (N, n).")
+    terms = Quantity(
+        "q qd qdd correction", ("n",) * 4, "g, C q̇, M q̈ and M y for a correction y, without friction.", Terms
+    )
     energy = Quantity("q qd", ("", ""), "Kinetic and potential energy, rotors included.", Energy)
     power = Quantity("q qd qdd", ("", "", "", ""), "The balance of power.", Power)
     center_of_mass = Quantity("q", ("3",), "Of all that moves, in the root link's frame, (3,) or (N, 3) in [m].")

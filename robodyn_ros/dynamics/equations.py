@@ -92,6 +92,11 @@ class Equations(ABC):
         """C q̇ + g + friction."""
         return self.inverse(q, qd, ca.SX.zeros(q.shape[0]), p)
 
+    def terms(self, q: ca.SX, qd: ca.SX, qdd: ca.SX, correction: ca.SX, p: Symbols) -> tuple[ca.SX, ...]:
+        """g, C q̇, M q̈, M y."""
+        mass_matrix = self.mass_matrix(q, p)
+        return self.gravity(q, p), self.coriolis(q, qd, p), mass_matrix @ qdd, mass_matrix @ correction
+
     def energy(self, q: ca.SX, qd: ca.SX, p: Symbols) -> tuple[ca.SX, ca.SX]:
         """Kinetic and potential energy; the rotors' kinetic energy is ½ armature q̇²."""
         bodies, base = self.inertias(p)

@@ -30,6 +30,15 @@ class Power(NamedTuple):
     friction: Array
 
 
+class Terms(NamedTuple):
+    """What inverse dynamics is made of, and a correction of the acceleration, (n,) or (N, n) in [N·m] or [N]."""
+
+    gravity: Array  # g(q)
+    coriolis: Array  # C(q, q̇) q̇
+    inertia: Array  # M(q) q̈
+    corrected: Array  # M(q) y
+
+
 class InverseDerivatives(NamedTuple):
     """Of τ = inverse(q, q̇, q̈), (n, n) or (N, n, n); element [i, j] is the derivative of τ_i by the j-th."""
 

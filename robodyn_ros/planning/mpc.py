@@ -101,12 +101,10 @@ class MPC(Controller):
         plan = self.plan
         if plan is None or not (np.array_equal(q, self._state[0]) and np.array_equal(qd, self._state[1])):
             return self._computed_torque.compute(q, qd, reference, integral)
-        mass_matrix, gravity = self.dynamics.mass_matrix(q), self.dynamics.gravity(q)
-        coriolis, inertia = self._friction.coriolis(q, qd, gravity), mass_matrix @ reference.qdd
+        drawn = self._none if integral is None else self.ki * integral
+        gravity, coriolis, inertia, drawn = self.dynamics.terms(q, qd, reference.qdd, drawn)
         friction = self._friction.against(reference.qd, SMOOTHING)
-        feedback = plan.effort(self._age, q, qd) - gravity - coriolis - inertia
-        if integral is not None:
-            feedback += mass_matrix @ (self.ki * integral)
+        feedback = plan.effort(self._age, q, qd) - gravity - coriolis - inertia + drawn
         total = gravity + coriolis + inertia + friction + feedback + reference.effort
         return Efforts(gravity, coriolis, inertia, friction, feedback, reference.effort, total)
 

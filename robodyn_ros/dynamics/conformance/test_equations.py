@@ -8,6 +8,7 @@ import pytest
 import robodyn_ros as rd
 from robodyn_ros.dynamics.conformance.arms import ARMS
 from robodyn_ros.dynamics.conformance.subject import DIFFERENCES, INPUTS, Subject, same
+from robodyn_ros.dynamics.results import Terms
 from robodyn_ros.robot.pose import Array
 
 ROUND_TRIP = 1e-9
@@ -42,6 +43,22 @@ def test_terms_add_up_to_inverse_dynamics(subject: Subject) -> None:
     dynamics = subject.dynamics
     terms = _times(dynamics.mass_matrix(q), qdd) + _times(dynamics.coriolis_matrix(q, qd), qd) + dynamics.gravity(q)
     same(dynamics.inverse(q, qd, qdd), terms, "inverse: the sum of M q̈, C q̇ and g")
+
+
+def test_terms_of_a_control_law(subject: Subject) -> None:
+    """``terms`` gives g, C q̇, M q̈ and M y, whatever friction the model was given."""
+    q, qd, qdd = subject.states(20)
+    dynamics, y = subject.dynamics, qdd[::-1]
+    M, C, gravity = dynamics.mass_matrix(q), dynamics.coriolis_matrix(q, qd), dynamics.gravity(q)
+    expected = gravity, _times(C, qd), _times(M, qdd), _times(M, y)
+    before = dynamics.parameters
+    dynamics.configure(viscous=np.full(subject.n, 2.0), coulomb=np.full(subject.n, 3.0))
+    try:
+        found = dynamics.terms(q, qd, qdd, y)
+    finally:
+        dynamics.configure(viscous=before.viscous, coulomb=before.coulomb)
+    for name, value, known in zip(Terms._fields, found, expected, strict=True):
+        same(value, known, f"terms: {name}")
 
 
 def test_forward_dynamics_undo_inverse_dynamics(subject: Subject) -> None:

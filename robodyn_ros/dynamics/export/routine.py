@@ -24,6 +24,7 @@ MEANINGS = {
     "coriolis": ("tau", "Coriolis and centrifugal efforts: C qd"),
     "gravity": ("g", "Efforts that hold the arm at rest"),
     "bias": ("tau", "Efforts without acceleration: C qd + g + friction"),
+    "terms": ("", "Terms of tau, without friction: g, C qd, M qdd, and M correction"),
     "energy": ("", "Kinetic and potential energy [J]"),
     "power": ("", "Power [W]: actuators = kinetic + potential + friction"),
     "center_of_mass": ("com", "Centre of mass of all that moves, in the root link's frame [m]"),
