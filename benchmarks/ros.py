@@ -5,7 +5,8 @@
     make soak-controller                  the PRR arm in simulation for ten minutes: periods, latency, memory
 
 A message goes out of this process, through the node in a process of its own, and back: what is measured is the round
-trip. Every node runs on the executor of choice (robodyn_ros/nodes/executor.py).
+trip. Every node runs on the executor of choice (robodyn_ros/nodes/executor.py), scheduled as the controller is by
+default (robodyn_ros/nodes/scheduling.py).
 """
 
 from __future__ import annotations
@@ -37,10 +38,13 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from robodyn_ros.nodes.executor import run
 from robodyn_ros.nodes.qos import NEWEST, RELIABLE
+from robodyn_ros.nodes.scheduling import Scheduling, SchedulingConfig, declare_scheduling
 
 class Echo(Node):
     def __init__(self, end):
         super().__init__("echo")
+        declare_scheduling(self, SchedulingConfig())
+        Scheduling(self).raise_priority()
         self.publisher = self.create_publisher(JointState, "echo/joint_commands", RELIABLE)
         self.create_subscription(JointState, "echo_states", self.publisher.publish, NEWEST)
 
@@ -175,14 +179,19 @@ def soak(duration: float) -> dict[str, Any]:
     from ros_graph import own_graph
     from sensor_msgs.msg import JointState
 
+    from robodyn_ros.nodes.scheduling import Scheduling, SchedulingConfig, declare_scheduling
+
     def memory(pid: int) -> float:
         text = Path(f"/proc/{pid}/status").read_text()
         return int(text.split("VmRSS:")[1].split()[0]) / 1024.0
 
     with tempfile.TemporaryDirectory() as folder, own_graph(Path(folder)) as graph:
         urdf = (ROOT / "urdf/prr.urdf").read_text(encoding="utf-8")
-        graph.start("simulator", "-r", "commands:=controller/commands", robot_description=urdf)
+        graph.start("simulator", "-r", "commands:=controller/commands", robot_description=urdf, thread_priority=50)
         controller = graph.start("controller", robot_description=urdf, use_sim_time=True)
+        declare_scheduling(graph.node, SchedulingConfig())
+        own = Scheduling(graph.node)
+        own.raise_priority()
         times: list[float] = []
         graph.node.create_subscription(
             JointState, "controller/joint_commands", lambda message: times.append(time.perf_counter()), 100
@@ -207,6 +216,7 @@ def soak(duration: float) -> dict[str, Any]:
             "memory at last [MB]": last,
             "overruns": int(said["period overruns since start"]),
             "state": said["message"],
+            "scheduling": f"controller {said['scheduling']}, measuring {own.state}",
         }
 
 

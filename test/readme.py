@@ -95,6 +95,7 @@ def _value(value: Any) -> str:
         ParameterType.PARAMETER_STRING: "string_value",
         ParameterType.PARAMETER_DOUBLE_ARRAY: "double_array_value",
         ParameterType.PARAMETER_STRING_ARRAY: "string_array_value",
+        ParameterType.PARAMETER_INTEGER_ARRAY: "integer_array_value",
     }.get(value.type)
     if field is None:
         return ""
@@ -105,7 +106,7 @@ def _value(value: Any) -> str:
         return f"{content:g}"
     if isinstance(content, str):
         return content or '""'
-    return "[" + ", ".join(f"{item:g}" if isinstance(item, float) else item for item in content) + "]"
+    return "[" + ", ".join(item if isinstance(item, str) else f"{item:g}" for item in content) + "]"
 
 
 def _allowed(descriptor: ParameterDescriptor) -> str:

@@ -31,6 +31,7 @@ from robodyn_ros.nodes.diagnostics import Diagnostics, DiagnosticsConfig, Report
 from robodyn_ros.nodes.executor import Exit, run
 from robodyn_ros.nodes.faults import Faults
 from robodyn_ros.nodes.parameters import Values
+from robodyn_ros.nodes.scheduling import Scheduling
 from robodyn_ros.nodes.services import respond
 
 
@@ -51,6 +52,7 @@ class ControllerNode(LifecycleNode):  # type: ignore[misc]
         self._next: Callable[[], None] | None = None
         self._faults = Faults(self.get_logger().warning)
         self._faults_reported = 0
+        self._scheduling = Scheduling(self)
         self._description = Description(self, self._on_description)
         self.create_service(SetBool, "~/enable", self._on_enable)
         self.create_service(Trigger, "~/hold", self._on_hold)
@@ -80,6 +82,7 @@ class ControllerNode(LifecycleNode):  # type: ignore[misc]
         # What was made since the start lives on as well: see the executor.
         gc.collect()
         gc.freeze()
+        self._scheduling.raise_priority()
         return answer
 
     def destroy_node(self) -> None:
@@ -92,6 +95,7 @@ class ControllerNode(LifecycleNode):  # type: ignore[misc]
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Send no command from now on."""
         self._loop().deactivate()
+        self._scheduling.lower_priority()
         return super().on_deactivate(state)
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -115,6 +119,7 @@ class ControllerNode(LifecycleNode):  # type: ignore[misc]
         return self._configured.loop
 
     def _forget(self) -> None:
+        self._scheduling.lower_priority()
         if self._configured is not None:
             self._configured.destroy()
             self._configured = None
@@ -162,7 +167,8 @@ class ControllerNode(LifecycleNode):  # type: ignore[misc]
 
     def _report(self) -> Report:
         configured = self._configured
-        values: dict[str, object] = {} if configured is None else configured.report()
+        values: dict[str, object] = {"scheduling": self._scheduling.state}
+        values |= {} if configured is None else configured.report()
         total = self._faults.counts.total()
         new, self._faults_reported = total - self._faults_reported, total
         values.update(sorted(self._faults.counts.items()))

@@ -21,12 +21,14 @@ from robodyn_ros.control.payload_motion import PayloadConfig
 from robodyn_ros.control.tool_motion import ToolConfig
 from robodyn_ros.control.transmission import Transmission, TransmissionConfig
 from robodyn_ros.control.tuning_options import NO_LIMIT, model_parameters
-from robodyn_ros.dynamics import STANDARD_GRAVITY, Dynamics
+from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.nodes.description import NAME as DESCRIPTION
 from robodyn_ros.nodes.description import declare_description
 from robodyn_ros.nodes.diagnostics import DiagnosticsConfig
+from robodyn_ros.nodes.gravity import declare_gravity
 from robodyn_ros.nodes.parameters import Values, declare, declare_settings
+from robodyn_ros.nodes.scheduling import SchedulingConfig, declare_scheduling
 from robodyn_ros.plugins import available
 from robodyn_ros.robot import Joint, Robot
 
@@ -41,9 +43,7 @@ def declare_model(node: Node, read_only: bool = False) -> None:
     """Declare what the model of the arm is made from, beside its description."""
     choices = f"one of {', '.join(available('dynamics'))}"
     declare(node, "dynamics", "rnea", "dynamics plugin", constraints=choices, read_only=read_only)
-    text = "acceleration of free fall in the root link's frame [m/s²]"
-    gravity = list(STANDARD_GRAVITY)
-    declare(node, "gravity", gravity, text, constraints="3 finite numbers", read_only=read_only)
+    declare_gravity(node, read_only)
 
 
 def declare_node_parameters(node: Node) -> None:
@@ -69,6 +69,7 @@ def declare_node_parameters(node: Node) -> None:
     for prefix, settings in law_settings().items():
         declare_settings(node, settings, prefix)
     declare_settings(node, DiagnosticsConfig, read_only=True)
+    declare_scheduling(node, SchedulingConfig())
 
 
 def declare_payload(node: Node) -> None:

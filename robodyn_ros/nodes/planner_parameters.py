@@ -10,7 +10,8 @@ from robodyn_ros import create_dynamics
 from robodyn_ros.control.loop_config import LoopConfig
 from robodyn_ros.control.settings import check_settings, choice, setting, switch
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY, Payload
+from robodyn_ros.dynamics.parameters import Payload
+from robodyn_ros.nodes.gravity import declare_gravity
 from robodyn_ros.nodes.parameters import Values, declare, declare_settings
 from robodyn_ros.planning.cost import Cost
 from robodyn_ros.planning.cost_text import read_cost
@@ -46,9 +47,7 @@ def declare_planner(node: Node) -> None:
     declare(node, "cost", "time", "what is to be least: time, effort, smoothness, or a sum as time+1e-4*effort")
     declare(node, "obstacles", "", "file of what to keep clear of, as `robodyn plan` takes it; nothing if empty")
     declare(node, "tip", "", "name of the link that a pose is meant for; the last that moves if empty", read_only=True)
-    gravity = list(STANDARD_GRAVITY)
-    text = "acceleration of free fall in the root link's frame [m/s²]"
-    declare(node, "gravity", gravity, text, constraints="3 finite numbers", read_only=True)
+    declare_gravity(node, read_only=True)
 
 
 @dataclass(frozen=True, eq=False)

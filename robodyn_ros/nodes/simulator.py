@@ -27,6 +27,7 @@ from robodyn_ros.nodes.lockstep import Lockstep
 from robodyn_ros.nodes.parameters import Values, mention_unknown
 from robodyn_ros.nodes.qos import LATCHED
 from robodyn_ros.nodes.real_time import RealTime
+from robodyn_ros.nodes.scheduling import Scheduling
 from robodyn_ros.nodes.services import respond
 from robodyn_ros.nodes.simulator_output import SimulatorOutput
 from robodyn_ros.nodes.simulator_parameters import (
@@ -90,10 +91,13 @@ class SimulatorNode(Node):  # type: ignore[misc]
         self.create_service(Trigger, "~/reset", self._on_reset)
         self.create_service(Trigger, "~/step", self._on_step)
         self.add_post_set_parameters_callback(self._on_parameters)
-        self._report = SimulatorReport(self._hardware, self._time, self._output, self._commands, self._faults)
+        scheduling = Scheduling(self)
+        report = SimulatorReport(self._hardware, self._time, self._output, self._commands, self._faults, scheduling)
+        self._report = report
         config_of_reports = values.settings(DiagnosticsConfig)
         self._diagnostics = Diagnostics(self, config_of_reports, lambda: self._report.make(self._paused))
         self.get_logger().info(f"{robot.name}: {robot.n} joints, states at {values['state_rate']:g} Hz")
+        scheduling.raise_priority()
         self._begin()
 
     @property

@@ -13,6 +13,7 @@ from robodyn_ros.nodes.controller_parameters import declare_joints, declare_mode
 from robodyn_ros.nodes.description import declare_description
 from robodyn_ros.nodes.diagnostics import DiagnosticsConfig
 from robodyn_ros.nodes.parameters import declare, declare_settings
+from robodyn_ros.nodes.scheduling import SchedulingConfig, declare_scheduling
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation.options import groups, initial_positions, joint_groups
 
@@ -55,6 +56,8 @@ def declare_node_parameters(node: Node) -> None:
     declare_settings(node, SimulatorConfig, read_only=True)
     declare_settings(node, PaceConfig)
     declare_settings(node, DiagnosticsConfig, read_only=True)
+    # Where a simulation goes as fast as it can, nothing ordinary would get the processor beside a real-time one.
+    declare_scheduling(node, SchedulingConfig(thread_priority=0))
     text = "whether to publish the topic robot_description; false where robot_state_publisher does"
     declare(node, "publish_robot_description", True, text, read_only=True)
 

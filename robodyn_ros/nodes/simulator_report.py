@@ -9,6 +9,7 @@ from robodyn_ros.nodes.diagnostics import Report
 from robodyn_ros.nodes.faults import Faults
 from robodyn_ros.nodes.lockstep import Lockstep
 from robodyn_ros.nodes.real_time import RealTime
+from robodyn_ros.nodes.scheduling import Scheduling
 from robodyn_ros.nodes.simulator_output import SimulatorOutput
 from robodyn_ros.simulation.hardware import Hardware
 
@@ -23,6 +24,7 @@ class SimulatorReport:
         output: SimulatorOutput,
         commands: CommandInput,
         faults: Faults,
+        scheduling: Scheduling,
     ) -> None:
         """
         Args:
@@ -31,12 +33,14 @@ class SimulatorReport:
             output: what was published.
             commands: what was taken.
             faults: what went wrong.
+            scheduling: how the node is scheduled.
         """
         self._hardware = hardware
         self._time = time
         self._output = output
         self._commands = commands
         self._faults = faults
+        self._scheduling = scheduling
         self.restart()
 
     def restart(self) -> None:
@@ -53,6 +57,7 @@ class SimulatorReport:
             "states since start": self._output.states,
             "commands since start": self._commands.taken,
             "lost time [s]": self._time.lost,
+            "scheduling": self._scheduling.state,
             **dict(sorted(self._faults.counts.items())),
         }
         problem = self._time.problem or ("cannot keep up with real time" if self._time.lost > lost else "")

@@ -1,0 +1,123 @@
+"""How the operating system schedules a node that must not be kept waiting.
+
+The parameters are those of ros2_control's controller_manager, by name and meaning: ``thread_priority`` (SCHED_FIFO, 50
+unless given, tried whatever the kernel), ``cpu_affinity`` and ``lock_memory``. Where the system permits no real-time
+priority the node says so once, and works with the ordinary one.
+
+The middleware's threads are raised with the one that computes, since a state comes through them. Threads of Python's,
+which plan and solve, keep the ordinary priority; so does whatever is started later, compilers for instance
+(SCHED_RESET_ON_FORK).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from contextlib import suppress
+from dataclasses import dataclass
+
+from rclpy.node import Node
+
+from robodyn_ros.control.settings import check_settings, switch, whole
+from robodyn_ros.nodes.parameters import Values, declare, declare_settings
+
+AFFINITY = "cpu_affinity"
+
+ALL = (-1,)
+"""Stands for every processor there is."""
+
+MCL_CURRENT, MCL_FUTURE = 1, 2
+"""Of mlockall(2): what is there, and what will be."""
+
+ADVICE = "see limits.conf(5): rtprio, memlock"
+
+
+@dataclass(frozen=True)
+class SchedulingConfig:
+    """Settings of the scheduling; each field's metadata say what it is."""
+
+    thread_priority: int = whole(
+        50, "priority among real-time threads (SCHED_FIFO) while the node is active, if permitted; 0: ordinary", 0, 99
+    )
+    lock_memory: bool = switch(False, "whether to keep the process in RAM, so that no page fault delays a command")
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+def declare_scheduling(node: Node, defaults: SchedulingConfig) -> None:
+    """Declare the parameters.
+
+    Raises:
+        ParameterException: a value given has the wrong type or is out of range.
+    """
+    declare_settings(node, defaults, read_only=True)
+    text = "processors that the node may run on; -1 for all"
+    declare(node, AFFINITY, list(ALL), text, constraints="numbers from 0 up, or -1", read_only=True)
+
+
+class Scheduling:
+    """See the module.
+
+    Attributes:
+        state: how the node is scheduled now, in a few words.
+    """
+
+    def __init__(self, node: Node) -> None:
+        """Choose the processors and lock the memory, as the node's parameters ask for it."""
+        self.state = "ordinary"
+        self._log = node.get_logger()
+        values = Values(node)
+        config = values.settings(SchedulingConfig)
+        self._priority = config.thread_priority
+        processors = tuple(values[AFFINITY])
+        if processors != ALL:
+            self._bind(set(processors))
+        if config.lock_memory:
+            self._lock_memory()
+
+    def raise_priority(self) -> None:
+        """Be scheduled ahead of all that is ordinary, if that is asked for and permitted."""
+        if not self._priority:
+            return
+        theirs = {thread.native_id for thread in threading.enumerate() if thread is not threading.main_thread()}
+        try:
+            policy = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK
+            for thread in set(_threads()) - theirs:
+                _schedule(thread, policy, self._priority)
+        except (OSError, AttributeError) as problem:  # not permitted, or not on this system
+            self.state = f"ordinary; SCHED_FIFO {self._priority} is refused"
+            text = f"no real-time priority {self._priority}: {problem} ({ADVICE}); thread_priority: 0 asks for none"
+            self._log.info(text)
+            return
+        self.state = f"SCHED_FIFO {self._priority}"
+
+    def lower_priority(self) -> None:
+        """Be scheduled as anybody else."""
+        if self.state.startswith("SCHED_FIFO"):
+            for thread in _threads():
+                _schedule(thread, os.SCHED_OTHER, 0)
+            self.state = "ordinary"
+
+    def _bind(self, processors: set[int]) -> None:
+        try:
+            for thread in _threads():
+                os.sched_setaffinity(thread, processors)
+        except (OSError, AttributeError, ValueError) as problem:
+            self._log.warning(f"{AFFINITY} {sorted(processors)} has no effect: {problem}")
+
+    def _lock_memory(self) -> None:
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.mlockall(MCL_CURRENT | MCL_FUTURE) != 0:
+            self._log.warning(f"lock_memory has no effect: {os.strerror(ctypes.get_errno())} ({ADVICE})")
+
+
+def _threads() -> list[int]:
+    """Of this process, the middleware's too."""
+    return [int(name) for name in os.listdir("/proc/self/task")]
+
+
+def _schedule(thread: int, policy: int, priority: int) -> None:
+    with suppress(ProcessLookupError):  # it has ended meanwhile
+        os.sched_setscheduler(thread, policy, os.sched_param(priority))

@@ -1,0 +1,106 @@
+"""Real-time scheduling of the nodes, as far as the system permits it."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
+
+from robodyn_ros.nodes import scheduling
+from robodyn_ros.nodes.scheduling import Scheduling, SchedulingConfig, declare_scheduling
+
+
+def policies(pid):
+    """How the threads of a process are scheduled: thread → policy and priority."""
+    threads = [int(name) for name in os.listdir(f"/proc/{pid}/task")]
+    return {
+        thread: (os.sched_getscheduler(thread) & ~os.SCHED_RESET_ON_FORK, os.sched_getparam(thread).sched_priority)
+        for thread in threads
+    }
+
+
+def permitted():
+    """Whether this system lets a thread of ours have a real-time priority."""
+    answer = []
+
+    def attempt():
+        try:
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
+            answer.append(True)
+        except PermissionError:
+            answer.append(False)
+
+    thread = threading.Thread(target=attempt)
+    thread.start()
+    thread.join()
+    return answer[0]
+
+
+def test_a_controller_has_its_priority_while_it_is_active(graph, prr):
+    from lifecycle_msgs.msg import Transition
+    from lifecycle_msgs.srv import ChangeState
+
+    last = max(os.sched_getaffinity(0))
+    controller = graph.start(
+        "controller", robot_description=prr, thread_priority=37, cpu_affinity=[last], lock_memory=True
+    )
+    before = ("unconfigured", "inactive")
+    graph.wait(lambda: graph.diagnostics("controller")["message"] not in before, "an active controller")
+    said = graph.diagnostics("controller")["scheduling"]
+    found = policies(controller.pid)
+    if permitted():
+        assert said == "SCHED_FIFO 37"
+        assert found[controller.pid] == (os.SCHED_FIFO, 37)
+        # A state comes through the middleware's threads; those of Python's that wait for work are not among them.
+        assert 1 < list(found.values()).count((os.SCHED_FIFO, 37)) <= len(found)
+    else:
+        assert said == "ordinary; SCHED_FIFO 37 is refused"
+        assert set(found.values()) == {(os.SCHED_OTHER, 0)}
+    assert all(os.sched_getaffinity(thread) == {last} for thread in found)
+    locked = Path(f"/proc/{controller.pid}/status").read_text().split("VmLck:")[1].split()[0]
+    assert (int(locked) > 0) != ("lock_memory has no effect" in controller.output)
+    transition = Transition(id=Transition.TRANSITION_DEACTIVATE)
+    assert graph.call(ChangeState, "controller/change_state", transition=transition).success
+    assert set(policies(controller.pid).values()) == {(os.SCHED_OTHER, 0)}
+    assert graph.diagnostics("controller")["scheduling"].startswith("ordinary")
+
+
+def test_threads_that_plan_stay_ordinary(graph, monkeypatch):
+    declare_scheduling(graph.node, SchedulingConfig(thread_priority=12))
+    raised = {}
+    monkeypatch.setattr(os, "sched_setscheduler", lambda thread, policy, p: raised.update({thread: (policy, p)}))
+    done = threading.Event()
+    planner = threading.Thread(target=done.wait)
+    planner.start()
+    try:
+        made = Scheduling(graph.node)
+        made.raise_priority()
+    finally:
+        done.set()
+        planner.join()
+    assert planner.native_id not in raised
+    policy, priority = raised[threading.main_thread().native_id]
+    assert (policy, priority.sched_priority) == (os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, 12)
+    assert made.state == "SCHED_FIFO 12"
+    made.lower_priority()
+    assert raised[threading.main_thread().native_id][0] == os.SCHED_OTHER
+    assert made.state == "ordinary"
+
+
+def test_what_is_not_permitted_is_said_and_nothing_else(graph, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(1, "Operation not permitted")
+
+    declare_scheduling(graph.node, SchedulingConfig())
+    monkeypatch.setattr(os, "sched_setscheduler", refuse)
+    made = Scheduling(graph.node)
+    made.raise_priority()
+    assert made.state == "ordinary; SCHED_FIFO 50 is refused"
+    made.lower_priority()
+    monkeypatch.delattr(scheduling.os, "sched_setscheduler")  # as on systems that have no such thing
+    made.raise_priority()
+    assert made.state == "ordinary; SCHED_FIFO 50 is refused"
