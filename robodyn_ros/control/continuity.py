@@ -40,9 +40,11 @@ class Continuity:
         Raises:
             JumpError: it does not follow from the last one.
         """
-        before = next((s for s in (self._good, self._seen) if s is not None and 0.0 <= t - s[0] <= timeout), None)
+        before = self._good
+        if before is None or not 0.0 <= t - before[0] <= timeout:
+            before = self._seen
         self._seen = (t, q.tolist(), qd.tolist())
-        if before is not None:
+        if before is not None and 0.0 <= t - before[0] <= timeout:
             # Plain numbers: for a few joints NumPy takes five times as long.
             dt = t - before[0]
             beyond = [
