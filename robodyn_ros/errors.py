@@ -74,6 +74,10 @@ class LimitError(InputError):
         self.upper = upper
 
 
+HOUR = 3600.0
+"""States older than that did not take long: their time is not of this clock [s]."""
+
+
 class StaleStateError(InputError):
     """A state too old (or too far in the future) to be answered with a command.
 
@@ -83,7 +87,10 @@ class StaleStateError(InputError):
     """
 
     def __init__(self, age: float, timeout: float) -> None:
-        super().__init__("state", f"is {age:.3g} s old; a command needs one within {timeout:.3g} s", age)
+        text = f"is {age:.3g} s old; a command needs one within {timeout:.3g} s"
+        if abs(age) > HOUR:
+            text += ": it has the time of another clock (simulated time? use_sim_time says which a node goes by)"
+        super().__init__("state", text, age)
         self.age = age
         self.timeout = timeout
 
