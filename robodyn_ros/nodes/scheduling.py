@@ -83,9 +83,8 @@ class Scheduling:
             return
         theirs = {thread.native_id for thread in threading.enumerate() if thread is not threading.main_thread()}
         try:
-            policy = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK
             for thread in set(_threads()) - theirs:
-                _schedule(thread, policy, self._priority)
+                _schedule(thread, os.SCHED_FIFO, self._priority)
         except (OSError, AttributeError) as problem:  # not permitted, or not on this system
             self.state = f"ordinary; SCHED_FIFO {self._priority} is refused"
             text = f"no real-time priority {self._priority}: {problem} ({ADVICE}); thread_priority: 0 asks for none"
@@ -103,7 +102,8 @@ class Scheduling:
     def _bind(self, processors: set[int]) -> None:
         try:
             for thread in _threads():
-                os.sched_setaffinity(thread, processors)
+                with suppress(ProcessLookupError):
+                    os.sched_setaffinity(thread, processors)
         except (OSError, AttributeError, ValueError) as problem:
             self._log.warning(f"{AFFINITY} {sorted(processors)} has no effect: {problem}")
 
@@ -119,5 +119,6 @@ def _threads() -> list[int]:
 
 
 def _schedule(thread: int, policy: int, priority: int) -> None:
+    """What is started from it later is scheduled as usual; who set that flag needs more rights to take it back."""
     with suppress(ProcessLookupError):  # it has ended meanwhile
-        os.sched_setscheduler(thread, policy, os.sched_param(priority))
+        os.sched_setscheduler(thread, policy | os.SCHED_RESET_ON_FORK, os.sched_param(priority))
