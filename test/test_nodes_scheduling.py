@@ -91,6 +91,16 @@ def test_threads_that_plan_stay_ordinary(graph, monkeypatch):
     assert made.state == "ordinary"
 
 
+def test_memory_is_not_locked_under_a_limit(graph, monkeypatch):
+    """For then an allocation would fail some day."""
+    graph.node.declare_parameter("lock_memory", True)
+    declare_scheduling(graph.node, SchedulingConfig())
+    monkeypatch.setattr(scheduling.resource, "getrlimit", lambda _: (8 << 20, 8 << 20))
+    monkeypatch.setattr(scheduling, "CAP_IPC_LOCK", 63)  # which nobody has
+    Scheduling(graph.node)
+    assert "VmLck:\t       0 kB" in Path("/proc/self/status").read_text()
+
+
 def test_what_is_not_permitted_is_said_and_nothing_else(graph, monkeypatch):
     def refuse(*_):
         raise PermissionError(1, "Operation not permitted")

@@ -13,9 +13,12 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
+import resource
 import threading
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from rclpy.node import Node
 
@@ -29,6 +32,9 @@ ALL = (-1,)
 
 MCL_CURRENT, MCL_FUTURE = 1, 2
 """Of mlockall(2): what is there, and what will be."""
+
+CAP_IPC_LOCK = 14
+"""Of capabilities(7): limits of locked memory do not count."""
 
 ADVICE = "see limits.conf(5): rtprio, memlock"
 
@@ -109,8 +115,19 @@ class Scheduling:
 
     def _lock_memory(self) -> None:
         libc = ctypes.CDLL(None, use_errno=True)
-        if libc.mlockall(MCL_CURRENT | MCL_FUTURE) != 0:
+        # Under a limit all would be well until an allocation fails, while the arm moves.
+        if not _may_lock_all():
+            self._log.warning(f"lock_memory has no effect: the limit of locked memory must be unlimited ({ADVICE})")
+        elif libc.mlockall(MCL_CURRENT | MCL_FUTURE) != 0:
             self._log.warning(f"lock_memory has no effect: {os.strerror(ctypes.get_errno())} ({ADVICE})")
+
+
+def _may_lock_all() -> bool:
+    """Whether this process may lock as much memory as it likes."""
+    if resource.getrlimit(resource.RLIMIT_MEMLOCK)[0] == resource.RLIM_INFINITY:
+        return True
+    capabilities = re.search(r"^CapEff:\s*(\w+)", Path("/proc/self/status").read_text(), re.MULTILINE)
+    return capabilities is not None and bool(int(capabilities[1], 16) >> CAP_IPC_LOCK & 1)
 
 
 def _threads() -> list[int]:
