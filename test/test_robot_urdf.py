@@ -119,6 +119,13 @@ def test_limits_and_dynamics() -> None:
     assert arm.friction.tolist() == [0.3]
 
 
+@pytest.mark.parametrize(("limit", "home"), [((-1.5, 2.5), 0.0), ((0.4, 2.5), 0.4), ((-1.5, -0.3), -0.3)])
+def test_home_is_zero_or_the_limit_nearest_to_it(limit: tuple[float, float], home: float) -> None:
+    arm = single(limit=(*limit, 3.0, 4.0))
+    assert arm.home.tolist() == [home]
+    assert not arm.home.flags.writeable
+
+
 def test_a_continuous_joint_has_no_position_limits() -> None:
     hinge = single(kind="continuous", limit=(1.0, -1.0, 3.0, 4.0)).joints[0]
     assert (hinge.lower, hinge.upper, hinge.velocity, hinge.effort) == (-np.inf, np.inf, 3.0, 4.0)

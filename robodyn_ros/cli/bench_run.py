@@ -122,7 +122,6 @@ _FIRST = """
 import sys, time
 begin = time.perf_counter()
 import numpy
-numpy_done = time.perf_counter()
 import robodyn_ros as rd
 imported = time.perf_counter()
 robot = rd.load_robot(sys.argv[1])

@@ -7,6 +7,7 @@ from argparse import ArgumentParser, Namespace
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from robodyn_ros.cli.arguments import add_gravity
 from robodyn_ros.cli.console import console, print_json
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import RobotDescriptionError
@@ -22,8 +23,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("urdf", help="the arm's URDF")
     text = "a pose to hold, as numbers in the order of the joints or name=numbers; may be given again"
     parser.add_argument("--pose", action="append", default=[], metavar="Q", help=text)
-    text = "acceleration of free fall in the root link's frame [m/s²] (default: 0 0 -9.81)"
-    parser.add_argument("--gravity", nargs=3, type=float, metavar=("X", "Y", "Z"), help=text)
+    add_gravity(parser)
     text = "dynamics plugin (default: %(default)s)"
     parser.add_argument("--dynamics", default="rnea", metavar="NAME", help=text)
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
@@ -60,8 +60,7 @@ def _loaded(args: Namespace, urdf: Urdf, findings: list[Finding]) -> tuple[Robot
             lines = {part.title: part.line for part in parts}
             findings.append(Finding("error", problem.element, lines.get(problem.element), text))
         return None, None
-    options = {} if args.gravity is None else {"gravity": tuple(args.gravity)}
-    dynamics = create_dynamics(args.dynamics, robot, **options)
+    dynamics = create_dynamics(args.dynamics, robot, gravity=args.gravity)
     found = loads(dynamics, dict(parse_pose(text, robot) for text in args.pose))
     findings.extend(load_findings(robot, found))
     return robot, found

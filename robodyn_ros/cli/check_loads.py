@@ -49,8 +49,7 @@ def loads(dynamics: Dynamics, poses: Mapping[str, Array]) -> Loads:
         poses: name → positions (n,) in [rad] or [m]; the home pose comes first by itself.
     """
     robot = dynamics.robot
-    home = np.clip(np.zeros(robot.n), robot.lower, robot.upper)
-    named = {"home": home, **poses}
+    named = {"home": robot.home, **poses}
     places = np.concatenate([np.array(list(named.values())), _sampled(robot)])
     gravity, mass = dynamics.gravity(places), dynamics.mass_matrix(places)
     rows = np.abs(gravity).argmax(axis=0)

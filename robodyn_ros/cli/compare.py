@@ -6,6 +6,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from robodyn_ros.cli.arguments import names
 from robodyn_ros.cli.console import console, print_json
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import InputError
@@ -72,19 +73,17 @@ def run(args: Namespace) -> ExitCode:
 
 
 def _laws(args: Namespace, model: Dynamics) -> dict[str, Controller]:
-    import numpy as np
 
     from robodyn_ros.control.gains import gains
     from robodyn_ros.plugins import load
 
     robot = model.robot
-    home = np.clip(np.zeros(robot.n), robot.lower, robot.upper)
     made = {}
-    for name in (name.strip() for name in args.controllers.split(",") if name.strip()):
+    for name in names(args.controllers):
         law = load("controllers", name)
         if not law.follows:
             raise InputError("--controllers", f"{name!r} follows no reference", name)
-        chosen = gains(law, model, home, args.natural_frequency, args.damping_ratio, args.integral_rate)
+        chosen = gains(law, model, robot.home, args.natural_frequency, args.damping_ratio, args.integral_rate)
         made[name] = law(model, *chosen)
     if not made:
         raise InputError("--controllers", "names none", args.controllers)

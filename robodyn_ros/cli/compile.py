@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from robodyn_ros.cli.compile_jobs import CONTRACT, GROUPS, KINEMATICS, LOOPS, PREDICTION, TOOL, Job, find_jobs
-from robodyn_ros.cli.console import console, print_json
+from robodyn_ros.cli.console import console, print_json, progress_bar
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import ConfigurationError
 
@@ -92,12 +92,9 @@ def _plugin(name: str, robot: Robot) -> CompiledDynamics:
 
 def _make(jobs: list[Job]) -> Iterator[Made]:
     """Make them one after the other, and show on stderr how far it is."""
-    from rich.progress import Progress
-
     from robodyn_ros.engine.library import make_library
 
-    out = console(stderr=True)
-    with Progress(console=out, transient=True, disable=not out.is_terminal) as progress:
+    with progress_bar() as progress:
         task = progress.add_task("", total=len(jobs))
         for job in jobs:
             progress.update(task, description=f"{job.dynamics or ''} {job.title}")

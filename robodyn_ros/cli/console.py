@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from rich.console import Console
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, ProgressColumn
 
 WIDTH = 80
 """Columns when the output is no terminal."""
@@ -26,6 +29,19 @@ def console(stderr: bool = False) -> Console:
     made = _Console(stderr=stderr, highlight=False, soft_wrap=False)
     made.width = min(made.width, GREATEST_WIDTH) if made.is_terminal else WIDTH
     return made
+
+
+def progress_bar(*columns: str | ProgressColumn, transient: bool = True) -> Progress:
+    """Shows on stderr how far it is, if that is a terminal.
+
+    Args:
+        *columns: what to show, rich's choice unless given.
+        transient: whether it goes when it is done.
+    """
+    from rich.progress import Progress
+
+    out = console(stderr=True)
+    return Progress(*columns, console=out, transient=transient, disable=not out.is_terminal)
 
 
 def print_json(value: Any) -> None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from dataclasses import asdict
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from robodyn_ros.cli.arguments import names
+from robodyn_ros.cli.need import need_ros
+from robodyn_ros.cli.outputs import check_picture
 from robodyn_ros.cli.verb import ExitCode, Verb
-from robodyn_ros.errors import ConfigurationError, InputError, PluginError
+from robodyn_ros.errors import InputError, PluginError
 from robodyn_ros.plugins import available
 
 if TYPE_CHECKING:
@@ -46,8 +47,7 @@ def run(args: Namespace) -> ExitCode:
     """Run every law, and judge."""
     controllers = _controllers(args.controllers)
     check_picture("--out", args.out)
-    if find_spec("rclpy") is None:
-        raise ConfigurationError("there is no ROS 2 here: source an installation, or pip install 'robodyn_ros[ros]'")
+    need_ros()
     if args.view:
         from robodyn_ros.cli.view import need
 
@@ -113,24 +113,13 @@ def _report(args: Namespace, runs: list[RunFigures], verdict: Verdict) -> None:
 
 
 def _controllers(given: str) -> list[str]:
-    names = list(dict.fromkeys(name.strip() for name in given.split(",") if name.strip()))
-    for name in names:
+    chosen = list(dict.fromkeys(names(given)))
+    for name in chosen:
         if name not in available("controllers"):
             raise PluginError("controllers", name, "unknown", available("controllers"))
-    if not names:
+    if not chosen:
         raise InputError("--controllers", f"names none of {', '.join(available('controllers'))}", given)
-    return names
-
-
-def check_picture(option: str, path: Path) -> None:
-    """Find out now, not after a minute, that the picture cannot be written."""
-    if path.suffix not in (".png", ".svg", ".pdf"):
-        raise InputError(option, f"must end in .png, .svg or .pdf, not {path.suffix!r}", path)
-    folder = path.resolve().parent
-    if not folder.is_dir() or not os.access(folder, os.W_OK) or path.is_dir():
-        raise InputError(option, f"{str(path)!r} cannot be written", path)
-    if find_spec("matplotlib") is None:
-        raise ConfigurationError("the picture needs matplotlib: pip install 'robodyn_ros[plot]'")
+    return chosen
 
 
 def _speed(text: str) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from robodyn_ros.cli.console import console
+from robodyn_ros.cli.console import progress_bar
 from robodyn_ros.cli.demo_motion import Tour
 from robodyn_ros.cli.quantity import quantity
 from robodyn_ros.robot import Robot
@@ -61,12 +61,11 @@ def stage(controllers: Sequence[str], tour: Tour, robot: Robot) -> Iterator[Stag
         tour: the motion.
         robot: the arm.
     """
-    out = console(stderr=True)
     columns = (
         TextColumn("[bold cyan]{task.description}"),
         BarColumn(bar_width=8),
         TimeElapsedColumn(),
         TextColumn("{task.fields[note]}", markup=False),
     )
-    with Progress(*columns, console=out, disable=not out.is_terminal) as progress:
+    with progress_bar(*columns, transient=False) as progress:
         yield Stage(progress, controllers, tour, robot)

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from robodyn_ros.cli.arguments import add_gravity, names
+from robodyn_ros.cli.outputs import write_file
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import InputError
 
@@ -32,8 +34,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--at", nargs="+", type=float, metavar="Q", help=text)
     text = "velocities at that pose [rad/s or m/s] (default: 1 each)"
     parser.add_argument("--velocity", nargs="+", type=float, metavar="V", help=text)
-    text = "acceleration of free fall in the root link's frame [m/s²] (default: 0 0 -9.81)"
-    parser.add_argument("--gravity", nargs=3, type=float, metavar=("X", "Y", "Z"), help=text)
+    add_gravity(parser)
     text = f"{', '.join(FORMATS)} (default: by the ending of --out, else text)"
     parser.add_argument("--format", metavar="NAME", help=text)
     text = "file to write; - is standard output (default: standard output, and a file named after the arm for pdf)"
@@ -47,8 +48,7 @@ def run(args: Namespace) -> ExitCode:
 
     kind = _format(args.format, args.out)
     steps = STEPS if args.of is None else _steps(args.of)
-    options = {} if args.gravity is None else {"gravity": args.gravity}
-    dynamics = create_dynamics("rnea", load_robot(args.urdf), compiled=False, **options)
+    dynamics = create_dynamics("rnea", load_robot(args.urdf), compiled=False, gravity=args.gravity)
     document = derive(dynamics, steps, numbers=args.numbers, q=args.at, qd=args.velocity)
     if kind == "text" and args.out in {None, "-"}:
         _show(document)
@@ -79,7 +79,7 @@ def _format(name: str | None, out: str | None) -> str:
 def _steps(given: str) -> list[str]:
     from robodyn_ros.dynamics.derivation import STEPS
 
-    steps = [name.strip() for name in given.split(",") if name.strip()]
+    steps = names(given)
     if not steps:
         raise InputError("--of", f"name at least one of {', '.join(STEPS)}", given)
     return steps
@@ -109,16 +109,12 @@ def _show(document: Document) -> None:
 
 
 def _write(content: str | bytes, out: str | None) -> None:
-    data = content.encode() if isinstance(content, str) else content
     if out in {None, "-"}:
         sys.stdout.flush()
-        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.write(content.encode() if isinstance(content, str) else content)
         return
     path = Path(out or "")
-    try:
-        path.write_bytes(data)
-    except OSError as cause:
-        raise InputError("--out", f"{out!r} cannot be written: {cause.strerror}", out) from cause
+    write_file("--out", path, content)
     print(path)
 
 

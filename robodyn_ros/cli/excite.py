@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from robodyn_ros.cli.console import console, print_json
+from robodyn_ros.cli.outputs import check_folder
 from robodyn_ros.cli.verb import ExitCode, Verb
-from robodyn_ros.errors import InputError
 
 if TYPE_CHECKING:
     from robodyn_ros.identification.excitation import Excitation
@@ -50,21 +50,17 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> ExitCode:
     """Optimise, write and report."""
-    import numpy as np
-
     from robodyn_ros import load_robot
     from robodyn_ros.cli.simulate_motion import pose
     from robodyn_ros.control.trajectory_file import write_trajectory
     from robodyn_ros.identification.excitation import excite
     from robodyn_ros.identification.excitation_settings import ExcitationConfig
 
-    if not args.out.resolve().parent.is_dir():
-        raise InputError("--out", f"there is no folder {str(args.out.parent)!r}", args.out)
+    check_folder("--out", args.out)
     robot = load_robot(args.urdf)
     given = {name: value for name, *_ in SETTINGS if (value := getattr(args, name)) is not None}
     config = ExcitationConfig(**given)
-    home = np.clip(np.zeros(robot.n), robot.lower, robot.upper)
-    start = home if args.start is None else pose(args.start, robot, home)
+    start = robot.home if args.start is None else pose(args.start, robot, robot.home)
     found = excite(robot, config, workspace=_workspace(args), start=start)
     write_trajectory(args.out, found.trajectory, robot.joint_names)
     _report(robot, found, args)

@@ -6,6 +6,8 @@ import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from robodyn_ros.cli.arguments import add_gravity, names
+from robodyn_ros.cli.outputs import write_file
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import InputError
 
@@ -24,8 +26,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--of", default=QUANTITIES, metavar="NAMES", help=text)
     text = "dynamics plugin whose expressions are written in C and Python (default: %(default)s)"
     parser.add_argument("--plugin", default="rnea", metavar="NAME", help=text)
-    text = "acceleration of free fall in the root link's frame [m/s²] (default: 0 0 -9.81)"
-    parser.add_argument("--gravity", nargs=3, type=float, metavar=("X", "Y", "Z"), help=text)
+    add_gravity(parser)
     text = "type of a number in C, double or float (default: %(default)s)"
     parser.add_argument("--real", default="double", metavar="TYPE", help=text)
     text = "folder or file to write; - is standard output (default: files named after the arm, here)"
@@ -38,15 +39,14 @@ def run(args: Namespace) -> ExitCode:
     from robodyn_ros.dynamics.export import export
 
     folder, stem = _place(args.out, args.language)
-    options = {} if args.gravity is None else {"gravity": args.gravity}
-    dynamics = create_dynamics(args.plugin, load_robot(args.urdf), **options)
-    quantities = [name.strip() for name in args.of.split(",") if name.strip()]
+    dynamics = create_dynamics(args.plugin, load_robot(args.urdf), gravity=args.gravity)
+    quantities = names(args.of)
     files = export(dynamics, args.language, quantities, real=args.real, stem=stem)
     if args.out == "-":
         sys.stdout.write(_joined(files))
         return ExitCode.YES
     for name, text in files.items():
-        _write(folder / name, text)
+        write_file("--out", folder / name, text)
         print(folder / name)
     return ExitCode.YES
 
@@ -70,13 +70,6 @@ def _joined(files: dict[str, str]) -> str:
     for name in files:
         text = text.replace(f'#include "{name}"\n\n', "")
     return text
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as cause:
-        raise InputError("--out", f"{str(path)!r} cannot be written: {cause.strerror}", path) from cause
 
 
 VERB = Verb(

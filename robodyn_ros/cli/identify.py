@@ -5,6 +5,8 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from robodyn_ros.cli.arguments import add_gravity
+from robodyn_ros.cli.outputs import check_folder
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import InputError
 
@@ -55,8 +57,7 @@ def _add_settings(parser: ArgumentParser) -> None:
     group.add_argument("--gap", type=float, metavar="SECONDS", help=text)
     group.add_argument("--stribeck", action="store_true", help="identify static friction as well")
     group.add_argument("--armature", action="store_true", help="identify the inertia of rotors as well")
-    text = "acceleration of free fall in the root link's frame [m/s²] (default: 0 0 -9.81)"
-    group.add_argument("--gravity", nargs=3, type=float, metavar=("X", "Y", "Z"), help=text)
+    add_gravity(group)
 
 
 def run(args: Namespace) -> ExitCode:
@@ -72,9 +73,10 @@ def _check(args: Namespace) -> None:
     if args.report is not None and args.report.suffix != ".html":
         raise InputError("--report", f"{str(args.report)!r} must end in .html", args.report)
     for option, path in (("--out", args.out), ("--report", args.report)):
-        if path is not None and not path.resolve().parent.is_dir():
-            raise InputError(option, f"there is no folder {str(path.parent)!r}", path)
-        if path is not None and args.payload is not None:
+        if path is None:
+            continue
+        check_folder(option, path)
+        if args.payload is not None:
             raise InputError(option, "is for the arm's numbers; --payload prints what it finds", path)
     if args.out is not None and args.out.exists() and args.out.samefile(args.urdf):
         raise InputError("--out", f"{str(args.out)!r} is the URDF itself, which is not written over", args.out)

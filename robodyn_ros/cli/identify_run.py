@@ -6,13 +6,13 @@ from argparse import Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from robodyn_ros import create_dynamics, load_robot
-from robodyn_ros.cli.console import console
+from robodyn_ros.cli.arguments import names
+from robodyn_ros.cli.console import progress_bar
+from robodyn_ros.cli.outputs import write_file
 from robodyn_ros.cli.verb import ExitCode
-from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification.recording import Source, read_recording
 from robodyn_ros.identification.signals import Prepared, prepare
@@ -37,13 +37,13 @@ def identify_arm(args: Namespace) -> ExitCode:
             RecordedSamples.joined([one.samples for one in used]),
             IdentificationConfig(stribeck=args.stribeck, armature=args.armature),
             validation=validation,
-            gravity=args.gravity or STANDARD_GRAVITY,
+            gravity=args.gravity,
         )
         if args.out is not None:
-            _write(args.out, result.urdf)
+            write_file("--out", args.out, result.urdf)
         if args.report is not None:
             at("drawing")
-            _write(args.report, html(result, used, unused))
+            write_file("--report", args.report, html(result, used, unused))
     (print_arm if args.json else show_arm)(result, used, unused, args)
     return ExitCode.YES if improved(result) else ExitCode.NO
 
@@ -59,7 +59,7 @@ def identify_payload(args: Namespace) -> ExitCode:
         if unused:
             raise InputError("--validate", "is for the arm's numbers, not for a payload", args.validate)
         at("identifying")
-        dynamics: Any = create_dynamics("rnea", robot, gravity=tuple(args.gravity or STANDARD_GRAVITY))
+        dynamics: Any = create_dynamics("rnea", robot, gravity=args.gravity)
         found = estimate_payload(dynamics, args.payload, RecordedSamples.joined([one.samples for one in used]))
     (print_payload if args.json else show_payload)(found, robot, used)
     return ExitCode.YES if found.identified[0] else ExitCode.NO
@@ -67,13 +67,12 @@ def identify_payload(args: Namespace) -> ExitCode:
 
 def _prepared(args: Namespace, robot: Robot, at: Callable[[str], None]) -> tuple[list[Prepared], list[Prepared]]:
     """The recordings to identify from, and those to be predicted."""
-    order = tuple(name.strip() for name in args.command_joints.split(",") if name.strip())
+    order = tuple(names(args.command_joints))
     source = Source(args.states, args.commands, order, args.times)
     given = {name: value for name in ("cutoff", "gap", "period") if (value := getattr(args, name)) is not None}
     if args.delay is not None:
         given |= {"align": False, "delay": args.delay}
     config = Preparation(effort=args.effort, average=not args.no_average, **given)
-    gravity = args.gravity or STANDARD_GRAVITY
 
     def read(paths: list[str], config: Preparation) -> list[Prepared]:
         recordings = []
@@ -81,7 +80,7 @@ def _prepared(args: Namespace, robot: Robot, at: Callable[[str], None]) -> tuple
             at(f"reading {path}")
             recordings.append(read_recording(path, robot.joint_names, source))
         at("preparing")
-        return prepare(recordings, robot, config, gravity=gravity)
+        return prepare(recordings, robot, config, gravity=args.gravity)
 
     used = read(args.recordings, config)
     # What is to be predicted is not looked at for the delay of the efforts either.
@@ -92,22 +91,13 @@ def _prepared(args: Namespace, robot: Robot, at: Callable[[str], None]) -> tuple
 @contextmanager
 def _progress(args: Namespace) -> Iterator[Callable[[str], None]]:
     """Show on stderr what is being done."""
-    from rich.progress import BarColumn, Progress, TextColumn
+    from rich.progress import BarColumn, TextColumn
 
-    out = console(stderr=True)
     steps = len(args.recordings + args.validate) + 3 + (args.report is not None)
-    with Progress(BarColumn(), TextColumn("{task.description}", markup=False), console=out, transient=True,
-                  disable=not out.is_terminal) as progress:  # fmt: skip
+    with progress_bar(BarColumn(), TextColumn("{task.description}", markup=False)) as progress:
         task = progress.add_task("", total=steps, completed=-1)
 
         def at(what: str) -> None:
             progress.update(task, description=what, advance=1)
 
         yield at
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as cause:
-        raise InputError("file", f"{path} cannot be written: {cause.strerror}", path) from cause

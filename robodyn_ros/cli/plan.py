@@ -6,6 +6,8 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from robodyn_ros.cli.need import need_ros
+from robodyn_ros.cli.outputs import check_folder, check_picture
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import InputError
 
@@ -84,13 +86,12 @@ def run(args: Namespace) -> ExitCode:
 
 def _found(args: Namespace, problem: Problem) -> Plan:
     """The plan; how far the search is goes to stderr."""
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    from robodyn_ros.cli.console import console
+    from robodyn_ros.cli.console import progress_bar
 
-    out = console(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=out, transient=True, disable=not out.is_terminal) as progress:
+    with progress_bar(*columns) as progress:
         task = progress.add_task("looking at the problem")
         if args.method == "time-scaling":
             from robodyn_ros.planning import time_scaling
@@ -121,17 +122,13 @@ def _report(args: Namespace, problem: Problem, found: Plan) -> None:
 def _check_outputs(args: Namespace) -> None:
     """Find out now, not after the search, what cannot be written."""
     if args.plot is not None:
-        from robodyn_ros.cli.demo import check_picture
-
         check_picture("--plot", args.plot)
-    if args.out is not None and not args.out.resolve().parent.is_dir():
-        raise InputError("--out", f"there is no folder {str(args.out.parent)!r}", args.out)
+    if args.out is not None:
+        check_folder("--out", args.out)
     if args.method == "time-scaling" and (args.cost != "time" or args.duration is not None):
         raise InputError("--method", "time-scaling seeks the shortest time; leave out --cost and --duration", args.cost)
     if args.send:
-        from robodyn_ros.cli.plan_send import need
-
-        need()
+        need_ros()
 
 
 VERB = Verb(

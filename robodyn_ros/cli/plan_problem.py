@@ -30,8 +30,7 @@ def problem_of(args: Namespace) -> Problem:
     link = args.link or tip(robot)
     payload = None if args.payload is None else Payload(link, args.payload)
     dynamics = create_dynamics("rnea", robot, payload=payload, viscous=robot.damping, coulomb=robot.friction)
-    home = np.clip(np.zeros(robot.n), robot.lower, robot.upper)
-    start = home if args.start is None else _pose("--from", args.start, robot, home)
+    start = robot.home if args.start is None else _pose("--from", args.start, robot, robot.home)
     stops = [start]
     for text in args.via:
         stops.append(_pose("--via", text, robot, stops[-1]))

@@ -4,22 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from robodyn_ros.errors import ConfigurationError, NotReadyError
+from robodyn_ros.errors import NotReadyError
 from robodyn_ros.planning.plan import Plan
-
-
-def need() -> None:
-    """See that there is a ROS 2.
-
-    Raises:
-        ConfigurationError: there is none.
-    """
-    if find_spec("rclpy") is None:
-        raise ConfigurationError("there is no ROS 2 here: source an installation, or pip install 'robodyn_ros[ros]'")
 
 
 def send(plan: Plan) -> None:

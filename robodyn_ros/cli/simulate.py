@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from robodyn_ros.cli.outputs import check_folder, check_picture
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import InputError
 from robodyn_ros.plugins import available
@@ -25,8 +26,6 @@ DURATION = 10.0
 
 ENDINGS = {".csv": "csv", ".mcap": "mcap", "": "rosbag2"}
 """Ending of the file → format."""
-
-PICTURES = (".png", ".svg", ".pdf")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -57,7 +56,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> ExitCode:
     """Simulate, write, draw and report."""
     write = _writer(args)
-    _check_plot(args.plot)
+    if args.plot is not None:
+        check_picture("--plot", args.plot)
     from robodyn_ros import load_robot
     from robodyn_ros.cli.simulate_report import figures, report
 
@@ -110,14 +110,13 @@ def _simulate(args: Namespace, robot: Robot) -> tuple[Trial, float]:
 
 def _watched(hardware: Hardware, loop: ControlLoop | None, duration: float) -> Trial:
     """Run, and show on stderr how far it is."""
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 
-    from robodyn_ros.cli.console import console
+    from robodyn_ros.cli.console import progress_bar
     from robodyn_ros.simulation.trial import run_trial
 
-    out = console(stderr=True)
     columns = (BarColumn(), TextColumn("{task.completed:.1f} of {task.total:g} s"), TimeRemainingColumn())
-    with Progress(*columns, console=out, transient=True, disable=not out.is_terminal) as progress:
+    with progress_bar(*columns) as progress:
         task = progress.add_task("", total=duration)
         return run_trial(hardware, loop, duration, lambda time: progress.update(task, completed=time))
 
@@ -137,8 +136,7 @@ def _writer(args: Namespace) -> Callable[[Path, Trial, Robot], None] | None:
     name = args.format or ENDINGS.get(args.out.suffix)
     if name is None:
         raise InputError("--out", f"must end in .csv or .mcap or have no ending, unless --format says it: {args.out}")
-    if not args.out.resolve().parent.is_dir():
-        raise InputError("--out", f"there is no folder {str(args.out.parent)!r}", args.out)
+    check_folder("--out", args.out)
     if name == "csv":
         from robodyn_ros.simulation.trial_table import write_csv
 
@@ -147,14 +145,6 @@ def _writer(args: Namespace) -> Callable[[Path, Trial, Robot], None] | None:
 
     trial_bag.check(args.out, name)
     return trial_bag.write_mcap if name == "mcap" else trial_bag.write_rosbag2
-
-
-def _check_plot(path: Path | None) -> None:
-    if path is None:
-        return
-    from robodyn_ros.cli.demo import check_picture
-
-    check_picture("--plot", path)
 
 
 VERB = Verb(

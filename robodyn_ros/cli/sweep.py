@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from robodyn_ros.cli.outputs import check_picture
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import ConfigurationError, InputError
 
@@ -39,8 +40,6 @@ def run(args: Namespace) -> ExitCode:
     from robodyn_ros.simulation.sweeps.study_reader import read_study
 
     if args.plot is not None:
-        from robodyn_ros.cli.demo import check_picture
-
         if args.case is None:
             raise InputError("--plot", "is of one case: name it by --case", args.plot)
         check_picture("--plot", args.plot)

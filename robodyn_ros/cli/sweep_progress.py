@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from robodyn_ros.cli.console import console
+from robodyn_ros.cli.console import progress_bar
 from robodyn_ros.simulation.sweeps.chunk import Rows
 
 Told = Callable[[int, Rows], None]
@@ -21,7 +21,6 @@ def progress(total: int, what: str = "cases") -> Iterator[Told]:
         total: number of cases.
         what: they are called.
     """
-    out = console(stderr=True)
     columns = (
         TextColumn(what),
         BarColumn(bar_width=30),
@@ -31,7 +30,7 @@ def progress(total: int, what: str = "cases") -> Iterator[Told]:
         TimeRemainingColumn(),
         TextColumn("{task.fields[note]}", style="yellow"),
     )
-    with Progress(*columns, console=out, transient=True, disable=not out.is_terminal) as shown:
+    with progress_bar(*columns) as shown:
         task = shown.add_task("", total=total, note="")
         done = failed = 0
 

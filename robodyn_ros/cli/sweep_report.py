@@ -9,6 +9,7 @@ from pathlib import Path
 
 from robodyn_ros.cli.sweep_plot import draw
 from robodyn_ros.cli.sweep_table import percent
+from robodyn_ros.dynamics.document.page import page
 from robodyn_ros.simulation.sweeps.study import Study
 from robodyn_ros.simulation.sweeps.summary import QUANTILES, Summary
 
@@ -60,21 +61,7 @@ def write_report(folder: Path, study: Study, summaries: list[Summary]) -> None:
         "<h2>What varied</h2>",
         _table(("Input", "Distribution"), [(name, _said(study, name)) for name in study.vary]),
     ]
-    body = "\n".join(parts)
-    page = f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(study.name)}</title>
-<style>{STYLE}</style>
-</head>
-<body>
-{body}
-</body>
-</html>
-"""
-    (folder / "report.html").write_text(page, encoding="utf-8")
+    (folder / "report.html").write_text(page(study.name, STYLE, "\n".join(parts)), encoding="utf-8")
 
 
 def _about(study: Study) -> str:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from robodyn_ros.cli.outputs import write_file
 from robodyn_ros.cli.sweep import add_backend_arguments, choose_backend
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import InputError
@@ -58,31 +61,24 @@ def _compared(study: Study, task: Task, best: Tuned, backend: Backend) -> tuple[
     return before, after
 
 
-def _progress(task: Task) -> Any:
-    from contextlib import contextmanager
+@contextmanager
+def _progress(task: Task) -> Iterator[Callable[[str, int, Score], None]]:
+    """Show on stderr how far the search is, and its best."""
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    from robodyn_ros.cli.console import console
+    from robodyn_ros.cli.console import progress_bar
 
     config = task.config
     most = len(task.controllers) * config.population * len(task.bounds) * (config.generations + 1)
+    with progress_bar(TextColumn("{task.description}"), BarColumn(bar_width=30), TimeElapsedColumn()) as progress:
+        bar = progress.add_task("", total=most)
 
-    @contextmanager
-    def shown() -> Any:
-        out = console(stderr=True)
-        columns = (TextColumn("{task.description}"), BarColumn(bar_width=30), TimeElapsedColumn())
-        with Progress(*columns, console=out, transient=True, disable=not out.is_terminal) as progress:
-            bar = progress.add_task("", total=most)
+        def told(controller: str, tried: int, best: Score) -> None:
+            text = f"{controller}: worst {100 * best.violation:+.0f} %, effort {best.effort:.3f}"
+            done = task.controllers.index(controller) * most // len(task.controllers) + tried
+            progress.update(bar, completed=done, description=text)
 
-            def told(controller: str, tried: int, best: Score) -> None:
-                text = f"{controller}: worst {100 * best.violation:+.0f} %, effort {best.effort:.3f}"
-                done = task.controllers.index(controller) * most // len(task.controllers) + tried
-                progress.update(bar, completed=done, description=text)
-
-            yield told
-
-    return shown()
+        yield told
 
 
 def write(path: Path, study: str, best: Tuned, after: Score) -> None:
@@ -105,10 +101,7 @@ def write(path: Path, study: str, best: Tuned, after: Score) -> None:
         f"# Gains from `robodyn tune {study}.yaml`. Of {after.cases} cases that the tuning has not seen,\n"
         f"# {after.met} met the specification.\n"
     )
-    try:
-        path.write_text(about + content, encoding="utf-8")
-    except OSError as cause:
-        raise InputError("--out", f"{path} cannot be written: {cause.strerror}", path) from cause
+    write_file("--out", path, about + content)
 
 
 def _say(args: Namespace, study: Study, best: Tuned, before: Score, after: Score) -> None:

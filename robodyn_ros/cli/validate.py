@@ -7,7 +7,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from robodyn_ros.cli.console import console, print_json
+from robodyn_ros.cli.console import console, print_json, progress_bar
 from robodyn_ros.cli.verb import ExitCode, Verb
 
 if TYPE_CHECKING:
@@ -32,16 +32,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> ExitCode:
     """Compare; the answer is no if anything is further apart than it may be."""
-    from rich.progress import Progress
-
     from robodyn_ros import create_dynamics, load_robot
     from robodyn_ros.simulation.validation import ValidationConfig, validate
 
     robot = load_robot(args.urdf)
     given = {name: getattr(args, name) for name in OPTIONS if getattr(args, name) is not None}
     config = ValidationConfig(**given)
-    out = console(stderr=True)
-    with Progress(console=out, transient=True, disable=not out.is_terminal) as progress:
+    with progress_bar() as progress:
         task = progress.add_task("comparing", total=config.states + config.motions)
         found = validate(create_dynamics(args.dynamics, robot), config, lambda: progress.advance(task))
     agrees = all(comparison.agrees for comparison in found)

@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from robodyn_ros.cli.need import need_ros
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import ConfigurationError, InputError
 
@@ -70,8 +71,7 @@ def need() -> None:
     Raises:
         ConfigurationError: it is not; the message says how to.
     """
-    if find_spec("rclpy") is None:
-        raise ConfigurationError("there is no ROS 2 here: source an installation, or pip install 'robodyn_ros[ros]'")
+    need_ros()
     if find_spec("viser") is None:
         raise ConfigurationError("the viewer needs viser: pip install 'robodyn_ros[viewer]'")
 

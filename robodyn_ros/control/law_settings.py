@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-import numpy as np
-
 from robodyn_ros.control.base import Controller
 from robodyn_ros.control.gains import JointGains, joint_gains
 from robodyn_ros.dynamics.base import Dynamics
@@ -49,9 +47,8 @@ def make_law(name: str, dynamics: Dynamics, joints: Sequence[JointGains], values
     Raises:
         RobodynError: the plugin is unknown or broken, or a value is wrong; the message names it.
     """
-    law, robot = load("controllers", name), dynamics.robot
-    home = np.clip(np.zeros(robot.n), robot.lower, robot.upper)
+    law = load("controllers", name)
     settings = getattr(law, "settings", None)
     own = {} if settings is None else {"config": values.settings(settings, f"{name}.")}
-    made: Controller = law(dynamics, *joint_gains(law, dynamics, home, joints), **own)
+    made: Controller = law(dynamics, *joint_gains(law, dynamics, dynamics.robot.home, joints), **own)
     return made

@@ -29,5 +29,5 @@ def own_feedback(controller: Controller) -> Feedback:
     robot = controller.dynamics.robot
     felt = np.ones(robot.n)
     if controller.feedback == "acceleration":
-        felt = np.diagonal(controller.dynamics.mass_matrix(np.clip(np.zeros(robot.n), robot.lower, robot.upper)))
+        felt = np.diagonal(controller.dynamics.mass_matrix(robot.home))
     return Feedback(felt * controller.kp, felt * controller.kd)

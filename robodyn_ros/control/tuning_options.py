@@ -49,9 +49,8 @@ def make_tuning(values: Values, dynamics: Dynamics, controller: str | None = Non
         RobodynError: a value is wrong, or an effort limit is missing; the message names it.
     """
     robot, names = dynamics.robot, dynamics.robot.joint_names
-    home = np.clip(np.zeros(robot.n), robot.lower, robot.upper)
     gains = [values.settings(JointGains, f"gains.{name}.") for name in names]
-    stiffness, damping, _ = joint_gains(GravityCompensation, dynamics, home, gains)
+    stiffness, damping, _ = joint_gains(GravityCompensation, dynamics, robot.home, gains)
     responses = Answers()._asdict().items()
     return Tuning(
         make_law(controller or values["controller"], dynamics, gains, values),

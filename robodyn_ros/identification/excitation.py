@@ -104,8 +104,7 @@ def excite(
     config, wanted = config or ExcitationConfig(), identified or IdentificationConfig()
     dynamics = RNEA(robot, gravity=gravity, viscous=robot.damping, coulomb=robot.friction)
     limits = Limits(dynamics, config, workspace)
-    home = np.clip(np.zeros(robot.n), robot.lower, robot.upper)
-    begin = home if start is None else finite_array("start", start, (robot.n,))
+    begin = robot.home if start is None else finite_array("start", start, (robot.n,))
     whole = Limits(dynamics, replace(config, position_margin=0.0, velocity_share=1.0, effort_share=1.0), workspace)
     worst, kind = whole.worst(at_rest(begin))
     if worst > 1.0 + ROUNDING:

@@ -8,6 +8,7 @@ from html import escape
 
 import numpy as np
 
+from robodyn_ros.dynamics.document.page import page
 from robodyn_ros.identification import report_tables
 from robodyn_ros.identification.report_plot import efforts
 from robodyn_ros.identification.report_tables import Table
@@ -58,8 +59,8 @@ def html(result: Identification, used: Sequence[Prepared], unused: Sequence[Prep
     Raises:
         ImportError: matplotlib is not installed.
     """
-    name = escape(result.robot.name)
-    parts = [f"<h1>Identification of {name}</h1>", f'<p class="verdict">{escape(verdict(result))}</p>']
+    title = f"Identification of {result.robot.name}"
+    parts = [f"<h1>{escape(title)}</h1>", f'<p class="verdict">{escape(verdict(result))}</p>']
     parts += [_section("Recordings", _table(report_tables.recordings(used, unused)))]
     parts += [_section("Prediction of the efforts", _prediction(result))]
     if result.validation is not None and result.validation_before is not None:
@@ -68,19 +69,7 @@ def html(result: Identification, used: Sequence[Prepared], unused: Sequence[Prep
     parts += [_section("Parameters", _parameters(result))]
     parts += [_section("What could not be identified, and why", _table(report_tables.missing(result)))]
     parts += [_section("What the motion shows", _base(result))]
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Identification of {name}</title>
-<style>{STYLE}</style>
-</head>
-<body>
-{"".join(parts)}
-</body>
-</html>
-"""
+    return page(title, STYLE, "".join(parts))
 
 
 def _prediction(result: Identification) -> str:

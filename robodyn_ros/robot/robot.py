@@ -107,6 +107,11 @@ class Robot:
         return read_only([joint.upper for joint in self.joints])
 
     @cached_property
+    def home(self) -> Array:
+        """As near to zero as the position limits allow (n,) in [rad] or [m]."""
+        return read_only(np.clip(np.zeros(self.n), self.lower, self.upper))
+
+    @cached_property
     def velocity_limit(self) -> Array:
         """Greatest speeds (n,) in [rad/s] or [m/s]."""
         return read_only([joint.velocity for joint in self.joints])

@@ -6,6 +6,7 @@ A plant is an arm that takes efforts and has a state, as the arm on the table do
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,9 @@ from robodyn_ros.control.settings import check_settings, setting
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot.pose import Array, read_only
+from robodyn_ros.simulation.friction import Friction, FrictionConfig, urdf_friction
+from robodyn_ros.simulation.joints import Joints
+from robodyn_ros.simulation.stops import StopConfig, Stops
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,7 @@ class PlantBase(ABC):
     Attributes:
         dynamics: the equations of motion.
         config: the settings.
+        friction: of each joint.
         effort_limit: (n,) in [N·m] or [N].
         velocity_limit: (n,) in [rad/s] or [m/s]: from here on the drives give no effort towards more speed.
     """
@@ -47,6 +52,9 @@ class PlantBase(ABC):
         effort_limit: ArrayLike | None = None,
         q0: ArrayLike | None = None,
         velocity_limit: ArrayLike | None = None,
+        *,
+        friction: Sequence[FrictionConfig] | None = None,
+        stops: StopConfig | Sequence[StopConfig] | None = None,
     ) -> None:
         """
         Args:
@@ -55,9 +63,11 @@ class PlantBase(ABC):
             effort_limit: (n,) in [N·m] or [N], the URDF's unless given; inf where there is none.
             q0: where it starts, (n,) in [rad] or [m]; as near to zero as the position limits allow unless given.
             velocity_limit: (n,) in [rad/s] or [m/s], the URDF's unless given; inf where there is none.
+            friction: of each joint, the URDF's unless given.
+            stops: of every joint, or of each; rigid and inelastic unless given.
 
         Raises:
-            InputError: a limit of the wrong shape, negative or NaN; q0 as in :meth:`reset`.
+            InputError: an argument of the wrong shape or out of range; q0 as in :meth:`reset`.
         """
         robot = dynamics.robot
         self.dynamics = dynamics
@@ -70,7 +80,9 @@ class PlantBase(ABC):
             limit = getattr(self, name)
             if limit.shape != (robot.n,) or not (limit >= 0.0).all():
                 raise InputError(name, f"must be {robot.n} numbers from 0 up, not {limit!r}", limit)
-        self._home = read_only(np.clip(np.zeros(robot.n), robot.lower, robot.upper) if q0 is None else q0)
+        self.friction = tuple(urdf_friction(robot) if friction is None else friction)
+        self._joints = Joints(Friction(self.friction, robot.n), Stops(robot, stops), self.velocity_limit)
+        self._home = robot.home if q0 is None else read_only(q0)
         self._q = self._qd = self._effort = read_only(np.zeros(robot.n))
         self._steps = 0
 

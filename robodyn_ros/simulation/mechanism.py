@@ -17,12 +17,11 @@ import numpy as np
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.event import Event, first_event
-from robodyn_ros.simulation.friction import Friction
 from robodyn_ros.simulation.integrators.base import Integrator
+from robodyn_ros.simulation.joints import Joints
 from robodyn_ros.simulation.mode import Mask, Mode, Modes
 from robodyn_ros.simulation.restraint import restrain
 from robodyn_ros.simulation.smooth import SmoothMotion, Step
-from robodyn_ros.simulation.stops import Stops
 
 REFINEMENTS = 4
 """Newton steps to find an event: each brings the error down by the part that the cubic is wrong by, about 1e-3."""
@@ -38,21 +37,17 @@ class Mechanism:
         modes: finds out what the joints are doing.
     """
 
-    def __init__(
-        self, dynamics: Dynamics, friction: Friction, stops: Stops, velocity_limit: Array, integrator: Integrator
-    ) -> None:
+    def __init__(self, dynamics: Dynamics, joints: Joints, integrator: Integrator) -> None:
         """
         Args:
             dynamics: the equations of motion.
-            friction: of the joints.
-            stops: at the position limits.
-            velocity_limit: (n,) in [rad/s] or [m/s], inf where there is none.
+            joints: their friction, stops and velocity limits.
             integrator: takes the smooth parts of the motion over their steps.
         """
-        self.modes = Modes(dynamics, friction, stops, velocity_limit)
-        self._smooth = SmoothMotion(dynamics, friction, stops, velocity_limit, integrator, self.modes)
+        self.modes = Modes(dynamics, joints)
+        self._smooth = SmoothMotion(dynamics, joints, integrator, self.modes)
         self._dynamics = dynamics
-        self._stops = stops
+        self._stops = joints.stops
 
     def advance(self, q: Array, qd: Array, effort: Array, dt: float) -> tuple[Array, Array, Mode | None]:
         """The state after a step.

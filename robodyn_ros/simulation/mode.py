@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.robot.pose import Array, read_only
-from robodyn_ros.simulation.friction import Friction
 from robodyn_ros.simulation.integrators.base import Acceleration
+from robodyn_ros.simulation.joints import Joints
 from robodyn_ros.simulation.restraint import restrain
-from robodyn_ros.simulation.stops import Stops
 
 Mask = NDArray[np.bool_]
 """Which of the joints (n,)."""
@@ -46,19 +45,15 @@ class Mode(NamedTuple):
 class Modes:
     """The modes of one arm."""
 
-    def __init__(self, dynamics: Dynamics, friction: Friction, stops: Stops, velocity_limit: Array) -> None:
+    def __init__(self, dynamics: Dynamics, joints: Joints) -> None:
         """
         Args:
             dynamics: the equations of motion.
-            friction: of the joints.
-            stops: at the position limits.
-            velocity_limit: (n,) in [rad/s] or [m/s], inf where there is none.
+            joints: their friction, stops and velocity limits.
         """
         self._dynamics = dynamics
-        self._friction = friction
-        self._stops = stops
-        self._speed = velocity_limit
-        self._rough = friction.static > 0.0
+        self._friction, self._stops, self._speed = joints
+        self._rough = self._friction.static > 0.0
         self._zero = read_only(np.zeros(dynamics.robot.n))
 
     def at(self, q: Array, qd: Array, effort: Array, stuck: Mask | None = None) -> Mode:

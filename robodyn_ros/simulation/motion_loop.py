@@ -19,10 +19,9 @@ from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.engine.codegen import scalar_source
 from robodyn_ros.engine.library import find_library
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.simulation.friction import Friction
 from robodyn_ros.simulation.integrators.base import Integrator
+from robodyn_ros.simulation.joints import Joints
 from robodyn_ros.simulation.motion_code import CODE
-from robodyn_ros.simulation.stops import Stops
 
 ROWS = (
     *("Q", "V", "EFFORT"),
@@ -38,8 +37,9 @@ CONSTANTS = slice(ROWS.index("SPEED"), len(ROWS))
 _libraries: dict[tuple[str, str], Any] = {}
 
 
-def make_frame(friction: Friction, stops: Stops, velocity_limit: Array) -> Array:
+def make_frame(joints: Joints) -> Array:
     """A frame of an arm, its constants filled in, (len(ROWS), n)."""
+    friction, stops, velocity_limit = joints
     frame = np.zeros((len(ROWS), len(velocity_limit)))
     frame[CONSTANTS] = (
         *(velocity_limit, friction.viscous, friction.coulomb, friction.excess, friction.rate),

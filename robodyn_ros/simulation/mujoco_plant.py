@@ -12,9 +12,9 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import ConfigurationError, SimulationError
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.base import PlantBase, PlantConfig
-from robodyn_ros.simulation.friction import Friction, FrictionConfig, urdf_friction
+from robodyn_ros.simulation.friction import FrictionConfig
 from robodyn_ros.simulation.mujoco_model import MuJoCoModel
-from robodyn_ros.simulation.stops import StopConfig, Stops
+from robodyn_ros.simulation.stops import StopConfig
 
 STIFF = 2.0
 """Time constant of MuJoCo's stops and dry friction, in steps: as stiff as it allows."""
@@ -54,10 +54,8 @@ class MuJoCoPlant(PlantBase):
             InputError: an argument of the wrong shape or out of range; q0 as in :meth:`reset`.
             ConfigurationError: MuJoCo is not installed or has not what is asked for.
         """
-        super().__init__(dynamics, config, effort_limit, q0, velocity_limit)
-        robot = dynamics.robot
-        self.friction = tuple(urdf_friction(robot) if friction is None else friction)
-        losses, limits = Friction(self.friction, robot.n), Stops(robot, stops)
+        super().__init__(dynamics, config, effort_limit, q0, velocity_limit, friction=friction, stops=stops)
+        losses, limits, _ = self._joints
         if (losses.static > losses.coulomb).any():
             raise ConfigurationError("static_friction: MuJoCo has viscous and Coulomb friction only")
         if not limits.rigid.all() or limits.restitution.any():

@@ -12,10 +12,10 @@ from robodyn_ros.errors import SimulationError
 from robodyn_ros.plugins import create
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.base import PlantBase, PlantConfig
-from robodyn_ros.simulation.friction import Friction, FrictionConfig, urdf_friction
+from robodyn_ros.simulation.friction import FrictionConfig
 from robodyn_ros.simulation.integrators.base import Integrator
 from robodyn_ros.simulation.runner import Runner
-from robodyn_ros.simulation.stops import StopConfig, Stops
+from robodyn_ros.simulation.stops import StopConfig
 
 __all__ = ["Plant", "PlantConfig"]
 
@@ -53,14 +53,11 @@ class Plant(PlantBase):
             InputError: an argument of the wrong shape or out of range; q0 as in :meth:`reset`.
             PluginError: no such integrator.
         """
-        super().__init__(dynamics, config, effort_limit, q0, velocity_limit)
-        robot = dynamics.robot
-        self.friction = tuple(urdf_friction(robot) if friction is None else friction)
+        super().__init__(dynamics, config, effort_limit, q0, velocity_limit, friction=friction, stops=stops)
         rule = create("integrators", integrator) if isinstance(integrator, str) else integrator
-        losses, limits = Friction(self.friction, robot.n), Stops(robot, stops)
-        self._runner = Runner(dynamics, losses, limits, self.velocity_limit, rule, self.config.step)
+        self._runner = Runner(dynamics, self._joints, rule, self.config.step)
         self.reset()
-        rest = np.zeros(robot.n)
+        rest = np.zeros(dynamics.robot.n)
         dynamics.forward(rest, rest, dynamics.inverse(rest, rest, dynamics.mass_matrix(rest) @ rest))
 
     def step(self, count: int = 1) -> None:

@@ -15,11 +15,10 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.errors import InputError, SimulationError
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.simulation.friction import Friction
 from robodyn_ros.simulation.integrators.base import Integrator
+from robodyn_ros.simulation.joints import Joints
 from robodyn_ros.simulation.mechanism import Mechanism
 from robodyn_ros.simulation.motion_loop import MODE, make_frame, motion_library
-from robodyn_ros.simulation.stops import Stops
 
 CHUNK = 100_000
 """Steps of one compiled call at most: between two calls, a tenth of a second or less, Ctrl-C is heard."""
@@ -34,27 +33,17 @@ class Runner:
             equation was not solved.
     """
 
-    def __init__(
-        self,
-        dynamics: Dynamics,
-        friction: Friction,
-        stops: Stops,
-        velocity_limit: Array,
-        integrator: Integrator,
-        dt: float,
-    ) -> None:
+    def __init__(self, dynamics: Dynamics, joints: Joints, integrator: Integrator, dt: float) -> None:
         """
         Args:
             dynamics: the equations of motion.
-            friction: of the joints.
-            stops: at the position limits.
-            velocity_limit: (n,) in [rad/s] or [m/s], inf where there is none.
+            joints: their friction, stops and velocity limits.
             integrator: takes the smooth parts of the motion over their steps.
             dt: length of a step [s].
         """
-        self.mechanism = Mechanism(dynamics, friction, stops, velocity_limit, integrator)
+        self.mechanism = Mechanism(dynamics, joints, integrator)
         self._dt = dt
-        self._frame = make_frame(friction, stops, velocity_limit)
+        self._frame = make_frame(joints)
         self._q, self._qd, self._effort = self._frame[:3]
         self.failure: InputError | SimulationError | None = None
         self._known = False  # whether the mode in the frame is that of the state

@@ -10,11 +10,10 @@ import numpy as np
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.simulation.friction import Friction
 from robodyn_ros.simulation.integrators.base import Integrator
+from robodyn_ros.simulation.joints import Joints
 from robodyn_ros.simulation.mode import Mode, Modes
 from robodyn_ros.simulation.motion_loop import MODE, make_frame, motion_library
-from robodyn_ros.simulation.stops import Stops
 
 Step = Callable[[Array, Array, float], tuple[Array, Array]]
 """q (n,), q̇ (n,), length of the step [s] → q and q̇ at its end, as new arrays."""
@@ -23,21 +22,11 @@ Step = Callable[[Array, Array, float], tuple[Array, Array]]
 class SmoothMotion:
     """See the module."""
 
-    def __init__(
-        self,
-        dynamics: Dynamics,
-        friction: Friction,
-        stops: Stops,
-        velocity_limit: Array,
-        integrator: Integrator,
-        modes: Modes,
-    ) -> None:
+    def __init__(self, dynamics: Dynamics, joints: Joints, integrator: Integrator, modes: Modes) -> None:
         """
         Args:
             dynamics: the equations of motion.
-            friction: of the joints.
-            stops: at the position limits.
-            velocity_limit: (n,) in [rad/s] or [m/s], inf where there is none.
+            joints: their friction, stops and velocity limits.
             integrator: takes the motion over its steps.
             modes: of the same arm.
         """
@@ -46,7 +35,7 @@ class SmoothMotion:
         self._library = motion_library(dynamics, integrator)
         if self._library is not None:
             assert isinstance(dynamics, CompiledDynamics)
-            self._frame, self._end = make_frame(friction, stops, velocity_limit), np.zeros((2, dynamics.robot.n))
+            self._frame, self._end = make_frame(joints), np.zeros((2, dynamics.robot.n))
             arrays = (self._frame, dynamics.symbols, *self._end)
             self._alive = dynamics.symbols
             self._pointers = [ctypes.c_void_p(array.ctypes.data) for array in arrays]

@@ -13,6 +13,7 @@ from robodyn_ros.plugins import create
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.friction import Friction
 from robodyn_ros.simulation.integrators.base import Integrator
+from robodyn_ros.simulation.joints import Joints
 from robodyn_ros.simulation.mechanism import CLOSE, REFINEMENTS, Mechanism
 from robodyn_ros.simulation.mode import Mode
 from robodyn_ros.simulation.motion_loop import MODE, make_frame
@@ -41,16 +42,16 @@ class Events:
             dynamics: of its arm.
         """
         robot = rig.robot
-        friction, stops = Friction(rig.friction, robot.n), Stops(robot, rig.stops)
+        joints = Joints(Friction(rig.friction, robot.n), Stops(robot, rig.stops), robot.velocity_limit)
         self.integrator: Integrator = create("integrators", rig.integrator)
-        self.mechanism = Mechanism(dynamics, friction, stops, robot.velocity_limit, self.integrator)
-        self.frame = make_frame(friction, stops, robot.velocity_limit)
+        self.mechanism = Mechanism(dynamics, joints, self.integrator)
+        self.frame = make_frame(joints)
         self.frame[:2] = self.mechanism.settled(np.array(rig.start, dtype=np.float64), np.zeros(robot.n))
         self.failure: Exception | None = None
         self.values: dict[str, Any] = {
             "frame": self.frame,
-            "hold_limit": friction.static,
-            "restitution": stops.restitution,
+            "hold_limit": joints.friction.static,
+            "restitution": joints.stops.restitution,
             "rounding": ROUNDING,
             "pivots": PIVOTS,
             "refinements": REFINEMENTS,

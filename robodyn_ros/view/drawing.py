@@ -59,7 +59,7 @@ class ArmDrawing:
                 _draw(scene, f"{root}/{shape.link}/{index}", shape, ghost or shape.color, packages)
             except RobotDescriptionError as problem:
                 self.missing.append(str(problem))
-        self.move(np.clip(np.zeros(robot.n), robot.lower, robot.upper))
+        self.move(robot.home)
 
     def move(self, q: Array) -> None:
         """Draw it at positions q (n,)."""

@@ -83,8 +83,8 @@ class Overlay:
         self._limit = robot.effort_limit if effort_limit is None else np.asarray(effort_limit, dtype=float)
         self._greatest = np.zeros(robot.n)
         self._traces: dict[str, deque[Array]] = {}
-        home = np.clip(np.zeros(robot.n), robot.lower, robot.upper)
-        places = [self._kinematics.pose(name, home)[:3, 3] for name in (*(b.name for b in robot.bodies), self.tip)]
+        names = (*(body.name for body in robot.bodies), self.tip)
+        places = [self._kinematics.pose(name, robot.home)[:3, 3] for name in names]
         self.size = max(float(np.ptp(np.array(places), axis=0).max()), 0.1)
 
     def marks(self, q: Array, qd: Array, effort: Array | None = None, reference: Array | None = None) -> list[Mark]:

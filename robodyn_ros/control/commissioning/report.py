@@ -7,6 +7,7 @@ from html import escape
 import numpy as np
 
 from robodyn_ros.control.commissioning.findings import JointFindings, Outcome
+from robodyn_ros.dynamics.document.page import page
 
 HEADINGS = ("Joint", "Direction", "Friction", "Gravity", "Gravity / model", "Inertia / model", "Verdict")
 
@@ -32,7 +33,8 @@ def markdown(outcome: Outcome) -> str:
 
 def html(outcome: Outcome) -> str:
     """The report as an HTML page."""
-    parts = [f"<h1>Commissioning of {escape(outcome.robot)}</h1>", f"<p><b>{escape(verdict(outcome))}</b></p>"]
+    title = f"Commissioning of {outcome.robot}"
+    parts = [f"<h1>{escape(title)}</h1>", f"<p><b>{escape(verdict(outcome))}</b></p>"]
     if outcome.joints:
         parts.append(_html_table(HEADINGS, joint_rows(outcome)))
     if outcome.gravity:
@@ -41,8 +43,7 @@ def html(outcome: Outcome) -> str:
             _html_table(("Share", "Greatest drift", "Joint"), gravity_rows(outcome)),
         ]
     parts.append("<ul>" + "".join(f"<li>{escape(text)}</li>" for text in advice(outcome)) + "</ul>")
-    head = f'<meta charset="utf-8"><title>Commissioning of {escape(outcome.robot)}</title><style>{STYLE}</style>'
-    return f"<!DOCTYPE html><html><head>{head}</head><body>{''.join(parts)}</body></html>\n"
+    return page(title, STYLE, "".join(parts))
 
 
 def verdict(outcome: Outcome) -> str:

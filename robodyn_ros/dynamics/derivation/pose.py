@@ -30,8 +30,7 @@ def pose_section(dynamics: CompiledDynamics, q: ArrayLike | None, qd: ArrayLike 
         InputError: they have another shape, or are not finite.
     """
     robot = dynamics.robot
-    home = np.clip(np.zeros(robot.n), robot.lower, robot.upper)
-    given = home if q is None else q, np.ones(robot.n) if qd is None else qd
+    given = robot.home if q is None else q, np.ones(robot.n) if qd is None else qd
     q, qd = as_states(("q", "qd"), given, (robot.n, robot.n))
     refuse_non_finite(("q", "qd"), given)
     energy = dynamics.energy(q, qd)

@@ -7,6 +7,7 @@ from html import escape
 
 from robodyn_ros.dynamics.document.blocks import Block, Document, Equations, Matrix, Sum, Table, Text, broken, split
 from robodyn_ros.dynamics.document.mathml import mathml, mathml_matrix
+from robodyn_ros.dynamics.document.page import page
 from robodyn_ros.dynamics.document.unicode import unicode, width
 
 WIDTH = 100
@@ -30,20 +31,7 @@ def html(document: Document) -> str:
     parts = [f"<h1>{_prose(document.title)}</h1>", *_blocks(document.blocks)]
     for number, section in enumerate(document.sections, 1):
         parts += [f'<h2 id="{escape(section.name)}">{number}. {_prose(section.title)}</h2>', *_blocks(section.blocks)]
-    body = "\n".join(parts)
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(document.title)}</title>
-<style>{STYLE}</style>
-</head>
-<body>
-{body}
-</body>
-</html>
-"""
+    return page(document.title, STYLE, "\n".join(parts))
 
 
 def _blocks(blocks: tuple[Block, ...]) -> Iterator[str]:
