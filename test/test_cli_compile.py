@@ -14,7 +14,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
-from robodyn_ros.cli.compile_jobs import CONTRACT
+from robodyn_ros.cli.compile_jobs import CONTRACT, LOOPS, TRIALS
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.engine import find_compiler
 
@@ -65,6 +65,25 @@ print(json.dumps(answers))
 """
 
 
+TRIAL = """
+import json, sys
+if "CasADi" in sys.argv[2:]:
+    sys.modules["casadi"] = None
+import robodyn_ros as rd
+from robodyn_ros.control.parameter_file import Parameters
+from robodyn_ros.control.tuning_options import make_tuning
+from robodyn_ros.simulation.compiled_trial import closed_loop
+from robodyn_ros.simulation.loop_options import MODEL, loop_default_values
+from robodyn_ros.simulation.options import default_values, make_rig
+robot = rd.load_robot(sys.argv[1])
+rig = make_rig(Parameters({}, MODEL | default_values(robot)), robot)
+dynamics = rd.create_dynamics("rnea", robot)
+tuning = make_tuning(Parameters({}, loop_default_values(robot)), dynamics)
+ran = closed_loop(rig, rd.create_dynamics(rig.dynamics, robot, **rig.parameters), tuning, None, 0.1)
+print(json.dumps([ran.compiled, ran.trial.truth.values["q"][-1].tolist()]))
+"""
+
+
 def robodyn(cache: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """The command, as a process with a cache of its own."""
     env = {**os.environ, "XDG_CACHE_HOME": str(cache), "COLUMNS": "80", **environment}
@@ -72,13 +91,14 @@ def robodyn(cache: Path, *arguments: str, **environment: str) -> subprocess.Comp
     return subprocess.run(command, capture_output=True, text=True, env=env, timeout=100, check=False)
 
 
-def answers(cache: Path, *missing: str) -> subprocess.CompletedProcess[str]:
+def answers(cache: Path, *missing: str, script: str = SCRIPT) -> subprocess.CompletedProcess[str]:
     """Dynamics of the PRR in a process that misses a compiler, CasADi, or the processor that compiled."""
     env = {**os.environ, "XDG_CACHE_HOME": str(cache)}
     if "compiler" in missing:
         env = {**env, "PATH": "/nonexistent"}
         env.pop("CC", None)
-    command = [sys.executable, "-c", SCRIPT, str(PRR), json.dumps(STATES.tolist()), *missing]
+    states = [json.dumps(STATES.tolist())] if script is SCRIPT else []
+    command = [sys.executable, "-c", script, str(PRR), *states, *missing]
     return subprocess.run(command, capture_output=True, text=True, env=env, timeout=100, check=False)
 
 
@@ -147,6 +167,17 @@ def test_without_casadi_nothing_else_runs_and_the_error_says_what_to_do(
     assert "ModuleNotFoundError" not in done.stderr
 
 
+def test_a_sweep_runs_what_was_compiled_elsewhere(tmp_path: Path) -> None:
+    names = ",".join((*CONTRACT, LOOPS, TRIALS))
+    done = robodyn(tmp_path, str(PRR), "--of", names)
+    assert done.returncode == 0, done.stderr
+    ran = [answers(tmp_path, *missing, script=TRIAL) for missing in ((), ("compiler", "CasADi"))]
+    assert ran[1].returncode == 0, ran[1].stderr
+    assert json.loads(ran[1].stdout) == json.loads(ran[0].stdout)
+    assert json.loads(ran[1].stdout)[0]
+    assert ran[1].stderr == ""
+
+
 def test_without_a_compiler_an_empty_cache_is_no_error(tmp_path: Path, expected: dict[str, list[object]]) -> None:
     done = answers(tmp_path, "compiler")
     assert done.returncode == 0, done.stderr
@@ -175,7 +206,7 @@ def test_all_is_every_quantity(tmp_path: Path) -> None:
     names = [item["function"] for item in report["functions"]]
     quantities = [name for quantity in CompiledDynamics.quantities() for name in (quantity, f"{quantity}_batch")]
     assert names[: len(quantities)] == quantities
-    assert "motion" in names
+    assert {"motion", "trial"} <= set(names)
     assert "kinematics_aligned tool" in names
     assert "kinematics_aligned_batch tool" in names
     assert names[-1] == "inverse_step tool"

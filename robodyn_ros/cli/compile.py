@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from robodyn_ros.cli.compile_jobs import CONTRACT, GROUPS, KINEMATICS, LOOPS, PREDICTION, TOOL, Job, find_jobs
+from robodyn_ros.cli.compile_jobs import CONTRACT, GROUPS, KINEMATICS, LOOPS, PREDICTION, TOOL, TRIALS, Job, find_jobs
 from robodyn_ros.cli.console import console, print_json, progress_bar
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import ConfigurationError
@@ -38,8 +38,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--dynamics", nargs="+", default=DYNAMICS, metavar="NAME", help=text)
     text = (
         f"functions of the dynamics, {LOOPS} (the simulator's loops), {KINEMATICS} (of every link) and {TOOL} (inverse "
-        f"kinematics, and what motions to a pose are planned with), {PREDICTION} (of the law of that name), separated "
-        "by commas, or all (default: all that the other controllers and the simulator call)"
+        f"kinematics, and what motions to a pose are planned with), {PREDICTION} (of the law of that name), {TRIALS} "
+        "(of sweeps), separated by commas, or all (default: all that the other controllers and the simulator call)"
     )
     parser.add_argument("--of", default=",".join((*CONTRACT, *GROUPS)), metavar="NAMES", help=text)
     text = "links to be brought somewhere (default: the last that moves)"

@@ -26,10 +26,17 @@ TOOL = "tool"
 PREDICTION = "mpc"
 """The name that stands for what the control law of that name solves its problems with."""
 
+TRIALS = "trial"
+"""The name that stands for the loop of a sweep's trials, and what it asks of the model."""
+
 PLANNER = "rnea"
 """The plugin that motions to a pose are planned with."""
 
 GROUPS = (LOOPS, KINEMATICS, TOOL)
+"""Made unless something else is asked for."""
+
+OTHERS = (PREDICTION, TRIALS)
+"""Made if they are asked for."""
 
 
 class Job(NamedTuple):
@@ -68,10 +75,12 @@ def find_jobs(
     chosen = [name.strip() for name in names.split(",")]
     for dynamics, plugin in plugins:
         for quantity in plugin.quantities() if names == "all" else chosen:
-            if quantity not in (*GROUPS, PREDICTION):
+            if quantity not in (*GROUPS, *OTHERS):
                 listed(dynamics, partial(_call, plugin, quantity, batch))
         if names == "all" or LOOPS in chosen:
             listed(dynamics, partial(_move, plugin))
+        if names == "all" or TRIALS in chosen:
+            listed(dynamics, partial(_try, plugin))
         if names == "all" or PREDICTION in chosen:
             listed(dynamics, partial(_predict, plugin))
     if names == "all" or KINEMATICS in chosen:
@@ -98,6 +107,18 @@ def _move(dynamics: CompiledDynamics) -> None:
     from robodyn_ros.simulation import Plant
 
     Plant(dynamics).step()
+
+
+def _try(dynamics: CompiledDynamics) -> None:
+    """What a trial under any law that is written in C takes, by the integrator that plants have of their own."""
+    from robodyn_ros.plugins import create
+    from robodyn_ros.simulation.rig import INTEGRATOR
+    from robodyn_ros.simulation.trial_library import plain_function, trial_function
+    from robodyn_ros.simulation.trial_setup import QUANTITIES
+
+    trial_function(dynamics, create("integrators", INTEGRATOR))
+    for quantity in QUANTITIES.values():
+        plain_function(dynamics, quantity)
 
 
 def _predict(dynamics: CompiledDynamics) -> None:
