@@ -71,6 +71,17 @@ def test_it_follows_a_moving_arm_and_leaves_no_error_at_rest():
     np.testing.assert_allclose(found[-1], DYNAMICS.gravity(q) - true.gravity(q), rtol=1e-4, atol=1e-4)
 
 
+def test_a_state_that_comes_twice_changes_nothing():
+    """It ends no period: what was observed stays."""
+    once, twice = (ControlLoop(make(), np.full(3, 1e3)) for _ in range(2))
+    for k in range(100):  # it falls a little under the observer's eyes
+        t, q, qd = PERIOD * k, POSE - [0.5 * (PERIOD * k) ** 2, 0.0, 0.0], np.array([-PERIOD * k, 0.0, 0.0])
+        effort = once.update(t, t, q, qd).effort
+        for _ in range(2):
+            np.testing.assert_array_equal(twice.update(t, t, q, qd).effort, effort)
+    assert abs(once.controller.disturbance[0]) > 1.0
+
+
 def test_friction_that_is_fed_forward_is_no_disturbance():
     """The arm has the friction that the model knows, and it moves on without turning round."""
     viscous, coulomb = [20.0, 0.4, 0.2], [15.0, 2.0, 0.6]

@@ -191,6 +191,21 @@ def test_the_control_loop_tells_it_what_is_to_come(law, dynamics):
     assert planner.plan.x[-1, 0] - q[0] == pytest.approx(0.3 * 0.5, abs=0.03)
 
 
+def test_a_state_that_comes_twice_changes_nothing(law, dynamics):
+    """It ends no period: the law neither forgets its plan nor thinks again, whoever repeats states and when."""
+    q = np.array(POSES[0])
+    once, twice = (ControlLoop(law(), dynamics.robot.effort_limit) for _ in range(2))
+    for k in range(40):
+        t, moved = 0.002 * k, q + 1e-3 * np.sin([k, 2.0 * k, 3.0 * k])
+        effort = once.update(t, t, moved, ZERO).effort
+        for _ in range(2):
+            np.testing.assert_array_equal(twice.update(t, t, moved, ZERO).effort, effort)
+        if k == 10:
+            for loop in (once, twice):
+                loop.follow(rest_to_rest(POSES[:2], [0.0, 0.35]), t)
+    assert twice.controller.solved == once.controller.solved == 1 + 39 // 5
+
+
 def test_without_a_compiler_there_is_no_such_law(prr):
     slow = rd.create_dynamics("rnea", rd.load_robot(prr), compiled=False)
     with pytest.raises(rd.RobodynError, match="needs a C compiler"):

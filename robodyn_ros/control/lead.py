@@ -91,7 +91,7 @@ class Lead:
         controller.look_ahead(self._guide.ahead, tuning.limits.effort)
         if self._asked is None or shaping.sent is None:
             controller.advance(0.0, q, qd, reference, self._none, self._none)
-        else:
+        elif dt > 0.0:  # a state that comes twice ends no period
             controller.advance(dt, q, qd, reference, self._asked, shaping.sent)
         error = reference.q - q
         if any(controller.ki.tolist()):
