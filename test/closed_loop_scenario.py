@@ -24,6 +24,12 @@ LEG = 2.0
 AHEAD = 0.3
 """How long after the state at which it is sent the trajectory starts [s]."""
 
+PATIENCE = 120.0
+"""How long the whole way may take on a machine that is busy otherwise [s]; in lockstep nobody is late."""
+
+ROUNDING = 1e-4
+"""What a time in the diagnostics is rounded by, at most [s]."""
+
 
 def states_of(messages: list[JointState]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Times (K,) in [s] and positions (K, 3), in the order of JOINTS."""
@@ -75,13 +81,17 @@ def follows_a_trajectory(graph: Graph) -> None:
     publisher = graph.talk(JointTrajectory, "controller/joint_trajectory")
     graph.wait(lambda: states and flows(commands), "a steady flow of commands")
     assert graph.call(SetBool, "simulator/pause", data=True).success
+    # The answer overtakes states that are still on their way, and this process may be behind by more than AHEAD. When
+    # the simulation stood still, the simulator knows.
+    now = float(graph.diagnostics("simulator")["simulated time [s]"])
+    graph.wait(lambda: seconds(states[-1].header.stamp) > now - ROUNDING, "the last state before time stood still")
     begin = states_of(states[-1:])[1][0]
     start = seconds(states[-1].header.stamp) + AHEAD
     publisher.publish(trajectory(start))
     graph.wait(lambda: "reference age [s]" in graph.diagnostics("controller"), "the trajectory at the controller")
     assert graph.call(SetBool, "simulator/pause", data=False).success
     end = start + LEG * len(POSES) + 0.3
-    graph.wait(lambda: seconds(states[-1].header.stamp) > end, "the end of the trajectory", 30.0)
+    graph.wait(lambda: seconds(states[-1].header.stamp) > end, "the end of the trajectory", PATIENCE)
     times, positions = states_of(states)
     error = positions - quintic(times, start, begin)
     moving = (times > start) & (times < end)

@@ -177,7 +177,7 @@ class Graph:
         ]
         return self.call(SetParameters, f"{node}/set_parameters", parameters=messages).results
 
-    def diagnostics(self, node: str) -> dict[str, str]:
+    def diagnostics(self, node: str, deadline: float = DEADLINE) -> dict[str, str]:
         """What a node says in its next diagnostics, with its message under the key ``message``."""
         found: list[dict[str, str]] = []
 
@@ -189,7 +189,7 @@ class Graph:
             )
 
         subscription = self.node.create_subscription(DiagnosticArray, "/diagnostics", keep, 10)
-        self.wait(lambda: found, f"diagnostics of {node}")
+        self.wait(lambda: found, f"diagnostics of {node}", deadline)
         self.node.destroy_subscription(subscription)
         return found[0]
 

@@ -17,8 +17,9 @@ def test_follows_a_trajectory(graph, prr):
     arm is off its way by what the effort of before does to it meanwhile.
     """
     wiring = ("-r", "joint_commands:=controller/joint_commands")
-    graph.start("simulator", *wiring, robot_description=prr, initial_position=START, lockstep=True)
-    graph.start("controller", robot_description=prr, use_sim_time=True, diagnostics_rate=20.0)
+    common = {"robot_description": prr, "diagnostics_rate": 20.0}
+    graph.start("simulator", *wiring, initial_position=START, lockstep=True, **common)
+    graph.start("controller", use_sim_time=True, **common)
     follows_a_trajectory(graph)
 
 
@@ -103,7 +104,7 @@ def test_a_killed_simulator_ends_the_commands_and_a_new_one_is_taken_over(graph,
     elsewhere = {"elevator": 1.0, "shoulder": 1.2, "wrist": -0.5}
     states = graph.listen(JointState, "joint_states", 1000)
     simulator(elsewhere)
-    graph.wait(lambda: len(times) > count + 200, "commands after the restart")
+    graph.wait(lambda: states and len(times) > count + 200, "states and commands after the restart")
     # Held where the new simulation begins, not drawn to where the old one was.
     positions = np.array([message.position for message in states])
     np.testing.assert_allclose(positions, np.tile(list(elsewhere.values()), (len(positions), 1)), atol=0.02)

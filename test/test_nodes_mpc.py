@@ -19,9 +19,9 @@ def test_follows_a_trajectory_and_says_when_it_could_not_solve(graph, prr):
     # What is compiled for the law is in the cache before anybody waits for it.
     rd.create_controller("mpc", rd.create_dynamics("rnea", rd.load_robot(prr)), 1.0, 1.0)
     wiring = ("-r", "joint_commands:=controller/joint_commands")
-    graph.start("simulator", *wiring, robot_description=prr, initial_position=START, lockstep=True)
-    known = {"robot_description": prr, "use_sim_time": True, "diagnostics_rate": 20.0}
-    graph.start("controller", controller="mpc", **{"mpc.budget": 60.0}, **known)
+    common = {"robot_description": prr, "diagnostics_rate": 20.0}
+    graph.start("simulator", *wiring, initial_position=START, lockstep=True, **common)
+    graph.start("controller", controller="mpc", use_sim_time=True, **{"mpc.budget": 60.0}, **common)
     diagnostics = graph.listen(DiagnosticArray, "/diagnostics", 1000)
     follows_a_trajectory(graph)
     values = reported([m for m in diagnostics if "controller" in m.status[0].name][-1])

@@ -4,7 +4,8 @@ An answer is a message on ``joint_commands`` with the stamp of the state
 (:class:`~robodyn_ros.nodes.closed_loop.ClosedLoop` stamps like this). A state that is stamped 0, as the first one is,
 cannot be answered, for 0 means "no time" in ROS; the simulation goes on without. While an answer is due nothing is
 blocked: every service is at hand, and the state is published again and again, for it may have been sent before the
-controller was there.
+controller was there. That goes for a paused simulation too, so that what a controller is to do from the first state on
+can be asked of it before time goes on.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ class Lockstep:
             self._go_on()
 
     def _look(self) -> None:
-        if not self._running or self._awaited is None or monotonic() - self._since < AGAIN:
+        if self._awaited is None or monotonic() - self._since < AGAIN:
             return
         if self._is_late() and not self._said:
             self._said = True
