@@ -76,7 +76,7 @@ bench-ros: $(VENV)/test-installed
 
 SOAK ?= 600
 soak-controller: $(VENV)/test-installed
-	@$(VENV)/bin/python benchmarks/ros.py --soak $(SOAK)
+	@$(VENV)/bin/python benchmarks/ros.py --soak $(SOAK) $(BENCH)
 
 soak-hold: $(VENV)/test-installed
 	ROBODYN_HOLD=60 $(VENV)/bin/python -m pytest -s test/test_nodes_hold.py

@@ -12,12 +12,14 @@ default (robodyn_ros/nodes/scheduling.py).
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
+from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -44,7 +46,7 @@ class Echo(Node):
     def __init__(self, end):
         super().__init__("echo")
         declare_scheduling(self, SchedulingConfig())
-        Scheduling(self).raise_priority()
+        Scheduling(self).begin_once_running()
         self.publisher = self.create_publisher(JointState, "echo/joint_commands", RELIABLE)
         self.create_subscription(JointState, "echo_states", self.publisher.publish, NEWEST)
 
@@ -126,8 +128,8 @@ class Meter:
 
 
 @contextmanager
-def running(commands: dict[str, list[str]]) -> Iterator[None]:
-    """Programs of Python in a graph of their own, which this process joins."""
+def running(commands: dict[str, list[str]]) -> Iterator[dict[str, int]]:
+    """Programs of Python in a graph of their own, which this process joins; the numbers of their processes."""
     with isolated() as environment, tempfile.TemporaryDirectory() as folder:
         os.environ.update(environment, ROS_LOG_DIR=folder)
         announce_often()
@@ -136,7 +138,7 @@ def running(commands: dict[str, list[str]]) -> Iterator[None]:
             with open(Path(folder) / name, "w") as out:
                 processes.append(subprocess.Popen([sys.executable, *words], stdout=out, stderr=out))
         try:
-            yield
+            yield {name: process.pid for name, process in zip(commands, processes, strict=True)}
         finally:
             for process in processes:
                 process.terminate()
@@ -144,12 +146,12 @@ def running(commands: dict[str, list[str]]) -> Iterator[None]:
                 process.wait()
 
 
-def compare(rates: list[float], duration: float) -> dict[str, Any]:
-    """Both nodes in turns, at each rate."""
+def compare(rates: list[float], duration: float, options: list[str]) -> dict[str, Any]:
+    """Both nodes in turns, at each rate; the options are the controller's."""
     found: dict[str, Any] = {}
     # It is not fed while it is the other's turn, which is no fault here.
     given = ("-p", f"robot_description:={ROOT / 'urdf/prr.urdf'}", "-p", "state_timeout:=10.0")
-    nodes = {"controller": ["-m", "robodyn_ros.nodes.controller", "--ros-args", *given], "echo": ["-c", ECHO]}
+    nodes = {"controller": ["-m", "robodyn_ros.nodes.controller", "--ros-args", *given, *options], "echo": ["-c", ECHO]}
     with running(nodes):
         meter = Meter({"controller": "joint_states", "echo": "echo_states"})
         end = time.monotonic() + 30.0
@@ -173,51 +175,70 @@ def compare(rates: list[float], duration: float) -> dict[str, Any]:
     return found
 
 
-def soak(duration: float) -> dict[str, Any]:
+def soak(duration: float, options: list[str]) -> dict[str, Any]:
     """Simulator and controller for a while: periods of the commands, latency, memory."""
-    sys.path.insert(0, str(ROOT / "test"))
-    from ros_graph import own_graph
+    import rclpy
+    from diagnostic_msgs.msg import DiagnosticArray
+    from rclpy.node import Node
     from sensor_msgs.msg import JointState
 
+    from robodyn_ros.nodes.executor import make_executor
     from robodyn_ros.nodes.scheduling import Scheduling, SchedulingConfig, declare_scheduling
 
     def memory(pid: int) -> float:
         text = Path(f"/proc/{pid}/status").read_text()
         return int(text.split("VmRSS:")[1].split()[0]) / 1024.0
 
-    with tempfile.TemporaryDirectory() as folder, own_graph(Path(folder)) as graph:
-        urdf = (ROOT / "urdf/prr.urdf").read_text(encoding="utf-8")
-        graph.start("simulator", "-r", "commands:=controller/commands", robot_description=urdf, thread_priority=50)
-        controller = graph.start("controller", robot_description=urdf, use_sim_time=True)
-        declare_scheduling(graph.node, SchedulingConfig())
-        own = Scheduling(graph.node)
-        own.raise_priority()
-        times: list[float] = []
-        graph.node.create_subscription(
-            JointState, "controller/joint_commands", lambda message: times.append(time.perf_counter()), 100
+    given = ("--ros-args", "-p", f"robot_description:={ROOT / 'urdf/prr.urdf'}")
+    wiring = ("-p", "thread_priority:=50", "-r", "commands:=controller/commands")
+    simulator = ["-m", "robodyn_ros.nodes.simulator", *given, *wiring]
+    controller = ["-m", "robodyn_ros.nodes.controller", *given, "-p", "use_sim_time:=true", *options]
+    with running({"simulator": simulator, "controller": controller}) as pids:
+        rclpy.init()
+        node, executor = Node("meter"), make_executor()
+        executor.add_node(node)
+        times, said = array("d"), []
+
+        def report(message: DiagnosticArray) -> None:
+            said.extend(status for status in message.status if status.name == "/controller")
+
+        # Nothing is made or taken down while it runs: that alone would hold up a command now and then.
+        node.create_subscription(
+            JointState, "controller/joint_commands", lambda _: times.append(time.perf_counter()), 100, raw=True
         )
-        graph.wait(lambda: len(times) > 2000, "a flow of commands", 60.0)
-        first = memory(controller.pid)
-        times.clear()
-        latencies, begin = [], time.monotonic()
-        while time.monotonic() < begin + duration:
-            said = graph.diagnostics("controller")
-            latencies.append(float(said["latency p99 [ms]"]))
-            print(f"\r{time.monotonic() - begin:.0f} s", end="", file=sys.stderr)
-        print(file=sys.stderr)
-        last = memory(controller.pid)
-        late = np.diff(times) - 0.002
-        return {
-            "duration [s]": duration,
-            "commands": len(times),
-            "later than due": percentiles(np.maximum(late, 0.0).tolist()),
-            "latency p99 within a second, median of all [ms]": float(np.median(latencies)),
-            "memory at first [MB]": first,
-            "memory at last [MB]": last,
-            "overruns": int(said["period overruns since start"]),
-            "state": said["message"],
-            "scheduling": f"controller {said['scheduling']}, measuring {own.state}",
-        }
+        node.create_subscription(DiagnosticArray, "/diagnostics", report, 10)
+        declare_scheduling(node, SchedulingConfig())
+        own = Scheduling(node)
+        end = time.monotonic() + 60.0
+        while len(times) < 2000:
+            executor.spin_once(timeout_sec=0.1)
+            if time.monotonic() > end:
+                raise SystemExit("no flow of commands")
+        own.begin()
+        first, begin = memory(pids["controller"]), time.monotonic()
+        del times[:], said[:]
+        gc.collect()
+        gc.freeze()
+        while (left := begin + duration - time.monotonic()) > 0.0:
+            executor.spin_once(timeout_sec=min(left, 0.1))
+        last = memory(pids["controller"])
+        executor.shutdown()
+        node.destroy_node()
+        rclpy.shutdown()
+    late = np.diff(times) - 0.002
+    values = [{item.key: item.value for item in status.values} for status in said]
+    latencies = [float(value["latency p99 [ms]"]) for value in values]
+    return {
+        "duration [s]": duration,
+        "commands": len(times),
+        "later than due": percentiles(np.maximum(late, 0.0).tolist()),
+        "latency p99 within a second, median of all [ms]": float(np.median(latencies)),
+        "memory at first [MB]": first,
+        "memory at last [MB]": last,
+        "overruns": int(values[-1]["period overruns since start"]),
+        "state": said[-1].message,
+        "scheduling": f"controller {values[-1]['scheduling']}, measuring {own.state}",
+    }
 
 
 def table(found: dict[str, Any]) -> str:
@@ -239,11 +260,14 @@ def main() -> int:
     parser.add_argument("--rate", type=float, nargs="+", default=[500.0, 1000.0], help="of the states [Hz]")
     parser.add_argument("--duration", type=float, default=20.0, help="of each node at each rate [s]")
     parser.add_argument("--soak", type=float, metavar="SECONDS", help="the PRR arm in simulation for so long instead")
+    text = "forbid the processors to sleep meanwhile: the controller's parameter cpu_dma_latency"
+    parser.add_argument("--awake", action="store_true", help=text)
     arguments = parser.parse_args()
+    options = ["-p", "cpu_dma_latency:=0"] if arguments.awake else []
     if arguments.soak:
-        print(json.dumps(soak(arguments.soak), indent=2))
+        print(json.dumps(soak(arguments.soak, options), indent=2))
         return 0
-    found = compare(arguments.rate, arguments.duration)
+    found = compare(arguments.rate, arguments.duration, options)
     print(json.dumps(found, indent=2) if arguments.json else table(found))
     return 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from pathlib import Path
 
@@ -78,7 +79,7 @@ def test_threads_that_plan_stay_ordinary(graph, monkeypatch):
     planner.start()
     try:
         made = Scheduling(graph.node)
-        made.raise_priority()
+        made.begin()
     finally:
         done.set()
         planner.join()
@@ -86,9 +87,31 @@ def test_threads_that_plan_stay_ordinary(graph, monkeypatch):
     policy, priority = raised[threading.main_thread().native_id]
     assert (policy, priority.sched_priority) == (os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, 12)
     assert made.state == "SCHED_FIFO 12"
-    made.lower_priority()
+    made.end()
     assert raised[threading.main_thread().native_id][0] == os.SCHED_OTHER | os.SCHED_RESET_ON_FORK
     assert made.state == "ordinary"
+
+
+def test_processors_stay_awake_while_it_is_active(graph, monkeypatch, tmp_path):
+    kernel = tmp_path / "cpu_dma_latency"
+    monkeypatch.setattr(scheduling, "DMA_LATENCY", kernel)
+    declare_scheduling(graph.node, SchedulingConfig(thread_priority=0, cpu_dma_latency=20))
+    made = Scheduling(graph.node)
+    assert not kernel.exists()
+
+    def is_open():
+        held = [Path(f"/proc/self/fd/{name}") for name in os.listdir("/proc/self/fd")]
+        return any(entry.exists() and entry.samefile(kernel) for entry in held)
+
+    made.begin_once_running()
+    graph.wait(kernel.exists, "the executor to run it")
+    assert kernel.read_bytes() == (20).to_bytes(4, sys.byteorder)
+    assert is_open()
+    made.end()
+    assert not is_open()
+    monkeypatch.setattr(scheduling, "DMA_LATENCY", tmp_path / "nowhere" / "cpu_dma_latency")
+    made.begin()  # says so, and goes on
+    made.end()
 
 
 def test_memory_is_not_locked_under_a_limit(graph, monkeypatch):
@@ -108,9 +131,9 @@ def test_what_is_not_permitted_is_said_and_nothing_else(graph, monkeypatch):
     declare_scheduling(graph.node, SchedulingConfig())
     monkeypatch.setattr(os, "sched_setscheduler", refuse)
     made = Scheduling(graph.node)
-    made.raise_priority()
+    made.begin()
     assert made.state == "ordinary; SCHED_FIFO 50 is refused"
-    made.lower_priority()
+    made.end()
     monkeypatch.delattr(scheduling.os, "sched_setscheduler")  # as on systems that have no such thing
-    made.raise_priority()
+    made.begin()
     assert made.state == "ordinary; SCHED_FIFO 50 is refused"

@@ -82,7 +82,7 @@ class ControllerNode(LifecycleNode):  # type: ignore[misc]
         # What was made since the start lives on as well: see the executor.
         gc.collect()
         gc.freeze()
-        self._scheduling.raise_priority()
+        self._scheduling.begin()
         return answer
 
     def destroy_node(self) -> None:
@@ -95,7 +95,7 @@ class ControllerNode(LifecycleNode):  # type: ignore[misc]
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Send no command from now on."""
         self._loop().deactivate()
-        self._scheduling.lower_priority()
+        self._scheduling.end()
         return super().on_deactivate(state)
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -119,7 +119,7 @@ class ControllerNode(LifecycleNode):  # type: ignore[misc]
         return self._configured.loop
 
     def _forget(self) -> None:
-        self._scheduling.lower_priority()
+        self._scheduling.end()
         if self._configured is not None:
             self._configured.destroy()
             self._configured = None

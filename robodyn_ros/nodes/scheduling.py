@@ -1,8 +1,8 @@
 """How the operating system schedules a node that must not be kept waiting.
 
 The parameters are those of ros2_control's controller_manager, by name and meaning: ``thread_priority`` (SCHED_FIFO, 50
-unless given, tried whatever the kernel), ``cpu_affinity`` and ``lock_memory``. Where the system permits no real-time
-priority the node says so once, and works with the ordinary one.
+unless given, tried whatever the kernel), ``cpu_affinity`` and ``lock_memory``. ``cpu_dma_latency`` is Linux's.
+Where the system permits no real-time priority the node says so once, and works with the ordinary one.
 
 The middleware's threads are raised with the one that computes, since a state comes through them. Threads of Python's,
 which plan and solve, keep the ordinary priority; so does whatever is started later, compilers for instance
@@ -15,11 +15,14 @@ import ctypes
 import os
 import re
 import resource
+import struct
 import threading
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
+from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 from robodyn_ros.control.settings import check_settings, switch, whole
@@ -29,6 +32,9 @@ AFFINITY = "cpu_affinity"
 
 ALL = (-1,)
 """Stands for every processor there is."""
+
+DMA_LATENCY = Path("/dev/cpu_dma_latency")
+"""Where the kernel takes wishes for that."""
 
 MCL_CURRENT, MCL_FUTURE = 1, 2
 """Of mlockall(2): what is there, and what will be."""
@@ -45,6 +51,12 @@ class SchedulingConfig:
 
     thread_priority: int = whole(
         50, "priority among real-time threads (SCHED_FIFO) while the node is active, if permitted; 0: ordinary", 0, 99
+    )
+    cpu_dma_latency: int = whole(
+        -1,
+        "longest time for processors to wake up while the node is active, in µs; -1: as they like",
+        -1,
+        10**6,
     )
     lock_memory: bool = switch(False, "whether to keep the process in RAM, so that no page fault delays a command")
 
@@ -73,37 +85,64 @@ class Scheduling:
     def __init__(self, node: Node) -> None:
         """Choose the processors and lock the memory, as the node's parameters ask for it."""
         self.state = "ordinary"
+        self._node = node
         self._log = node.get_logger()
         values = Values(node)
         config = values.settings(SchedulingConfig)
-        self._priority = config.thread_priority
+        self._config = config
+        self._awake: BinaryIO | None = None
         processors = tuple(values[AFFINITY])
         if processors != ALL:
             self._bind(set(processors))
         if config.lock_memory:
             self._lock_memory()
 
-    def raise_priority(self) -> None:
-        """Be scheduled ahead of all that is ordinary, if that is asked for and permitted."""
-        if not self._priority:
-            return
-        theirs = {thread.native_id for thread in threading.enumerate() if thread is not threading.main_thread()}
-        try:
-            for thread in set(_threads()) - theirs:
-                _schedule(thread, os.SCHED_FIFO, self._priority)
-        except (OSError, AttributeError) as problem:  # not permitted, or not on this system
-            self.state = f"ordinary; SCHED_FIFO {self._priority} is refused"
-            text = f"no real-time priority {self._priority}: {problem} ({ADVICE}); thread_priority: 0 asks for none"
-            self._log.info(text)
-            return
-        self.state = f"SCHED_FIFO {self._priority}"
+    def begin(self) -> None:
+        """Be scheduled ahead of all that is ordinary, and keep processors awake, as far as asked for and permitted."""
+        if self._config.thread_priority:
+            self._raise(self._config.thread_priority)
+        if self._config.cpu_dma_latency >= 0 and self._awake is None:
+            self._stay_awake(self._config.cpu_dma_latency)
 
-    def lower_priority(self) -> None:
+    def begin_once_running(self) -> None:
+        """The same as soon as the node's executor runs: before, it has not all of its threads."""
+
+        def go() -> None:
+            self._node.destroy_timer(timer)
+            self.begin()
+
+        timer = self._node.create_timer(0.0, go, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def end(self) -> None:
         """Be scheduled as anybody else."""
         if self.state.startswith("SCHED_FIFO"):
             for thread in _threads():
                 _schedule(thread, os.SCHED_OTHER, 0)
             self.state = "ordinary"
+        if self._awake is not None:
+            self._awake.close()
+            self._awake = None
+
+    def _raise(self, priority: int) -> None:
+        theirs = {thread.native_id for thread in threading.enumerate() if thread is not threading.main_thread()}
+        try:
+            for thread in set(_threads()) - theirs:
+                _schedule(thread, os.SCHED_FIFO, priority)
+        except (OSError, AttributeError) as problem:  # not permitted, or not on this system
+            self.state = f"ordinary; SCHED_FIFO {priority} is refused"
+            text = f"no real-time priority {priority}: {problem} ({ADVICE}); thread_priority: 0 asks for none"
+            self._log.info(text)
+            return
+        self.state = f"SCHED_FIFO {priority}"
+
+    def _stay_awake(self, latency: int) -> None:
+        """The kernel keeps to the wish for as long as the file is open (its document power/pm_qos_interface)."""
+        try:
+            awake = DMA_LATENCY.open("wb", buffering=0)
+            awake.write(struct.pack("=i", latency))
+            self._awake = awake
+        except OSError as problem:
+            self._log.warning(f"cpu_dma_latency has no effect: {problem}")
 
     def _bind(self, processors: set[int]) -> None:
         try:

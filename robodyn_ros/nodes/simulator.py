@@ -97,7 +97,7 @@ class SimulatorNode(Node):  # type: ignore[misc]
         config_of_reports = values.settings(DiagnosticsConfig)
         self._diagnostics = Diagnostics(self, config_of_reports, lambda: self._report.make(self._paused))
         self.get_logger().info(f"{robot.name}: {robot.n} joints, states at {values['state_rate']:g} Hz")
-        scheduling.raise_priority()
+        scheduling.begin_once_running()
         self._begin()
 
     @property
