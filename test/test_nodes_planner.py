@@ -75,6 +75,7 @@ def test_home_to_pick_in_minimum_time_on_the_simulated_arm(rig, prr):
 
     states = rig.listen(JointState, "joint_states", EVERY_ONE)
     commands = rig.listen(JointState, "controller/joint_commands", EVERY_ONE)
+    rig.wait(lambda: states and commands, "states and commands, before the motion begins")
     answer = rig.call(Trigger, "planner/execute")
     assert answer.success, answer.message
     rig.wait(lambda: states and abs(np.array(states[-1].position) - PICK).max() < 1e-3, "the arm there", 60.0)

@@ -38,7 +38,7 @@ class Rig:
         tool = graph.listen(PoseStamped, TOOL)
         self.reports = graph.listen(DiagnosticArray, "/diagnostics")
         self.targets = graph.talk(PoseStamped, "controller/target_pose")
-        graph.wait(lambda: tool, "a pose of the tool")
+        graph.wait(lambda: self.states and tool, "states, and a pose of the tool")
 
     def ask(self, pose, frame="base"):
         message = PoseStamped(pose=to_pose(pose))
