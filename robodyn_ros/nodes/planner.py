@@ -70,7 +70,7 @@ class PlannerNode(Node):  # type: ignore[misc]
         self._wish: Wish | None = None
         self._plan: Plan | None = None
         self._preview: Preview | None = None
-        self._shown, self._said, self._problem = monotonic(), "waiting for a target", ""
+        self._shown, self._said, self._problem = monotonic(), "", ""
         self._searches = self._solved = 0
         self._trajectories = self.create_publisher(JointTrajectory, "~/joint_trajectory", LATCHED)
         self._markers = self.create_publisher(MarkerArray, "~/markers", RELIABLE)
@@ -178,7 +178,9 @@ class PlannerNode(Node):  # type: ignore[misc]
     def _report(self) -> Report:
         name = "" if self._watch is None else self._watch.robot.name
         values = {"searches": self._searches, "found": self._solved}
-        return Report(name, self._problem, self._said, values)
+        sees = self._watch is not None and self._watch.q is not None
+        waits = f"waiting for {'a target' if sees else 'joint states'}"
+        return Report(name, self._problem, self._said or waits, values)
 
 
 def main() -> int:
