@@ -38,7 +38,7 @@ ECHO = """
 import rclpy
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
-from robodyn_ros.nodes.executor import run
+from robodyn_ros.nodes.executor import once_running, run
 from robodyn_ros.nodes.qos import NEWEST, RELIABLE
 from robodyn_ros.nodes.scheduling import Scheduling, SchedulingConfig, declare_scheduling
 
@@ -46,7 +46,7 @@ class Echo(Node):
     def __init__(self, end):
         super().__init__("echo")
         declare_scheduling(self, SchedulingConfig())
-        Scheduling(self).begin_once_running()
+        once_running(self, Scheduling(self).begin)
         self.publisher = self.create_publisher(JointState, "echo/joint_commands", RELIABLE)
         self.create_subscription(JointState, "echo_states", self.publisher.publish, NEWEST)
 
@@ -62,24 +62,38 @@ def percentiles(trips: list[float]) -> dict[str, float]:
     return found | {"greatest": float(values.max())}
 
 
+@contextmanager
+def in_the_graph() -> Iterator[tuple[Any, Any]]:
+    """A node of this process, and the executor that runs it."""
+    import rclpy
+    from rclpy.node import Node
+
+    from robodyn_ros.nodes.executor import make_executor
+
+    rclpy.init()
+    node, executor = Node("meter"), make_executor()
+    executor.add_node(node)
+    try:
+        yield node, executor
+    finally:
+        executor.shutdown()
+        node.destroy_node()
+        rclpy.shutdown()
+
+
 class Meter:
     """Sends states, and times the answers."""
 
-    def __init__(self, subjects: dict[str, str]) -> None:
+    def __init__(self, node: Any, executor: Any, subjects: dict[str, str]) -> None:
         """
         Args:
+            node: that sends and listens.
+            executor: that runs it.
             subjects: name → topic that its states go to; it answers on ``<name>/joint_commands``.
         """
-        import rclpy
-        from rclpy.node import Node
         from sensor_msgs.msg import JointState
 
-        from robodyn_ros.nodes.executor import make_executor
-
-        rclpy.init()
-        self._node = Node("meter")
-        self._executor = make_executor()
-        self._executor.add_node(self._node)
+        self._node, self._executor = node, executor
         self._sent: dict[tuple[int, int], float] = {}
         self._trips: list[float] = []
         self._message = JointState(
@@ -89,14 +103,6 @@ class Meter:
         for name, topic in subjects.items():
             self._node.create_subscription(JointState, f"{name}/joint_commands", self._receive, 10)
             self._publishers[name] = self._node.create_publisher(JointState, topic, 10)
-
-    def close(self) -> None:
-        """Leave the graph."""
-        import rclpy
-
-        self._executor.shutdown()
-        self._node.destroy_node()
-        rclpy.shutdown()
 
     def _receive(self, message: Any) -> None:
         now = time.perf_counter()
@@ -152,8 +158,8 @@ def compare(rates: list[float], duration: float, options: list[str]) -> dict[str
     # It is not fed while it is the other's turn, which is no fault here.
     given = ("-p", f"robot_description:={ROOT / 'urdf/prr.urdf'}", "-p", "state_timeout:=10.0")
     nodes = {"controller": ["-m", "robodyn_ros.nodes.controller", "--ros-args", *given, *options], "echo": ["-c", ECHO]}
-    with running(nodes):
-        meter = Meter({"controller": "joint_states", "echo": "echo_states"})
+    with running(nodes), in_the_graph() as (node, executor):
+        meter = Meter(node, executor, {"controller": "joint_states", "echo": "echo_states"})
         end = time.monotonic() + 30.0
         for subject in nodes:
             while len(meter.measure(subject, 100.0, 0.5)[0]) < 20:
@@ -171,18 +177,14 @@ def compare(rates: list[float], duration: float, options: list[str]) -> dict[str
                 subject: percentiles(values) | {"answered": len(values), "sent": counts[subject]}
                 for subject, values in trips.items()
             }
-        meter.close()
     return found
 
 
 def soak(duration: float, options: list[str]) -> dict[str, Any]:
     """Simulator and controller for a while: periods of the commands, latency, memory."""
-    import rclpy
     from diagnostic_msgs.msg import DiagnosticArray
-    from rclpy.node import Node
     from sensor_msgs.msg import JointState
 
-    from robodyn_ros.nodes.executor import make_executor
     from robodyn_ros.nodes.scheduling import Scheduling, SchedulingConfig, declare_scheduling
 
     def memory(pid: int) -> float:
@@ -193,10 +195,7 @@ def soak(duration: float, options: list[str]) -> dict[str, Any]:
     wiring = ("-p", "thread_priority:=50", "-r", "commands:=controller/commands")
     simulator = ["-m", "robodyn_ros.nodes.simulator", *given, *wiring]
     controller = ["-m", "robodyn_ros.nodes.controller", *given, "-p", "use_sim_time:=true", *options]
-    with running({"simulator": simulator, "controller": controller}) as pids:
-        rclpy.init()
-        node, executor = Node("meter"), make_executor()
-        executor.add_node(node)
+    with running({"simulator": simulator, "controller": controller}) as pids, in_the_graph() as (node, executor):
         times, said = array("d"), []
 
         def report(message: DiagnosticArray) -> None:
@@ -222,9 +221,6 @@ def soak(duration: float, options: list[str]) -> dict[str, Any]:
         while (left := begin + duration - time.monotonic()) > 0.0:
             executor.spin_once(timeout_sec=min(left, 0.1))
         last = memory(pids["controller"])
-        executor.shutdown()
-        node.destroy_node()
-        rclpy.shutdown()
     late = np.diff(times) - 0.002
     values = [{item.key: item.value for item in status.values} for status in said]
     latencies = [float(value["latency p99 [ms]"]) for value in values]

@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
 from robodyn_ros.nodes import scheduling
+from robodyn_ros.nodes.executor import once_running
 from robodyn_ros.nodes.scheduling import Scheduling, SchedulingConfig, declare_scheduling
 
 
@@ -103,7 +104,7 @@ def test_processors_stay_awake_while_it_is_active(graph, monkeypatch, tmp_path):
         held = [Path(f"/proc/self/fd/{name}") for name in os.listdir("/proc/self/fd")]
         return any(entry.exists() and entry.samefile(kernel) for entry in held)
 
-    made.begin_once_running()
+    once_running(graph.node, made.begin)
     graph.wait(kernel.exists, "the executor to run it")
     assert kernel.read_bytes() == (20).to_bytes(4, sys.byteorder)
     assert is_open()

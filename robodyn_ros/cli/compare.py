@@ -73,7 +73,6 @@ def run(args: Namespace) -> ExitCode:
 
 
 def _laws(args: Namespace, model: Dynamics) -> dict[str, Controller]:
-
     from robodyn_ros.control.gains import gains
     from robodyn_ros.plugins import load
 

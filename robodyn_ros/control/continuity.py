@@ -40,11 +40,13 @@ class Continuity:
         Raises:
             JumpError: it does not follow from the last one.
         """
-        before = self._good
-        if before is None or not 0.0 <= t - before[0] <= timeout:
-            before = self._seen
+        for before in (self._good, self._seen):
+            if before is not None and 0.0 <= t - before[0] <= timeout:
+                break
+        else:
+            before = None
         self._seen = (t, q.tolist(), qd.tolist())
-        if before is not None and 0.0 <= t - before[0] <= timeout:
+        if before is not None:
             # Plain numbers: for a few joints NumPy takes five times as long.
             dt = t - before[0]
             beyond = [

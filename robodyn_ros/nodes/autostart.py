@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
 
-from robodyn_ros.nodes.executor import Exit
+from robodyn_ros.nodes.executor import Exit, once_running
 
 
 class Autostart:
@@ -24,7 +23,7 @@ class Autostart:
         self._ready = ready
         self._end = end
         self._done = False
-        self._timer = node.create_timer(0.0, self._first, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        once_running(node, self.attempt)
 
     def attempt(self) -> None:
         """Start the node if it is ready and was not started yet; to be called when something has come."""
@@ -34,7 +33,3 @@ class Autostart:
         started = (self._node.trigger_configure, self._node.trigger_activate)
         if not all(trigger() == TransitionCallbackReturn.SUCCESS for trigger in started):
             self._end(1)
-
-    def _first(self) -> None:
-        self._node.destroy_timer(self._timer)
-        self.attempt()

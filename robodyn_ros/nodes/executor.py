@@ -33,6 +33,7 @@ from collections.abc import Callable
 from typing import Any
 
 import rclpy
+from rclpy.clock import Clock, ClockType
 from rclpy.exceptions import ParameterException
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
@@ -114,6 +115,16 @@ def _let_go(code: int) -> None:
     timer = threading.Timer(PARTING, os._exit, (code,))
     timer.daemon = True
     timer.start()
+
+
+def once_running(node: Node, call: Callable[[], object]) -> None:
+    """Call something once, as soon as the node's executor runs, whatever clock the node goes by."""
+
+    def first() -> None:
+        node.destroy_timer(timer)
+        call()
+
+    timer = node.create_timer(0.0, first, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
 
 def make_executor() -> Executor:

@@ -17,12 +17,13 @@ import re
 import resource
 import struct
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 from robodyn_ros.control.settings import check_settings, switch, whole
@@ -85,40 +86,32 @@ class Scheduling:
     def __init__(self, node: Node) -> None:
         """Choose the processors and lock the memory, as the node's parameters ask for it."""
         self.state = "ordinary"
-        self._node = node
         self._log = node.get_logger()
         values = Values(node)
-        config = values.settings(SchedulingConfig)
-        self._config = config
+        self._config = values.settings(SchedulingConfig)
+        self._raised = False
         self._awake: BinaryIO | None = None
         processors = tuple(values[AFFINITY])
         if processors != ALL:
             self._bind(set(processors))
-        if config.lock_memory:
+        if self._config.lock_memory:
             self._lock_memory()
 
     def begin(self) -> None:
-        """Be scheduled ahead of all that is ordinary, and keep processors awake, as far as asked for and permitted."""
+        """Be scheduled ahead of all that is ordinary, and keep processors awake, as far as asked for and permitted.
+
+        To be called once the node's executor runs: before, it has not all of its threads.
+        """
         if self._config.thread_priority:
             self._raise(self._config.thread_priority)
         if self._config.cpu_dma_latency >= 0 and self._awake is None:
             self._stay_awake(self._config.cpu_dma_latency)
 
-    def begin_once_running(self) -> None:
-        """The same as soon as the node's executor runs: before, it has not all of its threads."""
-
-        def go() -> None:
-            self._node.destroy_timer(timer)
-            self.begin()
-
-        timer = self._node.create_timer(0.0, go, clock=Clock(clock_type=ClockType.STEADY_TIME))
-
     def end(self) -> None:
         """Be scheduled as anybody else."""
-        if self.state.startswith("SCHED_FIFO"):
-            for thread in _threads():
-                _schedule(thread, os.SCHED_OTHER, 0)
-            self.state = "ordinary"
+        if self._raised:
+            _each(_threads(), partial(_schedule, policy=os.SCHED_OTHER, priority=0))
+            self._raised, self.state = False, "ordinary"
         if self._awake is not None:
             self._awake.close()
             self._awake = None
@@ -126,14 +119,13 @@ class Scheduling:
     def _raise(self, priority: int) -> None:
         theirs = {thread.native_id for thread in threading.enumerate() if thread is not threading.main_thread()}
         try:
-            for thread in set(_threads()) - theirs:
-                _schedule(thread, os.SCHED_FIFO, priority)
+            _each(_threads() - theirs, partial(_schedule, policy=os.SCHED_FIFO, priority=priority))
         except (OSError, AttributeError) as problem:  # not permitted, or not on this system
             self.state = f"ordinary; SCHED_FIFO {priority} is refused"
             text = f"no real-time priority {priority}: {problem} ({ADVICE}); thread_priority: 0 asks for none"
             self._log.info(text)
             return
-        self.state = f"SCHED_FIFO {priority}"
+        self._raised, self.state = True, f"SCHED_FIFO {priority}"
 
     def _stay_awake(self, latency: int) -> None:
         """The kernel keeps to the wish for as long as the file is open (its document power/pm_qos_interface)."""
@@ -146,9 +138,7 @@ class Scheduling:
 
     def _bind(self, processors: set[int]) -> None:
         try:
-            for thread in _threads():
-                with suppress(ProcessLookupError):
-                    os.sched_setaffinity(thread, processors)
+            _each(_threads(), lambda thread: os.sched_setaffinity(thread, processors))
         except (OSError, AttributeError, ValueError) as problem:
             self._log.warning(f"{AFFINITY} {sorted(processors)} has no effect: {problem}")
 
@@ -169,12 +159,18 @@ def _may_lock_all() -> bool:
     return capabilities is not None and bool(int(capabilities[1], 16) >> CAP_IPC_LOCK & 1)
 
 
-def _threads() -> list[int]:
+def _threads() -> set[int]:
     """Of this process, the middleware's too."""
-    return [int(name) for name in os.listdir("/proc/self/task")]
+    return {int(name) for name in os.listdir("/proc/self/task")}
+
+
+def _each(threads: set[int], call: Callable[[int], object]) -> None:
+    """Do something to threads, of which some may have ended meanwhile."""
+    for thread in threads:
+        with suppress(ProcessLookupError):
+            call(thread)
 
 
 def _schedule(thread: int, policy: int, priority: int) -> None:
     """What is started from it later is scheduled as usual; who set that flag needs more rights to take it back."""
-    with suppress(ProcessLookupError):  # it has ended meanwhile
-        os.sched_setscheduler(thread, policy | os.SCHED_RESET_ON_FORK, os.sched_param(priority))
+    os.sched_setscheduler(thread, policy | os.SCHED_RESET_ON_FORK, os.sched_param(priority))

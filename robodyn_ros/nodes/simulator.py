@@ -21,7 +21,7 @@ from robodyn_ros.nodes.controller_parameters import joint_order
 from robodyn_ros.nodes.description import NAME as DESCRIPTION
 from robodyn_ros.nodes.description import read_description
 from robodyn_ros.nodes.diagnostics import Diagnostics, DiagnosticsConfig
-from robodyn_ros.nodes.executor import Exit, run
+from robodyn_ros.nodes.executor import Exit, once_running, run
 from robodyn_ros.nodes.faults import Faults
 from robodyn_ros.nodes.lockstep import Lockstep
 from robodyn_ros.nodes.parameters import Values, mention_unknown
@@ -92,12 +92,13 @@ class SimulatorNode(Node):  # type: ignore[misc]
         self.create_service(Trigger, "~/step", self._on_step)
         self.add_post_set_parameters_callback(self._on_parameters)
         scheduling = Scheduling(self)
-        report = SimulatorReport(self._hardware, self._time, self._output, self._commands, self._faults, scheduling)
-        self._report = report
+        self._report = SimulatorReport(
+            self._hardware, self._time, self._output, self._commands, self._faults, scheduling
+        )
         config_of_reports = values.settings(DiagnosticsConfig)
         self._diagnostics = Diagnostics(self, config_of_reports, lambda: self._report.make(self._paused))
         self.get_logger().info(f"{robot.name}: {robot.n} joints, states at {values['state_rate']:g} Hz")
-        scheduling.begin_once_running()
+        once_running(self, scheduling.begin)
         self._begin()
 
     @property
