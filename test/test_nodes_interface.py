@@ -133,7 +133,7 @@ def test_defaults_are_those_of_the_library(graph, node):
     from rclpy.parameter import parameter_value_to_python
 
     from robodyn_ros import load_robot
-    from robodyn_ros.control.loop import LoopConfig
+    from robodyn_ros.control.loop_config import LoopConfig
     from robodyn_ros.nodes.simulator_parameters import PaceConfig, SimulatorConfig
     from robodyn_ros.simulation.options import default_values
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from robodyn_ros.control.base import Efforts
-from robodyn_ros.control.loop import Command
+from robodyn_ros.control.command import Command
 from robodyn_ros.errors import ConfigurationError, RobotDescriptionError
 from robodyn_ros.nodes.faults import PAUSE, Faults
 from robodyn_ros.nodes.launching import parameter_files, read_urdf, root_link

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from robodyn_ros.cli.compare_run import Motion, Run
-from robodyn_ros.cli.demo_plot import COLOURS, DPI, FAINT, INK, STYLE
+from robodyn_ros.cli.demo_plot import COLOURS, DPI, FAINT, INK, PLOT_STYLE
 from robodyn_ros.robot import Joint, Robot
 
 LEAST = 1e-3
@@ -31,7 +31,7 @@ def draw(path: Path, pairs: Sequence[tuple[Motion, Mapping[str, Run]]], robot: R
     from matplotlib import pyplot
 
     (_, steps), (_, runs) = pairs
-    with pyplot.rc_context(STYLE):
+    with pyplot.rc_context(PLOT_STYLE):
         size = 13.0, 2.3 * robot.n + 1.4
         figure, grid = pyplot.subplots(robot.n, 3, figsize=size, sharex="col", squeeze=False, layout="constrained")
         for index, (row, joint) in enumerate(zip(grid, robot.joints, strict=True)):

@@ -26,7 +26,7 @@ POINTS = 1000
 FLOOR = 0.01
 """Least error shown on the logarithmic scale [mm] or [mrad]."""
 
-STYLE = {
+PLOT_STYLE = {
     "font.size": 10.0,
     "axes.edgecolor": FAINT,
     "axes.labelcolor": INK,
@@ -56,7 +56,7 @@ def draw(path: Path, runs: Mapping[str, Motion], tour: Tour, robot: Robot, title
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    with pyplot.rc_context(STYLE):
+    with pyplot.rc_context(PLOT_STYLE):
         figure, grid = pyplot.subplots(
             robot.n, 3, figsize=(13.0, 2.3 * robot.n + 1.4), sharex=True, squeeze=False, layout="constrained"
         )

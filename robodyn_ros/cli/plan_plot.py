@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.cli.demo_plot import COLOURS, DPI, FAINT, STYLE
+from robodyn_ros.cli.demo_plot import COLOURS, DPI, FAINT, PLOT_STYLE
 from robodyn_ros.planning.plan import Plan
 from robodyn_ros.planning.problem import Problem
 from robodyn_ros.robot.pose import Array
@@ -32,7 +32,7 @@ def draw(path: Path, plan: Plan, problem: Problem) -> None:
     robot, limits, trajectory = problem.dynamics.robot, problem.bounds, plan.to_trajectory()
     times = np.linspace(0.0, plan.duration, SAMPLES)
     samples = [*(trajectory.sample(float(t))[:2] for t in times[:-1]), (plan.q[-1], plan.qd[-1])]
-    with pyplot.rc_context(STYLE):
+    with pyplot.rc_context(PLOT_STYLE):
         size = (13.0, 2.3 * robot.n + 1.2)
         figure, grid = pyplot.subplots(robot.n, 3, figsize=size, sharex=True, squeeze=False, layout="constrained")
         for k, (row, joint) in enumerate(zip(grid, robot.joints, strict=True)):

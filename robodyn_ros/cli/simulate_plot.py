@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.cli.demo_plot import COLOURS, DPI, FAINT, INK, POINTS, STYLE
+from robodyn_ros.cli.demo_plot import COLOURS, DPI, FAINT, INK, PLOT_STYLE, POINTS
 from robodyn_ros.robot import Joint, Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.trial import Samples, Trial
@@ -32,7 +32,7 @@ def draw(path: Path, trial: Trial, robot: Robot, title: str) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    with pyplot.rc_context(STYLE):
+    with pyplot.rc_context(PLOT_STYLE):
         size = (13.0, 2.3 * robot.n + 1.2)
         figure, grid = pyplot.subplots(robot.n, 3, figsize=size, sharex=True, squeeze=False, layout="constrained")
         figure.get_layout_engine().set(hspace=0.06, wspace=0.04)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.cli.demo_plot import COLOURS, DPI, FAINT, INK, STYLE
+from robodyn_ros.cli.demo_plot import COLOURS, DPI, FAINT, INK, PLOT_STYLE
 from robodyn_ros.simulation.sweeps.study import Study
 from robodyn_ros.simulation.sweeps.summary import Summary
 
@@ -29,21 +29,21 @@ def draw(path: Path, study: Study, summaries: list[Summary]) -> None:
     from matplotlib import pyplot
 
     inputs = list(study.vary)
-    with pyplot.rc_context(STYLE):
+    with pyplot.rc_context(PLOT_STYLE):
         size = (13.0, 3.0 + 0.32 * max(6, len(inputs) * len(summaries)))
         figure, (left, middle, right) = pyplot.subplots(
             1, 3, figsize=size, layout="constrained", gridspec_kw={"width_ratios": (1, 1.4, 1.4), "wspace": 0.08}
         )
-        _probabilities(left, summaries)
+        _plot_probabilities(left, summaries)
         _margins(middle, summaries)
-        _sensitivities(right, inputs, summaries)
+        _plot_sensitivities(right, inputs, summaries)
         cases = f"{study.samples} cases for each controller" if len(summaries) > 1 else f"{study.samples} cases"
         figure.suptitle(f"{study.name}: {cases}", fontsize=13, weight="bold")
         figure.savefig(path, dpi=DPI)
         pyplot.close(figure)
 
 
-def _probabilities(axes: Any, summaries: list[Summary]) -> None:
+def _plot_probabilities(axes: Any, summaries: list[Summary]) -> None:
     for place, each in enumerate(summaries):
         colour = COLOURS[place % len(COLOURS)]
         spread = [[100 * (each.probability - each.low)], [100 * (each.high - each.probability)]]
@@ -78,7 +78,7 @@ def _margins(axes: Any, summaries: list[Summary]) -> None:
         axes.legend(loc="upper left", frameon=False)
 
 
-def _sensitivities(axes: Any, inputs: list[str], summaries: list[Summary]) -> None:
+def _plot_sensitivities(axes: Any, inputs: list[str], summaries: list[Summary]) -> None:
     height = 0.8 / len(summaries)
     for place, each in enumerate(summaries):
         found = each.sensitivities.get("margin", {})

@@ -13,7 +13,7 @@ from robodyn_ros.dynamics.document.page import page
 from robodyn_ros.simulation.sweeps.study import Study
 from robodyn_ros.simulation.sweeps.summary import QUANTILES, Summary
 
-STYLE = """
+PAGE_STYLE = """
 :root { color-scheme: light dark; }
 body { font: 1rem/1.5 system-ui, sans-serif; max-width: 75rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.6rem; } h2 { font-size: 1.25rem; margin-top: 2.5rem; border-bottom: 1px solid #8886; }
@@ -54,14 +54,14 @@ def write_report(folder: Path, study: Study, summaries: list[Summary]) -> None:
     parts = [
         f"<h1>{escape(study.name)}</h1>",
         f"<p>{_about(study)}</p>",
-        _table(("Controller", "Cases", "Met", "Probability", "at least", "at most"), rows),
+        _html_table(("Controller", "Cases", "Met", "Probability", "at least", "at most"), rows),
         "<p>The interval holds with 95 % confidence (Clopper and Pearson).</p>",
         f'<img alt="probability, margins and sensitivities" src="data:image/png;base64,{image}">',
         *(part for each in summaries for part in _of_controller(study, each)),
         "<h2>What varied</h2>",
-        _table(("Input", "Distribution"), [(name, _said(study, name)) for name in study.vary]),
+        _html_table(("Input", "Distribution"), [(name, _said(study, name)) for name in study.vary]),
     ]
-    (folder / "report.html").write_text(page(study.name, STYLE, "\n".join(parts)), encoding="utf-8")
+    (folder / "report.html").write_text(page(study.name, PAGE_STYLE, "\n".join(parts)), encoding="utf-8")
 
 
 def _about(study: Study) -> str:
@@ -82,19 +82,19 @@ def _of_controller(study: Study, summary: Summary) -> Iterable[str]:
         (f"{b.quantity} {b.joint}", f"{b.bound:g}", str(b.kept), *(f"{100 * x:.1f} %" for x in b.quantiles))
         for b in summary.bounds
     ]
-    yield _table(("Bound", "at most", "kept", *heads), bounds)
+    yield _html_table(("Bound", "at most", "kept", *heads), bounds)
     if summary.failed:
         yield "<h3>Failed</h3>"
-        yield _table(("Why", "Cases"), [(why, str(count)) for why, count in summary.failed.items()])
+        yield _html_table(("Why", "Cases"), [(why, str(count)) for why, count in summary.failed.items()])
     yield f"<h3>Worst cases</h3><p>Each can be looked at: <code>robodyn sweep {escape(study.name)}.yaml --case NUMBER"
     yield " --plot case.png</code></p>"
     worst = [(str(n), f"{100 * m:.1f} %" if m == m else "", why) for n, m, why in summary.worst]
-    yield _table(("Case", "Margin", "Failed"), worst)
+    yield _html_table(("Case", "Margin", "Failed"), worst)
     yield "<h3>Part of the variance that each input explains by itself</h3>"
     yield "<p>First-order indices; what chance alone might give is pale.</p>"
     outputs = summary.sensitivities
     cells = [(escape(name), *(_index(outputs[out][name]) for out in outputs)) for name in study.vary if outputs]
-    yield _table(("Input", *outputs), cells, plain=False)
+    yield _html_table(("Input", *outputs), cells, plain=False)
 
 
 def _index(found: tuple[float, float]) -> str:
@@ -110,7 +110,7 @@ def _said(study: Study, name: str) -> str:
     return f"{each.kind.replace('_', ' ')} {', '.join(map(str, each.values))}"
 
 
-def _table(heads: Row, rows: Iterable[Row], *, plain: bool = True) -> str:
+def _html_table(heads: Row, rows: Iterable[Row], *, plain: bool = True) -> str:
     def line(cells: Row, tag: str) -> str:
         text = "".join(f"<{tag}>{escape(cell) if plain else cell}</{tag}>" for cell in cells)
         return f"<tr>{text}</tr>"

@@ -18,10 +18,10 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot.pose import Array
 
-SHORTEST, LONGEST = 0.02, 20.0
+SHORTEST_BRAKING, LONGEST_BRAKING = 0.02, 20.0
 """Between them lies the duration [s]."""
 
-SAMPLES = 41
+BRAKING_SAMPLES = 41
 """At so many instants the efforts are looked at."""
 
 
@@ -38,12 +38,12 @@ def braking(dynamics: Dynamics, motion: Sample, velocity_limit: Array, effort_li
         InputError: the arm cannot be brought to rest within these limits.
     """
     q, v, a = motion
-    rest, h = np.zeros_like(q), SHORTEST
-    while h <= LONGEST:
+    rest, h = np.zeros_like(q), SHORTEST_BRAKING
+    while h <= LONGEST_BRAKING:
         turn = v + h * a / 4.0
         end = q + h / 5.0 * (v + 1.5 * turn)
         found = Trajectory([0.0, h], [q, end], [v, rest], [a, rest])
-        samples = [found.sample(t) for t in np.linspace(0.0, h, SAMPLES, endpoint=False)]
+        samples = [found.sample(t) for t in np.linspace(0.0, h, BRAKING_SAMPLES, endpoint=False)]
         efforts = dynamics.inverse(*(np.array(values) for values in zip(*samples, strict=True)))
         swift = found.speed(velocity_limit) > np.maximum(velocity_limit, np.abs(v))
         if not swift.any() and (np.abs(efforts) <= effort_limit).all():

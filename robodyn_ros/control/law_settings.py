@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from robodyn_ros.control.base import Controller
 from robodyn_ros.control.gains import JointGains, joint_gains
+from robodyn_ros.control.settings import NamedValues
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import PluginError
 from robodyn_ros.plugins import available, load
-
-
-class Values(Protocol):
-    """Where values come from."""
-
-    def settings(self, settings: type[Any], prefix: str = "") -> Any:
-        """A dataclass of settings, from the values whose names are its fields' behind the prefix."""
 
 
 def law_settings() -> dict[str, type[Any]]:
@@ -35,7 +29,7 @@ def law_settings() -> dict[str, type[Any]]:
     return found
 
 
-def make_law(name: str, dynamics: Dynamics, joints: Sequence[JointGains], values: Values) -> Controller:
+def make_law(name: str, dynamics: Dynamics, joints: Sequence[JointGains], values: NamedValues) -> Controller:
     """A control law with the gains of each joint and with its own settings.
 
     Args:

@@ -60,8 +60,10 @@ def point_to_point(
     first, last = finite_array("start", start, shape), finite_array("goal", goal, shape)
     if not 0.0 < share <= 1.0:
         raise InputError("share", f"must be above 0 and at most 1, not {share!r}", share)
-    speed = share * _limit("velocity_limit", robot.velocity_limit if velocity_limit is None else velocity_limit, shape)
-    effort = share * _limit("effort_limit", robot.effort_limit if effort_limit is None else effort_limit, shape)
+    speed = share * _checked_limit(
+        "velocity_limit", robot.velocity_limit if velocity_limit is None else velocity_limit, shape
+    )
+    effort = share * _checked_limit("effort_limit", robot.effort_limit if effort_limit is None else effort_limit, shape)
     last = ConfigurationSpace(robot).near(first, last)
     shortest = max(SHORTEST, float(np.max(PEAK_VELOCITY * np.abs(last - first) / speed)))
     duration = shortest
@@ -103,7 +105,7 @@ def _excess(
     return name, float(u[place, 0]), float(efforts[place, joint]), float(limit[joint])
 
 
-def _limit(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
+def _checked_limit(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
     limit = np.asarray(value, dtype=np.float64)
     if limit.shape != shape or not (limit > 0.0).all():
         raise InputError(name, f"must be {shape[0]} numbers above 0, not {value!r}", value)

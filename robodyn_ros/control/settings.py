@@ -8,9 +8,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import field, fields
 from math import isfinite
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from robodyn_ros.errors import ConfigurationError
+
+Settings = TypeVar("Settings")
+
+
+class NamedValues(Protocol):
+    """Where the values of settings come from: the parameters of a node, a file, or defaults."""
+
+    def __getitem__(self, name: str) -> Any:
+        """The value of that name."""
+
+    def settings(self, settings: type[Settings], prefix: str = "") -> Settings:
+        """A dataclass of settings, from the values whose names are its fields' behind the prefix."""
 
 
 def setting(default: float, description: str, unit: str, least: float, greatest: float) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -13,12 +13,12 @@ from robodyn_ros.control.gravity_compensation import GravityCompensation
 from robodyn_ros.control.law_settings import make_law
 from robodyn_ros.control.limits import Limits
 from robodyn_ros.control.loop_config import LoopConfig
+from robodyn_ros.control.settings import NamedValues
 from robodyn_ros.control.tuning import Tuning
-from robodyn_ros.dynamics import Dynamics, Payload
+from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.dynamics.parameters import Payload
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
-
-Settings = TypeVar("Settings")
 
 NO_LIMIT = 1e301
 """What stands for no limit in a parameter, which cannot be infinite."""
@@ -27,17 +27,7 @@ LIMITS = ("effort", "effort_rate", "velocity")
 """Of each joint, as ``<kind>_limits.<joint>``."""
 
 
-class Values(Protocol):
-    """Where values come from."""
-
-    def __getitem__(self, name: str) -> Any:
-        """The value of that name."""
-
-    def settings(self, settings: type[Settings], prefix: str = "") -> Settings:
-        """A dataclass of settings, from the values whose names are its fields' behind the prefix."""
-
-
-def make_tuning(values: Values, dynamics: Dynamics, controller: str | None = None) -> Tuning:
+def make_tuning(values: NamedValues, dynamics: Dynamics, controller: str | None = None) -> Tuning:
     """All that the loop works by.
 
     Args:
@@ -65,7 +55,7 @@ def make_tuning(values: Values, dynamics: Dynamics, controller: str | None = Non
     )
 
 
-def model_parameters(values: Values, robot: Robot) -> dict[str, Any]:
+def model_parameters(values: NamedValues, robot: Robot) -> dict[str, Any]:
     """The runtime parameters of the model.
 
     Raises:
@@ -87,6 +77,6 @@ def model_parameters(values: Values, robot: Robot) -> dict[str, Any]:
     return {"gravity": tuple(values["gravity"]), "payload": payload}
 
 
-def _limits(values: Values, kind: str, robot: Robot) -> list[float]:
+def _limits(values: NamedValues, kind: str, robot: Robot) -> list[float]:
     given = [values[f"{kind}_limits.{name}"] for name in robot.joint_names]
     return [np.inf if value >= NO_LIMIT else value for value in given]

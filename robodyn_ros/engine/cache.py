@@ -1,9 +1,11 @@
 """Where compiled arms live: a folder that only this user can write to.
 
-An entry is a shared library and, beside it, the SHA-256 of its content. A library is loaded only if the folder
-belongs to this user, nobody else can write to it and the checksum fits; anything else is a miss, and the entry is
-built again. Entries appear by an atomic rename, so two nodes that start at once cannot see each other's half-written
-files.
+An entry is a shared library and, beside it, the SHA-256 of its content. A library is loaded only if the folder belongs
+to this user, nobody else can write to it and the checksum fits; anything else is a miss, and the entry is built again.
+Entries appear by an atomic rename, so two nodes that start at once cannot see each other's half-written files.
+
+A library has two keys. The first is what its program is made of, our own source files included: it is known at once.
+The second is the generated C code: where an edit of a source file leaves the C as it was, nothing is compiled anew.
 """
 
 from __future__ import annotations
@@ -66,6 +68,23 @@ def store(folder: Path, key: str, content: bytes) -> Path:
     library = _replace(folder / f"{key}.so", content)
     _replace(folder / f"{key}.sha256", hashlib.sha256(content).hexdigest().encode())
     return library
+
+
+def by_code(folder: Path) -> Path:
+    """The folder of the libraries whose key is their C code, made if need be."""
+    path = folder / "code"
+    path.mkdir(exist_ok=True, mode=0o700)
+    return path
+
+
+def link(folder: Path, key: str, library: Path) -> Path:
+    """Put a stored library under another key as well, atomically and without a copy."""
+    for suffix in (".so", ".sha256"):
+        with tempfile.TemporaryDirectory(dir=folder, prefix=f".{key}-") as temporary:
+            name = Path(temporary, "link")
+            os.link(library.with_suffix(suffix), name)
+            os.replace(name, folder / f"{key}{suffix}")
+    return folder / f"{key}.so"
 
 
 def _replace(path: Path, content: bytes) -> Path:

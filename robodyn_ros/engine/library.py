@@ -71,8 +71,14 @@ def make_library(name: str, key: str, source: Callable[[], str]) -> Path | None:
     folder = cache.cache_folder()
     if compiler is None or not has_casadi():
         return _any_of_its_kind(folder, stem)
-    exact = f"{stem}-{_short(compiler.identity + _casadi_version())}"
-    return cache.lookup(folder, exact) or cache.store(folder, exact, compiler.compile(source()))
+    toolchain = _short(compiler.identity + _casadi_version())
+    found = cache.lookup(folder, f"{stem}-{toolchain}")
+    if found is not None:
+        return found
+    code = source()
+    by_code, made = f"{name}-{_short(code)}-{_short(processor())}-{toolchain}", cache.by_code(folder)
+    library = cache.lookup(made, by_code) or cache.store(made, by_code, compiler.compile(code))
+    return cache.link(folder, f"{stem}-{toolchain}", library)
 
 
 def _any_of_its_kind(folder: Path, stem: str) -> Path | None:

@@ -70,6 +70,6 @@ def _generator() -> bytes:
     package = Path(__file__).parent.parent
     hashed = hashlib.sha256()
     for room in ("engine", "kinematics", "dynamics"):
-        for file in sorted((package / room).glob("*.py")):
+        for file in sorted((package / room).rglob("*.py")):
             hashed.update(file.read_bytes())
     return hashed.digest()

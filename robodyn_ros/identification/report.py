@@ -15,7 +15,7 @@ from robodyn_ros.identification.report_tables import Table
 from robodyn_ros.identification.result import Identification, Prediction
 from robodyn_ros.identification.signals import Prepared
 
-STYLE = """
+PAGE_STYLE = """
 body { font: 1rem/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
 h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2.2rem; border-bottom: 1px solid #ccc; }
 table { border-collapse: collapse; font-size: 0.88rem; }
@@ -69,7 +69,7 @@ def html(result: Identification, used: Sequence[Prepared], unused: Sequence[Prep
     parts += [_section("Parameters", _parameters(result))]
     parts += [_section("What could not be identified, and why", _table(report_tables.missing(result)))]
     parts += [_section("What the motion shows", _base(result))]
-    return page(title, STYLE, "".join(parts))
+    return page(title, PAGE_STYLE, "".join(parts))
 
 
 def _prediction(result: Identification) -> str:

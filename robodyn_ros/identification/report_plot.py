@@ -14,7 +14,7 @@ from robodyn_ros.robot.pose import Array
 MEASURED, BEFORE, NOW, FAINT = "#222222", "#D55E00", "#0072B2", "#8c8c8c"
 """Okabe and Ito, Color Universal Design (2008): the colour-blind can tell them apart."""
 
-STYLE = {
+PLOT_STYLE = {
     "font.size": 9.0,
     "axes.edgecolor": FAINT,
     "axes.spines.right": False,
@@ -46,7 +46,7 @@ def efforts(robot: Robot, before: Prediction, now: Prediction) -> bytes:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    with pyplot.rc_context(STYLE):
+    with pyplot.rc_context(PLOT_STYLE):
         size = 11.0, 1.7 * robot.n + 0.9
         figure, grid = pyplot.subplots(robot.n, 2, figsize=size, sharex=True, squeeze=False, layout="constrained")
         t, rows = _axis(now)

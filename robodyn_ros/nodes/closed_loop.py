@@ -19,7 +19,8 @@ from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
 
-from robodyn_ros.control.loop import Command, ControlLoop
+from robodyn_ros.control.command import Command
+from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.transmission import Transmission
 from robodyn_ros.control.tuning import Tuning
 from robodyn_ros.nodes.answering import Answering

@@ -113,10 +113,10 @@ class _Form:
         arrays = [np.array(numbers.unpack_from(data, place)) for place, numbers in self._numbers]
         if self._columns is not None:
             arrays = [array[self._columns] for array in arrays]
-        return Measured(STAMP.unpack_from(data, HEAD), arrays[0], arrays[1] if len(arrays) > 1 else None)
+        return Measured(ENCODED_STAMP.unpack_from(data, HEAD), arrays[0], arrays[1] if len(arrays) > 1 else None)
 
 
-STAMP = struct.Struct("<iI")
+ENCODED_STAMP = struct.Struct("<iI")
 """A time as it is encoded."""
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robodyn_ros.control.loop import Command
+from robodyn_ros.control.command import Command
 
 
 class LoopStatistics:

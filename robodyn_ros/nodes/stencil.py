@@ -54,7 +54,7 @@ class Stencil:
         """
         buffer = self.buffer
         if self._stamp >= 0:
-            STAMP.pack_into(buffer, self._stamp, *stamp)
+            NATIVE_STAMP.pack_into(buffer, self._stamp, *stamp)
         for field, array in values.items():
             buffer[self._places[field]] = array.tobytes()
         return bytes(buffer)
@@ -80,5 +80,5 @@ def _is(encoded: bytes, message: Any) -> bool:
         return False
 
 
-STAMP = struct.Struct("=iI")
+NATIVE_STAMP = struct.Struct("=iI")
 """A time as it is encoded."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from robodyn_ros.dynamics.compiled import CompiledDynamics
@@ -12,11 +13,12 @@ from robodyn_ros.engine import Program
 from robodyn_ros.engine.codegen import batch_source, scalar_source
 from robodyn_ros.engine.library import find_library
 from robodyn_ros.planning import box_qp
-from robodyn_ros.planning.ddp_code import PASSES
-from robodyn_ros.planning.ddp_linearisation import LINEARISATION
 from robodyn_ros.planning.ddp_memory import Memory
 from robodyn_ros.planning.ddp_passes import Passes
 from robodyn_ros.robot.pose import Array
+
+PASSES = Path(__file__).with_name("passes.c").read_text(encoding="utf-8")
+LINEARISATION = Path(__file__).with_name("linearisation.c").read_text(encoding="utf-8")
 
 _libraries: dict[tuple[str, str], ctypes.PyDLL] = {}
 

@@ -12,7 +12,7 @@ from robodyn_ros.control.following import GoalConfig, JointTolerances
 from robodyn_ros.control.gains import JointGains
 from robodyn_ros.control.law_settings import law_settings
 from robodyn_ros.control.loop_config import LoopConfig
-from robodyn_ros.dynamics import STANDARD_GRAVITY
+from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY
 from robodyn_ros.robot import Robot
 
 MODEL: dict[str, Any] = {"dynamics": "rnea", "gravity": list(STANDARD_GRAVITY)}

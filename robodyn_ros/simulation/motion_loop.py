@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,8 @@ from robodyn_ros.engine.library import find_library
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.integrators.base import Integrator
 from robodyn_ros.simulation.joints import Joints
-from robodyn_ros.simulation.motion_code import CODE
+
+CODE = Path(__file__).with_name("motion.c").read_text(encoding="utf-8")
 
 ROWS = (
     *("Q", "V", "EFFORT"),

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple
 
-from robodyn_ros.control.settings import check_settings, choice
+from robodyn_ros.control.settings import NamedValues, check_settings, choice
 from robodyn_ros.plugins import available
 from robodyn_ros.robot import Joint, Robot
 from robodyn_ros.simulation.actuators import CommandConfig
@@ -23,8 +23,6 @@ from robodyn_ros.simulation.rig import INTEGRATOR, Rig
 from robodyn_ros.simulation.sensors import StateConfig
 from robodyn_ros.simulation.stops import StopConfig
 
-Settings = TypeVar("Settings")
-
 
 @dataclass(frozen=True)
 class PlantChoice:
@@ -35,16 +33,6 @@ class PlantChoice:
 
     def __post_init__(self) -> None:
         check_settings(self)
-
-
-class Values(Protocol):
-    """Where values come from."""
-
-    def __getitem__(self, name: str) -> Any:
-        """The value of that name."""
-
-    def settings(self, settings: type[Settings], prefix: str = "") -> Settings:
-        """A dataclass of settings, from the values whose names are its fields' behind the prefix."""
 
 
 class Group(NamedTuple):
@@ -83,7 +71,7 @@ def default_values(robot: Robot) -> dict[str, Any]:
     return found
 
 
-def make_hardware(values: Values, robot: Robot) -> Hardware:
+def make_hardware(values: NamedValues, robot: Robot) -> Hardware:
     """The hardware that the values describe; beside what is listed here, ``dynamics`` and ``gravity`` are read.
 
     Raises:
@@ -92,7 +80,7 @@ def make_hardware(values: Values, robot: Robot) -> Hardware:
     return make_rig(values, robot).assemble()
 
 
-def make_rig(values: Values, robot: Robot) -> Rig:
+def make_rig(values: NamedValues, robot: Robot) -> Rig:
     """What that hardware is made of; arguments and errors as there."""
     own: dict[type[Any], list[Any]] = {}
     for group in joint_groups(robot):

@@ -5,12 +5,8 @@ Source: Hairer, Nørsett, Wanner, Solving Ordinary Differential Equations I (199
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from robodyn_ros.robot.pose import Array
-
-Acceleration = Callable[[Array, Array], Array]
-"""q (n,), q̇ (n,) → q̈ (n,)."""
+from robodyn_ros.simulation.integrators.base import Acceleration
 
 
 def rk4_step(acceleration: Acceleration, q: Array, qd: Array, dt: float) -> tuple[Array, Array]:

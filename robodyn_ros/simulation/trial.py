@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robodyn_ros.control.loop import Command, ControlLoop
+from robodyn_ros.control.command import Command
+from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.hardware import Hardware

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+from pathlib import Path
 from typing import Any
 
 from robodyn_ros.dynamics.compiled import CompiledDynamics
@@ -12,8 +13,9 @@ from robodyn_ros.engine.library import find_library
 from robodyn_ros.engine.program import Program
 from robodyn_ros.simulation.integrators.base import Integrator
 from robodyn_ros.simulation.motion_loop import motion_source
-from robodyn_ros.simulation.trial_code import CODE
 from robodyn_ros.simulation.trial_memory import CODES, declaration
+
+CODE = Path(__file__).with_name("trial.c").read_text(encoding="utf-8")
 
 _functions: dict[tuple[str, str], Any] = {}
 

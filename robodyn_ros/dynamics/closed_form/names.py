@@ -46,14 +46,16 @@ def names(form: ClosedForm, polynomials: Iterable[Polynomial]) -> list[Name]:
     used = {i for polynomial in polynomials for i, power in enumerate(polynomial.degrees()) if power > 0}
     numbers = [] if algebra.numeric else list(algebra.numbers)
     together = Counter(key[:2] for i, key in enumerate(numbers) if i in used)
-    found = [_number(key, form.letters[key], i in used and together[key[:2]] == 1) for i, key in enumerate(numbers)]
+    found = [
+        _number_name(key, form.letters[key], i in used and together[key[:2]] == 1) for i, key in enumerate(numbers)
+    ]
     found += [name for terms in algebra.waves for name in _waves(terms, labels(form.tree))]
     for kind, pattern in (("q", "q"), ("qd", r"\dot{q}"), ("qdd", r"\ddot{q}"), ("sign", r"\operatorname{sgn}\dot{q}")):
         found += [Name(Symbol(f"{pattern}_{{{c + 1}}}"), kind) for c in range(form.tree.n)]
     return found
 
 
-def _number(key: Key, letter: Letter, alone: bool) -> Name:
+def _number_name(key: Key, letter: Letter, alone: bool) -> Name:
     kind, axis = str(key[0]), key[2] if len(key) > 2 else 0
     if not alone:
         return Name(Symbol(letter.name), kind, letter=letter)

@@ -1,10 +1,9 @@
-"""The C code that linearises the arm's step, as :mod:`.ddp_passes` does it in Python, for many steps at once.
+/* The linearisation of the arm's step in C, for many steps at once.
 
-It stands behind the functions ``prepare`` and ``compute`` of q̈ with its derivatives
-(:mod:`robodyn_ros.engine.codegen`, the code for many states) and the macro ``N``, the number of joints.
-"""
+   The same stands in Python in passes.py; test_planning_ilqr.py compares the two. This stands behind the functions
+   `prepare` and `compute` of the accelerations with their derivatives (engine/codegen.py, the code for many states) and
+   the macro N, the number of joints. */
 
-LINEARISATION = """
 enum { X = 2 * N, W = 3 * N };
 
 /* ∂x⁺/∂x and ∂x⁺/∂u of the Runge-Kutta step, by the chain rule from stage to stage. */
@@ -57,4 +56,3 @@ long long linearise(
   }
   return steps;
 }
-"""

@@ -1,12 +1,10 @@
-"""The C code of :mod:`.motion_loop`: forces, joints that are held, and the loops over steps.
+/* The motion of an arm in C: forces, joints that are held, and the loops over steps.
 
-It stands behind the functions ``prepare`` and ``compute`` of the arm's forward dynamics
-(:mod:`robodyn_ros.engine.codegen`) and the macros ``N`` and ``P``, numbers of joints and of runtime parameters.
-``@rows`` and ``@advance`` stand for the rows of a frame and for the integrator's step. What a force is, and when a mode
-applies, is written once more in Python (:mod:`.mode`), where there is no compiler.
-"""
+   It stands behind the functions `prepare` and `compute` of the arm's forward dynamics (engine/codegen.py) and the macros
+   N and P, the numbers of joints and of runtime parameters. `@rows` stands for the rows of a frame (motion_loop.py), and
+   `@advance` for the integrator's step. The same physics stands in Python in modes.py, for machines without a compiler;
+   test_simulation_runner.py compares the two. */
 
-CODE = """
 enum { @rows };
 typedef struct {
   const double *p, *effort;
@@ -158,4 +156,3 @@ long long stretch(long long steps, double h, double (*row)[N], const double* p) 
   }
   return steps;
 }
-"""

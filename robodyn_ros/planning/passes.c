@@ -1,11 +1,9 @@
-"""The C code of the passes backward and forward, as :mod:`.ddp_passes` has them in Python.
+/* Differential dynamic programming in C: the passes backward and forward.
 
-It stands behind the functions ``prepare`` and ``compute`` of the arm's forward dynamics
-(:mod:`robodyn_ros.engine.codegen`) and the macro ``N``, the number of joints. Matrices are row by row, one after
-another for each step.
-"""
+   The same stands in Python in passes.py; test_planning_ilqr.py compares the two. This stands behind the functions
+   `prepare` and `compute` of the arm's forward dynamics (engine/codegen.py) and the macro N, the number of joints.
+   Matrices are row by row, one after another for each step. */
 
-PASSES = """
 enum { X = 2 * N };
 
 static double clamped(double x, double low, double high) { return x < low ? low : x > high ? high : x; }
@@ -200,4 +198,3 @@ long long forward(
   }
   return steps;
 }
-"""

@@ -1,0 +1,558 @@
+/* A trial in C: the plant with its events, drives and sensors, the control loop, and the loop around everything.
+
+   It stands behind motion.c, whose plant it moves. Each part has its twin in Python, where it is explained; the same
+   numbers to rounding are expected of both, and test_simulation_sweep_trial.py compares them. The order of all is that of
+   run_trial in trial.py. `@fields` and `@codes` stand for the memory that both languages see (setup.py). */
+
+typedef void Plain1(const double*, const double*, double*);
+typedef void Plain2(const double*, const double*, const double*, double*);
+typedef void Plain3(const double*, const double*, const double*, const double*, double*);
+typedef struct { @fields } Trial;
+enum { @codes };
+enum { INSTANT, STEP, STEPPED };  /* phases of a step */
+enum { PD, GRAVITY_COMPENSATION, COMPUTED_TORQUE, IMPEDANCE };
+
+static inline double clamped(double x, double low, double high) {
+  x = x > low ? x : low;
+  return x < high ? x : high;
+}
+
+static int stop(Trial* s, int code, int joint, double value, double before) {
+  s->joint = joint; s->value = value; s->before = before;
+  return code;
+}
+
+#define EACH for (int i = 0; i < N; ++i)
+
+static inline double sign(double x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
+
+/* x with A x = b, A symmetric and positive definite; whether it is not. */
+static int solve(int n, double (*A)[N], const double* b, double* x) {
+  double L[N][N];
+  for (int i = 0; i < n; ++i) {
+    x[i] = b[i];
+    for (int j = 0; j <= i; ++j) {
+      double sum = A[i][j];
+      for (int k = 0; k < j; ++k) sum -= L[i][k] * L[j][k];
+      if (i == j && !(sum > 0)) return 1;
+      L[i][j] = i == j ? sqrt(sum) : sum / L[j][j];
+    }
+    for (int k = 0; k < i; ++k) x[i] -= L[i][k] * x[k];
+    x[i] /= L[i][i];
+  }
+  for (int i = n - 1; i >= 0; --i) {
+    for (int k = i + 1; k < n; ++k) x[i] -= L[k][i] * x[k];
+    x[i] /= L[i][i];
+  }
+  return 0;
+}
+
+/* restraint.py: forces within bounds, what moves in spite of them, and what they hold. */
+static int restrain(Trial* s, const double* q, const double* w, const double* low, const double* high,
+                    double* force, double* motion, int* is_held) {
+  double M[N][N], A[N][N], r[N] = {0}, moved[N], greatest = 0;
+  int joint[N], held[N], count = 0;
+  s->weigh(q, s->symbols, &M[0][0]);
+  for (int j = 0; j < N; ++j) {
+    double unit[N] = {0};
+    unit[j] = 1;
+    if (solve(N, M, unit, A[j])) return 1;
+    double load = 0;
+    EACH load += M[j][i] * w[i];
+    if (fabs(load) > greatest) greatest = fabs(load);
+    if (low[j] < high[j]) { joint[count] = j; held[count++] = 1; }
+  }
+  const double rounding = s->rounding * (1 + greatest);
+  for (int pivot = 0; pivot < s->pivots; ++pivot) {
+    double B[N][N], b[N], x[N];
+    int place[N], n = 0, first = -1, below = 0, caught = 0;
+    for (int k = 0; k < count; ++k) if (held[k]) { r[joint[k]] = 0; place[n++] = joint[k]; }
+    for (int k = 0; k < n; ++k) {
+      b[k] = -w[place[k]];
+      for (int l = 0; l < count; ++l) b[k] -= A[place[k]][joint[l]] * r[joint[l]];
+      for (int l = 0; l < n; ++l) B[k][l] = A[place[k]][place[l]];
+    }
+    if (solve(n, B, b, x)) return 1;
+    for (int k = 0; k < n; ++k) r[place[k]] = x[k];
+    EACH { moved[i] = w[i]; for (int l = 0; l < count; ++l) moved[i] += A[i][joint[l]] * r[joint[l]]; }
+    for (int k = 0; k < count && first < 0; ++k) {
+      const int j = joint[k];
+      const double load = moved[j] * M[j][j];
+      below = held[k] && r[j] < low[j] - rounding;
+      caught = !held[k] && ((r[j] == low[j] && load < -rounding) || (r[j] == high[j] && load > rounding));
+      if (below || caught || (held[k] && r[j] > high[j] + rounding)) first = k;
+    }
+    if (first < 0) {
+      EACH { force[i] = r[i]; motion[i] = moved[i]; is_held[i] = 0; }
+      for (int k = 0; k < n; ++k) { motion[place[k]] = 0; is_held[place[k]] = 1; }
+      return 0;
+    }
+    held[first] = caught;
+    r[joint[first]] = below ? low[joint[first]] : high[joint[first]];
+  }
+  return 1;
+}
+
+static void take_mode(System* y) {
+  y->count = 0;
+  EACH if (y->row[HELD][i] != 0) y->held[y->count++] = i;
+}
+
+/* mode.py: which compliant stops are touched. */
+static void touch(Trial* s, System* y, const double* direction) {
+  double (*row)[N] = (double (*)[N])s->frame, *q = row[Q], *v = row[V], net[N], going[N];
+  int edge = 0;
+  EACH {
+    row[CONTACT][i] = q[i] > row[UPPER][i] ? 1 : q[i] < row[LOWER][i] ? -1 : 0;
+    edge |= row[STIFFNESS][i] != 0 && (q[i] == row[UPPER][i] || q[i] == row[LOWER][i]);
+  }
+  if (!edge) return;
+  EACH {
+    const double x = row[RATE][i] * v[i], dry = row[COULOMB][i] + row[EXCESS][i] * exp(-x * x);
+    net[i] = row[EFFORT][i] - direction[i] * dry - row[VISCOUS][i] * v[i];
+  }
+  bare(y, q, v, net, going);
+  EACH {
+    const double way = v[i] == 0 ? going[i] : v[i];
+    if (row[STIFFNESS][i] == 0) continue;
+    if (q[i] == row[UPPER][i] && way > 0) row[CONTACT][i] = 1;
+    if (q[i] == row[LOWER][i] && way < 0) row[CONTACT][i] = -1;
+  }
+}
+
+static double least(double speed, double pushed, double over) {
+  return over > 0 ? speed : pushed < 0 && over == 0 ? -speed : -INFINITY;
+}
+
+/* mode.py: the mode that begins in the state of the frame, with the stuck joints held whatever the load. */
+static int find_mode(Trial* s, System* y, const int* stuck) {
+  double (*row)[N] = (double (*)[N])s->frame, *q = row[Q], *v = row[V], *effort = row[EFFORT], *speed = row[SPEED];
+  double direction[N], over[N], low[N], high[N], side[N] = {0}, net[N], free[N], force[N], motion[N];
+  int held[N] = {0}, loose[N] = {0};
+  EACH {
+    const double borne = v[i] == 0 ? s->hold_limit[i] : 0;
+    direction[i] = s->hold_limit[i] > 0 ? sign(v[i]) : 0;
+    over[i] = sign(effort[i]) * v[i] > speed[i] ? sign(effort[i]) : 0;
+    const int rigid = row[STIFFNESS][i] == 0;
+    row[R_LOW][i] = v[i] == 0 && rigid && q[i] >= row[UPPER][i] ? -INFINITY : -borne;
+    row[R_HIGH][i] = v[i] == 0 && rigid && q[i] <= row[LOWER][i] ? INFINITY : borne;
+    low[i] = row[R_LOW][i] - (v[i] == speed[i] && effort[i] > 0 ? effort[i] : 0);
+    high[i] = row[R_HIGH][i] + (v[i] == -speed[i] && effort[i] < 0 ? -effort[i] : 0);
+    if (stuck && stuck[i]) { low[i] = -INFINITY; high[i] = INFINITY; }
+  }
+  touch(s, y, direction);
+  for (;;) {
+    int bound = 0, first = -1;
+    EACH bound |= low[i] < high[i];
+    if (!bound) break;
+    EACH { row[DIRECTION][i] = direction[i]; row[OVER][i] = over[i]; net[i] = force_on(y, i, q[i], v[i]); }
+    bare(y, q, v, net, free);
+    if (restrain(s, q, free, low, high, force, motion, held)) return 1;
+    EACH {
+      const double x = row[RATE][i] * v[i];
+      loose[i] = !held[i] && force[i] != 0;
+      side[i] = -sign(force[i]);
+      const int slips = loose[i] && v[i] == 0
+        && s->hold_limit[i] > row[COULOMB][i] + (row[EXCESS][i] != 0 ? row[EXCESS][i] * exp(-x * x) : 0);
+      if (slips && (first < 0 || fabs(motion[i]) > fabs(motion[first]))) first = i;
+    }
+    if (first < 0) break;
+    direction[first] = side[first]; low[first] = high[first] = 0;
+    EACH held[i] = loose[i] = 0;
+  }
+  EACH {
+    const double pushed = sign(effort[i]), contact = row[CONTACT][i];
+    if (loose[i] && v[i] == side[i] * speed[i]) over[i] = side[i];
+    if (loose[i] && v[i] == 0 && s->hold_limit[i] > 0) direction[i] = side[i];
+    row[DIRECTION][i] = held[i] && v[i] == 0 ? 0 : direction[i];
+    row[HELD][i] = held[i]; row[OVER][i] = over[i];
+    row[Q_LOW][i] = contact == 0 ? row[LOWER][i] : contact > 0 ? row[UPPER][i] : -INFINITY;
+    row[Q_HIGH][i] = contact == 0 ? row[UPPER][i] : contact < 0 ? row[LOWER][i] : INFINITY;
+    row[V_LOW][i] = fmax(direction[i] > 0 ? 0 : -INFINITY, least(speed[i], pushed, over[i]));
+    row[V_HIGH][i] = fmin(direction[i] < 0 ? 0 : INFINITY, -least(speed[i], -pushed, -over[i]));
+  }
+  take_mode(y);
+  return 0;
+}
+
+typedef struct { double part, bound, slope; int joint, moving; } Event;
+
+/* event.py: the last point in [0, 1) before sign times the cubic turns positive. */
+static double crossing(double a, double b, double c, double d, double sign) {
+  double low = 0, high = 1;
+  for (int k = 0; k < 52; ++k) {
+    const double middle = 0.5 * (low + high);
+    if (sign * (((a * middle + b) * middle + c) * middle + d) > 0) high = middle; else low = middle;
+  }
+  return low;
+}
+
+/* event.py: the first joint to leave the mode's domain; whether one does. */
+static int first_event(const double (*row)[N], const double* q1, const double* v1, double dt, Event* first) {
+  const double *q = row[Q], *v = row[V];
+  int found = 0;
+  for (int moving = 0; moving < 2; ++moving) EACH {
+    const double low = row[moving ? V_LOW : Q_LOW][i], high = row[moving ? V_HIGH : Q_HIGH][i];
+    const double end = moving ? v1[i] : q1[i];
+    if (!(end < low || end > high)) continue;
+    const double bound = end < low ? low : high, side = end < low ? -1 : 1;
+    const double v0 = dt * v[i], rise = q1[i] - q[i], w = dt * v1[i];
+    const double a = v0 + w - 2 * rise, b = 3 * rise - 2 * v0 - w;
+    Event event = {.bound = bound, .joint = i, .moving = moving};
+    if (moving) {
+      event.part = crossing(0, 3 * a, 2 * b, v0 - dt * bound, side);
+      event.slope = (6 * a * event.part + 2 * b) / dt;
+    } else {
+      event.part = crossing(a, b, v0, q[i] - bound, side);
+      event.slope = (3 * a * event.part + 2 * b) * event.part + v0;
+    }
+    if (!found || event.part < first->part) *first = event;
+    found = 1;
+  }
+  return found;
+}
+
+/* mechanism.py: no joint beyond a rigid stop or moving into one, and the velocity that was reached exact. */
+static int settle(Trial* s, double* q, double* v, const Event* reached, const int* dead, int* hit) {
+  const double (*row)[N] = (const double (*)[N])s->frame;
+  double low[N], high[N], kept[N] = {0}, w[N], force[N], motion[N], bounce = INFINITY;
+  int held[N], any = 0;
+  EACH {
+    const int rigid = row[STIFFNESS][i] == 0;
+    if (rigid) q[i] = clamped(q[i], row[LOWER][i], row[UPPER][i]);
+    const int at_lower = rigid && q[i] <= row[LOWER][i], at_upper = rigid && q[i] >= row[UPPER][i];
+    hit[i] = (at_lower && v[i] < 0) || (at_upper && v[i] > 0);
+    low[i] = at_upper ? -INFINITY : 0;
+    high[i] = at_lower ? INFINITY : 0;
+    any |= hit[i];
+    if (hit[i]) bounce = fmin(bounce, dead[i] ? 0 : s->restitution[i]);
+  }
+  if (!any && !reached) return 0;
+  EACH {
+    if (any) { if (hit[i]) kept[i] = -bounce * v[i]; continue; }
+    if (v[i] == 0 || i == reached->joint) { low[i] = -INFINITY; high[i] = INFINITY; }
+    if (i == reached->joint) kept[i] = reached->bound;
+  }
+  EACH w[i] = v[i] - kept[i];
+  if (restrain(s, q, w, low, high, force, motion, held)) return 1;
+  EACH v[i] = motion[i] + kept[i];
+  return 0;
+}
+
+/* mechanism.py: one step, cut where something happens; whether Python has to make it. */
+static int exact_step(Trial* s, System* y) {
+  double (*row)[N] = (double (*)[N])s->frame, *q = row[Q], *v = row[V], q0[N], v0[N], q1[N], v1[N], dt = s->step;
+  int bounced[N] = {0}, stuck[N] = {0}, hit[N], any = 0;
+  Event event;
+  EACH { q0[i] = q[i]; v0[i] = v[i]; }
+  for (int count = 0; count < 4 * N; ++count) {
+    double qe[N], ve[N];
+    if (find_mode(s, y, stuck) || advance(y, dt, q, v, q1, v1)) goto back;
+    EACH if (!isfinite(q1[i]) || !isfinite(v1[i])) goto back;
+    if (!first_event((const double (*)[N])row, q1, v1, dt, &event)) {
+      EACH { q[i] = q1[i]; v[i] = v1[i]; any |= stuck[i]; }
+      s->known = !any;
+      return 0;
+    }
+    if (event.part == 0 && v[event.joint] == (event.moving ? event.bound : 0)) { stuck[event.joint] = 1; continue; }
+    double part = event.part;
+    for (int k = 0; k < s->refinements; ++k) {
+      if (advance(y, part * dt, q, v, qe, ve)) goto back;
+      const double off = (event.moving ? ve : qe)[event.joint] - event.bound;
+      const double better = event.slope != 0 ? clamped(part - off / event.slope, 0, 1) : part;
+      if (better == part || fabs(off) <= s->close * fabs(event.slope)) break;
+      part = better;
+    }
+    EACH { q[i] = qe[i]; v[i] = ve[i]; }
+    if (!event.moving) q[event.joint] = event.bound;
+    if (settle(s, q, v, event.moving ? &event : 0, bounced, hit)) goto back;
+    EACH bounced[i] |= hit[i];
+    dt -= part * dt;
+  }
+  EACH { q[i] = q1[i]; v[i] = v1[i]; bounced[i] = 1; }
+  if (settle(s, q, v, event.moving ? &event : 0, bounced, hit)) goto back;
+  s->known = 0;
+  return 0;
+back:
+  EACH { q[i] = q0[i]; v[i] = v0[i]; }
+  return 1;
+}
+
+/* A step within the mode; whether there was none, for something happens in it. */
+static int smooth_step(Trial* s, System* y) {
+  double q1[N], v1[N], (*row)[N] = (double (*)[N])s->frame;
+  int resting = 0;
+  if (!applies(y)) return 1;
+  EACH resting += row[HELD][i] != 0 && row[V][i] == 0;
+  if (resting == N) return 0;
+  if (advance(y, s->step, row[Q], row[V], q1, v1)) return 1;
+  EACH {
+    if (!(q1[i] >= row[Q_LOW][i] && q1[i] <= row[Q_HIGH][i] && isfinite(q1[i]))) return 1;
+    if (!(v1[i] >= row[V_LOW][i] && v1[i] <= row[V_HIGH][i] && isfinite(v1[i]))) return 1;
+    if (driven_over(y, i, v1[i])) return 1;
+  }
+  EACH { row[Q][i] = q1[i]; row[V][i] = v1[i]; }
+  return 0;
+}
+
+static int step(Trial* s, System* y) {
+  if (!s->known) {
+    if (find_mode(s, y, 0)) return 1;
+    s->known = 1;
+  }
+  return smooth_step(s, y) && exact_step(s, y);
+}
+
+/* The drives (drive.py): the response of a joint's lag to a ramp of this slope; the integral of the effort. */
+static double lagged(Trial* s, int i, double slope, double duration) {
+  const double lag = s->lag[i], behind = slope * lag;
+  const double area = (s->aim[i] - behind + 0.5 * slope * duration) * duration;
+  const double away = s->given[i] - s->aim[i] + behind, decay = lag != 0 ? expm1(-duration / lag) : -1.0;
+  s->aim[i] += slope * duration;
+  s->given[i] = s->aim[i] - behind + away * (1.0 + decay);
+  return area - away * lag * decay;
+}
+
+static double followed(Trial* s, int i, double command, double duration) {
+  const double way = command - s->aim[i], needed = fabs(way) / s->slew[i];
+  const double ramp = needed < duration ? needed : duration;
+  double total = ramp > 0 ? lagged(s, i, copysign(s->slew[i], way), ramp) : 0;
+  if (ramp < duration) {
+    s->aim[i] = command;
+    total += lagged(s, i, 0, duration - ramp);
+  }
+  return total;
+}
+
+/* The effort over the step that begins now (actuators.py). */
+static void drive(Trial* s, double* effort) {
+  double time = (double)s->now, end = time + 1.0, impulse[N] = {0};
+  while (s->reached < s->commanded && s->due[s->reached] <= time) s->told = s->reached++;
+  int settled = s->reached == s->commanded;
+  for (int i = 0; i < N && settled; ++i) {
+    const double told = s->told < 0 ? 0 : s->asked[s->told * N + i];
+    settled = (s->lag[i] == 0 && isinf(s->slew[i])) || (s->given[i] == told && told == s->aim[i]);
+  }
+  if (settled) {
+    for (int i = 0; i < N; ++i) effort[i] = s->told < 0 ? 0 : s->asked[s->told * N + i];
+    return;
+  }
+  for (int last = 0; !last;) {
+    last = !(s->reached < s->commanded && s->due[s->reached] < end);
+    const double due = last ? end : s->due[s->reached];
+    if (due > time) {
+      for (int i = 0; i < N; ++i) {
+        const double told = s->told < 0 ? 0 : s->asked[s->told * N + i];
+        impulse[i] += followed(s, i, told, (due - time) * s->step) / s->step;
+      }
+      time = due;
+    }
+    if (!last) s->told = s->reached++;
+  }
+  for (int i = 0; i < N; ++i) effort[i] = impulse[i];
+}
+
+/* A reading is made (encoders.py). */
+static void measure(Trial* s) {
+  const int64_t k = s->now / s->period;
+  const double *q = s->frame + Q * N, *v = s->frame + V * N;
+  for (int i = 0; i < N; ++i) {
+    const int64_t at = k * N + i;
+    double position = q[i], velocity = v[i];
+    if (s->noisy) { position += s->noise[2 * k * N + i]; velocity += s->noise[(2 * k + 1) * N + i]; }
+    if (s->resolution[i] != 0) position = nearbyint(position / s->resolution[i]) * s->resolution[i];
+    if (s->differentiated) velocity = k ? (position - s->read_q[at - N]) / (s->period * s->step) : 0;
+    s->read_q[at] = position; s->read_v[at] = velocity; s->read_effort[at] = s->effort[i];
+  }
+}
+
+/* The motion's position, velocity and acceleration (trajectory.py). */
+static void sample(const Trial* s, double t, double* r) {
+  const int64_t last = s->points - 1;
+  if (s->arrived || !last || t >= s->knots[last] || t < s->knots[0]) {
+    const double* rest = s->arrived || !last || t >= s->knots[last] ? s->goal : s->first;
+    for (int i = 0; i < 3 * N; ++i) r[i] = i < N ? rest[i] : 0;
+    return;
+  }
+  int64_t low = 0, high = last;
+  while (high - low > 1) {
+    const int64_t middle = (low + high) / 2;
+    if (s->knots[middle] <= t) low = middle; else high = middle;
+  }
+  const double u = t - s->knots[low], *row = s->table + low * (s->degree + 1) * 3 * N;
+  for (int i = 0; i < 3 * N; ++i) {
+    r[i] = row[i];
+    for (int64_t power = 1; power <= s->degree; ++power) r[i] = r[i] * u + row[power * 3 * N + i];
+  }
+}
+
+static void add_product(const double* matrix, const double* x, double* y) {
+  for (int i = 0; i < N; ++i) {
+    double sum = 0;
+    for (int j = 0; j < N; ++j) sum += matrix[i * N + j] * x[j];
+    y[i] += sum;
+  }
+}
+
+/* The control laws: pd.py, gravity_compensation.py, computed_torque.py, impedance.py. */
+static void control(const Trial* s, const double* q, const double* v, const double* r, const double* g, double* total) {
+  double feedback[N], matrix[N * N];
+  for (int i = 0; i < N; ++i) {
+    feedback[i] = s->kp[i] * (r[i] - q[i]) + s->kd[i] * (r[N + i] - v[i]);
+    if (s->integrating) feedback[i] += s->ki[i] * s->integral[i];
+    total[i] = s->law == PD ? 0 : g[i];
+  }
+  if (s->law == COMPUTED_TORQUE) {
+    const double zero[N] = {0};
+    double bias[N];
+    s->inverse(q, v, zero, s->model, bias);
+    for (int i = 0; i < N; ++i) {
+      const double sign = v[i] > 0 ? 1 : v[i] < 0 ? -1 : 0;
+      total[i] += bias[i] - g[i] - (s->viscous[i] * v[i] + s->coulomb[i] * sign);
+    }
+  }
+  if (s->law == IMPEDANCE) {
+    s->coriolis(q, v, s->model, matrix);
+    add_product(matrix, r + N, total);
+  }
+  if (s->law == COMPUTED_TORQUE || s->law == IMPEDANCE) {
+    s->mass(q, s->model, matrix);
+    add_product(matrix, r + 2 * N, total);
+    for (int i = 0; i < N; ++i) total[i] += s->damping[i] * r[N + i] + s->dry[i] * tanh(r[N + i] / s->smoothing);
+  }
+  if (s->law == COMPUTED_TORQUE) add_product(matrix, feedback, total);
+  else for (int i = 0; i < N; ++i) total[i] += feedback[i];
+}
+
+/* A state has come: what is sent for it (loop.py and what it calls). */
+static int update(Trial* s, int64_t reading) {
+  const double t = (double)(reading * s->period) * s->step, now = (double)s->now * s->step, age = now - t;
+  const double *v = s->read_v + reading * N;
+  double q[N], g[N], r[3 * N], total[N];
+  if (!(fabs(age) <= s->state_timeout)) return stop(s, STALE, 0, age, 0);
+  for (int i = 0; i < N; ++i) {
+    q[i] = s->read_q[reading * N + i];
+    if (s->circular[i]) q[i] -= s->turn * nearbyint((q[i] - s->last_q[i]) / s->turn);
+  }
+  const double since = t - s->last_t;
+  int worst = -1;
+  double most = 0;
+  if (s->states_used && 0 <= since && since <= s->state_timeout) {
+    for (int i = 0; i < N; ++i) {
+      const double speed = fabs(v[i]) > fabs(s->last_v[i]) ? fabs(v[i]) : fabs(s->last_v[i]);
+      const double beyond = fabs(q[i] - s->last_q[i]) - (s->jump + since * speed);
+      if (beyond > most) { most = beyond; worst = i; }
+    }
+    if (worst >= 0) return stop(s, JUMPED, worst, q[worst], s->last_q[worst]);
+  }
+  for (int i = 0; i < N; ++i) { s->last_q[i] = q[i]; s->last_v[i] = v[i]; }
+  s->last_t = t;
+  s->states_used++;
+  const double dt = t - s->guide_time;
+  if (!(0 <= dt && dt <= s->state_timeout)) return OTHER;
+  for (int i = 0; i < N; ++i) {
+    const double beyond = fabs(v[i]) - s->overspeed[i];
+    if (beyond > most) { most = beyond; worst = i; }
+  }
+  if (worst >= 0) return stop(s, TOO_FAST, worst, v[worst], s->overspeed[worst]);
+  if (s->lags && !s->arrived) s->start += dt;
+  s->guide_time = t;
+  if (s->points > 1 && t >= s->start + s->knots[s->points - 1]) s->arrived = 1;
+  sample(s, t - s->start, r);
+  s->gravity(q, s->model, g);
+  if (s->integrating)
+    for (int i = 0; i < N; ++i) {
+      const double error = r[i] - q[i], grown = s->integral[i] + (error * s->cut[i] > 0 ? 0 : dt * error);
+      s->integral[i] = clamped(grown, -s->integral_limit, s->integral_limit);
+    }
+  control(s, q, v, r, g, total);
+  const int64_t row = s->commanded * N;
+  double passed = t - s->sent_time;
+  passed = clamped(passed, s->instant, s->state_timeout);
+  int lags = 0;
+  for (int i = 0; i < N; ++i) {
+    if (!isfinite(total[i])) return OTHER;
+    double wanted = total[i];
+    const double above = s->upper[i] - q[i], below = q[i] - s->lower[i], still = g[i] - s->damper[i] * v[i];
+    if (below < s->margin) wanted = fmax(wanted, still - s->spring[i] * clamped(below, 0, s->margin));
+    if (above < s->margin) wanted = fmin(wanted, still + s->spring[i] * clamped(above, 0, s->margin));
+    double effort = clamped(wanted, -s->effort_limit[i], s->effort_limit[i]);
+    if (s->commanded) {
+      const double change = s->rate[i] * passed;
+      effort = clamped(effort, s->sent[i] - change, s->sent[i] + change);
+    }
+    s->cut[i] = total[i] - effort;
+    s->sent[i] = effort;
+    lags |= (r[i] - q[i]) * s->cut[i] > 0 && fabs(r[i] - q[i]) > s->lead;
+    s->log_effort[row + i] = effort; s->log_q[row + i] = r[i]; s->log_v[row + i] = r[N + i];
+    if (fabs(effort) > s->greatest) return OTHER;
+    double asked = clamped(effort, -s->drive_limit[i], s->drive_limit[i]);
+    if (s->fineness[i] != 0) asked = nearbyint(asked / s->fineness[i]) * s->fineness[i];
+    s->asked[row + i] = asked;
+  }
+  s->lags = lags;
+  s->sent_time = t;
+  s->due[s->commanded] = (double)s->now + s->command_delay;
+  s->log_t[s->commanded] = now; s->log_stamp[s->commanded] = t;
+  s->last_command = s->now;
+  s->silent = 0;
+  s->commanded++;
+  return DONE;
+}
+
+/* All that happens at an instant, before time goes on. */
+static int instant(Trial* s) {
+  const int regular = s->now % s->period == 0;
+  const double now = (double)s->now * s->step;
+  if (regular) measure(s);
+  for (; s->came < s->coming && s->arrival[s->came] <= s->now; ) {
+    s->came_t[s->came] = now;
+    const int64_t reading = s->which[s->came++];
+    const int code = update(s, reading);
+    if (code) return code;
+  }
+  if (!regular) return DONE;
+  if (now - s->guide_time > s->state_timeout) return stop(s, s->commanded ? MISSING : OTHER, 0, now - s->guide_time, 0);
+  const int64_t row = s->now / s->period * N;
+  for (int i = 0; i < N; ++i) {
+    s->true_q[row + i] = s->frame[Q * N + i]; s->true_v[row + i] = s->frame[V * N + i];
+    s->true_effort[row + i] = s->effort[i];
+  }
+  s->truths++;
+  return DONE;
+}
+
+/* The effort of the step that begins now; whether the plant moves, or its brakes hold it (hardware.py). */
+static int pushed(Trial* s, int* code) {
+  if (s->last_command >= 0 && !s->silent && s->now - s->last_command >= s->command_timeout) {
+    s->silent = 1;
+    if (!s->holds) *code = OTHER;
+  }
+  if (s->braked) {
+    if (s->reached == s->commanded || ceil(s->due[s->reached] - (double)s->now) > 0) return 0;
+    s->braked = 0;
+  }
+  double effort[N];
+  drive(s, effort);
+  for (int i = 0; i < N; ++i)
+    s->effort[i] = s->frame[EFFORT * N + i] = clamped(effort[i], -s->drive_limit[i], s->drive_limit[i]);
+  return 1;
+}
+
+/* Goes on until the end or until something happens that it leaves to Python, as its result says. */
+int trial(Trial* s) {
+  System y;
+  begin(&y, (const double (*)[N])s->frame, s->symbols);
+  for (;;) {
+    int code = DONE;
+    if (s->phase == INSTANT) {
+      code = instant(s);
+      if (code || s->now >= s->end) return code;
+      s->phase = pushed(s, &code) ? STEP : STEPPED;
+      if (code) return code;
+    }
+    if (s->phase == STEP && step(s, &y)) return EVENT;
+    s->phase = INSTANT;
+    s->now++;
+  }
+}
