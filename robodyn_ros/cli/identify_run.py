@@ -14,7 +14,8 @@ from robodyn_ros.cli.console import progress_bar
 from robodyn_ros.cli.outputs import write_file
 from robodyn_ros.cli.verb import ExitCode
 from robodyn_ros.errors import InputError
-from robodyn_ros.identification.recording import Source, read_recording
+from robodyn_ros.identification.recording import Source
+from robodyn_ros.identification.recording_reading import read_recording
 from robodyn_ros.identification.signals import Prepared, prepare
 from robodyn_ros.identification.signals_samples import RecordedSamples
 from robodyn_ros.identification.signals_settings import Preparation
