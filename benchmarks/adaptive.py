@@ -26,7 +26,7 @@ from rich.table import Table
 
 import robodyn_ros as rd
 from robodyn_ros.assets import find
-from robodyn_ros.cli.simulate_setup import make_loop, make_simulated
+from robodyn_ros.cli.simulate import make_loop, make_simulated
 from robodyn_ros.control import ControlLoop, Reference
 
 Array = NDArray[np.float64]

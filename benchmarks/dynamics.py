@@ -22,8 +22,8 @@ from rich.table import Table
 
 import robodyn_ros as rd
 from robodyn_ros.assets import find
-from robodyn_ros.cli.bench_run import BATCH
-from robodyn_ros.cli.bench_run import measure as measure_arm
+from robodyn_ros.cli.bench import BATCH
+from robodyn_ros.cli.bench import measure as measure_arm
 
 TEXTBOOK = {"lagrangian": 66_000, "rnea": 852}  # multiplications, six joints: the course's figures
 FORMULATIONS = ("rnea", "lagrangian")

@@ -34,22 +34,21 @@ sys.path.insert(0, str(TESTS))
 from identified import AWKWARD, RR, Unknown, panda  # noqa: E402
 
 import robodyn_ros as rd  # noqa: E402
-from robodyn_ros.cli.simulate_setup import make_loop, make_simulated  # noqa: E402
-from robodyn_ros.control.trajectory import Trajectory  # noqa: E402
-from robodyn_ros.control.waypoints import rest_to_rest  # noqa: E402
+from robodyn_ros.cli.simulate import make_loop, make_simulated  # noqa: E402
+from robodyn_ros.control.motion.point_to_point import rest_to_rest  # noqa: E402
+from robodyn_ros.control.motion.trajectory import Trajectory  # noqa: E402
+from robodyn_ros.dynamics.inertial_parameters import least_eigenvalues  # noqa: E402
 from robodyn_ros.dynamics.rnea import RNEA  # noqa: E402
 from robodyn_ros.identification import IdentificationConfig, identify  # noqa: E402
-from robodyn_ros.identification.base_parameters import base_parameters  # noqa: E402
+from robodyn_ros.identification.estimation.base_parameters import MOMENT_DEGREE, base_parameters  # noqa: E402
 from robodyn_ros.identification.excitation import excite  # noqa: E402
-from robodyn_ros.identification.excitation_settings import ExcitationConfig  # noqa: E402
-from robodyn_ros.identification.parameter_names import MOMENT_DEGREE  # noqa: E402
-from robodyn_ros.identification.pseudo_inertia import least_eigenvalues  # noqa: E402
-from robodyn_ros.identification.recording_csv import read_csv  # noqa: E402
-from robodyn_ros.identification.signals import prepare  # noqa: E402
+from robodyn_ros.identification.recording.csv import read_csv  # noqa: E402
+from robodyn_ros.identification.settings import ExcitationConfig  # noqa: E402
+from robodyn_ros.identification.signals.prepare import prepare  # noqa: E402
 from robodyn_ros.robot import Robot  # noqa: E402
 from robodyn_ros.robot.pose import Array  # noqa: E402
-from robodyn_ros.simulation.trial import Trial, run_trial  # noqa: E402
-from robodyn_ros.simulation.trial_table import write_csv  # noqa: E402
+from robodyn_ros.simulation.trial.files import write_csv  # noqa: E402
+from robodyn_ros.simulation.trial.trial import Trial, run_trial  # noqa: E402
 
 PRR = rd.load_robot(Path(__file__).parents[1] / "urdf" / "prr.urdf")
 FRICTION = {"elevator": (20.0, 8.0), "shoulder": (0.9, 0.7), "wrist": (0.3, 0.25)}

@@ -31,9 +31,9 @@ from ros_graph import own_graph
 
 from robodyn_ros.assets import find
 from robodyn_ros.dynamics.rnea import RNEA
-from robodyn_ros.identification.base_parameters import base_parameters
+from robodyn_ros.identification.estimation.base_parameters import base_parameters
 from robodyn_ros.identification.excitation import Excitation, excite
-from robodyn_ros.identification.excitation_settings import ExcitationConfig
+from robodyn_ros.identification.settings import ExcitationConfig
 from robodyn_ros.robot.pose import Array
 
 NOISE = 0.01

@@ -26,12 +26,13 @@ from rich.table import Table
 
 import robodyn_ros as rd
 from robodyn_ros.assets import find
-from robodyn_ros.control import ComputedTorque, Reference, gains, rest_to_rest
+from robodyn_ros.control import ComputedTorque, Reference, rest_to_rest
+from robodyn_ros.control.laws import gains
 from robodyn_ros.planning.cost import Effort, Tracking
-from robodyn_ros.planning.ilqr import ILQR
-from robodyn_ros.planning.ilqr_config import ILQRConfig
+from robodyn_ros.planning.ddp.ddp import ILQRConfig
+from robodyn_ros.planning.ddp.ilqr import ILQR
 from robodyn_ros.planning.mpc import MPC
-from robodyn_ros.planning.mpc_settings import MPCConfig
+from robodyn_ros.planning.mpc_problem import MPCConfig
 from robodyn_ros.simulation import Plant, PlantConfig
 from robodyn_ros.simulation.rollout import simulate
 

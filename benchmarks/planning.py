@@ -43,13 +43,11 @@ def ours(repeats: int) -> list[Row]:
     """Every method of this package."""
     import robodyn_ros as rd
     from robodyn_ros.assets import find
-    from robodyn_ros.control.point_to_point import point_to_point
+    from robodyn_ros.control.motion.point_to_point import point_to_point
     from robodyn_ros.planning import time_scaling
-    from robodyn_ros.planning.collocation import CollocationConfig, plan
+    from robodyn_ros.planning.collocation.collocation import CollocationConfig, plan
     from robodyn_ros.planning.cost import Effort, MinimumTime, Tracking
-    from robodyn_ros.planning.goals import JointGoal
-    from robodyn_ros.planning.limits import Limits
-    from robodyn_ros.planning.problem import Problem
+    from robodyn_ros.planning.problem import JointGoal, Limits, Problem
 
     dynamics = rd.create_dynamics("rnea", rd.load_robot(find("urdf/prr.urdf")))
     quintic = point_to_point(dynamics, HOME, PICK, share=0.9)

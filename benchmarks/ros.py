@@ -27,8 +27,8 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.cli.isolation import isolated
-from robodyn_ros.nodes.discovery import announce_often
+from robodyn_ros.cli.processes import isolated
+from robodyn_ros.nodes.common.executor import announce_often
 
 ROOT = Path(__file__).parents[1]
 SEGMENT = 2.0
@@ -38,9 +38,9 @@ ECHO = """
 import rclpy
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
-from robodyn_ros.nodes.executor import once_running, run
-from robodyn_ros.nodes.qos import NEWEST, RELIABLE
-from robodyn_ros.nodes.scheduling import Scheduling, SchedulingConfig, declare_scheduling
+from robodyn_ros.nodes.common.executor import once_running, run
+from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
+from robodyn_ros.nodes.common.scheduling import Scheduling, SchedulingConfig, declare_scheduling
 
 class Echo(Node):
     def __init__(self, end):
@@ -68,7 +68,7 @@ def in_the_graph() -> Iterator[tuple[Any, Any]]:
     import rclpy
     from rclpy.node import Node
 
-    from robodyn_ros.nodes.executor import make_executor
+    from robodyn_ros.nodes.common.executor import make_executor
 
     rclpy.init()
     node, executor = Node("meter"), make_executor()
@@ -185,7 +185,7 @@ def soak(duration: float, options: list[str]) -> dict[str, Any]:
     from diagnostic_msgs.msg import DiagnosticArray
     from sensor_msgs.msg import JointState
 
-    from robodyn_ros.nodes.scheduling import Scheduling, SchedulingConfig, declare_scheduling
+    from robodyn_ros.nodes.common.scheduling import Scheduling, SchedulingConfig, declare_scheduling
 
     def memory(pid: int) -> float:
         text = Path(f"/proc/{pid}/status").read_text()

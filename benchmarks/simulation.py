@@ -26,10 +26,9 @@ import robodyn_ros as rd
 from robodyn_ros.assets import find
 from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.simulation import PlantConfig
-from robodyn_ros.simulation.base import PlantBase
 from robodyn_ros.simulation.integrators.dop853 import DOP853
-from robodyn_ros.simulation.plants import create_plant
-from robodyn_ros.simulation.rollouts import rollout
+from robodyn_ros.simulation.plant.base import PlantBase, create_plant
+from robodyn_ros.simulation.rollout import rollout
 
 STEP = 1e-3
 DURATION = 10.0

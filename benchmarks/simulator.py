@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 
 from robodyn_ros.assets import find
-from robodyn_ros.cli.crew import Crew
-from robodyn_ros.cli.isolation import isolated
+from robodyn_ros.cli.processes import Crew, isolated
 from robodyn_ros.robot import load_robot
 
 WARM_UP = 0.1
@@ -63,7 +62,7 @@ def measure(crew: Crew, factor: float, rate: float, duration: float) -> dict[str
     from rosgraph_msgs.msg import Clock
     from std_msgs.msg import Float64MultiArray
 
-    from robodyn_ros.nodes.messages import seconds
+    from robodyn_ros.nodes.common.messages import seconds
 
     robot = load_robot(find("urdf/prr.urdf"))
     parameters = {"robot_description": robot.urdf, "state_rate": rate, "real_time_factor": factor, "brake": False}

@@ -25,12 +25,11 @@ from tempfile import TemporaryDirectory
 from rich.console import Console
 from rich.table import Table
 
-from robodyn_ros.simulation.sweeps.backends import Backend, Workers, here
-from robodyn_ros.simulation.sweeps.bench import Bench
 from robodyn_ros.simulation.sweeps.results import column
+from robodyn_ros.simulation.sweeps.runner import Bench
 from robodyn_ros.simulation.sweeps.study import MotionConfig, Study
 from robodyn_ros.simulation.sweeps.study_reader import read_study
-from robodyn_ros.simulation.sweeps.sweep import sweep
+from robodyn_ros.simulation.sweeps.sweep import Backend, Workers, here, sweep
 
 STUDY = Path(__file__).parents[1] / "examples" / "robustness" / "prr.yaml"
 

@@ -21,8 +21,14 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
-from robodyn_ros.nodes.launching import need_package, parameter_files, read_urdf, root_link
-from robodyn_ros.nodes.ros2_control import read_controller_manager, with_hardware
+from robodyn_ros.nodes.common.launching import (
+    need_package,
+    parameter_files,
+    read_controller_manager,
+    read_urdf,
+    root_link,
+    with_hardware,
+)
 
 ARGUMENTS = {
     "robot": ("prr", "the arm: r, pr, rr, prr, or the path of a URDF file"),

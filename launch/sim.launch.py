@@ -9,7 +9,7 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
-from robodyn_ros.nodes.launching import parameter_files, read_urdf
+from robodyn_ros.nodes.common.launching import parameter_files, read_urdf
 
 
 def generate_launch_description() -> LaunchDescription:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from robodyn_ros.control.base import Controller
+    from robodyn_ros.control.laws.base import Controller
     from robodyn_ros.dynamics.base import Dynamics
     from robodyn_ros.dynamics.parameters import Payload
     from robodyn_ros.errors import ConfigurationError, InputError, PluginError, RobodynError, RobotDescriptionError
@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "control.base": ("Controller",),
+    "control.laws.base": ("Controller",),
     "dynamics.base": ("Dynamics",),
     "dynamics.parameters": ("Payload",),
     "errors": ("ConfigurationError", "InputError", "PluginError", "RobodynError", "RobotDescriptionError"),

@@ -12,7 +12,7 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from robodyn_ros.nodes.messages import NANO, seconds, stamp
+from robodyn_ros.nodes.common.messages import NANO, seconds, stamp
 
 JOINTS = ("elevator", "shoulder", "wrist")
 POSES = np.array([[0.6, -0.8, 0.5], [0.2, 0.7, -0.4]])

@@ -17,7 +17,7 @@ from ros_graph import Graph
 from sensor_msgs.msg import JointState
 
 import robodyn_ros as rd
-from robodyn_ros.nodes.messages import NANO, seconds, stamp
+from robodyn_ros.nodes.common.messages import NANO, seconds, stamp
 
 NAMES = ["elevator", "shoulder", "wrist"]
 POSE, DRIFT = np.array([0.5, -1.0, 0.25]), np.array([0.05, 0.1, -0.1])

@@ -21,9 +21,9 @@ from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import robodyn_ros as rd
-from robodyn_ros.cli.simulate_setup import make_simulated
-from robodyn_ros.control.trajectory import Trajectory
-from robodyn_ros.nodes.messages import seconds
+from robodyn_ros.cli.simulate import make_simulated
+from robodyn_ros.control.motion.trajectory import Trajectory
+from robodyn_ros.nodes.common.messages import seconds
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 

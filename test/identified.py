@@ -12,7 +12,7 @@ import robodyn_ros as rd
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.identification import Samples
 from robodyn_ros.robot import Robot
-from robodyn_ros.simulation.mismatch import Mismatch
+from robodyn_ros.simulation.plant.mismatch import Mismatch
 
 PRR = rd.load_robot("urdf/prr.urdf")
 RR = rd.load_robot(mechanism("RR", (1.3, 0.7), (0.8, 0.6), (0.35, 0.2), (0.11, 0.04)))

@@ -25,8 +25,8 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from robodyn_ros.cli.isolation import isolated
-from robodyn_ros.nodes.discovery import announce_often
+from robodyn_ros.cli.processes import isolated
+from robodyn_ros.nodes.common.executor import announce_often
 
 DEADLINE = 15.0
 """How long anything may take unless said otherwise: a loaded machine, not a slow program [s]."""

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from robodyn_ros.control.pd import PD
+from robodyn_ros.control.laws.pd import PD
 
 HANGS, DIES, RAISES = 20.0, 30.0, 40.0
 """Damping ratios of the last joint that stand for a fault."""

@@ -14,7 +14,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
-from robodyn_ros.cli.compile_jobs import CONTRACT, LOOPS, TRIALS
+from robodyn_ros.cli.compile import CONTRACT, LOOPS, TRIALS
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.engine import find_compiler
 
@@ -30,7 +30,7 @@ if "CasADi" in sys.argv[3:]:
 import robodyn_ros as rd
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.simulation import Plant
-from robodyn_ros.simulation.rollouts import rollout
+from robodyn_ros.simulation.rollout import rollout
 if "processor" in sys.argv[3:]:
     from robodyn_ros.engine import library
     library.processor = lambda: "another one"
@@ -52,8 +52,8 @@ for method in ("pose", "jacobian"):
     call = getattr(kinematics, method)
     answers[method] = [call("tool", states[0][0]).tolist(), call("tool", states[0]).tolist()]
 from robodyn_ros.control.limits import Limits
-from robodyn_ros.control.tool_motion import ToolMotion, Wish
-from robodyn_ros.control.trajectory import Sample
+from robodyn_ros.control.motion.tool_motion import ToolMotion, Wish
+from robodyn_ros.control.motion.trajectory import Sample
 from robodyn_ros.kinematics.inverse import InverseKinematics, Task
 robot, start = dynamics.robot, [0.3, -0.9, 0.4]
 target, rest = kinematics.pose("tool", [0.6, 0.8, -0.5]), Sample(*(dynamics.gravity(start) * 0 for _ in range(3)))
@@ -71,10 +71,10 @@ if "CasADi" in sys.argv[2:]:
     sys.modules["casadi"] = None
 import robodyn_ros as rd
 from robodyn_ros.control.parameter_file import Parameters
-from robodyn_ros.control.tuning_options import make_tuning
-from robodyn_ros.simulation.compiled_trial import closed_loop
-from robodyn_ros.simulation.loop_options import MODEL, loop_default_values
-from robodyn_ros.simulation.options import default_values, make_rig
+from robodyn_ros.control.loop_settings import make_tuning
+from robodyn_ros.simulation.trial.compiled import closed_loop
+from robodyn_ros.control.loop_settings import MODEL, loop_default_values
+from robodyn_ros.simulation.hardware.settings import default_values, make_rig
 robot = rd.load_robot(sys.argv[1])
 rig = make_rig(Parameters({}, MODEL | default_values(robot)), robot)
 dynamics = rd.create_dynamics("rnea", robot)

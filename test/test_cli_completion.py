@@ -13,7 +13,7 @@ import pytest
 from robodyn_ros.cli import completion
 from robodyn_ros.cli import main as command
 from robodyn_ros.cli.derive import FORMATS
-from robodyn_ros.dynamics.export import LANGUAGES, REALS
+from robodyn_ros.dynamics.symbolic.export import LANGUAGES, REALS
 from robodyn_ros.plugins import available
 
 shtab = pytest.importorskip("shtab", reason="it writes the scripts")

@@ -8,13 +8,11 @@ import pytest
 from rich.console import Console
 
 import robodyn_ros as rd
-from robodyn_ros.cli.demo_motion import POSES, REST, TOUR, tour
-from robodyn_ros.cli.demo_plot import draw
-from robodyn_ros.cli.demo_report import JointFigures, RunFigures, cut, evaluate
-from robodyn_ros.cli.demo_run import GAINS, ROBOT
-from robodyn_ros.cli.demo_table import table
-from robodyn_ros.cli.demo_verdict import judge
-from robodyn_ros.cli.quantity import digits, quantity
+from robodyn_ros.cli.console import digits, quantity
+from robodyn_ros.cli.demo.figures import JointFigures, RunFigures, cut, evaluate, judge, table
+from robodyn_ros.cli.demo.plot import draw
+from robodyn_ros.cli.demo.run import GAINS, ROBOT
+from robodyn_ros.cli.motion import POSES, REST, TOUR, tour
 from robodyn_ros.control.run_record import RunRecord
 from robodyn_ros.errors import InputError
 

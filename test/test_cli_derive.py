@@ -11,7 +11,7 @@ from robodyn_ros.cli import main as command
 from robodyn_ros.cli.derive import FORMATS
 
 pytest.importorskip("sympy", reason="a derivation is written with SymPy")
-from robodyn_ros.dynamics.derivation import STEPS
+from robodyn_ros.dynamics.symbolic.derivation import STEPS
 
 PRR = str(Path(__file__).parents[1] / "urdf" / "prr.urdf")
 
@@ -65,7 +65,7 @@ def test_formats(kind, start, tmp_path, capsys):
 
 def test_pdf_is_a_file_named_after_the_arm(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("robodyn_ros.dynamics.document.pdf.pdf", lambda document: b"%PDF-")
+    monkeypatch.setattr("robodyn_ros.document.latex.pdf", lambda document: b"%PDF-")
     assert run(capsys, PRR, "--of", "gravity", "--format", "pdf") == (0, "prr.pdf\n", "")
     assert (tmp_path / "prr.pdf").read_bytes() == b"%PDF-"
 

@@ -49,8 +49,9 @@ def verb(monkeypatch):
 
 
 def test_every_file_with_a_verb_is_listed_and_no_other():
-    files = [Path(folder, f"{module.name}.py") for folder in cli.__path__ for module in pkgutil.iter_modules([folder])]
-    verbs = {file.stem for file in files if "\nVERB = " in file.read_text(encoding="utf-8")}
+    modules = [(Path(folder), module) for folder in cli.__path__ for module in pkgutil.iter_modules([folder])]
+    files = {m.name: folder / (f"{m.name}/__init__.py" if m.ispkg else f"{m.name}.py") for folder, m in modules}
+    verbs = {name for name, file in files.items() if "\nVERB = " in file.read_text(encoding="utf-8")}
     assert verbs == set(command.VERBS)
 
 

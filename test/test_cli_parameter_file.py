@@ -6,7 +6,7 @@ import pytest
 
 from robodyn_ros.control.parameter_file import Parameters, parse_parameter, read_parameters
 from robodyn_ros.errors import ConfigurationError, InputError
-from robodyn_ros.simulation.sensors import StateConfig
+from robodyn_ros.simulation.hardware.sensors import StateConfig
 
 FILE = """
 /**:

@@ -14,9 +14,9 @@ import pytest
 
 import robodyn_ros as rd
 from robodyn_ros.cli.main import main
-from robodyn_ros.cli.simulate_motion import motion
-from robodyn_ros.cli.simulate_setup import gather, make_loop, make_simulated
-from robodyn_ros.simulation.trial import run_trial
+from robodyn_ros.cli.motion import motion
+from robodyn_ros.cli.simulate import gather, make_loop, make_simulated
+from robodyn_ros.simulation.trial.trial import run_trial
 
 ROOT = Path(__file__).parents[1]
 PRR, CONFIG = str(ROOT / "urdf" / "prr.urdf"), str(ROOT / "config" / "prr.yaml")

@@ -12,11 +12,10 @@ import pytest
 
 import robodyn_ros as rd
 from robodyn_ros.cli.main import main
+from robodyn_ros.control.loop_settings import loop_default_values, make_tuning
 from robodyn_ros.control.parameter_file import Parameters, read_parameters
-from robodyn_ros.control.tuning_options import make_tuning
-from robodyn_ros.simulation.loop_options import loop_default_values
-from robodyn_ros.simulation.sweeps.backends import here
 from robodyn_ros.simulation.sweeps.results import column, rows
+from robodyn_ros.simulation.sweeps.sweep import here
 
 pytest.importorskip("pyarrow")
 
@@ -184,8 +183,7 @@ def test_the_controller_node_reads_what_tune_writes(graph, tmp_path):
     from rcl_interfaces.srv import GetParameters
 
     from robodyn_ros.cli.tune import write
-    from robodyn_ros.simulation.sweeps.score import Score
-    from robodyn_ros.simulation.sweeps.tuning import Tuned
+    from robodyn_ros.simulation.sweeps.tuning import Score, Tuned
 
     gains = {"shoulder": {"natural_frequency": 21.5, "damping_ratio": 0.8, "integral_rate": 0.0}}
     gains["elbow"] = {"natural_frequency": 33.0, "damping_ratio": 1.25, "integral_rate": 1.5}

@@ -9,11 +9,11 @@ import pytest
 from broken_dynamics import Faultless
 
 import robodyn_ros as rd
-from robodyn_ros.control import Adaptive, AdaptiveConfig, ComputedTorque, ControlLoop, Reference, gains
-from robodyn_ros.control.memory_file import recall, save
-from robodyn_ros.control.possible_bodies import PossibleBody
-from robodyn_ros.dynamics.inertial_parameters import parameters_of
-from robodyn_ros.dynamics.pseudo_inertia import to_pseudo
+from robodyn_ros.control import Adaptive, AdaptiveConfig, ComputedTorque, ControlLoop, Reference
+from robodyn_ros.control.laws import gains
+from robodyn_ros.control.laws.adaptation import PossibleBody
+from robodyn_ros.control.laws.memory_file import recall, save
+from robodyn_ros.dynamics.inertial_parameters import parameters_of, to_pseudo
 from robodyn_ros.robot import Inertial
 from robodyn_ros.simulation import FrictionConfig, Plant, PlantConfig
 

@@ -11,8 +11,8 @@ import robodyn_ros as rd
 from robodyn_ros.control.commissioning import Commissioning, CommissioningConfig
 from robodyn_ros.control.commissioning.report import MIRROR, html, markdown
 from robodyn_ros.control.transmission import Transmission, TransmissionConfig
-from robodyn_ros.simulation.friction import FrictionConfig
-from robodyn_ros.simulation.plant import Plant
+from robodyn_ros.simulation.plant.joints import FrictionConfig
+from robodyn_ros.simulation.plant.native import Plant
 
 PRR = arms.mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15), (1.0, 0.06, 0.09))
 FRICTION = np.array([20.0, 2.0, 0.8])

@@ -15,11 +15,10 @@ from robodyn_ros.control import (
     GravityCompensation,
     Impedance,
     Reference,
-    computed_torque,
-    free_drive,
     gains,
     saturate,
 )
+from robodyn_ros.control.laws import computed_torque, free_drive
 
 LAWS = {
     "pd": PD,

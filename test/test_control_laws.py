@@ -7,11 +7,12 @@ import pytest
 from scipy.linalg import expm
 
 import robodyn_ros as rd
-from robodyn_ros.control import ComputedTorque, ControlLoop, FreeDrive, Impedance, JointGains, Reference, gains
-from robodyn_ros.control.free_drive import SHARE
-from robodyn_ros.control.friction_compensation import Friction
-from robodyn_ros.control.gains import joint_gains
-from robodyn_ros.simulation.plant import Plant
+from robodyn_ros.control import ComputedTorque, ControlLoop, FreeDrive, Impedance, JointGains, Reference
+from robodyn_ros.control.laws import gains
+from robodyn_ros.control.laws.free_drive import SHARE
+from robodyn_ros.control.laws.friction_compensation import Friction
+from robodyn_ros.control.laws.gains import joint_gains
+from robodyn_ros.simulation.plant.native import Plant
 
 PRR = arms.mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15), (1.0, 0.06, 0.09))
 

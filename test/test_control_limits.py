@@ -9,11 +9,11 @@ import pytest
 
 import robodyn_ros as rd
 from robodyn_ros.control import ControlLoop, LoopConfig, Reference, Trajectory, rest_to_rest
-from robodyn_ros.control.answers import Feedback
-from robodyn_ros.control.following import GoalConfig, JointTolerances, Tolerances
-from robodyn_ros.control.gains import gains
-from robodyn_ros.control.gravity_compensation import GravityCompensation
-from robodyn_ros.control.soft_limits import soften
+from robodyn_ros.control.faults.reactions import Feedback
+from robodyn_ros.control.laws.gains import gains
+from robodyn_ros.control.laws.gravity_compensation import GravityCompensation
+from robodyn_ros.control.reference.tolerances import GoalConfig, JointTolerances, Tolerances
+from robodyn_ros.control.shaping import soften
 from robodyn_ros.errors import ConfigurationError
 
 ROBOT = rd.load_robot(arms.mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15)))
@@ -119,7 +119,7 @@ def test_an_arm_is_held_at_its_limit_as_anywhere():
 def overshoot(monkeypatch, conditional):
     """How far an arm swings past where it is held, after it was held back for a while."""
     if not conditional:
-        monkeypatch.setattr("robodyn_ros.control.integral.Integral.advance", naive)
+        monkeypatch.setattr("robodyn_ros.control.step.Integral.advance", naive)
     weight = DYNAMICS.gravity(Q)[0]
     arm = Arm(limit=[1.15 * weight, 1e3, 1e3], rho=4.0, integral_limit=100.0)
     arm.go(0.1)

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 import robodyn_ros as rd
-from robodyn_ros.control import ComputedTorque, ControlLoop, gains
+from robodyn_ros.control import ComputedTorque, ControlLoop
+from robodyn_ros.control.laws import gains
 from robodyn_ros.control.limits import Limits
-from robodyn_ros.control.payload_motion import PayloadConfig, payload_motion
+from robodyn_ros.control.motion.payload_motion import PayloadConfig, payload_motion
 from robodyn_ros.errors import NotReadyError
-from robodyn_ros.identification.payload_online import estimate_online
+from robodyn_ros.identification.estimation.payload import estimate_online
 from robodyn_ros.simulation import FrictionConfig, Plant, PlantConfig
 
 PRR = rd.load_robot(Path(__file__).parents[1] / "urdf/prr.urdf")

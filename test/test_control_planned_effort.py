@@ -8,9 +8,8 @@ from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
 from robodyn_ros.control.loop import ControlLoop
-from robodyn_ros.control.loop_config import LoopConfig
-from robodyn_ros.control.planned_effort import PlannedEffort
-from robodyn_ros.control.trajectory import Trajectory
+from robodyn_ros.control.loop_settings import LoopConfig
+from robodyn_ros.control.motion.trajectory import PlannedEffort, Trajectory
 from robodyn_ros.errors import InputError
 
 LAWS = ("pd", "gravity_compensation", "computed_torque", "impedance")

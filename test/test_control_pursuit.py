@@ -12,10 +12,9 @@ from types import ModuleType, SimpleNamespace
 import numpy as np
 import pytest
 
-from robodyn_ros.control.following import Following, Tolerances
-from robodyn_ros.control.pursuit import VERDICTS, Pursuit, asked_tolerances
-from robodyn_ros.control.reference import Follow
-from robodyn_ros.control.waypoints import rest_to_rest
+from robodyn_ros.control.motion.point_to_point import rest_to_rest
+from robodyn_ros.control.reference.references import Follow
+from robodyn_ros.control.reference.tolerances import VERDICTS, Following, Pursuit, Tolerances, asked_tolerances
 from robodyn_ros.errors import InputError, LimitError
 
 JOINTS = ("elevator", "shoulder", "wrist")
@@ -109,7 +108,7 @@ class Loop:
 def served(monkeypatch):
     """The server, its loop, and how a client's goal goes."""
     pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-    from robodyn_ros.nodes import follow_joint_trajectory as module
+    from robodyn_ros.nodes.controller.node import follow_joint_trajectory as module
 
     message = lambda **fields: SimpleNamespace(  # noqa: E731
         header=SimpleNamespace(stamp=None), desired=SimpleNamespace(), actual=SimpleNamespace(),
@@ -200,6 +199,6 @@ def test_without_control_msgs_there_is_no_action():
     pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
     from importlib.util import find_spec
 
-    from robodyn_ros.nodes.follow_joint_trajectory import is_available
+    from robodyn_ros.nodes.controller.follow_joint_trajectory import is_available
 
     assert is_available() == (find_spec("control_msgs") is not None)

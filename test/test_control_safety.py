@@ -14,10 +14,16 @@ from robodyn_ros.control import (
     Reference,
     rest_to_rest,
 )
-from robodyn_ros.control.answers import Answers, Feedback, LawResponse, PublisherResponse, SpeedResponse, StatesResponse
+from robodyn_ros.control.faults.dry_run import check_model, rehearse
+from robodyn_ros.control.faults.reactions import (
+    Answers,
+    Feedback,
+    LawResponse,
+    PublisherResponse,
+    SpeedResponse,
+    StatesResponse,
+)
 from robodyn_ros.control.limits import Limits
-from robodyn_ros.control.model_check import check_model
-from robodyn_ros.control.rehearsal import rehearse
 from robodyn_ros.dynamics import Payload
 from robodyn_ros.errors import EffortError, InputError, JumpError, LimitError, ModelError, NotReadyError, RobodynError
 

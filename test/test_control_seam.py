@@ -9,9 +9,9 @@ from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
 from robodyn_ros.control import ControlLoop
-from robodyn_ros.control.base import Reference
-from robodyn_ros.control.point_to_point import point_to_point
-from robodyn_ros.control.trajectory import Trajectory
+from robodyn_ros.control.laws.base import Reference
+from robodyn_ros.control.motion.point_to_point import point_to_point
+from robodyn_ros.control.motion.trajectory import Trajectory
 
 DT = 0.002
 

@@ -7,14 +7,14 @@ import pytest
 from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
-from robodyn_ros.control.braking import braking
 from robodyn_ros.control.limits import Limits
-from robodyn_ros.control.tool_motion import ToolConfig, ToolMotion, Wish
-from robodyn_ros.control.trajectory import Sample
+from robodyn_ros.control.motion.point_to_point import braking
+from robodyn_ros.control.motion.tool_motion import ToolConfig, ToolMotion, Wish
+from robodyn_ros.control.motion.trajectory import Sample
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import se3
 from robodyn_ros.kinematics.target import UnreachableError
-from robodyn_ros.robot.tip import tip
+from robodyn_ros.robot.robot import tip
 
 GOAL = np.array([0.9, 0.7, -0.8])
 STILL = np.zeros(3)

@@ -8,7 +8,7 @@ from scipy.interpolate import BPoly, CubicHermiteSpline, interp1d
 from scipy.optimize import minimize_scalar
 
 from robodyn_ros.control import Trajectory, durations, rest_to_rest
-from robodyn_ros.control.trajectory import Sample
+from robodyn_ros.control.motion.trajectory import Sample
 from robodyn_ros.errors import InputError
 
 RNG = np.random.default_rng(3)

@@ -17,12 +17,11 @@ from test_export_latex import REFERENCE, published, waist
 from truth import Pinocchio
 
 import robodyn_ros as rd
-from robodyn_ros.dynamics.document.blocks import Document, Equations, Matrix, Table, Text
-from robodyn_ros.dynamics.document.text import text_lines
-from robodyn_ros.dynamics.document.unicode import width
+from robodyn_ros.document.blocks import Document, Equations, Matrix, Table, Text
+from robodyn_ros.document.text import text_lines, width
 
 pytest.importorskip("sympy", reason="a derivation is written with SymPy")
-from robodyn_ros.dynamics.derivation import STEPS, derive
+from robodyn_ros.dynamics.symbolic.derivation import STEPS, derive
 
 URDF = Path(__file__).parent.parent / "urdf"
 GRAVITY = (0.4, -1.3, -9.6)  # [m/s²], along no axis
@@ -355,6 +354,6 @@ def test_wrong_arguments(options: dict, problem: str) -> None:
 def test_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(rd.ConfigurationError, match="computes numbers only"):
         derive(object())  # type: ignore[arg-type]
-    monkeypatch.setattr("robodyn_ros.dynamics.derivation.find_spec", lambda name: None)
+    monkeypatch.setattr("robodyn_ros.dynamics.symbolic.derivation.find_spec", lambda name: None)
     with pytest.raises(rd.ConfigurationError, match=r"robodyn_ros\[symbolic\]"):
         derive(dynamics("prr"))

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import robodyn_ros as rd
-from robodyn_ros.dynamics.document.blocks import (
+from robodyn_ros.document.blocks import (
     Document,
     Equations,
     Matrix,
@@ -22,18 +22,15 @@ from robodyn_ros.dynamics.document.blocks import (
     Sum,
     Text,
     broken,
+    data,
     equation,
     quoted,
     table,
 )
-from robodyn_ros.dynamics.document.data import data
-from robodyn_ros.dynamics.document.html import html
-from robodyn_ros.dynamics.document.markdown import markdown
-from robodyn_ros.dynamics.document.mathml import mathml
-from robodyn_ros.dynamics.document.pdf import ENGINES, pdf
-from robodyn_ros.dynamics.document.tex import tex
-from robodyn_ros.dynamics.document.text import text, text_lines
-from robodyn_ros.dynamics.document.unicode import unicode, width
+from robodyn_ros.document.html import html, mathml
+from robodyn_ros.document.latex import ENGINES, pdf, tex
+from robodyn_ros.document.markdown import markdown
+from robodyn_ros.document.text import text, text_lines, unicode, width
 
 NAME = quoted(r"a_b%c$d#e&f{g}h~i^j\k<l>m*n|o`p ü")
 DOCUMENT = Document(

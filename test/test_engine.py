@@ -16,7 +16,7 @@ from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
 from robodyn_ros.engine import compiler, library
-from robodyn_ros.engine.cache import CacheError, cache_folder
+from robodyn_ros.engine.library import CacheError, cache_folder
 
 needs_compiler = pytest.mark.skipif(compiler.find_compiler() is None, reason="there is no C compiler on this machine")
 

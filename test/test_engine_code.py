@@ -13,10 +13,10 @@ from arms import awkward, random_robot
 from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
-from robodyn_ros.dynamics import articulated_body
+from robodyn_ros.dynamics import newton_euler
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.engine import Kernel, Program, digest, find_compiler
-from robodyn_ros.engine.nodes import BINARY, UNARY
+from robodyn_ros.engine.listing import BINARY, UNARY
 from robodyn_ros.errors import RobodynError
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="there is no C compiler on this machine")
@@ -171,7 +171,7 @@ def test_articulated_bodies_and_the_mass_matrix_agree(arm: str) -> None:
     equations, states = dynamics.equations(), [ca.SX.sym(name, dynamics.robot.n) for name in ("q", "qd", "tau")]
     p = equations.unpack(dynamics.symbols)
     bodies = equations.inertias(p)[0]
-    recursion = articulated_body.forward_dynamics(equations.tree, *states, p.gravity, p.armature, bodies)
+    recursion = newton_euler.forward_dynamics(equations.tree, *states, p.gravity, p.armature, bodies)
     given = np.random.default_rng(5).uniform(-1, 1, (3, dynamics.robot.n))
     found = ca.Function("aba", states, [recursion])(*given).full().ravel()
     assert_allclose(found, dynamics.forward(*given), rtol=1e-10, atol=1e-10 * np.abs(found).max())

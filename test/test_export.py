@@ -15,9 +15,8 @@ from arms import awkward, mechanism, random_robot
 import robodyn_ros as rd
 from robodyn_ros.dynamics import Payload
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.dynamics.export import export
-from robodyn_ros.dynamics.export.graph import Graph
-from robodyn_ros.dynamics.export.routine import MEANINGS, routines
+from robodyn_ros.dynamics.symbolic.export import export
+from robodyn_ros.dynamics.symbolic.export.graph import MEANINGS, Graph, routines
 from robodyn_ros.engine import find_compiler
 
 URDF = Path(__file__).parent.parent / "urdf"

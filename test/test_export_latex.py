@@ -14,10 +14,10 @@ from formulas import NAMES, WAVE, evaluated
 import robodyn_ros as rd
 from robodyn_ros.dynamics import Payload
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.dynamics.export import export
+from robodyn_ros.dynamics.symbolic.export import export
 
 sympy = pytest.importorskip("sympy", reason="the closed form is written with SymPy")
-from robodyn_ros.dynamics.closed_form.readable import QUANTITIES, Readable  # noqa: E402 - it imports SymPy
+from robodyn_ros.dynamics.symbolic.writer import QUANTITIES, Readable  # noqa: E402 - it imports SymPy
 
 URDF = Path(__file__).parent.parent / "urdf"
 MECHANISMS = {path.stem: path.read_text() for path in sorted(URDF.glob("*.urdf"))}

@@ -14,9 +14,8 @@ from truth import Pinocchio
 
 import robodyn_ros as rd
 from robodyn_ros.dynamics.rnea import RNEA
-from robodyn_ros.identification.base_parameters import base_parameters
+from robodyn_ros.identification.estimation.base_parameters import base_parameters, parameter_names, parameter_units
 from robodyn_ros.identification.grouping import grouping
-from robodyn_ros.identification.parameter_names import parameter_names, parameter_units
 
 GRAVITY = (0.0, 0.0, -9.81)
 

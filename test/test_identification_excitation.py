@@ -12,17 +12,14 @@ from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
 from robodyn_ros.cli.main import main
-from robodyn_ros.control.trajectory import Trajectory
-from robodyn_ros.control.trajectory_file import read_trajectory, write_trajectory
+from robodyn_ros.control.motion.trajectory import Trajectory, read_trajectory, write_trajectory
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.identification import IdentificationConfig, Samples, identify
-from robodyn_ros.identification.base_parameters import base_parameters
-from robodyn_ros.identification.excitation import excite
-from robodyn_ros.identification.excitation_limits import Limits
-from robodyn_ros.identification.excitation_settings import ExcitationConfig, Workspace
-from robodyn_ros.identification.fourier import FourierSeries
-from robodyn_ros.identification.information import Information
+from robodyn_ros.identification.estimation.base_parameters import base_parameters
+from robodyn_ros.identification.excitation import FourierSeries, excite
+from robodyn_ros.identification.excitation_criteria import Information, Limits
+from robodyn_ros.identification.settings import ExcitationConfig, Workspace
 
 QUICK = ExcitationConfig(harmonics=3, tries=1)
 FLOOR = -0.05

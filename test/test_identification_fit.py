@@ -13,17 +13,21 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
 import robodyn_ros as rd
+from robodyn_ros.dynamics.inertial_parameters import (
+    least_eigenvalues,
+    made_possible,
+    to_inertial,
+    to_parameters,
+    to_pseudo,
+)
 from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY
-from robodyn_ros.dynamics.pseudo_inertia import to_parameters, to_pseudo
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.identification import IdentificationConfig, Samples, identify
-from robodyn_ros.identification.model import Model
-from robodyn_ros.identification.parameter_names import parameter_names
-from robodyn_ros.identification.physical import fit_physical
-from robodyn_ros.identification.pseudo_inertia import least_eigenvalues, made_possible, to_inertial
-from robodyn_ros.identification.regression import estimate
-from robodyn_ros.identification.tall import product, triangle
+from robodyn_ros.identification.estimation.base_parameters import parameter_names
+from robodyn_ros.identification.estimation.model import Model
+from robodyn_ros.identification.estimation.physical import fit_physical
+from robodyn_ros.identification.estimation.regression import estimate, product, triangle
 from robodyn_ros.robot.checks import check_inertial
 
 FRICTION = IdentificationConfig(inertial=False)

@@ -11,10 +11,10 @@ from recordings import fourier, moved
 import robodyn_ros as rd
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.errors import InputError
-from robodyn_ros.identification import signals
-from robodyn_ros.identification.recording import Recording, Track
-from robodyn_ros.identification.signals_settings import Preparation
-from robodyn_ros.identification.signals_stretch import Stretch
+from robodyn_ros.identification.recording.recording import Recording, Track
+from robodyn_ros.identification.settings import Preparation
+from robodyn_ros.identification.signals import prepare as signals
+from robodyn_ros.identification.signals.segments import Stretch
 
 ROBOT = rd.load_robot(Path(__file__).parents[1] / "urdf" / "prr.urdf")
 N, JOINTS = ROBOT.n, ROBOT.joint_names

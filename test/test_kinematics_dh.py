@@ -14,8 +14,7 @@ from puma import COULOMB, GEARS, NOMINAL, ROTORS, TABLE, VISCOUS, puma
 import robodyn_ros as rd
 from robodyn_ros.errors import InputError, RobotDescriptionError
 from robodyn_ros.kinematics import Kinematics
-from robodyn_ros.kinematics.dh import Row, Table
-from robodyn_ros.kinematics.dh_reading import read_dh
+from robodyn_ros.kinematics.dh import Row, Table, read_dh
 from robodyn_ros.kinematics.dh_robot import LinkData, robot_from_dh
 from robodyn_ros.robot import Pose
 

@@ -15,9 +15,8 @@ from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.kinematics import Kinematics, se3, so3
 from robodyn_ros.kinematics.inverse import InverseKinematics, Settings, Task
 from robodyn_ros.kinematics.inverse.planar import PlanarInverse
-from robodyn_ros.kinematics.inverse.reach import reach
-from robodyn_ros.kinematics.inverse.step import build_step
-from robodyn_ros.kinematics.inverse.wishes import centred, manipulable, posture
+from robodyn_ros.kinematics.inverse.solver import reach
+from robodyn_ros.kinematics.inverse.step import build_step, centred, manipulable, posture
 from robodyn_ros.kinematics.screws import screws
 from robodyn_ros.kinematics.workspace import random_positions
 from robodyn_ros.robot.configuration import ConfigurationSpace

@@ -12,8 +12,7 @@ from numpy.testing import assert_allclose
 import robodyn_ros as rd
 from robodyn_ros.errors import InputError, RobotDescriptionError
 from robodyn_ros.kinematics import Kinematics
-from robodyn_ros.kinematics.inverse.planar import PlanarInverse
-from robodyn_ros.kinematics.inverse.planar_workspace import dexterity, postures, reachable
+from robodyn_ros.kinematics.inverse.planar import PlanarInverse, dexterity, postures, reachable
 from robodyn_ros.robot import Pose
 
 INERTIA = (0.01, 0, 0, 0.02, 0, 0.03)

@@ -9,7 +9,7 @@ from industrial import urdfs
 from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
-from robodyn_ros.control.point_to_point import point_to_point
+from robodyn_ros.control.motion.point_to_point import point_to_point
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import Kinematics, se3
 from robodyn_ros.kinematics.target import ToolTarget, UnreachableError

@@ -14,7 +14,7 @@ import robodyn_ros as rd
 from robodyn_ros.errors import InputError, RobotDescriptionError
 from robodyn_ros.kinematics import Kinematics, se3
 from robodyn_ros.kinematics.analytical import analytical_jacobian, analytical_jacobian_derivative, orientation
-from robodyn_ros.kinematics.dh_reading import read_dh
+from robodyn_ros.kinematics.dh import read_dh
 from robodyn_ros.kinematics.screws import screws
 
 pinocchio = pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is the independent truth of these tests")

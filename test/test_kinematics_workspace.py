@@ -10,13 +10,12 @@ from arms import lesson_arm, mechanism
 from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
+from robodyn_ros.cli.workspace import colours, plot_map, write_ply
 from robodyn_ros.dynamics.holding import greatest_payload, holding_effort, holding_map
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.kinematics.inverse import InverseKinematics, Settings, Task
-from robodyn_ros.kinematics.ply import colours, write_ply
 from robodyn_ros.kinematics.workspace import cells, dexterity, random_positions, random_rotations, sample
-from robodyn_ros.kinematics.workspace_plot import plot_map
 
 PLANE = (0, 2)
 

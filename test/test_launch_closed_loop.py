@@ -99,7 +99,9 @@ def test_simulated_and_real_differ_in_the_simulator_and_the_clock_only():
 
 def test_what_is_not_of_this_package_is_started_unless_told_otherwise(monkeypatch):
     need("launch", "launch_ros")
-    monkeypatch.setattr("robodyn_ros.nodes.launching.get_package_prefix", lambda package: "/")  # as if all were there
+    monkeypatch.setattr(
+        "robodyn_ros.nodes.common.launching.get_package_prefix", lambda package: "/"
+    )  # as if all were there
     for name in ("arm.launch.py", "sim.launch.py"):
         nodes = {(node.node_package, node.node_executable) for node in launched(name)[0]}
         assert ("robot_state_publisher", "robot_state_publisher") in nodes
@@ -114,8 +116,8 @@ def test_nothing_is_started_if_a_package_is_missing(monkeypatch, argument):
     def missing(package):
         raise LookupError(package)
 
-    monkeypatch.setattr("robodyn_ros.nodes.launching.PackageNotFoundError", LookupError)
-    monkeypatch.setattr("robodyn_ros.nodes.launching.get_package_prefix", missing)
+    monkeypatch.setattr("robodyn_ros.nodes.common.launching.PackageNotFoundError", LookupError)
+    monkeypatch.setattr("robodyn_ros.nodes.common.launching.get_package_prefix", missing)
     with pytest.raises(ConfigurationError, match=f"{argument}:=false"):
         launched("arm.launch.py", **(ONLY_OURS | {argument: "true"}))
 
@@ -123,7 +125,7 @@ def test_nothing_is_started_if_a_package_is_missing(monkeypatch, argument):
 def test_closed_loop(tmp_path):
     """launch_closed_loop.py, by launch_testing."""
     need("launch", "launch_ros", "launch_testing")
-    from robodyn_ros.cli.isolation import isolated
+    from robodyn_ros.cli.processes import isolated
 
     with isolated() as environment:
         command = [sys.executable, "-m", "launch_testing.launch_test", str(HERE / "launch_closed_loop.py")]

@@ -43,7 +43,7 @@ def test_terms_add_up_and_every_output_follows_the_parameter_joints(graph, prr):
     from sensor_msgs.msg import JointState
     from std_msgs.msg import Float64MultiArray
 
-    from robodyn_ros.nodes.output import TERMS
+    from robodyn_ros.nodes.controller.output import TERMS
 
     order = ["wrist", "elevator", "shoulder"]
     graph.start(

@@ -5,7 +5,7 @@ import signal
 import pytest
 
 from robodyn_ros.errors import NotReadyError
-from robodyn_ros.nodes.script import Player, Step
+from robodyn_ros.nodes.common.script import Player, Step
 
 MOTION = {"joints": ["elevator", "shoulder"], "times": [0.0, 1.0], "waypoints": [0.0, 0.0, 1.0, 1.0]}
 

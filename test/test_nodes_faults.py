@@ -23,8 +23,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from robodyn_ros.nodes.messages import seconds
-from robodyn_ros.nodes.qos import LATCHED
+from robodyn_ros.nodes.common.messages import seconds
+from robodyn_ros.nodes.common.qos import LATCHED
 
 SLACK = 0.5
 """What a loaded machine may add to any time measured here [s]."""

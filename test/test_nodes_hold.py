@@ -15,7 +15,7 @@ pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 
-from robodyn_ros.nodes.messages import seconds
+from robodyn_ros.nodes.common.messages import seconds
 
 START = {"elevator": 0.5, "shoulder": -0.6, "wrist": 0.3}
 NOISE = {"resolution": 1e-5, "position_noise": 2e-5, "velocity_noise": 1e-3}

@@ -16,10 +16,10 @@ pytest.importorskip("rosbags", reason="rosbags is not installed")
 from identification_scenario import RATE, START, Arm, rms, truth
 
 from robodyn_ros.cli.main import main
-from robodyn_ros.control.trajectory import Trajectory
-from robodyn_ros.control.waypoints import rest_to_rest
+from robodyn_ros.control.motion.point_to_point import rest_to_rest
+from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.identification.excitation import excite
-from robodyn_ros.identification.excitation_settings import ExcitationConfig
+from robodyn_ros.identification.settings import ExcitationConfig
 
 APPROACH = 1.0
 """Time to where the unseen motion begins [s]."""

@@ -133,9 +133,9 @@ def test_defaults_are_those_of_the_library(graph, node):
     from rclpy.parameter import parameter_value_to_python
 
     from robodyn_ros import load_robot
-    from robodyn_ros.control.loop_config import LoopConfig
-    from robodyn_ros.nodes.simulator_parameters import PaceConfig, SimulatorConfig
-    from robodyn_ros.simulation.options import default_values
+    from robodyn_ros.control.loop_settings import LoopConfig
+    from robodyn_ros.nodes.simulator.parameters import PaceConfig, SimulatorConfig
+    from robodyn_ros.simulation.hardware.settings import default_values
 
     found = described(graph, node)
     expected = {}

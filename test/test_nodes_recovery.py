@@ -171,7 +171,7 @@ def two_hosts():
 
 def test_a_cut_between_two_hosts(tmp_path, prr):
     """The controller gives its blind answer, the drives hear nothing; both go on when the network does, untouched."""
-    from robodyn_ros.cli.isolation import isolated
+    from robodyn_ros.cli.processes import isolated
 
     urdf = tmp_path / "prr.urdf"
     urdf.write_text(prr)

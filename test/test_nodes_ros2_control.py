@@ -21,7 +21,7 @@ pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
 from closed_loop_scenario import follows_a_trajectory
 
-from robodyn_ros.nodes.ros2_control import read_controller_manager, with_hardware
+from robodyn_ros.nodes.common.launching import read_controller_manager, with_hardware
 
 EXAMPLE = Path(__file__).parents[1] / "examples/ros2_control"
 CONTROLLERS, HARDWARE = EXAMPLE / "controllers.yaml", EXAMPLE / "prr.ros2_control.xml"

@@ -11,9 +11,9 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
-from robodyn_ros.nodes import scheduling
-from robodyn_ros.nodes.executor import once_running
-from robodyn_ros.nodes.scheduling import Scheduling, SchedulingConfig, declare_scheduling
+from robodyn_ros.nodes.common import scheduling
+from robodyn_ros.nodes.common.executor import once_running
+from robodyn_ros.nodes.common.scheduling import Scheduling, SchedulingConfig, declare_scheduling
 
 
 def policies(pid):

@@ -80,7 +80,7 @@ def test_it_starts_itself_when_the_description_comes(graph, prr):
     from lifecycle_msgs.srv import GetState
     from std_msgs.msg import String
 
-    from robodyn_ros.nodes.qos import LATCHED
+    from robodyn_ros.nodes.common.qos import LATCHED
 
     def state():
         return graph.call(GetState, "controller/get_state").current_state.label
@@ -99,7 +99,7 @@ def test_lifecycle(graph, prr):
     from std_msgs.msg import Float64MultiArray, String
     from std_srvs.srv import Trigger
 
-    from robodyn_ros.nodes.qos import LATCHED
+    from robodyn_ros.nodes.common.qos import LATCHED
 
     def change(what):
         transition = Transition(id=getattr(Transition, f"TRANSITION_{what}"))

@@ -19,7 +19,7 @@ from std_srvs.srv import SetBool
 import robodyn_ros as rd
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import se3
-from robodyn_ros.nodes.pose_messages import to_matrix, to_pose
+from robodyn_ros.nodes.common.messages import to_matrix, to_pose
 
 START = {"elevator": 0.3, "shoulder": -0.9, "wrist": 0.4}
 TOOL = "controller/tool_pose"

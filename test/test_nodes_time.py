@@ -45,7 +45,7 @@ def lockstep_run(folder, prr, end=1.2):
     from std_srvs.srv import SetBool
     from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-    from robodyn_ros.nodes.messages import stamp
+    from robodyn_ros.nodes.common.messages import stamp
 
     folder.mkdir()
     with own_graph(folder) as graph:
@@ -106,7 +106,7 @@ def test_the_node_does_what_the_library_does_to_the_last_bit(graph, prr):
 
     from robodyn_ros import load_robot
     from robodyn_ros.control.parameter_file import Parameters
-    from robodyn_ros.simulation.options import default_values, make_hardware
+    from robodyn_ros.simulation.hardware.settings import default_values, make_hardware
 
     given = ROUGH | {"initial_position": START, "mismatch": {"mass_spread": 0.1}}
     publisher, found = graph.node.create_publisher(JointState, "joint_commands", 10), {}

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from robodyn_ros.control.base import Efforts
-from robodyn_ros.control.command import Command
+from robodyn_ros.control.laws.base import Efforts
+from robodyn_ros.control.step import Command
 from robodyn_ros.errors import ConfigurationError, RobotDescriptionError
-from robodyn_ros.nodes.faults import PAUSE, Faults
-from robodyn_ros.nodes.launching import parameter_files, read_urdf, root_link
-from robodyn_ros.nodes.pacer import Pacer
-from robodyn_ros.nodes.statistics import LoopStatistics
+from robodyn_ros.nodes.common.diagnostics import PAUSE, Faults
+from robodyn_ros.nodes.common.launching import parameter_files, read_urdf, root_link
+from robodyn_ros.nodes.controller.output import LoopStatistics
+from robodyn_ros.nodes.simulator.pace import Pacer
 
 
 def beats(pacer, now, most=10**6):

@@ -14,7 +14,7 @@ from geometry_msgs.msg import PoseStamped
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
-from robodyn_ros.nodes.messages import seconds
+from robodyn_ros.nodes.common.messages import seconds
 
 pytest.importorskip("viser", reason="the viewer needs viser")
 

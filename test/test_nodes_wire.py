@@ -15,11 +15,10 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from robodyn_ros.errors import InputError
-from robodyn_ros.nodes.faults import Faults
-from robodyn_ros.nodes.messages import JointOrder
-from robodyn_ros.nodes.output import Topic
-from robodyn_ros.nodes.state_reader import StateReader
-from robodyn_ros.nodes.stencil import Stencil
+from robodyn_ros.nodes.common.diagnostics import Faults
+from robodyn_ros.nodes.common.messages import JointOrder
+from robodyn_ros.nodes.controller.cdr import StateReader, Stencil
+from robodyn_ros.nodes.controller.output import Topic
 
 ARM = ("elevator", "shoulder", "wrist")
 OTHERS = ("gripper", "käfig", "")  # a name of two bytes a letter, and an empty one

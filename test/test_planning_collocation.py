@@ -11,15 +11,13 @@ from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
 
 import robodyn_ros as rd
-from robodyn_ros.control.point_to_point import point_to_point
+from robodyn_ros.control.motion.point_to_point import point_to_point
 from robodyn_ros.errors import InputError
-from robodyn_ros.planning.collocation import CollocationConfig, plan
+from robodyn_ros.planning.collocation.collocation import CollocationConfig, plan
+from robodyn_ros.planning.collocation.scheme import SCHEMES
 from robodyn_ros.planning.cost import Effort, MinimumTime, Tracking
-from robodyn_ros.planning.goals import JointGoal, ToolGoal
-from robodyn_ros.planning.limits import Limits
 from robodyn_ros.planning.obstacles import sphere
-from robodyn_ros.planning.problem import Problem
-from robodyn_ros.planning.scheme import SCHEMES
+from robodyn_ros.planning.problem import JointGoal, Limits, Problem, ToolGoal
 
 HOME, PICK = np.zeros(3), np.array([0.0, -1.83, -0.12])
 PATIENT = CollocationConfig(time_limit=300.0)  # of a loaded machine

@@ -9,21 +9,16 @@ from arms import lesson_arm
 from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
-from robodyn_ros.control.trajectory import Trajectory
+from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.errors import InputError, NotReadyError
-from robodyn_ros.planning.capsules import capsules
-from robodyn_ros.planning.clearance import Clearance
-from robodyn_ros.planning.cost import Effort, MinimumTime, Point, Smoothness, Tracking
-from robodyn_ros.planning.cost_text import read_cost
-from robodyn_ros.planning.goals import JointGoal
-from robodyn_ros.planning.limits import Limits
-from robodyn_ros.planning.mesh import Mesh
+from robodyn_ros.planning.clearance import Clearance, capsules
+from robodyn_ros.planning.collocation.program import Mesh, Program
+from robodyn_ros.planning.collocation.scheme import SCHEMES, Columns, scheme
+from robodyn_ros.planning.cost import Effort, MinimumTime, Point, Smoothness, Tracking, read_cost
 from robodyn_ros.planning.model import Model
 from robodyn_ros.planning.obstacles import box, read_obstacles, sphere
 from robodyn_ros.planning.plan import Plan, Violation
-from robodyn_ros.planning.problem import Problem
-from robodyn_ros.planning.program import Program
-from robodyn_ros.planning.scheme import SCHEMES, Columns, scheme
+from robodyn_ros.planning.problem import JointGoal, Limits, Problem
 
 Q, QD, QDD, TAU = (np.array(x) for x in ((0.3, -1.1), (0.7, 0.4), (-2.0, 5.0), (3.0, -0.5)))
 

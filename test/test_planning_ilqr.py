@@ -10,16 +10,12 @@ import pytest
 from scipy.linalg import solve_discrete_are
 
 import robodyn_ros as rd
-from robodyn_ros.planning.box_qp import box_qp
-from robodyn_ros.planning.collocation import CollocationConfig, plan
+from robodyn_ros.planning.collocation.collocation import CollocationConfig, plan
 from robodyn_ros.planning.cost import Cost, Effort, MinimumTime, Smoothness, Tracking
-from robodyn_ros.planning.ddp_compiled import CompiledPasses
-from robodyn_ros.planning.ddp_passes import Passes
-from robodyn_ros.planning.goals import JointGoal
-from robodyn_ros.planning.ilqr import ILQR
-from robodyn_ros.planning.ilqr_config import ILQRConfig
-from robodyn_ros.planning.limits import Limits
-from robodyn_ros.planning.problem import Problem
+from robodyn_ros.planning.ddp.ddp import ILQRConfig
+from robodyn_ros.planning.ddp.ilqr import ILQR
+from robodyn_ros.planning.ddp.passes import CompiledPasses, Passes, box_qp
+from robodyn_ros.planning.problem import JointGoal, Limits, Problem
 
 PENDULUM = arms.lesson_arm((2.0,), (0.5,), (0.25,), (0.02,))
 TWO_LINK = arms.lesson_arm()

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import robodyn_ros as rd
-from robodyn_ros.control import ComputedTorque, ControlLoop, Reference, gains, rest_to_rest
+from robodyn_ros.control import ComputedTorque, ControlLoop, Reference, rest_to_rest
+from robodyn_ros.control.laws import gains
 from robodyn_ros.planning.mpc import MPC
-from robodyn_ros.planning.mpc_settings import MPCConfig
+from robodyn_ros.planning.mpc_problem import MPCConfig
 from robodyn_ros.simulation import Plant
 from robodyn_ros.simulation.rollout import simulate
 

@@ -11,10 +11,8 @@ pytest.importorskip("toppra", reason="toppra is not installed")
 
 import robodyn_ros as rd
 from robodyn_ros.errors import InputError
-from robodyn_ros.planning.goals import JointGoal
-from robodyn_ros.planning.limits import Limits
 from robodyn_ros.planning.obstacles import sphere
-from robodyn_ros.planning.problem import Problem
+from robodyn_ros.planning.problem import JointGoal, Limits, Problem
 from robodyn_ros.planning.time_scaling import plan
 
 HOME, PICK = np.zeros(3), np.array([0.0, -1.83, -0.12])

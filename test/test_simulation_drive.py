@@ -8,8 +8,7 @@ from scipy.integrate import solve_ivp
 import robodyn_ros as rd
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.simulation import Plant, PlantConfig
-from robodyn_ros.simulation.actuators import Actuators, CommandConfig
-from robodyn_ros.simulation.drive import Drive, DriveConfig
+from robodyn_ros.simulation.hardware.actuators import Actuators, CommandConfig, Drive, DriveConfig
 
 STEP, MASS = 1e-3, 2.0
 

@@ -14,7 +14,7 @@ from scipy.integrate import solve_ivp
 import robodyn_ros as rd
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.simulation import Plant, PlantConfig
-from robodyn_ros.simulation.friction import Friction, FrictionConfig, urdf_friction
+from robodyn_ros.simulation.plant.joints import Friction, FrictionConfig, urdf_friction
 
 MASS = 2.0
 ROUGH = FrictionConfig(viscous=0.3, coulomb=1.5, static_friction=2.5, stribeck_velocity=0.05)

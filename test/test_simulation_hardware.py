@@ -8,7 +8,7 @@ import pytest
 import robodyn_ros as rd
 from robodyn_ros.control.parameter_file import Parameters
 from robodyn_ros.errors import ConfigurationError, InputError
-from robodyn_ros.simulation.options import default_values, make_hardware
+from robodyn_ros.simulation.hardware.settings import default_values, make_hardware
 
 ROBOT = rd.load_robot(Path(__file__).parents[1] / "urdf" / "prr.urdf")
 START = {"initial_position.elevator": 0.5, "initial_position.shoulder": -0.6, "initial_position.wrist": 0.3}

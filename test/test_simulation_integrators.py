@@ -14,7 +14,7 @@ import robodyn_ros as rd
 from robodyn_ros.errors import SimulationError
 from robodyn_ros.plugins import create
 from robodyn_ros.simulation.integrators.dop853 import DOP853
-from robodyn_ros.simulation.rollouts import rollout
+from robodyn_ros.simulation.rollout import rollout
 
 PRR = Path(__file__).parents[1] / "urdf" / "prr.urdf"
 STEPWISE = ("explicit_euler", "semi_implicit_euler", "rk4", "implicit_midpoint")

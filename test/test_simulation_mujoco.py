@@ -13,13 +13,10 @@ import pytest
 import robodyn_ros as rd
 from robodyn_ros.errors import ConfigurationError, LimitError, SimulationError
 from robodyn_ros.simulation import Plant, PlantConfig
-from robodyn_ros.simulation.friction import FrictionConfig
-from robodyn_ros.simulation.mismatch import Mismatch
-from robodyn_ros.simulation.mujoco_model import MuJoCoModel
-from robodyn_ros.simulation.mujoco_plant import MuJoCoPlant
-from robodyn_ros.simulation.plants import create_plant
-from robodyn_ros.simulation.stops import StopConfig
-from robodyn_ros.simulation.validation import ValidationConfig, validate
+from robodyn_ros.simulation.plant.base import create_plant
+from robodyn_ros.simulation.plant.joints import FrictionConfig, StopConfig
+from robodyn_ros.simulation.plant.mismatch import Mismatch
+from robodyn_ros.simulation.plant.mujoco import MuJoCoModel, MuJoCoPlant, ValidationConfig, validate
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 

@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 
 import robodyn_ros as rd
 from robodyn_ros.errors import SimulationError
-from robodyn_ros.simulation.restraint import restrain
+from robodyn_ros.simulation.plant.modes import restrain
 
 RNG = np.random.default_rng(11)
 

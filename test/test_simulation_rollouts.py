@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
 from robodyn_ros.errors import SimulationError
-from robodyn_ros.simulation.rk4 import rk4_step
-from robodyn_ros.simulation.rollouts import rollout
+from robodyn_ros.simulation.integrators.rk4 import rk4_step
+from robodyn_ros.simulation.rollout import rollout
 
 PRR = (Path(__file__).parent.parent / "urdf" / "prr.urdf").read_text()
 

@@ -10,11 +10,10 @@ import robodyn_ros as rd
 from robodyn_ros.engine import find_compiler
 from robodyn_ros.errors import SimulationError
 from robodyn_ros.simulation import Plant, PlantConfig
-from robodyn_ros.simulation.friction import FrictionConfig
 from robodyn_ros.simulation.integrators.rk4 import RK4
-from robodyn_ros.simulation.mechanism import Mechanism
-from robodyn_ros.simulation.rollouts import rollout
-from robodyn_ros.simulation.stops import StopConfig
+from robodyn_ros.simulation.plant.joints import FrictionConfig, StopConfig
+from robodyn_ros.simulation.plant.mechanism import Mechanism
+from robodyn_ros.simulation.rollout import rollout
 
 FRICTION = (
     FrictionConfig(viscous=5.0, coulomb=8.0, static_friction=12.0, stribeck_velocity=0.02),

@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 from robodyn_ros.errors import ConfigurationError
-from robodyn_ros.simulation.encoders import EncoderConfig, Encoders
-from robodyn_ros.simulation.sensors import Sensors, StateConfig
-from robodyn_ros.simulation.transport import Reading, Transport
+from robodyn_ros.simulation.hardware.sensors import EncoderConfig, Encoders, Reading, Sensors, StateConfig, Transport
 
 STEP = 1e-3
 NONE = np.zeros(2)

@@ -11,8 +11,7 @@ from scipy.optimize import brentq
 import robodyn_ros as rd
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.simulation import Plant, PlantConfig
-from robodyn_ros.simulation.friction import FrictionConfig
-from robodyn_ros.simulation.stops import StopConfig
+from robodyn_ros.simulation.plant.joints import FrictionConfig, StopConfig
 
 MASS, G = 2.0, 9.81
 

@@ -10,16 +10,14 @@ from arms import joint, link, robot
 
 import robodyn_ros as rd
 from robodyn_ros.control.loop import ControlLoop
+from robodyn_ros.control.loop_settings import MODEL, loop_default_values, make_tuning
+from robodyn_ros.control.motion.point_to_point import rest_to_rest
 from robodyn_ros.control.parameter_file import Parameters
-from robodyn_ros.control.tuning_options import make_tuning
-from robodyn_ros.control.waypoints import rest_to_rest
 from robodyn_ros.engine import find_compiler
 from robodyn_ros.errors import InputError, LimitError
-from robodyn_ros.simulation.compiled_trial import closed_loop
-from robodyn_ros.simulation.loop_options import MODEL, loop_default_values
-from robodyn_ros.simulation.options import default_values, make_rig
-from robodyn_ros.simulation.trial import run_trial
-from robodyn_ros.simulation.trial_events import Events
+from robodyn_ros.simulation.hardware.settings import default_values, make_rig
+from robodyn_ros.simulation.trial.compiled import Events, closed_loop
+from robodyn_ros.simulation.trial.trial import run_trial
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="there is no C compiler")
 

@@ -18,21 +18,14 @@ import robodyn_ros as rd
 from robodyn_ros import plugins
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot.urdf import load_robot
-from robodyn_ros.simulation.sweeps import cell as cells
+from robodyn_ros.simulation.sweeps import worker as cells
 from robodyn_ros.simulation.sweeps.arm import changed, quantities
-from robodyn_ros.simulation.sweeps.backends import Workers, here
-from robodyn_ros.simulation.sweeps.bench import Bench
-from robodyn_ros.simulation.sweeps.chunk import Chunk, chunks
-from robodyn_ros.simulation.sweeps.distribution import Distribution
-from robodyn_ros.simulation.sweeps.figures import figures
 from robodyn_ros.simulation.sweeps.results import column, rows
-from robodyn_ros.simulation.sweeps.sampling import Sampling
-from robodyn_ros.simulation.sweeps.sensitivity import sensitivity
-from robodyn_ros.simulation.sweeps.specification import Specification
-from robodyn_ros.simulation.sweeps.study import Limits, MotionConfig, Study
-from robodyn_ros.simulation.sweeps.summary import confidence, summarise
-from robodyn_ros.simulation.sweeps.sweep import sweep
-from robodyn_ros.simulation.trial import Samples, Trial
+from robodyn_ros.simulation.sweeps.runner import Bench, Chunk, chunks, figures
+from robodyn_ros.simulation.sweeps.study import Distribution, Limits, MotionConfig, Sampling, Specification, Study
+from robodyn_ros.simulation.sweeps.summary import confidence, sensitivity, summarise
+from robodyn_ros.simulation.sweeps.sweep import Workers, here, sweep
+from robodyn_ros.simulation.trial.trial import Samples, Trial
 
 pytest.importorskip("pyarrow")
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 from robodyn_ros.kinematics import se3
-from robodyn_ros.view.gizmo import PATIENCE, Gizmo
+from robodyn_ros.view.browser import PATIENCE, Gizmo
 
 TOOL = se3.exp([0.4, -0.1, 0.8, 0.3, -0.5, 0.2])
 ELSEWHERE = se3.exp([0.1, 0.2, 0.9, -0.4, 0.1, 0.7])

@@ -14,10 +14,9 @@ from truth import Pinocchio
 import robodyn_ros as rd
 from robodyn_ros.errors import InputError, RobotDescriptionError
 from robodyn_ros.view import LAYERS, Arrow, Ball, Line, Overlay
-from robodyn_ros.view.history import History
-from robodyn_ros.view.meshes import mesh_path
 from robodyn_ros.view.overlay import FULL_ARC, VELOCITY_SPAN
-from robodyn_ros.view.shapes import read_shapes
+from robodyn_ros.view.panel import History
+from robodyn_ros.view.shapes import mesh_path, read_shapes
 
 URDF = Path(__file__).parents[1] / "urdf"
 Q, QD = np.array([0.7, 0.6, -0.4]), np.array([0.3, -1.2, 2.0])

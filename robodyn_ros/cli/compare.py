@@ -3,21 +3,178 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from robodyn_ros.cli.arguments import names
-from robodyn_ros.cli.console import console, print_json
-from robodyn_ros.cli.verb import ExitCode, Verb
+import numpy as np
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from robodyn_ros.cli.compare_run import Motion, Run
+from robodyn_ros.cli.console import console, digits, print_json, quantity
+from robodyn_ros.cli.demo.plot import COLOURS, DPI, FAINT, INK, PLOT_STYLE
+from robodyn_ros.cli.verb import ExitCode, Verb, names
 from robodyn_ros.errors import InputError
+from robodyn_ros.robot import Joint, Robot
+from robodyn_ros.robot.pose import Array
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from robodyn_ros.cli.compare_run import Motion, Run
-    from robodyn_ros.control.base import Controller
+    from robodyn_ros.control.laws.base import Controller
     from robodyn_ros.dynamics.base import Dynamics
     from robodyn_ros.robot import Robot
+
+
+# The tables of the comparison, and what follows from them.
+
+COLUMNS = {
+    "step": ("RMS\nerror", "Lasting\nerror", "Settles\nin", "Peak\neffort", "Of its\nlimit"),
+    "trajectory": ("RMS\nerror", "Peak\nerror", "Lasting\nerror", "Peak\neffort", "Of its\nlimit"),
+}
+
+ERRORS = {"RMS": "rms_error", "Peak": "peak_error", "Lasting": "lasting_error"}
+
+Results = Mapping[str, Run]
+"""Law → its run."""
+
+
+def table(motion: Motion, runs: Results, robot: Robot) -> Table:
+    """A row for each law and joint, 80 columns at most."""
+    made = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, title_justify="left")
+    made.add_column("Controller\n  joint", overflow="fold")
+    for heading in COLUMNS[motion.name]:
+        made.add_column(heading, justify="right", no_wrap=True)
+    for name, run in runs.items():
+        figures = run.figures(motion)
+        made.add_row(Text(name, "bold cyan"))
+        for index, joint in enumerate(robot.joints):
+            one = {key: float(values[index]) for key, values in figures.items()}
+            cells = [_cell(heading, one, joint) for heading in COLUMNS[motion.name]]
+            made.add_row(f"  {joint.name}", *cells, end_section=index == robot.n - 1)
+    return made
+
+
+def _cell(heading: str, figures: Mapping[str, float], joint: Joint) -> str:
+    if heading.startswith("Settles"):
+        value = figures["settling_time"]
+        return f"{value:.2f} s" if np.isfinite(value) else "never"
+    if heading.endswith("effort"):
+        return f"{digits(figures['peak_effort'])} {joint.effort_unit}"
+    if heading.endswith("limit"):
+        return f"{figures['peak_effort'] / joint.effort:.0%}" if 0.0 < joint.effort < np.inf else "none"
+    return quantity(figures[ERRORS[heading.split()[0]]], joint.position_unit)
+
+
+def scores(motion: Motion, runs: Results) -> dict[str, float]:
+    """Law → its RMS error over the way of each joint, averaged over the joints [-]; the best first."""
+    found = {
+        name: float(np.sqrt(np.mean((run.figures(motion)["rms_error"] / motion.size) ** 2)))
+        for name, run in runs.items()
+    }
+    return dict(sorted(found.items(), key=lambda item: item[1]))
+
+
+def verdict(motion: Motion, runs: Results, robot: Robot) -> str:
+    """What the figures say, in words."""
+    found = scores(motion, runs)
+    (best, least), *others = found.items()
+    said = f"{best} follows best, with an RMS error of {least:.2%} of the way"
+    if others:
+        said += "; " + ", ".join(f"{name} makes {score / least:.3g} times as much" for name, score in others)
+    lasting = runs[best].figures(motion)["lasting_error"]
+    worst = int(np.argmax(lasting / motion.size))
+    if lasting[worst] > 1e-3 * motion.size[worst]:
+        joint = robot.joints[worst]
+        said += (
+            f". What it leaves, {quantity(float(lasting[worst]), joint.position_unit)} at {joint.name}, is what the "
+        )
+        said += "model does not know: the right masses would take it away, or an integral (--integral-rate)"
+    limited = [name for name, run in runs.items() if (run.saturated > 0.0).any()]
+    return f"{said}.{' At an effort limit at times: ' + ', '.join(limited) + '.' if limited else ''}"
+
+
+def report(motion: Motion, runs: Results) -> dict[str, dict[str, list[float | None]]]:
+    """For a script: law → figure → a value for each joint, null where there is none."""
+    return {name: {key: _plain(values) for key, values in run.figures(motion).items()} for name, run in runs.items()}
+
+
+def _plain(values: Array) -> list[float | None]:
+    return [value if np.isfinite(value) else None for value in values.tolist()]
+
+
+# The picture of the comparison: step, tracking error and effort, joint by joint.
+
+LEAST = 1e-3
+"""Least error shown on the logarithmic scale [mm] or [mrad]."""
+
+
+def draw(path: Path, pairs: Sequence[tuple[Motion, Mapping[str, Run]]], robot: Robot, title: str) -> None:
+    """Write the picture.
+
+    Args:
+        path: of the image; its ending says of which kind.
+        pairs: the step and the trajectory, each with law → run.
+        robot: the arm.
+        title: what it shows.
+    """
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    (_, steps), (_, runs) = pairs
+    with pyplot.rc_context(PLOT_STYLE):
+        size = 13.0, 2.3 * robot.n + 1.4
+        figure, grid = pyplot.subplots(robot.n, 3, figsize=size, sharex="col", squeeze=False, layout="constrained")
+        for index, (row, joint) in enumerate(zip(grid, robot.joints, strict=True)):
+            _response(row[0], joint, index, steps)
+            _error(row[1], joint, index, runs)
+            _effort(row[2], joint, index, runs)
+        for axes, heading in zip(grid[0], ("Step", "Trajectory: error", "Trajectory: effort"), strict=True):
+            axes.set_title(heading, weight="bold")
+        for axes in grid[-1]:
+            axes.set_xlabel("time [s]")
+        for axes in grid.flat:
+            axes.grid(visible=True, axis="y")
+            axes.margins(x=0.0)
+        figure.align_ylabels()
+        handles, labels = grid[0][0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+        figure.suptitle(title, fontsize=12, linespacing=1.5)
+        figure.savefig(path, dpi=DPI)
+        pyplot.close(figure)
+
+
+def _response(axes: Any, joint: Joint, index: int, runs: Mapping[str, Run]) -> None:
+    for rank, (name, run) in enumerate(runs.items()):
+        # Laws that differ along a trajectory alone lie on top of each other here: the later the thinner.
+        width, colour = 1.3 + 0.55 * (len(runs) - 1 - rank), COLOURS[rank % len(COLOURS)]
+        axes.plot(run.t, run.q[:, index], color=colour, linewidth=width, label=name)
+    run = next(iter(runs.values()))
+    axes.plot(run.t, run.reference[:, index], color=INK, linestyle=(0, (4, 3)), linewidth=1.1, label="reference")
+    axes.set_ylabel(f"{joint.name}\nposition [{joint.position_unit}]")
+
+
+def _error(axes: Any, joint: Joint, index: int, runs: Mapping[str, Run]) -> None:
+    for run, colour in zip(runs.values(), COLOURS * len(runs), strict=False):
+        axes.semilogy(run.t, np.maximum(1e3 * np.abs(run.error[:, index]), LEAST), color=colour)
+    axes.set_ylim(bottom=LEAST)
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.set_ylabel(f"tracking error [m{joint.position_unit}]")
+
+
+def _effort(axes: Any, joint: Joint, index: int, runs: Mapping[str, Run]) -> None:
+    for run, colour in zip(runs.values(), COLOURS * len(runs), strict=False):
+        axes.plot(run.t, run.effort[:, index], color=colour, linewidth=1.1)
+    peak = max(float(np.abs(run.effort[:, index]).max()) for run in runs.values())
+    if joint.effort < 3.0 * peak:
+        axes.axhline(joint.effort, color=FAINT, linewidth=1.0, linestyle=(0, (1, 1.5)))
+    axes.set_ylabel(f"effort [{joint.effort_unit}]")
+
 
 LAWS = "pd,gravity_compensation,computed_torque,impedance,disturbance_observer,adaptive"
 """What is compared unless asked otherwise."""
@@ -48,8 +205,8 @@ def run(args: Namespace) -> ExitCode:
     """Compare, and say which law follows best."""
     from robodyn_ros import create_dynamics, load_robot
     from robodyn_ros.cli.compare_run import motions, perform
-    from robodyn_ros.simulation.mismatch import Mismatch
-    from robodyn_ros.simulation.plant import Plant
+    from robodyn_ros.simulation.plant.mismatch import Mismatch
+    from robodyn_ros.simulation.plant.native import Plant
 
     if not args.rate > 0.0:
         raise InputError("--rate", f"must be above 0, not {args.rate:g}", args.rate)
@@ -73,7 +230,7 @@ def run(args: Namespace) -> ExitCode:
 
 
 def _laws(args: Namespace, model: Dynamics) -> dict[str, Controller]:
-    from robodyn_ros.control.gains import gains
+    from robodyn_ros.control.laws.gains import gains
     from robodyn_ros.plugins import load
 
     robot = model.robot
@@ -104,8 +261,6 @@ def _arm(args: Namespace) -> str:
 def _show(args: Namespace, pairs: Sequence[tuple[Motion, Mapping[str, Run]]], robot: Robot) -> None:
     from rich.text import Text
 
-    from robodyn_ros.cli.compare_table import table, verdict
-
     out = console()
     gains = f"ω = {args.natural_frequency:g} rad/s, ζ = {args.damping_ratio:g}"
     gains += f", ρ = {args.integral_rate:g} 1/s" if args.integral_rate > 0.0 else ""
@@ -120,7 +275,6 @@ def _show(args: Namespace, pairs: Sequence[tuple[Motion, Mapping[str, Run]]], ro
 
 
 def _print(args: Namespace, pairs: Sequence[tuple[Motion, Mapping[str, Run]]], robot: Robot) -> None:
-    from robodyn_ros.cli.compare_table import report, scores, verdict
 
     motion, runs = pairs[-1]
     print_json(
@@ -137,8 +291,6 @@ def _print(args: Namespace, pairs: Sequence[tuple[Motion, Mapping[str, Run]]], r
 
 def _plot(path: Path, pairs: Sequence[tuple[Motion, Mapping[str, Run]]], robot: Robot, title: str) -> None:
     try:
-        from robodyn_ros.cli.compare_plot import draw
-
         draw(path, pairs, robot, title)
     except ImportError as cause:
         raise InputError("--plot", "needs matplotlib: the extra 'plot'", path) from cause

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robodyn_ros.control.base import Controller, Reference
-from robodyn_ros.control.trajectory import Trajectory
-from robodyn_ros.control.waypoints import durations, rest_to_rest
+from robodyn_ros.control.laws.base import Controller, Reference
+from robodyn_ros.control.motion.point_to_point import durations, rest_to_rest
+from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.simulation.plant import Plant
+from robodyn_ros.simulation.plant.native import Plant
 
 PART = 0.5
 """Part of the range of each joint that the trajectory goes through, about its middle [-]."""

@@ -8,13 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from robodyn_ros.cli.arguments import add_gravity, names
-from robodyn_ros.cli.outputs import write_file
-from robodyn_ros.cli.verb import ExitCode, Verb
+from robodyn_ros.cli.console import write_file
+from robodyn_ros.cli.verb import ExitCode, Verb, add_gravity, names
 from robodyn_ros.errors import InputError
 
 if TYPE_CHECKING:
-    from robodyn_ros.dynamics.document.blocks import Document
+    from robodyn_ros.document.blocks import Document
 
 FORMATS = {"text": ".txt", "markdown": ".md", "html": ".html", "latex": ".tex", "pdf": ".pdf", "json": ".json"}
 """Format → ending of its file."""
@@ -44,7 +43,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> ExitCode:
     """Write the derivation."""
     from robodyn_ros import create_dynamics, load_robot
-    from robodyn_ros.dynamics.derivation import STEPS, derive
+    from robodyn_ros.dynamics.symbolic.derivation import STEPS, derive
 
     kind = _format(args.format, args.out)
     steps = STEPS if args.of is None else _steps(args.of)
@@ -55,7 +54,7 @@ def run(args: Namespace) -> ExitCode:
         return ExitCode.YES
     content = _writers()[kind](document)
     if kind == "pdf" and args.out is None:
-        from robodyn_ros.dynamics.export.source import identifier
+        from robodyn_ros.dynamics.symbolic.export.listing import identifier
 
         args.out = f"{identifier(dynamics.robot.name)}.pdf"
     _write(content, args.out)
@@ -77,7 +76,7 @@ def _format(name: str | None, out: str | None) -> str:
 
 
 def _steps(given: str) -> list[str]:
-    from robodyn_ros.dynamics.derivation import STEPS
+    from robodyn_ros.dynamics.symbolic.derivation import STEPS
 
     steps = names(given)
     if not steps:
@@ -86,12 +85,11 @@ def _steps(given: str) -> list[str]:
 
 
 def _writers() -> dict[str, Callable[[Document], str | bytes]]:
-    from robodyn_ros.dynamics.document.data import data
-    from robodyn_ros.dynamics.document.html import html
-    from robodyn_ros.dynamics.document.markdown import markdown
-    from robodyn_ros.dynamics.document.pdf import pdf
-    from robodyn_ros.dynamics.document.tex import tex
-    from robodyn_ros.dynamics.document.text import text
+    from robodyn_ros.document.blocks import data
+    from robodyn_ros.document.html import html
+    from robodyn_ros.document.latex import pdf, tex
+    from robodyn_ros.document.markdown import markdown
+    from robodyn_ros.document.text import text
 
     return {"text": text, "markdown": markdown, "html": html, "latex": tex, "pdf": pdf, "json": data}
 
@@ -101,7 +99,7 @@ def _show(document: Document) -> None:
     from rich.text import Text
 
     from robodyn_ros.cli.console import console
-    from robodyn_ros.dynamics.document.text import text_lines
+    from robodyn_ros.document.text import text_lines
 
     out = console()
     for line in text_lines(document, out.width):

@@ -8,13 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from robodyn_ros.cli.console import console, print_json
-from robodyn_ros.cli.outputs import check_folder
+from robodyn_ros.cli.console import check_folder, console, print_json
 from robodyn_ros.cli.verb import ExitCode, Verb
 
 if TYPE_CHECKING:
     from robodyn_ros.identification.excitation import Excitation
-    from robodyn_ros.identification.excitation_settings import Workspace
+    from robodyn_ros.identification.settings import Workspace
     from robodyn_ros.robot import Robot
 
 OUT = "motion.json"
@@ -51,10 +50,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> ExitCode:
     """Optimise, write and report."""
     from robodyn_ros import load_robot
-    from robodyn_ros.cli.simulate_motion import pose
-    from robodyn_ros.control.trajectory_file import write_trajectory
+    from robodyn_ros.cli.motion import pose
+    from robodyn_ros.control.motion.trajectory import write_trajectory
     from robodyn_ros.identification.excitation import excite
-    from robodyn_ros.identification.excitation_settings import ExcitationConfig
+    from robodyn_ros.identification.settings import ExcitationConfig
 
     check_folder("--out", args.out)
     robot = load_robot(args.urdf)
@@ -70,7 +69,7 @@ def run(args: Namespace) -> ExitCode:
 def _workspace(args: Namespace) -> Workspace | None:
     from math import inf
 
-    from robodyn_ros.identification.excitation_settings import Workspace
+    from robodyn_ros.identification.settings import Workspace
 
     if args.box is None:
         return None if args.floor is None else Workspace(lower=(-inf, -inf, args.floor))

@@ -6,9 +6,8 @@ import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from robodyn_ros.cli.arguments import add_gravity, names
-from robodyn_ros.cli.outputs import write_file
-from robodyn_ros.cli.verb import ExitCode, Verb
+from robodyn_ros.cli.console import write_file
+from robodyn_ros.cli.verb import ExitCode, Verb, add_gravity, names
 from robodyn_ros.errors import InputError
 
 QUANTITIES = "inverse,mass_matrix,coriolis_matrix,gravity"
@@ -36,7 +35,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> ExitCode:
     """Write the files, and say which."""
     from robodyn_ros import create_dynamics, load_robot
-    from robodyn_ros.dynamics.export import export
+    from robodyn_ros.dynamics.symbolic.export import export
 
     folder, stem = _place(args.out, args.language)
     dynamics = create_dynamics(args.plugin, load_robot(args.urdf), gravity=args.gravity)

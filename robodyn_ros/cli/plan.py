@@ -2,18 +2,153 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from robodyn_ros.cli.need import need_ros
-from robodyn_ros.cli.outputs import check_folder, check_picture
-from robodyn_ros.cli.verb import ExitCode, Verb
-from robodyn_ros.errors import InputError
+import numpy as np
+
+from robodyn_ros import create_dynamics, load_robot
+from robodyn_ros.cli.console import check_folder, check_picture, console
+from robodyn_ros.cli.motion import pose
+from robodyn_ros.cli.verb import ExitCode, Verb, need_ros
+from robodyn_ros.dynamics.parameters import Payload
+from robodyn_ros.errors import InputError, NotReadyError
+from robodyn_ros.planning.cost import read_cost
+from robodyn_ros.planning.obstacles import Sphere, read_obstacles
+from robodyn_ros.planning.plan import Plan
+from robodyn_ros.planning.problem import Goal, JointGoal, Limits, Problem, ToolGoal
+from robodyn_ros.robot import Pose, Robot
+from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot.robot import tip
+from robodyn_ros.view.browser import Browser
 
 if TYPE_CHECKING:
     from robodyn_ros.planning.plan import Plan
     from robodyn_ros.planning.problem import Problem
+
+
+# From the command line of ``robodyn plan`` to the problem.
+
+
+def problem_of(args: Namespace) -> Problem:
+    """What the arguments ask for.
+
+    Raises:
+        InputError: an argument is wrong.
+    """
+    robot = load_robot(args.urdf)
+    link = args.link or tip(robot)
+    payload = None if args.payload is None else Payload(link, args.payload)
+    dynamics = create_dynamics("rnea", robot, payload=payload, viscous=robot.damping, coulomb=robot.friction)
+    start = robot.home if args.start is None else _pose("--from", args.start, robot, robot.home)
+    stops = [start]
+    for text in args.via:
+        stops.append(_pose("--via", text, robot, stops[-1]))
+    return Problem(
+        dynamics,
+        start,
+        _goal(args, robot, link, stops[-1]),
+        read_cost(args.cost),
+        args.duration,
+        Limits.of(robot, share=args.share, acceleration=args.acceleration),
+        via=tuple(JointGoal(stop, None) for stop in stops[1:]),
+        obstacles=() if args.obstacles is None else read_obstacles(args.obstacles),
+        margin=args.margin,
+        limit_margin=args.limit_margin,
+    )
+
+
+def _goal(args: Namespace, robot: Robot, link: str, before: Array) -> Goal:
+    if (args.to is None) == (args.to_tool is None):
+        raise InputError("--to", "or --to-tool must be given, one of them", args.to)
+    if args.to is not None:
+        return JointGoal(_pose("--to", args.to, robot, before))
+    try:
+        numbers = [float(word) for word in args.to_tool.split(",")]
+    except ValueError:
+        numbers = []
+    if len(numbers) not in (3, 6) or not np.isfinite(numbers).all():
+        raise InputError("--to-tool", f"must be x,y,z or x,y,z,roll,pitch,yaw, not {args.to_tool!r}", args.to_tool)
+    if len(numbers) == 3:
+        return ToolGoal.at(np.array(numbers), link)
+    return ToolGoal(Pose.from_xyz_rpy(numbers[:3], numbers[3:]), link)
+
+
+def _pose(option: str, text: str, robot: Robot, before: Array) -> Array:
+    try:
+        return pose(text, robot, before)
+    except InputError as cause:
+        raise InputError(option, str(cause).partition(": ")[2], text) from cause
+
+
+# A plan to the controller of the ROS 2 graph that is there, by the node that knows how to.
+
+
+def send(plan: Plan) -> None:
+    """Have the controller follow it.
+
+    Raises:
+        NotReadyError: there is no controller, or the arm is not where the plan starts; the node has said so.
+    """
+    with TemporaryDirectory(prefix="robodyn-") as folder:
+        path = Path(folder) / "plan.json"
+        plan.save(path)
+        command = [sys.executable, "-m", "robodyn_ros.nodes.planner.sender", "--ros-args", "-p", f"plan:={path}"]
+        if subprocess.run(command, check=False).returncode != 0:
+            raise NotReadyError("the plan was not sent")
+
+
+# A plan in the browser, again and again: the arm on its way, the tool's trace, what is in the way.
+
+RATE = 25.0
+"""Pictures a second."""
+
+PAUSE = 1.0
+"""At the end, before it begins anew [s]."""
+
+LAYERS = frozenset({"effort", "trace", "com"})
+
+
+def view(plan: Plan, problem: Problem, port: int) -> None:
+    """Show it until Ctrl-C.
+
+    Raises:
+        ConfigurationError: viser is not installed, or the port is taken.
+    """
+    browser, trajectory = Browser(problem.dynamics.robot, "127.0.0.1", port), plan.to_trajectory()
+    _obstacles(browser, problem)
+    console().print(f"http://localhost:{port}  (Ctrl-C ends)", soft_wrap=True)
+    try:
+        while True:
+            browser.overlay.forget()
+            begun = time.monotonic()
+            while (t := time.monotonic() - begun) < plan.duration + PAUSE:
+                sample = trajectory.sample(t)
+                planned = None if trajectory.planned is None else trajectory.planned.at(t)
+                browser.show(sample.q, sample.qd, planned, None, LAYERS)
+                time.sleep(1.0 / RATE)
+    finally:
+        browser.stop()
+
+
+def _obstacles(browser: Browser, problem: Problem) -> None:
+    scene, color = browser.server.scene, (200, 80, 60)
+    for obstacle in problem.obstacles:
+        name, position = f"/obstacles/{obstacle.name}", obstacle.center
+        if isinstance(obstacle, Sphere):
+            scene.add_icosphere(name, radius=obstacle.radius, color=color, opacity=0.5, position=position)
+            continue
+        from scipy.spatial.transform import Rotation
+
+        turn = np.roll(Rotation.from_matrix(obstacle.rotation).as_quat(), 1)  # viser puts w first
+        size = tuple(obstacle.size.tolist())
+        scene.add_box(name, dimensions=size, color=color, opacity=0.5, position=position, wxyz=turn)
+
 
 METHODS = ("collocation", "time-scaling")
 """How a motion is found."""
@@ -59,8 +194,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> ExitCode:
     """Plan, write, draw, show, send; the answer is no if there is no such motion."""
-    from robodyn_ros.cli.plan_problem import problem_of
-
     _check_outputs(args)
     problem = problem_of(args)
     found = _found(args, problem)
@@ -70,16 +203,12 @@ def run(args: Namespace) -> ExitCode:
     if not found.solved:
         return ExitCode.NO
     if args.plot is not None:
-        from robodyn_ros.cli.plan_plot import draw
+        from robodyn_ros.cli.plan_report import draw
 
         draw(args.plot, found, problem)
     if args.send:
-        from robodyn_ros.cli.plan_send import send
-
         send(found)
     if args.view:
-        from robodyn_ros.cli.plan_view import view
-
         view(found, problem, args.port)
     return ExitCode.YES
 
@@ -97,7 +226,7 @@ def _found(args: Namespace, problem: Problem) -> Plan:
             from robodyn_ros.planning import time_scaling
 
             return time_scaling.plan(problem)
-        from robodyn_ros.planning.collocation import CollocationConfig, plan
+        from robodyn_ros.planning.collocation.collocation import CollocationConfig, plan
 
         def tell(iteration: int, violation: float) -> None:
             progress.update(task, description=f"iteration {iteration}: constraints missed by {violation:.1e}")
@@ -107,7 +236,7 @@ def _found(args: Namespace, problem: Problem) -> Plan:
 
 def _report(args: Namespace, problem: Problem, found: Plan) -> None:
     from robodyn_ros.cli.console import console, print_json
-    from robodyn_ros.cli.plan_table import figures, table
+    from robodyn_ros.cli.plan_report import figures, table
 
     if args.json:
         print_json(figures(found, problem))

@@ -3,20 +3,77 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from robodyn_ros.cli.outputs import check_folder, check_picture
+from robodyn_ros import create_dynamics
+from robodyn_ros.cli.console import check_folder, check_picture
 from robodyn_ros.cli.verb import ExitCode, Verb
+from robodyn_ros.control.loop import ControlLoop
+from robodyn_ros.control.loop_settings import MODEL, loop_default_values, make_tuning
+from robodyn_ros.control.parameter_file import Parameters, parse_parameter, read_parameters
 from robodyn_ros.errors import InputError
 from robodyn_ros.plugins import available
+from robodyn_ros.robot import Robot
+from robodyn_ros.simulation.hardware.hardware import Hardware
+from robodyn_ros.simulation.hardware.settings import default_values, make_hardware
 
 if TYPE_CHECKING:
     from robodyn_ros.control.loop import ControlLoop
     from robodyn_ros.robot import Robot
-    from robodyn_ros.simulation.hardware import Hardware
-    from robodyn_ros.simulation.trial import Trial
+    from robodyn_ros.simulation.hardware.hardware import Hardware
+    from robodyn_ros.simulation.trial.trial import Trial
+
+
+# Hardware and control loop of ``robodyn simulate``, from the parameters that the nodes take.
+
+NODES = ("simulator", "controller")
+"""The nodes whose parameters are taken."""
+
+
+def gather(files: Sequence[Path], given: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Node → parameters given.
+
+    Args:
+        files: parameter files, the later ones winning over those before.
+        given: ``name:=value`` for both nodes or ``node:name:=value`` for one, winning over the files.
+
+    Raises:
+        InputError: a file or a parameter cannot be read.
+    """
+    found: dict[str, dict[str, Any]] = {node: {} for node in NODES}
+    for node, parameters in found.items():
+        for file in files:
+            parameters.update(read_parameters(file, node))
+    for text in given:
+        name, value = parse_parameter(text)
+        node, _, own = name.rpartition(":")
+        for parameters in [found[node]] if node in found else found.values():
+            parameters[own if node in found else name] = value
+    return found
+
+
+def make_simulated(given: dict[str, Any], robot: Robot) -> tuple[Hardware, set[str]]:
+    """The hardware, and the names of parameters that it has no use for.
+
+    Raises:
+        RobodynError: a value is wrong; the message names it.
+    """
+    values = Parameters(given, MODEL | default_values(robot))
+    return make_hardware(values, robot), set(values.unused())
+
+
+def make_loop(given: dict[str, Any], robot: Robot) -> tuple[ControlLoop, set[str]]:
+    """The control loop, and the names of parameters that it has no use for.
+
+    Raises:
+        RobodynError: a value is wrong; the message names it.
+    """
+    values = Parameters(given, loop_default_values(robot))
+    dynamics = create_dynamics(values["dynamics"], robot, gravity=tuple(values["gravity"]))
+    return ControlLoop.tuned(make_tuning(values, dynamics)), set(values.unused())
+
 
 NOBODY = "none"
 """In place of a control law: no commands, no brakes."""
@@ -67,7 +124,7 @@ def run(args: Namespace) -> ExitCode:
         write(args.out, trial, robot)
     name = args.controller
     if args.plot is not None:
-        from robodyn_ros.cli.simulate_plot import draw
+        from robodyn_ros.cli.simulate_report import draw
 
         draw(args.plot, trial, robot, f"{robot.name} under {name}" if name != NOBODY else f"{robot.name}, passive")
     report(figures(trial, robot), name, seconds, args)
@@ -78,9 +135,8 @@ def _simulate(args: Namespace, robot: Robot) -> tuple[Trial, float]:
     """What happened, and how long it took [s]."""
     from time import perf_counter
 
-    from robodyn_ros.cli.simulate_motion import motion
-    from robodyn_ros.cli.simulate_setup import NODES, gather, make_loop, make_simulated
-    from robodyn_ros.control.trajectory_file import read_trajectory
+    from robodyn_ros.cli.motion import motion
+    from robodyn_ros.control.motion.trajectory import read_trajectory
 
     given = gather(args.params, args.given)
     simulator, controller = (given[node] for node in NODES)
@@ -113,7 +169,7 @@ def _watched(hardware: Hardware, loop: ControlLoop | None, duration: float) -> T
     from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 
     from robodyn_ros.cli.console import progress_bar
-    from robodyn_ros.simulation.trial import run_trial
+    from robodyn_ros.simulation.trial.trial import run_trial
 
     columns = (BarColumn(), TextColumn("{task.completed:.1f} of {task.total:g} s"), TimeRemainingColumn())
     with progress_bar(*columns) as progress:
@@ -138,13 +194,13 @@ def _writer(args: Namespace) -> Callable[[Path, Trial, Robot], None] | None:
         raise InputError("--out", f"must end in .csv or .mcap or have no ending, unless --format says it: {args.out}")
     check_folder("--out", args.out)
     if name == "csv":
-        from robodyn_ros.simulation.trial_table import write_csv
+        from robodyn_ros.simulation.trial.files import write_csv
 
         return write_csv
-    from robodyn_ros.simulation import trial_bag
+    from robodyn_ros.simulation.trial import files
 
-    trial_bag.check(args.out, name)
-    return trial_bag.write_mcap if name == "mcap" else trial_bag.write_rosbag2
+    files.check(args.out, name)
+    return files.write_mcap if name == "mcap" else files.write_rosbag2
 
 
 VERB = Verb(

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from argparse import Namespace
 from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from robodyn_ros.cli.console import console, print_json
-from robodyn_ros.cli.quantity import quantity
-from robodyn_ros.cli.simulate_plot import tracking_error
-from robodyn_ros.robot import Robot
-from robodyn_ros.simulation.trial import Trial
+from robodyn_ros.cli.console import console, print_json, quantity
+from robodyn_ros.cli.demo.plot import COLOURS, DPI, FAINT, INK, PLOT_STYLE, POINTS
+from robodyn_ros.robot import Joint, Robot
+from robodyn_ros.robot.pose import Array
+from robodyn_ros.simulation.trial.trial import Samples, Trial
 
 
 @dataclass(frozen=True)
@@ -97,3 +99,95 @@ def report(found: Figures, controller: str, seconds: float, args: Namespace) -> 
         out.print(f"{count} times {what}", style="red", markup=False)
     for path in written.values():
         out.print(f"Written: {path}", markup=False, soft_wrap=True)
+
+
+# The picture of ``robodyn simulate``: position, tracking error and effort, joint by joint.
+
+TRUTH = COLOURS[2]
+
+WIDE: dict[str, Any] = {"color": COLOURS[1], "linewidth": 2.6, "alpha": 0.5}
+"""Of what was measured and commanded, which lies behind what is true."""
+
+
+def draw(path: Path, trial: Trial, robot: Robot, title: str) -> None:
+    """Write the picture.
+
+    Args:
+        path: of the image; its ending says of which kind.
+        trial: what happened.
+        robot: the arm.
+        title: what it shows.
+    """
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    with pyplot.rc_context(PLOT_STYLE):
+        size = (13.0, 2.3 * robot.n + 1.2)
+        figure, grid = pyplot.subplots(robot.n, 3, figsize=size, sharex=True, squeeze=False, layout="constrained")
+        figure.get_layout_engine().set(hspace=0.06, wspace=0.04)
+        for index, (row, joint) in enumerate(zip(grid, robot.joints, strict=True)):
+            _position(row[0], trial, joint, index)
+            _error_or_velocity(row[1], trial, joint, index)
+            _effort(row[2], trial, joint, index)
+            row[0].set_title(joint.name, loc="left", weight="bold", fontsize=12)
+        for axes in grid.flat:
+            axes.grid(visible=True, axis="y")
+            axes.set_xlim(0.0, max(trial.truth.t[-1], 1e-9))
+        for axes in grid[-1]:
+            axes.set_xlabel("time [s]")
+        figure.align_ylabels()
+        found = {label: line for axes in grid[0] for line, label in zip(*axes.get_legend_handles_labels(), strict=True)}
+        figure.legend(found.values(), found, loc="outside lower center", ncols=len(found), frameon=False)
+        figure.suptitle(title, fontsize=12)
+        figure.savefig(path, dpi=DPI)
+        pyplot.close(figure)
+
+
+def tracking_error(trial: Trial, index: int) -> tuple[Array, Array]:
+    """Times [s] and reference minus position of a joint [rad] or [m], at each command with a reference."""
+    commands, truth = trial.commands, trial.truth
+    reference = commands.values["q"][:, index]
+    known = ~np.isnan(reference)
+    t = commands.t[known]
+    return t, reference[known] - np.interp(t, truth.t, truth.values["q"][:, index])
+
+
+def _position(axes: Any, trial: Trial, joint: Joint, index: int) -> None:
+    states, truth, commands = trial.states, trial.truth, trial.commands
+    if len(states.t):
+        axes.plot(*_thinned(states, "q", index), **WIDE, label="measured position, commanded effort")
+    axes.plot(*_thinned(truth, "q", index), color=TRUTH, label="true")
+    if len(commands.t):
+        dashed = {"color": INK, "linestyle": (0, (4, 3)), "linewidth": 1.1}
+        axes.plot(*_thinned(commands, "q", index), **dashed, label="reference")
+    axes.set_ylabel(f"position [{joint.position_unit}]")
+
+
+def _error_or_velocity(axes: Any, trial: Trial, joint: Joint, index: int) -> None:
+    """The tracking error; of an arm that nobody leads, the velocity."""
+    axes.axhline(0.0, color=FAINT, linewidth=0.8)
+    t, error = tracking_error(trial, index)
+    if len(t):
+        axes.plot(t, 1e3 * error, color=TRUTH)
+        axes.set_ylabel(f"reference − position [m{joint.position_unit}]")
+    else:
+        axes.plot(*_thinned(trial.truth, "qd", index), color=TRUTH)
+        axes.set_ylabel(f"velocity [{joint.position_unit}/s]")
+
+
+def _effort(axes: Any, trial: Trial, joint: Joint, index: int) -> None:
+    commands, truth = trial.commands, trial.truth
+    if len(commands.t):
+        axes.plot(*_thinned(commands, "effort", index), **WIDE)
+    axes.plot(*_thinned(truth, "effort", index), color=TRUTH)
+    if np.isfinite(joint.effort):
+        for limit in (-joint.effort, joint.effort):
+            axes.axhline(limit, color=FAINT, linewidth=1.0, linestyle=(0, (1, 1.5)))
+    axes.set_ylabel(f"effort [{joint.effort_unit}]")
+
+
+def _thinned(samples: Samples, name: str, index: int) -> tuple[Array, Array]:
+    step = max(1, len(samples.t) // POINTS)
+    return samples.t[::step], samples.values[name][::step, index]

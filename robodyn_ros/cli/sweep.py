@@ -3,20 +3,97 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from robodyn_ros.cli.outputs import check_picture
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from robodyn_ros.cli.console import check_picture, console, print_json, progress_bar
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import ConfigurationError, InputError
+from robodyn_ros.simulation.sweeps.runner import Bench, Rows
+from robodyn_ros.simulation.sweeps.study import Study
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from robodyn_ros.simulation.sweeps.backends import Backend
     from robodyn_ros.simulation.sweeps.study import Study
     from robodyn_ros.simulation.sweeps.summary import Summary
+    from robodyn_ros.simulation.sweeps.sweep import Backend
+
+
+# One case of a study by itself: its row, and its picture.
+
+
+def show_case(study: Study, number: int, plot: Path | None, json: bool) -> ExitCode:
+    """Try it, and show what came of it; the answer is whether it meets the specification.
+
+    Raises:
+        InputError: there is no such case.
+    """
+    if not 0 <= number < study.size:
+        raise InputError("--case", f"must be from 0 to {study.size - 1}, not {number}", number)
+    bench = Bench(study)
+    (case,) = study.cases(number, 1)
+    row = bench.row(case)
+    if plot is not None:
+        from robodyn_ros.cli.simulate_report import draw
+
+        setup = bench.setup(case)
+        title = f"{study.name}, case {number}: {setup.rig.robot.name} under {case.controller}"
+        draw(plot, bench.run(case).trial, bench.robot, title)
+    if json:
+        print_json({name: None if value != value else value for name, value in row.items()})
+    else:
+        out = console()
+        width = max(map(len, row))
+        for name, value in row.items():
+            shown = f"{value:.6g}" if isinstance(value, float) else str(value)
+            out.print(f"{name:<{width}}  {shown}", markup=False, soft_wrap=True)
+    return ExitCode.YES if row["met"] else ExitCode.NO
+
+
+# How far a sweep is, and the time that is left, on stderr.
+
+Told = Callable[[int, Rows], None]
+
+
+@contextmanager
+def progress(total: int, what: str = "cases") -> Iterator[Told]:
+    """Show it.
+
+    Args:
+        total: number of cases.
+        what: they are called.
+    """
+    columns = (
+        TextColumn(what),
+        BarColumn(bar_width=30),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[note]}", style="yellow"),
+    )
+    with progress_bar(*columns) as shown:
+        task = shown.add_task("", total=total, note="")
+        done = failed = 0
+
+        def told(before: int, rows: Rows) -> None:
+            nonlocal done, failed
+            done += len(rows)
+            failed += sum(1 for row in rows if row["failed"])
+            note = f"{failed} failed" if failed else ""
+            if not rows:
+                shown.update(task, completed=before, note=note)
+            else:
+                shown.update(task, completed=before + done, note=note)
+
+        yield told
+
 
 REPORT = ("report.html", "report.png")
 """What is written beside the results."""
@@ -45,8 +122,6 @@ def run(args: Namespace) -> ExitCode:
         check_picture("--plot", args.plot)
     study = read_study(args.study)
     if args.case is not None:
-        from robodyn_ros.cli.sweep_case import show_case
-
         return show_case(study, args.case, args.plot, args.json)
     return _sweep(args, study)
 
@@ -64,7 +139,7 @@ def choose_backend(args: Namespace) -> AbstractContextManager[Backend]:
     """Who tries the cases, from the command line."""
     from contextlib import nullcontext
 
-    from robodyn_ros.simulation.sweeps.backends import Workers, here
+    from robodyn_ros.simulation.sweeps.sweep import Workers, here
 
     if args.scheduler is not None:
         from robodyn_ros.simulation.sweeps.cluster import cluster
@@ -79,7 +154,6 @@ def choose_backend(args: Namespace) -> AbstractContextManager[Backend]:
 
 def _sweep(args: Namespace, study: Study) -> ExitCode:
     from robodyn_ros.cli.console import console
-    from robodyn_ros.cli.sweep_progress import progress
     from robodyn_ros.simulation.sweeps.results import need
     from robodyn_ros.simulation.sweeps.summary import summarise
     from robodyn_ros.simulation.sweeps.sweep import sweep
@@ -108,7 +182,7 @@ def _sweep(args: Namespace, study: Study) -> ExitCode:
 
 def _say(args: Namespace, study: Study, summaries: list[Summary], folder: Path) -> None:
     from robodyn_ros.cli.console import console, print_json
-    from robodyn_ros.cli.sweep_table import as_json, tables
+    from robodyn_ros.cli.sweep_report import as_json, tables
 
     if args.json:
         print_json({"study": study.name, "cases": study.size, "folder": str(folder), **as_json(summaries)})

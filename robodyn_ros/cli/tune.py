@@ -9,16 +9,15 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from robodyn_ros.cli.outputs import write_file
+from robodyn_ros.cli.console import write_file
 from robodyn_ros.cli.sweep import add_backend_arguments, choose_backend
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import InputError
 
 if TYPE_CHECKING:
-    from robodyn_ros.simulation.sweeps.backends import Backend
-    from robodyn_ros.simulation.sweeps.score import Score
     from robodyn_ros.simulation.sweeps.study import Study
-    from robodyn_ros.simulation.sweeps.tuning import Task, Tuned
+    from robodyn_ros.simulation.sweeps.sweep import Backend
+    from robodyn_ros.simulation.sweeps.tuning import Score, Task, Tuned
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -51,8 +50,7 @@ def _compared(study: Study, task: Task, best: Tuned, backend: Backend) -> tuple[
     from dataclasses import replace
 
     from robodyn_ros.robot import load_robot
-    from robodyn_ros.simulation.sweeps.score import score
-    from robodyn_ros.simulation.sweeps.tuning import unseen, with_gains
+    from robodyn_ros.simulation.sweeps.tuning import score, unseen, with_gains
 
     robot, count = load_robot(study.urdf), task.config.unseen
     hand_made = replace(study, controllers=study.controllers[:1])

@@ -12,14 +12,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from robodyn_ros.cli.need import need_ros
-from robodyn_ros.cli.verb import ExitCode, Verb
+from robodyn_ros.cli.verb import ExitCode, Verb, need_ros
 from robodyn_ros.errors import ConfigurationError, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from robodyn_ros.cli.crew import Crew
+    from robodyn_ros.cli.processes import Crew
 
 GLANCE = 0.1
 """Time between two looks at whether the processes are well [s]."""
@@ -43,7 +42,7 @@ def run(args: Namespace) -> ExitCode:
     """Show the arm until told to end."""
     need()
     from robodyn_ros.cli.console import console
-    from robodyn_ros.cli.crew import Crew
+    from robodyn_ros.cli.processes import Crew
 
     if args.attach and args.urdf:
         raise InputError("--attach", "takes the arm from the topic robot_description; leave the URDF out", args.urdf)
@@ -80,7 +79,7 @@ def _start_arm(crew: Crew, args: Namespace) -> dict[str, Any]:
     """Start simulator and controller; what the viewer is told of the arm."""
     from robodyn_ros import load_robot
     from robodyn_ros.assets import find
-    from robodyn_ros.cli.demo_run import GAINS, ROBOT
+    from robodyn_ros.cli.demo.run import GAINS, ROBOT
 
     robot = load_robot(args.urdf or find(ROBOT))
     files = [args.config] if args.config else [] if args.urdf else [find(GAINS)]
@@ -99,7 +98,7 @@ def _environment(attach: bool) -> Iterator[Mapping[str, str]]:
     if attach:
         yield os.environ
         return
-    from robodyn_ros.cli.isolation import isolated
+    from robodyn_ros.cli.processes import isolated
 
     with isolated() as env:
         yield env

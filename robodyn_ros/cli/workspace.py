@@ -2,17 +2,139 @@
 
 from __future__ import annotations
 
+import os
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
 from robodyn_ros.cli.console import print_json
 from robodyn_ros.cli.verb import ExitCode, Verb
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import InputError, NotReadyError
+from robodyn_ros.robot.pose import Array
 
 if TYPE_CHECKING:
     from robodyn_ros.kinematics import Kinematics
     from robodyn_ros.kinematics.workspace import Cells
+
+
+# A cloud of coloured points as a PLY file, for MeshLab, CloudCompare, Blender and RViz (Turk, The PLY polygon file
+# format (1994)).
+
+_SCALE = np.array([[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]], dtype=np.float64)
+"""Dark blue to yellow, even to the eye and to the colour-blind (the map viridis of Smith and van der Walt, 2015)."""
+
+
+def colours(values: ArrayLike) -> NDArray[np.uint8]:
+    """Red, green, blue (N, 3) of values (N,), from the least to the greatest finite one."""
+    given = np.asarray(values, dtype=np.float64)
+    finite = given[np.isfinite(given)]
+    least, greatest = (finite.min(), finite.max()) if len(finite) else (0.0, 1.0)
+    place = np.nan_to_num((given - least) / (greatest - least or 1.0), nan=0.0, posinf=1.0, neginf=0.0)
+    place = np.clip(place, 0.0, 1.0) * (len(_SCALE) - 1)
+    channels = [np.interp(place, np.arange(len(_SCALE)), channel) for channel in _SCALE.T]
+    return np.round(np.stack(channels, -1)).astype(np.uint8)
+
+
+def write_ply(path: str | os.PathLike[str], points: ArrayLike, values: ArrayLike) -> None:
+    """Write points and their values: position, colour, and the value itself as the property ``value``; binary.
+
+    Args:
+        path: of the file.
+        points: (N, 3) in [m].
+        values: (N,).
+
+    Raises:
+        InputError: shapes that do not fit.
+        OSError: it cannot be written.
+    """
+    where: Array = np.asarray(points, dtype=np.float64)
+    value: Array = np.asarray(values, dtype=np.float64)
+    if where.ndim != 2 or where.shape[1] != 3 or value.shape != where.shape[:1]:
+        raise InputError("points", f"must be (N, 3) with N values, not {where.shape} and {value.shape}")
+    kinds = [(name, "<f4") for name in "xyz"] + [(name, "u1") for name in ("red", "green", "blue")] + [("value", "<f4")]
+    rows = np.empty(len(where), dtype=kinds)
+    for name, column in zip((*"xyz", "red", "green", "blue"), (*where.T, *colours(value).T), strict=True):
+        rows[name] = column
+    rows["value"] = value
+    names = {"<f4": "float", "u1": "uchar"}
+    header = ["ply", "format binary_little_endian 1.0", f"element vertex {len(where)}"]
+    header += [*(f"property {names[kind]} {name}" for name, kind in kinds), "end_header", ""]
+    Path(path).write_bytes("\n".join(header).encode() + rows.tobytes())
+
+
+# A picture of a workspace map: points of a plane, coloured by a value. Needs Matplotlib (the extra ``plot``).
+
+AXES = "xyz"
+
+
+def plot_map(
+    path: str | os.PathLike[str],
+    points: ArrayLike,
+    values: ArrayLike,
+    *,
+    plane: str = "xz",
+    title: str = "",
+    label: str = "",
+    levels: tuple[float, ...] = (),
+    size: float | None = None,
+) -> None:
+    """Draw cells of a plane as squares in the colour of their value.
+
+    Args:
+        path: of the picture; its ending says the format, ``.png`` for instance.
+        points: centres of the cells (N, 3) in [m].
+        values: (N,); what is not a number is not drawn.
+        plane: two of x, y, z: across and up.
+        title: above the picture.
+        label: what the value is, with its unit.
+        levels: values to mark on the scale.
+        size: edge of a cell [m]; the least distance between two of them unless given.
+
+    Raises:
+        InputError: no such plane, or shapes that do not fit.
+        NotReadyError: Matplotlib is not installed.
+    """
+    if len(plane) != 2 or plane[0] == plane[1] or not set(plane) <= set(AXES):
+        raise InputError("plane", f"must be two of x, y, z, not {plane!r}", plane)
+    where, value = np.asarray(points, dtype=np.float64), np.asarray(values, dtype=np.float64)
+    if where.ndim != 2 or where.shape[1] != 3 or value.shape != where.shape[:1] or not len(where):
+        raise InputError("points", f"must be (N, 3) with N values, not {where.shape} and {value.shape}")
+    across, up = (where[:, AXES.index(name)] for name in plane)
+    figure, axes = _figure(float(np.ptp(across)), float(np.ptp(up)))
+    edge = size or min(_step(across), _step(up))
+    shown = np.isfinite(value)
+    columns, rows = (np.round((part - part.min()) / edge).astype(int) for part in (across, up))
+    picture = np.full((rows.max() + 1, columns.max() + 1), np.nan)
+    picture[rows[shown], columns[shown]] = value[shown]
+    extent = (across.min() - edge / 2, across.max() + edge / 2, up.min() - edge / 2, up.max() + edge / 2)
+    image = axes.imshow(picture, origin="lower", extent=extent, cmap="viridis", interpolation="nearest")
+    scale = figure.colorbar(image, ax=axes, label=label, shrink=0.85)
+    for level in levels:
+        scale.ax.axhline(level, color="white", linewidth=1.5)
+        axes.contour(np.nan_to_num(picture, nan=-np.inf), [level], colors="white", linewidths=1.0, extent=extent)
+    axes.set(xlabel=f"{plane[0]} [m]", ylabel=f"{plane[1]} [m]", title=title, aspect="equal")
+    figure.savefig(path, dpi=110)
+
+
+def _figure(width: float, height: float) -> tuple[Any, Any]:
+    """A figure that a map of that width and height [m] fills."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as cause:
+        raise NotReadyError("a picture needs Matplotlib, which is not installed (pip install matplotlib)") from cause
+    share = np.clip((width + 0.1) / (height + 0.1), 0.4, 2.5)
+    figure = Figure(figsize=(5.5 * np.sqrt(share) + 1.6, 5.5 / np.sqrt(share) + 0.8), layout="constrained")
+    return figure, figure.add_subplot()
+
+
+def _step(values: np.ndarray[Any, Any]) -> float:
+    """The least distance between two different values [m]."""
+    different = np.diff(np.unique(np.round(values, 9)))
+    return float(different.min()) if len(different) else np.inf
+
 
 OF = ("manipulability", "payload")
 """What a map can show."""
@@ -110,9 +232,6 @@ def _rows(kinematics: Kinematics, link: str, plane: str) -> tuple[int, ...]:
 def _write(out: Path, found: Cells, args: Namespace, title: str, label: str) -> None:
     """The cloud of all cells, or a picture of the plane: the greatest value behind each point of it."""
     import numpy as np
-
-    from robodyn_ros.kinematics.ply import write_ply
-    from robodyn_ros.kinematics.workspace_plot import AXES, plot_map
 
     try:
         if out.suffix == ".ply":

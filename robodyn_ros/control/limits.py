@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.control.checks import is_within
+from robodyn_ros.checks import is_within
 from robodyn_ros.errors import InputError, LimitError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array, read_only

@@ -1,7 +1,7 @@
 """The control loop: all that a controller node decides, without ROS.
 
 Each state of the arm gets one command or one refusal (an error), never a guess, and what goes wrong gets the answer
-that :mod:`robodyn_ros.control.answers` states:
+that :mod:`robodyn_ros.control.faults.reactions` states:
 
 - A state that is too old, from the future, not finite, of the wrong shape, without velocities or that jumps gives no
   command of its own. When there was no usable one for ``state_timeout``, :meth:`ControlLoop.watch` gives the answer.
@@ -9,34 +9,190 @@ that :mod:`robodyn_ros.control.answers` states:
   flow of states was broken: its time ran backwards (a simulator restarted, a clock was set) or paused for longer than
   ``state_timeout`` (a driver restarted, a cable was pulled). What was being followed or tracked is dropped then, for
   the arm is no longer where that left it. So it is after every fault; the way back is blended, not a step.
-- What the arm is to do, :mod:`robodyn_ros.control.guide` decides; what it takes, the controller; how much of it is
-  sent, :mod:`robodyn_ros.control.shaping`.
+- What the arm is to do, :mod:`robodyn_ros.control.reference.manager` decides; what it takes, the controller; how much
+  of it is sent, :mod:`robodyn_ros.control.shaping`.
 - Where an effort is cut, the integral of the error does not wind up, and a trajectory waits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.control.answers import Kind
-from robodyn_ros.control.base import Reference
-from robodyn_ros.control.checks import finite_array, is_any
-from robodyn_ros.control.command import Command
-from robodyn_ros.control.following import Following, Tolerances
-from robodyn_ros.control.loop_config import LoopConfig
-from robodyn_ros.control.trajectory import Trajectory
-from robodyn_ros.control.tuned_loop import TunedLoop
+from robodyn_ros.checks import finite_array, is_any
+from robodyn_ros.control.faults.reactions import Answers, Feedback, Kind
+from robodyn_ros.control.faults.state_validation import Intake
+from robodyn_ros.control.faults.supervisor import Emergency, Guardian
+from robodyn_ros.control.laws.base import Controller, Reference
+from robodyn_ros.control.limits import Limits, saturate
+from robodyn_ros.control.loop_settings import LoopConfig, Tuning, own_feedback
+from robodyn_ros.control.motion.trajectory import Trajectory
+from robodyn_ros.control.reference.manager import Guide
+from robodyn_ros.control.reference.references import Mode
+from robodyn_ros.control.reference.tolerances import Following, Tolerances
+from robodyn_ros.control.shaping import Shaping
+from robodyn_ros.control.step import Command, Lead, Weight, total
 from robodyn_ros.errors import EffortError, NotReadyError
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot.pose import Array, read_only
+
+# What a control loop is made of, and what it works by.
+#
+# Its parts share one tuning, which is swapped as a whole between two updates, while the arm moves.
+
+Loop = TypeVar("Loop", bound="TunedLoop")
+
+
+class TunedLoop:
+    """The parts of :class:`~robodyn_ros.control.loop.ControlLoop`.
+
+    Attributes:
+        tuning: what it works by.
+        restarts: how often the flow of states was broken, so that the loop had to start again where the arm was.
+    """
+
+    def __init__(
+        self,
+        controller: Controller,
+        effort_limit: ArrayLike,
+        config: LoopConfig | None = None,
+        *,
+        rate_limit: ArrayLike | None = None,
+        velocity_limit: ArrayLike | None = None,
+        feedback: Feedback | None = None,
+        tolerances: Tolerances | None = None,
+        answers: Answers | None = None,
+    ) -> None:
+        """
+        Args:
+            controller: the control law; called once, so that what it compiles on first use is ready.
+            effort_limit: (n,), not negative, in [N·m] or [N]; inf where there is none.
+            config: settings, the defaults unless given.
+            rate_limit: of the effort, (n,) in [N·m/s] or [N/s]; none unless given.
+            velocity_limit: (n,) in [rad/s] or [m/s]; the URDF's unless given.
+            feedback: gains of the answers to faults; the law's own unless given.
+            tolerances: of trajectories that bring none of their own; none unless given.
+            answers: to faults, the defaults unless given.
+
+        Raises:
+            InputError: a limit of the wrong shape, negative or NaN.
+        """
+        robot = controller.dynamics.robot
+        self.tuning = Tuning(
+            controller,
+            Limits.of(robot, effort_limit, rate_limit, velocity_limit),
+            feedback or own_feedback(controller),
+            tolerances or Tolerances.none(robot.n),
+            config or LoopConfig(),
+            answers or Answers(),
+        )
+        self.restarts = 0
+        self._q = read_only(np.zeros(robot.n))
+        self._intake = Intake(robot)
+        self._guide = Guide(robot, self.tuning.limits.velocity)
+        self._shaping = Shaping(robot)
+        self._weight = Weight(controller.dynamics)
+        self._lead = Lead(robot, self._guide, self._shaping, self._weight)
+        self._guardian = Guardian(robot, self._shaping, self._weight)
+        self.tune(self.tuning)
+
+    @classmethod
+    def tuned(cls: type[Loop], tuning: Tuning) -> Loop:
+        """A loop that works by something made before."""
+        limits = tuning.limits
+        return cls(
+            tuning.controller,
+            limits.effort,
+            tuning.config,
+            rate_limit=limits.rate,
+            velocity_limit=limits.velocity,
+            feedback=tuning.feedback,
+            tolerances=tuning.tolerances,
+            answers=tuning.answers,
+        )
+
+    @property
+    def controller(self) -> Controller:
+        """The control law."""
+        return self.tuning.controller
+
+    @property
+    def mode(self) -> Mode:
+        """``waiting`` (for the first state), ``hold``, ``follow`` or ``track``."""
+        return self._guide.mode
+
+    @property
+    def fault(self) -> Emergency | None:
+        """The fault that lasts, if one does."""
+        return self._guardian.emergency
+
+    def tune(self, tuning: Tuning) -> None:
+        """Work by something else from the next update on; what that changes of the efforts is blended in.
+
+        Raises:
+            Exception: whatever the control law raises when it is called once; nothing is changed then.
+        """
+        self.attempt(tuning)
+        if type(tuning.controller) is not type(self.controller):
+            self._lead.begin()
+        tuning.controller.resume(self.controller)
+        self.tuning = tuning
+        self._guide.velocity_limit = tuning.limits.velocity
+        self._weight.dynamics = tuning.controller.dynamics
+        self._shaping.blend(tuning.config.blend_time)
+
+    def attempt(self, tuning: Tuning) -> None:
+        """Have a control law give efforts where the arm is, without sending them.
+
+        Raises:
+            EffortError: they are not n finite numbers.
+            Exception: whatever the law raises.
+        """
+        law, still = tuning.controller, np.zeros(len(self._q))
+        total(law, law.compute(self._q, still, Reference(self._q, still, still, still)), len(still))
+
+    def stop(self) -> Array | None:
+        """Forget everything, and wait for a first state again.
+
+        Returns:
+            The effort to part with, (n,) in [N·m] or [N]: what carries the arm where it was last, for drives that keep
+            to their last command. None if nothing was being sent.
+        """
+        parting = None
+        if self._shaping.sent is not None:
+            parting = saturate(self._weight.known(self._q), self.tuning.limits.effort)[0]
+        for part in (self._intake, self._shaping):
+            part.forget()
+        self._guide.stop()
+        self._lead.begin()
+        self._guardian.emergency = None
+        return parting
+
 
 __all__ = ["Command", "ControlLoop", "LoopConfig"]
 
 
 class ControlLoop(TunedLoop):
-    """See the module."""
+    """The control loop: all that a controller node decides, without ROS.
+
+    Each state of the arm gets one command or one refusal (an error), never a guess, and what goes wrong gets the answer
+    that :mod:`robodyn_ros.control.faults.reactions` states:
+
+    - A state that is too old, from the future, not finite, of the wrong shape, without velocities or that jumps gives
+      no command of its own. When there was no usable one for ``state_timeout``, :meth:`ControlLoop.watch` gives the
+      answer.
+    - The first reference is where the arm is, and gravity ramps in over ``ramp_time``. It starts there again whenever
+      the
+      flow of states was broken: its time ran backwards (a simulator restarted, a clock was set) or paused for longer
+      than
+      ``state_timeout`` (a driver restarted, a cable was pulled). What was being followed or tracked is dropped then,
+      for the arm is no longer where that left it. So it is after every fault; the way back is blended, not a step.
+    - What the arm is to do, :mod:`robodyn_ros.control.reference.manager` decides; what it takes, the controller; how
+      much of it is sent, :mod:`robodyn_ros.control.shaping`.
+    - Where an effort is cut, the integral of the error does not wind up, and a trajectory waits.
+    """
 
     def beware(self, publishers: str) -> None:
         """Take in what is wrong with the publishers of commands or references; "" if nothing is."""

@@ -2,7 +2,7 @@
 
 1. **Blend**: when law, model or gains change, or a fault is over, the difference to what was sent last is added and
    fades away within ``blend_time``.
-2. **Soft position limits**: :mod:`robodyn_ros.control.soft_limits`.
+2. **Soft position limits**: :mod:`robodyn_ros.control.shaping`.
 3. **Absolute limit**: ±effort_limit.
 4. **Rate limit**: no more than ±rate_limit · Δt away from what was sent last; Δt counts ``state_timeout`` at most.
 """
@@ -14,13 +14,78 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.control.blend import Blend
-from robodyn_ros.control.checks import is_within
+from robodyn_ros.checks import is_within
+from robodyn_ros.control.faults.reactions import Feedback
 from robodyn_ros.control.limits import saturate
-from robodyn_ros.control.soft_limits import soften
-from robodyn_ros.control.tuning import Tuning
+from robodyn_ros.control.loop_settings import Tuning
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array, read_only
+
+# Soft position limits: near the end of its way, a joint is not pushed harder towards it than a hold there would.
+#
+# With d the distance to the hard limit, within ``margin`` of it and in its direction::
+#
+#     τ ≤ g(q) + K d - D q̇,   d = max(0, limit - q)      (mirrored at the lower limit)
+#
+# The right-hand side is what holding the arm exactly at the limit would give. So it never takes from the weight that is
+# carried, nor from a hold inside the limits or at one. What it takes away is all that drives the joint faster towards
+# its stop: the velocity there fades as exp(-ωt) with a well damped joint, and at the limit nothing pushes outwards any
+# more. From outside no force drives the joint back, so that an arm found beyond a limit can be led back in peace.
+#
+# Compare the soft limits of ROS's joint_limits_interface (velocity bounds that fade with the distance, efforts that
+# fade with the velocity); those do not know the arm's weight, and let a loaded joint drop away from its upper limit.
+
+
+def soften(
+    effort: Array, q: Array, qd: Array, gravity: Array, robot: Robot, feedback: Feedback, margin: float
+) -> Array:
+    """Efforts (n,) that keep the law of the module.
+
+    Args:
+        effort: wanted, (n,) in [N·m] or [N].
+        q: position (n,).
+        qd: velocity (n,).
+        gravity: efforts that carry the arm, (n,).
+        robot: whose limits.
+        feedback: K and D.
+        margin: how far before a limit the law begins [rad] or [m].
+    """
+    ends = zip(q.tolist(), robot.lower.tolist(), robot.upper.tolist(), strict=True)
+    if all(x - lower >= margin and upper - x >= margin for x, lower, upper in ends):  # as nearly always
+        return effort
+    above, below = robot.upper - q, q - robot.lower
+    still = gravity - feedback.damping * qd
+    most = np.where(above < margin, still + feedback.stiffness * np.clip(above, 0.0, margin), np.inf)
+    least = np.where(below < margin, still - feedback.stiffness * np.clip(below, 0.0, margin), -np.inf)
+    return np.minimum(np.maximum(effort, least), most)
+
+
+# Going over from one effort to another without a step.
+
+
+class Blend:
+    """What the first new effort differs by from the last old one is added to the new ones, and fades linearly."""
+
+    def __init__(self, last: Array, duration: float) -> None:
+        """
+        Args:
+            last: the last effort before the change, (n,).
+            duration: within which the difference fades [s].
+        """
+        self._last = last
+        self._duration = duration
+        self._begin: float | None = None
+
+    def offset(self, t: float, wanted: Array) -> Array:
+        """What to add to an effort wanted at a time [s], (n,); the first call is the beginning."""
+        if self._begin is None:
+            self._begin, self._difference = t, self._last - wanted
+        return max(0.0, 1.0 - (t - self._begin) / self._duration) * self._difference
+
+    def over(self, t: float) -> bool:
+        """Whether nothing is left of it at a time [s], or time ran backwards."""
+        return self._begin is not None and not 0.0 <= t - self._begin < self._duration
+
 
 INSTANT = 1e-12
 """What the time between two commands is taken for at least [s]: an infinite rate times no time would be no number."""
@@ -35,7 +100,13 @@ class Shaped(NamedTuple):
 
 
 class Shaping:
-    """See the module.
+    """From what the law wants to what is sent: soft limits, two layers of effort limit, and no step.
+
+    1. **Blend**: when law, model or gains change, or a fault is over, the difference to what was sent last is added and
+       fades away within ``blend_time``.
+    2. **Soft position limits**: :mod:`robodyn_ros.control.shaping`.
+    3. **Absolute limit**: ±effort_limit.
+    4. **Rate limit**: no more than ±rate_limit · Δt away from what was sent last; Δt counts ``state_timeout`` at most.
 
     Attributes:
         sent: what was sent last, (n,) in [N·m] or [N]; None before the first command, and after silence.

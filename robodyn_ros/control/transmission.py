@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from robodyn_ros.control.settings import check_settings, setting, switch
 from robodyn_ros.robot.pose import Array, read_only
+from robodyn_ros.settings import check_settings, setting, switch
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """How the arm moves: the Dynamics interface and the formulations that implement it."""
 
-from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.dynamics.base import Dynamics, Energy
 from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY, Parameters, Payload
-from robodyn_ros.dynamics.results import Energy
 
 __all__ = ["STANDARD_GRAVITY", "Dynamics", "Energy", "Parameters", "Payload"]

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import casadi as ca
 
-from robodyn_ros.dynamics.energies import Inertia
-from robodyn_ros.dynamics.equations import Equations, Symbols
-from robodyn_ros.dynamics.linear import solve_symmetric
+from robodyn_ros.dynamics.equations import Equations, Inertia, Symbols, solve_symmetric
 
 
 class EulerLagrange(Equations):

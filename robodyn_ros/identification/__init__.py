@@ -14,18 +14,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from robodyn_ros.identification.identification import identify
-    from robodyn_ros.identification.result import Identification
-    from robodyn_ros.identification.samples import Samples
+    from robodyn_ros.identification.estimation.identify import identify
+    from robodyn_ros.identification.estimation.result import Identification
     from robodyn_ros.identification.settings import IdentificationConfig
+    from robodyn_ros.identification.signals.samples import Samples
 
 __all__ = ["Identification", "IdentificationConfig", "Samples", "identify"]
 
 _HOMES = {
-    "identify": "identification",
-    "Identification": "result",
+    "identify": "estimation.identify",
+    "Identification": "estimation.result",
     "IdentificationConfig": "settings",
-    "Samples": "samples",
+    "Samples": "signals.samples",
 }
 """Name → module of this room."""
 

@@ -11,29 +11,156 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.optimize import minimize
 
-from robodyn_ros.control.checks import finite_array
-from robodyn_ros.control.trajectory import Trajectory
-from robodyn_ros.control.waypoints import durations
+from robodyn_ros.checks import finite_array
+from robodyn_ros.control.motion.point_to_point import durations
+from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.errors import InputError
-from robodyn_ros.identification.base_parameters import BaseParameters, base_parameters
-from robodyn_ros.identification.excitation_limits import Limits
-from robodyn_ros.identification.excitation_search import at_rest, draw, motion_of, optimised, within
-from robodyn_ros.identification.excitation_settings import ExcitationConfig, Workspace
-from robodyn_ros.identification.fourier import FourierSeries, bases
-from robodyn_ros.identification.information import Information
-from robodyn_ros.identification.settings import IdentificationConfig
+from robodyn_ros.identification.estimation.base_parameters import BaseParameters, base_parameters
+from robodyn_ros.identification.excitation_criteria import Information, Limits, Motion
+from robodyn_ros.identification.settings import ExcitationConfig, IdentificationConfig, Workspace
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 
+
+@dataclass(frozen=True, eq=False)
+class FourierSeries:
+    """Periodic motions that begin and end at rest.
+
+        q(t) = c + Σ a_l / (ω l) sin(ω l t) - b_l / (ω l) cos(ω l t),    l = 1 … L
+
+    (Swevers, Ganseman, Tükel, de Schutter and Van Brussel, Optimal robot excitation and identification, IEEE
+    Transactions
+    on Robotics and Automation 13(5), 1997). With Σ a_l = 0 and Σ l b_l = 0 velocity and acceleration are 0 at t = 0 and
+    after each period. a_1 and b_1 follow from that, so that 2 L - 1 numbers remain for each joint: c, a_2 …, b_2 ….
+
+    Attributes:
+        period: [s].
+        coefficients: c, a_2 … a_L, b_2 … b_L of each joint, (2 L - 1, n).
+    """
+
+    period: float
+    coefficients: Array
+
+    def sample(self, t: Array) -> tuple[Array, Array, Array]:
+        """Positions, velocities and accelerations at times (N,), each (N, n)."""
+        q, qd, qdd = (basis @ self.coefficients for basis in bases(self.period, (len(self.coefficients) + 1) // 2, t))
+        return q, qd, qdd
+
+
+def bases(period: float, harmonics: int, t: Array) -> tuple[Array, Array, Array]:
+    """What position, velocity and acceleration are multiples of, each (N, 2 L - 1)."""
+    order = np.arange(1, harmonics + 1)
+    rate = np.asarray(2.0 * np.pi / period * order, dtype=np.float64)
+    angle: Array = np.outer(t, rate)
+    sine, cosine = np.sin(angle), np.cos(angle)
+    zero, one = np.zeros((len(t), 1)), np.ones((len(t), 1))
+
+    def at_rest(first: Array, of_a: Array, of_b: Array) -> Array:
+        return np.hstack([first, of_a[:, 1:] - of_a[:, :1], of_b[:, 1:] - order[1:] * of_b[:, :1]])
+
+    return (
+        at_rest(one, sine / rate, -cosine / rate),
+        at_rest(zero, cosine, sine),
+        at_rest(zero, -rate * sine, rate * cosine),
+    )
+
+
+# The search for an exciting motion, over the coefficients x (2 L - 1, n) of its Fourier series.
+#
+# What is beyond the limits costs, more from round to round (the penalty method; Nocedal and Wright, Numerical
+# Optimization, 2006, ch. 17), by L-BFGS with exact derivatives; what little then remains is taken away by making the
+# motion smaller.
+
+PENALTIES = (1e1, 1e3, 1e5)
+"""Weights of what is beyond the limits, round by round."""
+
+ITERATIONS = 200
+"""Of a round at most."""
+
+SMALLER, QUICKLY = 0.99, 0.7
+"""By which factor a motion beyond its limits is made smaller until it is within; once it is half of what it was."""
+
+LEAST = 1e-3
+"""Share of a motion below which there is none."""
+
+
+def motion_of(x: Array, basis: Motion) -> Motion:
+    """Positions, velocities and accelerations, each (N, n)."""
+    q, qd, qdd = (part @ x for part in basis)
+    return q, qd, qdd
+
+
+def at_rest(q: Array) -> Motion:
+    """A pose (n,) as a motion."""
+    return q[None], np.zeros((1, len(q))), np.zeros((1, len(q)))
+
+
+def draw(rng: np.random.Generator, limits: Limits, config: ExcitationConfig) -> Array:
+    """Coefficients drawn at random, the way of each joint a quarter of its range to either side at most."""
+    n = len(limits.middle)
+    x = rng.normal(size=(2 * config.harmonics - 1, n))
+    way = np.abs(bases(config.period, config.harmonics, np.linspace(0.0, config.period, 200))[0][:, 1:] @ x[1:])
+    x[1:] *= 0.5 * limits.half / way.max(axis=0)
+    x[0] = limits.middle + 0.3 * limits.half * rng.uniform(-1.0, 1.0, n)
+    return x
+
+
+def within(x: Array, basis: Motion, limits: Limits, start: Array) -> Array:
+    """The motion made smaller until it is within limits: around its own middle, that of the ranges, or a start (n,).
+
+    Raises:
+        InputError: there is no motion around any of them.
+    """
+    for middle in (x[0], limits.middle, start):
+        y, size = np.vstack([middle, x[1:]]), 1.0
+        while size > LEAST:
+            y[1:] = size * x[1:]
+            if limits.worst(motion_of(y, basis))[0] <= 1.0:
+                return y
+            size *= SMALLER if size > 0.5 else QUICKLY
+    worst, kind = limits.worst(at_rest(start))
+    raise InputError(
+        "limits",
+        "leave no room to move, neither around the middle of the joints' ranges nor around the start; there, at "
+        f"{start}, {kind} is at {100.0 * worst:.0f} % of what is allowed",
+        start,
+    )
+
+
+def optimised(first: Array, basis: Motion, limits: Limits, information: Information) -> Array:
+    """The motion of least loss that keeps, almost, within limits."""
+    unit = np.vstack([limits.half, np.tile(np.abs(first[1:]).mean(axis=0), (len(first) - 1, 1))])
+
+    def cost(flat: Array, weight: float) -> tuple[float, Array]:
+        motion = motion_of(flat.reshape(unit.shape) * unit, basis)
+        loss, slopes = information.loss(*motion)
+        if not np.isfinite(loss):
+            return 1e30, np.zeros_like(flat)
+        beyond, more = limits.penalty(*motion)
+        total = [a / information.rank + weight * b for a, b in zip(slopes, more, strict=True)]
+        gradient = np.sum([part.T @ slope for part, slope in zip(basis, total, strict=True)], axis=0) * unit
+        return loss / information.rank + weight * beyond, gradient.ravel()
+
+    x = (first / unit).ravel()
+    for weight in PENALTIES:
+        x = minimize(cost, x, (weight,), jac=True, method="L-BFGS-B", options={"maxiter": ITERATIONS}).x
+    found: Array = x.reshape(unit.shape) * unit
+    return found
+
+
 SAMPLES = 16
 """Points for each period of the fastest harmonic at which the motion is made, and weighed."""
+
 CHECKED = 16
 """How many times as many it is checked at."""
+
 ROUNDING = 1e-9
 """How far a start at a limit may seem beyond it."""
+
 SLOWER = 5
 """How often the way to the beginning is made twice as slow."""
 

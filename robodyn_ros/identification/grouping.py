@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.identification.base_parameters import BaseParameters, base_parameters
-from robodyn_ros.identification.parameter_names import MOMENT_DEGREE
+from robodyn_ros.identification.estimation.base_parameters import MOMENT_DEGREE, BaseParameters, base_parameters
 from robodyn_ros.robot import Pose, Robot
 from robodyn_ros.robot.pose import Array, read_only
 

@@ -2,18 +2,219 @@
 
 from __future__ import annotations
 
+import io
 from base64 import b64encode
 from collections.abc import Sequence
 from html import escape
+from typing import Any
 
 import numpy as np
 
-from robodyn_ros.dynamics.document.page import page
-from robodyn_ros.identification import report_tables
-from robodyn_ros.identification.report_plot import efforts
-from robodyn_ros.identification.report_tables import Table
-from robodyn_ros.identification.result import Identification, Prediction
-from robodyn_ros.identification.signals import Prepared
+from robodyn_ros.document.html import page
+from robodyn_ros.identification.estimation.result import Identification, Parameter, Prediction
+from robodyn_ros.identification.signals.prepare import Prepared
+from robodyn_ros.robot import Joint, Robot
+from robodyn_ros.robot.pose import Array
+
+# The pictures of the report: measured and predicted effort, and what is left, joint by joint.
+
+MEASURED, BEFORE, NOW, FAINT = "#222222", "#D55E00", "#0072B2", "#8c8c8c"
+"""Okabe and Ito, Color Universal Design (2008): the colour-blind can tell them apart."""
+
+PLOT_STYLE = {
+    "font.size": 9.0,
+    "axes.edgecolor": FAINT,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "grid.color": "#e6e6e6",
+    "grid.linewidth": 0.6,
+    "lines.linewidth": 1.1,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "robodyn",
+}
+
+POINTS = 1200
+"""Of each curve at most: more than the picture has pixels for."""
+
+
+def efforts(robot: Robot, before: Prediction, now: Prediction) -> bytes:
+    """Measured and predicted effort, left, and what the predictions leave of it, right; an SVG.
+
+    Args:
+        robot: the arm.
+        before: prediction by the arm as its URDF had it.
+        now: prediction by the identified arm, of the same samples.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+    """
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    with pyplot.rc_context(PLOT_STYLE):
+        size = 11.0, 1.7 * robot.n + 0.9
+        figure, grid = pyplot.subplots(robot.n, 2, figsize=size, sharex=True, squeeze=False, layout="constrained")
+        t, rows = _axis(now)
+        for index, (row, joint) in enumerate(zip(grid, robot.joints, strict=True)):
+            _panel(row[0], joint, t, _curve(now.samples.effort, rows, index), MEASURED, "measured")
+            for found, colour, label in ((before, BEFORE, "URDF"), (now, NOW, "identified")):
+                _panel(row[0], joint, t, _curve(found.effort, rows, index), colour, label)
+                _panel(row[1], joint, t, _curve(found.residual, rows, index), colour, label)
+            row[0].set_ylabel(f"{joint.name} [{joint.effort_unit}]")
+            for axes in row:
+                _grey(axes, t, now.used[rows[rows >= 0], index], rows)
+                axes.grid(visible=True, axis="y")
+                axes.margins(x=0.0)
+        for axes, heading in zip(grid[0], ("Effort", "Measured minus predicted"), strict=True):
+            axes.set_title(heading, weight="bold")
+        for axes in grid[-1]:
+            axes.set_xlabel("time [s]")
+        figure.align_ylabels()
+        handles, labels = grid[0][0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+        made = io.BytesIO()
+        figure.savefig(made, format="svg", metadata={"Date": None})
+        pyplot.close(figure)
+    return made.getvalue()
+
+
+def _axis(found: Prediction) -> tuple[Array, Any]:
+    """Time [s] from 0, motions one after the other, and the rows that are drawn, with -1 where a motion ends."""
+    samples = found.samples
+    step = max(1, len(samples) // POINTS)
+    t, rows, offset = [], [], 0.0
+    for motion in np.unique(samples.motions):
+        chosen = np.flatnonzero(samples.motions == motion)[::step]
+        own = samples.t[chosen] - samples.t[chosen[0]]
+        t += [*(offset + own).tolist(), np.nan]
+        rows += [*chosen.tolist(), -1]
+        offset += float(own[-1])
+    return np.array(t[:-1]), np.array(rows[:-1])
+
+
+def _curve(values: Array, rows: Any, index: int) -> Array:
+    curve: Array = values[rows, index].copy()
+    curve[rows < 0] = np.nan
+    return curve
+
+
+def _panel(axes: Any, joint: Joint, t: Array, values: Array, colour: str, label: str) -> None:
+    axes.plot(t, values, color=colour, label=label, linewidth=1.8 if label == "measured" else 1.0)
+
+
+def _grey(axes: Any, t: Array, used: Any, rows: Any) -> None:
+    """Shade where the joint rests, so that its effort says nothing of the arm."""
+    out = np.zeros(len(t), dtype=bool)
+    out[rows >= 0] = ~used
+    axes.fill_between(t, 0.0, 1.0, where=out, transform=axes.get_xaxis_transform(), color="#f0f0f0", linewidth=0.0)
+
+
+# The tables of the report, as rows of text.
+
+Table = tuple[tuple[str, ...], list[tuple[str, ...]]]
+"""Heading and rows."""
+
+
+def recordings(used: Sequence[Prepared], unused: Sequence[Prepared]) -> Table:
+    """What was recorded, and what was made of it."""
+    heading = ("Recording", "For", "Used", "Samples", "Up to", "Efforts", "Act later by", "Periods", "Notes")
+    rows: list[tuple[str, ...]] = []
+    for kind, some in (("identification", used), ("validation", unused)):
+        for one in some:
+            still = [f"{', '.join(one.still)} stood still"] if one.still else []
+            error = f" ± {1e3 * one.delay_error:.2f}" if one.delay_error else ""
+            rows.append(
+                (
+                    one.name,
+                    kind,
+                    f"{one.used:.1f} of {one.duration:.1f} s",
+                    str(len(one.samples)),
+                    f"{one.cutoff:.1f} Hz",
+                    one.effort,
+                    f"{1e3 * one.delay:.2f}{error} ms",
+                    f"mean of {one.periods}" if one.periods else "–",
+                    "; ".join([*one.notes, *still]) or "–",
+                )
+            )
+    return heading, rows
+
+
+def joints(result: Identification) -> Table:
+    """How well the efforts of each joint are predicted."""
+    columns: list[tuple[str, Prediction | None]] = [
+        ("URDF", result.before),
+        ("Identified", result.fit),
+        ("Cross-validation", result.cross_validation),
+        ("Unseen motion, URDF", result.validation_before),
+        ("Unseen motion, identified", result.validation),
+    ]
+    shown = [(name, found) for name, found in columns if found is not None]
+    heading = ("Joint", *(name for name, _ in shown), "Noise", "Outliers")
+    rows = []
+    for index, joint in enumerate(result.robot.joints):
+        errors = [error(found, index, joint.effort_unit) for _, found in shown]
+        noise = f"{result.noise[index]:.3g} {joint.effort_unit}"
+        rows.append((joint.name, *errors, noise, f"{result.outliers[index]:.1%}"))
+    return heading, rows
+
+
+def error(found: Prediction, index: int, unit: str) -> str:
+    """RMS error of a joint, as a part of the RMS of its effort and in its unit."""
+    if not np.isfinite(found.rms[index]):
+        return "at rest"
+    return f"{found.relative[index]:.2%} ({found.rms[index]:.3g} {unit})"
+
+
+def parameters(result: Identification) -> Table:
+    """Every number of the arm that was looked for."""
+    heading = ("Parameter", "Unit", "URDF", "Now", "Standard error", "Change", "Identified")
+    rows: list[tuple[str, ...]] = []
+    for one in sought(result):
+        change = (one.value - one.nominal) / abs(one.nominal) if abs(one.nominal) > one.standard_error else np.nan
+        verdict = "yes" if one.identified else f"no: {one.reason}"
+        rows.append((one.name, one.unit, *figures(one), "" if np.isnan(change) else f"{change:+.1%}", verdict))
+    return heading, rows
+
+
+def figures(one: Parameter) -> tuple[str, str, str]:
+    """A parameter before and now, with as many digits as its standard error warrants, and that error."""
+    return rounded(one.nominal, one.standard_error), rounded(one.value, one.standard_error), f"{one.standard_error:.2g}"
+
+
+def rounded(value: float, error: float) -> str:
+    """A number with as many places as an error with two digits has; all, where there is none."""
+    if not (np.isfinite(error) and error > 0.0):
+        return f"{value:.6g}"
+    places = max(0, 1 - int(np.floor(np.log10(error))))
+    return f"{round(value, places) + 0.0:.{places}f}"
+
+
+def base(result: Identification) -> Table:
+    """The combinations that the motion of the arm shows."""
+    heading = ("Combination", "URDF", "Now", "Standard error")
+    values = zip(result.base.text(4), result.base_nominal, result.base_values, result.base_errors, strict=True)
+    return heading, [
+        (name, rounded(old, spread), rounded(new, spread), f"{spread:.2g}") for name, old, new, spread in values
+    ]
+
+
+def missing(result: Identification) -> Table:
+    """What could not be identified, by reason."""
+    reasons: dict[str, list[str]] = {}
+    for one in sought(result):
+        if not one.identified:
+            reasons.setdefault(one.reason, []).append(one.name)
+    return ("What", "Why"), [(", ".join(names), reason) for reason, names in reasons.items()]
+
+
+def sought(result: Identification) -> list[Parameter]:
+    """The parameters that were not taken as known."""
+    names = set(result.base.names)
+    known = {one.name for one in result.parameters[: len(result.theta)]} - names
+    return [one for one in result.parameters if one.name not in known]
+
 
 PAGE_STYLE = """
 body { font: 1rem/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
@@ -61,13 +262,13 @@ def html(result: Identification, used: Sequence[Prepared], unused: Sequence[Prep
     """
     title = f"Identification of {result.robot.name}"
     parts = [f"<h1>{escape(title)}</h1>", f'<p class="verdict">{escape(verdict(result))}</p>']
-    parts += [_section("Recordings", _table(report_tables.recordings(used, unused)))]
+    parts += [_section("Recordings", _table(recordings(used, unused)))]
     parts += [_section("Prediction of the efforts", _prediction(result))]
     if result.validation is not None and result.validation_before is not None:
         parts += [_figure("A motion that was not used", result, result.validation_before, result.validation)]
     parts += [_figure("The motion that was used", result, result.before, result.fit)]
     parts += [_section("Parameters", _parameters(result))]
-    parts += [_section("What could not be identified, and why", _table(report_tables.missing(result)))]
+    parts += [_section("What could not be identified, and why", _table(missing(result)))]
     parts += [_section("What the motion shows", _base(result))]
     return page(title, PAGE_STYLE, "".join(parts))
 
@@ -77,7 +278,7 @@ def _prediction(result: Identification) -> str:
         "RMS of what is left of each joint's effort, as a part of the RMS of the effort, while the joint moves. For "
         "the cross-validation, parts of the recordings are left out in turn and predicted from the others."
     )
-    return f"<p>{text}</p>{_table(report_tables.joints(result))}"
+    return f"<p>{text}</p>{_table(joints(result))}"
 
 
 def _parameters(result: Identification) -> str:
@@ -86,7 +287,7 @@ def _parameters(result: Identification) -> str:
         "them; the new URDF has centres of mass and inertias about these. What is not identified is as near to the "
         "URDF as the data and physics let it be."
     )
-    return f"<p>{text}</p>{_table(report_tables.parameters(result))}"
+    return f"<p>{text}</p>{_table(parameters(result))}"
 
 
 def _base(result: Identification) -> str:
@@ -94,7 +295,7 @@ def _base(result: Identification) -> str:
         f"The motion of this arm shows {result.base.rank} independent combinations of the parameters, and this motion "
         f"{result.rank} of them; the condition number of the regressor is {result.condition:.3g}."
     )
-    return f"<p>{text}</p><details><summary>All combinations</summary>{_table(report_tables.base(result))}</details>"
+    return f"<p>{text}</p><details><summary>All combinations</summary>{_table(base(result))}</details>"
 
 
 def _figure(title: str, result: Identification, before: Prediction, now: Prediction) -> str:

@@ -16,13 +16,19 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.linalg import eigh
 
-from robodyn_ros.dynamics.inertial_parameters import parameters_of, standard_parameters
-from robodyn_ros.dynamics.pseudo_inertia import moved, to_parameters, to_pseudo
+from robodyn_ros.dynamics.inertial_parameters import (
+    least_eigenvalues,
+    moved,
+    parameters_of,
+    standard_parameters,
+    to_inertial,
+    to_parameters,
+    to_pseudo,
+)
 from robodyn_ros.errors import InputError
-from robodyn_ros.identification.pseudo_inertia import least_eigenvalues, to_inertial
-from robodyn_ros.identification.urdf_text import UrdfText
 from robodyn_ros.robot import Body, Inertial, Robot
 from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot.urdf_text import UrdfText
 
 REST = 0.1
 """Least share of a body that is left to its moving link, in every direction of its pseudo-inertia."""

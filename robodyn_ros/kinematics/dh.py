@@ -11,19 +11,21 @@ one.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import isfinite
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.engine.states import as_states, refuse_non_finite
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import InputError, RobotDescriptionError
 from robodyn_ros.kinematics import se3
-from robodyn_ros.robot import Pose
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Body, Pose, Robot
+from robodyn_ros.robot.pose import Array, read_only
 
 Convention = Literal["standard", "modified"]
+
 Kind = Literal["revolute", "prismatic"]
 
 
@@ -124,3 +126,152 @@ def _along(axis: Literal["x", "z"], angle: ArrayLike, way: ArrayLike) -> Array:
     twist = np.zeros((*np.broadcast_shapes(np.shape(angle), np.shape(way)), 6))
     twist[..., :3], twist[..., 3:] = np.multiply.outer(way, unit), np.multiply.outer(angle, unit)
     return se3.exp(twist)
+
+
+# A Denavit–Hartenberg table read back from an arm's axes.
+#
+# Between an axis and the next lies their common normal; it meets them at its feet and is the x of a frame there
+# (Siciliano et al., Robotics (2009), section 2.8.2; Craig, Introduction to Robotics (2005), section 3.4). What is free
+# is chosen so that entries vanish: between parallel axes the normal leaves from where the one before arrived, the first
+# frame is where the first normal leaves, the last where the last arrives. What is left over goes into the table's base
+# and tool.
+
+PARALLEL = 1e-12
+"""Two axes are parallel if the sine between them is below this; they meet if their distance, by the arm's size, is."""
+
+FAR = 1e3
+"""Feet so many times the arm's size away are those of axes that are meant to be parallel and are not quite."""
+
+
+class Reading(NamedTuple):
+    """A table and whose it is."""
+
+    table: Table
+    joints: tuple[str, ...]  # of the rows
+    coordinates: tuple[int, ...]  # index into ``robot.joints`` of each row
+
+
+class _Axis(NamedTuple):
+    """The line of a joint at position 0, in the root link's frame."""
+
+    body: Body
+    direction: Array
+    point: Array
+
+
+class _Normal(NamedTuple):
+    """Between two axes."""
+
+    leaves: Array  # the foot on the first
+    arrives: Array  # the foot on the second
+    x: Array
+
+
+def read_dh(robot: Robot, link: str, convention: Convention = "standard") -> Reading:
+    """The table of the joints between the base and a link: ``table.pose(q[coordinates])`` is the pose of the link.
+
+    Raises:
+        InputError: no such link, or no such convention.
+        RobotDescriptionError: there is no table; the message names the joint: none moves the link, one mimics another,
+            or two axes are all but parallel.
+    """
+    axes, home = _axes(robot, link)
+    normals = _normals(axes)
+    starts = [_frame(axis, normal.leaves, normal.x) for axis, normal in zip(axes, normals, strict=False)]
+    ends = [_frame(axis, normal.arrives, normal.x) for axis, normal in zip(axes[1:], normals, strict=False)]
+    if not normals:
+        starts = ends = [_frame(axes[0], axes[0].point, _perpendicular(axes[0].direction))]
+    # Each frame in the one before, as the convention has them: at the far end of a link, or on the axis of its joint.
+    frames = (
+        [starts[0], *ends[: len(normals)], ends[-1]] if convention == "standard" else [starts[0], *starts, ends[-1]]
+    )
+    frames = frames[: len(axes) + 1]
+    rows = []
+    for axis, one, other in zip(axes, frames[:-1], frames[1:], strict=True):
+        step = se3.inverse(one) @ other
+        rows.append(_row(step if convention == "standard" else se3.inverse(step), axis, convention))
+    table = Table(tuple(rows), convention, _pose(frames[0]), _pose(se3.inverse(frames[-1]) @ home))
+    bodies = [axis.body for axis in axes]
+    return Reading(table, tuple(body.joint.name for body in bodies), tuple(body.coordinate for body in bodies))
+
+
+def _axes(robot: Robot, link: str) -> tuple[list[_Axis], Array]:
+    found = robot.link(link)
+    if found.body < 0:
+        raise InputError("link", f"no joint moves {link!r}: it is fixed to the base", link)
+    chain: list[Body] = []
+    index = found.body
+    while index >= 0:
+        chain.append(robot.bodies[index])
+        index = chain[-1].parent
+    pose, axes = Pose(), []
+    for body in reversed(chain):
+        if body.joint.mimic is not None:
+            raise RobotDescriptionError(
+                f"joint {body.joint.name!r}",
+                f"mimics {body.joint.mimic.joint!r}; in a table every joint moves on its own",
+            )
+        pose = pose @ body.placement
+        axes.append(_Axis(body, pose.rotation @ body.joint.axis, pose.translation))
+    return axes, se3.from_pose(pose @ found.pose)
+
+
+def _normals(axes: list[_Axis]) -> list[_Normal]:
+    size = max(1e-9, *(float(np.linalg.norm(axis.point - axes[0].point)) for axis in axes))
+    found: list[_Normal] = []
+    for one, other in pairwise(axes):
+        across = np.cross(one.direction, other.direction)
+        sine, between = float(np.linalg.norm(across)), other.point - one.point
+        if sine < PARALLEL:
+            leaves = found[-1].arrives if found else one.point
+            arrives = other.point + (leaves - other.point) @ other.direction * other.direction
+        else:
+            square = sine**2
+            leaves = one.point + np.cross(between, other.direction) @ across / square * one.direction
+            arrives = other.point + np.cross(between, one.direction) @ across / square * other.direction
+            if max(np.linalg.norm(leaves - one.point), np.linalg.norm(arrives - other.point)) > FAR * size:
+                raise RobotDescriptionError(
+                    f"joint {other.body.joint.name!r}",
+                    f"its axis is {sine:.2g} rad from parallel to that of {one.body.joint.name!r}, so that the table "
+                    f"would need offsets of {np.linalg.norm(leaves - one.point):.2g} m; make the axes parallel",
+                )
+        normal = arrives - leaves
+        length = float(np.linalg.norm(normal))
+        if sine >= PARALLEL:  # exactly at right angles to both; away from the first axis where they do not meet
+            x = across / sine * (-1.0 if across @ normal < -PARALLEL * size * sine else 1.0)
+        elif length > PARALLEL * size:
+            x = normal / length
+        else:
+            x = found[-1].x if found else _perpendicular(one.direction)
+        found.append(_Normal(leaves, arrives, x))
+    return found
+
+
+def _perpendicular(direction: Array) -> Array:
+    """Some unit vector at right angles: x of the root link, or else y, made so."""
+    start = np.eye(3)[0] if abs(direction[0]) < 0.9 else np.eye(3)[1]
+    across = start - (start @ direction) * direction
+    return np.asarray(across / np.linalg.norm(across))
+
+
+def _frame(axis: _Axis, origin: Array, x: Array) -> Array:
+    return se3.motion(np.column_stack([x, np.cross(axis.direction, x), axis.direction]), origin)
+
+
+def _row(step: Array, axis: _Axis, convention: Convention) -> Row:
+    """θ, d about z, then a, α about x; a modified step is one of those backwards."""
+    theta, alpha = np.arctan2(step[1, 0], step[0, 0]), np.arctan2(step[2, 1], step[2, 2])
+    a = step[0, 3] * np.cos(theta) + step[1, 3] * np.sin(theta)
+    d = step[2, 3]
+    sign = 1.0 if convention == "standard" else -1.0
+    a, alpha, d, theta = (_tidy(sign * value) for value in (a, alpha, d, theta))
+    return Row(a, alpha, d, theta, "prismatic" if axis.body.joint.is_prismatic else "revolute")
+
+
+def _tidy(value: float) -> float:
+    """Without the rounding that hides a zero."""
+    return 0.0 if abs(value) < 1e-15 else float(value)
+
+
+def _pose(matrix: Array) -> Pose:
+    return Pose(read_only(matrix[:3, :3]), read_only(matrix[:3, 3]))

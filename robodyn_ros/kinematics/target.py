@@ -18,8 +18,7 @@ from robodyn_ros.errors import RobodynError, RobotDescriptionError
 from robodyn_ros.kinematics import se3
 from robodyn_ros.kinematics.forward import Kinematics
 from robodyn_ros.kinematics.inverse.planar import Branches, PlanarInverse
-from robodyn_ros.kinematics.inverse.settings import Settings
-from robodyn_ros.kinematics.inverse.solver import InverseKinematics
+from robodyn_ros.kinematics.inverse.solver import InverseKinematics, Settings
 from robodyn_ros.kinematics.inverse.task import Task
 from robodyn_ros.kinematics.screws import Screws, screws
 from robodyn_ros.robot import Pose

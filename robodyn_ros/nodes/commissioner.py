@@ -14,6 +14,7 @@ import signal
 import sys
 import threading
 from array import array
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -27,27 +28,71 @@ from std_msgs.msg import Float64MultiArray
 from robodyn_ros import create_dynamics
 from robodyn_ros.control.commissioning import Commissioning, CommissioningConfig
 from robodyn_ros.control.commissioning.report import html, markdown, verdict
+from robodyn_ros.control.transmission import TransmissionConfig
 from robodyn_ros.errors import RobodynError
-from robodyn_ros.nodes.commissioner_parameters import (
-    CommissionerConfig,
-    declare_joint_parameters,
-    declare_node_parameters,
-)
-from robodyn_ros.nodes.controller_parameters import joint_order, make_transmission
-from robodyn_ros.nodes.description import NAME as DESCRIPTION
-from robodyn_ros.nodes.description import read_description
-from robodyn_ros.nodes.executor import Exit, run
-from robodyn_ros.nodes.messages import JointOrder, seconds
-from robodyn_ros.nodes.parameters import Values, mention_unknown
-from robodyn_ros.nodes.qos import NEWEST, RELIABLE
+from robodyn_ros.nodes.common.description import NAME as DESCRIPTION
+from robodyn_ros.nodes.common.description import declare_description, read_description
+from robodyn_ros.nodes.common.executor import Exit, run
+from robodyn_ros.nodes.common.joint_parameters import declare_joints, declare_model, joint_order, make_transmission
+from robodyn_ros.nodes.common.messages import JointOrder, seconds
+from robodyn_ros.nodes.common.parameters import Values, declare, declare_settings, mention_unknown
+from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
+from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
+from robodyn_ros.settings import check_settings, setting, switch
+
+# The commissioner's parameters.
+
+
+@dataclass(frozen=True)
+class CommissionerConfig:
+    """Settings of the commissioner node; each field's metadata say what it is."""
+
+    guided: bool = switch(False, "whether to ask before each joint, on stdout, and to wait for an answer on stdin")
+    state_timeout: float = setting(0.2, "longest wait for the next joint state", "s", 1e-3, 10.0)
+    start_timeout: float = setting(30.0, "longest wait for the first joint state", "s", 0.1, 3600.0)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+def declare_node_parameters(node: Node) -> None:
+    """Declare what is known before the arm is.
+
+    Raises:
+        ParameterException: a value given has the wrong type or is out of range.
+    """
+    declare_description(node, "must be given", read_only=True)
+    declare_model(node, read_only=True)
+    declare(node, "report", "", "path of the report to write, .md or .html; none if empty", read_only=True)
+    declare_settings(node, CommissionerConfig, read_only=True)
+    declare_settings(node, CommissioningConfig, read_only=True)
+
+
+def declare_joint_parameters(node: Node, robot: Robot) -> None:
+    """Declare what each joint has.
+
+    Raises:
+        ParameterException: a value given has the wrong type or is out of range.
+    """
+    declare_joints(node, robot, "~/commands", read_only=True)
+    for joint in robot.joints:
+        declare_settings(node, TransmissionConfig, f"transmission.{joint.name}.", f" of joint {joint.name}", True)
+
 
 WATCH = 0.01
 """How often to look whether states come, and to go on without them [s]."""
 
 
 class CommissionerNode(Node):  # type: ignore[misc]
-    """See the module."""
+    """The commissioner node: switches an arm on for the first time (:mod:`robodyn_ros.control.commissioning`).
+
+    It takes the controller's place: states in, efforts out, to the same topics under its own name. What it does and
+    finds
+    goes to stdout, one JSON object a line: ``{"stage": …}``, ``{"question": …}``, and in the end ``{"verdict": …}``.
+    A question is answered by a line on stdin, ``yes`` or ``no``. Ctrl-C, SIGTERM, the end of stdin where it asks, and
+    states that stay away have the efforts go back to nothing in ``retreat_time``, and end it after that.
+    """
 
     def __init__(self, end: Exit) -> None:
         """

@@ -13,26 +13,152 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from time import monotonic
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.clock import Clock, ClockType
 from rclpy.duration import Duration
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from robodyn_ros.errors import ConfigurationError, NotReadyError, RobodynError
-from robodyn_ros.nodes.conductor_parameters import ConductorConfig, declare_parameters, make_trajectory
-from robodyn_ros.nodes.executor import Exit, run
-from robodyn_ros.nodes.messages import NANO, stamp
-from robodyn_ros.nodes.parameters import Values
-from robodyn_ros.nodes.qos import RELIABLE
-from robodyn_ros.nodes.recorder import Recorder
-from robodyn_ros.nodes.script import Player, Script, Step
+from robodyn_ros.control.motion.point_to_point import rest_to_rest
+from robodyn_ros.control.motion.trajectory import Trajectory
+from robodyn_ros.control.run_record import RunRecord
+from robodyn_ros.errors import ConfigurationError, InputError, NotReadyError, RobodynError
+from robodyn_ros.nodes.common.executor import Exit, run
+from robodyn_ros.nodes.common.messages import NANO, JointOrder, seconds, stamp
+from robodyn_ros.nodes.common.parameters import Values, declare, declare_settings
+from robodyn_ros.nodes.common.qos import RELIABLE
+from robodyn_ros.nodes.common.script import Player, Script, Step
+from robodyn_ros.robot.pose import Array
+from robodyn_ros.settings import check_settings, setting
+
+# The conductor's parameters, and the trajectory that is made of them.
+
+
+@dataclass(frozen=True)
+class ConductorConfig:
+    """Settings of the conductor; each field's metadata say what it is."""
+
+    lead: float = setting(0.3, "time from sending the trajectory to its start", "s", 0.0, 10.0)
+    patience: float = setting(15.0, "longest wait for anything before giving up", "s", 0.1, 600.0)
+    progress_rate: float = setting(10.0, "rate of the progress on stdout, by the time of the states", "Hz", 0.1, 100.0)
+    tolerance: float = setting(1e-3, "greatest distance from the first waypoint at the start", "rad or m", 0.0, 1.0)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+def declare_parameters(node: Node) -> None:
+    """Declare all of them; they are fixed when the node starts.
+
+    Raises:
+        ParameterException: a value given has the wrong type or is out of range.
+    """
+    kinds = Parameter.Type
+    declare(node, "joints", kinds.STRING_ARRAY, "names of joints, in the order of the waypoints", read_only=True)
+    declare(node, "times", kinds.DOUBLE_ARRAY, "when to be at each waypoint [s]", read_only=True)
+    text = "where to be at rest, one waypoint after the other [rad] or [m]"
+    declare(node, "waypoints", kinds.DOUBLE_ARRAY, text, read_only=True)
+    declare(node, "record", kinds.STRING, "path of the .npz file to write", read_only=True)
+    declare_settings(node, ConductorConfig, read_only=True)
+
+
+def make_trajectory(values: Values) -> Trajectory:
+    """The trajectory that the parameters describe.
+
+    Raises:
+        RobodynError: a parameter is missing or wrong; the message names it.
+    """
+    times, waypoints, n = values["times"], np.array(values["waypoints"]), len(values["joints"])
+    if not n or waypoints.size != len(times) * n:
+        problem = f"has {waypoints.size} numbers, not {len(times)} times by {n} joints"
+        raise InputError("waypoints", problem, waypoints)
+    return rest_to_rest(waypoints.reshape(len(times), n), times)
+
+
+# Gathers the messages of a run into a record.
+
+Row = tuple[float, float, tuple[Array, ...]]
+"""Stamp [s], receipt [s], and arrays (n,)."""
+
+
+class Recorder:
+    """Keeps the states and commands of an arm.
+
+    Attributes:
+        states: those since :meth:`clear`; of each, position and velocity.
+        commands: likewise; of each, the effort.
+    """
+
+    def __init__(self, joints: Sequence[str], clock: Callable[[], float] = monotonic) -> None:
+        """
+        Args:
+            joints: names, in the order of the record.
+            clock: that never goes back [s].
+        """
+        self.states: list[Row] = []
+        self.commands: list[Row] = []
+        self._joints = tuple(joints)
+        self._orders = JointOrder(joints), JointOrder(joints)
+        self._clock = clock
+
+    def clear(self) -> None:
+        """Forget what came so far."""
+        self.states.clear()
+        self.commands.clear()
+
+    def add_state(self, message: JointState) -> None:
+        """Keep a state, unless it is of other joints.
+
+        Raises:
+            InputError: a joint is missing, or there twice.
+        """
+        received = self._clock()
+        state = self._orders[0].state(message)
+        if state is not None:
+            self.states.append((seconds(message.header.stamp), received, state))
+
+    def add_command(self, message: JointState) -> None:
+        """Keep a command.
+
+        Raises:
+            InputError: its joints are not those of the record.
+        """
+        received = self._clock()
+        effort = self._orders[1].effort(message)
+        self.commands.append((seconds(message.header.stamp), received, (effort,)))
+
+    def record(self, start: float, sent: int, taken: int) -> RunRecord:
+        """What was kept; see :class:`RunRecord` for the arguments."""
+        state_stamp, state_received, (q, qd) = self._arrays(self.states, 2)
+        command_stamp, command_received, (effort,) = self._arrays(self.commands, 1)
+        return RunRecord(
+            self._joints,
+            start,
+            state_stamp,
+            state_received,
+            q,
+            qd,
+            command_stamp,
+            command_received,
+            effort,
+            commands_sent=sent,
+            commands_taken=taken,
+        )
+
+    def _arrays(self, rows: list[Row], count: int) -> tuple[Array, Array, list[Array]]:
+        shape = (len(rows), len(self._joints))
+        values = [np.array([row[2][index] for row in rows]).reshape(shape) for index in range(count)]
+        return np.array([row[0] for row in rows]), np.array([row[1] for row in rows]), values
+
 
 EVERY_ONE = QoSProfile(depth=5000, reliability=RELIABLE.reliability)
 """For what is recorded without a gap."""
@@ -45,7 +171,16 @@ COUNT = "commands since start"
 
 
 class ConductorNode(Node):  # type: ignore[misc]
-    """See the module."""
+    """The conductor node: has a controller follow a trajectory, and records what the arm does.
+
+    It waits until states and commands flow, sends the trajectory with a start a little later, and saves a
+    :class:`~robodyn_ros.control.run_record.RunRecord` when it is over. Before and after, the simulator is paused for a
+    moment: while nothing is under way, what the controller has sent can be compared with what the simulator has
+    received.
+
+    Progress goes to stdout, one JSON object a line: ``{"time": 1.25, "error": [0.001, 0.02, 0.01]}``, the trajectory's
+    time [s] and reference minus position [rad] or [m].
+    """
 
     def __init__(self, end: Exit) -> None:
         """

@@ -12,22 +12,21 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from visualization_msgs.msg import Marker, MarkerArray
 
-from robodyn_ros.control.settings import check_settings, setting
 from robodyn_ros.errors import ConfigurationError, RobodynError
 from robodyn_ros.kinematics import Kinematics
-from robodyn_ros.nodes.description import Description, declare_description
-from robodyn_ros.nodes.executor import Exit, run
-from robodyn_ros.nodes.marker_messages import ghost, to_marker
-from robodyn_ros.nodes.messages import NANO, stamp
-from robodyn_ros.nodes.parameters import Values, declare, declare_settings
-from robodyn_ros.nodes.pose_watch import PoseWatch
-from robodyn_ros.nodes.qos import RELIABLE
-from robodyn_ros.nodes.watch import Watch
+from robodyn_ros.nodes.common.description import Description, declare_description
+from robodyn_ros.nodes.common.executor import Exit, run
+from robodyn_ros.nodes.common.marker_messages import ghost, to_marker
+from robodyn_ros.nodes.common.messages import NANO, stamp
+from robodyn_ros.nodes.common.parameters import Values, declare, declare_settings
+from robodyn_ros.nodes.common.qos import RELIABLE
+from robodyn_ros.nodes.common.watch import PoseWatch, Watch
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
+from robodyn_ros.settings import check_settings, setting
 from robodyn_ros.view import LAYERS, Overlay
+from robodyn_ros.view.marks import triad
 from robodyn_ros.view.shapes import Shape, read_shapes
-from robodyn_ros.view.triad import triad
 
 GHOST = "reference"
 """The layer that shows the arm where its reference is."""

@@ -1,7 +1,7 @@
 """Where the commands of the nodes begin.
 
 Importing ROS takes a good part of a second. A node that is told to end meanwhile ends at once, like at any other time:
-with exit code 0 and without a word. Once it runs, :mod:`robodyn_ros.nodes.executor` sees to that.
+with exit code 0 and without a word. Once it runs, :mod:`robodyn_ros.nodes.common.executor` sees to that.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from types import FrameType
 
 def controller() -> int:
     """Run the controller."""
-    return _start("controller")
+    return _start("controller.node")
 
 
 def simulator() -> int:
     """Run the simulator."""
-    return _start("simulator")
+    return _start("simulator.node")
 
 
 def markers() -> int:
@@ -29,12 +29,12 @@ def markers() -> int:
 
 def viewer() -> int:
     """Run the viewer."""
-    return _start("viewer")
+    return _start("viewer.node")
 
 
 def planner() -> int:
     """Run the planner."""
-    return _start("planner")
+    return _start("planner.node")
 
 
 def _start(name: str) -> int:

@@ -7,6 +7,7 @@ Whoever minimises (collocation, iLQR) asks for the two expressions and integrate
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.control.checks import finite_array
-from robodyn_ros.control.trajectory import Trajectory
+from robodyn_ros.checks import finite_array
+from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot.pose import Array
 
@@ -204,3 +205,25 @@ def _form(name: str, weights: ArrayLike, vector: ca.SX) -> ca.SX:
     if matrix.shape != (size, size) or not np.isfinite(matrix).all():
         raise InputError(name, f"must be {size} finite numbers or a {size} by {size} matrix", weights)
     return ca.bilin(ca.DM(matrix), vector, vector)
+
+
+# Costs from a text, as people type it.
+
+NAMED: dict[str, type[Cost]] = {"time": MinimumTime, "effort": Effort, "smoothness": Smoothness}
+"""The costs that have a name."""
+
+
+def read_cost(text: str) -> Cost:
+    """A cost from a text: ``time``, ``effort``, ``smoothness``, or a sum like ``time+1e-4*effort``.
+
+    Raises:
+        InputError: it is none.
+    """
+    terms: list[tuple[float, Cost]] = []
+    for part in re.split(r"(?<!\d[eE])\+", text):
+        weight, _, name = part.rpartition("*")
+        try:
+            terms += terms_of(float(weight or 1.0) * NAMED[name.strip()]())
+        except (KeyError, ValueError) as cause:
+            raise InputError("cost", f"{part!r} is not one of {', '.join(NAMED)}, or 0.1*one", text) from cause
+    return Sum(tuple(terms))

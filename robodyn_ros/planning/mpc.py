@@ -24,13 +24,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.control.base import Controller, Efforts, Reference
-from robodyn_ros.control.computed_torque import SMOOTHING, ComputedTorque
-from robodyn_ros.control.friction_compensation import Friction
+from robodyn_ros.control.laws.base import Controller, Efforts, Reference
+from robodyn_ros.control.laws.computed_torque import SMOOTHING, ComputedTorque
+from robodyn_ros.control.laws.friction_compensation import Friction
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.planning.mpc_plan import ShortPlan
-from robodyn_ros.planning.mpc_problem import ShortProblem
-from robodyn_ros.planning.mpc_settings import MPCConfig
+from robodyn_ros.planning.mpc_problem import MPCConfig, ShortPlan, ShortProblem
 from robodyn_ros.robot.pose import Array
 
 REST = 10.0

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robodyn_ros.control.trajectory import Trajectory
+from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.errors import InputError, NotReadyError
 from robodyn_ros.robot.pose import Array
 

@@ -1,9 +1,7 @@
 """What the arm is: URDF → an immutable Robot."""
 
-from robodyn_ros.robot.inertial import Inertial
-from robodyn_ros.robot.joint import Joint, Mimic
 from robodyn_ros.robot.pose import Pose
-from robodyn_ros.robot.robot import Body, Link, Robot
+from robodyn_ros.robot.robot import Body, Inertial, Joint, Link, Mimic, Robot
 from robodyn_ros.robot.urdf import load_robot
 
 __all__ = ["Body", "Inertial", "Joint", "Link", "Mimic", "Pose", "Robot", "load_robot"]

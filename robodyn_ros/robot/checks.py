@@ -12,9 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from robodyn_ros.errors import RobotDescriptionError
-from robodyn_ros.robot.inertial import Inertial
 from robodyn_ros.robot.pose import Array, Pose, read_only
-from robodyn_ros.robot.robot import Body, Robot
+from robodyn_ros.robot.robot import Body, Inertial, Robot
 
 ROUNDING = 1e-2
 """How far an inertia may break the rules, relative to its greatest moment.

@@ -2,15 +2,120 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
 from robodyn_ros.errors import InputError
-from robodyn_ros.robot.inertial import Inertial
-from robodyn_ros.robot.joint import Joint
 from robodyn_ros.robot.pose import Array, Pose, read_only
+
+# Mass, centre of mass and rotational inertia of a rigid body.
+
+
+@dataclass(frozen=True, eq=False)
+class Inertial:
+    """A rigid body's mass distribution, seen from one frame.
+
+    Attributes:
+        mass: [kg].
+        com: centre of mass in the frame, (3,) in [m].
+        inertia: about the centre of mass, axes parallel to the frame's, (3, 3) in [kg m²].
+    """
+
+    mass: float = 0.0
+    com: Array = field(default_factory=lambda: read_only(np.zeros(3)))
+    inertia: Array = field(default_factory=lambda: read_only(np.zeros((3, 3))))
+
+    def seen_from(self, pose: Pose) -> Inertial:
+        """The same body, seen from the frame in which this one's frame has the given pose."""
+        rotation = pose.rotation
+        return Inertial(
+            self.mass,
+            read_only(rotation @ self.com + pose.translation),
+            read_only(rotation @ self.inertia @ rotation.T),
+        )
+
+    @classmethod
+    def combined(cls, parts: Iterable[Inertial]) -> Inertial:
+        """Several bodies welded together, all seen from the same frame (parallel-axis theorem)."""
+        parts = tuple(parts)
+        if len(parts) == 1:
+            return parts[0]
+        mass = sum(part.mass for part in parts)
+        moment = sum((part.mass * part.com for part in parts), np.zeros(3))
+        com = moment / mass if mass > 0.0 else moment
+        inertia = np.zeros((3, 3))
+        for part in parts:
+            d = part.com - com
+            inertia += part.inertia + part.mass * (d @ d * np.eye(3) - np.outer(d, d))
+        return cls(float(mass), read_only(com), read_only(inertia))
+
+
+# A joint as the URDF gives it, every default applied.
+
+JointType = Literal["revolute", "continuous", "prismatic", "fixed"]
+
+
+@dataclass(frozen=True)
+class Mimic:
+    """``position = multiplier * position of joint + offset`` (offset in [rad] or [m])."""
+
+    joint: str
+    multiplier: float = 1.0
+    offset: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """A joint between two links. [x] stands for [rad] on a rotating joint and [m] on a prismatic one.
+
+    Attributes:
+        name: as in the URDF.
+        type: ``revolute``, ``continuous``, ``prismatic`` or ``fixed``.
+        parent: name of the link it starts from.
+        child: name of the link it moves.
+        origin: pose of the joint frame (the child link's frame at position 0) in the parent link's frame.
+        axis: unit vector in the joint frame, (3,).
+        lower: least position [x], -inf where there is none (continuous joints).
+        upper: greatest position [x], inf where there is none.
+        velocity: greatest speed [x/s], inf where the URDF names none.
+        effort: greatest effort [N·m] or [N], inf where the URDF names none.
+        damping: viscous friction [N·m·s/rad] or [N·s/m].
+        friction: Coulomb friction [N·m] or [N].
+        mimic: what it follows, or None for a joint that moves on its own.
+    """
+
+    name: str
+    type: JointType
+    parent: str
+    child: str
+    origin: Pose = field(default_factory=Pose)
+    axis: Array = field(default_factory=lambda: read_only([1.0, 0.0, 0.0]))
+    lower: float = -np.inf
+    upper: float = np.inf
+    velocity: float = np.inf
+    effort: float = np.inf
+    damping: float = 0.0
+    friction: float = 0.0
+    mimic: Mimic | None = None
+
+    @property
+    def is_prismatic(self) -> bool:
+        """Whether it slides; every other movable joint turns."""
+        return self.type == "prismatic"
+
+    @property
+    def position_unit(self) -> str:
+        """``m`` or ``rad``."""
+        return "m" if self.is_prismatic else "rad"
+
+    @property
+    def effort_unit(self) -> str:
+        """``N`` or ``N·m``."""
+        return "N" if self.is_prismatic else "N·m"
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,3 +254,12 @@ class Robot:
             if link.name == name:
                 return link
         raise InputError("link", f"{name!r} is not in the robot; it has {', '.join(x.name for x in self.links)}", name)
+
+
+# Which link an arm works with, unless told.
+
+
+def tip(robot: Robot) -> str:
+    """Name of the last of the URDF's links that move, links fixed to one that moves among them."""
+    moving = [link.name for link in robot.links if link.body >= 0]
+    return (moving or [link.name for link in robot.links])[-1]

@@ -7,10 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from robodyn_ros.errors import RobotDescriptionError
-from robodyn_ros.robot.inertial import Inertial
-from robodyn_ros.robot.joint import Joint
 from robodyn_ros.robot.pose import Pose
-from robodyn_ros.robot.robot import Body, Link, Robot
+from robodyn_ros.robot.robot import Body, Inertial, Joint, Link, Robot
 
 
 def build_robot(name: str, links: Mapping[str, Inertial | None], joints: Sequence[Joint], urdf: str) -> Robot:

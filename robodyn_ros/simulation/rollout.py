@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from robodyn_ros.control.base import Controller, Reference
+from robodyn_ros.control.laws.base import Controller, Reference
+from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.engine.states import as_states, refuse_non_finite
+from robodyn_ros.errors import InputError, SimulationError
+from robodyn_ros.plugins import create
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.simulation.plant import Plant
+from robodyn_ros.simulation.integrators.base import Integrator
+from robodyn_ros.simulation.plant.motion_loop import motion_library
+from robodyn_ros.simulation.plant.native import Plant
 
 
 class Recording(NamedTuple):
@@ -47,3 +57,93 @@ def simulate(
         if index < steps:
             plant.step()
     return Recording(t, q, qd, asked, effort)
+
+
+# A whole passive or driven motion of the bare equations M q̈ + C q̇ + g = τ, by any integrator.
+#
+# The loop is C, around the arm's compiled forward dynamics, where there is a compiler: between the first step and the
+# last nothing goes through Python. Without one the same steps are made in Python.
+
+
+class Motion(NamedTuple):
+    """States at the steps, the first one included, (steps + 1, n) each."""
+
+    q: Array  # [rad] or [m]
+    qd: Array  # [rad/s] or [m/s]
+
+
+def rollout(
+    dynamics: Dynamics,
+    q: ArrayLike,
+    qd: ArrayLike,
+    tau: ArrayLike,
+    dt: float,
+    steps: int,
+    integrator: str | Integrator = "rk4",
+) -> Motion:
+    """Integrate forward dynamics from a state, each effort held for a step.
+
+    Args:
+        dynamics: the arm.
+        q: first positions (n,) in [rad] or [m].
+        qd: first velocities (n,) in [rad/s] or [m/s].
+        tau: efforts, (n,) for all steps or (steps, n), in [N·m] or [N].
+        dt: length of a step [s].
+        steps: how many.
+        integrator: the plugin's name, or an integrator.
+
+    Raises:
+        InputError: a wrong shape, something not finite, dt not positive, steps negative.
+        PluginError: no such integrator.
+        SimulationError: a step failed, or the motion leads beyond the range of numbers.
+    """
+    n = dynamics.robot.n
+    if not (np.isfinite(dt) and dt > 0.0):
+        raise InputError("dt", f"must be positive and finite, not {dt!r}", dt)
+    if steps < 0:
+        raise InputError("steps", f"must not be negative, not {steps!r}", steps)
+    first, rate = as_states(("q", "qd"), (q, qd), (n, n))
+    (efforts,) = as_states(("tau",), (tau,), (n,))
+    if first.ndim != 1 or efforts.shape not in ((n,), (steps, n)):
+        raise InputError("tau", f"must be of shape ({n},) or ({steps}, {n}), not {efforts.shape}", tau)
+    refuse_non_finite(("q", "qd", "tau"), (first, rate, efforts))
+    rule = create("integrators", integrator) if isinstance(integrator, str) else integrator
+    motion = Motion(*np.full((2, steps + 1, n), np.nan))  # what is not reached stays so
+    motion.q[0], motion.qd[0] = first, rate
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):  # reported below
+            whole = rule.motion(dynamics, first, rate, efforts, dt, steps)
+            if whole is None:
+                _stepwise(dynamics, motion, efforts, dt, rule)
+            else:
+                motion = Motion(*whole)
+    except InputError as cause:  # the dynamics were shown the overflow first
+        raise _beyond(motion, dt) from cause
+    if not (np.isfinite(motion.q).all() and np.isfinite(motion.qd).all()):
+        raise _beyond(motion, dt)
+    return motion
+
+
+def _beyond(motion: Motion, dt: float) -> SimulationError:
+    """The error for a motion that is not finite: names the step, and the state that it started from."""
+    step = int(np.flatnonzero(~np.isfinite(np.hstack(motion)).all(axis=1))[0]) - 1
+    state = f"q = {motion.q[step]}, qd = {motion.qd[step]}"
+    return SimulationError(f"step {step} of {dt:g} s, from {state}, leads beyond the range of numbers")
+
+
+def _stepwise(dynamics: Dynamics, motion: Motion, efforts: Array, dt: float, rule: Integrator) -> None:
+    """Fill in the states after the first one."""
+    steps, n = len(motion.q) - 1, motion.q.shape[1]
+    library, done = motion_library(dynamics, rule), 0
+    if library is not None:
+        assert isinstance(dynamics, CompiledDynamics)
+        pointers = (array.ctypes.data_as(ctypes.c_void_p) for array in (efforts, *motion, dynamics.symbols))
+        stride = 0 if efforts.ndim == 1 else n
+        done = library.rollout(ctypes.c_longlong(steps), ctypes.c_double(dt), ctypes.c_longlong(stride), *pointers)
+    for k in range(done, steps):  # all of them, or the one that failed, which says why
+        acceleration = partial(_acceleration, dynamics, efforts if efforts.ndim == 1 else efforts[k])
+        motion.q[k + 1], motion.qd[k + 1] = rule.step(acceleration, motion.q[k], motion.qd[k], dt)
+
+
+def _acceleration(dynamics: Dynamics, tau: Array, q: Array, qd: Array) -> Array:
+    return dynamics.forward(q, qd, tau)

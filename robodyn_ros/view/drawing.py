@@ -13,8 +13,7 @@ from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.view.marks import Arrow, Ball, Color, Line, Mark
-from robodyn_ros.view.meshes import Packages, mesh_path
-from robodyn_ros.view.shapes import Shape, read_shapes
+from robodyn_ros.view.shapes import Packages, Shape, mesh_path, read_shapes
 
 if TYPE_CHECKING:
     import viser

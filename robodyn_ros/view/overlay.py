@@ -26,7 +26,7 @@ from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import Body
-from robodyn_ros.robot.tip import tip as last_link
+from robodyn_ros.robot.robot import tip as last_link
 from robodyn_ros.view.marks import Arrow, Ball, Color, Line, Mark
 
 LAYERS = ("com", "gravity", "effort", "inertia", "velocity", "trace")

@@ -19,10 +19,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from robodyn_ros.control.checks import finite_array
-from robodyn_ros.control.commissioning.findings import GravityStep, JointFindings, Outcome
+from robodyn_ros.checks import finite_array
+from robodyn_ros.control.commissioning.findings import CommissioningConfig, GravityStep, JointFindings, Outcome
 from robodyn_ros.control.commissioning.moves import Moves, Script
-from robodyn_ros.control.commissioning.settings import CommissioningConfig
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.robot.pose import Array

@@ -7,7 +7,7 @@ from html import escape
 import numpy as np
 
 from robodyn_ros.control.commissioning.findings import JointFindings, Outcome
-from robodyn_ros.dynamics.document.page import page
+from robodyn_ros.document.html import page
 
 HEADINGS = ("Joint", "Direction", "Friction", "Gravity", "Gravity / model", "Inertia / model", "Verdict")
 

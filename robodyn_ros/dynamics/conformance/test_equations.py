@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import robodyn_ros as rd
-from robodyn_ros.dynamics.conformance.arms import ARMS
+from robodyn_ros.dynamics.base import Terms
+from robodyn_ros.dynamics.conformance.arms import ARMS, planar, tool_arm, tree
 from robodyn_ros.dynamics.conformance.subject import DIFFERENCES, INPUTS, Subject, same
-from robodyn_ros.dynamics.results import Terms
 from robodyn_ros.robot.pose import Array
 
 ROUND_TRIP = 1e-9
@@ -109,3 +109,94 @@ def test_large_positions_are_angles_like_others(name: str) -> None:
 def _times(matrices: Array, vectors: Array) -> Array:
     products: Array = np.einsum("kij,kj->ki", matrices, vectors)
     return products
+
+
+# Clauses about what the numbers mean: order, units, and everything that a URDF may contain.
+
+
+def test_the_robot_is_the_one_that_was_given(subject: Subject) -> None:
+    """``dynamics.robot`` is the Robot that the constructor took."""
+    assert subject.dynamics.robot is subject.robot, "dynamics.robot must be the very Robot that was given"
+
+
+def test_numbers_are_in_the_order_of_robot_joints(name: str) -> None:
+    """Columns belong to ``robot.joints`` by name, whatever the order in which the URDF lists links and joints."""
+    forwards, backwards = Subject(name, tree()), Subject(name, tree(reverse=True))
+    order = [backwards.robot.joint_names.index(joint) for joint in forwards.robot.joint_names]
+    assert order != sorted(order), "the kit's two trees must order their joints differently"
+    q, qd, qdd = forwards.state()
+    given = np.empty((3, forwards.n))
+    given[:, order] = q, qd, qdd
+    for method in ("inverse", "forward", "gravity"):
+        expected, found = forwards.call(method, q, qd, qdd)[0], backwards.call(method, *given)[0]
+        same(found[order], expected, f"{method}: the effort of a joint is found by its place in robot.joints")
+    found = backwards.dynamics.mass_matrix(given[0])[np.ix_(order, order)]
+    same(found, forwards.dynamics.mass_matrix(q), "mass_matrix: rows and columns are in the order of robot.joints")
+
+
+def test_units_are_si(name: str) -> None:
+    """[N] and [m] on a prismatic joint, [N·m] and [rad] on a revolute one: a planar arm on a lift, by its textbook.
+
+    Siciliano et al., Robotics: Modelling, Planning and Control, section 7.3.2, with the masses of points.
+    """
+    (m1, m2), (l1, l2), g = (1.7, 0.9), (0.6, 0.45), 9.81
+    arm = Subject(name, planar((m1, m2), (l1, l2), (l1, l2)), gravity=(0, 0, -g))
+    q, qd = np.array([0.3, 0.5, -0.8]), np.array([0.7, -1.1, 1.9])
+    (c1, c12), (s1, s12) = (np.cos([q[1], q[1] + q[2]]), np.sin([q[1], q[1] + q[2]]))
+    outer = m2 * l2 * g * c12
+    expected = [(1.9 + m1 + m2) * g, (m1 + m2) * l1 * g * c1 + outer, outer]
+    same(arm.dynamics.gravity(q), expected, "gravity: Σ m g in [N] on the lift, Σ m g l cos in [N·m] on the arm")
+    diagonal = [1.9 + m1 + m2, m1 * l1**2 + m2 * (l1**2 + l2**2 + 2 * l1 * l2 * np.cos(q[2])), m2 * l2**2]
+    same(np.diag(arm.dynamics.mass_matrix(q)), diagonal, "mass_matrix: Σ m in [kg], Σ m l² in [kg m²]")
+    velocity = np.array([-l1 * s1 * qd[1], qd[0] + l1 * c1 * qd[1]])
+    tip = velocity + l2 * (qd[1] + qd[2]) * np.array([-s12, c12])
+    kinetic = (1.9 * qd[0] ** 2 + m1 * velocity @ velocity + m2 * tip @ tip) / 2
+    heights = np.array([q[0], q[0] + l1 * s1, q[0] + l1 * s1 + l2 * s12])
+    potential = g * np.array([1.9, m1, m2]) @ heights
+    same(tuple(arm.dynamics.energy(q, qd)), (kinetic, potential), "energy: ½ m v² and m g h in [J], h from the root")
+
+
+def test_fixed_links_belong_to_the_body_that_they_are_fixed_to(name: str) -> None:
+    """A tool fixed to the flange has weight; a pedestal fixed to the ground has none that a joint could feel."""
+    with_tool, without = Subject(name, tool_arm(held=True)), Subject(name, tool_arm(held=False))
+    q, qd, qdd = with_tool.state()
+    for arm in (with_tool, without):
+        same(arm.dynamics.inverse(q, qd, qdd), arm.definition.inverse(q, qd, qdd), "fixed links", DIFFERENCES)
+    difference = np.abs(with_tool.dynamics.gravity(q) - without.dynamics.gravity(q)).max()
+    assert difference > 0.1, "a heavy tool that is fixed to the last link must be felt by the joints"
+
+
+def test_mass_matrix_follows_from_the_kinetic_energy_of_the_bodies(subject: Subject) -> None:
+    """M = Σ m Jvᵀ Jv + Jωᵀ I Jω."""
+    for q in subject.states(5)[0]:
+        same(subject.dynamics.mass_matrix(q), subject.definition.mass_matrix(q), "mass_matrix")
+
+
+def test_gravity_follows_from_the_weight_of_the_bodies(subject: Subject) -> None:
+    """g(q) = -Σ m Jvᵀ g: the efforts that hold the arm, so that a lift's is positive."""
+    for q in subject.states(5)[0]:
+        same(subject.dynamics.gravity(q), subject.definition.gravity(q), "gravity: the efforts that hold the arm")
+
+
+def test_energy_is_that_of_the_bodies(subject: Subject) -> None:
+    """½ q̇·M q̇, and potential energy zero for centres of mass at the root link's origin."""
+    for q, qd, _ in subject.states(5).swapaxes(0, 1):
+        same(tuple(subject.dynamics.energy(q, qd)), subject.definition.energy(q, qd), "energy: (kinetic, potential)")
+
+
+def test_coriolis_matrix_is_of_christoffel_symbols(subject: Subject) -> None:
+    """C_ij = ½ Σ_k (∂M_ij/∂q_k + ∂M_ik/∂q_j - ∂M_jk/∂q_i) q̇_k, and no other C with the same C q̇."""
+    for q, qd, _ in subject.states(5).swapaxes(0, 1):
+        expected = subject.definition.coriolis_matrix(q, qd)
+        same(subject.dynamics.coriolis_matrix(q, qd), expected, "coriolis_matrix: Christoffel symbols", DIFFERENCES)
+
+
+def test_inverse_dynamics_follow_from_the_definition(subject: Subject) -> None:
+    """τ = M q̈ + C q̇ + g; no friction unless it is asked for, although the URDF has some."""
+    for q, qd, qdd in subject.states(5).swapaxes(0, 1):
+        same(
+            subject.dynamics.inverse(q, qd, qdd),
+            subject.definition.inverse(q, qd, qdd),
+            "inverse: M q̈ + C q̇ + g, without the friction of the URDF",
+            DIFFERENCES,
+        )

@@ -1,6 +1,6 @@
 """Closed-form inverse kinematics of the planar RR and PRR arms: every branch, and reachability decided exactly.
 
-In the plane of complex numbers of :mod:`robodyn_ros.kinematics.inverse.planar_arm`, with the links L₁ and L₂ at
+In the plane of complex numbers of :mod:`robodyn_ros.kinematics.inverse.planar`, with the links L₁ and L₂ at
 position 0, the shoulder at s, and the angles θ counted about the first revolute axis::
 
     RR     w = c - s           = exp(iθ₁) L₁ + exp(i(θ₁ + θ₂)) L₂
@@ -15,22 +15,127 @@ decided without rounding.
 from __future__ import annotations
 
 from cmath import exp, phase
+from dataclasses import dataclass
 from fractions import Fraction
 from math import atan2, cos, inf, pi, sin, sqrt
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.engine.states import as_states, refuse_non_finite
-from robodyn_ros.errors import InputError
-from robodyn_ros.kinematics.inverse.planar_arm import planar_arm
+from robodyn_ros.errors import InputError, RobotDescriptionError
+from robodyn_ros.kinematics import so3
+from robodyn_ros.kinematics.screws import screws
 from robodyn_ros.kinematics.se3 import as_pose
 from robodyn_ros.robot import Pose, Robot
 from robodyn_ros.robot.configuration import ConfigurationSpace
 from robodyn_ros.robot.pose import Array
 
 FLAT = 1e-9
+"""An arm is planar if sines and lengths that should vanish are below this [-] or [m]."""
+
+
+@dataclass(frozen=True, eq=False)
+class PlanarArm:
+    """A planar RR or PRR arm, as complex numbers in its plane.
+
+    The plane is that of complex numbers: 1 along the prismatic joint (RR: along the first link at position 0), i a
+    quarter turn further about the revolute axes. Angles are counted about the first revolute axis.
+
+    Attributes:
+        robot: the arm.
+        kind: ``RR`` or ``PRR``.
+        links: the two links at position 0 [m].
+        lengths: theirs [m].
+        sense: 1 where the second revolute joint turns the same way as the first, else -1.
+        shoulder: where the first revolute axis is at position 0 [m].
+        plane: the directions 1 and i in the root link's frame, (2, 3).
+        normal: the first revolute axis there, (3,).
+        level: of the tool, along the normal [m].
+        home: rotation of the tool at position 0, (3, 3).
+    """
+
+    robot: Robot
+    kind: Literal["RR", "PRR"]
+    links: tuple[complex, complex]
+    lengths: tuple[float, float]
+    sense: float
+    shoulder: complex
+    plane: Array
+    normal: Array
+    level: float
+    home: Array
+
+    def in_plane(self, points: Array) -> NDArray[np.complex128]:
+        """Points (N, 3) of the root link's frame as complex numbers from the shoulder at position 0, (N,) in [m]."""
+        seen = points @ self.plane.T
+        return np.asarray(seen[..., 0] + 1j * seen[..., 1] - self.shoulder)
+
+    def beside(self, point: Array) -> Array:
+        """How far beside the plane of the tool a point lies, as a vector (3,) in [m]."""
+        off: Array = (float(point @ self.normal) - self.level) * self.normal
+        return off
+
+    def turn_of(self, rotation: Array) -> float:
+        """The turn of the tool about the first revolute axis, from position 0, that comes nearest to a rotation [rad].
+
+        Of all turns exp(φ n), the trace of exp(φ n)ᵀ R is greatest for this one.
+        """
+        turned = rotation @ self.home.T
+        across, along = 2.0 * float(so3.vee(turned) @ self.normal), float(self.normal @ turned @ self.normal)
+        return atan2(across, float(np.trace(turned)) - along)
+
+
+def planar_arm(robot: Robot, link: str) -> PlanarArm:
+    """Read a planar arm from its screws.
+
+    Args:
+        robot: the arm; all its joints have to move the link.
+        link: the tool.
+
+    Raises:
+        InputError: no such link.
+        RobotDescriptionError: it is neither a planar RR nor a planar PRR arm; the message says what is in the way.
+    """
+    found, names = screws(robot, link), robot.joint_names
+    kind = "".join("R" if axis[3:].any() else "P" for axis in found.axes)
+    if kind not in ("RR", "PRR") or found.coordinates != tuple(range(robot.n)):
+        raise RobotDescriptionError(f"link {link!r}", f"is moved by {kind or 'no joint'}, not by RR or PRR alone")
+    first, second = found.axes[-2], found.axes[-1]
+    normal: Array = first[3:]
+    if np.linalg.norm(np.cross(normal, second[3:])) > FLAT:
+        raise RobotDescriptionError(f"joint {names[-1]!r}", "does not turn in the plane of the one before")
+    points = [np.cross(axis[3:], axis[:3]) for axis in (first, second)]  # of an axis, the one nearest to the origin
+    one: Array = found.axes[0, :3] if kind == "PRR" else points[1] - points[0]
+    if kind == "PRR" and abs(one @ normal) > FLAT:
+        raise RobotDescriptionError(f"joint {names[0]!r}", "does not slide in the plane of the others")
+    one = one - (one @ normal) * normal
+    tool = found.home[:3, 3]
+    if np.linalg.norm(one) < FLAT or np.linalg.norm(points[1] - points[0]) < FLAT:
+        raise RobotDescriptionError(f"joint {names[-1]!r}", "lies on the axis of the one before")
+    one = one / np.linalg.norm(one)
+    plane = np.stack([one, np.cross(normal, one)])
+    shoulder, elbow, tip = (complex(*(plane @ point)) for point in (*points, tool))
+    links = elbow - shoulder, tip - elbow
+    if abs(links[1]) < FLAT:
+        raise RobotDescriptionError(f"link {link!r}", f"lies on the axis of joint {names[-1]!r}")
+    sense = 1.0 if normal @ second[3:] > 0.0 else -1.0
+    lengths = abs(links[0]), abs(links[1])
+    return PlanarArm(
+        robot,
+        "RR" if kind == "RR" else "PRR",
+        links,
+        lengths,
+        sense,
+        shoulder,
+        plane,
+        normal,
+        float(tool @ normal),
+        found.home[:3, :3],
+    )
+
+
 """A pose lies in the plane if what leaves it is below this [m] or [rad]."""
 
 
@@ -59,7 +164,19 @@ class Branches(NamedTuple):
 
 
 class PlanarInverse:
-    """See the module.
+    """Closed-form inverse kinematics of the planar RR and PRR arms: every branch, and reachability decided exactly.
+
+    In the plane of complex numbers of :mod:`robodyn_ros.kinematics.inverse.planar`, with the links L₁ and L₂ at
+    position 0, the shoulder at s, and the angles θ counted about the first revolute axis::
+
+        RR     w = c - s           = exp(iθ₁) L₁ + exp(i(θ₁ + θ₂)) L₂
+        PRR    w = c - s - exp(iφ) L₂ = q₁ + exp(iθ₂) L₁,                φ = θ₂ + θ₃
+
+    RR by the law of cosines (Siciliano et al., Robotics (2009), section 2.12.1) in its half-angle form, of which no
+    argument leaves its range near the straight or the folded arm: tan²(β/2) = ((l₁+l₂)² - r²) / (r² - (l₁-l₂)²). PRR by
+    the
+    sine of the first link: Im w = l₁ sin. Both are reachable if and only if a real number is between two others, which
+    is decided without rounding.
 
     Attributes:
         arm: its geometry.
@@ -176,3 +293,80 @@ class PlanarInverse:
 
 def _wrapped(angle: float) -> float:
     return atan2(sin(angle), cos(angle))
+
+
+# The workspace of planar RR and PRR arms by the closed form: exact at every point and heading that is asked for.
+#
+# An RR arm has no heading to choose: it reaches a point in two postures at most. A PRR arm reaches it with whole ranges
+# of headings, so that its dexterity is the share of the circle that these ranges fill.
+
+TURN = 2.0 * np.pi
+
+
+def reachable(arm: PlanarArm, points: ArrayLike, headings: int = 720) -> NDArray[np.bool_]:
+    """Whether the arm reaches points of its plane within its limits, (N,); PRR: with one of so many headings.
+
+    Args:
+        arm: RR or PRR.
+        points: (N, 3) in the root link's frame in [m]; what lies beside the plane is left out of account.
+        headings: how many turns of the tool to ask for, evenly around the circle.
+
+    Raises:
+        InputError: points of a wrong shape.
+    """
+    return np.asarray(postures(arm, points, headings).any(axis=-1))
+
+
+def dexterity(arm: PlanarArm, points: ArrayLike, headings: int = 720) -> Array:
+    """The share of headings with which a PRR arm reaches points, (N,) from 0 to 1; of RR it is 0, for a few are none.
+
+    Args:
+        arm: RR or PRR.
+        points: as :func:`reachable`.
+        headings: as there.
+    """
+    if arm.kind == "RR":
+        return np.zeros(len(np.atleast_2d(np.asarray(points))))
+    share: Array = postures(arm, points, headings).mean(axis=-1)
+    return share
+
+
+def postures(arm: PlanarArm, points: ArrayLike, headings: int = 720) -> NDArray[np.bool_]:
+    """Which branches (RR: (N, 2)) or headings (PRR: (N, headings)) lead to points within the limits."""
+    (given,) = as_states(("points",), (points,), (3,))
+    w = arm.in_plane(np.atleast_2d(given))
+    if arm.kind == "PRR":
+        turns = np.linspace(-np.pi, np.pi, headings, endpoint=False)
+        return _lift(arm, w[:, None] - np.exp(1j * turns) * arm.links[1], turns)
+    l1, l2 = arm.lengths
+    r = np.abs(w)
+    outer, inner = (l1 + l2 - r) * (l1 + l2 + r), (r - (l1 - l2)) * (r + (l1 - l2))
+    inside = (outer >= 0.0) & (inner >= 0.0)
+    bend = 2.0 * np.arctan2(np.sqrt(np.maximum(outer, 0.0)), np.sqrt(np.maximum(inner, 0.0)))
+    found = []
+    for elbow in (1.0, -1.0):
+        theta2 = elbow * bend - np.angle(arm.links[1]) + np.angle(arm.links[0])
+        theta1 = np.angle(w) - np.angle(arm.links[0] + np.exp(1j * theta2) * arm.links[1])
+        found.append(inside & _allowed(arm, 0, theta1) & _allowed(arm, 1, arm.sense * theta2))
+    return np.stack(found, -1)
+
+
+def _lift(arm: PlanarArm, w: NDArray[np.complex128], turns: Array) -> NDArray[np.bool_]:
+    l1, aside = arm.lengths[0], w.imag
+    along = np.sqrt(np.maximum((l1 - aside) * (l1 + aside), 0.0))
+    found = np.zeros(w.shape, dtype=bool)
+    for elbow in (1.0, -1.0):
+        theta2 = np.arctan2(aside, elbow * along) - np.angle(arm.links[0])
+        lift = w.real - elbow * along
+        slides = (lift >= arm.robot.lower[0]) & (lift <= arm.robot.upper[0])
+        found |= slides & _allowed(arm, 1, theta2) & _allowed(arm, 2, arm.sense * (turns - theta2))
+    return found & (np.abs(aside) <= l1)
+
+
+def _allowed(arm: PlanarArm, joint: int, angle: Array) -> NDArray[np.bool_]:
+    """Whether some turn of the angle lies within the limits."""
+    lower, upper = arm.robot.lower[joint], arm.robot.upper[joint]
+    if not np.isfinite(lower) or not np.isfinite(upper):
+        return np.full(np.shape(angle), True)
+    allowed: NDArray[np.bool_] = np.floor((upper - angle) / TURN) >= np.ceil((lower - angle) / TURN)
+    return allowed

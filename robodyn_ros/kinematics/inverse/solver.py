@@ -3,25 +3,131 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import NamedTuple
+from dataclasses import dataclass, fields, replace
+from math import isfinite
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.engine.states import as_states, refuse_non_finite
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.kinematics.forward import Kinematics
-from robodyn_ros.kinematics.inverse.reach import reach
-from robodyn_ros.kinematics.inverse.settings import Settings
-from robodyn_ros.kinematics.inverse.solution import Outcome, Solution
-from robodyn_ros.kinematics.inverse.step import build_step
+from robodyn_ros.kinematics.inverse.step import Wish, build_step, centred
 from robodyn_ros.kinematics.inverse.task import Task
-from robodyn_ros.kinematics.inverse.wishes import Wish, centred
 from robodyn_ros.kinematics.se3 import as_pose
-from robodyn_ros.robot import Pose
+from robodyn_ros.kinematics.tree import Tree
+from robodyn_ros.robot import Link, Pose, Robot
 from robodyn_ros.robot.configuration import ConfigurationSpace
 from robodyn_ros.robot.pose import Array
+
+# Settings of the numerical solver: every default, once.
+
+Limits = Literal["clamp", "avoid", "ignore"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to look for a solution, and when to be content.
+
+    Attributes:
+        position_tolerance: greatest distance from the target [m].
+        rotation_tolerance: greatest angle from it [rad].
+        starts: where to start from at most: what is given, then at random within the limits.
+        iterations: steps at most from one start; with a wish in the null space ten times as many.
+        patience: a start is given up if so many steps have not halved the error E.
+        damping: c of λ = c E + floor.
+        floor: damping that remains at the target; it keeps redundant arms and free directions regular.
+        limits: ``clamp`` joints at their limits; ``avoid`` them by null-space motion as well; ``ignore`` them.
+        choose: the ``first`` solution found, or the ``nearest`` to the start of all that the starts lead to.
+        settled: with a wish in the null space: the step that counts as none [rad] or [m].
+        seed: of the random starts; the same seed gives the same solution.
+    """
+
+    position_tolerance: float = 1e-7
+    rotation_tolerance: float = 1e-7
+    starts: int = 100
+    iterations: int = 40
+    patience: int = 6
+    damping: float = 0.1
+    floor: float = 1e-10
+    limits: Limits = "clamp"
+    choose: Literal["first", "nearest"] = "first"
+    settled: float = 1e-6
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if isinstance(value, str):
+                choices = get_args(Limits) if item.name == "limits" else ("first", "nearest")
+                if value not in choices:
+                    raise ConfigurationError(f"{item.name}: must be one of {', '.join(choices)}, not {value!r}")
+            elif not (isfinite(value) and value >= (0 if item.name in ("seed", "damping") else 1e-300)):
+                raise ConfigurationError(f"{item.name}: must be finite and above 0, not {value!r}")
+            elif item.type == "int" and int(value) != value:
+                raise ConfigurationError(f"{item.name}: must be a whole number, not {value!r}")
+
+
+# What a search for joint positions came to.
+
+Outcome = Literal["converged", "beyond_reach", "limits", "not_found"]
+"""``beyond_reach``: farther away than the arm is long, which is certain. ``limits``: found only when the position
+limits are ignored. ``not_found``: no start led there; a solution may exist all the same, but is unlikely with many
+starts.
+"""
+
+
+class Solution(NamedTuple):
+    """The best that was found."""
+
+    q: Array  # (n,) in [rad] or [m]; where the search came closest, if it did not converge
+    converged: bool
+    outcome: Outcome
+    reason: str  # the outcome as a sentence, with numbers
+    position_error: float  # of what counts in the task [m]
+    rotation_error: float  # likewise [rad]
+    iterations: int  # steps from all starts together
+    starts: int  # how many were tried
+
+
+# How far a link can get: a bound that no solver has to be asked for.
+
+
+class Reach(NamedTuple):
+    """A ball that a link's origin never leaves."""
+
+    center: Array  # in the root link's frame (3,) in [m]
+    radius: float  # [m]
+
+    def excess(self, position: Array, directions: Array) -> float:
+        """How far outside a position (3,) lies along the directions (k, 3) that count [m]; not above 0 inside."""
+        return float(np.linalg.norm(directions @ (position - self.center))) - self.radius
+
+
+def reach(robot: Robot, tree: Tree, link: Link) -> Reach:
+    """The ball about the first joint whose radius is the arm stretched out: the lengths of all its segments, each
+    prismatic one at its longest. Nothing outside is reachable; not all inside is.
+    """
+    chain = []
+    index = link.body
+    while index >= 0:
+        chain.append(tree.nodes[index])
+        index = chain[-1].parent
+    chain.reverse()
+    if not chain:
+        return Reach(link.pose.translation, 0.0)
+    radius = float(np.linalg.norm((chain[-1].frame.inverse() @ link.pose).translation))
+    for place, node in enumerate(chain):
+        offset = node.offset if place else np.zeros(3)
+        if node.prismatic:
+            limits = (robot.lower[node.body.coordinate], robot.upper[node.body.coordinate])
+            ends = [offset + node.rotation[:, 2] * (node.body.ratio * q + node.body.offset) for q in limits]
+            radius += max(float(np.linalg.norm(end)) if np.isfinite(end).all() else np.inf for end in ends)
+        else:
+            radius += float(np.linalg.norm(offset))
+    return Reach(tree.base @ chain[0].offset, radius)
+
 
 SPAN = np.pi
 """Random starts of a joint without limits lie within ± this [rad] or [m] of 0."""
@@ -85,7 +191,7 @@ class InverseKinematics:
             start: where to start from, and what turning joints stay near to, (n,); the middle of the limits unless
                 given.
             task: what of the pose counts; all of it unless given.
-            wish: what to do with the freedom that is left: see :mod:`robodyn_ros.kinematics.inverse.wishes`.
+            wish: what to do with the freedom that is left: see :mod:`robodyn_ros.kinematics.inverse.step`.
 
         Raises:
             InputError: the target is no pose, or the start is not n finite numbers.

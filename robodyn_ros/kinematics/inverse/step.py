@@ -17,18 +17,84 @@ robustness, J. Dyn. Sys. Meas. Control 108 (1986)).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robodyn_ros.engine import Kernel, Program, digest
+from robodyn_ros.engine.states import as_states, refuse_non_finite
+from robodyn_ros.kinematics.forward import Kinematics
 from robodyn_ros.kinematics.se3 import from_pose
 from robodyn_ros.kinematics.tree import Tree, geometry
-from robodyn_ros.robot import Link
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot import Link, Robot
+from robodyn_ros.robot.configuration import ConfigurationSpace
+from robodyn_ros.robot.pose import Array, read_only
 
 if TYPE_CHECKING:
     import casadi as ca
+
+
+# What an arm may do with the freedom that a task leaves: motions z(q) that are projected into its null space.
+#
+# A wish is a function from positions (n,) to a small motion (n,), a step down the gradient of what is to be small
+# (Liégeois, Automatic supervisory control of the configuration and behavior of multibody mechanisms, IEEE Trans. SMC 7
+# (1977)).
+
+Wish = Callable[[Array], Array]
+
+SHARE = 0.1
+"""Share of the way to what is wished that one step goes."""
+
+
+def centred(robot: Robot, share: float = SHARE) -> Wish:
+    """Away from the limits, to the middle of each joint's range; joints without limits have no wish."""
+    bounded = np.isfinite(robot.lower) & np.isfinite(robot.upper)
+    middle = np.where(bounded, (np.where(bounded, robot.lower, 0) + np.where(bounded, robot.upper, 0)) / 2, 0.0)
+    pull = np.where(bounded, share, 0.0)
+    return lambda q: pull * (middle - q)
+
+
+def posture(robot: Robot, rest: ArrayLike, share: float = SHARE) -> Wish:
+    """Towards a posture (n,), on a circle by the shorter way.
+
+    Raises:
+        InputError: the posture is not n finite numbers.
+    """
+    (given,) = as_states(("rest",), (rest,), (robot.n,))
+    refuse_non_finite(("rest",), (given,))
+    goal, space = read_only(given), ConfigurationSpace(robot)
+    return lambda q: share * space.difference(q, goal)
+
+
+def manipulable(kinematics: Kinematics, link: str, share: float = 0.02) -> Wish:
+    """Up the gradient of log √det(J Jᵀ + ε), away from singular positions (Yoshikawa, Manipulability of robotic
+    mechanisms, Int. J. Robotics Research 4 (1985)).
+
+    Raises:
+        InputError: no such link.
+    """
+    tree, found, n = kinematics.tree, kinematics.robot.link(link), kinematics.robot.n
+
+    def build() -> tuple[list[ca.SX], list[ca.SX]]:
+        import casadi as ca  # what is compiled runs without it
+
+        from robodyn_ros.kinematics.expressions import geometric_jacobian, placed
+
+        q = ca.SX.sym("q", n)
+        J = geometric_jacobian(placed(tree, found, q), q)
+        square = J @ J.T if n >= 6 else J.T @ J
+        square += 1e-9 * ca.SX.eye(square.shape[0])
+        _, R = ca.qr(square)
+        log_det = ca.sum1(ca.log(ca.fabs(ca.diag(R))))
+        return [q, ca.SX.sym("none", 0)], [ca.gradient(log_det / 2, q)]
+
+    key = digest(*geometry(tree), found.body, from_pose(found.pose).tolist(), source=__name__)
+    kernel = Kernel(
+        Program("manipulability_gradient", key, (("q", n),), ((n,),), build), np.zeros(0), compiled=kinematics.compiled
+    )
+    return lambda q: share * kernel.call(q)
 
 
 class Step(NamedTuple):

@@ -11,10 +11,10 @@ from itertools import chain
 from typing import Any
 
 from robodyn_ros.errors import ConfigurationError, RobodynError
-from robodyn_ros.simulation.sweeps.backends import AHEAD, Backend, Done
-from robodyn_ros.simulation.sweeps.cell import Cell
-from robodyn_ros.simulation.sweeps.chunk import Chunk, Rows
+from robodyn_ros.simulation.sweeps.runner import Chunk, Rows
 from robodyn_ros.simulation.sweeps.study import Study
+from robodyn_ros.simulation.sweeps.sweep import AHEAD, Backend, Done
+from robodyn_ros.simulation.sweeps.worker import Cell
 
 PATIENCE = 120.0
 """How long a scheduler that is gone is waited for [s]."""

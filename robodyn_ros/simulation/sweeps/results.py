@@ -15,9 +15,8 @@ from typing import Any
 
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.simulation.sweeps.chunk import Chunk, Rows
-from robodyn_ros.simulation.sweeps.specification import QUANTITIES
-from robodyn_ros.simulation.sweeps.study import Study
+from robodyn_ros.simulation.sweeps.runner import Chunk, Rows
+from robodyn_ros.simulation.sweeps.study import QUANTITIES, Study
 
 FILE = "results.parquet"
 ABOUT = "study.json"

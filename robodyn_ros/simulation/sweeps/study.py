@@ -3,14 +3,215 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
+from math import prod
 from typing import Any, NamedTuple
 
-from robodyn_ros.control.settings import check_settings, setting
-from robodyn_ros.simulation.sweeps.distribution import Distribution
-from robodyn_ros.simulation.sweeps.sampling import Sampling
-from robodyn_ros.simulation.sweeps.specification import Specification
+import numpy as np
+
+from robodyn_ros.errors import InputError
+from robodyn_ros.robot.pose import Array
+from robodyn_ros.settings import check_settings, choice, setting, whole
+
+# How an input of a study varies: from probabilities to values, or through levels.
+
+KINDS = {
+    "uniform": "[least, greatest]",
+    "log_uniform": "[least, greatest], both above 0",
+    "normal": "[mean, standard deviation]",
+    "choice": "a list of values",
+}
+"""Kind → what it takes."""
+
+LEVELS = 3
+"""Values of a continuous input in a full factorial, unless told otherwise."""
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """One input's.
+
+    Attributes:
+        kind: one of ``KINDS``.
+        values: what that takes.
+        levels: how many values it has in a full factorial; those of a choice are all of them.
+    """
+
+    kind: str
+    values: tuple[Any, ...]
+    levels: int = LEVELS
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise InputError("distribution", f"must be one of {', '.join(KINDS)}, not {self.kind!r}", self.kind)
+        if self.kind == "choice":
+            kinds = {str if isinstance(value, str) else type(value) in (int, float, bool) for value in self.values}
+            if len(kinds) != 1 or kinds == {False}:
+                raise InputError("choice", f"must be values of one kind, not {list(self.values)!r}", self.values)
+        else:
+            self._check_numbers()
+        if not isinstance(self.levels, int) or isinstance(self.levels, bool) or not 1 <= self.levels <= 1000:
+            raise InputError("levels", f"must be a whole number from 1 to 1000, not {self.levels!r}", self.levels)
+
+    def _check_numbers(self) -> None:
+        wanted = f"{self.kind}: must be {KINDS[self.kind]}, not {list(self.values)!r}"
+        numbers = [isinstance(value, (int, float)) and not isinstance(value, bool) for value in self.values]
+        if len(numbers) != 2 or not all(numbers) or not np.isfinite(self.values).all():
+            raise InputError("distribution", wanted, self.values)
+        first, second = self.values
+        right = second >= 0 if self.kind == "normal" else first <= second
+        if not right or (self.kind == "log_uniform" and first <= 0):
+            raise InputError("distribution", wanted, self.values)
+
+    @property
+    def count(self) -> int:
+        """How many values it has in a full factorial."""
+        return len(self.values) if self.kind == "choice" else self.levels
+
+    @property
+    def is_number(self) -> bool:
+        """Whether its values are numbers."""
+        return not isinstance(self.values[0], (str, bool))
+
+    def at(self, probability: float) -> Any:
+        """The value that is not exceeded with a probability, above 0 and below 1 for a normal one."""
+        if self.kind == "choice":
+            return self.values[min(int(probability * len(self.values)), len(self.values) - 1)]
+        first, second = map(float, self.values)
+        if self.kind == "normal":
+            from scipy.special import ndtri
+
+            return first + second * float(ndtri(probability))
+        if self.kind == "log_uniform":
+            return float(np.exp(np.log(first) + probability * (np.log(second) - np.log(first))))
+        return first + probability * (second - first)
+
+    def probabilities(self) -> Array:
+        """Of its values in a full factorial: from end to end, or the middles of parts of equal probability."""
+        count = self.count
+        if count == 1 or self.kind in ("choice", "normal"):
+            return (np.arange(count) + 0.5) / count
+        return np.linspace(0.0, 1.0, count)
+
+    def ends(self) -> tuple[Any, ...]:
+        """The values to try before anything runs: those that no other exceeds, or about so."""
+        if self.kind == "choice":
+            return self.values
+        return (self.at(1e-3), self.at(1.0 - 1e-3)) if self.kind == "normal" else (self.at(0.0), self.at(1.0))
+
+
+# The cases of a study in probabilities: a full factorial, a Latin hypercube, or a Sobol sequence, by SciPy.
+#
+# A case's probabilities depend on the study and its number alone, so that any one can be made again by itself.
+
+METHODS = ("sobol", "latin_hypercube", "factorial")
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Settings of the sample; each field's metadata say what it is."""
+
+    method: str = choice("sobol", "how the inputs are sampled", lambda: METHODS)
+    cases: int = whole(1024, "number of cases for each controller; a factorial has its own", 1, 10_000_000)
+    seed: int = whole(0, "seed of the sample and of all that happens in the cases", 0, 2**31 - 1)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+    def count(self, inputs: tuple[Distribution, ...]) -> int:
+        """How many cases there are for each controller."""
+        return prod(each.count for each in inputs) if self.method == "factorial" else self.cases
+
+    def probabilities(self, inputs: tuple[Distribution, ...], first: int, count: int) -> Array:
+        """Of some cases, (count, inputs).
+
+        Args:
+            inputs: what varies.
+            first: number of the first of them.
+            count: how many.
+        """
+        if not inputs:
+            return np.empty((count, 0))
+        if self.method == "factorial":
+            levels = [each.probabilities() for each in inputs]
+            places = np.unravel_index(np.arange(first, first + count), [len(level) for level in levels])
+            return np.column_stack([level[place] for level, place in zip(levels, places, strict=True)])
+        if self.method == "latin_hypercube":
+            return _hypercube(len(inputs), self.cases, self.seed)[first : first + count]
+        from scipy.stats import qmc
+
+        sequence = qmc.Sobol(len(inputs), scramble=True, seed=np.random.default_rng(self.seed))
+        with warnings.catch_warnings():
+            # It says that the sample is balanced in powers of two only; a part of it never is.
+            warnings.simplefilter("ignore", UserWarning)
+            if first:
+                sequence.fast_forward(first)
+            drawn: Array = np.clip(sequence.random(count), 2.0**-54, 1.0 - 2.0**-53)
+        return drawn
+
+    def case_seed(self, case: int) -> int:
+        """Seed of all that happens at random in a case."""
+        return int(np.random.SeedSequence([self.seed, case]).generate_state(1)[0] >> 1)
+
+
+@lru_cache(maxsize=1)
+def _hypercube(inputs: int, cases: int, seed: int) -> Array:
+    from scipy.stats import qmc
+
+    sample: Array = qmc.LatinHypercube(inputs, seed=np.random.default_rng(seed)).random(cases)
+    return sample
+
+
+# What is asked of an arm under control, and by how much a case keeps to it.
+
+QUANTITIES = {
+    "rms_error": "root mean square of reference minus position [rad] or [m]",
+    "peak_error": "greatest magnitude of it [rad] or [m]",
+    "final_error": "the same, in the last moments [rad] or [m]",
+    "rms_effort": "root mean square of the effort that acted [N·m] or [N]",
+    "peak_effort": "greatest magnitude of it [N·m] or [N]",
+    "saturated": "part of the commands at the effort limit [-]",
+}
+"""Figures of each joint that can be bounded."""
+
+
+@dataclass(frozen=True)
+class Specification:
+    """Upper bounds; a case that failed never meets them.
+
+    Attributes:
+        bounds: (quantity, joint) → bound.
+        settle_band: joint → how near to its goal it must end to have settled [rad] or [m].
+        settled: whether every joint must have.
+    """
+
+    bounds: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    settle_band: Mapping[str, float] = field(default_factory=dict)
+    settled: bool = False
+
+    def all_bounds(self) -> dict[tuple[str, str], float]:
+        """The bounds, that on settling among them."""
+        bands = {("final_error", joint): band for joint, band in self.settle_band.items()} if self.settled else {}
+        named = dict(self.bounds)
+        for key, band in bands.items():
+            named[key] = min(band, named.get(key, band))
+        return named
+
+    def margins(self, figures: Mapping[str, float]) -> dict[tuple[str, str], float]:
+        """By what part of each bound a case stays below it; negative where it does not.
+
+        Args:
+            figures: ``quantity/joint`` → value.
+        """
+        found = {}
+        for (quantity, joint), bound in self.all_bounds().items():
+            value = figures[f"{quantity}/{joint}"]
+            found[quantity, joint] = 1.0 - value / bound if bound > 0.0 else -value
+        return found
+
 
 NODES = ("simulator", "controller")
 """Whose parameters are given, and may vary."""

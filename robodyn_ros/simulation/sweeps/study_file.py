@@ -3,11 +3,130 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import fields, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+import numpy as np
 
 from robodyn_ros.errors import RobodynError
+from robodyn_ros.robot import Robot
+from robodyn_ros.simulation.sweeps.arm import quantities
+from robodyn_ros.simulation.sweeps.study import ARM, KINDS, NODES, Distribution
+
+# Values of a study's file: settings, and numbers for each joint.
+
+Settings = TypeVar("Settings")
+
+
+def settings(section: Section, kind: type[Settings], besides: tuple[str, ...] = ()) -> Settings:
+    """A dataclass of settings from the values of a mapping.
+
+    Args:
+        section: the mapping.
+        kind: the dataclass.
+        besides: what else may stand there.
+
+    Raises:
+        StudyError: an unknown name, or a wrong value.
+    """
+    names = {item.name: item.default for item in fields(kind)}  # type: ignore[arg-type]
+    section.only((*names, *besides))
+    made = kind()
+    for name in names.keys() & section.values.keys():
+        value = section.values[name]
+        if isinstance(names[name], float) and isinstance(value, int) and not isinstance(value, bool):
+            value = float(value)
+        try:
+            made = replace(made, **{name: value})  # type: ignore[type-var]
+        except RobodynError as problem:
+            raise section.error(name, str(problem).removeprefix(f"{name}: ")) from problem
+    return made
+
+
+def joints(section: Section, name: str, robot: Robot) -> dict[str, float]:
+    """A number above 0 for each joint: one for all, or by the joints' names for some.
+
+    Raises:
+        StudyError: it is neither.
+    """
+    value = section.values[name]
+    if not isinstance(value, Section):
+        return dict.fromkeys(robot.joint_names, _positive(section, name, value))
+    value.only(robot.joint_names)
+    return {joint: _positive(value, joint, number) for joint, number in value.values.items()}
+
+
+def _positive(section: Section, name: str, value: Any) -> float:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not (np.isfinite(value) and value > 0.0):
+        raise section.error(name, f"must be a number above 0, not {value!r}")
+    return float(value)
+
+
+def pairs(section: Section, name: str, robot: Robot) -> dict[str, tuple[float, float]]:
+    """Least and greatest values, for all joints or by their names.
+
+    Raises:
+        StudyError: they are none.
+    """
+    value = section.values[name]
+    if isinstance(value, Section):
+        value.only(robot.joint_names)
+        return {joint: _pair(value, joint, pair) for joint, pair in value.values.items()}
+    return dict.fromkeys(robot.joint_names, _pair(section, name, value))
+
+
+def _pair(section: Section, name: str, value: Any) -> tuple[float, float]:
+    right = isinstance(value, list) and len(value) == 2 and all(isinstance(x, (int, float)) for x in value)
+    if not right or not 0.0 <= value[0] < value[1]:
+        raise section.error(name, f"must be [least, greatest], from 0 up, not {value!r}")
+    return float(value[0]), float(value[1])
+
+
+# What varies in a study, from its file.
+
+
+def inputs(section: Section, robot: Robot) -> dict[str, Distribution]:
+    """Name → distribution; in the file a name may be in parts, or whole.
+
+    Raises:
+        StudyError: a name or a distribution that is none.
+    """
+    known = [f"{ARM}.{name}" for name in quantities(robot)]
+    found = {}
+    for name, (holder, last) in _distributions(section, ""):
+        value = holder.section(last)
+        kinds = [kind for kind in value.values if kind in KINDS]
+        if len(kinds) != 1 or set(value.values) - {*kinds, "levels"}:
+            said = ", ".join(f"{kind}: {text}" for kind, text in KINDS.items())
+            raise holder.error(last, f"must be one of {said}, and levels if need be; not {', '.join(value.values)}")
+        numbers = value.values[kinds[0]]
+        if not isinstance(numbers, list):
+            raise value.error(kinds[0], f"must be {KINDS[kinds[0]]}, not {numbers!r}")
+        try:
+            levels = {"levels": value.values["levels"]} if "levels" in value.values else {}
+            found[name] = Distribution(kinds[0], tuple(numbers), **levels)
+        except RobodynError as problem:
+            raise holder.error(last, str(problem)) from problem
+        if name.startswith(f"{ARM}.") and name not in known:
+            raise holder.error(last, f"{name} {unknown(name, known)}")
+        if name.partition(".")[0] not in (ARM, *NODES):
+            raise holder.error(last, f"must begin with {ARM}, simulator or controller and a dot, not {name!r}")
+    return found
+
+
+def _distributions(section: Section, prefix: str) -> list[tuple[str, tuple[Section, str]]]:
+    """Name, and where it stands, of each mapping that holds no further one."""
+    found: list[tuple[str, tuple[Section, str]]] = []
+    for name, value in section.values.items():
+        nested = isinstance(value, Section) and any(isinstance(each, Section) for each in value.values.values())
+        if nested:
+            found += _distributions(section.section(name), f"{prefix}{name}.")
+        else:
+            found.append((f"{prefix}{name}", (section, name)))
+    return found
 
 
 class StudyError(RobodynError):

@@ -7,16 +7,75 @@ from pathlib import Path
 from typing import Any
 
 from robodyn_ros.control.parameter_file import read_parameters
+from robodyn_ros.errors import RobodynError
 from robodyn_ros.plugins import available, load
 from robodyn_ros.robot import Robot, load_robot
-from robodyn_ros.simulation.sweeps.sampling import Sampling
-from robodyn_ros.simulation.sweeps.specification import QUANTITIES, Specification
-from robodyn_ros.simulation.sweeps.study import NODES, Limits, MotionConfig, Study
-from robodyn_ros.simulation.sweeps.study_file import Section, read_study_file, unknown
-from robodyn_ros.simulation.sweeps.study_inputs import inputs
-from robodyn_ros.simulation.sweeps.study_trial import try_inputs
-from robodyn_ros.simulation.sweeps.study_values import joints, pairs, settings
+from robodyn_ros.simulation.sweeps.runner import Bench
+from robodyn_ros.simulation.sweeps.study import (
+    ARM,
+    NODES,
+    QUANTITIES,
+    Case,
+    Limits,
+    MotionConfig,
+    Sampling,
+    Specification,
+    Study,
+)
+from robodyn_ros.simulation.sweeps.study_file import Section, inputs, joints, pairs, read_study_file, settings, unknown
 from robodyn_ros.simulation.sweeps.tuning import GAINS, Task, TuneConfig
+
+# Whether the cases of a study can be set up at all, found out before any is tried.
+
+
+def try_inputs(study: Study, file: Section) -> None:
+    """Set up each input at its ends, and all in the middle: those whom they are for check names, types and ranges.
+
+    Raises:
+        StudyError: a parameter does not exist, or cannot be what the study has it be.
+    """
+    bench = Bench(study)
+    for node in NODES:
+        known = bench.known(node)
+        for name in file.section(node).flat():
+            if name not in known:
+                raise _where(file, f"{node}.{name}", unknown(name, known))
+        for name in study.vary:
+            if name.startswith(f"{node}.") and name.removeprefix(f"{node}.") not in known:
+                raise _where(file, f"vary.{name}", unknown(name, [f"{node}.{each}" for each in known]))
+    inputs = {name: each for name, each in study.vary.items() if not name.startswith(f"{ARM}.")}
+    first = study.controllers[0]
+    tries = [Case(0, first, 0, {name: value}) for name, each in inputs.items() for value in each.ends()]
+    tries += [Case(0, name, 0, {key: each.at(0.5) for key, each in inputs.items()}) for name in study.controllers]
+    for case in tries:
+        try:
+            bench.setup(case).rig.assemble()
+        except RobodynError as problem:
+            raise _blamed(file, case, problem) from problem
+
+
+def _blamed(file: Section, case: Case, problem: RobodynError) -> RobodynError:
+    """The same, with the place of the parameter that the message begins with."""
+    name, _, rest = str(problem).partition(": ")
+    name = name.partition(",")[0]
+    for node in NODES:
+        if f"{node}.{name}" in case.inputs:
+            return _where(file, f"vary.{node}.{name}", rest)
+        if name in file.section(node).flat():
+            return _where(file, f"{node}.{name}", rest)
+    return file.error("study", str(problem))
+
+
+def _where(file: Section, name: str, problem: str) -> RobodynError:
+    """An error about a name, however it is put into parts."""
+    section, rest = file, name
+    while rest not in section.values:
+        inner = next((key for key in section.values if rest.startswith(f"{key}.")), None)
+        if inner is None or not isinstance(section.values[inner], Section):
+            break
+        section, rest = section.section(inner), rest.removeprefix(f"{inner}.")
+    return section.error(rest, problem)
+
 
 SECTIONS = ("arm", "controllers", "motion", "parameters", *NODES, "vary", "sampling", "specification", "tune")
 """What a study's file may hold, beside the settings of :class:`Limits`."""

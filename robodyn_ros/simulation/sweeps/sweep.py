@@ -2,16 +2,90 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, NamedTuple
 
 from robodyn_ros.robot import load_robot
-from robodyn_ros.simulation.sweeps.backends import Backend
-from robodyn_ros.simulation.sweeps.chunk import Rows, chunks
 from robodyn_ros.simulation.sweeps.results import Results
+from robodyn_ros.simulation.sweeps.runner import Chunk, Rows, chunks, run_chunk
 from robodyn_ros.simulation.sweeps.study import Study
+from robodyn_ros.simulation.sweeps.worker import Cell
+
+# Who tries the cases: this process, workers beside it, or a Dask cluster; the rows are the same.
+
+AHEAD = 2
+"""Chunks for each worker that are under way at once: more would only wait in memory."""
+
+
+class Done(NamedTuple):
+    """A chunk that was tried."""
+
+    chunk: Chunk
+    rows: Rows
+
+
+Backend = Callable[[Study, Iterable[Chunk]], Iterator[Done]]
+"""Tries chunks; they come back as they are done, in any order, each once."""
+
+
+def here(study: Study, todo: Iterable[Chunk]) -> Iterator[Done]:
+    """In this process."""
+    for chunk in todo:
+        yield Done(chunk, run_chunk(study, chunk))
+
+
+class Workers:
+    """Processes beside this one. To be used in a ``with``, at whose end none of them is left."""
+
+    def __init__(self, count: int | None = None) -> None:
+        """
+        Args:
+            count: how many; as many as there are processors unless given.
+        """
+        self._count = count or len(os.sched_getaffinity(0))
+        self._executor = ThreadPoolExecutor(self._count, thread_name_prefix="sweep")
+        self._cells: list[Cell] = []
+        self._own = threading.local()
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._executor.shutdown(wait=False, cancel_futures=True)
+        for cell in self._cells:
+            cell.end()
+        self._executor.shutdown()
+
+    def __call__(self, study: Study, todo: Iterable[Chunk]) -> Iterator[Done]:
+        """See :data:`Backend`."""
+        return in_window(todo, lambda chunk: self._executor.submit(self._work, study, chunk), AHEAD * self._count)
+
+    def _work(self, study: Study, chunk: Chunk) -> Done:
+        if not hasattr(self._own, "cell"):
+            self._own.cell = Cell()
+            self._cells.append(self._own.cell)
+        return Done(chunk, self._own.cell.run(study, chunk))
+
+
+def in_window(todo: Iterable[Chunk], submit: Callable[[Chunk], Future[Done]], most: int) -> Iterator[Done]:
+    """Submit so many at a time, and give back what is done."""
+    waiting, pending = iter(todo), set[Future[Done]]()
+    while True:
+        while len(pending) < most and (chunk := next(waiting, None)) is not None:
+            pending.add(submit(chunk))
+        if not pending:
+            return
+        done, pending = wait(pending, return_when=FIRST_COMPLETED)
+        for future in done:
+            yield future.result()
 
 
 def sweep(

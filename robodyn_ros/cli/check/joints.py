@@ -1,0 +1,196 @@
+"""What an engineer would ask about the joints: how far, how fast, how strong?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from robodyn_ros.checks import finite_array
+from robodyn_ros.cli.check.urdf import Finding, Urdf, UrdfJoint
+from robodyn_ros.control.limits import check_position_limits
+from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.errors import InputError
+from robodyn_ros.robot import Robot
+from robodyn_ros.robot.pose import Array
+
+FULL_TURNS = 4.0 * np.pi
+"""Position limits beyond are degrees, or a joint without limits [rad]."""
+
+LONG = 10.0
+"""A prismatic joint or a distance between joints of more is in mm [m]."""
+
+FAST = 100.0
+"""Velocity limits beyond are degrees per second [rad/s]."""
+
+
+def joint_findings(urdf: Urdf) -> Iterator[Finding]:
+    """All that is suspicious about the joints."""
+    for joint in urdf.joints:
+        remarks = [*_placement(joint)]
+        if joint.moves:
+            remarks += [*_axis(joint), *_position(joint)]
+            remarks += [*_effort(joint), *_velocity(joint)] if joint.mimic is None else []
+        for severity, text in remarks:
+            yield Finding(severity, joint.title, joint.line, text)  # type: ignore[arg-type]
+
+
+Remark = tuple[str, str]
+
+
+def _placement(joint: UrdfJoint) -> Iterator[Remark]:
+    distance = float(np.linalg.norm(joint.origin.translation))
+    if distance > LONG:
+        yield "warning", f"its origin is {distance:g} m from its parent's: is that in mm?"
+
+
+def _axis(joint: UrdfJoint) -> Iterator[Remark]:
+    if joint.axis is None:
+        yield "note", "has no <axis>: x is taken"
+        return
+    length = float(np.linalg.norm(joint.axis))
+    if length == 0.0:
+        yield "error", "its axis is zero and has no direction"
+    elif abs(length - 1.0) > 1e-3:
+        yield "note", f"its axis has the length {length:.4g}; only its direction counts"
+
+
+def _position(joint: UrdfJoint) -> Iterator[Remark]:
+    if joint.type not in ("revolute", "prismatic"):
+        return
+    limits = joint.limits or {}
+    if not {"lower", "upper"} & limits.keys():
+        yield "warning", "has no position limits: nothing keeps it from its stops"
+        return
+    lower, upper = limits.get("lower", 0.0), limits.get("upper", 0.0)
+    if lower >= upper:
+        yield "error", f"its position limits [{lower:g}, {upper:g}] leave it no way to move"
+    elif not lower <= 0.0 <= upper:
+        yield "note", f"cannot be at 0; its limits are [{lower:g}, {upper:g}]"
+    greatest = max(abs(lower), abs(upper))
+    if joint.type == "revolute" and greatest > FULL_TURNS:
+        yield "warning", f"its position limits [{lower:g}, {upper:g}] rad are more than two turns: are they in degrees?"
+    if joint.type == "prismatic" and greatest > LONG:
+        yield "warning", f"its position limits [{lower:g}, {upper:g}] m are long: are they in mm?"
+
+
+def _effort(joint: UrdfJoint) -> Iterator[Remark]:
+    effort = (joint.limits or {}).get("effort")
+    if effort is None:
+        yield "warning", "has no effort limit: nothing is known of its drive"
+    elif effort <= 0.0:
+        yield "error", f"its effort limit is {effort:g}: it cannot hold anything"
+
+
+def _velocity(joint: UrdfJoint) -> Iterator[Remark]:
+    velocity = (joint.limits or {}).get("velocity")
+    if velocity is None:
+        yield "warning", "has no velocity limit"
+    elif velocity <= 0.0:
+        yield "error", f"its velocity limit is {velocity:g}: it cannot move"
+    elif velocity > FAST and joint.type != "prismatic":
+        yield "warning", f"its velocity limit is {velocity:g} rad/s: in degrees per second, or a placeholder?"
+
+
+# What the arm has to hold: the efforts of gravity at poses, against the limits, and how well M can be inverted.
+
+SAMPLES = 4096
+"""Poses at which the worst is looked for."""
+
+LITTLE_LEFT = 0.8
+"""Share of the effort limit beyond which little is left to move with."""
+
+ILL = 1e4
+"""Condition of M, its diagonal scaled to 1, beyond which some motion has next to no inertia."""
+
+WITHOUT_LIMITS = {True: 1.0, False: np.pi}
+"""How far a joint without position limits is taken to go: a prismatic one [m], others [rad]."""
+
+
+class Loads(NamedTuple):
+    """What was found; n joints, p poses."""
+
+    poses: Mapping[str, Array]  # name → positions (n,)
+    efforts: Mapping[str, Array]  # name → holding efforts (n,) in [N·m] or [N]
+    worst: Array  # greatest holding effort of each joint over its range, with its sign (n,)
+    worst_poses: Array  # where that is (n, n)
+    condition: Mapping[str, float]  # of M, its diagonal scaled to 1, at each pose
+    worst_condition: float
+    heaviest: Array  # greatest inertia that each joint feels (n,) in [kg m²] or [kg]
+    lightest: Array  # least (n,)
+
+
+def loads(dynamics: Dynamics, poses: Mapping[str, Array]) -> Loads:
+    """Look at the given poses, and at many more for the worst.
+
+    Args:
+        dynamics: the arm.
+        poses: name → positions (n,) in [rad] or [m]; the home pose comes first by itself.
+    """
+    robot = dynamics.robot
+    named = {"home": robot.home, **poses}
+    places = np.concatenate([np.array(list(named.values())), _sampled(robot)])
+    gravity, mass = dynamics.gravity(places), dynamics.mass_matrix(places)
+    rows = np.abs(gravity).argmax(axis=0)
+    scale = np.sqrt(np.diagonal(mass, axis1=1, axis2=2))
+    condition = np.linalg.cond(mass / (scale[:, :, np.newaxis] * scale[:, np.newaxis, :]))
+    return Loads(
+        named,
+        dict(zip(named, gravity, strict=False)),
+        gravity[rows, np.arange(robot.n)],
+        places[rows],
+        {name: float(value) for name, value in zip(named, condition, strict=False)},
+        float(condition.max()),
+        (scale**2).max(axis=0),
+        (scale**2).min(axis=0),
+    )
+
+
+def _sampled(robot: Robot) -> Array:
+    """Poses all over the range, the same every time (SAMPLES, n)."""
+    far = np.array([WITHOUT_LIMITS[joint.is_prismatic] for joint in robot.joints])
+    lower = np.where(np.isfinite(robot.lower), robot.lower, -far)
+    upper = np.where(np.isfinite(robot.upper), robot.upper, far)
+    places: Array = np.random.default_rng(0).uniform(lower, upper, (SAMPLES, robot.n))
+    return places
+
+
+def parse_pose(text: str, robot: Robot) -> tuple[str, Array]:
+    """Name and positions (n,) of ``name=0.3,-1.2,0.7`` or ``0.3,-1.2,0.7``.
+
+    Raises:
+        InputError: it is not that.
+        LimitError: it is outside the position limits.
+    """
+    name, equals, numbers = text.rpartition("=")
+    words = [word for word in numbers.split(",") if word.strip()]
+    if len(words) != robot.n or (equals and not name.strip()):
+        order = ",".join(robot.joint_names)
+        raise InputError("--pose", f"{text!r} must be {robot.n} numbers in the order {order}, or name=numbers", text)
+    try:
+        pose = finite_array("--pose", [float(word) for word in words], (robot.n,))
+    except ValueError as cause:
+        raise InputError("--pose", f"{text!r}: {cause}", text) from cause
+    check_position_limits("--pose", robot, pose, list(range(robot.n)))
+    return name.strip() or numbers.strip(), pose
+
+
+def load_findings(robot: Robot, found: Loads) -> Iterator[Finding]:
+    """Joints that cannot hold the arm, or hardly; an ill-conditioned M."""
+    for index, joint in enumerate(robot.joints):
+        title, limit, unit = f"joint {joint.name!r}", joint.effort, joint.effort_unit
+        if not np.isfinite(limit) or limit == 0.0:
+            continue
+        for name, efforts in found.efforts.items():
+            if abs(efforts[index]) > limit:
+                text = f"cannot hold the arm at {name}: that takes {abs(efforts[index]):.4g} {unit} of {limit:g} {unit}"
+                yield Finding("error", title, None, text)
+        share = abs(found.worst[index]) / limit
+        if share > LITTLE_LEFT:
+            where = ", ".join(f"{value:.2f}" for value in found.worst_poses[index])
+            text = f"takes {share:.0%} of its effort limit to hold the arm at ({where})"
+            yield Finding("warning", title, None, text)
+    if found.worst_condition > ILL:
+        text = f"the condition of M reaches {found.worst_condition:.2g}: some motion has next to no inertia"
+        yield Finding("warning", f"robot {robot.name!r}", None, text)

@@ -1,0 +1,199 @@
+"""A URDF as it stands, mistakes and all: what `robodyn check` looks at even where no robot can be made of it.
+
+Other than :func:`robodyn_ros.robot.load_robot` this reads shapes too, keeps the line of everything, and goes on after a
+number that is none.
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+from xml.parsers import expat
+
+import numpy as np
+
+from robodyn_ros.errors import RobotDescriptionError
+from robodyn_ros.robot.pose import Array, Pose, read_only
+from robodyn_ros.robot.robot import Inertial
+from robodyn_ros.robot.urdf import read_source
+
+LIMITS: tuple[str, ...] = ("lower", "upper", "effort", "velocity")
+
+MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+
+
+class Finding(NamedTuple):
+    """Something that an engineer would ask about."""
+
+    severity: Literal["error", "warning", "note"]
+    element: str  # as in the file, for example ``joint 'shoulder'``
+    line: int | None  # in the file, from 1
+    text: str  # what is wrong, and what would be right
+
+
+@dataclass(frozen=True, eq=False)
+class UrdfLink:
+    """A link: its inertial in the link's frame, None without one, and the XML of its shapes."""
+
+    name: str
+    line: int
+    inertial: Inertial | None
+    has_origin: bool
+    shapes: tuple[ET.Element, ...]
+
+    @property
+    def title(self) -> str:
+        """What a message calls it."""
+        return f"link {self.name!r}"
+
+
+@dataclass(frozen=True, eq=False)
+class UrdfJoint:
+    """A joint; what the file leaves out is None."""
+
+    name: str
+    line: int
+    type: str
+    parent: str
+    child: str
+    origin: Pose
+    axis: Array | None
+    limits: dict[str, float] | None
+    mimic: str | None
+
+    @property
+    def title(self) -> str:
+        """What a message calls it."""
+        return f"joint {self.name!r}"
+
+    @property
+    def moves(self) -> bool:
+        """Whether it is not fixed."""
+        return self.type != "fixed"
+
+
+@dataclass(frozen=True, eq=False)
+class Urdf:
+    """What was read, and what could not be."""
+
+    name: str
+    links: tuple[UrdfLink, ...]
+    joints: tuple[UrdfJoint, ...]
+    findings: list[Finding] = field(default_factory=list)
+
+
+def read_urdf(source: str) -> Urdf:
+    """Read a path or an XML string.
+
+    Raises:
+        RobotDescriptionError: it cannot be read or is not XML.
+    """
+    label, text = read_source(source)
+    root, lines = _parsed(label, text)
+    found = Urdf(root.get("name", ""), (), ())
+    reader = _Reader(lines, found.findings)
+    links = tuple(reader.link(element) for element in root.findall("link"))
+    joints = tuple(reader.joint(element) for element in root.findall("joint"))
+    return Urdf(found.name, links, joints, found.findings)
+
+
+def _parsed(label: str, text: str) -> tuple[ET.Element, dict[ET.Element, int]]:
+    parser, builder, lines = expat.ParserCreate(), ET.TreeBuilder(), {}
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        lines[builder.start(tag, attributes)] = parser.CurrentLineNumber
+
+    def refuse(*_: object) -> None:  # with a document type would come entities: external files, exponential expansion
+        raise RobotDescriptionError(label, f"line {parser.CurrentLineNumber}: a document type (<!DOCTYPE>) is refused")
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = builder.end
+    parser.StartDoctypeDeclHandler = refuse
+    try:
+        parser.Parse(text, True)
+    except (expat.ExpatError, UnicodeEncodeError) as cause:
+        raise RobotDescriptionError(label, f"is not XML: {cause}") from cause
+    return builder.close(), lines
+
+
+class _Reader:
+    def __init__(self, lines: dict[ET.Element, int], findings: list[Finding]) -> None:
+        self._lines = lines
+        self._findings = findings
+        self._title = ""
+
+    def link(self, element: ET.Element) -> UrdfLink:
+        name, inertial = element.get("name", ""), element.find("inertial")
+        self._title = f"link {name!r}"
+        shapes = tuple(element.iter("visual")) + tuple(element.iter("collision"))
+        has_origin = inertial is not None and inertial.find("origin") is not None
+        return UrdfLink(name, self._lines[element], self._inertial(inertial), has_origin, shapes)
+
+    def joint(self, element: ET.Element) -> UrdfJoint:
+        name, limit, axis = element.get("name", ""), element.find("limit"), element.find("axis")
+        self._title = f"joint {name!r}"
+        limits: dict[str, float] | None = None
+        if limit is not None:
+            given = [key for key in LIMITS if key in limit.attrib]
+            limits = {key: value for key in given if (value := self._number(limit, key)) is not None}
+        mimic = element.find("mimic")
+        return UrdfJoint(
+            name,
+            self._lines[element],
+            element.get("type", ""),
+            _attribute(element.find("parent"), "link"),
+            _attribute(element.find("child"), "link"),
+            self.pose(element.find("origin")),
+            None if axis is None else self._vector(axis, "xyz", 3),
+            limits,
+            None if mimic is None else mimic.get("joint", ""),
+        )
+
+    def pose(self, origin: ET.Element | None) -> Pose:
+        if origin is None:
+            return Pose()
+        xyz, rpy = self._vector(origin, "xyz", 3), self._vector(origin, "rpy", 3)
+        zero = np.zeros(3)
+        return Pose.from_xyz_rpy(zero if xyz is None else xyz, zero if rpy is None else rpy)  # type: ignore[arg-type]
+
+    def _inertial(self, element: ET.Element | None) -> Inertial | None:
+        if element is None or (tag := element.find("mass")) is None:
+            return None
+        mass, tensor = self._number(tag, "value"), element.find("inertia")
+        inertia = np.zeros((3, 3))
+        if tensor is not None:
+            values = {key: (self._number(tensor, key) if key in tensor.attrib else 0.0) or 0.0 for key in MOMENTS}
+            xx, xy, xz, yy, yz, zz = values.values()
+            inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        own = Inertial(mass or 0.0, read_only(np.zeros(3)), read_only(inertia))
+        return own.seen_from(self.pose(element.find("origin")))
+
+    def _number(self, element: ET.Element, key: str) -> float | None:
+        found = self._vector(element, key, 1)
+        return None if found is None else float(found[0])
+
+    def _vector(self, element: ET.Element, key: str, count: int) -> Array | None:
+        text = element.get(key, " ".join(["0"] * count))
+        try:
+            values = np.array([float(word) for word in text.split()])
+        except ValueError:
+            values = np.array([np.nan])
+        if values.shape == (count,) and np.isfinite(values).all():
+            return values
+        many = f"{count} finite numbers" if count > 1 else "a finite number"
+        self._note(element, f"<{element.tag}> {key}={text!r} must be {many}")
+        return None
+
+    def _note(self, element: ET.Element, text: str) -> None:
+        self._findings.append(Finding("error", self._title, self._lines[element], text))
+
+
+def _attribute(element: ET.Element | None, name: str) -> str:
+    return "" if element is None else element.get(name, "")
+
+
+def shape_pose(shape: ET.Element) -> Pose:
+    """Where the shape of a ``<visual>`` or ``<collision>`` is in its link's frame; at its origin if that is no pose."""
+    reader = _Reader(dict.fromkeys(shape.iter(), 0), [])
+    return reader.pose(shape.find("origin"))

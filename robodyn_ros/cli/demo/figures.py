@@ -1,0 +1,246 @@
+"""The figures of the demonstration, and what they are worth: from records of runs, without ROS.
+
+The tracking error is worked out here from the states as they were received and from the trajectory's own definition, at
+each state's stamp. What the controller believes its error to be plays no part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+import numpy as np
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from robodyn_ros.cli.console import digits, quantity
+from robodyn_ros.control.motion.trajectory import Trajectory
+from robodyn_ros.control.run_record import RunRecord
+from robodyn_ros.errors import InputError
+from robodyn_ros.robot import Joint, Robot
+from robodyn_ros.robot.pose import Array
+
+BASELINE = "pd"
+"""The law that the promise is measured against."""
+
+MODEL_BASED = "computed_torque"
+"""The law that has to keep it."""
+
+IMPROVEMENT = 10.0
+"""How many times smaller its RMS error must be on each revolute joint."""
+
+RMS_LIMIT = {"m": 2e-3, "rad": 5e-3}
+"""Greatest RMS error it may have, by the unit of the joint's position."""
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """A run from the start of the trajectory to its end.
+
+    Attributes:
+        time: of the states, by the trajectory's clock, (N,) in [s].
+        received: when they were, (N,) in [s], by the observer's clock.
+        q: (N, n) in [rad] or [m].
+        reference: (N, n) in [rad] or [m].
+        command_time: of the commands, likewise, (M,) in [s].
+        effort: commanded, (M, n) in [N·m] or [N].
+    """
+
+    time: Array
+    received: Array
+    q: Array
+    reference: Array
+    command_time: Array
+    effort: Array
+
+    @property
+    def error(self) -> Array:
+        """Reference minus position, (N, n) in [rad] or [m]."""
+        return self.reference - self.q
+
+
+def cut(record: RunRecord, trajectory: Trajectory) -> Motion:
+    """What a record says about the time of the trajectory.
+
+    Raises:
+        InputError: no state or no command fell into it.
+    """
+    t, c = record.state_stamp - record.start, record.command_stamp - record.start
+    states, commands = ((time >= 0.0) & (time <= trajectory.duration) for time in (t, c))
+    if np.count_nonzero(states) < 2 or not commands.any():
+        raise InputError("record", "has no states or no commands during the trajectory", record)
+    reference = np.array([trajectory.sample(time).q for time in t[states].tolist()])
+    received = record.state_received[states]
+    return Motion(t[states], received, record.q[states], reference, c[commands], record.effort[commands])
+
+
+@dataclass(frozen=True)
+class JointFigures:
+    """How a joint was controlled; errors in its position's unit, efforts in its effort's."""
+
+    joint: str
+    unit: str
+    effort_unit: str
+    rms_error: float
+    peak_error: float
+    peak_effort: float
+    effort_limit: float
+
+    @property
+    def effort_share(self) -> float:
+        """Peak effort as a part of the limit."""
+        return self.peak_effort / self.effort_limit
+
+
+@dataclass(frozen=True)
+class RunFigures:
+    """How a law did.
+
+    Attributes:
+        controller: the law's name.
+        joints: its figures, joint by joint.
+        state_rate: at which states were received [Hz].
+        commands_sent: by the controller, from before the trajectory until after it.
+        commands_lost: of them, those that the simulator did not get in time: never, or only after the next.
+        states_unanswered: states during the trajectory without a command.
+    """
+
+    controller: str
+    joints: tuple[JointFigures, ...]
+    state_rate: float
+    commands_sent: int
+    commands_lost: int
+    states_unanswered: int
+
+
+def evaluate(controller: str, record: RunRecord, trajectory: Trajectory, robot: Robot) -> RunFigures:
+    """The figures of a run."""
+    motion = cut(record, trajectory)
+    rms = np.sqrt(np.mean(motion.error**2, axis=0))
+    peak, effort = np.abs(motion.error).max(axis=0), np.abs(motion.effort).max(axis=0)
+    unanswered = np.setdiff1d(motion.time, motion.command_time, assume_unique=True)
+
+    def of_joint(index: int, joint: Joint) -> JointFigures:
+        """The figures of one joint."""
+        return JointFigures(
+            joint.name,
+            joint.position_unit,
+            joint.effort_unit,
+            rms_error=float(rms[index]),
+            peak_error=float(peak[index]),
+            peak_effort=float(effort[index]),
+            effort_limit=joint.effort,
+        )
+
+    return RunFigures(
+        controller,
+        tuple(of_joint(index, joint) for index, joint in enumerate(robot.joints)),
+        state_rate=float((len(motion.received) - 1) / np.ptp(motion.received)),
+        commands_sent=record.commands_sent,
+        commands_lost=record.commands_sent - record.commands_taken,
+        states_unanswered=len(unanswered),
+    )
+
+
+# The table of the demonstration: 80 columns at most.
+
+
+def table(runs: Sequence[RunFigures]) -> Table:
+    """A row for each controller and joint. Under the controller's name: rate of the states, commands sent and lost."""
+    made = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    for heading in ("Controller", "Joint"):
+        made.add_column(heading, no_wrap=True)
+    for heading in ("RMS error", "Peak error", "Peak effort", "Limit"):
+        made.add_column(heading, justify="right", no_wrap=True)
+    for run in runs:
+        lost = Text(f"{run.commands_lost} lost", "red" if run.commands_lost else "")
+        about = (
+            Text(run.controller, "bold cyan"),
+            Text(f"{run.state_rate:.0f} Hz", "dim"),
+            Text.assemble((f"{run.commands_sent} sent, ", "dim"), lost),
+        )
+        last = max(len(run.joints), len(about)) - 1
+        for index, (joint, text) in enumerate(zip_longest(run.joints, about)):
+            made.add_row(text, *(_cells(joint) if joint else ()), end_section=index == last)
+    return made
+
+
+def _cells(joint: JointFigures) -> tuple[str, ...]:
+    return (
+        joint.joint,
+        quantity(joint.rms_error, joint.unit),
+        quantity(joint.peak_error, joint.unit),
+        f"{digits(joint.peak_effort)} {joint.effort_unit}",
+        f"{joint.effort_share:.0%}",
+    )
+
+
+def verdict_text(verdict: Verdict) -> Text:
+    """The verdict, in the colour of its outcome."""
+    style = "bold red" if verdict.failures else "bold green" if verdict.judged else "yellow"
+    return Text(str(verdict), style)
+
+
+# The promise of the demonstration, and whether it was kept.
+
+NONE = 1e-12
+"""What an error is taken for at least when something is divided by it [m] or [rad]."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether the promise was kept.
+
+    Attributes:
+        judged: whether the runs that it needs are there.
+        failures: what was not kept, with its figures.
+        improvements: joint → how many times smaller its RMS error is, where there is one to compare with.
+    """
+
+    judged: bool
+    failures: tuple[str, ...]
+    improvements: dict[str, float]
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing speaks against it."""
+        return not self.failures
+
+    def __str__(self) -> str:
+        if self.failures:
+            return "Failed: " + "; ".join(self.failures) + "."
+        if not self.judged:
+            return f"Not judged: that takes both {BASELINE} and {MODEL_BASED}."
+        factors = ", ".join(f"{factor:.0f} ({joint})" for joint, factor in self.improvements.items())
+        return f"Passed: the RMS error under {MODEL_BASED} is {factors} times smaller than under {BASELINE}."
+
+
+def judge(runs: Sequence[RunFigures]) -> Verdict:
+    """Judge runs of the same motion."""
+    by_name = {run.controller: run for run in runs}
+    before, after = by_name.get(BASELINE), by_name.get(MODEL_BASED)
+    if before is None or after is None:
+        return Verdict(judged=False, failures=tuple(_limits(after.joints) if after else ()), improvements={})
+    improvements = {
+        new.joint: old.rms_error / max(new.rms_error, NONE)
+        for old, new in zip(before.joints, after.joints, strict=True)
+    }
+    failures = [*_factors(after.joints, improvements), *_limits(after.joints)]
+    return Verdict(judged=True, failures=tuple(failures), improvements=improvements)
+
+
+def _factors(joints: Sequence[JointFigures], improvements: dict[str, float]) -> Iterator[str]:
+    for joint in joints:
+        factor = improvements[joint.joint]
+        if joint.unit == "rad" and not factor >= IMPROVEMENT:
+            yield f"{MODEL_BASED} is only {factor:.3g} times better on the {joint.joint}, not {IMPROVEMENT:g}"
+
+
+def _limits(joints: Sequence[JointFigures]) -> Iterator[str]:
+    for joint in joints:
+        limit = RMS_LIMIT[joint.unit]
+        if not joint.rms_error < limit:
+            rms, least = quantity(joint.rms_error, joint.unit), quantity(limit, joint.unit)
+            yield f"{MODEL_BASED} has {rms} RMS on the {joint.joint}, not under {least}"

@@ -1,0 +1,126 @@
+"""A rehearsal: a model and a law are made in a process of their own, before they are made for an arm that moves.
+
+What they compile is in the cache afterwards, so that making them again takes milliseconds. A plugin that raises,
+contradicts itself, crashes or never comes to an end does so here.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+
+from robodyn_ros.control.laws.base import Reference
+from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.errors import ModelError, NotReadyError, RobodynError
+from robodyn_ros.robot.pose import Array
+
+# Whether a model may lead an arm: what must hold between its answers, whoever wrote it.
+#
+# At a few states all over the joints' range: every answer has its shape and is finite; M is symmetric and positive
+# definite; inverse dynamics at rest is gravity, and an acceleration adds M q̈. This finds garbage, not a wrong mass; the
+# conformance kit of :mod:`robodyn_ros.dynamics` finds more, and takes more time.
+
+STATES = 5
+"""How many states are tried."""
+
+TOLERANCE = 1e-6
+"""How far two ways to the same number may lead apart, relative to the greatest number."""
+
+
+def check_model(dynamics: Dynamics) -> None:
+    """Try a model.
+
+    Raises:
+        ModelError: an answer is garbage; the message says which.
+        Exception: whatever the plugin raises.
+    """
+    robot, n = dynamics.robot, dynamics.robot.n
+    rng = np.random.default_rng(1)
+    lower, upper = np.clip(robot.lower, -np.pi, np.pi), np.clip(robot.upper, -np.pi, np.pi)
+    rest = np.zeros(n)
+    for _ in range(STATES):
+        q, qdd = rng.uniform(lower, upper), rng.uniform(-1.0, 1.0, n)
+        mass_matrix = _numbers("mass_matrix", dynamics.mass_matrix(q), (n, n))
+        gravity = _numbers("gravity", dynamics.gravity(q), (n,))
+        still = _numbers("inverse", dynamics.inverse(q, rest, rest), (n,))
+        moved = _numbers("inverse", dynamics.inverse(q, rest, qdd), (n,))
+        _numbers("inverse", dynamics.inverse(q, qdd, rest), (n,))
+        scale = max(np.abs(mass_matrix).max(), np.abs(gravity).max())
+        _agree("mass_matrix is not symmetric", mass_matrix, mass_matrix.T, scale)
+        if np.linalg.eigvalsh(mass_matrix)[0] <= 0.0:
+            raise ModelError(f"dynamics plugin: mass_matrix is not positive definite at q = {q}: {mass_matrix}")
+        _agree("inverse at rest is not gravity", still, gravity, scale)
+        parts = [_numbers("terms", part, (n,)) for part in dynamics.terms(q, rest, qdd, qdd)]
+        _agree("the terms do not add up to inverse dynamics", sum(parts[:3], rest), moved, scale)
+        _agree("inverse does not add M q̈ to gravity", moved - still, mass_matrix @ qdd, scale)
+
+
+def _numbers(method: str, answer: object, shape: tuple[int, ...]) -> Array:
+    array = np.asarray(answer)
+    if array.shape != shape or array.dtype.kind not in "fi" or not np.isfinite(array).all():
+        raise ModelError(f"dynamics plugin: {method} gives no finite numbers of shape {shape}, but {answer!r}")
+    return array
+
+
+def _agree(problem: str, one: Array, other: Array, scale: float) -> None:
+    if not np.allclose(one, other, rtol=0.0, atol=TOLERANCE * scale):
+        raise ModelError(f"dynamics plugin: {problem}: {one} and {other}")
+
+
+PATIENCE = 120.0
+"""How long a rehearsal may take [s]: compiling a long arm for the first time takes some seconds."""
+
+
+def rehearse(dynamics: str, controller: str, urdf: str) -> None:
+    """Make a model and a law in a process of their own, and call them once.
+
+    Args:
+        dynamics: name of the plugin.
+        controller: likewise.
+        urdf: of the arm.
+
+    Raises:
+        NotReadyError: that failed; the message says how.
+    """
+    command = [sys.executable, "-m", "robodyn_ros.control.faults.dry_run"]
+    given = json.dumps({"dynamics": dynamics, "controller": controller, "urdf": urdf})
+    try:
+        done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    except subprocess.TimeoutExpired as cause:
+        raise NotReadyError(f"{controller} on {dynamics} was not made within {PATIENCE:g} s") from cause
+    if done.returncode != 0:
+        why = done.stdout.strip() or f"the process ended with code {done.returncode}"
+        raise NotReadyError(f"{controller} on {dynamics} cannot be made: {why}")
+
+
+def perform(dynamics: str, controller: str, urdf: str) -> None:
+    """Make a model and a law, and call them once.
+
+    Raises:
+        Exception: whatever a plugin raises.
+    """
+    import robodyn_ros as rd
+
+    model: Any = rd.create_dynamics(dynamics, rd.load_robot(urdf))
+    check_model(model)
+    rest = np.zeros(model.robot.n)
+    rd.create_controller(controller, model, 1.0, 1.0).compute(rest, rest, Reference(rest, rest, rest, rest))
+
+
+def main() -> int:
+    """Rehearse what stdin asks for; on failure the reason is on stdout."""
+    try:
+        perform(**json.load(sys.stdin))
+    except Exception as problem:  # of a plugin, whatever it is
+        kind = "" if isinstance(problem, RobodynError) else f"{type(problem).__name__}: "
+        print(f"{kind}{problem}")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

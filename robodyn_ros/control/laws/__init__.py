@@ -1,0 +1,1 @@
+"""The control laws: the plugins of the group ``robodyn_ros.controllers``."""

@@ -1,0 +1,52 @@
+"""Computed torque, also called inverse dynamics control.
+
+    τ = M(q) (q̈_d + Kd ė + Kp e + Ki ∫e dt) + C(q, q̇) q̇ + g(q) + τ_friction(q̇_d) + τ_ff,   e = q_d - q
+
+With an exact model the error obeys ë + Kd ė + Kp e + Ki ∫e dt = 0 on every joint, wherever the arm is.
+
+Source: Siciliano, Sciavicco, Villani, Oriolo, Robotics: Modelling, Planning and Control (2009), §8.5.2, eq. 8.57 with
+its stabilising y; Lynch and Park, Modern Robotics (2017), §11.4, computed torque. Friction is fed forward at the
+reference velocity (:mod:`robodyn_ros.control.laws.friction_compensation`).
+"""
+
+from __future__ import annotations
+
+from numpy.typing import ArrayLike
+
+from robodyn_ros.control.laws.base import Controller, Efforts, Reference
+from robodyn_ros.control.laws.friction_compensation import Friction
+from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.robot.pose import Array
+
+SMOOTHING = 0.01
+"""Reference velocity at which three quarters of the Coulomb friction are fed forward [rad/s] or [m/s]. A reference has
+no noise, so this is only as wide as keeps the step at its reversals within what drives follow."""
+
+
+class ComputedTorque(Controller):
+    """Feedback linearisation by the whole model."""
+
+    feedback = "acceleration"
+
+    def __init__(self, dynamics: Dynamics, kp: ArrayLike, kd: ArrayLike, ki: ArrayLike = 0.0) -> None:
+        """See :class:`Controller`."""
+        super().__init__(dynamics, kp, kd, ki)
+        self._friction = Friction(dynamics)
+
+    def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
+        """Computed torque, also called inverse dynamics control.
+
+            τ = M(q) (q̈_d + Kd ė + Kp e + Ki ∫e dt) + C(q, q̇) q̇ + g(q) + τ_friction(q̇_d) + τ_ff,   e = q_d - q
+
+        With an exact model the error obeys ë + Kd ė + Kp e + Ki ∫e dt = 0 on every joint, wherever the arm is.
+
+        Source: Siciliano, Sciavicco, Villani, Oriolo, Robotics: Modelling, Planning and Control (2009), §8.5.2, eq.
+        8.57 with
+        its stabilising y; Lynch and Park, Modern Robotics (2017), §11.4, computed torque. Friction is fed forward at
+        the reference velocity (:mod:`robodyn_ros.control.laws.friction_compensation`).
+        """
+        correction = self.correction(q, qd, reference, integral)
+        gravity, coriolis, inertia, feedback = self.dynamics.terms(q, qd, reference.qdd, correction)
+        friction = self._friction.against(reference.qd, SMOOTHING)
+        total = gravity + coriolis + inertia + friction + feedback + reference.effort
+        return Efforts(gravity, coriolis, inertia, friction, feedback, reference.effort, total)

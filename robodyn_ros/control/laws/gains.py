@@ -1,0 +1,99 @@
+"""One meaning of gains for every law: what the error does at the home pose.
+
+    ë + 2ζω ė + ω² e = 0        ω natural frequency [rad/s], ζ damping ratio [-]
+
+With integral action at the rate ρ [1/s] there is a third pole beside the two, at -ρ, where those stay what they are:
+
+    (s² + 2ζω s + ω²)(s + ρ) = s³ + (2ζω + ρ) s² + (ω² + 2ζωρ) s + ω²ρ
+
+so the gains on ė, e and ∫e dt are 2ζω + ρ, ω² + 2ζωρ and ω²ρ. A lasting error dies away as exp(-ρt), and no ρ makes
+the error grow (of the linear system; the roots are the stated ones).
+
+A law whose feedback is an acceleration takes these as they are. A law whose feedback is an effort takes them times
+M_ii(home), the inertia that joint i feels there, so that every law gives joint i the same stiffness and damping at home
+(exactly so for joint i moving alone). Who thinks in stiffness K [N·m/rad, N/m] and damping D [N·m·s/rad, N·s/m] gives
+those: they stand for ω² = K / M_ii(home) and 2ζω = D / M_ii(home).
+
+Source: Siciliano, Sciavicco, Villani, Oriolo, Robotics: Modelling, Planning and Control (2009), §8.5.2, where
+Kp = diag(ω²) and Kd = diag(2ζω); Lynch and Park, Modern Robotics (2017), §11.4; the third pole is pole placement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robodyn_ros.checks import finite_array, non_negative
+from robodyn_ros.control.laws.base import Controller
+from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.robot.pose import Array
+from robodyn_ros.settings import check_settings, setting
+
+
+@dataclass(frozen=True)
+class JointGains:
+    """How a joint's error dies away; the same meaning for every controller plugin."""
+
+    natural_frequency: float = setting(10.0, "natural frequency ω of the position error", "rad/s", 0.0, 1000.0)
+    damping_ratio: float = setting(1.0, "damping ratio ζ of the position error", "-", 0.0, 100.0)
+    integral_rate: float = setting(0.0, "rate ρ of the integral action (0: none)", "1/s", 0.0, 100.0)
+    stiffness: float = setting(0.0, "stiffness (unless 0, in place of natural_frequency)", "N·m/rad or N/m", 0.0, 1e9)
+    damping: float = setting(0.0, "damping (unless 0, in place of damping_ratio)", "N·m·s/rad or N·s/m", 0.0, 1e9)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+class Gains(NamedTuple):
+    """What a law is made with, each (n,)."""
+
+    kp: Array
+    kd: Array
+    ki: Array
+
+
+def gains(
+    law: type[Controller],
+    dynamics: Dynamics,
+    home: ArrayLike,
+    natural_frequency: ArrayLike,
+    damping_ratio: ArrayLike,
+    integral_rate: ArrayLike = 0.0,
+    stiffness: ArrayLike = 0.0,
+    damping: ArrayLike = 0.0,
+) -> Gains:
+    """Gains that make the error of ``law`` behave as wanted at the home pose.
+
+    Args:
+        law: the controller's class; its ``feedback`` says what its gains multiply.
+        dynamics: the arm's model.
+        home: pose at which effort feedback is matched, (n,) in [rad] or [m].
+        natural_frequency: ω in [rad/s], (n,) or one for all joints.
+        damping_ratio: ζ [-], likewise; 1 is the quickest without overshoot.
+        integral_rate: ρ in [1/s], likewise; 0 for no integral action.
+        stiffness: K in [N·m/rad] or [N/m], likewise; where not 0 it takes the place of ω.
+        damping: D in [N·m·s/rad] or [N·s/m], likewise; where not 0 it takes the place of ζ.
+
+    Raises:
+        InputError: an argument has the wrong shape, is negative or not finite.
+    """
+    n = dynamics.robot.n
+    omega = non_negative("natural_frequency", natural_frequency, n)
+    zeta = non_negative("damping_ratio", damping_ratio, n)
+    rho = non_negative("integral_rate", integral_rate, n)
+    stiff, damped = non_negative("stiffness", stiffness, n), non_negative("damping", damping, n)
+    felt = np.diagonal(dynamics.mass_matrix(finite_array("home", home, (n,))))
+    omega = np.where(stiff > 0.0, np.sqrt(stiff / felt), omega)
+    spring, damper = omega**2, np.where(damped > 0.0, damped / felt, 2.0 * zeta * omega)
+    scale = np.ones(n) if law.feedback == "acceleration" else felt
+    return Gains(scale * (spring + damper * rho), scale * (damper + rho), scale * spring * rho)
+
+
+def joint_gains(law: type[Controller], dynamics: Dynamics, home: ArrayLike, joints: Sequence[JointGains]) -> Gains:
+    """As :func:`gains`, of settings for each joint, in the order of ``robot.joints``."""
+    wanted = {item.name: [getattr(joint, item.name) for joint in joints] for item in fields(JointGains)}
+    return gains(law, dynamics, home, **wanted)

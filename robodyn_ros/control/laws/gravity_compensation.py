@@ -1,0 +1,33 @@
+"""Proportional-derivative feedback with gravity compensation.
+
+    τ = Kp e + Kd ė + Ki ∫e dt + g(q) + τ_ff,   e = q_d - q
+
+Source: Siciliano, Sciavicco, Villani, Oriolo, Robotics: Modelling, Planning and Control (2009), §8.5.1, eq. 8.51;
+Lynch and Park, Modern Robotics (2017), §11.4.2. Globally asymptotically stable about a constant reference
+without the integral, locally with it.
+"""
+
+from __future__ import annotations
+
+from robodyn_ros.control.laws.base import Controller, Efforts, Reference
+from robodyn_ros.robot.pose import Array
+
+
+class GravityCompensation(Controller):
+    """PD that no longer sags: gravity is carried by the model, where the arm is."""
+
+    feedback = "effort"
+
+    def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
+        """Proportional-derivative feedback with gravity compensation.
+
+            τ = Kp e + Kd ė + Ki ∫e dt + g(q) + τ_ff,   e = q_d - q
+
+        Source: Siciliano, Sciavicco, Villani, Oriolo, Robotics: Modelling, Planning and Control (2009), §8.5.1, eq.
+        8.51; Lynch and Park, Modern Robotics (2017), §11.4.2. Globally asymptotically stable about a constant reference
+        without the integral, locally with it.
+        """
+        none = self._none
+        gravity = self.dynamics.gravity(q)
+        feedback = self.correction(q, qd, reference, integral)
+        return Efforts(gravity, none, none, none, feedback, reference.effort, gravity + feedback + reference.effort)

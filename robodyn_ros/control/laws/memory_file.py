@@ -1,0 +1,65 @@
+"""The file that keeps what control laws have learnt of an arm: YAML, the arm's name and what each law remembers."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from robodyn_ros.control.laws.base import Controller
+from robodyn_ros.errors import InputError
+
+
+def save(path: str | os.PathLike[str], law: Controller) -> None:
+    """Write what a law remembers, all of it or nothing; what the file keeps of other laws stays in it.
+
+    Args:
+        path: of the file; a ``~`` stands for the home folder.
+        law: what has learnt.
+
+    Raises:
+        InputError: the law remembers nothing, the file cannot be written, or the one that is there is something else.
+    """
+    file, name, memory = Path(path).expanduser(), law.dynamics.robot.name, law.memory()
+    if not memory:
+        raise InputError("law", f"{type(law).__name__} learns nothing that could be saved", law)
+    whole: dict[str, Any] = _read(file, name) if file.exists() else {"robot": name}
+    whole[type(law).__name__] = memory
+    beside = file.with_name(f"{file.name}.{os.getpid()}")
+    try:
+        beside.write_text(yaml.safe_dump(whole, sort_keys=False, default_flow_style=None), encoding="utf-8")
+        beside.replace(file)
+    except OSError as cause:
+        raise InputError("path", f"{file} cannot be written: {cause.strerror}", path) from cause
+
+
+def recall(path: str | os.PathLike[str], law: Controller) -> bool:
+    """Give a law what a file keeps of it; whether there was something. A file that is not there keeps nothing.
+
+    Raises:
+        InputError: the file cannot be read, is something else, or is of another arm; the law is as before.
+    """
+    file = Path(path).expanduser()
+    if not law.memory() or not file.exists():
+        return False
+    memory = _read(file, law.dynamics.robot.name).get(type(law).__name__)
+    if memory is None:
+        return False
+    if not isinstance(memory, dict):
+        raise InputError("path", f"{file} has {memory!r} of {type(law).__name__}", path)
+    law.restore(memory)
+    return True
+
+
+def _read(file: Path, robot: str) -> dict[str, Any]:
+    try:
+        found = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as cause:
+        raise InputError("path", f"{file} cannot be read: {cause}", str(file)) from cause
+    if not isinstance(found, dict) or "robot" not in found:
+        raise InputError("path", f"{file} is not what control laws have learnt: it names no robot", str(file))
+    if found["robot"] != robot:
+        raise InputError("path", f"{file} is of {found['robot']!r}, not of the arm {robot!r}", str(file))
+    return found

@@ -1,0 +1,1 @@
+"""Motions: trajectories, and how they are made."""

@@ -1,0 +1,213 @@
+"""From where the arm is to where it should be, at rest at both ends, as quickly as its limits allow.
+
+Every joint moves by the same quintic, on a straight line of the configuration space (a continuous joint the shorter way
+round). Its duration keeps speeds within the velocity limits, and efforts, by the model, within the effort limits: where
+they are exceeded the motion is stretched in time (after Hollerbach, Dynamic scaling of manipulator trajectories, ASME
+J. Dyn. Sys. Meas. Control 106 (1984)).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robodyn_ros.checks import finite_array
+from robodyn_ros.control.motion.trajectory import Sample, Trajectory
+from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.errors import InputError
+from robodyn_ros.robot.configuration import ConfigurationSpace
+from robodyn_ros.robot.pose import Array
+
+# From waypoints to a trajectory that stops at each, and how quickly it can.
+#
+# A quintic from rest to rest over Δ in T reaches the speed 15/8 Δ/T and the acceleration 10/√3 Δ/T² (Biagiotti and
+# Melchiorri, Trajectory Planning for Automatic Machines and Robots (2008), ch. 2; 10/√3 at (3 ± √3)/6 of the time).
+
+PEAK_VELOCITY = 15.0 / 8.0
+
+PEAK_ACCELERATION = 10.0 / np.sqrt(3.0)
+
+
+def rest_to_rest(waypoints: ArrayLike, times: ArrayLike) -> Trajectory:
+    """A quintic from each waypoint to the next, at rest with no acceleration in each.
+
+    Args:
+        waypoints: (K, n) in [rad] or [m].
+        times: when to be there, (K,) in [s].
+
+    Raises:
+        InputError: see :class:`Trajectory`.
+    """
+    rest = np.zeros(np.shape(waypoints))
+    return Trajectory(times, waypoints, rest, rest)
+
+
+def durations(waypoints: ArrayLike, velocity_limit: ArrayLike, acceleration_limit: ArrayLike) -> Array:
+    """Shortest times in which :func:`rest_to_rest` keeps within limits, from each waypoint to the next.
+
+    Args:
+        waypoints: (K, n) in [rad] or [m], K >= 2.
+        velocity_limit: (n,) or one for all, in [rad/s] or [m/s]; inf where there is none.
+        acceleration_limit: likewise, in [rad/s²] or [m/s²].
+
+    Returns:
+        (K - 1,) in [s]; 0 between equal waypoints.
+
+    Raises:
+        InputError: a wrong shape, a limit not above zero, or no finite limit on a joint that has to move.
+    """
+    shape = np.shape(waypoints)
+    if len(shape) != 2 or shape[0] < 2:
+        raise InputError("waypoints", f"must be 2 or more by n joints, not of shape {shape}", waypoints)
+    way = np.abs(np.diff(finite_array("waypoints", waypoints, shape), axis=0))
+    velocity = _limit("velocity_limit", velocity_limit, shape[1])
+    acceleration = _limit("acceleration_limit", acceleration_limit, shape[1])
+    needed = np.maximum(PEAK_VELOCITY * way / velocity, np.sqrt(PEAK_ACCELERATION * way / acceleration))
+    if ((way > 0.0) & (needed == 0.0)).any():
+        raise InputError("velocity_limit", "a joint that moves has neither this limit nor one on acceleration")
+    longest: Array = needed.max(axis=1)
+    return longest
+
+
+def _limit(name: str, value: ArrayLike, n: int) -> Array:
+    limit = np.asarray(value, dtype=np.float64)
+    if limit.shape not in ((), (n,)) or not (limit > 0.0).all():
+        raise InputError(name, f"must be above zero, one or {n} of them, not {value!r}", value)
+    return limit
+
+
+SAMPLES = 101
+"""At so many instants of the motion the efforts are looked at."""
+
+LONGEST = 600.0
+"""A motion that no effort limit allows in this time is given up [s]."""
+
+SHORTEST = 0.02
+"""A motion takes at least this long [s], also one from a place to itself."""
+
+PRECISION = 1e-3
+"""How closely the duration is found, relative to itself."""
+
+
+def point_to_point(
+    dynamics: Dynamics,
+    start: ArrayLike,
+    goal: ArrayLike,
+    *,
+    velocity_limit: ArrayLike | None = None,
+    effort_limit: ArrayLike | None = None,
+    share: float = 0.8,
+) -> Trajectory:
+    """A quintic from rest to rest, of the shortest duration that the limits allow.
+
+    Args:
+        dynamics: of the arm, with payload and friction as they are.
+        start: positions (n,) in [rad] or [m].
+        goal: likewise; on a circle it is taken in the turn nearest to the start.
+        velocity_limit: (n,) in [rad/s] or [m/s]; the URDF's unless given.
+        effort_limit: (n,) in [N·m] or [N]; the URDF's unless given.
+        share: of the limits that may be used, above 0 and up to 1; the rest is left to feedback.
+
+    Raises:
+        InputError: a wrong shape, something not finite, a limit not above 0, or the effort limits are too low to hold
+            the arm somewhere on the way; the message names the joint.
+    """
+    robot = dynamics.robot
+    shape = (robot.n,)
+    first, last = finite_array("start", start, shape), finite_array("goal", goal, shape)
+    if not 0.0 < share <= 1.0:
+        raise InputError("share", f"must be above 0 and at most 1, not {share!r}", share)
+    speed = share * _checked_limit(
+        "velocity_limit", robot.velocity_limit if velocity_limit is None else velocity_limit, shape
+    )
+    effort = share * _checked_limit("effort_limit", robot.effort_limit if effort_limit is None else effort_limit, shape)
+    last = ConfigurationSpace(robot).near(first, last)
+    shortest = max(SHORTEST, float(np.max(PEAK_VELOCITY * np.abs(last - first) / speed)))
+    duration = shortest
+    while (too_much := _excess(dynamics, first, last, duration, effort)) is not None:
+        if duration > LONGEST:
+            name, place, needed, allowed = too_much
+            raise InputError(
+                "effort_limit",
+                f"joint {name!r} would need {needed:.4g}, and may use {allowed:.4g}, {share:.0%} of its limit: at "
+                f"{place:.0%} of the way, however slowly it moves",
+                effort_limit,
+            )
+        duration *= 2.0
+    low, high = max(shortest, duration / 2.0), duration
+    while high - low > PRECISION * high:
+        middle = (low + high) / 2.0
+        if _excess(dynamics, first, last, middle, effort) is None:
+            high = middle
+        else:
+            low = middle
+    return rest_to_rest([first, last], [0.0, high])
+
+
+def _excess(
+    dynamics: Dynamics, first: Array, last: Array, duration: float, limit: Array
+) -> tuple[str, float, float, float] | None:
+    """Where an effort passes its limit most: joint, share of the way, effort needed and allowed; None if none does."""
+    u = np.linspace(0.0, 1.0, SAMPLES)[:, None]
+    way = last - first
+    q = first + (10 * u**3 - 15 * u**4 + 6 * u**5) * way
+    qd = (30 * u**2 - 60 * u**3 + 30 * u**4) * way / duration
+    qdd = (60 * u - 180 * u**2 + 120 * u**3) * way / duration**2
+    efforts = np.abs(dynamics.inverse(q, qd, qdd))
+    excess = efforts / limit
+    place, joint = np.unravel_index(np.argmax(excess), excess.shape)
+    if excess[place, joint] <= 1.0:
+        return None
+    name = dynamics.robot.joint_names[joint]
+    return name, float(u[place, 0]), float(efforts[place, joint]), float(limit[joint])
+
+
+def _checked_limit(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
+    limit = np.asarray(value, dtype=np.float64)
+    if limit.shape != shape or not (limit > 0.0).all():
+        raise InputError(name, f"must be {shape[0]} numbers above 0, not {value!r}", value)
+    return limit
+
+
+# From motion to rest, as quickly as the efforts allow.
+#
+# A quintic whose end follows from its beginning: of the Bernstein coefficients of its velocity::
+#
+#     v,  v + h a/4,  (v + h a/4) / 2,  0,  0
+#
+# the first two are the motion that it begins with, the last two rest, and the third lies between, so that a joint that
+# does not speed up at the beginning never turns back and is never faster than at first. Its duration h is doubled until
+# the efforts, by the model, are within their limits.
+
+SHORTEST_BRAKING, LONGEST_BRAKING = 0.02, 20.0
+"""Between them lies the duration [s]."""
+
+BRAKING_SAMPLES = 41
+"""At so many instants the efforts are looked at."""
+
+
+def braking(dynamics: Dynamics, motion: Sample, velocity_limit: Array, effort_limit: Array) -> Trajectory:
+    """The way to rest.
+
+    Args:
+        dynamics: of the arm.
+        motion: that it begins with.
+        velocity_limit: (n,) in [rad/s] or [m/s].
+        effort_limit: (n,) in [N·m] or [N].
+
+    Raises:
+        InputError: the arm cannot be brought to rest within these limits.
+    """
+    q, v, a = motion
+    rest, h = np.zeros_like(q), SHORTEST_BRAKING
+    while h <= LONGEST_BRAKING:
+        turn = v + h * a / 4.0
+        end = q + h / 5.0 * (v + 1.5 * turn)
+        found = Trajectory([0.0, h], [q, end], [v, rest], [a, rest])
+        samples = [found.sample(t) for t in np.linspace(0.0, h, BRAKING_SAMPLES, endpoint=False)]
+        efforts = dynamics.inverse(*(np.array(values) for values in zip(*samples, strict=True)))
+        swift = found.speed(velocity_limit) > np.maximum(velocity_limit, np.abs(v))
+        if not swift.any() and (np.abs(efforts) <= effort_limit).all():
+            return found
+        h *= 2.0
+    raise InputError("motion", f"at {v} cannot be brought to rest within the limits of speed and effort", motion)

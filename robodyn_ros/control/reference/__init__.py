@@ -1,0 +1,1 @@
+"""Which reference the arm follows: a hold, a trajectory, or a stream."""

@@ -1,0 +1,131 @@
+"""A document in LaTeX that compiles as it is."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from robodyn_ros.document.blocks import Block, Document, Equations, Matrix, Sum, Table, Text, broken, split
+from robodyn_ros.errors import ConfigurationError
+
+WIDTH = 86
+"""Letters and signs in a line."""
+
+PROSE = {character: rf"\{character}" for character in "#%&{}_"} | {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "²": "$^2$",
+    "·": r"\,",
+    "°": r"$^\circ$",
+    "→": r"$\to$",
+    "−": "$-$",
+}
+"""What has a meaning in LaTeX, and the signs of this package's prose that are not ASCII."""
+
+
+def tex(document: Document) -> str:
+    """The text of the file."""
+    parts = [
+        r"\documentclass{article}",
+        r"\usepackage{amsmath, longtable}",
+        r"\usepackage[margin=2cm]{geometry}",
+        r"\allowdisplaybreaks",
+        r"\setlength{\parindent}{0pt}",
+        r"\setlength{\parskip}{1ex}",
+        r"\setcounter{MaxMatrixCols}{20}",
+        r"\begin{document}",
+        rf"\section*{{{_prose(document.title)}}}",
+        *_blocks(document.blocks),
+    ]
+    for number, section in enumerate(document.sections, 1):
+        parts += [rf"\subsection*{{{number}\quad {_prose(section.title)}}}", *_blocks(section.blocks)]
+    return "\n".join([*parts, r"\end{document}"]) + "\n"
+
+
+def aligned(equations: Sequence[Sum | Matrix]) -> str:
+    """The rows of an environment that aligns at the equals signs."""
+    return " \\\\\n".join(_row(equation) for equation in equations)
+
+
+def _row(equation: Sum | Matrix) -> str:
+    if isinstance(equation, Sum):
+        lines = broken(equation.terms, WIDTH, _width)
+        return f"{equation.name} &= " + " \\\\\n &\\quad ".join(lines)
+    body = r" \\ ".join(" & ".join(row) for row in equation.rows)
+    return rf"{equation.name} &= \begin{{pmatrix}} {body} \end{{pmatrix}}"
+
+
+def _blocks(blocks: tuple[Block, ...]) -> Iterator[str]:
+    for block in blocks:
+        match block:
+            case Text(content):
+                yield f"{_prose(content)}\n"
+            case Equations(equations):
+                yield f"\\begin{{align*}}\n{aligned(equations)}\n\\end{{align*}}"
+            case Table(heads, rows):
+                yield rf"\begin{{longtable}}{{{'l' * len(heads)}}}"
+                yield rf"{' & '.join(map(_prose, heads))} \\ \hline"
+                yield from (rf"{' & '.join(map(_prose, row))} \\" for row in rows)
+                yield r"\end{longtable}"
+
+
+def _prose(text: str) -> str:
+    """With formulas as they are; a sign that LaTeX may not know becomes an underscore."""
+    return "".join(
+        f"${part}$" if formula else re.sub(r"[^\w .,:;()+/'=-]|_", _sign, part, flags=re.ASCII)
+        for formula, part in split(text)
+    )
+
+
+def _sign(found: re.Match[str]) -> str:
+    return PROSE.get(found.group(), found.group() if found.group().isascii() else r"\_")
+
+
+def _width(text: str) -> int:
+    """About how many letters and signs a formula is."""
+    return len(re.sub(r"\\(operatorname|mathrm|frac|d?dot)|[\\{}_^ ]", "", text))
+
+
+# A document as PDF, by whatever LaTeX there is.
+
+ENGINES = {
+    "pdflatex": ("-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape"),
+    "lualatex": ("-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape"),
+    "xelatex": ("-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape"),
+    "tectonic": (),
+}
+"""Programs that are looked for, in this order, and their options."""
+
+PATIENCE = 120.0
+"""For a document that takes a second or two [s]."""
+
+
+def pdf(document: Document) -> bytes:
+    """The content of the file.
+
+    Raises:
+        ConfigurationError: there is no LaTeX here, or it fails.
+    """
+    engine = next((name for name in ENGINES if shutil.which(name)), None)
+    if engine is None:
+        raise ConfigurationError(f"PDF needs LaTeX: none of {', '.join(ENGINES)} is on PATH (latex and html need none)")
+    with tempfile.TemporaryDirectory() as folder:
+        source, result = Path(folder, "document.tex"), Path(folder, "document.pdf")
+        source.write_text(tex(document), encoding="utf-8")
+        command = [engine, *ENGINES[engine], source.name]
+        try:
+            for _ in range(2):  # longtable learns its widths from the first run
+                done = subprocess.run(
+                    command, cwd=folder, capture_output=True, text=True, errors="replace", check=False, timeout=PATIENCE
+                )
+        except subprocess.TimeoutExpired as cause:
+            raise ConfigurationError(f"{engine} did not end within {PATIENCE:.0f} s") from cause
+        if done.returncode or not result.exists():
+            said = next((line for line in done.stdout.splitlines() if line.startswith("!")), "it gives no reason")
+            raise ConfigurationError(f"{engine} failed: {said.lstrip('! ')}")
+        return result.read_bytes()

@@ -1,0 +1,314 @@
+"""A document as plain text for a terminal."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from robodyn_ros.document.blocks import Block, Document, Equations, Matrix, Sum, Table, Text, broken, split
+from robodyn_ros.errors import RobodynError
+
+# Reads the part of LaTeX in which this package writes formulas.
+
+NAMES = {
+    "tau": "τ",
+    "theta": "θ",
+    "alpha": "α",
+    "omega": "ω",
+    "lambda": "λ",
+    "ell": "ℓ",
+}
+
+FUNCTIONS = {"sin", "cos"}
+
+OPERATORS = {
+    "partial": "∂",
+    "sum": "∑",
+    "cdot": "·",
+    "times": "×",
+    "dots": "…",
+}
+
+SPACES = {"quad", ","}
+
+TOKEN = re.compile(r"\\([A-Za-z]+|,)|(\d+(?:\.\d+)?)|([A-Za-z])|(\s+)|(.)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A name, a number, an operator or a space.
+
+    Attributes:
+        kind: ``name``, ``function``, ``number``, ``operator``, ``space``, or ``gap``: a space that LaTeX ignores.
+        text: in Unicode.
+    """
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """Formulas side by side."""
+
+    parts: tuple[Formula, ...]
+
+
+@dataclass(frozen=True)
+class Script:
+    """A formula with an index, a power, or both."""
+
+    base: Formula
+    below: Formula | None
+    above: Formula | None
+
+
+@dataclass(frozen=True)
+class Fraction:
+    """One formula over another."""
+
+    top: Formula
+    bottom: Formula
+
+
+@dataclass(frozen=True)
+class Dotted:
+    """A derivative by time."""
+
+    base: Formula
+    dots: int
+
+
+Formula = Leaf | Row | Script | Fraction | Dotted
+
+
+def read(text: str) -> Formula:
+    """The formula that a text is.
+
+    Raises:
+        RobodynError: it is beyond the part of LaTeX that is known here.
+    """
+    return _Reader(text).row("")
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._tokens = [(found.lastindex or 0, found.group(found.lastindex or 0)) for found in TOKEN.finditer(text)]
+        self._tokens.reverse()
+
+    def row(self, end: str) -> Formula:
+        """Up to an end, which is taken too."""
+        parts: list[Formula] = []
+        while self._tokens and self._tokens[-1][1] != (end or None):
+            if self._tokens[-1][1] in {"_", "^"} and parts:
+                sign = self._tokens.pop()[1]
+                parts.append(_scripted(parts.pop(), sign, self._one()))
+            else:
+                parts.append(self._one())
+        if end:
+            self._take(end)
+        return parts[0] if len(parts) == 1 else Row(tuple(parts))
+
+    def _take(self, wanted: str) -> None:
+        if not self._tokens or self._tokens.pop()[1] != wanted:
+            raise RobodynError(f"{wanted!r} is missing in the formula {self._text!r}")
+
+    def _one(self) -> Formula:
+        """What a brace or a single token is."""
+        if not self._tokens:
+            raise RobodynError(f"the formula {self._text!r} ends too early")
+        kind, token = self._tokens.pop()
+        if kind == 1:
+            return self._command(token)
+        if kind == 5 and token == "{":
+            return self.row("}")
+        if token == "}":
+            raise RobodynError(f"a brace closes that was not opened in the formula {self._text!r}")
+        if kind == 4:
+            return Leaf("gap", " ")
+        return Leaf({2: "number", 3: "name"}.get(kind, "operator"), {"-": "−", "'": "′"}.get(token, token))
+
+    def _command(self, name: str) -> Formula:
+        if name in NAMES:
+            return Leaf("name", NAMES[name])
+        if name in FUNCTIONS:
+            return Leaf("function", name)
+        if name in OPERATORS:
+            return Leaf("operator", OPERATORS[name])
+        if name in SPACES:
+            return Leaf("space", " ")
+        if name in {"dot", "ddot"}:
+            return Dotted(self._one(), len(name) - 2)
+        if name == "frac":
+            return Fraction(self._one(), self._one())
+        if name in {"mathrm", "operatorname"}:
+            letters = self._one()
+            parts = letters.parts if isinstance(letters, Row) else (letters,)
+            text = "".join(part.text for part in parts if isinstance(part, Leaf))
+            return Leaf("function" if name == "operatorname" else "name", text)
+        raise RobodynError(f"the formula {self._text!r} has an unknown command \\{name}")
+
+
+def _scripted(base: Formula, sign: str, script: Formula) -> Formula:
+    below, above = (script, None) if sign == "_" else (None, script)
+    if isinstance(base, Script) and (base.below if sign == "_" else base.above) is None:
+        return Script(base.base, base.below or below, base.above or above)
+    return Script(base, below, above)
+
+
+# Formulas on one line of plain text: m₂ lc₂² q̈₂.
+
+BELOW = str.maketrans("0123456789ijk+−", "₀₁₂₃₄₅₆₇₈₉ᵢⱼₖ₊₋")
+
+ABOVE = str.maketrans("0123456789+−T", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ᵀ")
+
+DOTS = ("", "\u0307", "\u0308")
+"""Combining characters; they stand after what they are put on."""
+
+HALVES = {("1", "2"): "½"}
+
+
+def unicode(formula: str) -> str:
+    """A formula in LaTeX as plain text.
+
+    Raises:
+        RobodynError: it is beyond what ``formula.read`` knows.
+    """
+    return re.sub(" +", " ", _text(read(formula))).strip()
+
+
+def width(text: str) -> int:
+    """Columns that a text takes in a terminal."""
+    return sum(character not in DOTS for character in text)
+
+
+def _text(formula: Formula) -> str:
+    match formula:
+        case Leaf(_, text):
+            return text
+        case Row(parts):
+            return _spaced(parts)
+        case Dotted(base, dots):
+            return _text(base) + DOTS[dots]
+        case Fraction(top, bottom):
+            texts = _text(top).strip(), _text(bottom).strip()
+            return HALVES.get(texts) or "/".join(f"({text})" if " " in text else text for text in texts)
+        case Script(base, below, above):
+            index = "" if below is None else _text(below).replace(" ", "").translate(BELOW)
+            return _text(base) + index + ("" if above is None else _raised(_text(above)))
+
+
+def _spaced(parts: tuple[Formula, ...]) -> str:
+    """A space follows a function; none follows ∂, though LaTeX needs one."""
+    made = ""
+    for before, part in zip((None, *parts), parts, strict=False):
+        text = _text(part)
+        if isinstance(before, Leaf) and before.kind == "function" and not text.startswith((" ", "(")):
+            made += " "
+        made += "" if text == " " and made.endswith("∂") else text
+    return made
+
+
+def _raised(text: str) -> str:
+    return text.translate(ABOVE) if set(map(ord, text)) <= ABOVE.keys() else f"^({text})"
+
+
+COLUMNS = 80
+
+INDENT = "  "
+
+
+class Line(NamedTuple):
+    """A line of the text.
+
+    Attributes:
+        text: without the end of line.
+        role: ``title``, ``heading``, ``formula``, ``table`` or ``prose``.
+    """
+
+    text: str
+    role: str = "prose"
+
+
+def text_lines(document: Document, columns: int = COLUMNS) -> Iterator[Line]:
+    """The lines of a document.
+
+    Args:
+        document: the document.
+        columns: width of the text; only a single name or factor that is longer stands out.
+    """
+    yield Line(document.title, "title")
+    yield Line("")
+    yield from _blocks(document.blocks, columns)
+    for number, section in enumerate(document.sections, 1):
+        yield Line(f"{number}  {plain(section.title)}", "heading")
+        yield Line("")
+        yield from _blocks(section.blocks, columns)
+
+
+def text(document: Document) -> str:
+    """A document as one text, without marks."""
+    return "\n".join(line.text.rstrip() for line in text_lines(document)) + "\n"
+
+
+def plain(text: str) -> str:
+    """Prose, its formulas in Unicode."""
+    return "".join(unicode(part).replace(" ", "\u00a0") if formula else part for formula, part in split(text))
+
+
+def _blocks(blocks: tuple[Block, ...], columns: int) -> Iterator[Line]:
+    for block in blocks:
+        match block:
+            case Text(content):
+                lines = textwrap.wrap(plain(content), columns, break_long_words=False, break_on_hyphens=False)
+                yield from (Line(line.replace("\u00a0", " ")) for line in lines)
+            case Table():
+                yield from (Line(line, "table") for line in _table(block, columns))
+            case Equations(equations):
+                for before, equation in zip((None, *equations), equations, strict=False):
+                    if before and (isinstance(before, Matrix) or isinstance(equation, Matrix)):
+                        yield Line("")
+                    rows = _sum(equation, columns) if isinstance(equation, Sum) else _matrix(equation)
+                    yield from (Line(row, "formula") for row in rows)
+        yield Line("")
+
+
+def _sum(equation: Sum, columns: int) -> Iterator[str]:
+    name = f"{INDENT}{unicode(equation.name)} = "
+    indent = " " * min(width(name), len(INDENT) + 8)
+    formulas = broken(equation.terms, columns - width(name), lambda formula: width(unicode(formula)))
+    first, *others = map(unicode, formulas)
+    yield name + first
+    yield from (indent + line for line in others)
+
+
+def _matrix(equation: Matrix) -> Iterator[str]:
+    cells = [[unicode(cell) for cell in row] for row in equation.rows]
+    widths = [max(map(width, column)) for column in zip(*cells, strict=True)]
+    name = f"{INDENT}{unicode(equation.name)} = "
+    middle, last = (len(cells) - 1) // 2, len(cells) - 1
+    for place, row in enumerate(cells):
+        left, right = (
+            ("(", ")") if last == 0 else ("⎛", "⎞") if place == 0 else ("⎝", "⎠") if place == last else ("⎜", "⎟")
+        )
+        padded = [cell + " " * (wide - width(cell)) for cell, wide in zip(row, widths, strict=True)]
+        yield f"{name if place == middle else ' ' * width(name)}{left} {'   '.join(padded)} {right}"
+
+
+def _table(block: Table, columns: int) -> Iterator[str]:
+    """The last column is wrapped where the table is too wide."""
+    rows = [[plain(cell).replace("\u00a0", " ") for cell in row] for row in (block.heads, *block.rows)]
+    widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
+    before = len(INDENT) + sum(widths[:-1]) + 2 * len(widths[:-1])
+    rest = max(columns - before, 16)
+    for place, row in enumerate(rows):
+        cells = [cell + " " * (wide - width(cell)) for cell, wide in zip(row[:-1], widths[:-1], strict=True)]
+        first, *more = textwrap.wrap(row[-1], rest) or [""]
+        yield (INDENT + "  ".join([*cells, first])).rstrip()
+        yield from (" " * before + line for line in more)
+        if place == 0:
+            yield INDENT + "─" * (before + min(widths[-1], rest) - len(INDENT))

@@ -1,0 +1,296 @@
+"""Expressions as a graph in which nothing is computed twice and every parameter is a number.
+
+CasADi simplifies what it can while it knows only symbols. With numbers there is more to save: terms with a common
+factor are gathered, a quarter turn in an angle exchanges sine and cosine, and signs move outwards to the sums, where
+they cost nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import casadi as ca
+import numpy as np
+
+from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.errors import InputError, RobodynError
+
+FUNCTIONS = {
+    getattr(ca, f"OP_{name.upper()}"): name
+    for name in ("tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "sqrt", "exp", "log", "fabs", "sign")
+} | {ca.OP_ATAN2: "atan2", ca.OP_POW: "pow", ca.OP_CONSTPOW: "pow"}
+"""Functions that every language has; ``sign`` is -1, 0 or 1."""
+
+QUARTER = math.pi / 2
+
+SLACK = 1e-15
+"""An angle this close to a number of quarter turns is meant to be that [rad]."""
+
+
+class Node(NamedTuple):
+    """An operation on other nodes, a ``const`` or an ``input``. Constants and factors are never negative."""
+
+    op: str
+    operands: tuple[int, ...] = ()
+    value: float = 0.0  # of a const
+    place: tuple[int, int] = (0, 0)  # of an input: which, and which element
+
+
+class Graph:
+    """The nodes of some results.
+
+    Attributes:
+        nodes: operands before the operations on them.
+        outputs: for each result the indices of its elements, row by row.
+    """
+
+    def __init__(self, inputs: Sequence[ca.SX], results: Sequence[ca.SX]) -> None:
+        """
+        Args:
+            inputs: symbols, each (n,).
+            results: expressions of any shape.
+
+        Raises:
+            RobodynError: an operation that not every language has.
+        """
+        self.nodes: list[Node] = []
+        self._index: dict[Node, int] = {}
+        self.outputs = [[-1] * result.numel() for result in results]
+        flat = ca.cse([ca.densify(ca.vec(result.T)) for result in results])
+        self._read(ca.Function("graph", list(inputs), flat))
+
+    def uses(self) -> Counter[int]:
+        """Node → how often the outputs, and the nodes that they need, use it."""
+        uses = Counter(i for indices in self.outputs for i in indices)
+        for i in reversed(range(len(self.nodes))):
+            if uses[i]:
+                uses.update(self.nodes[i].operands)
+        return +uses
+
+    def operations(self) -> Counter[str]:
+        """How often each operation is done. A sign before a number is part of the number."""
+        done = Counter(self.nodes[i].op for i in self.uses() if not self._is_number(i))
+        del done["const"], done["input"]
+        return done
+
+    def _is_number(self, a: int) -> bool:
+        sign, a = self._sign(a)
+        return sign < 0 and (self.nodes[a].op == "const" or self._factor(a)[0] != 1.0)
+
+    def _read(self, function: ca.Function) -> None:
+        work: dict[int, int] = {}
+        for k in range(function.n_instructions()):
+            op, given, put = function.instruction_id(k), function.instruction_input(k), function.instruction_output(k)
+            if op == ca.OP_OUTPUT:
+                self.outputs[put[0]][put[1]] = work[given[0]]
+            elif op == ca.OP_INPUT:
+                work[put[0]] = self._node(Node("input", place=(given[0], given[1])))
+            elif op == ca.OP_CONST:
+                work[put[0]] = self._const(function.instruction_constant(k))
+            else:
+                work[put[0]] = self._operation(op, *(work[i] for i in given))
+
+    def _operation(self, op: int, *x: int) -> int:
+        rules: dict[int, Callable[..., int]] = {
+            ca.OP_ADD: self._add,
+            ca.OP_SUB: lambda a, b: self._add(a, self._signed(-1, b)),
+            ca.OP_MUL: self._multiply,
+            ca.OP_DIV: self._divide,
+            ca.OP_NEG: lambda a: self._signed(-1, a),
+            ca.OP_SQ: lambda a: self._multiply(a, a),
+            ca.OP_TWICE: lambda a: self._multiply(self._const(2.0), a),
+            ca.OP_INV: lambda a: self._divide(self._const(1.0), a),
+            ca.OP_SIN: lambda a: self._sine(a, 0),
+            ca.OP_COS: lambda a: self._sine(a, 1),
+        }
+        if op in rules:
+            return rules[op](*x)
+        if op not in FUNCTIONS:
+            raise RobodynError(f"CasADi's operation {op} has no counterpart in the languages of the export")
+        return self._node(Node(FUNCTIONS[op], x))
+
+    def _node(self, node: Node) -> int:
+        if node not in self._index:
+            self._index[node] = len(self.nodes)
+            self.nodes.append(node)
+        return self._index[node]
+
+    def _const(self, value: float) -> int:
+        return self._signed(-1 if value < 0.0 else 1, self._node(Node("const", value=abs(value))))
+
+    def _value(self, a: int) -> float | None:
+        return self.nodes[a].value if self.nodes[a].op == "const" else None
+
+    def _sign(self, a: int) -> tuple[int, int]:
+        """A node as sign times node."""
+        return (-1, self.nodes[a].operands[0]) if self.nodes[a].op == "neg" else (1, a)
+
+    def _signed(self, sign: int, a: int) -> int:
+        own, a = self._sign(a)
+        return a if sign == own or self._value(a) == 0.0 else self._node(Node("neg", (a,)))
+
+    def _factor(self, a: int) -> tuple[float, int]:
+        """A node without sign as positive number times node."""
+        node = self.nodes[a]
+        value = self._value(node.operands[0]) if node.op == "mul" else None
+        return (1.0, a) if value is None else (value, node.operands[1])
+
+    def _scaled(self, k: float, a: int) -> int:
+        """Number times node without sign."""
+        inner, a = self._factor(a)
+        k, sign, value = abs(k) * inner, -1 if k < 0.0 else 1, self._value(a)
+        if value is not None or k == 0.0:
+            return self._const(sign * k * (value or 0.0))
+        return self._signed(sign, a if k == 1.0 else self._node(Node("mul", (self._node(Node("const", value=k)), a))))
+
+    def _multiply(self, a: int, b: int) -> int:
+        (s, a), (t, b) = self._sign(a), self._sign(b)
+        for x, y in ((a, b), (b, a)):
+            if (value := self._value(x)) is not None:
+                return self._scaled(s * t * value, y)
+        (k, x), (m, y) = self._factor(a), self._factor(b)
+        if k != 1.0 and m != 1.0:
+            return self._multiply(self._const(s * t * k * m), self._multiply(x, y))
+        return self._signed(s * t, self._node(Node("mul", (min(a, b), max(a, b)))))
+
+    def _divide(self, a: int, b: int) -> int:
+        (s, a), (t, b) = self._sign(a), self._sign(b)
+        if self._value(a) == 0.0:
+            return a
+        if value := self._value(b):
+            return self._scaled(s * t / value, a)
+        # One division serves all that is divided by the same: it costs as much as a dozen multiplications.
+        inverse = self._signed(s * t, self._node(Node("div", (self._const(1.0), b))))
+        return self._multiply(a, inverse)
+
+    def _add(self, a: int, b: int) -> int:
+        (s, a), (t, b) = self._sign(a), self._sign(b)
+        (k, x), (m, y) = self._factor(a), self._factor(b)
+        values = self._value(a), self._value(b)
+        if values[0] is not None and values[1] is not None:
+            return self._const(s * values[0] + t * values[1])
+        if 0.0 in values:
+            return self._signed(t, b) if values[0] == 0.0 else self._signed(s, a)
+        if x == y:
+            return self._scaled(s * k + t * m, x)
+        if s == t:
+            return self._signed(s, self._node(Node("add", (min(a, b), max(a, b)))))
+        return self._signed(s if a < b else t, self._node(Node("sub", (min(a, b), max(a, b)))))
+
+    def _sine(self, a: int, quarters: int) -> int:
+        """Sine of an angle and a number of quarter turns."""
+        shift, rest = self._shift(a)
+        more = round(shift / QUARTER)
+        if abs(shift - more * QUARTER) > SLACK:
+            more, rest = 0, a
+        sign, angle = self._sign(rest)
+        phase = (quarters + more) % 4
+        return self._signed((sign, 1, -sign, -1)[phase], self._node(Node("cos" if phase % 2 else "sin", (angle,))))
+
+    def _shift(self, a: int) -> tuple[float, int]:
+        """A node as number plus node."""
+        sign, a = self._sign(a)
+        node = self.nodes[a]
+        if node.op in {"add", "sub"}:
+            signs = sign, -sign if node.op == "sub" else sign
+            for i, j in ((0, 1), (1, 0)):
+                if (value := self._value(node.operands[i])) is not None:
+                    return signs[i] * value, self._signed(signs[j], node.operands[j])
+        return 0.0, self._signed(sign, a)
+
+
+DUST = 1e-16
+"""A parameter smaller than this, relative to the largest, is the rounding of a zero, and not worth a multiplication."""
+
+MEANINGS = {
+    "inverse": ("tau", "Efforts: tau = M qdd + C qd + g + friction"),
+    "forward": ("qdd", "Accelerations: qdd = M^-1 (tau - C qd - g - friction)"),
+    "mass_matrix": ("M", "Mass matrix, symmetric"),
+    "mass_matrix_inverse": ("M_inverse", "Inverse of the mass matrix, symmetric"),
+    "coriolis_matrix": ("C", "Coriolis matrix by Christoffel symbols"),
+    "coriolis": ("tau", "Coriolis and centrifugal efforts: C qd"),
+    "gravity": ("g", "Efforts that hold the arm at rest"),
+    "bias": ("tau", "Efforts without acceleration: C qd + g + friction"),
+    "terms": ("", "Terms of tau, without friction: g, C qd, M qdd, and M correction"),
+    "energy": ("", "Kinetic and potential energy [J]"),
+    "power": ("", "Power [W]: actuators = kinetic + potential + friction"),
+    "center_of_mass": ("com", "Centre of mass of all that moves, in the root link's frame [m]"),
+    "momentum": ("", "Momentum of all that moves, in the root link's axes: linear [kg m/s], angular [kg m^2/s]"),
+    "regressor": ("Y", "Y theta = tau; theta: 10 inertial parameters a body, then armature, viscous, Coulomb friction"),
+    "slotine_li_regressor": ("Y", "Y theta = M qdd_r + C(q, qd) qd_r + g + friction(qd_r), theta as for the regressor"),
+    "inverse_derivatives": ("", "Derivatives of tau = inverse(q, qd, qdd) by q, qd and qdd"),
+    "forward_derivatives": ("", "Derivatives of qdd = forward(q, qd, tau) by q, qd and tau"),
+}
+"""Quantity → name of its result (empty: it has several, with names of their own), and what it is."""
+
+
+@dataclass(frozen=True)
+class Routine:
+    """A quantity of one arm, ready to be written in some language.
+
+    Attributes:
+        name: of the quantity.
+        meaning: one line of ASCII.
+        n: number of joints.
+        inputs: names, each of n numbers.
+        results: names and shapes; () is a scalar.
+        graph: how the results follow from the inputs.
+    """
+
+    name: str
+    meaning: str
+    n: int
+    inputs: tuple[str, ...]
+    results: tuple[tuple[str, tuple[int, ...]], ...]
+    graph: Graph
+
+    @property
+    def unused(self) -> tuple[str, ...]:
+        """Inputs that no result depends on."""
+        used = {self.graph.nodes[i].place[0] for i in self.graph.uses() if self.graph.nodes[i].op == "input"}
+        return tuple(name for k, name in enumerate(self.inputs) if k not in used)
+
+    @property
+    def operations(self) -> str:
+        """How many there are, in words."""
+        ops = self.graph.operations()
+        sums = ops.pop("add", 0) + ops.pop("sub", 0)
+        named = [(ops.pop("mul", 0), "multiplication"), (sums, "addition"), (ops.pop("div", 0), "division")]
+        named += [(ops.pop("sin", 0), "sine"), (ops.pop("cos", 0), "cosine"), (ops.pop("neg", 0), "sign change")]
+        named += [(count, f"call of {name}") for name, count in sorted(ops.items())]
+        words = [f"{count} {word if count == 1 else _plural(word)}" for count, word in named if count]
+        return ", ".join(words) or "no operations"
+
+
+def routines(dynamics: CompiledDynamics, quantities: Sequence[str]) -> list[Routine]:
+    """The quantities asked for, with the parameters that the arm has now.
+
+    Raises:
+        InputError: no such quantity.
+    """
+    return [_routine(dynamics, name) for name in dict.fromkeys(quantities)]
+
+
+def _routine(dynamics: CompiledDynamics, quantity: str) -> Routine:
+    known, n = dynamics.quantities(), dynamics.robot.n
+    if quantity not in known:
+        raise InputError("quantity", f"{quantity!r} is not one of {', '.join(known)}", quantity)
+    inputs = tuple(known[quantity].inputs.split())
+    result, meaning = MEANINGS[quantity]
+    fields = getattr(known[quantity].kind, "_fields", (result,))
+    names = [f"by_{name}" if name in inputs else name for name in fields]
+    shapes = known[quantity].shapes(n, len(dynamics.theta()))
+    states = [ca.SX.sym(name, n) for name in inputs]
+    symbols = dynamics.symbols
+    parameters = np.where(np.abs(symbols) < DUST * np.abs(symbols).max(), 0.0, symbols)
+    graph = Graph(states, dynamics.expressions(quantity, states, ca.SX(parameters)))
+    return Routine(quantity, meaning, n, inputs, tuple(zip(names, shapes, strict=True)), graph)
+
+
+def _plural(word: str) -> str:
+    first, *rest = word.split(" of ")
+    return " of ".join([f"{first}s", *rest])

@@ -1,0 +1,352 @@
+"""Polynomials of one closed form as formulas: short, with names for the generators, in the order of a textbook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import product
+from typing import Any
+
+from sympy import Add, Expr, Float, Integer, Mul, Symbol, count_ops
+
+from robodyn_ros.document.blocks import Block, Table, Text, quoted, table
+from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.dynamics.symbolic.algebra import Polynomial
+from robodyn_ros.dynamics.symbolic.closed_form import ClosedForm, labels
+from robodyn_ros.dynamics.symbolic.typeset import ORDER, Name, Rank, Typesetter, names, number
+from robodyn_ros.errors import InputError
+from robodyn_ros.robot import Robot
+
+# The shortest of several ways to write a polynomial, as a SymPy expression.
+
+LONGEST = 40
+"""Terms of a polynomial; a longer one is gathered by its waves, and only its parts are searched for what is short."""
+
+DIGITS = 12
+"""Of decimal fractions; the rest is rounding."""
+
+WHOLE = {Float(1.0): Integer(1), Float(-1.0): Integer(-1)}
+"""A decimal one would be written."""
+
+Places = frozenset[int]
+"""Some of the generators, by their index."""
+
+
+class Shortener:
+    """Writes polynomials of one ring."""
+
+    def __init__(
+        self,
+        symbols: Sequence[Expr],
+        opposites: Iterable[int],
+        kinds: Mapping[str, Places],
+        waves: Iterable[tuple[Polynomial, Polynomial]],
+    ) -> None:
+        """
+        Args:
+            symbols: what each generator is called.
+            opposites: generators that stand for the opposite of their symbols, by their index.
+            kinds: generators by which terms may be gathered: ``waves`` first, as it wins where two are as short.
+            waves: cosines and sines of the same angles.
+        """
+        self._symbols, self._opposites = symbols, list(opposites)
+        self._kinds, self._waves = dict(kinds), list(waves)
+        self._shortest = cache(self._search)
+
+    def __call__(self, polynomial: Polynomial, first: str = "") -> Expr:
+        """The expression of fewest operations that was found; gathered by the kind ``first``, if one is given."""
+        polynomial = self._turned(polynomial)
+        for cosine, sine in self._waves:
+            polynomial = min(polynomial, _exchanged(polynomial, cosine, sine), key=len)
+        if first:
+            return self._gathered(polynomial, first, *(kind for kind in self._kinds if kind != first))
+        return self._shortest(polynomial, tuple(self._kinds))
+
+    def _search(self, polynomial: Polynomial, kinds: tuple[str, ...]) -> Expr:
+        if len(polynomial) <= 1:
+            return self._expanded(polynomial)
+        common, rest = _split(polynomial)
+        if common != 1:
+            return _times(self._expanded(common), self._shortest(rest, kinds))
+        if len(polynomial) > LONGEST:
+            kinds = kinds[:1]
+        found = [self._gathered(polynomial, kind, *(other for other in kinds if other != kind)) for kind in kinds]
+        return min([*found, self._expanded(polynomial)], key=count_ops)
+
+    def _gathered(self, polynomial: Polynomial, kind: str, *others: str) -> Expr:
+        """Terms that are alike but for the generators of one kind, together: Σ (sum of that kind) (the others)."""
+        ring, places = polynomial.ring, self._kinds[kind]
+        alike: dict[tuple[int, ...], Polynomial] = {}
+        for monomial, coefficient in polynomial.terms():
+            own = tuple(power if i in places else 0 for i, power in enumerate(monomial))
+            rest = tuple(0 if i in places else power for i, power in enumerate(monomial))
+            alike[own] = alike.get(own, ring.zero) + ring.term_new(rest, coefficient)
+        sums: dict[Polynomial, Polynomial] = {}
+        for own, other in alike.items():
+            number, rest = _primitive(other)
+            sums[rest] = sums.get(rest, ring.zero) + ring.term_new(own, number)
+        return Add(*(self._product(own, rest, others) for rest, own in sums.items()))
+
+    def _product(self, own: Polynomial, rest: Polynomial, others: tuple[str, ...]) -> Expr:
+        common, own = _split(own)
+        return _times(self._expanded(common), self._shortest(own, ()), self._shortest(rest, others))
+
+    def _turned(self, polynomial: Polynomial) -> Polynomial:
+        """In the symbols instead of the generators, so that signs are those that are seen.
+
+        Numbers that are equal but for rounding are made equal.
+        """
+        ring, terms = polynomial.ring, {}
+        for monomial, coefficient in polynomial.terms():
+            if not ring.domain.is_Exact:
+                coefficient = ring.domain(float(f"{float(coefficient):.{DIGITS}g}"))
+            terms[monomial] = (-1) ** sum(monomial[i] for i in self._opposites) * coefficient
+        turned: Polynomial = ring.from_dict(terms)
+        return turned
+
+    def _expanded(self, polynomial: Polynomial) -> Expr:
+        return polynomial.as_expr(*self._symbols).xreplace(WHOLE)
+
+
+def _times(*factors: Expr) -> Expr:
+    """A product; a number before a sum stays there, where SymPy would spread it. A sign may go."""
+    number, rest = Mul(*(x for x in factors if x.is_Number)), Mul(*(x for x in factors if not x.is_Number))
+    return Mul(number, rest, evaluate=not isinstance(rest, Add) or abs(number) == 1)
+
+
+def _primitive(polynomial: Polynomial) -> tuple[Any, Polynomial]:
+    """A number, and the polynomial without it: positive in its leading term and, if it is exact, without fractions."""
+    number, rest = polynomial.primitive()  # of decimal fractions the number is 1
+    return (-number, -rest) if rest.LC < 0 else (number, rest)
+
+
+def _split(polynomial: Polynomial) -> tuple[Polynomial, Polynomial]:
+    """What all terms have in common, and the rest."""
+    ring = polynomial.ring
+    number, rest = _primitive(polynomial)
+    monomial = tuple(map(min, zip(*rest.monoms(), strict=True)))
+    return ring.term_new(monomial, number), rest.quo(ring.term_new(monomial, ring.domain.one))
+
+
+def _exchanged(polynomial: Polynomial, cosine: Polynomial, sine: Polynomial) -> Polynomial:
+    """With 1 - sin² for every cos²."""
+    ring, place = polynomial.ring, polynomial.ring.gens.index(cosine)
+    total = ring.zero
+    for monomial, coefficient in polynomial.terms():
+        squares, left = divmod(monomial[place], 2)
+        rest = ring.term_new((*monomial[:place], left, *monomial[place + 1 :]), coefficient)
+        total += rest * (1 - sine**2) ** squares
+    return total
+
+
+KINDS = {
+    "waves": ("wave", "q"),
+    "masses": ("m",),
+    "rates": ("qd", "qdd", "sign"),
+    "lengths": ("l", "c", "g", "ct", "st"),
+}
+"""By what terms may be gathered → kinds of names."""
+
+
+class Writer:
+    """Writes what belongs together with the same names.
+
+    Attributes:
+        form: the equations.
+        names: of each generator of the ring.
+    """
+
+    def __init__(self, form: ClosedForm, polynomials: Iterable[Polynomial]) -> None:
+        """
+        Args:
+            form: the equations.
+            polynomials: all that is to be written; which names tell apart what is in them.
+        """
+        self.form, self.names = form, names(form, polynomials)
+        ranks: dict[Symbol, Rank] = {}
+        for place, name in enumerate(self.names):
+            ranks.setdefault(name.symbol, (ORDER.index(name.kind), place))
+        self._typesetter = Typesetter(ranks)
+        kinds = {
+            kind: frozenset(i for i, name in enumerate(self.names) if name.kind in parts)
+            for kind, parts in KINDS.items()
+        }
+        symbols = [name.symbol for name in self.names]
+        opposites = [i for i, name in enumerate(self.names) if name.sign < 0]
+        self._shortener = Shortener(symbols, opposites, kinds, form.algebra.waves.values())
+
+    def expression(self, polynomial: Polynomial, first: str = "") -> Expr:
+        """The shortest expression that was found; gathered by one of ``KINDS`` first, if it is given."""
+        return self._shortener(polynomial, first)
+
+    def terms(self, expression: Expr) -> list[str]:
+        """The terms of an expression in LaTeX, each after its sign and a space."""
+        return self._typesetter.terms(expression)
+
+
+# What the letters of formulas stand for.
+
+EXACT = 12
+"""Digits of the arm's numbers."""
+
+AXES = (
+    "An x axis points from its joint towards the next one, a z axis along its joint;"
+    " inertias are about the centre of mass."
+)
+
+
+class Legend:
+    """Of some symbols.
+
+    Attributes:
+        waves: what each sine and cosine is of, and what the angles are that are no coordinates.
+        numbers: what each of the arm's numbers is.
+    """
+
+    def __init__(self, writer: Writer, written: Iterable[Symbol]) -> None:
+        """
+        Args:
+            writer: what named the symbols.
+            written: the symbols.
+        """
+        self._form, wanted = writer.form, set(written)
+        used = [name for name in writer.names if name.symbol in wanted]
+        self.waves = list(self._sentences(used))
+        rows = [
+            (f"${name.symbol}$", f"${number(letter.value, EXACT)}$", letter.unit, quoted(letter.meaning))
+            for name in used
+            if (letter := name.letter)
+        ]
+        self.numbers: list[Block] = [table(("", "value", "unit", "meaning"), rows), Text(AXES)] if rows else []
+
+    def _sentences(self, used: list[Name]) -> Iterator[Block]:
+        waves = dict.fromkeys(f"${name.symbol} = {self._wave(name)}$" for name in used if name.wave)
+        if waves:
+            yield Text(f"{', '.join(waves)}.")
+        if angles := list(self._angles(used)):
+            yield Text(f"Here {', '.join(angles)}.")
+
+    def _wave(self, name: Name) -> str:
+        assert name.wave is not None
+        function, terms = name.wave
+        parts = " ".join(f"{'-' if sign < 0 else '+'} {self._angle(node)}" for node, sign in terms)
+        text = parts.removeprefix("+ ")
+        return rf"\{function} {text}" if len(terms) == 1 else rf"\{function}({text})"
+
+    def _angle(self, node: int) -> str:
+        """θ, or q where that is the same."""
+        body = self._form.tree.nodes[node].body
+        plain = body.ratio == 1.0 and self._form.directions[node].rest == 0.0
+        return f"q_{{{body.coordinate + 1}}}" if plain else rf"\theta_{{{labels(self._form.tree)[node]}}}"
+
+    def _angles(self, used: list[Name]) -> Iterator[str]:
+        for node in sorted({node for name in used if name.wave for node, _ in name.wave[1]}):
+            angle, rest = self._angle(node), self._form.directions[node].rest
+            body = self._form.tree.nodes[node].body
+            if angle.startswith("q"):
+                continue
+            ratio = "" if body.ratio == 1.0 else f"{number(body.ratio, EXACT)} "
+            sign = "-" if rest < 0 else "+"
+            yield f"${angle} = {ratio}q_{{{body.coordinate + 1}}} {sign} {number(abs(rest), EXACT)}$"
+
+
+def joints(robot: Robot) -> Table:
+    """The joints of an arm, with the units of their positions and efforts."""
+    rows = [
+        (
+            str(index),
+            quoted(joint.name),
+            joint.type,
+            rf"$q_{{{index}}}$ [{joint.position_unit}], $\tau_{{{index}}}$ [{joint.effort_unit}]",
+        )
+        for index, joint in enumerate(robot.joints, 1)
+    ]
+    return table(("joint", "name", "type", "position, effort"), rows)
+
+
+# Whether the equations of an arm are short enough to be read, with letters or with numbers.
+
+JOINTS = 4
+"""Of an arm with more no closed form can be read."""
+
+TERMS = 200
+"""Terms of M that can be read; where letters make it longer, the arm's numbers stand for themselves."""
+
+
+def choose(dynamics: CompiledDynamics) -> ClosedForm:
+    """With letters where that can be read, else with numbers."""
+    numeric = ClosedForm(dynamics, numeric=True)
+    if any(node.body.joint.mimic for node in numeric.tree.nodes) or terms(numeric) > TERMS:
+        return numeric
+    try:
+        lettered = ClosedForm(dynamics, numeric=False)
+    except InputError:  # an angle that has no name
+        return numeric
+    return lettered if terms(lettered) <= TERMS else numeric
+
+
+def terms(form: ClosedForm) -> int:
+    """Terms of M."""
+    return sum(len(polynomial) for polynomial in form.mass_matrix.flat)
+
+
+# A closed form as a person would write it.
+
+MATRICES = {"mass_matrix": "M", "coriolis_matrix": "C"}
+
+VECTORS = {"inverse": r"\tau", "gravity": "G", "coriolis": r"(C\dot{q})", "bias": r"(C\dot{q} + G)"}
+
+SCALARS = {"energy": (("kinetic", "K"), ("potential", "P"))}
+
+QUANTITIES = (*VECTORS, *MATRICES, *SCALARS)
+"""What has a closed form that can be read."""
+
+BY_RATES = {"inverse", "coriolis", "bias", "energy"}
+"""What people gather by rates and accelerations, even where something else were shorter."""
+
+
+class Readable:
+    """Some equations of one arm.
+
+    Attributes:
+        writer: what wrote them.
+        elements: quantity → name and expression of its elements: of a vector all, of a matrix those that are not
+            zero, of a symmetric one only the upper half.
+    """
+
+    def __init__(self, dynamics: CompiledDynamics, quantities: Sequence[str]) -> None:
+        """
+        Args:
+            dynamics: the arm, with its parameters.
+            quantities: some of ``QUANTITIES``.
+
+        Raises:
+            InputError: a quantity has no closed form to read, or the arm has none.
+        """
+        for quantity in quantities:
+            if quantity not in QUANTITIES:
+                known = ", ".join(QUANTITIES)
+                raise InputError("quantity", f"{quantity!r} has no closed form to read; these have: {known}", quantity)
+        if dynamics.robot.n > JOINTS:
+            problem = f"the closed form of {dynamics.robot.n} joints would be too long to read (up to {JOINTS} can be)"
+            raise InputError("language", f"{problem}: c or python is what to use", "latex")
+        form = choose(dynamics)
+        polynomials = {quantity: list(_elements(form, quantity)) for quantity in dict.fromkeys(quantities)}
+        self.writer = Writer(form, (polynomial for found in polynomials.values() for _, polynomial in found))
+        self.elements: dict[str, list[tuple[str, Expr]]] = {
+            quantity: [(name, self.writer.expression(x, "rates" if quantity in BY_RATES else "")) for name, x in found]
+            for quantity, found in polynomials.items()
+        }
+
+
+def _elements(form: ClosedForm, quantity: str) -> Iterator[tuple[str, Polynomial]]:
+    n = form.tree.n
+    if quantity in SCALARS:
+        yield from ((name, getattr(form, attribute)) for attribute, name in SCALARS[quantity])
+    elif quantity in VECTORS:
+        yield from ((f"{VECTORS[quantity]}_{{{i + 1}}}", x) for i, x in enumerate(getattr(form, quantity)))
+    else:
+        matrix = getattr(form, quantity)
+        for i, j in product(range(n), range(n)):
+            if matrix[i, j] and (j >= i or quantity != "mass_matrix"):
+                yield f"{MATRICES[quantity]}_{{{i + 1}{j + 1}}}", matrix[i, j]

@@ -1,0 +1,1 @@
+"""From samples to the parameters of the arm."""

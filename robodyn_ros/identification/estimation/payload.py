@@ -1,0 +1,207 @@
+"""What the arm holds, where the arm itself is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.signal import savgol_filter
+
+from robodyn_ros.checks import non_negative
+from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.dynamics.inertial_parameters import moved, to_inertial, to_parameters, to_pseudo
+from robodyn_ros.dynamics.parameters import Payload
+from robodyn_ros.errors import InputError
+from robodyn_ros.identification.estimation.identify import POOR, SHOWN
+from robodyn_ros.identification.estimation.physical import fit_physical
+from robodyn_ros.identification.estimation.regression import Regression, estimate
+from robodyn_ros.identification.settings import IdentificationConfig
+from robodyn_ros.identification.signals.samples import Samples
+from robodyn_ros.robot.pose import Array
+
+SIZE = 0.1
+"""Distance of a payload's mass from the link's origin that is expected, about [m]."""
+
+DENSITY = 1000.0
+"""Density of the ball of that size whose numbers are those that nothing is known against [kg/m³]."""
+
+
+@dataclass(frozen=True, eq=False)
+class PayloadEstimate:
+    """A payload, and how sure it is.
+
+    Attributes:
+        payload: what fits best, and can exist.
+        mass_error: standard error of the mass [kg].
+        com_error: standard errors of the centre of mass, (3,) in [m].
+        identified: of the ten standard parameters about the link's origin (mass, first moment, inertia in the order
+            xx, xy, yy, xz, yz, zz), which the motion shows; the others are guesses of about the right size.
+        reason: why not all of them; empty if they are.
+        rms: what the estimate leaves unexplained (n,) in [N·m] or [N].
+        rms_without: the same without a payload.
+    """
+
+    payload: Payload
+    mass_error: float
+    com_error: Array
+    identified: tuple[bool, ...]
+    reason: str
+    rms: Array
+    rms_without: Array
+
+
+def estimate_payload(
+    dynamics: CompiledDynamics,
+    link: str,
+    samples: Samples,
+    *,
+    viscous: ArrayLike | None = None,
+    coulomb: ArrayLike | None = None,
+    config: IdentificationConfig | None = None,
+) -> PayloadEstimate:
+    """The payload that explains the efforts, given the arm.
+
+    Args:
+        dynamics: the arm without payload; gravity, inertial parameters and armature are taken from its parameters.
+        link: the link that holds the payload.
+        samples: a motion with it; poses in which gravity pulls in different directions are enough for mass and centre
+            of mass.
+        viscous: friction (n,) in [N·m·s/rad] or [N·s/m]; that of the parameters, or of the URDF where they have none,
+            unless given.
+        coulomb: likewise in [N·m] or [N].
+        config: settings; ``robust``, ``huber`` and ``standstill`` are used.
+
+    Raises:
+        InputError: no such link, a link that cannot move, samples of another arm, or too few.
+    """
+    config, robot, given = config or IdentificationConfig(), dynamics.robot, dynamics.parameters
+    where = robot.link(link)
+    if where.body < 0:
+        raise InputError("link", f"{link!r} is fixed to the base: what it holds cannot be felt", link)
+    if samples.n != robot.n:
+        raise InputError("samples", f"are of {samples.n} joints; {robot.name!r} has {robot.n}", samples.q.shape)
+    friction = [
+        non_negative(name, own, robot.n) if own is not None else known if known.any() else urdf
+        for name, own, known, urdf in (
+            ("viscous", viscous, given.viscous, robot.damping),
+            ("coulomb", coulomb, given.coulomb, robot.friction),
+        )
+    ]
+    Y = samples.regressor(dynamics)
+    rest = samples.effort - Y @ np.concatenate([given.inertial, given.armature, *friction])
+    # P_body = T P_link Tᵀ is linear: how the ten parameters in the link's frame read in the body's.
+    units = [to_parameters(moved(to_pseudo(unit), where.pose.rotation, where.pose.translation)) for unit in np.eye(10)]
+    columns = Y[:, :, 10 * where.body : 10 * where.body + 10] @ np.array(units).T
+    moving = samples.moving(config.standstill * np.abs(samples.qd).max(axis=0))
+    used = (samples.weights > 0.0)[:, None] & (moving | (friction[1] == 0.0))
+    problem = Regression(columns, rest, samples.weights[:, None] * used)
+    found = estimate(problem, np.zeros(10), config)
+    fit = fit_physical(found.triangle, np.eye(10), found.right, _ball(), 1, config.prior)
+
+    inertial = to_inertial(fit.x)
+    spread = np.column_stack([-inertial.com, np.eye(3)]) / inertial.mass  # of the centre of mass, by m and m c
+    # Where the data say nothing, that a body must be possible says something; it is no measurement.
+    shown = tuple(bool(gain >= SHOWN and np.isfinite(e)) for gain, e in zip(fit.gain, found.errors, strict=True))
+    payload = Payload(link, inertial.mass, inertial.com, inertial.inertia)
+    return PayloadEstimate(
+        payload=payload,
+        mass_error=float(np.sqrt(fit.covariance[0, 0])),
+        com_error=np.sqrt(np.diag(spread @ fit.covariance[:4, :4] @ spread.T)),
+        identified=shown,
+        reason="" if all(shown) else POOR,
+        rms=_root_mean_square(rest - columns @ fit.x, used),
+        rms_without=_root_mean_square(rest, used),
+    )
+
+
+def _ball() -> Array:
+    """A ball around the link's origin, (10,)."""
+    mass = DENSITY * 4.0 / 3.0 * np.pi * SIZE**3
+    inertia = 0.4 * mass * SIZE**2
+    return np.array([mass, 0.0, 0.0, 0.0, inertia, 0.0, inertia, 0.0, 0.0, inertia])
+
+
+def _root_mean_square(values: Array, used: NDArray[np.bool_]) -> Array:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found: Array = np.sqrt(np.sum(values**2 * used, axis=0) / np.sum(used, axis=0))
+    return found
+
+
+# What an arm holds, from the states and commands of a short motion that it has just made.
+#
+# Positions are smoothed and differentiated without phase lag, efforts smoothed in the same way. Friction is not known,
+# and found together with the payload: each is taken for known in turn.
+
+WINDOW = 0.1
+"""Time over which a signal is smoothed, by a cubic [s]."""
+
+ROUNDS = 6
+"""How often payload and friction take turns."""
+
+STANDSTILL = 0.05
+"""Part of a joint's greatest speed below which its friction may be anything [-]."""
+
+LEAST = 100
+"""Fewest states."""
+
+
+def estimate_online(
+    dynamics: CompiledDynamics, link: str, t: Array, q: Array, effort: Array, usable: Array
+) -> PayloadEstimate:
+    """The payload.
+
+    Args:
+        dynamics: the arm without payload.
+        link: what holds it.
+        t: times of the states, (N,) in [s], rising.
+        q: positions (N, n) in [rad] or [m].
+        effort: sent in answer to each, (N, n) in [N·m] or [N].
+        usable: whether all of that effort was what the drives gave, (N,).
+
+    Raises:
+        InputError: too few states; see :func:`estimate_payload` too.
+    """
+    if len(t) < LEAST:
+        raise InputError("t", f"has {len(t)} states; a motion that shows a payload has {LEAST} at least", t)
+    samples = _samples(t, q, effort, usable)
+    moving = np.abs(samples.qd) > STANDSTILL * np.abs(samples.qd).max(axis=0)
+    friction = np.zeros((2, dynamics.robot.n))
+    for _ in range(ROUNDS):
+        # A friction of 0 would stand for the URDF's; the least number above it does not.
+        viscous, coulomb = np.maximum(friction, np.finfo(float).tiny)
+        found = estimate_payload(dynamics, link, samples, viscous=viscous, coulomb=coulomb)
+        friction = _friction(dynamics, found, samples, moving)
+    return found
+
+
+def _samples(t: Array, q: Array, effort: Array, usable: Array) -> Samples:
+    """At even times, smoothed; ends that the smoothing reaches are left out."""
+    step = float(np.median(np.diff(t)))
+    even = np.arange(t[0], t[-1], step)
+    half = max(2, round(WINDOW / step / 2.0))
+    chosen = slice(half, -half, half // 2)  # neighbours say nearly the same
+
+    def smooth(values: Array, order: int) -> Array:
+        spread = np.column_stack([np.interp(even, t, column) for column in values.T])
+        smoothed: Array = savgol_filter(spread, 2 * half + 1, 3, deriv=order, delta=step, axis=0)
+        return smoothed[chosen]
+
+    poor = np.convolve(np.interp(even, t, usable.astype(float)) < 1.0, np.ones(2 * half + 1), "same") > 0.5
+    weight = np.where(poor, 0.0, 1.0)[chosen]
+    return Samples(even[chosen], smooth(q, 0), smooth(q, 1), smooth(q, 2), smooth(effort, 0), weight)
+
+
+def _friction(dynamics: CompiledDynamics, found: PayloadEstimate, samples: Samples, moving: Array) -> Array:
+    """Viscous and Coulomb friction (2, n) that explain best what a payload leaves over; none below 0."""
+    dynamics.configure(payload=found.payload)
+    rest = samples.effort - dynamics.inverse(samples.q, samples.qd, samples.qdd)
+    dynamics.configure(payload=None)
+    friction = np.zeros((2, samples.n))
+    for joint in range(samples.n):
+        rows = np.logical_and(moving[:, joint], samples.weights > 0.0)
+        qd = samples.qd[rows, joint]
+        columns = np.column_stack([qd, np.sign(qd), np.ones(len(qd))])
+        if len(qd) > 3:
+            friction[:, joint] = np.linalg.lstsq(columns, rest[rows, joint], rcond=None)[0][:2]
+    return np.maximum(friction, 0.0)

@@ -1,0 +1,193 @@
+"""How much a motion tells of the base parameters, and how that changes with the motion.
+
+    I = - log det Σ Ybᵀ W Yb
+
+over the samples: D-optimality, which does not depend on the units or the choice of the parameters (Swevers et al.,
+1997). Its derivative by the samples goes through the regressor in reverse, in compiled code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from robodyn_ros.dynamics.rnea import RNEA
+from robodyn_ros.engine import Kernel, Program, digest
+from robodyn_ros.errors import InputError
+from robodyn_ros.identification.estimation.base_parameters import BaseParameters
+from robodyn_ros.identification.settings import ExcitationConfig, Workspace
+from robodyn_ros.kinematics import Kinematics
+from robodyn_ros.kinematics.tree import build_tree, geometry
+from robodyn_ros.robot.pose import Array
+
+if TYPE_CHECKING:
+    import casadi as ca
+
+
+class Information:
+    """Of motions of one arm; ``rank`` is the number of base parameters."""
+
+    def __init__(self, dynamics: RNEA, base: BaseParameters, scale: Array) -> None:
+        """
+        Args:
+            dynamics: the arm.
+            base: its base parameters.
+            scale: efforts of each joint that count as equally uncertain (n,) in [N·m] or [N].
+        """
+        self._dynamics, self._base, self._scale, self.rank = dynamics, base, scale, base.rank
+        self._reverse = Kernel(self._program(), dynamics.symbols, compiled=dynamics.compiled)
+
+    def weighted(self, q: Array, qd: Array, qdd: Array) -> Array:
+        """Regressor of the base parameters over the scale, (N n, r)."""
+        Y = self._base.regressor(self._dynamics.regressor(q, qd, qdd))
+        rows: Array = (Y / self._scale[:, None]).reshape(-1, self._base.rank)
+        return rows
+
+    def condition(self, q: Array, qd: Array, qdd: Array) -> float:
+        """Condition number of the weighted regressor, its columns scaled to length 1."""
+        rows = self.weighted(q, qd, qdd)
+        return float(np.linalg.cond(rows / np.linalg.norm(rows, axis=0)))
+
+    def loss(self, q: Array, qd: Array, qdd: Array) -> tuple[float, tuple[Array, Array, Array]]:
+        """I of a motion (N, n), and its derivatives by each; infinite where the motion does not show every one."""
+        rows = self.weighted(q, qd, qdd)
+        length = np.linalg.norm(rows, axis=0)
+        try:
+            unit = rows / np.where(length > 0.0, length, 1.0)
+            triangle = np.linalg.cholesky(unit.T @ unit)
+        except np.linalg.LinAlgError:
+            return np.inf, (np.zeros_like(q),) * 3
+        value = -2.0 * float(np.log(np.diag(triangle)).sum() + np.log(length).sum())
+        inverse = np.linalg.inv(triangle)
+        slope = -2.0 * (unit @ (inverse.T @ inverse)) / length  # -2 F (FᵀF)⁻¹
+        seed = (slope.reshape(len(q), -1, self._base.rank) / self._scale[:, None]).reshape(len(q), -1)
+        return value, self._reverse.call(q, qd, qdd, np.ascontiguousarray(seed))
+
+    def _program(self) -> Program:
+        n, dynamics = self._dynamics.robot.n, self._dynamics
+        chosen = self._base.columns[self._base.independent].tolist()
+
+        def build() -> tuple[list[ca.SX], list[ca.SX]]:
+            import casadi as ca  # what is compiled runs without it
+
+            states = [ca.SX.sym(name, n) for name in ("q", "qd", "qdd")]
+            seed = ca.SX.sym("seed", n * len(chosen))
+            parameters = ca.SX.sym("parameters", len(dynamics.symbols))
+            (regressor,) = dynamics.expressions("regressor", states, parameters)
+            product = ca.dot(ca.vec(regressor[:, chosen].T), seed)
+            return [*states, seed, parameters], [ca.gradient(product, state) for state in states]
+
+        key = digest(*geometry(build_tree(dynamics.robot)), chosen, source=__name__)
+        inputs = (("q", n), ("qd", n), ("qdd", n), ("seed", n * len(chosen)))
+        return Program("regressor_reverse", key, inputs, ((n,), (n,), (n,)), build)
+
+
+# What an exciting motion must not do, as a penalty and as a verdict.
+#
+# A constraint is a number that must not exceed 1: a position's distance from the middle over half its range, a speed or
+# an effort over its limit, a link's distance from the middle of the box or, where the box is open, from its wall.
+
+KEPT = 0.975
+"""What the penalty begins at, so that the limits are kept between the samples too."""
+
+Motion = tuple[Array, ...]
+"""Positions, velocities and accelerations, each (N, n)."""
+
+
+class Limits:
+    """Of one arm.
+
+    Attributes:
+        middle: of each joint's range (n,).
+        half: half of each joint's range without the margins (n,).
+        speed: greatest (n,), inf where there is no limit.
+        effort: greatest (n,), inf where there is no limit.
+    """
+
+    def __init__(self, dynamics: RNEA, config: ExcitationConfig, workspace: Workspace | None) -> None:
+        """
+        Args:
+            dynamics: the arm, with friction.
+            config: settings.
+            workspace: where links stay; anywhere unless given.
+
+        Raises:
+            InputError: a sliding joint without position limits, a joint that its limits hold still, a wrong workspace.
+        """
+        robot = dynamics.robot
+        lower, upper = robot.lower.copy(), robot.upper.copy()
+        for k, joint in enumerate(robot.joints):
+            if not np.isfinite([lower[k], upper[k]]).all():
+                if joint.is_prismatic:
+                    raise InputError("robot", f"joint {joint.name!r} slides without limits; the URDF must name them")
+                lower[k], upper[k] = max(lower[k], -np.pi), min(upper[k], np.pi)
+            if not upper[k] > lower[k]:
+                raise InputError(
+                    "robot", f"joint {joint.name!r} cannot move: its limits are {lower[k]:g}, {upper[k]:g}"
+                )
+        self.middle, self.half = (lower + upper) / 2.0, (upper - lower) * (0.5 - config.position_margin)
+        self.speed = config.velocity_share * robot.velocity_limit
+        self.effort = config.effort_share * robot.effort_limit
+        for name, limit in (("velocity", self.speed), ("effort", self.effort)):
+            if not (limit > 0.0).all():
+                raise InputError("robot", f"a joint has a {name} limit of 0 and cannot move: {limit}", limit)
+        self._dynamics = dynamics
+        self._box = None if workspace is None else workspace.checked(robot)
+        self._kinematics = Kinematics(robot)
+
+    def penalty(self, *motion: Array) -> tuple[float, list[Array]]:
+        """Sum over joints and links of the mean square beyond ``KEPT``, and its derivatives by the motion."""
+        total, slopes = 0.0, [np.zeros_like(part) for part in motion]
+        for _, excess, derivatives in self._constraints(motion):
+            beyond = np.maximum(excess - KEPT, 0.0)  # (N, m)
+            total += float((beyond**2).sum()) / len(beyond)
+            seed = 2.0 / len(beyond) * beyond
+            for slope, derivative in zip(slopes, derivatives, strict=True):
+                if derivative is not None:
+                    slope += np.einsum("im,imj->ij", seed, derivative)
+        return total, slopes
+
+    def worst(self, motion: Motion) -> tuple[float, str]:
+        """The greatest of all constraints, within limits up to 1, and what it is of."""
+        found = [(float(excess.max()), kind) for kind, excess, _ in self._constraints(motion, slopes=False)]
+        return max(found)
+
+    def _constraints(self, motion: Motion, slopes: bool = True) -> Iterator[tuple[str, Array, list[Array | None]]]:
+        """Names of constraints, the constraints (N, m), and their derivatives by the motion, (N, m, n) each or None."""
+        q, qd, qdd = motion
+        one = np.eye(q.shape[1])
+        offset = (q - self.middle) / self.half
+        yield "position", np.abs(offset), [np.sign(offset)[:, :, None] * one / self.half[:, None], None, None]
+        fast = np.isfinite(self.speed)
+        if fast.any():
+            ratio = qd[:, fast] / self.speed[fast]
+            yield (
+                "velocity",
+                np.abs(ratio),
+                [None, np.sign(ratio)[:, :, None] * (one / self.speed[:, None])[fast], None],
+            )
+        strong = np.isfinite(self.effort)
+        if strong.any():
+            ratio = self._dynamics.inverse(q, qd, qdd)[:, strong] / self.effort[strong]
+            found: list[Array | None] = [None] * 3
+            if slopes:
+                factor = (np.sign(ratio) / self.effort[strong])[:, :, None]
+                found = [factor * d[:, strong] for d in self._dynamics.inverse_derivatives(q, qd, qdd)]
+            yield "effort", np.abs(ratio), found
+        if self._box is not None:
+            yield from self._walls(q)
+
+    def _walls(self, q: Array) -> Iterator[tuple[str, Array, list[Array | None]]]:
+        assert self._box is not None
+        lower, upper, links = self._box
+        scale = np.where(np.isfinite(upper - lower), (upper - lower) / 2.0, 1.0)
+        for link in links:
+            place = self._kinematics.pose(link, q)[:, :3, 3]
+            jacobian = self._kinematics.jacobian(link, q)[:, :3] / scale[:, None]
+            for wall, side in ((lower, -1.0), (upper, 1.0)):
+                there = np.isfinite(wall)
+                if there.any():
+                    beyond = side * (place - wall)[:, there] / scale[there] + 1.0
+                    yield f"place of link {link!r}", beyond, [side * jacobian[:, there], None, None]

@@ -1,0 +1,1 @@
+"""Recordings of a moving arm, from rosbag2, MCAP and CSV."""

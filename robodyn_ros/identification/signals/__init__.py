@@ -1,0 +1,1 @@
+"""From recordings to samples: filtered, differentiated, and brought in time."""

@@ -1,0 +1,78 @@
+"""Where the arm's description comes from: the parameter ``robot_description``, else the topic of that name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rclpy.node import Node
+from std_msgs.msg import String
+
+from robodyn_ros.errors import NotReadyError
+from robodyn_ros.nodes.common.parameters import declare
+from robodyn_ros.nodes.common.qos import LATCHED
+from robodyn_ros.robot import Robot, load_robot
+
+NAME = "robot_description"
+
+
+def declare_description(node: Node, otherwise: str, read_only: bool = False) -> None:
+    """Declare the parameter; ``otherwise`` says what happens if it is empty."""
+    declare(node, NAME, "", f"the arm's URDF (its XML, or the path of a file); {otherwise}", read_only=read_only)
+
+
+def read_description(text: str, more: str = "") -> Robot:
+    """The arm that a description describes.
+
+    Args:
+        text: the URDF's XML, or its path.
+        more: what else to say if it is empty.
+
+    Raises:
+        NotReadyError: it is empty.
+        RobotDescriptionError: it does not describe an arm.
+    """
+    if not text:
+        raise NotReadyError(f"no {NAME}: the parameter is empty{more}")
+    return load_robot(text)
+
+
+class Description:
+    """The arm's description, as far as it is known."""
+
+    def __init__(self, node: Node, on_arrival: Callable[[], None]) -> None:
+        """
+        Args:
+            node: whose parameter, and who listens.
+            on_arrival: called when a description comes by topic that is new, and would be used.
+        """
+        self._node = node
+        self._on_arrival = on_arrival
+        self._received = ""
+        self._subscription = node.create_subscription(String, NAME, self._receive, LATCHED)
+
+    @property
+    def known(self) -> bool:
+        """Whether there is one."""
+        return bool(self._text())
+
+    def robot(self) -> Robot:
+        """The arm.
+
+        Raises:
+            NotReadyError: there is no description yet.
+            RobotDescriptionError: it does not describe an arm.
+        """
+        return read_description(self._text(), ", and nothing has come on the topic")
+
+    def _text(self) -> str:
+        return self._given() or self._received
+
+    def _given(self) -> str:
+        given: str = self._node.get_parameter(NAME).value
+        return given
+
+    def _receive(self, message: String) -> None:
+        new = message.data != self._received
+        self._received = message.data
+        if new and not self._given():
+            self._on_arrival()

@@ -1,0 +1,103 @@
+"""/diagnostics: how a node is doing, at a low rate."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+
+from robodyn_ros.nodes.common.qos import RELIABLE
+from robodyn_ros.settings import check_settings, setting
+
+# Faults: each is counted, and said at most once every few seconds.
+
+PAUSE = 2.0
+"""Time between two warnings of the same kind [s]."""
+
+
+class Faults:
+    """Counts faults by kind.
+
+    Attributes:
+        counts: kind → how often.
+    """
+
+    def __init__(self, warn: Callable[[str], object], clock: Callable[[], float] = time.monotonic) -> None:
+        """
+        Args:
+            warn: where a warning goes.
+            clock: time that never goes back [s].
+        """
+        self.counts: Counter[str] = Counter()
+        self._warn = warn
+        self._clock = clock
+        self._said: dict[str, float] = {}
+
+    def count(self, kind: str, problem: object) -> None:
+        """Count a fault, and warn of it unless its kind was warned of a moment ago."""
+        self.counts[kind] += 1
+        now = self._clock()
+        if now - self._said.get(kind, -PAUSE) >= PAUSE:
+            self._said[kind] = now
+            self._warn(f"{kind}: {problem} (seen {self.counts[kind]} times)")
+
+
+@dataclass(frozen=True)
+class DiagnosticsConfig:
+    """Settings of the diagnostics; each field's metadata say what it is."""
+
+    diagnostics_rate: float = setting(1.0, "rate of /diagnostics", "Hz", 0.01, 100.0)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+class Report(NamedTuple):
+    """What a node has to say about itself."""
+
+    hardware: str  # name of the arm, as far as it is known
+    problem: str  # empty if all is well
+    message: str  # what it is doing
+    values: Mapping[str, object]
+
+
+class Diagnostics:
+    """Publishes a node's reports."""
+
+    def __init__(self, node: Node, config: DiagnosticsConfig, report: Callable[[], Report]) -> None:
+        """
+        Args:
+            node: whose.
+            config: the settings.
+            report: called for each message.
+        """
+        self._node = node
+        self._report = report
+        self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", RELIABLE)
+        # By steady time, so that a simulation that stands still is reported too.
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        node.create_timer(1.0 / config.diagnostics_rate, self.publish, clock=steady)
+
+    def publish(self) -> None:
+        """Publish a report now."""
+        report = self._report()
+        status = DiagnosticStatus(
+            level=DiagnosticStatus.WARN if report.problem else DiagnosticStatus.OK,
+            name=self._node.get_fully_qualified_name(),
+            message=report.problem or report.message,
+            hardware_id=report.hardware,
+            values=[KeyValue(key=key, value=_text(value)) for key, value in report.values.items()],
+        )
+        message = DiagnosticArray(status=[status])
+        message.header.stamp = self._node.get_clock().now().to_msg()
+        self._publisher.publish(message)
+
+
+def _text(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

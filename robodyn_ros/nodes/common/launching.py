@@ -1,0 +1,151 @@
+"""What the launch files share: from the name of an arm to what its nodes are given."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ament_index_python.packages import PackageNotFoundError, get_package_prefix
+
+from robodyn_ros.errors import ConfigurationError, RobotDescriptionError
+
+
+def read_urdf(robot: str, share: Path) -> str:
+    """The URDF of an arm.
+
+    Args:
+        robot: path of a URDF file, or the name of an arm that comes with the package.
+        share: the package's share folder.
+
+    Raises:
+        ConfigurationError: neither of the two.
+    """
+    own = share / "urdf" / f"{robot}.urdf"
+    for path in (own, Path(robot)):
+        if path.is_file():
+            return path.read_text(encoding="utf-8")
+    names = ", ".join(sorted(path.stem for path in own.parent.glob("*.urdf")))
+    raise ConfigurationError(f"robot: {robot!r} is neither a URDF file nor one of {names}")
+
+
+def parameter_files(robot: str, config: str, share: Path) -> list[str]:
+    """The parameter files of an arm: the one given, else the one that comes with it, if any.
+
+    Raises:
+        ConfigurationError: the one given does not exist.
+    """
+    if config:
+        if not Path(config).is_file():
+            raise ConfigurationError(f"config: there is no file {config!r}")
+        return [config]
+    own = share / "config" / f"{robot}.yaml"
+    return [str(own)] if own.is_file() else []
+
+
+def need_package(package: str, argument: str, without: str = "false") -> None:
+    """See that a package is there before anything is started.
+
+    launch looks for it only when its turn comes, and then leaves behind what it has started, such as a controller.
+
+    Args:
+        package: its name.
+        argument: the launch argument that leaves it out.
+        without: its value for that.
+
+    Raises:
+        ConfigurationError: it is not installed.
+    """
+    try:
+        get_package_prefix(package)
+    except PackageNotFoundError as cause:
+        raise ConfigurationError(
+            f"{package} is not installed; install it, or leave it out: {argument}:={without}"
+        ) from cause
+
+
+def root_link(urdf: str) -> str:
+    """Name of the link that the others hang on.
+
+    Raises:
+        RobotDescriptionError: there is none, or the URDF cannot be read.
+    """
+    try:
+        root = ET.fromstring(urdf)
+    except ET.ParseError as cause:
+        raise RobotDescriptionError("robot_description", f"is not XML: {cause}") from cause
+    children = {child.get("link") for child in root.findall("joint/child")}
+    for link in root.findall("link"):
+        if link.get("name") not in children:
+            return str(link.get("name"))
+    raise RobotDescriptionError("robot_description", "has no root link")
+
+
+# What the launch file has to know of a ros2_control side: which controller takes efforts there, of which joints.
+
+PARAMETERS = "ros__parameters"
+
+FORWARD = "forward_command_controller/ForwardCommandController"
+"""The type of controller that takes commands for one kind of interface as they come."""
+
+
+class ControllerManager(NamedTuple):
+    """A controller_manager's parameter file, as far as it matters here."""
+
+    controllers: tuple[str, ...]  # names, in the order of the file
+    efforts: str  # name of the one that takes efforts
+    joints: tuple[str, ...]  # whose, in its order
+
+    @property
+    def commands(self) -> str:
+        """The topic that the efforts go to."""
+        return f"/{self.efforts}/commands"
+
+
+def read_controller_manager(path: Path) -> ControllerManager:
+    """Read a parameter file of a controller_manager.
+
+    Raises:
+        ConfigurationError: it cannot be read, or has not just one forward_command_controller for efforts.
+    """
+    import yaml
+
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as cause:
+        raise ConfigurationError(f"ros2_control: {path} cannot be read: {' '.join(str(cause).split())}") from cause
+    manager = _parameters(content, "controller_manager")
+    types = {name: part["type"] for name, part in manager.items() if isinstance(part, dict) and "type" in part}
+    forward = [name for name, kind in types.items() if kind == FORWARD]
+    effort = [name for name in forward if _parameters(content, name).get("interface_name") == "effort"]
+    if len(effort) != 1:
+        named = ", ".join(effort) or "none"
+        problem = f"needs one controller of type {FORWARD} with interface_name: effort, it has {named}"
+        raise ConfigurationError(f"ros2_control: {path} {problem}")
+    joints = _parameters(content, effort[0]).get("joints")
+    if not isinstance(joints, list) or not joints:
+        raise ConfigurationError(f"ros2_control: {path} has no joints for {effort[0]}")
+    return ControllerManager(tuple(types), effort[0], tuple(joints))
+
+
+def with_hardware(urdf: str, path: Path) -> str:
+    """A URDF with the ``<ros2_control>`` tag of a file in it.
+
+    Raises:
+        ConfigurationError: the file cannot be read, or holds another tag; one of the two is not XML.
+    """
+    try:
+        robot = ET.fromstring(urdf)
+        hardware = ET.fromstring(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, ET.ParseError) as cause:
+        raise ConfigurationError(f"hardware: {path} cannot be put into the URDF: {cause}") from cause
+    if hardware.tag != "ros2_control":
+        raise ConfigurationError(f"hardware: the tag of {path} is <{hardware.tag}>, not <ros2_control>")
+    robot.append(hardware)
+    return ET.tostring(robot, encoding="unicode")
+
+
+def _parameters(content: Any, node: str) -> dict[str, Any]:
+    part = content.get(node) if isinstance(content, dict) else None
+    found = part.get(PARAMETERS) if isinstance(part, dict) else None
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,211 @@
+"""Messages ↔ arrays. Joints are matched by name, never by index; SI units both ways."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from builtin_interfaces.msg import Duration, Time
+from geometry_msgs.msg import Pose
+from numpy.typing import NDArray
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory
+
+from robodyn_ros.checks import finite_array
+from robodyn_ros.control.laws.base import Reference
+from robodyn_ros.control.motion.trajectory import Trajectory
+from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.kinematics import se3, so3
+from robodyn_ros.robot.pose import Array
+
+NANO = 1_000_000_000
+"""Nanoseconds in a second."""
+
+Stamp = tuple[int, int]
+"""A time as seconds and nanoseconds."""
+
+
+def seconds(time: Time | Duration) -> float:
+    """A message's time or duration in [s]."""
+    return float(time.sec + time.nanosec / NANO)
+
+
+def stamp(nanoseconds: int) -> Time:
+    """A message's time, of a time in [ns]."""
+    sec, nanosec = divmod(nanoseconds, NANO)
+    return Time(sec=sec, nanosec=nanosec)
+
+
+class JointOrder:
+    """Brings values that come with joint names into the order of the arm.
+
+    Names that were the same as last time are not looked at again: the order of a driver does not change.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        """
+        Args:
+            names: the arm's joints, in its order.
+        """
+        self.names = tuple(names)
+        self._given: list[str] | None = None
+        self._columns: NDArray[np.intp] | None = None
+
+    def columns(self, given: list[str]) -> NDArray[np.intp] | None:
+        """Where each of the arm's joints is among the names given; None if not one of them is there.
+
+        Raises:
+            InputError: a joint is missing, or there twice.
+        """
+        if given != self._given:
+            self._columns = self._match(given)
+            self._given = list(given)
+        return self._columns
+
+    def _match(self, given: list[str]) -> NDArray[np.intp] | None:
+        counts = [given.count(name) for name in self.names]
+        if not any(counts):
+            return None
+        for name, count in zip(self.names, counts, strict=True):
+            if count != 1:
+                problem = "is missing" if count == 0 else f"is there {count} times"
+                raise InputError("name", f"joint {name!r} {problem} among {', '.join(given)}", name)
+        return np.array([given.index(name) for name in self.names], dtype=np.intp)
+
+    def state(self, message: JointState) -> tuple[Array, Array] | None:
+        """Position and velocity (n,) in [rad] or [m], and per [s]; None if the message is about other joints.
+
+        Raises:
+            InputError: a joint is missing or there twice, or positions or velocities are not one for each name.
+        """
+        columns = self.columns(message.name)
+        if columns is None:
+            return None
+        return self._taken(message, "position", columns), self._taken(message, "velocity", columns)
+
+    def measured(self, message: JointState) -> tuple[Array, Array | None] | None:
+        """As :meth:`state`; None in place of the velocity where the message has none at all."""
+        if len(message.velocity):
+            return self.state(message)
+        columns = self.columns(message.name)
+        return None if columns is None else (self._taken(message, "position", columns), None)
+
+    def effort(self, message: JointState) -> Array:
+        """Efforts (n,) in [N·m] or [N].
+
+        Raises:
+            InputError: as :meth:`state`, or there are joints that the arm has not.
+        """
+        for name in message.name:
+            if name not in self.names:
+                raise InputError("name", f"there is no joint {name!r}; the arm has {', '.join(self.names)}", name)
+        columns = self.columns(message.name)
+        if columns is None:
+            raise InputError("name", "names no joint", message.name)
+        return self._taken(message, "effort", columns)
+
+    @staticmethod
+    def _taken(message: JointState, field: str, columns: NDArray[np.intp]) -> Array:
+        values = getattr(message, field)
+        if len(values) != len(message.name):
+            raise InputError(field, f"has {len(values)} values for {len(message.name)} joints", values)
+        return np.array(values)[columns]
+
+
+def to_trajectory(message: JointTrajectory) -> tuple[Trajectory, float | None]:
+    """The trajectory of the joints that the message names, and when it starts [s]; None for now.
+
+    Raises:
+        InputError: it has no points, points of different kinds, or what :class:`Trajectory` refuses.
+    """
+    if not message.points:
+        raise InputError("points", "is empty", message.points)
+    times = [seconds(point.time_from_start) for point in message.points]
+    positions, velocities, accelerations, efforts = (
+        _rows(message, field) for field in ("positions", "velocities", "accelerations", "effort")
+    )
+    if positions is None:
+        raise InputError("positions", "of the points are missing")
+    start = seconds(message.header.stamp)
+    return Trajectory(times, positions, velocities, accelerations, efforts), start or None
+
+
+def _rows(message: JointTrajectory, field: str) -> Array | None:
+    rows = [getattr(point, field) for point in message.points]
+    lengths = {len(row) for row in rows}
+    if lengths == {0}:
+        return None
+    if lengths != {len(message.joint_names)}:
+        raise InputError(field, f"of every point must have {len(message.joint_names)} values, one for each joint", rows)
+    return np.array(rows)
+
+
+def to_reference(message: JointState) -> Reference:
+    """What the joints that the message names should do; velocity and effort are zero where left out.
+
+    Raises:
+        InputError: positions, velocities or efforts are not one for each name.
+    """
+    count = len(message.name)
+
+    def values(field: str, optional: bool) -> Array:
+        given = getattr(message, field)
+        if optional and not len(given):
+            return np.zeros(count)
+        if len(given) != count:
+            raise InputError(field, f"has {len(given)} values for {count} joints", given)
+        return np.array(given)
+
+    return Reference(values("position", False), values("velocity", True), np.zeros(count), values("effort", True))
+
+
+# geometry_msgs/Pose ↔ homogeneous matrices.
+
+SLACK = 0.01
+"""How far the length of a quaternion may be from 1: such as its sender has rounded it."""
+
+
+def to_matrix(pose: Pose) -> Array:
+    """The pose as a matrix (4, 4), in [m].
+
+    Raises:
+        InputError: something is not finite, or the orientation is no unit quaternion.
+    """
+    p, o = pose.position, pose.orientation
+    position = finite_array("position", [p.x, p.y, p.z], (3,))
+    quaternion = finite_array("orientation", [o.w, o.x, o.y, o.z], (4,))
+    length = float(np.linalg.norm(quaternion))
+    if abs(length - 1.0) > SLACK:
+        raise InputError("orientation", f"must be a quaternion of length 1; (w, x, y, z) is {quaternion}", quaternion)
+    unit = quaternion / length
+    skew = so3.hat(unit[1:])
+    return se3.motion(np.eye(3) + 2.0 * unit[0] * skew + 2.0 * skew @ skew, position)
+
+
+def to_pose(matrix: Array) -> Pose:
+    """The message for a matrix (4, 4), in [m]."""
+    pose = Pose()
+    pose.position.x, pose.position.y, pose.position.z = matrix[:3, 3].tolist()
+    o = pose.orientation
+    o.w, o.x, o.y, o.z = so3.quaternion(matrix[:3, :3]).tolist()
+    return pose
+
+
+# Answers of services.
+
+
+def respond(response: Any, action: Callable[[], str]) -> Any:
+    """Fill in the ``success`` and ``message`` of an answer.
+
+    Args:
+        response: of SetBool or Trigger.
+        action: does what was asked for and says what it did, or raises RobodynError.
+    """
+    try:
+        response.message = action()
+        response.success = True
+    except RobodynError as problem:
+        response.message = str(problem)
+        response.success = False
+    return response

@@ -1,0 +1,143 @@
+"""Library settings → ROS parameters, and back.
+
+A default, a description, a unit and a range stand in the library's dataclass, in its fields made by
+:func:`robodyn_ros.settings.setting`, and nowhere else: a parameter is declared from the field, and the
+dataclass is made again from the parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import fields
+from difflib import get_close_matches
+from typing import Any, TypeVar
+
+from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
+from rclpy.exceptions import ParameterUninitializedException
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+
+from robodyn_ros.dynamics import STANDARD_GRAVITY
+from robodyn_ros.errors import ConfigurationError
+
+Settings = TypeVar("Settings")
+
+
+def declare(
+    node: Node,
+    name: str,
+    default: Any,
+    description: str,
+    *,
+    constraints: str = "",
+    bounds: tuple[float, float] | None = None,
+    read_only: bool = False,
+) -> None:
+    """Declare a parameter, unless it is declared already.
+
+    Args:
+        node: whose.
+        name: of the parameter.
+        default: its value unless given; a ``Parameter.Type`` where there is none.
+        description: what it is, with its unit.
+        constraints: what the range cannot say.
+        bounds: least and greatest value of a number, both allowed.
+        read_only: whether it is fixed when the node starts.
+
+    Raises:
+        ParameterException: the value given has the wrong type or is out of range.
+    """
+    if node.has_parameter(name):
+        return
+    descriptor = ParameterDescriptor(description=description, additional_constraints=constraints, read_only=read_only)
+    if isinstance(default, int) and bounds is not None:
+        descriptor.integer_range = [IntegerRange(from_value=int(bounds[0]), to_value=int(bounds[1]), step=0)]
+    elif bounds is not None:
+        descriptor.floating_point_range = [FloatingPointRange(from_value=bounds[0], to_value=bounds[1], step=0.0)]
+    node.declare_parameter(name, default, descriptor)
+
+
+def declare_settings(node: Node, settings: Any, prefix: str = "", of: str = "", read_only: bool = False) -> None:
+    """Declare a parameter for each field of a dataclass of settings.
+
+    Args:
+        node: whose.
+        settings: the dataclass; or one that was made, whose values are the defaults.
+        prefix: put before the names.
+        of: put behind the descriptions.
+        read_only: whether they are fixed when the node starts.
+    """
+    for item in fields(settings):
+        name, default, meta = prefix + item.name, getattr(settings, item.name), item.metadata
+        text, bounds, constraints = f"{meta['description']}{of}", meta.get("range"), ""
+        if isinstance(default, str):
+            constraints = f"one of {', '.join(meta['choices']())}"
+        elif isinstance(default, float):
+            text += f" [{meta['unit']}]"
+        declare(node, name, default, text, constraints=constraints, bounds=bounds, read_only=read_only)
+
+
+def mention_unknown(node: Node) -> None:
+    """Warn of what was given and is no parameter of the node: a joint or a name that is misspelt would change nothing.
+
+    Args:
+        node: which has declared all its parameters.
+    """
+    declared = list(node.list_parameters([], 0).names)
+    unknown = set(node._parameter_overrides) - set(declared)
+    said = []
+    for name in sorted(unknown):
+        near = get_close_matches(name, declared, 1, 0.8)
+        said.append(f"{name!r}" + (f" (is it {near[0]!r}?)" if near else ""))
+    if said:
+        node.get_logger().warning(f"given, but no parameter of this node, so without effect: {', '.join(said)}")
+
+
+class Values:
+    """The values of a node's parameters: as they are, or as they would be after a change."""
+
+    def __init__(self, node: Node, changes: Iterable[Parameter] = ()) -> None:
+        """
+        Args:
+            node: whose.
+            changes: what would be different.
+        """
+        self._node = node
+        self._changes = {parameter.name: parameter.value for parameter in changes}
+
+    def __getitem__(self, name: str) -> Any:
+        """The value of a parameter.
+
+        Raises:
+            ConfigurationError: it has none.
+        """
+        if name in self._changes:
+            return self._changes[name]
+        try:
+            return self._node.get_parameter(name).value
+        except ParameterUninitializedException as cause:
+            raise ConfigurationError(f"parameter {name!r} must be given") from cause
+
+    def get(self, name: str, otherwise: Any) -> Any:
+        """The value of a parameter, or something else if it has none."""
+        try:
+            return self[name]
+        except ConfigurationError:
+            return otherwise
+
+    def settings(self, settings: type[Settings], prefix: str = "") -> Settings:
+        """A dataclass of settings, from the parameters declared for it.
+
+        Raises:
+            ConfigurationError: a value is out of range.
+        """
+        return settings(**{item.name: self[prefix + item.name] for item in fields(settings)})  # type: ignore[arg-type]
+
+
+# The parameter ``gravity``, of every node that has a model of the arm's motion.
+
+
+def declare_gravity(node: Node, read_only: bool = False) -> None:
+    """Declare it."""
+    text = "acceleration of free fall in the root link's frame [m/s²]"
+    declare(node, "gravity", list(STANDARD_GRAVITY), text, constraints="3 finite numbers", read_only=read_only)

@@ -1,0 +1,185 @@
+"""How the operating system schedules a node that must not be kept waiting.
+
+The parameters are those of ros2_control's controller_manager, by name and meaning: ``thread_priority`` (SCHED_FIFO, 50
+unless given, tried whatever the kernel), ``cpu_affinity`` and ``lock_memory``. ``cpu_dma_latency`` is Linux's.
+Where the system permits no real-time priority the node says so once, and works with the ordinary one.
+
+The middleware's threads are raised with the one that computes, since a state comes through them. Threads of Python's,
+which plan and solve, keep the ordinary priority; so does whatever is started later, compilers for instance
+(SCHED_RESET_ON_FORK).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import resource
+import struct
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO
+
+from rclpy.node import Node
+
+from robodyn_ros.nodes.common.parameters import Values, declare, declare_settings
+from robodyn_ros.settings import check_settings, switch, whole
+
+AFFINITY = "cpu_affinity"
+
+ALL = (-1,)
+"""Stands for every processor there is."""
+
+DMA_LATENCY = Path("/dev/cpu_dma_latency")
+"""Where the kernel takes wishes for that."""
+
+MCL_CURRENT, MCL_FUTURE = 1, 2
+"""Of mlockall(2): what is there, and what will be."""
+
+CAP_IPC_LOCK = 14
+"""Of capabilities(7): limits of locked memory do not count."""
+
+ADVICE = "see limits.conf(5): rtprio, memlock"
+
+
+@dataclass(frozen=True)
+class SchedulingConfig:
+    """Settings of the scheduling; each field's metadata say what it is."""
+
+    thread_priority: int = whole(
+        50, "priority among real-time threads (SCHED_FIFO) while the node is active, if permitted; 0: ordinary", 0, 99
+    )
+    cpu_dma_latency: int = whole(
+        -1,
+        "longest time for processors to wake up while the node is active, in µs; -1: as they like",
+        -1,
+        10**6,
+    )
+    lock_memory: bool = switch(False, "whether to keep the process in RAM, so that no page fault delays a command")
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+def declare_scheduling(node: Node, defaults: SchedulingConfig) -> None:
+    """Declare the parameters.
+
+    Raises:
+        ParameterException: a value given has the wrong type or is out of range.
+    """
+    declare_settings(node, defaults, read_only=True)
+    text = "processors that the node may run on; -1 for all"
+    declare(node, AFFINITY, list(ALL), text, constraints="numbers from 0 up, or -1", read_only=True)
+
+
+class Scheduling:
+    """How the operating system schedules a node that must not be kept waiting.
+
+    The parameters are those of ros2_control's controller_manager, by name and meaning: ``thread_priority`` (SCHED_FIFO,
+    50 unless given, tried whatever the kernel), ``cpu_affinity`` and ``lock_memory``. ``cpu_dma_latency`` is Linux's.
+    Where the system permits no real-time priority the node says so once, and works with the ordinary one.
+
+    The middleware's threads are raised with the one that computes, since a state comes through them. Threads of
+    Python's,
+    which plan and solve, keep the ordinary priority; so does whatever is started later, compilers for instance
+    (SCHED_RESET_ON_FORK).
+
+    Attributes:
+        state: how the node is scheduled now, in a few words.
+    """
+
+    def __init__(self, node: Node) -> None:
+        """Choose the processors and lock the memory, as the node's parameters ask for it."""
+        self.state = "ordinary"
+        self._log = node.get_logger()
+        values = Values(node)
+        self._config = values.settings(SchedulingConfig)
+        self._raised = False
+        self._awake: BinaryIO | None = None
+        processors = tuple(values[AFFINITY])
+        if processors != ALL:
+            self._bind(set(processors))
+        if self._config.lock_memory:
+            self._lock_memory()
+
+    def begin(self) -> None:
+        """Be scheduled ahead of all that is ordinary, and keep processors awake, as far as asked for and permitted.
+
+        To be called once the node's executor runs: before, it has not all of its threads.
+        """
+        if self._config.thread_priority:
+            self._raise(self._config.thread_priority)
+        if self._config.cpu_dma_latency >= 0 and self._awake is None:
+            self._stay_awake(self._config.cpu_dma_latency)
+
+    def end(self) -> None:
+        """Be scheduled as anybody else."""
+        if self._raised:
+            _each(_threads(), partial(_schedule, policy=os.SCHED_OTHER, priority=0))
+            self._raised, self.state = False, "ordinary"
+        if self._awake is not None:
+            self._awake.close()
+            self._awake = None
+
+    def _raise(self, priority: int) -> None:
+        theirs = {thread.native_id for thread in threading.enumerate() if thread is not threading.main_thread()}
+        try:
+            _each(_threads() - theirs, partial(_schedule, policy=os.SCHED_FIFO, priority=priority))
+        except (OSError, AttributeError) as problem:  # not permitted, or not on this system
+            self.state = f"ordinary; SCHED_FIFO {priority} is refused"
+            text = f"no real-time priority {priority}: {problem} ({ADVICE}); thread_priority: 0 asks for none"
+            self._log.info(text)
+            return
+        self._raised, self.state = True, f"SCHED_FIFO {priority}"
+
+    def _stay_awake(self, latency: int) -> None:
+        """The kernel keeps to the wish for as long as the file is open (its document power/pm_qos_interface)."""
+        try:
+            awake = DMA_LATENCY.open("wb", buffering=0)
+            awake.write(struct.pack("=i", latency))
+            self._awake = awake
+        except OSError as problem:
+            self._log.warning(f"cpu_dma_latency has no effect: {problem}")
+
+    def _bind(self, processors: set[int]) -> None:
+        try:
+            _each(_threads(), lambda thread: os.sched_setaffinity(thread, processors))
+        except (OSError, AttributeError, ValueError) as problem:
+            self._log.warning(f"{AFFINITY} {sorted(processors)} has no effect: {problem}")
+
+    def _lock_memory(self) -> None:
+        libc = ctypes.CDLL(None, use_errno=True)
+        # Under a limit all would be well until an allocation fails, while the arm moves.
+        if not _may_lock_all():
+            self._log.warning(f"lock_memory has no effect: the limit of locked memory must be unlimited ({ADVICE})")
+        elif libc.mlockall(MCL_CURRENT | MCL_FUTURE) != 0:
+            self._log.warning(f"lock_memory has no effect: {os.strerror(ctypes.get_errno())} ({ADVICE})")
+
+
+def _may_lock_all() -> bool:
+    """Whether this process may lock as much memory as it likes."""
+    if resource.getrlimit(resource.RLIMIT_MEMLOCK)[0] == resource.RLIM_INFINITY:
+        return True
+    capabilities = re.search(r"^CapEff:\s*(\w+)", Path("/proc/self/status").read_text(), re.MULTILINE)
+    return capabilities is not None and bool(int(capabilities[1], 16) >> CAP_IPC_LOCK & 1)
+
+
+def _threads() -> set[int]:
+    """Of this process, the middleware's too."""
+    return {int(name) for name in os.listdir("/proc/self/task")}
+
+
+def _each(threads: set[int], call: Callable[[int], object]) -> None:
+    """Do something to threads, of which some may have ended meanwhile."""
+    for thread in threads:
+        with suppress(ProcessLookupError):
+            call(thread)
+
+
+def _schedule(thread: int, policy: int, priority: int) -> None:
+    """What is started from it later is scheduled as usual; who set that flag needs more rights to take it back."""
+    os.sched_setscheduler(thread, policy | os.SCHED_RESET_ON_FORK, os.sched_param(priority))

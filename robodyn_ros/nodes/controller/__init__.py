@@ -1,0 +1,1 @@
+"""The controller node: joint states in, efforts out."""

@@ -1,0 +1,7 @@
+"""``python -m robodyn_ros.nodes.controller``: runs the controller node."""
+
+import sys
+
+from robodyn_ros.nodes.controller.node import main
+
+sys.exit(main())

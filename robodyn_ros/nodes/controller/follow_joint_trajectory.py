@@ -1,0 +1,130 @@
+"""The action ~/follow_joint_trajectory, by which MoveIt drives an arm; there where control_msgs is installed.
+
+Thin on purpose: what a goal may ask for and how it ends is :mod:`robodyn_ros.control.reference.tolerances`'s business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from rclpy.task import Future
+
+from robodyn_ros.control.reference.tolerances import Pursuit, Tolerances, Verdict, asked_tolerances
+from robodyn_ros.errors import RobodynError
+from robodyn_ros.nodes.common.messages import seconds
+from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
+
+LOOK = 0.05
+"""How often feedback is given, and how soon an end is told [s]."""
+
+
+def is_available() -> bool:
+    """Whether control_msgs is installed."""
+    return find_spec("control_msgs") is not None
+
+
+class FollowJointTrajectory:
+    """The action ~/follow_joint_trajectory, by which MoveIt drives an arm; there where control_msgs is installed.
+
+    Thin on purpose: what a goal may ask for and how it ends is :mod:`robodyn_ros.control.reference.tolerances`'s
+    business.
+    """
+
+    def __init__(self, node: Node, loop: ClosedLoop) -> None:
+        """
+        Args:
+            node: who serves.
+            loop: what follows.
+        """
+        self._type: Any = import_module("control_msgs.action").FollowJointTrajectory
+        self._node, self._loop = node, loop
+        self._accepted: list[Pursuit] = []
+        self._pursued: list[tuple[Any, Pursuit, Future]] = []
+        self._server = ActionServer(
+            node,
+            self._type,
+            "~/follow_joint_trajectory",
+            execute_callback=self._execute,
+            goal_callback=self._on_goal,
+            cancel_callback=self._on_cancel,
+        )
+        self._timer = node.create_timer(LOOK, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def destroy(self) -> None:
+        """Withdraw the action."""
+        self._node.destroy_timer(self._timer)
+        self._server.destroy()
+
+    def _on_goal(self, goal: Any) -> GoalResponse:
+        """Follow its trajectory, or refuse it."""
+        if goal.multi_dof_trajectory.points:
+            self._loop.faults.count("trajectory refused", "multi_dof_trajectory is not supported")
+            return GoalResponse.REJECT
+        try:
+            following = self._loop.references.follow(goal.trajectory, self._tolerances(goal))
+        except RobodynError as problem:
+            self._loop.faults.count("trajectory refused", problem)
+            return GoalResponse.REJECT
+        self._accepted.append(Pursuit(following))
+        return GoalResponse.ACCEPT
+
+    def _tolerances(self, goal: Any) -> Tolerances:
+        path, end = (
+            [(item.name, item.position) for item in items] for items in (goal.path_tolerance, goal.goal_tolerance)
+        )
+        time = seconds(goal.goal_time_tolerance)
+        return asked_tolerances(self._loop.loop.tuning.tolerances, self._loop.robot.joint_names, path, end, time)
+
+    def _on_cancel(self, handle: Any) -> CancelResponse:
+        """Hold, if that goal is still being followed."""
+        for other, pursuit, _ in self._pursued:
+            if other.goal_id == handle.goal_id and pursuit.cancel():
+                self._loop.hold()
+                return CancelResponse.ACCEPT
+        return CancelResponse.REJECT
+
+    async def _execute(self, handle: Any) -> Any:
+        """Wait for the end; nothing is blocked meanwhile. Goals are executed in the order of their acceptance."""
+        ended: Future = Future(executor=self._node.executor)
+        self._pursued.append((handle, self._accepted.pop(0), ended))
+        verdict: Verdict = await ended
+        finish: dict[str, Callable[[], None]] = {
+            "succeeded": handle.succeed,
+            "aborted": handle.abort,
+            "canceled": handle.canceled,
+        }
+        finish[verdict.status]()
+        return self._type.Result(error_code=verdict.code, error_string=verdict.text)
+
+    def _look(self) -> None:
+        """Give feedback, and tell who has ended."""
+        for entry in list(self._pursued):
+            handle, pursuit, ended = entry
+            verdict = pursuit.verdict
+            if verdict is None:
+                self._feed_back(handle)
+            else:
+                self._pursued.remove(entry)
+                ended.set_result(verdict)
+
+    def _feed_back(self, handle: Any) -> None:
+        latest = self._loop.latest
+        if latest is None or latest[1].reference is None or latest[1].state is None:
+            return
+        reference, (q, qd) = latest[1].reference, latest[1].state
+        feedback = self._type.Feedback(joint_names=list(self._loop.robot.joint_names))
+        feedback.header.stamp = latest[0]
+        for point, values in (
+            (feedback.desired, reference[:3]),
+            (feedback.actual, (q, qd)),
+            (feedback.error, (reference.q - q, reference.qd - qd)),
+        ):
+            for field, value in zip(("positions", "velocities", "accelerations"), values, strict=False):
+                setattr(point, field, value.tolist())
+        handle.publish_feedback(feedback)

@@ -1,0 +1,221 @@
+"""What the controller publishes for each command: first the command, then what somebody listens to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from rclpy._rclpy_pybind11 import RCLError  # which rclpy exports nowhere else
+from rclpy.lifecycle import LifecycleNode
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from robodyn_ros.control.step import Command
+from robodyn_ros.nodes.common.diagnostics import Faults
+from robodyn_ros.nodes.common.messages import Stamp
+from robodyn_ros.nodes.common.qos import RELIABLE
+from robodyn_ros.nodes.controller.cdr import Stencil
+from robodyn_ros.robot.pose import Array
+
+TERMS = ("gravity", "coriolis", "inertia", "friction", "feedback", "total")
+"""The terms of the control law with a topic ``~/efforts/<term>`` of their own."""
+
+
+class Topic:
+    """A topic whose messages differ in a stamp and some numbers.
+
+    Attributes:
+        heard: whether somebody listened when that was last looked at.
+    """
+
+    def __init__(self, node: LifecycleNode, faults: Faults, topic: str, message: Any, n: int, *fields: str) -> None:
+        """
+        Args:
+            node: who publishes.
+            faults: where it is counted that a message could not be published.
+            topic: name of the topic.
+            message: what stays the same.
+            n: how many numbers each field has.
+            fields: names of those that change.
+        """
+        self.heard = False
+        self._faults, self._topic = faults, topic
+        self.publisher: Any = node.create_lifecycle_publisher(type(message), topic, RELIABLE)
+        self._stencil = Stencil(message, n, *fields)
+        # What the publisher wraps in checks that are made here already: the loop sends only while the node is active.
+        self._write = self.publisher.handle.publish_raw
+
+    def look(self) -> None:
+        """See whether somebody listens."""
+        self.heard = self.publisher.get_subscription_count() > 0
+
+    def publish(self, stamp: Stamp, **values: Array) -> None:
+        """Publish arrays (n,) under the names of the message's fields.
+
+        The middleware may refuse a message, for instance while a subscriber that it must reach takes none. That is
+        counted, and the arm goes on being controlled.
+        """
+        try:
+            self._write(self._stencil.fill(stamp, **values))
+        except RCLError as problem:
+            self._faults.count("message not published", f"{self._topic}: {problem}")
+
+
+class Output:
+    """The publishers of the controller. They publish only while the node is active."""
+
+    def __init__(self, node: LifecycleNode, faults: Faults, arm: tuple[str, ...], joints: tuple[str, ...]) -> None:
+        """
+        Args:
+            node: who publishes.
+            faults: where it is counted that a message could not be published.
+            arm: names of the arm's joints, in its order.
+            joints: the same in the order of ``~/commands``.
+        """
+        self._node = node
+        n = len(arm)
+        self._order = None if arm == joints else np.array([arm.index(name) for name in joints], dtype=np.intp)
+        self._joint_commands = Topic(node, faults, "~/joint_commands", JointState(name=joints), n, "effort")
+        self._commands = Topic(node, faults, "~/commands", Float64MultiArray(), n, "data")
+        self._terms = {
+            term: Topic(node, faults, f"~/efforts/{term}", JointState(name=arm), n, "effort") for term in TERMS
+        }
+        self._error = Topic(node, faults, "~/tracking_error", JointState(name=arm), n, "position", "velocity")
+        self._all = (self._joint_commands, self._commands, self._error, *self._terms.values())
+        self._heard: list[tuple[str, Topic]] = []
+        self.refresh()
+
+    def refresh(self) -> None:
+        """See anew who listens; to be called now and then, since asking for every message would cost time."""
+        for topic in self._all:
+            topic.look()
+        self._heard = [(term, topic) for term, topic in self._terms.items() if topic.heard]
+
+    def send(self, stamp: Stamp, effort: Array) -> None:
+        """Publish efforts (n,) in the arm's order; a command is stamped like the state that it answers."""
+        if self._order is not None:
+            effort = effort[self._order]
+        if self._joint_commands.heard:
+            self._joint_commands.publish(stamp, effort=effort)
+        if self._commands.heard:
+            self._commands.publish(stamp, data=effort)
+
+    def explain(self, stamp: Stamp, command: Command) -> None:
+        """Publish where the command came from, to those who listen; an answer to a fault comes from no law."""
+        # Who listens to commands is looked at every time, but when there is time: a new listener misses one at most.
+        self._joint_commands.look()
+        self._commands.look()
+        if command.efforts is None or command.reference is None or command.error is None or command.state is None:
+            return
+        for term, topic in self._heard:
+            topic.publish(stamp, effort=getattr(command.efforts, term))
+        if self._error.heard:
+            self._error.publish(stamp, position=command.error, velocity=command.reference.qd - command.state[1])
+
+    def destroy(self) -> None:
+        """Withdraw the topics."""
+        for topic in self._all:
+            self._node.destroy_lifecycle_publisher(topic.publisher)
+
+
+# Statistics of a loop over the time between two reports.
+
+
+class LoopStatistics:
+    """Gathers what the loop does; cheap to add to, worked out when asked for.
+
+    Attributes:
+        commands: how many were sent.
+        overruns: how many periods were longer than they may be.
+    """
+
+    def __init__(self, joints: Sequence[str]) -> None:
+        """
+        Args:
+            joints: names, in the order of commands.
+        """
+        self.commands = 0
+        self.overruns = 0
+        self._joints = joints
+        self._last: float | None = None
+        self._latest: Command | None = None
+        self._clear()
+
+    def add(self, begun: float, done: float, command: Command, overrun: float) -> None:
+        """A state was answered with a command.
+
+        Args:
+            begun: when the state was there, by a clock that never goes back [s].
+            done: when the command was out [s].
+            command: what was sent.
+            overrun: longest period that is no overrun [s].
+        """
+        self.commands += 1
+        if self._last is not None:
+            period = begun - self._last
+            self._periods.append(period)
+            self.overruns += period > overrun
+        self._last = begun
+        self._latencies.append(done - begun)
+        self._ages.append(command.state_age)
+        self._keep(command)
+
+    def add_blind(self, command: Command) -> None:
+        """A command was sent without a state."""
+        self.commands += 1
+        self._keep(command)
+
+    def _keep(self, command: Command) -> None:
+        self._sent += 1
+        self._latest = command
+        for count, mask in zip(self._limited, (command.saturated, command.rate_limited), strict=True):
+            hit = mask.tolist()
+            if True in hit:
+                count += [True, *hit]
+
+    def interrupted(self) -> None:
+        """The flow of states was interrupted: the time until the next is no period."""
+        self._last = None
+
+    def take(self) -> dict[str, object]:
+        """Name with unit → value, since the last call."""
+        count = len(self._latencies)
+        values: dict[str, object] = {"commands since start": self.commands, "commands": self._sent}
+        values["period overruns since start"] = self.overruns
+        if self._periods:
+            periods = 1e3 * np.array(self._periods)
+            values["period mean [ms]"] = float(periods.mean())
+            values["period jitter (standard deviation) [ms]"] = float(periods.std())
+            values["period p99 [ms]"] = float(np.percentile(periods, 99.0))
+            values["period greatest [ms]"] = float(periods.max())
+        if count:
+            latencies, ages = 1e3 * np.array(self._latencies), 1e3 * np.array(self._ages)
+            values["latency (state received to command sent) median [ms]"] = float(np.median(latencies))
+            values["latency p99 [ms]"] = float(np.percentile(latencies, 99.0))
+            values["latency (state's stamp to command sent) median [ms]"] = float(np.median(ages + latencies))
+            values["latency from stamp p99 [ms]"] = float(np.percentile(ages + latencies, 99.0))
+            values["state age greatest [ms]"] = float(ages.max())
+        if self._latest is not None:
+            values.update(self._efforts(self._latest))
+        self._clear()
+        return values
+
+    def _efforts(self, latest: Command) -> dict[str, object]:
+        values: dict[str, object] = {}
+        for what, counts in zip(("saturated", "rate limited"), self._limited, strict=True):
+            for joint, count in zip(("", *(f" {name}" for name in self._joints)), counts, strict=True):
+                values[f"{what}{joint} [%]"] = 100.0 * float(count) / self._sent
+        if latest.efforts is not None:
+            for term, effort in latest.efforts._asdict().items():
+                values[f"effort {term}"] = " ".join(f"{value:.5g}" for value in effort)
+        values["effort sent"] = " ".join(f"{value:.5g}" for value in latest.effort)
+        return values
+
+    def _clear(self) -> None:
+        self._periods: list[float] = []
+        self._latencies: list[float] = []
+        self._ages: list[float] = []
+        self._sent = 0
+        self._latest = None
+        self._limited = np.zeros((2, 1 + len(self._joints)), dtype=np.int64)

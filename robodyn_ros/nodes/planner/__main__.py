@@ -1,0 +1,7 @@
+"""``python -m robodyn_ros.nodes.planner``: runs the planner node."""
+
+import sys
+
+from robodyn_ros.nodes.planner.node import main
+
+sys.exit(main())

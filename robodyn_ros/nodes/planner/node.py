@@ -1,0 +1,260 @@
+"""The planner node: the best motion from where the arm is to where it is asked to be.
+
+A target comes on ``~/plan_to/pose`` (of the tool, in the root link's frame) or ``~/plan_to/joints`` (of some joints or
+all, by name). The search runs in a thread, so that the node answers meanwhile; a target that comes meanwhile is next,
+and of several the newest. What is found is published on ``~/joint_trajectory``, efforts included, and shown by markers;
+``~/execute`` sends it to the controller, if the arm is still where it begins. What is not found is said in the log and
+in the diagnostics, with the constraint that is in the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from time import monotonic
+
+import numpy as np
+from geometry_msgs.msg import PoseStamped
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory
+from visualization_msgs.msg import MarkerArray
+
+from robodyn_ros.errors import InputError, NotReadyError, RobodynError
+from robodyn_ros.nodes.common.description import Description, declare_description
+from robodyn_ros.nodes.common.diagnostics import Diagnostics, DiagnosticsConfig, Report
+from robodyn_ros.nodes.common.executor import Exit, run
+from robodyn_ros.nodes.common.messages import to_matrix
+from robodyn_ros.nodes.common.parameters import Values, declare_settings
+from robodyn_ros.nodes.common.preparation import Preparation
+from robodyn_ros.nodes.common.qos import LATCHED, RELIABLE
+from robodyn_ros.nodes.common.watch import CONTROLLER, Watch
+from robodyn_ros.nodes.planner.messages import Preview, check_there, standing_at, to_message
+from robodyn_ros.nodes.planner.parameters import Wish, declare_planner, read_wish
+from robodyn_ros.planning.plan import Plan
+from robodyn_ros.planning.problem import Goal, JointGoal, ToolGoal
+from robodyn_ros.robot.pose import Array
+
+# What a target asks for, and the search for it.
+
+ROUNDING = 1e-3
+"""So far beyond its stop a sensor may see a joint [rad] or [m]."""
+
+
+def pose_goal(message: PoseStamped, wish: Wish, q: Array) -> Goal:
+    """The tool at a pose.
+
+    Raises:
+        InputError: it is no pose, or not in the root link's frame.
+    """
+    root = wish.dynamics.robot.root
+    if message.header.frame_id not in ("", root):
+        raise InputError("frame_id", f"must be {root!r}, the root link, not {message.header.frame_id!r}")
+    return ToolGoal(to_matrix(message.pose), wish.link)
+
+
+def joint_goal(message: JointState, wish: Wish, q: Array) -> Goal:
+    """Some joints elsewhere, the others where they are, q (n,).
+
+    Raises:
+        InputError: positions that are not one for each name, or an unknown name.
+    """
+    names = wish.dynamics.robot.joint_names
+    if len(message.position) != len(message.name) or not message.name:
+        raise InputError("position", f"has {len(message.position)} values for {len(message.name)} joints")
+    goal = q.copy()
+    for name, position in zip(message.name, message.position, strict=True):
+        if name not in names:
+            raise InputError("name", f"there is no joint {name!r}; the arm has {', '.join(names)}", name)
+        goal[names.index(name)] = position
+    return JointGoal(goal)
+
+
+def search(wish: Wish, goal: Goal, start: Array) -> Plan:
+    """The best motion from a position (n,); to be called in a thread.
+
+    Raises:
+        RobodynError: the problem is wrong in itself.
+    """
+    from robodyn_ros.planning.collocation.collocation import CollocationConfig, plan
+    from robodyn_ros.planning.problem import Limits, Problem
+
+    robot, config = wish.dynamics.robot, wish.config
+    inside = np.clip(start, robot.lower, robot.upper)
+    limits = Limits.of(robot, share=config.share)
+    problem = Problem(
+        wish.dynamics,
+        np.where(np.abs(inside - start) < ROUNDING, inside, start),
+        goal,
+        wish.cost,
+        limits=limits,
+        obstacles=wish.obstacles,
+        margin=config.margin,
+        limit_margin=config.limit_margin,
+    )
+    if config.method == "time-scaling":
+        from robodyn_ros.planning import time_scaling
+
+        return time_scaling.plan(problem)
+    return plan(problem, CollocationConfig(time_limit=config.time_limit))
+
+
+LOOK = 0.05
+"""How often to see whether a search has ended, and to move the ghost [s]."""
+
+PAUSE = 1.0
+"""How long the ghost rests at the end of its way [s]."""
+
+Asked = Callable[[Wish, Array], Goal]
+"""What a target makes of the parameters and of where the arm is (n,)."""
+
+
+class PlannerNode(Node):  # type: ignore[misc]
+    """The planner node: the best motion from where the arm is to where it is asked to be.
+
+    A target comes on ``~/plan_to/pose`` (of the tool, in the root link's frame) or ``~/plan_to/joints`` (of some joints
+    or all, by name). The search runs in a thread, so that the node answers meanwhile; a target that comes meanwhile is
+    next,
+    and of several the newest. What is found is published on ``~/joint_trajectory``, efforts included, and shown by
+    markers;
+    ``~/execute`` sends it to the controller, if the arm is still where it begins. What is not found is said in the log
+    and in the diagnostics, with the constraint that is in the way.
+    """
+
+    def __init__(self, end: Exit) -> None:
+        """
+        Args:
+            end: not used; this node ends when it is told to.
+
+        Raises:
+            RobodynError: the description or a parameter is wrong.
+            ParameterException: a parameter was given a value of the wrong type or out of range.
+        """
+        super().__init__("planner")
+        declare_description(self, "the topic of this name is used if empty", read_only=True)
+        declare_planner(self)
+        declare_settings(self, DiagnosticsConfig, read_only=True)
+        self._watch: Watch | None = None
+        self._search: Preparation[Plan] | None = None
+        self._next: Asked | None = None
+        self._wish: Wish | None = None
+        self._plan: Plan | None = None
+        self._preview: Preview | None = None
+        self._shown, self._said, self._problem = monotonic(), "", ""
+        self._searches = self._solved = 0
+        self._trajectories = self.create_publisher(JointTrajectory, "~/joint_trajectory", LATCHED)
+        self._markers = self.create_publisher(MarkerArray, "~/markers", RELIABLE)
+        self._controller = self.create_publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory", RELIABLE)
+        self._description = Description(self, self._on_description)
+        if self._description.known:
+            self._on_description()
+        self.create_subscription(PoseStamped, "~/plan_to/pose", self._on_pose, RELIABLE)
+        self.create_subscription(JointState, "~/plan_to/joints", self._on_joints, RELIABLE)
+        self.create_service(Trigger, "~/execute", self._on_execute)
+        self.create_timer(LOOK, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self._diagnostics = Diagnostics(self, Values(self).settings(DiagnosticsConfig), self._report)
+
+    def _on_description(self) -> None:
+        if self._watch is not None:
+            self._watch.destroy()
+        self._watch = self._plan = None
+        try:
+            self._watch = Watch(self, self._description.robot())
+        except RobodynError as problem:
+            self._refuse(problem)
+
+    def _on_pose(self, message: PoseStamped) -> None:
+        self._ask(partial(pose_goal, message))
+
+    def _on_joints(self, message: JointState) -> None:
+        self._ask(partial(joint_goal, message))
+
+    def _ask(self, asked: Asked) -> None:
+        """Search, or later if a search is under way."""
+        if self._search is not None:
+            self._next = asked
+            return
+        try:
+            if self._watch is None:
+                raise NotReadyError("no robot_description has come yet")
+            q = standing_at(self._watch)
+            self._wish = wish = read_wish(self, self._watch.robot)
+            self._search = Preparation("plan", partial(search, wish, asked(wish, q), q))
+            self._searches += 1
+            self._said, self._problem = "searching", ""
+        except RobodynError as problem:
+            self._refuse(problem)
+
+    def _look(self) -> None:
+        if self._search is not None and self._search.done:
+            search, self._search = self._search, None
+            try:
+                self._take(search.result())
+            except Exception as problem:  # of the search: it must not end the node
+                self._refuse(problem)
+            asked, self._next = self._next, None
+            if asked is not None:
+                self._ask(asked)
+        if self._preview is not None and self._markers.get_subscription_count():
+            t = (monotonic() - self._shown) % (self._preview.trajectory.duration + PAUSE)
+            self._markers.publish(self._preview.message(t, self.get_clock().now().nanoseconds))
+
+    def _take(self, plan: Plan) -> None:
+        if not plan.solved:
+            raise NotReadyError(plan.reason)
+        assert self._wish is not None
+        self._plan, self._solved = plan, self._solved + 1
+        self._said = f"{plan.duration:.3g} s, found in {plan.solve_time:.2g} s"
+        self.get_logger().info(f"a motion of {self._said}")
+        self._trajectories.publish(to_message(plan))
+        self._preview = Preview(self._wish.dynamics.robot, self._wish.link, plan.to_trajectory())
+        self._shown = monotonic()
+        if self._wish.config.execute:
+            self._execute()
+        self._diagnostics.publish()
+
+    def _execute(self) -> None:
+        """Send it.
+
+        Raises:
+            NotReadyError: there is none, nobody listens, or the arm is elsewhere.
+        """
+        if self._plan is None or self._watch is None:
+            raise NotReadyError("there is no plan")
+        check_there(self._watch, self._plan)
+        if not self._controller.get_subscription_count():
+            raise NotReadyError(f"nobody listens to {self._controller.topic_name}")
+        self._controller.publish(to_message(self._plan))
+        self._plan = None
+        if self._preview is not None:
+            self._markers.publish(self._preview.gone())
+            self._preview = None
+        self._said = "sent to the controller"
+
+    def _on_execute(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        try:
+            self._execute()
+            response.success, response.message = True, self._said
+        except RobodynError as problem:
+            response.success, response.message = False, str(problem)
+        return response
+
+    def _refuse(self, problem: Exception) -> None:
+        self._said, self._problem = "", str(problem)
+        self.get_logger().error(f"no motion: {problem}")
+        if hasattr(self, "_diagnostics"):
+            self._diagnostics.publish()
+
+    def _report(self) -> Report:
+        name = "" if self._watch is None else self._watch.robot.name
+        values = {"searches": self._searches, "found": self._solved}
+        sees = self._watch is not None and self._watch.q is not None
+        waits = f"waiting for {'a target' if sees else 'joint states'}"
+        return Report(name, self._problem, self._said or waits, values)
+
+
+def main() -> int:
+    """Run the planner."""
+    return run(PlannerNode)

@@ -1,0 +1,94 @@
+"""Sends a plan that was saved to the controller, if the arm stands where it begins; `robodyn plan --send` runs it."""
+
+from __future__ import annotations
+
+import sys
+
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from trajectory_msgs.msg import JointTrajectory
+
+from robodyn_ros.errors import NotReadyError, RobodynError
+from robodyn_ros.nodes.common.description import Description, declare_description
+from robodyn_ros.nodes.common.executor import Exit, run
+from robodyn_ros.nodes.common.parameters import Values, declare
+from robodyn_ros.nodes.common.qos import RELIABLE
+from robodyn_ros.nodes.common.script import Player, Script, Step
+from robodyn_ros.nodes.common.watch import CONTROLLER, Watch
+from robodyn_ros.nodes.planner.messages import check_there, to_message
+from robodyn_ros.planning.plan import Plan
+from robodyn_ros.robot.pose import Array
+
+LOOK = 0.02
+"""How often to go on [s]."""
+
+SET_OUT = 1e-4
+"""A reference that is so far from where it was has set out [rad] or [m]."""
+
+PATIENCE = 10.0
+"""Longest wait for the arm, its controller, and the controller's answer [s]."""
+
+
+class SenderNode(Node):  # type: ignore[misc]
+    """Sends a plan that was saved to the controller, if the arm stands where it begins; `robodyn plan --send` runs
+    it.
+    """
+
+    def __init__(self, end: Exit) -> None:
+        """
+        Args:
+            end: ends the process.
+
+        Raises:
+            RobodynError: the plan cannot be read, or has no motion.
+        """
+        super().__init__("planner_sender")
+        declare_description(self, "the topic of this name is used if empty", read_only=True)
+        declare(self, "plan", "", "path of a plan, as `robodyn plan --out` writes it", read_only=True)
+        self._plan = Plan.load(Values(self)["plan"])
+        self._message = to_message(self._plan)
+        self._end = end
+        self._description = Description(self, lambda: None)
+        self._publisher = self.create_publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory", RELIABLE)
+        self._player = Player(self._play(), PATIENCE)
+        self.create_timer(LOOK, self._go_on, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def _play(self) -> Script:
+        yield Step("a robot_description", lambda: self._description.known)
+        robot = self._description.robot()
+        if robot.joint_names != self._plan.joints:
+            names = ", ".join(robot.joint_names), ", ".join(self._plan.joints)
+            raise NotReadyError(f"the arm has the joints {names[0]}, the plan {names[1]}")
+        watch = Watch(self, robot)
+        yield Step("joint states", lambda: watch.q is not None)
+        yield Step("commands of the controller", lambda: watch.effort is not None)
+        yield Step("a controller that takes trajectories", self._publisher.get_subscription_count)
+        check_there(watch, self._plan)
+        yield Step("a reference of the controller", lambda: watch.reference is not None)
+        before = watch.reference
+        self._publisher.publish(self._message)
+        yield Step("the beginning of the motion", lambda: _apart(watch.reference, before))
+
+    def _go_on(self) -> None:
+        if self._end.code is not None:
+            return
+        try:
+            if self._player.go_on():
+                self.get_logger().info(f"the controller follows it: {self._plan.duration:.3g} s")
+                self._end(0)
+        except RobodynError as problem:
+            self.get_logger().error(str(problem))
+            self._end(1)
+
+
+def _apart(now: Array | None, before: Array | None) -> bool:
+    return now is not None and before is not None and bool((abs(now - before) > SET_OUT).any())
+
+
+def main() -> int:
+    """Run the sender."""
+    return run(SenderNode)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The simulator node: efforts in, joint states out."""

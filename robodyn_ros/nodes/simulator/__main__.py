@@ -1,0 +1,7 @@
+"""``python -m robodyn_ros.nodes.simulator``: runs the simulator node."""
+
+import sys
+
+from robodyn_ros.nodes.simulator.node import main
+
+sys.exit(main())

@@ -1,0 +1,256 @@
+"""The simulator node: efforts in, joint states out.
+
+The arm, its drives and its sensors are the library's :class:`~robodyn_ros.simulation.hardware.hardware.Hardware`. This
+node gives it the commands that come, publishes what its sensors read, and lets time pass: in step with the clock on the
+wall, so many times as fast, or in lockstep with the controller. Time is simulated: stamps and /clock start at 0, also
+after ``~/reset``. A state is stamped with the time of its measurement.
+"""
+
+from __future__ import annotations
+
+from time import monotonic
+
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from std_msgs.msg import String
+from std_srvs.srv import SetBool, Trigger
+
+from robodyn_ros.errors import NotReadyError
+from robodyn_ros.nodes.common.description import NAME as DESCRIPTION
+from robodyn_ros.nodes.common.description import read_description
+from robodyn_ros.nodes.common.diagnostics import Diagnostics, DiagnosticsConfig, Faults, Report
+from robodyn_ros.nodes.common.executor import Exit, once_running, run
+from robodyn_ros.nodes.common.joint_parameters import joint_order
+from robodyn_ros.nodes.common.messages import respond
+from robodyn_ros.nodes.common.parameters import Values, mention_unknown
+from robodyn_ros.nodes.common.qos import LATCHED
+from robodyn_ros.nodes.common.scheduling import Scheduling
+from robodyn_ros.nodes.simulator.pace import Lockstep, RealTime
+from robodyn_ros.nodes.simulator.parameters import (
+    PaceConfig,
+    SimulatorConfig,
+    clock_steps,
+    declare_joint_parameters,
+    declare_node_parameters,
+)
+from robodyn_ros.nodes.simulator.topics import CommandInput, SimulatorOutput
+from robodyn_ros.simulation.hardware.hardware import Hardware
+from robodyn_ros.simulation.hardware.sensors import whole_steps
+from robodyn_ros.simulation.hardware.settings import make_hardware
+
+
+class SimulatorReport:
+    """What the simulator reports to /diagnostics, above all how fast its time passes."""
+
+    def __init__(
+        self,
+        hardware: Hardware,
+        time: Lockstep | RealTime,
+        output: SimulatorOutput,
+        commands: CommandInput,
+        faults: Faults,
+        scheduling: Scheduling,
+    ) -> None:
+        """
+        Args:
+            hardware: what is simulated.
+            time: how its time passes.
+            output: what was published.
+            commands: what was taken.
+            faults: what went wrong.
+            scheduling: how the node is scheduled.
+        """
+        self._hardware = hardware
+        self._time = time
+        self._output = output
+        self._commands = commands
+        self._faults = faults
+        self._scheduling = scheduling
+        self.restart()
+
+    def restart(self) -> None:
+        """Measure how fast time passes from here on."""
+        self._since = monotonic(), self._hardware.now, self._time.lost
+
+    def make(self, paused: bool) -> Report:
+        """The report since the last one or :meth:`restart`."""
+        hardware, (then, steps, lost) = self._hardware, self._since
+        self.restart()
+        values: dict[str, object] = {
+            "real-time factor": (hardware.now - steps) * hardware.plant.config.step / (self._since[0] - then),
+            "simulated time [s]": hardware.time,
+            "states since start": self._output.states,
+            "commands since start": self._commands.taken,
+            "lost time [s]": self._time.lost,
+            "scheduling": self._scheduling.state,
+            **dict(sorted(self._faults.counts.items())),
+        }
+        problem = self._time.problem or ("cannot keep up with real time" if self._time.lost > lost else "")
+        return Report(hardware.plant.dynamics.robot.name, problem, self._state(paused), values)
+
+    def _state(self, paused: bool) -> str:
+        """What the simulator is doing, in a few words."""
+        if paused:
+            return "paused"
+        if self._hardware.held:
+            return "braked" if self._hardware.silent else "braked until the first command"
+        return "running, without commands" if self._hardware.silent else "running"
+
+
+class SimulatorNode(Node):  # type: ignore[misc]
+    """The simulator node: efforts in, joint states out.
+
+    The arm, its drives and its sensors are the library's :class:`~robodyn_ros.simulation.hardware.hardware.Hardware`.
+    This node
+    gives it the commands that come, publishes what its sensors read, and lets time pass: in step with the clock on the
+    wall, so many times as fast, or in lockstep with the controller. Time is simulated: stamps and /clock start at 0,
+    also after ``~/reset``. A state is stamped with the time of its measurement.
+    """
+
+    def __init__(self, end: Exit) -> None:
+        """
+        Args:
+            end: not used; this node ends when it is told to.
+
+        Raises:
+            RobodynError: the description or a parameter is wrong.
+            ParameterException: a parameter was given a value of the wrong type or out of range.
+        """
+        super().__init__("simulator")
+        declare_node_parameters(self)
+        values = Values(self)
+        robot = read_description(values[DESCRIPTION])
+        declare_joint_parameters(self, robot)
+        mention_unknown(self)
+        config, pace = values.settings(SimulatorConfig), values.settings(PaceConfig)
+        self._hardware = make_hardware(values, robot)
+        self._step, self._steps = self._hardware.plant.config.step, self._hardware.sensors.steps
+        # States that come late come at any step, others only at those at which they are measured.
+        self._beat = self._steps if self._hardware.sensors.transport.punctual else 1
+        self._clock_steps = clock_steps(config.clock_rate, values["state_rate"], self._steps)
+        self._paused = False
+        self._faults = Faults(self.get_logger().warning)
+        self._output = SimulatorOutput(self, robot.joint_names, self._step)
+        if values["publish_robot_description"]:
+            self._descriptions = self.create_publisher(String, DESCRIPTION, LATCHED)
+            self._descriptions.publish(String(data=robot.urdf))
+        self._lockstep: Lockstep | None = None
+        self._real_time: RealTime | None = None
+        if config.lockstep:
+            self._lockstep = Lockstep(
+                self,
+                config.lockstep_timeout,
+                self._go_on,
+                lambda: self._output.repeat(self._hardware.now),
+                self._faults,
+            )
+        else:
+            beat = self._beat * self._step
+            self._real_time = RealTime(self, beat, pace.real_time_factor, self._go_on, self._faults)
+        joints, take = joint_order(values, robot), self._hardware.command
+        self._commands = CommandInput(self, robot.joint_names, joints, take, self._faults, self._lockstep)
+        self.create_service(SetBool, "~/pause", self._on_pause)
+        self.create_service(Trigger, "~/reset", self._on_reset)
+        self.create_service(Trigger, "~/step", self._on_step)
+        self.add_post_set_parameters_callback(self._on_parameters)
+        scheduling = Scheduling(self)
+        self._report = SimulatorReport(
+            self._hardware, self._time, self._output, self._commands, self._faults, scheduling
+        )
+        config_of_reports = values.settings(DiagnosticsConfig)
+        self._diagnostics = Diagnostics(self, config_of_reports, lambda: self._report.make(self._paused))
+        self.get_logger().info(f"{robot.name}: {robot.n} joints, states at {values['state_rate']:g} Hz")
+        once_running(self, scheduling.begin)
+        self._begin()
+
+    @property
+    def _time(self) -> Lockstep | RealTime:
+        """How time passes."""
+        made = self._lockstep or self._real_time
+        assert made is not None
+        return made
+
+    def _begin(self) -> None:
+        """Tell the state at time 0, and let time pass from there."""
+        self._tell(clock=True)
+        if not self._paused:
+            self._resume()
+
+    def _resume(self) -> None:
+        """Let time pass, and measure it from here on."""
+        self._report.restart()
+        self._time.start()
+
+    def _go_on(self) -> None:
+        """Go on by one beat, and tell what has come; in lockstep, of several states that came together, one by one."""
+        if self._output.waiting:
+            self._tell_state()
+        else:
+            self._advance(self._to_next_beat())
+
+    def _advance(self, steps: int) -> None:
+        """Go on by some steps of the plant, and tell what has come; what was measured on the way comes one by one."""
+        hardware = self._hardware
+        failures, end = hardware.failures, hardware.now + steps
+        while hardware.now < end:
+            hardware.advance(min(self._to_next_beat(), end - hardware.now))
+            self._tell(clock=hardware.now % self._clock_steps == 0 or self._paused)
+        if hardware.failures > failures:
+            self._faults.count("step failed", hardware.failure)
+
+    def _to_next_beat(self) -> int:
+        """Steps to the next beat, which ~/step may have left behind."""
+        return self._beat - self._hardware.now % self._beat
+
+    def _tell(self, clock: bool) -> None:
+        output = self._output
+        output.waiting.extend(self._hardware.readings())
+        if clock or (self._lockstep and output.waiting):
+            output.tell_time(self._hardware.now)
+        while output.waiting:
+            self._tell_state()
+            if self._lockstep and not self._paused:
+                break
+
+    def _tell_state(self) -> None:
+        stamp = self._output.tell_state()
+        if self._lockstep:
+            self._lockstep.expect(stamp)
+
+    def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        before, self._paused = self._paused, request.data
+        if self._paused:
+            self._time.stop()
+        elif before:
+            self._resume()
+        response.success, response.message = True, "paused" if request.data else "running"
+        return response
+
+    def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        self._hardware.reset()
+        self._output.waiting.clear()
+        self._time.restart()
+        self._begin()
+        response.success, response.message = True, "back at the start, at time 0"
+        return response
+
+    def _on_step(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        def step() -> str:
+            if not self._paused:
+                raise NotReadyError("only a paused simulation can be stepped")
+            way = self.get_parameter("step_by").value or self._steps * self._step
+            self._advance(whole_steps("step_by", way, self._step))
+            return f"at {self._hardware.time:.9g} s"
+
+        return respond(response, step)
+
+    def _on_parameters(self, parameters: list[Parameter]) -> None:
+        for parameter in parameters:
+            if parameter.name == "real_time_factor" and self._real_time:
+                self._real_time.set_factor(parameter.value)
+                self._report.restart()
+
+
+def main() -> int:
+    """Run the simulator."""
+    return run(SimulatorNode)

@@ -1,0 +1,136 @@
+"""The simulator's topics of commands: what comes there is taken or refused, and both are counted."""
+
+from __future__ import annotations
+
+from array import array
+from collections import deque
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from rclpy.node import Node
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.nodes.common.diagnostics import Faults
+from robodyn_ros.nodes.common.messages import NANO, JointOrder
+from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
+from robodyn_ros.nodes.simulator.pace import Lockstep
+from robodyn_ros.robot.pose import Array
+from robodyn_ros.simulation.hardware.sensors import Reading
+
+
+class CommandInput:
+    """See the module. In lockstep only what answers a state is a command.
+
+    Attributes:
+        taken: how many commands were taken.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        arm: Sequence[str],
+        joints: Sequence[str],
+        take: Callable[[Array], None],
+        faults: Faults,
+        lockstep: Lockstep | None,
+    ) -> None:
+        """
+        Args:
+            node: who listens.
+            arm: names of the arm's joints, in its order.
+            joints: the same in the order of ``commands``.
+            take: takes efforts (n,) in the arm's order, or raises RobodynError.
+            faults: where commands that are refused are counted.
+            lockstep: who waits for answers, if anyone.
+        """
+        self.taken = 0
+        self._order = np.array([list(joints).index(name) for name in arm], dtype=np.intp)
+        self._names = JointOrder(arm)
+        self._take = take
+        self._faults = faults
+        self._lockstep = lockstep
+        node.create_subscription(Float64MultiArray, "commands", self._on_commands, NEWEST)
+        node.create_subscription(JointState, "joint_commands", self._on_joint_commands, NEWEST)
+
+    def _on_commands(self, message: Float64MultiArray) -> None:
+        def effort() -> Array:
+            if self._lockstep:
+                raise InputError("commands", "have no stamp; in lockstep a command needs one, on joint_commands")
+            if len(message.data) != len(self._order):
+                raise InputError("data", f"has {len(message.data)} values for {len(self._order)} joints", message.data)
+            return np.array(message.data)[self._order]
+
+        self._try(effort)
+
+    def _on_joint_commands(self, message: JointState) -> None:
+        when = message.header.stamp
+        if self._lockstep and not self._lockstep.is_answer(when.sec * NANO + when.nanosec):
+            return
+        if self._try(lambda: self._names.effort(message)) and self._lockstep:
+            self._lockstep.answered()
+
+    def _try(self, effort: Callable[[], Array]) -> bool:
+        """Whether a command was taken."""
+        try:
+            self._take(effort())
+        except RobodynError as problem:
+            self._faults.count("command refused", problem)
+            return False
+        self.taken += 1
+        return True
+
+
+# What the simulator publishes as time goes by: readings as joint_states, and /clock.
+
+
+class SimulatorOutput:
+    """The two topics. A state's stamp is the time of its measurement, however late it comes.
+
+    Attributes:
+        states: how many were published.
+        waiting: readings that have come and are not published yet, the earliest first.
+    """
+
+    def __init__(self, node: Node, joints: Sequence[str], step: float) -> None:
+        """
+        Args:
+            node: who publishes.
+            joints: names, in the order of the readings.
+            step: of the plant [s].
+        """
+        self.states = 0
+        self.waiting: deque[Reading] = deque()
+        self._step = step
+        self._publisher = node.create_publisher(JointState, "joint_states", RELIABLE)
+        self._clocks = node.create_publisher(Clock, "/clock", RELIABLE)
+        self._state, self._clock = JointState(name=list(joints)), Clock()  # made once, filled anew for each message
+
+    def tell_time(self, steps: int) -> None:
+        """Publish the time, counted in steps."""
+        time = self._clock.clock
+        time.sec, time.nanosec = divmod(self._nanoseconds(steps), NANO)
+        self._clocks.publish(self._clock)
+
+    def tell_state(self) -> int:
+        """Publish the next reading; its stamp [ns]."""
+        reading, message = self.waiting.popleft(), self._state
+        stamp, when = message.header.stamp, self._nanoseconds(reading.step)
+        stamp.sec, stamp.nanosec = divmod(when, NANO)
+        message.position = array("d", reading.q.tobytes())
+        message.velocity = array("d", reading.qd.tobytes())
+        message.effort = array("d", reading.effort.tobytes())
+        self._publisher.publish(message)
+        self.states += 1
+        return when
+
+    def repeat(self, steps: int) -> None:
+        """Publish the time, counted in steps, and the latest state once more."""
+        self.tell_time(steps)
+        self._publisher.publish(self._state)
+        self.states += 1
+
+    def _nanoseconds(self, steps: int) -> int:
+        return round(steps * self._step * NANO)

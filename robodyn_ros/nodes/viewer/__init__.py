@@ -1,0 +1,1 @@
+"""The viewer node: the arm in a browser."""

@@ -1,0 +1,130 @@
+"""The viewer's side of ``~/target_pose``: a handle at the tool asks for it, and what became of it is told."""
+
+from __future__ import annotations
+
+from queue import Empty, SimpleQueue
+from time import monotonic
+
+import numpy as np
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseStamped
+from rclpy.node import Node
+from trajectory_msgs.msg import JointTrajectory
+
+from robodyn_ros.control.motion.trajectory import Trajectory
+from robodyn_ros.errors import InputError
+from robodyn_ros.kinematics import Kinematics
+from robodyn_ros.nodes.common.messages import to_pose, to_trajectory
+from robodyn_ros.nodes.common.qos import LATCHED, RELIABLE
+from robodyn_ros.nodes.common.ros_packages import share_folder
+from robodyn_ros.nodes.common.watch import CONTROLLER, PoseWatch, Watch
+from robodyn_ros.nodes.planner.messages import COLOR, way
+from robodyn_ros.robot.pose import Array
+from robodyn_ros.view import Line
+from robodyn_ros.view.browser import Browser, Gizmo
+from robodyn_ros.view.drawing import ArmDrawing, MarkDrawing
+
+STANDS = 0.01
+"""An arm of which no joint is faster stands [rad/s] or [m/s]."""
+
+SIZE = 0.6
+"""Of the handle, by the size of the arm."""
+
+
+class ViewTarget:
+    """The viewer's side of ``~/target_pose``: a handle at the tool asks for it, and what became of it is told.
+
+    Attributes:
+        said: what the controller says of the latest target; "" if there was none.
+    """
+
+    def __init__(self, node: Node, watch: Watch, browser: Browser) -> None:
+        """
+        Args:
+            node: who talks to the graph.
+            watch: the arm's state.
+            browser: the picture.
+        """
+        self.said = ""
+        self._watch, self._poses = watch, PoseWatch(node, watch)
+        self._name = node.resolve_topic_name(CONTROLLER)
+        self._asked: SimpleQueue[Array] = SimpleQueue()  # from the threads of the browser's server
+        self._gizmo = Gizmo(browser.server.scene, SIZE * browser.overlay.size, self._asked.put)
+        self._targets = node.create_publisher(PoseStamped, f"{CONTROLLER}/target_pose", RELIABLE)
+        node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, RELIABLE)
+
+    def draw(self) -> None:
+        """Send what was asked for, and draw the handle."""
+        try:
+            while True:
+                message = PoseStamped(pose=to_pose(self._asked.get_nowait()))
+                message.header.frame_id = self._watch.robot.root
+                self._targets.publish(message)
+        except Empty:
+            pass
+        self._gizmo.show(self._poses.tool, bool((np.abs(self._watch.qd) > STANDS).any()))
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            if status.name == self._name:
+                self.said = next((item.value for item in status.values if item.key == "target"), "")
+
+
+PLANNER = "planner"
+"""Name of the planner whose plans are shown; remap its topic for another."""
+
+PAUSE = 1.0
+"""How long the ghost rests at the end of its way [s]."""
+
+AWAY = 0.03
+"""An arm that is so far from where a plan begins has set out, or does something else [rad] or [m]."""
+
+GHOST = (0.55, 0.35, 0.85, 0.35)
+
+
+class ViewPlan:
+    """The viewer's side of the planner: a plan is shown before it runs, as a ghost on its way and the way of its
+    tool.
+    """
+
+    def __init__(self, node: Node, watch: Watch, browser: Browser) -> None:
+        """
+        Args:
+            node: who listens.
+            watch: the arm's state.
+            browser: the picture.
+        """
+        self._watch, self._tip = watch, browser.overlay.tip
+        scene = browser.server.scene
+        self._ghost = ArmDrawing(scene, watch.robot, "/plan_ghost", share_folder, GHOST)
+        self._ghost.show(False)
+        self._way = MarkDrawing(scene, "/plan_way")
+        self._trajectory: Trajectory | None = None
+        self._line: list[Line] = []
+        self._since = 0.0
+        node.create_subscription(JointTrajectory, f"{PLANNER}/joint_trajectory", self._on_plan, LATCHED)
+
+    def draw(self) -> None:
+        """Draw the plan, as long as the arm is where it begins."""
+        if self._trajectory is None or self._watch.q is None:
+            return
+        if (np.abs(self._watch.q - self._trajectory.positions[0]) > AWAY).any():
+            self._trajectory = None
+            self._way.draw(())
+            self._ghost.show(False)
+            return
+        t = (monotonic() - self._since) % (self._trajectory.duration + PAUSE)
+        self._way.draw(self._line)
+        self._ghost.move(self._trajectory.sample(t).q)
+        self._ghost.show(True)
+
+    def _on_plan(self, message: JointTrajectory) -> None:
+        if tuple(message.joint_names) != self._watch.robot.joint_names:
+            return
+        try:
+            trajectory, _ = to_trajectory(message)
+        except InputError:
+            return
+        places = way(Kinematics(self._watch.robot), self._tip, trajectory)
+        self._line = [Line("plan", "way", places, 0.006, COLOR)]
+        self._trajectory, self._since = trajectory, monotonic()

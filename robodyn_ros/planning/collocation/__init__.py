@@ -1,0 +1,1 @@
+"""Direct collocation: the best motion as a nonlinear program."""

@@ -1,0 +1,233 @@
+"""Iterations of differential dynamic programming on a problem that stands in memory.
+
+Each iteration solves the problem's linear-quadratic model backward in time (:mod:`.ddp_passes`) and tries what comes of
+it on the arm itself, with shorter and shorter steps until the cost falls by a fair share of what the model promised.
+Where the model is not convex, or nothing helps, the regularisation μ grows, and it shrinks again with success.
+
+Source: Tassa, Erez, Todorov, Synthesis and Stabilization of Complex Behaviors through Online Trajectory Optimization,
+IROS 2012, sections II-D to II-F.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, Literal
+
+import numpy as np
+
+from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.engine import Kernel, Program
+from robodyn_ros.engine.codegen import batch_source
+from robodyn_ros.engine.library import find_library
+from robodyn_ros.errors import InputError
+from robodyn_ros.planning.cost import Cost
+from robodyn_ros.planning.ddp.passes import CompiledPasses, Memory, make_passes
+from robodyn_ros.planning.ddp.programs import Programs
+from robodyn_ros.robot.pose import Array
+from robodyn_ros.settings import check_settings, setting, whole
+
+# Settings of iLQR, with the values of its source.
+
+
+@dataclass(frozen=True)
+class ILQRConfig:
+    """Settings; each field's metadata say what it is.
+
+    Source: Tassa, Erez, Todorov (2012), sections II-D and II-F; the values are those of the authors' published code.
+    """
+
+    iterations: int = whole(500, "greatest number of iterations", 1, 100_000)
+    cost_tolerance: float = setting(
+        1e-7, "solved when an iteration gains less than this share of the cost", "-", 0.0, 1.0
+    )
+    gradient_tolerance: float = setting(
+        1e-7, "solved when no effort would change by more than this share of itself (or this)", "-", 0.0, 1.0
+    )
+    least_reduction: float = setting(1e-4, "least share of the expected gain for a step to count", "-", 0.0, 1.0)
+    mu_least: float = setting(1e-6, "least regularisation that is not 0", "-", 0.0, 1.0)
+    mu_greatest: float = setting(1e10, "regularisation at which the search is given up", "-", 1.0, 1e300)
+    mu_factor: float = setting(1.6, "how quickly the regularisation changes", "-", 1.0, 100.0)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+class Batch:
+    """A program on rows of fixed memory: one call for all steps of a trajectory, without making anything new."""
+
+    def __init__(
+        self, program: Program, parameters: Array, inputs: Sequence[Array], outputs: Sequence[Array], compiled: bool
+    ) -> None:
+        """
+        Args:
+            program: what is run.
+            parameters: its runtime parameters, read in place.
+            inputs: one array for each input, (K, width), C-contiguous, read in place.
+            outputs: one array for each result, (K, *shape), written in place.
+            compiled: use C where there is a compiler.
+        """
+        self._inputs, self._outputs, self._parameters = inputs, outputs, parameters
+        self._loop: Any = None
+        name = f"{program.name}_batch"
+        library = find_library(name, program.key, lambda: batch_source(program)) if compiled else None
+        if library is None:
+            self._call = Kernel(program, parameters, compiled=False).call
+            return
+        # Holding on to the interpreter's lock: no other thread takes over in the middle of a control period.
+        self._loop = ctypes.PyDLL(str(library))[name]
+        self._count = ctypes.c_longlong(len(inputs[0]))
+        self._arg = (ctypes.c_void_p * (len(inputs) + 1))(*(a.ctypes.data for a in (*inputs, parameters)))
+        self._res = (ctypes.c_void_p * len(outputs))(*(a.ctypes.data for a in outputs))
+
+    def __call__(self) -> bool:
+        """Run it; False if an input is not finite."""
+        if self._loop is not None:
+            return not self._loop(self._count, self._arg, self._res)
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                results = self._call(*self._inputs)
+        except InputError:
+            return False
+        for output, result in zip(self._outputs, results if len(self._outputs) > 1 else (results,), strict=True):
+            output[:] = result
+        return True
+
+
+LENGTHS = 10.0 ** np.linspace(0.0, -3.0, 11)
+"""α of the line search, one after the other (Tassa et al., 2012)."""
+
+Ending = Literal["", "gradient", "cost", "iterations", "late", "stuck"]
+"""Why the search ended; "" if it has not."""
+
+
+class DDP:
+    """A problem of one arm, cost and number of steps; it goes on from wherever the last search ended.
+
+    Attributes:
+        memory: trajectory, bounds and feedback; whoever solves writes its times, references, bounds and efforts.
+        cost: of the trajectory in the memory.
+        iterations: how many the search took.
+        history: the cost at first and after each of them that lowered it.
+        parameters: what the compiled functions read.
+        quick: whether the passes are compiled.
+    """
+
+    def __init__(
+        self, dynamics: CompiledDynamics, cost: Cost, steps: int, config: ILQRConfig, parameters: Array
+    ) -> None:
+        """
+        Args:
+            dynamics: the arm's model.
+            cost: what is minimised.
+            steps: how many there are in time.
+            config: settings.
+            parameters: what the compiled functions read, such as ``dynamics.symbols``.
+        """
+        self._config, self.parameters = config, parameters
+        programs = Programs(dynamics, cost)
+        m = self.memory = Memory(dynamics.robot.n, steps, programs.width)
+
+        def batch(program: Program, inputs: tuple[Array, ...], outputs: tuple[Array, ...]) -> Batch:
+            return Batch(program, parameters, inputs, outputs, dynamics.compiled)
+
+        self._passes = make_passes(m, dynamics, programs.motion(), parameters)
+        self.quick = isinstance(self._passes, CompiledPasses)
+        new, old = (m.x_new[:-1], m.u_new, m.r[:-1], m.h), (m.x[:-1], m.u, m.r[:-1], m.h)
+        self._stage = batch(programs.stage(), new, (m.l_new,))
+        self._stage_derivatives = batch(programs.stage_derivatives(), old, (m.lx, m.lu, m.lxx, m.lux, m.luu))
+        self._final = batch(programs.final(), (m.x_new[-1:], m.r[-1:]), (m.v_new,))
+        self._final_derivatives = batch(programs.final_derivatives(), (m.x[-1:], m.r[-1:]), (m.vx, m.vxx))
+        self.cost, self.iterations, self.history = np.inf, 0, [np.inf]
+        self._mu, self._factor = 0.0, 1.0
+
+    def begin(self, start: Array) -> bool:
+        """The trajectory that the efforts in the memory lead to; False if it leaves the range of numbers."""
+        m = self.memory
+        m.x_new[0] = m.x[0] = start
+        m.k[:], m.K[:] = 0.0, 0.0
+        self.cost, self.iterations, self.history = np.inf, 0, [np.inf]
+        self._mu, self._factor = 0.0, 1.0
+        if not self._passes.forward(0.0):
+            return False
+        self.cost = self._cost_of_new()
+        self.history = [self.cost]
+        m.accept()
+        return bool(np.isfinite(self.cost))
+
+    def search(self, start: Array, iterations: int | None = None, deadline: float = np.inf) -> Ending:
+        """Improve the trajectory in the memory, which begins at a state (2n,).
+
+        Args:
+            start: where it begins.
+            iterations: greatest number, the settings' unless given.
+            deadline: when to stop, by ``time.perf_counter`` [s].
+        """
+        m, config = self.memory, self._config
+        m.x_new[0] = m.x[0] = start
+        for _ in range(iterations or config.iterations):
+            if perf_counter() > deadline:
+                return "late"
+            self.iterations += 1
+            self.derive()
+            while not self._passes.backward(self._mu):
+                if not self._harder():
+                    return "stuck"
+            if np.abs(m.k / (np.abs(m.u) + 1.0)).max() < config.gradient_tolerance and self._mu < 1e-5:
+                return "gradient"
+            ending = self._improved()
+            if ending:
+                return ending
+        return "iterations"
+
+    def derive(self) -> None:
+        """Linearise the arm and expand the cost along the trajectory in the memory."""
+        self._passes.linearise()
+        self._stage_derivatives()
+        self._final_derivatives()
+
+    def gradient(self) -> Array:
+        """∂cost/∂u (steps, n) along the trajectory in the memory, once it is derived."""
+        m = self.memory
+        found, costate = np.empty_like(m.u), m.vx[0]
+        for t in reversed(range(m.steps)):
+            found[t] = m.lu[t] + m.B[t].T @ costate
+            costate = m.lx[t] + m.A[t].T @ costate
+        return found
+
+    def _improved(self) -> Ending:
+        """A step of the line search that lowers the cost is taken, and the regularisation follows."""
+        m, config = self.memory, self._config
+        linear, square = m.expected.tolist()
+        for alpha in LENGTHS:
+            expected = -alpha * (linear + alpha * square)
+            if not self._passes.forward(alpha):
+                continue
+            tried = self._cost_of_new()
+            if expected > 0.0 and self.cost - tried >= config.least_reduction * expected:
+                break
+        else:
+            negligible = -(linear + square) <= config.cost_tolerance * abs(self.cost)
+            return ("cost" if negligible else "") if self._harder() else "cost" if negligible else "stuck"
+        gained, self.cost = self.cost - tried, tried
+        self.history.append(tried)
+        m.accept()
+        self._factor = min(1.0 / config.mu_factor, self._factor / config.mu_factor)
+        self._mu = self._mu * self._factor if self._mu * self._factor >= config.mu_least else 0.0
+        return "cost" if gained <= config.cost_tolerance * abs(tried) and self._mu < 1e-5 else ""
+
+    def _harder(self) -> bool:
+        """More regularisation; False if that is enough of it."""
+        config = self._config
+        self._factor = max(config.mu_factor, self._factor * config.mu_factor)
+        self._mu = max(config.mu_least, self._mu * self._factor)
+        return self._mu <= config.mu_greatest
+
+    def _cost_of_new(self) -> float:
+        m = self.memory
+        if not (self._stage() and self._final()):
+            return np.inf
+        with np.errstate(over="ignore"):
+            return float(m.l_new.sum() + m.v_new[0])

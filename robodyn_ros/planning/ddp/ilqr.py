@@ -1,0 +1,170 @@
+"""iLQR with effort limits: the best motion from a state, on the arm's own dynamics, for a fixed time.
+
+    min over u_k   Σ h_k l(x_k, u_k) + l_f(x_N),     x_{k+1} = f(x_k, u_k),   lower ≤ u_k ≤ upper
+
+Efforts are held over a step, and f is the Runge-Kutta step. How it is found stands in :mod:`.ddp`. There are no limits
+on the states: a plan that must keep to them is for collocation.
+
+Source: Tassa, Erez, Todorov, Synthesis and Stabilization of Complex Behaviors through Online Trajectory Optimization,
+IROS 2012; Tassa, Mansard, Todorov, Control-Limited Differential Dynamic Programming, ICRA 2014; Li and Todorov,
+Iterative Linear Quadratic Regulator Design for Nonlinear Biological Movement Systems, ICINCO 2004.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robodyn_ros.checks import finite_array
+from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.errors import InputError
+from robodyn_ros.planning.cost import Cost
+from robodyn_ros.planning.ddp.ddp import DDP, ILQRConfig
+from robodyn_ros.planning.ddp.programs import as_rows, written
+from robodyn_ros.planning.plan import Plan
+from robodyn_ros.robot.pose import Array
+
+# What iLQR found.
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A motion in N steps, with the feedback that keeps the arm to it.
+
+    Attributes:
+        joints: names, in the order of every array of n.
+        times: (N + 1,) [s].
+        states: q and q̇, (N + 1, 2n).
+        efforts: held over each step, (N, n) in [N·m] or [N].
+        change: by which the efforts would change next, (N, n): close to zero when solved.
+        feedback: K (N, n, 2n), with δu = K δx: the best answer to being off the way; zero rows at effort limits.
+        cost: what was minimised.
+        solved: whether it is a minimum, to the tolerances.
+        reason: why the search ended.
+        iterations: how many it took.
+        history: the cost at first and after each of them that lowered it.
+        solve_time: how long it took [s].
+    """
+
+    joints: tuple[str, ...]
+    times: Array
+    states: Array
+    efforts: Array
+    change: Array
+    feedback: Array
+    cost: float
+    solved: bool
+    reason: str
+    iterations: int
+    history: Array
+    solve_time: float
+
+    def to_plan(self, dynamics: Dynamics) -> Plan:
+        """As any planner gives it; at its last point the last effort acts on.
+
+        Args:
+            dynamics: the arm's model.
+        """
+        n = len(self.joints)
+        q, qd = self.states[:, :n].copy(), self.states[:, n:].copy()
+        effort = np.vstack((self.efforts, self.efforts[-1:]))
+        return Plan(
+            self.joints,
+            self.times,
+            q,
+            qd,
+            dynamics.forward(q, qd, effort),
+            effort,
+            self.solved,
+            self.reason,
+            None,
+            self.cost,
+            self.solve_time,
+            "ilqr",
+            0.0,
+        )
+
+
+REASONS = {
+    "gradient": "no effort would change any more",
+    "cost": "the cost does not fall any more",
+    "iterations": "it was not solved within {iterations} iterations",
+    "late": "it was not solved within the time it was given",
+    "stuck": "no step along the way lowers the cost, whatever the regularisation",
+    "": "the first guess leads beyond the range of numbers",
+}
+
+
+class ILQR:
+    """Solves problems of one arm, cost and number of steps.
+
+    Attributes:
+        ddp: what it works with; after a solution it holds the derivatives along it.
+    """
+
+    def __init__(self, dynamics: Dynamics, cost: Cost, steps: int, config: ILQRConfig | None = None) -> None:
+        """
+        Args:
+            dynamics: the arm's model, of the plugins ``rnea`` or ``lagrangian``; friction included if it has any.
+            cost: what is minimised; second derivatives are Gauss-Newton's.
+            steps: how many there are in time.
+            config: settings, the defaults unless given.
+
+        Raises:
+            InputError: the dynamics have no expressions, or there is no step.
+        """
+        if steps < 1:
+            raise InputError("steps", f"must be at least 1, not {steps}", steps)
+        self._dynamics, self._cost, self._config = written(dynamics), cost, config or ILQRConfig()
+        self.ddp = DDP(self._dynamics, cost, steps, self._config, self._dynamics.symbols)
+
+    def solve(
+        self,
+        start: ArrayLike,
+        duration: float,
+        *,
+        guess: ArrayLike | None = None,
+        effort_limit: ArrayLike | None = None,
+        time_limit: float = np.inf,
+    ) -> Solution:
+        """The best motion from a state.
+
+        Args:
+            start: q and q̇, (2n,).
+            duration: of the motion [s], in steps of equal length.
+            guess: efforts to begin with, (n,) or (steps, n) in [N·m] or [N]; what carries the arm at the start unless
+                given.
+            effort_limit: greatest efforts (n,), the URDF's unless given.
+            time_limit: how long the search may take [s].
+
+        Raises:
+            InputError: an argument of the wrong shape, not finite or out of range.
+        """
+        begun, ddp, m, n = perf_counter(), self.ddp, self.ddp.memory, self._dynamics.robot.n
+        start = finite_array("start", start, (2 * n,))
+        if not (np.isfinite(duration) and duration > 0.0):
+            raise InputError("duration", f"must be a time above 0 [s], not {duration!r}", duration)
+        times = np.linspace(0.0, duration, m.steps + 1)
+        limit = as_rows(self._dynamics.robot.effort_limit if effort_limit is None else effort_limit, (1, n), "limit")
+        guess = self._dynamics.gravity(start[:n]) if guess is None else guess
+        m.h[:, 0], m.r[:] = np.diff(times), self._cost.reference(times, n)
+        m.lower[:], m.upper[:] = -limit, limit
+        m.u[:] = np.clip(as_rows(guess, m.u.shape, "guess"), m.lower, m.upper)
+        ending = ddp.search(start, deadline=begun + time_limit) if ddp.begin(start) else ""
+        return Solution(
+            self._dynamics.robot.joint_names,
+            times,
+            m.x.copy(),
+            m.u.copy(),
+            m.k.copy(),
+            m.K.copy(),
+            ddp.cost,
+            ending in {"gradient", "cost"},
+            REASONS[ending].format(iterations=self._config.iterations),
+            ddp.iterations,
+            np.array(ddp.history),
+            perf_counter() - begun,
+        )

@@ -1,0 +1,1 @@
+"""The hardware: the plant with its drives and sensors."""

@@ -1,0 +1,222 @@
+"""The sensors: from the state of the arm to the readings that come from it, at a rate of their own."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import NamedTuple
+
+import numpy as np
+
+from robodyn_ros.errors import ConfigurationError
+from robodyn_ros.robot.pose import Array, read_only
+from robodyn_ros.settings import check_settings, choice, setting, whole
+
+# What a drive's electronics read of a joint: position by an encoder of finite resolution, velocity, and noise on both.
+#
+# A position is read as the multiple of the resolution nearest to the position and its noise. Velocity is either
+# measured by a sensor of its own, with its own noise, or is the difference of two positions as they were read, over the
+# time between.
+
+
+@dataclass(frozen=True)
+class EncoderConfig:
+    """Settings of a joint's sensors; each field's metadata say what it is. Noise is normally distributed."""
+
+    resolution: float = setting(0.0, "resolution (0: none) of the position", "m or rad", 0.0, 1.0)
+    position_noise: float = setting(0.0, "standard deviation of the noise on the position", "m or rad", 0.0, 1.0)
+    velocity_noise: float = setting(
+        0.0, "standard deviation of the noise on a measured velocity", "m/s or rad/s", 0.0, 100.0
+    )
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+class Encoders:
+    """See the module. The noise is the same after every reset."""
+
+    def __init__(
+        self, joints: Sequence[EncoderConfig], period: float, differentiated: bool, seed: np.random.SeedSequence
+    ) -> None:
+        """
+        Args:
+            joints: settings of each joint's sensors (n).
+            period: time between two readings [s].
+            differentiated: whether velocity is the difference of positions.
+            seed: of the noise.
+        """
+        resolution = np.array([joint.resolution for joint in joints])
+        self._coarse = np.flatnonzero(resolution)
+        self._resolution = resolution[self._coarse]
+        self._noise = read_only([[joint.position_noise, joint.velocity_noise] for joint in joints]).T
+        self._noisy = bool(self._noise.any())
+        self._period = period
+        self._differentiated = differentiated
+        self._seed = seed
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin anew."""
+        self._random = np.random.default_rng(self._seed)
+        self._last: Array | None = None
+
+    def read(self, q: Array, qd: Array) -> tuple[Array, Array]:
+        """Position and velocity as they are read, (n,) each; to be called once a period.
+
+        Args:
+            q: position (n,) in [rad] or [m].
+            qd: velocity (n,) in [rad/s] or [m/s].
+        """
+        if self._noisy:
+            noise = self._noise * self._random.standard_normal(self._noise.shape)
+            q, qd = q + noise[0], qd + noise[1]
+        if len(self._coarse):
+            q = q.copy()
+            q[self._coarse] = np.round(q[self._coarse] / self._resolution) * self._resolution
+        if self._differentiated:
+            last, self._last = self._last, q
+            qd = np.zeros(len(q)) if last is None else (q - last) / self._period
+        return q, qd
+
+
+# The way of the states from the sensors to who listens: late, at irregular times, some lost and some twice.
+#
+# Each reading takes the delay and a part, at random, of the jitter. None overtakes another: what would come before the
+# one that was read earlier comes together with it, as on a bus with a queue. A reading comes at the first step of the
+# plant at which it is due. Its time stays that of the measurement.
+
+ROUNDING = 1e-6
+"""What of a delay counts as a rounding error, as a part of the step."""
+
+
+class Reading(NamedTuple):
+    """A measurement; arrays (n,) in the order of ``robot.joints``."""
+
+    step: int  # when it was made, counted in steps of the plant
+    q: Array  # [rad] or [m]
+    qd: Array  # [rad/s] or [m/s]
+    effort: Array  # that acted over the step before [N·m] or [N]
+
+
+class Transport:
+    """See the module. What happens at random is the same after every reset."""
+
+    def __init__(
+        self, delay: float, jitter: float, drop: float, repeat: float, step: float, seed: np.random.SeedSequence
+    ) -> None:
+        """
+        Args:
+            delay: of every reading [s].
+            jitter: greatest additional delay, at random [s].
+            drop: probability that a reading is lost.
+            repeat: probability that a reading that is not lost comes twice.
+            step: of the plant [s].
+            seed: of what happens at random.
+        """
+        self._delay, self._jitter = delay / step, jitter / step
+        self._drop, self._repeat = drop, repeat
+        self._chance = bool(jitter or drop or repeat)
+        self._seed = seed
+        self.reset()
+
+    @property
+    def punctual(self) -> bool:
+        """Whether every reading comes at once."""
+        return self._delay == self._jitter == 0.0
+
+    def reset(self) -> None:
+        """Lose what is under way, and begin anew."""
+        self._random = np.random.default_rng(self._seed)
+        self._under_way: deque[tuple[int, Reading]] = deque()
+        self._last = 0
+
+    def send(self, reading: Reading) -> None:
+        """Let a reading start its way when it is made."""
+        # All three at a time, so that one setting leaves the others alone.
+        late, lost, twice = self._random.random(3).tolist() if self._chance else (0.0, 1.0, 1.0)
+        due = max(reading.step + ceil(self._delay + late * self._jitter - ROUNDING), self._last)
+        if lost < self._drop:
+            return
+        self._last = due
+        self._under_way.extend([(due, reading)] * (2 if twice < self._repeat else 1))
+
+    def arrived(self, now: int) -> list[Reading]:
+        """What has come by now [steps], the earliest first; each is given out once."""
+        came = []
+        while self._under_way and self._under_way[0][0] <= now:
+            came.append(self._under_way.popleft()[1])
+        return came
+
+
+VELOCITIES = ("measured", "differentiated")
+"""Where the velocity in a reading comes from: a sensor of its own, or the positions as they were read."""
+
+
+@dataclass(frozen=True)
+class StateConfig:
+    """Settings of the states that come from the arm; each field's metadata say what it is."""
+
+    state_rate: float = setting(500.0, "rate of joint_states, each after a whole number of steps", "Hz", 1.0, 10000.0)
+    state_delay: float = setting(0.0, "time from the measurement to the arrival of every state", "s", 0.0, 1.0)
+    state_jitter: float = setting(0.0, "greatest additional delay of a state, at random", "s", 0.0, 1.0)
+    state_drop: float = setting(0.0, "part of the states that are lost, at random", "-", 0.0, 0.9)
+    state_repeat: float = setting(0.0, "part of the states that come twice, at random", "-", 0.0, 1.0)
+    velocity_source: str = choice(
+        "measured", "where the velocity comes from: a sensor of its own, or the positions read", lambda: VELOCITIES
+    )
+    seed: int = whole(0, "seed of all that happens at random; the same again for the same seed", 0, 2**31 - 1)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+class Sensors:
+    """The sensors: from the state of the arm to the readings that come from it, at a rate of their own.
+
+    Attributes:
+        steps: how many steps of the plant lie between two readings.
+        encoders: what is read.
+        transport: how it comes.
+    """
+
+    def __init__(self, joints: Sequence[EncoderConfig], config: StateConfig, step: float) -> None:
+        """
+        Args:
+            joints: settings of each joint's sensors (n).
+            config: the settings of all.
+            step: of the plant [s].
+
+        Raises:
+            ConfigurationError: the time between two readings is not a whole number of steps.
+        """
+        self.steps = whole_steps("state_rate, its period", 1.0 / config.state_rate, step)
+        noise, chance = np.random.SeedSequence(config.seed).spawn(2)
+        self.encoders = Encoders(joints, self.steps * step, config.velocity_source == "differentiated", noise)
+        self.transport = Transport(
+            config.state_delay, config.state_jitter, config.state_drop, config.state_repeat, step, chance
+        )
+
+    def reset(self) -> None:
+        """Begin anew."""
+        self.encoders.reset()
+        self.transport.reset()
+
+
+def whole_steps(name: str, duration: float, step: float) -> int:
+    """How many steps make a duration.
+
+    Args:
+        name: of the setting that says how long.
+        duration: [s].
+        step: [s].
+
+    Raises:
+        ConfigurationError: not a whole number of them.
+    """
+    steps = round(duration / step)
+    if steps < 1 or abs(steps * step - duration) > 1e-9 * duration:
+        raise ConfigurationError(f"{name}: {duration:g} s is not a whole number of steps of {step:g} s")
+    return steps

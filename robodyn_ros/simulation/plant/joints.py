@@ -1,0 +1,171 @@
+"""What the equations of motion leave out of an arm's joints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from robodyn_ros.errors import InputError
+from robodyn_ros.robot import Robot
+from robodyn_ros.robot.pose import Array, read_only
+from robodyn_ros.settings import check_settings, setting
+
+# Friction of the joints: static, Coulomb, Stribeck and viscous.
+#
+#     sliding:   F(q̇) = sign(q̇) (Fc + (Fs - Fc) exp(-(q̇/vs)²)) + d q̇
+#     at rest:   whatever holds the joint, up to Fs
+#
+# Source: Armstrong-Hélouvry, Dupont, Canudas de Wit, A survey of models, analysis tools and compensation methods for
+# the
+# control of machines with friction (1994), section 2.1, with exponent 2. With vs = 0 friction falls from Fs to Fc the
+# moment the joint moves. F opposes q̇ whatever the numbers, so that friction only takes energy out.
+
+GREATEST = 1e9
+"""More than any friction there is; beyond it a number is a mistake."""
+
+
+@dataclass(frozen=True)
+class FrictionConfig:
+    """Friction of one joint; each field's metadata say what it is."""
+
+    viscous: float = setting(0.0, "viscous friction d", "N·m·s/rad or N·s/m", 0.0, GREATEST)
+    coulomb: float = setting(0.0, "Coulomb friction Fc", "N·m or N", 0.0, GREATEST)
+    static_friction: float = setting(0.0, "static friction Fs (or Fc, if that is more)", "N·m or N", 0.0, GREATEST)
+    stribeck_velocity: float = setting(0.0, "Stribeck velocity vs", "rad/s or m/s", 0.0, GREATEST)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+def urdf_friction(robot: Robot) -> tuple[FrictionConfig, ...]:
+    """What ``<dynamics damping friction>`` says of each joint, that of mimicking joints included.
+
+    Raises:
+        ConfigurationError: a number is beyond all bounds.
+    """
+    return tuple(FrictionConfig(float(d), float(f)) for d, f in zip(robot.damping, robot.friction, strict=True))
+
+
+class Friction:
+    """The friction of all joints.
+
+    Attributes:
+        viscous, coulomb, static: (n,); static is at least coulomb.
+        excess: what static friction adds to Coulomb's while sliding, (n,): 0 where it is gone at once.
+        rate: 1 / vs, (n,), 0 where vs is.
+    """
+
+    def __init__(self, joints: Sequence[FrictionConfig], n: int) -> None:
+        """
+        Args:
+            joints: one for each joint.
+            n: how many there are.
+
+        Raises:
+            InputError: not one for each joint.
+        """
+        if len(joints) != n or not all(isinstance(joint, FrictionConfig) for joint in joints):
+            raise InputError("friction", f"must be one FrictionConfig for each of {n} joints, not {joints!r}", joints)
+        self.viscous = read_only([joint.viscous for joint in joints])
+        self.coulomb = read_only([joint.coulomb for joint in joints])
+        self.static = read_only([max(joint.coulomb, joint.static_friction) for joint in joints])
+        speed = np.array([joint.stribeck_velocity for joint in joints])
+        smooth = speed > 0.0
+        self.excess = read_only(np.where(smooth, self.static - self.coulomb, 0.0))
+        self.rate = read_only(np.divide(1.0, speed, out=np.zeros(n), where=smooth))
+
+    def force(self, qd: Array, direction: Array) -> Array:
+        """What acts on the joints (n,) in [N·m] or [N].
+
+        Args:
+            qd: velocity (n,) in [rad/s] or [m/s].
+            direction: in which each slides, +1 or -1; 0 for one at rest, on which there is only viscous friction.
+        """
+        force: Array = -direction * self.dry(qd) - self.viscous * qd
+        return force
+
+    def dry(self, qd: Array) -> Array:
+        """What of it does not grow with the speed, while sliding, (n,), not negative."""
+        if not self.excess.any():
+            return self.coulomb
+        sum_: Array = self.coulomb + self.excess * np.exp(-((self.rate * qd) ** 2))
+        return sum_
+
+
+# Stops at the position limits: rigid ones, at which a joint bounces or not, and compliant ones, which give way.
+#
+# A rigid stop has a coefficient of restitution e: the joint that hits it at velocity v leaves it at -e v (Newton's
+# law), by an impulse that acts on the other joints through M. A compliant stop pushes back with
+#
+#     F = k δ (1 + λ δ̇)
+#
+# at depth δ beyond the limit, never pulls, and like the material it stands for loses energy without a jump of force
+# when it is touched (Hunt and Crossley, Coefficient of restitution interpreted as damping in vibroimpact, 1975, with
+# exponent 1). A mass that hits it at speed v leaves it at e v, with (1 + e) λv = ln((1 + λv) / (1 - λ e v)).
+
+
+@dataclass(frozen=True)
+class StopConfig:
+    """The stops of one joint; each field's metadata say what it is."""
+
+    restitution: float = setting(0.0, "restitution e at a rigid stop", "-", 0.0, 1.0)
+    stiffness: float = setting(0.0, "stiffness k of a compliant stop (0: a rigid one)", "N·m/rad or N/m", 0.0, 1e12)
+    dissipation: float = setting(0.0, "dissipation λ of a compliant stop", "s/rad or s/m", 0.0, 1e6)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+class Stops:
+    """The stops of all joints.
+
+    Attributes:
+        lower, upper: where they are, (n,) in [rad] or [m].
+        rigid: (n,) whether they are.
+        wall_lower, wall_upper: beyond which no joint can be, (n,): infinite where the stop is compliant.
+        restitution, stiffness, dissipation: (n,).
+    """
+
+    def __init__(self, robot: Robot, stops: StopConfig | Sequence[StopConfig] | None) -> None:
+        """
+        Args:
+            robot: the arm.
+            stops: those of every joint, or one for each; rigid and inelastic unless given.
+
+        Raises:
+            InputError: not one for each joint.
+        """
+        joints = [stops or StopConfig()] * robot.n if stops is None or isinstance(stops, StopConfig) else stops
+        if len(joints) != robot.n or not all(isinstance(joint, StopConfig) for joint in joints):
+            raise InputError("stops", f"must be one StopConfig for each of {robot.n} joints, not {stops!r}", stops)
+        self.lower, self.upper = robot.lower, robot.upper
+        self.restitution = read_only([joint.restitution for joint in joints])
+        self.stiffness = read_only([joint.stiffness for joint in joints])
+        self.dissipation = read_only([joint.dissipation for joint in joints])
+        self.rigid = self.stiffness == 0.0
+        self.wall_lower = read_only(np.where(self.rigid, self.lower, -np.inf))
+        self.wall_upper = read_only(np.where(self.rigid, self.upper, np.inf))
+
+    def force(self, q: Array, qd: Array, contact: Array) -> Array:
+        """What compliant stops do to the joints, (n,) in [N·m] or [N].
+
+        Args:
+            q: position (n,) in [rad] or [m].
+            qd: velocity (n,) in [rad/s] or [m/s].
+            contact: +1 at the upper stop, -1 at the lower one, 0 at none, (n,).
+        """
+        depth = np.where(contact > 0.0, q - self.upper, np.where(contact < 0.0, self.lower - q, 0.0))
+        push = self.stiffness * depth * (1.0 + self.dissipation * contact * qd)
+        force: Array = -contact * np.maximum(push, 0.0)
+        return force
+
+
+class Joints(NamedTuple):
+    """What the equations of motion leave out of an arm's joints."""
+
+    friction: Friction
+    stops: Stops  # at the position limits
+    velocity_limit: Array  # (n,) in [rad/s] or [m/s], inf where there is none

@@ -1,0 +1,103 @@
+"""An arm that is not its model: masses, centres of mass, inertias, friction and payload scaled or drawn at random.
+
+What is drawn can exist: a body's mass and inertia are scaled together, as by another density; its inertia by itself is
+scaled along the principal axes of the second moments Σ = ½ tr(I) 1 - I of its mass about its centre, which stay
+positive, so that no moment becomes negative and none exceeds the sum of the others (Wensing, Kim and Slotine, Linear
+matrix inequalities for physically consistent inertial parameter identification, 2018). Everything that is a scale lies
+within 1 ± spread times its fixed factor, and the same seed gives the same arm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from robodyn_ros.dynamics.inertial_parameters import parameters_of
+from robodyn_ros.dynamics.parameters import Payload
+from robodyn_ros.robot import Inertial, Robot
+from robodyn_ros.robot.pose import Array, read_only
+from robodyn_ros.settings import check_settings, setting
+from robodyn_ros.simulation.plant.joints import FrictionConfig, urdf_friction
+
+Draw = np.random.Generator
+
+
+class Drawn(NamedTuple):
+    """An arm that was drawn."""
+
+    inertial: Array  # standard parameters of the bodies, (10 · bodies,)
+    payload: Payload | None
+    friction: tuple[FrictionConfig, ...]  # of each joint
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """For ``create_dynamics`` or ``configure``; nothing is compiled anew."""
+        return {"inertial": self.inertial, "payload": self.payload}
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """Settings of the difference; each field's metadata say what it is."""
+
+    mass_scale: float = setting(1.0, "factor of every mass and inertia", "-", 0.01, 100.0)
+    mass_spread: float = setting(0.0, "greatest relative change of each body's mass, at random", "-", 0.0, 0.95)
+    com_spread: float = setting(0.0, "greatest shift of each centre of mass, in a random direction", "m", 0.0, 10.0)
+    inertia_scale: float = setting(1.0, "factor of every inertia about a centre of mass", "-", 0.01, 100.0)
+    inertia_spread: float = setting(0.0, "greatest relative change of each second moment, at random", "-", 0.0, 0.95)
+    friction_scale: float = setting(1.0, "factor of all friction", "-", 0.0, 100.0)
+    friction_spread: float = setting(0.0, "greatest relative change of each joint's friction, at random", "-", 0.0, 1.0)
+    payload_mass: float = setting(0.0, "mass of a payload that the model lacks, at the last link", "kg", 0.0, 1e6)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+    def draw(self, robot: Robot, seed: int, friction: Sequence[FrictionConfig] | None = None) -> Drawn:
+        """An arm that differs from the URDF's.
+
+        Args:
+            robot: the arm of the URDF.
+            seed: the same one gives the same arm.
+            friction: of each joint, the URDF's unless given.
+
+        Raises:
+            ConfigurationError: friction is scaled beyond all bounds.
+        """
+        rng = np.random.default_rng(seed)
+        bodies = [self._body(rng, body.inertial) for body in robot.bodies]
+        joints = urdf_friction(robot) if friction is None else friction
+        payload = Payload(_last_link(robot), self.payload_mass) if self.payload_mass > 0.0 else None
+        inertial = read_only(np.concatenate([parameters_of(body) for body in bodies]))
+        return Drawn(inertial, payload, tuple(self._joint(rng, joint) for joint in joints))
+
+    def _body(self, rng: Draw, body: Inertial) -> Inertial:
+        density = self.mass_scale * _factor(rng, self.mass_spread)
+        direction, part = rng.normal(size=3), rng.uniform()
+        shift = self.com_spread * part ** (1 / 3) * direction / np.linalg.norm(direction)
+        second = 0.5 * np.trace(body.inertia) * np.eye(3) - body.inertia
+        moments, axes = np.linalg.eigh(second)
+        moments = moments * self.inertia_scale * np.array([_factor(rng, self.inertia_spread) for _ in range(3)])
+        second = density * (axes * moments) @ axes.T
+        inertia = np.trace(second) * np.eye(3) - second
+        return Inertial(density * body.mass, read_only(body.com + shift), read_only(inertia))
+
+    def _joint(self, rng: Draw, joint: FrictionConfig) -> FrictionConfig:
+        factor = self.friction_scale * _factor(rng, self.friction_spread)
+        forces = {name: factor * getattr(joint, name) for name in ("viscous", "coulomb", "static_friction")}
+        return replace(joint, **forces)
+
+
+def _factor(rng: Draw, spread: float) -> float:
+    return float(rng.uniform(1.0 - spread, 1.0 + spread))
+
+
+def _last_link(robot: Robot) -> str:
+    """The link furthest from the base, counted in joints; the last of them in the order of the URDF."""
+    depths = [0 for _ in robot.bodies]
+    for index, body in enumerate(robot.bodies):
+        depths[index] = depths[body.parent] + 1 if body.parent >= 0 else 1
+    moving = [link for link in robot.links if link.body >= 0]
+    deepest = max(depths[link.body] for link in moving)
+    return [link.name for link in moving if depths[link.body] == deepest][-1]

@@ -1,0 +1,397 @@
+"""The arm in MuJoCo: a second opinion, and contact."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+from xml.parsers import expat
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robodyn_ros.checks import is_finite
+from robodyn_ros.control.motion.point_to_point import rest_to_rest
+from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.dynamics.inertial_parameters import parameters_of, standard_parameters
+from robodyn_ros.errors import ConfigurationError, InputError, SimulationError
+from robodyn_ros.robot import Robot
+from robodyn_ros.robot.pose import Array
+from robodyn_ros.settings import check_settings, setting, whole
+from robodyn_ros.simulation.plant.base import PlantBase, PlantConfig
+from robodyn_ros.simulation.plant.joints import FrictionConfig, StopConfig
+from robodyn_ros.simulation.plant.native import Plant
+
+# A MuJoCo model of an arm, from the same URDF by MuJoCo's own importer.
+#
+# Where the importer has rules of its own, which would change the arm, they are put right: it refuses or alters bodies
+# without mass and inertias at the edge of the possible, and knows nothing of payload, armature and parameters that were
+# given to the dynamics.
+
+KEPT = {"link": {"inertial", "collision"}, "joint": {"origin", "parent", "child", "axis", "limit"}}
+"""What of the URDF MuJoCo reads. Friction and mimicking joints become something else there than they are here."""
+
+SOLID = {"box", "cylinder", "sphere"}
+"""Shapes that need no file."""
+
+LEAST = {"boundmass": 1e-6, "boundinertia": 1e-9, "balanceinertia": True}
+"""What the importer makes of bodies that it would refuse [kg], [kg m²]; they get their real numbers afterwards."""
+
+
+class MuJoCoModel:
+    """The arm in MuJoCo, its joints in the order of the Robot's.
+
+    Attributes:
+        module: ``mujoco``.
+        model: mjModel. data: mjData.
+        index: of each joint in qpos, qvel and qfrc_applied, (n,).
+    """
+
+    def __init__(self, dynamics: Dynamics, contact: bool = False) -> None:
+        """
+        Args:
+            dynamics: the arm and its parameters: gravity, payload, armature, friction, inertial parameters.
+            contact: whether bodies collide, as far as ``<collision>`` gives them simple shapes.
+
+        Raises:
+            ConfigurationError: MuJoCo is not installed, or the arm is not for it.
+        """
+        self.module = mujoco = _import()
+        robot, parameters = dynamics.robot, dynamics.parameters
+        mimics = [body.joint.name for body in robot.bodies if body.joint.mimic is not None]
+        if mimics:
+            raise ConfigurationError(f"joint {mimics[0]!r} mimics another, for which MuJoCo has no exact counterpart")
+        self.model, altered = self._compiled(reduced(robot.urdf, contact))
+        self.data = mujoco.MjData(self.model)
+        self.index = np.array([self.model.joint(name).dofadr[0] for name in robot.joint_names])
+        self.model.opt.gravity[:] = parameters.gravity
+        self.model.dof_armature[self.index] = parameters.armature
+        self.model.dof_damping[self.index] = parameters.viscous
+        self.model.dof_frictionloss[self.index] = parameters.coulomb
+        self._set_inertias(dynamics, altered)
+        mujoco.mj_setConst(self.model, self.data)
+
+    def _compiled(self, urdf: str) -> tuple[Any, bool]:
+        """The mjModel, and whether it had to be altered for MuJoCo to take it."""
+        spec = self.module.MjSpec.from_string(urdf)
+        with suppress(ValueError):
+            return spec.compile(), False
+        for name, value in LEAST.items():
+            setattr(spec.compiler, name, value)
+        try:
+            return spec.compile(), True
+        except ValueError as cause:
+            raise ConfigurationError(f"MuJoCo cannot take this arm: {cause}") from cause
+
+    def _set_inertias(self, dynamics: Dynamics, altered: bool) -> None:
+        """Give bodies their real numbers where these are not what the importer made of the URDF."""
+        robot, theta = dynamics.robot, dynamics.parameters.inertial.reshape(-1, 10).copy()
+        payload = dynamics.parameters.payload
+        if payload is not None:
+            link = robot.link(payload.link)
+            theta[link.body] += parameters_of(payload.inertial().seen_from(link.pose))
+        changed = (theta != standard_parameters(robot).reshape(-1, 10)).any(axis=1)
+        for index, body in enumerate(robot.bodies):
+            if changed[index] or (altered and not all(_fits(robot, name) for name in body.links)):
+                self._set_inertia(self.model.body(body.name).id, theta[index])
+
+    def _set_inertia(self, index: int, theta: Array) -> None:
+        mass, moment = theta[0], theta[1:4]
+        com = moment / mass if mass > 0.0 else np.zeros(3)
+        xx, xy, yy, xz, yz, zz = theta[4:]
+        about_origin = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        moments, axes = np.linalg.eigh(about_origin - mass * (com @ com * np.eye(3) - np.outer(com, com)))
+        axes[:, 0] *= np.linalg.det(axes)
+        self.model.body_mass[index], self.model.body_ipos[index] = mass, com
+        self.model.body_inertia[index] = np.maximum(moments, 0.0)
+        self.module.mju_mat2Quat(self.model.body_iquat[index], axes.ravel())
+
+    def place(self, q: Array, qd: Array) -> None:
+        """Put the arm into a state, without efforts.
+
+        Args:
+            q: position (n,) in [rad] or [m].
+            qd: velocity (n,) in [rad/s] or [m/s].
+        """
+        self.module.mj_resetData(self.model, self.data)
+        self.data.qpos[self.index], self.data.qvel[self.index] = q, qd
+
+    def mass_matrix(self, q: Array) -> Array:
+        """M(q) (n, n)."""
+        self.place(q, np.zeros(len(q)))
+        self.module.mj_forward(self.model, self.data)
+        columns, product = np.empty((len(q), len(q))), np.empty(self.model.nv)
+        for column, joint in enumerate(self.index):
+            self.module.mj_mulM(self.model, self.data, product, np.eye(self.model.nv)[joint])
+            columns[:, column] = product[self.index]
+        return columns
+
+    def inverse(self, q: Array, qd: Array, qdd: Array) -> Array:
+        """τ (n,), friction included."""
+        self.place(q, qd)
+        self.data.qacc[self.index] = qdd
+        self.module.mj_inverse(self.model, self.data)
+        effort: Array = self.data.qfrc_inverse[self.index]
+        return effort
+
+    def forward(self, q: Array, qd: Array, tau: Array) -> Array:
+        """q̈ (n,)."""
+        self.place(q, qd)
+        self.data.qfrc_applied[self.index] = tau
+        self.module.mj_forward(self.model, self.data)
+        acceleration: Array = self.data.qacc[self.index]
+        return acceleration
+
+
+def reduced(urdf: str, contact: bool) -> str:
+    """A URDF of links and joints alone, and of simple shapes to collide with if need be.
+
+    Prefixes that are never declared are read as they stand, as robot_state_publisher does.
+    """
+    builder, parser = ET.TreeBuilder(), expat.ParserCreate()
+    parser.StartElementHandler, parser.EndElementHandler = builder.start, builder.end
+    parser.Parse(urdf, True)
+    root = builder.close()
+    for element in list(root):
+        if element.tag not in KEPT:
+            root.remove(element)
+        for child in list(element):
+            shapes = {shape.tag for shape in child.findall("geometry/*")}
+            solid = child.tag != "collision" or (contact and shapes <= SOLID)
+            if child.tag not in KEPT.get(element.tag, ()) or not solid:
+                element.remove(child)
+    return ET.tostring(root, encoding="unicode")
+
+
+def _fits(robot: Robot, name: str) -> bool:
+    """Whether the importer takes a link's inertial as it is."""
+    inertial = robot.link(name).inertial
+    if inertial is None:
+        return False
+    moments = np.linalg.eigvalsh(inertial.inertia)
+    enough = inertial.mass > LEAST["boundmass"] and moments[0] > LEAST["boundinertia"]
+    return bool(enough and moments[0] + moments[1] >= moments[2])
+
+
+def _import() -> Any:
+    try:
+        import mujoco
+    except ImportError as cause:
+        raise ConfigurationError("MuJoCo is not installed: python3 -m pip install mujoco") from cause
+    return mujoco
+
+
+STIFF = 2.0
+"""Time constant of MuJoCo's stops and dry friction, in steps: as stiff as it allows."""
+
+
+class MuJoCoPlant(PlantBase):
+    """The same URDF in MuJoCo: a second opinion, and contact.
+
+    RK4, with the same limits, viscous and Coulomb friction. MuJoCo's stops and dry friction give way a little: a joint
+    creeps where the native plant stands.
+    """
+
+    def __init__(
+        self,
+        dynamics: Dynamics,
+        config: PlantConfig | None = None,
+        effort_limit: ArrayLike | None = None,
+        q0: ArrayLike | None = None,
+        *,
+        friction: Sequence[FrictionConfig] | None = None,
+        stops: StopConfig | Sequence[StopConfig] | None = None,
+        velocity_limit: ArrayLike | None = None,
+        contact: bool = True,
+    ) -> None:
+        """
+        Args:
+            dynamics: the arm and its parameters.
+            config: settings, the defaults unless given.
+            effort_limit: (n,) in [N·m] or [N], the URDF's unless given; inf where there is none.
+            q0: where it starts, (n,) in [rad] or [m]; as near to zero as the position limits allow unless given.
+            friction: of each joint, the URDF's unless given; MuJoCo has viscous and Coulomb friction.
+            stops: rigid and inelastic, as far as MuJoCo's can be.
+            velocity_limit: (n,) in [rad/s] or [m/s], the URDF's unless given; inf where there is none.
+            contact: whether bodies collide, as far as ``<collision>`` gives them simple shapes.
+
+        Raises:
+            InputError: an argument of the wrong shape or out of range; q0 as in :meth:`reset`.
+            ConfigurationError: MuJoCo is not installed or has not what is asked for.
+        """
+        super().__init__(dynamics, config, effort_limit, q0, velocity_limit, friction=friction, stops=stops)
+        losses, limits, _ = self._joints
+        if (losses.static > losses.coulomb).any():
+            raise ConfigurationError("static_friction: MuJoCo has viscous and Coulomb friction only")
+        if not limits.rigid.all() or limits.restitution.any():
+            raise ConfigurationError("stops: those of the mujoco plant are rigid and inelastic")
+        self.arm = MuJoCoModel(dynamics, contact)
+        model, mujoco = self.arm.model, self.arm.module
+        model.dof_damping[self.arm.index] += losses.viscous
+        model.dof_frictionloss[self.arm.index] += losses.coulomb
+        model.opt.timestep = self.config.step
+        model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
+        model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
+        if not contact:
+            model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
+        for reference in (model.jnt_solref, model.dof_solref):
+            reference[:] = STIFF * self.config.step, 1.0
+        self.reset()
+
+    def step(self, count: int = 1) -> None:
+        """See :class:`PlantBase`."""
+        model, data, index, step = self.arm.model, self.arm.data, self.arm.index, self.arm.module.mj_step
+        limited = bool(np.isfinite(self.velocity_limit).any() and self._effort.any())
+        at_once = 1 if limited else count  # the drives are looked at before every step
+        for _ in range(0, count, max(at_once, 1)):
+            effort = self._effort
+            if limited:
+                over = np.sign(effort) * self._qd >= self.velocity_limit
+                effort = np.where(over, 0.0, effort)
+            data.qfrc_applied[index] = effort
+            step(model, data, at_once)
+            q, qd = data.qpos[index], data.qvel[index]
+            if not (is_finite(q) and is_finite(qd)):
+                self.arm.place(self._q, self._qd)
+                raise SimulationError(self._beyond())
+            self._keep(q, qd)
+            self._steps += at_once
+
+    def _place(self, q: Array, qd: Array) -> None:
+        self.arm.place(q, qd)
+        self._keep(q.copy(), qd)
+
+
+# The native equations and the native plant beside MuJoCo's, over random states and motions.
+#
+# The equations are compared state by state, without friction; the plants over motions under one and the same record of
+# efforts: what computed torque gave the native plant on its way between random poses. The motions keep clear of the
+# stops and both plants go without dry friction and speed limits: MuJoCo softens what the native plant has sharp.
+
+QUANTITIES = ("mass matrix M", "gravity g", "inverse dynamics τ", "forward dynamics q̈")
+
+CLEAR = 0.7
+"""The part of a joint's range that poses are drawn from, so that motions between them keep clear of the stops."""
+
+TURN = np.pi
+"""Where a range has no end, poses are drawn from within this [rad] or [m] of zero."""
+
+FREQUENCY = 10.0
+"""Natural frequency of the position error under the law that writes the record [rad/s], critically damped."""
+
+PERIOD = 1e-3
+"""Time between two commands of that law [s]."""
+
+
+@dataclass(frozen=True)
+class ValidationConfig:
+    """Settings of the comparison; each field's metadata say what it is."""
+
+    states: int = whole(100, "number of random states", 1, 100_000)
+    motions: int = whole(3, "number of random motions", 0, 1000)
+    duration: float = setting(2.0, "length of a motion", "s", 0.01, 60.0)
+    step: float = setting(1e-4, "step of both plants", "s", 1e-6, PERIOD)
+    tolerance: float = setting(1e-8, "greatest relative error of M, g, τ and q̈", "-", 0.0, 1.0)
+    motion_tolerance: float = setting(1e-5, "greatest error of a joint's position", "rad or m", 0.0, 1.0)
+    seed: int = whole(0, "seed of the random numbers", 0, 2**31 - 1)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+class Comparison(NamedTuple):
+    """How far apart the two are."""
+
+    quantity: str
+    error: float  # relative to the greatest norm of the quantity; of a motion, of a joint's position [rad] or [m]
+    allowed: float
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the error is allowed."""
+        return self.error <= self.allowed
+
+
+def validate(
+    dynamics: Dynamics, config: ValidationConfig | None = None, progress: Callable[[], object] = lambda: None
+) -> list[Comparison]:
+    """Compare an arm's dynamics with MuJoCo's.
+
+    Args:
+        dynamics: the arm.
+        config: settings, the defaults unless given.
+        progress: called after each state and each motion.
+
+    Raises:
+        ConfigurationError: MuJoCo is not installed, or the arm is not for it.
+        SimulationError: a motion led beyond the range of numbers.
+    """
+    config = config or ValidationConfig()
+    rng = np.random.default_rng(config.seed)
+    found = _equations(dynamics, config, rng, progress)
+    for number in range(1, config.motions + 1):
+        error = _motion(dynamics, config, rng)
+        found.append(Comparison(f"motion {number}, {config.duration:g} s", error, config.motion_tolerance))
+        progress()
+    return found
+
+
+def _equations(
+    dynamics: Dynamics, config: ValidationConfig, rng: np.random.Generator, progress: Callable[[], object]
+) -> list[Comparison]:
+    arm, n = MuJoCoModel(dynamics), dynamics.robot.n
+    none = np.zeros(n)
+    errors, sizes = np.zeros((2, len(QUANTITIES), config.states))
+    for state in range(config.states):
+        q, qd, qdd = _pose(dynamics.robot, rng), rng.normal(size=n), rng.normal(size=n)
+        tau = dynamics.inverse(q, qd, qdd)
+        pairs = (
+            (dynamics.mass_matrix(q), arm.mass_matrix(q)),
+            (dynamics.gravity(q), arm.inverse(q, none, none)),
+            (tau, arm.inverse(q, qd, qdd)),
+            (dynamics.forward(q, qd, tau), arm.forward(q, qd, tau)),
+        )
+        for row, (ours, theirs) in enumerate(pairs):
+            errors[row, state], sizes[row, state] = np.linalg.norm(ours - theirs), np.linalg.norm(ours)
+            # Not a number is no agreement.
+            errors[row, state] = np.nan_to_num(errors[row, state], nan=np.inf)
+        progress()
+    scale = np.where(sizes.max(axis=1) > 0.0, sizes.max(axis=1), 1.0)
+    relative = errors.max(axis=1) / scale
+    return [Comparison(name, float(error), config.tolerance) for name, error in zip(QUANTITIES, relative, strict=True)]
+
+
+def _motion(dynamics: Dynamics, config: ValidationConfig, rng: np.random.Generator) -> float:
+    """The greatest difference of a joint's position in one motion [rad] or [m]."""
+    robot = dynamics.robot
+    every = round(PERIOD / config.step)
+    if abs(every * config.step - PERIOD) > 1e-9:
+        problem = f"must go into {PERIOD:g} s a whole number of times, not {config.step:g} s"
+        raise InputError("step", problem, config.step)
+    poses = [_pose(robot, rng) for _ in range(3)]
+    path = rest_to_rest(poses, np.array([0.0, 0.5, 1.0]) * config.duration)
+    free = np.full(robot.n, np.inf)
+    options = {"effort_limit": free, "velocity_limit": free, "q0": poses[0]}
+    smooth = tuple(FrictionConfig(viscous=float(viscous)) for viscous in robot.damping)
+    native = Plant(dynamics, PlantConfig(config.step), friction=smooth, **options)  # type: ignore[arg-type]
+    mujoco = MuJoCoPlant(dynamics, PlantConfig(config.step), friction=smooth, contact=False, **options)  # type: ignore[arg-type]
+    plants: tuple[PlantBase, ...] = (native, mujoco)
+    apart = 0.0
+    for index in range(round(config.duration / PERIOD)):
+        q, qd, qdd = path.sample(index * PERIOD)
+        wanted = qdd + 2.0 * FREQUENCY * (qd - native.qd) + FREQUENCY**2 * (q - native.q)
+        effort = dynamics.inverse(native.q, native.qd, wanted) + robot.damping * native.qd
+        for plant in plants:
+            plant.apply(effort)
+            plant.step(every)
+        apart = max(apart, float(np.abs(native.q - mujoco.q).max()))
+    return apart
+
+
+def _pose(robot: Robot, rng: np.random.Generator) -> Array:
+    lower, upper = np.maximum(robot.lower, -TURN), np.minimum(robot.upper, TURN)
+    lower, upper = np.minimum(lower, robot.upper), np.maximum(upper, robot.lower)
+    margin = 0.5 * (1.0 - CLEAR) * (upper - lower)
+    return rng.uniform(lower + margin, upper - margin)

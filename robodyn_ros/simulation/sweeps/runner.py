@@ -1,0 +1,258 @@
+"""A bench for the cases of one study: what is made once, and how a case is tried."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from robodyn_ros.control.loop_settings import MODEL, Tuning, loop_default_values, make_tuning
+from robodyn_ros.control.motion.point_to_point import rest_to_rest
+from robodyn_ros.control.motion.trajectory import Trajectory
+from robodyn_ros.control.parameter_file import Parameters
+from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.dynamics.inertial_parameters import standard_parameters
+from robodyn_ros.errors import RobodynError
+from robodyn_ros.plugins import create
+from robodyn_ros.robot import load_robot
+from robodyn_ros.robot.pose import Array
+from robodyn_ros.simulation.hardware.settings import Rig, default_values, make_rig
+from robodyn_ros.simulation.sweeps.arm import changed
+from robodyn_ros.simulation.sweeps.study import ARM, NODES, QUANTITIES, Case, Study
+from robodyn_ros.simulation.trial.compiled import Ran, closed_loop
+from robodyn_ros.simulation.trial.setup import LAWS
+from robodyn_ros.simulation.trial.trial import Trial
+
+# An end to what hangs: an alarm of the operating system, which also wakes what sleeps.
+
+
+class OutOfTime(BaseException):
+    """It took too long. No ``except Exception`` of a plugin stops it."""
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raise OutOfTime where it is, after a time [s]; outside the main thread there is no limit."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ring(*_: object) -> NoReturn:
+        raise OutOfTime(f"out of time: it took longer than {seconds:g} s")
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+
+
+# What a trial was worth: figures of every joint.
+
+
+def figures(trial: Trial, effort_limit: Array, window: float) -> dict[str, Array]:
+    """The quantities of :mod:`.specification` by name, (n,) each; NaN where nothing was commanded.
+
+    Args:
+        trial: what happened.
+        effort_limit: of the commands, (n,) in [N·m] or [N].
+        window: the last moments [s].
+    """
+    commands, truth = trial.commands, trial.truth
+    n = len(effort_limit)
+    found = {name: np.full(n, np.nan) for name in QUANTITIES}
+    if len(truth.t):
+        effort = truth.values["effort"]
+        found["rms_effort"], found["peak_effort"] = np.sqrt(np.mean(effort**2, axis=0)), np.abs(effort).max(axis=0)
+    known = ~np.isnan(commands.values["q"]).any(axis=1)
+    t = commands.t[known]
+    if not (len(t) and len(truth.t)):
+        return found
+    q = truth.values["q"]
+    true = np.column_stack([np.interp(t, truth.t, q[:, joint]) for joint in range(n)])
+    error = np.abs(commands.values["q"][known] - true)
+    found["rms_error"], found["peak_error"] = np.sqrt(np.mean(error**2, axis=0)), error.max(axis=0)
+    found["final_error"] = error[t >= t[-1] - window].max(axis=0)
+    found["saturated"] = np.mean(np.abs(commands.values["effort"]) >= effort_limit, axis=0)
+    return found
+
+
+class Setup(NamedTuple):
+    """A case, ready to be tried."""
+
+    rig: Rig
+    dynamics: Dynamics  # of the arm; the next setup changes it
+    tuning: Tuning
+    motion: Trajectory | None
+
+
+class Bench:
+    """A bench for the cases of one study: what is made once, and how a case is tried.
+
+    Attributes:
+        study: whose cases are tried.
+        robot: the arm as the controllers know it.
+    """
+
+    def __init__(self, study: Study) -> None:
+        """
+        Args:
+            study: whose cases are tried.
+
+        Raises:
+            RobodynError: its arm is none.
+        """
+        self.study = study
+        self.robot = load_robot(study.urdf)
+        self._given = {node: dict(study.given.get(node, {})) for node in NODES}
+        self._defaults = {
+            "simulator": MODEL | default_values(self.robot),
+            "controller": loop_default_values(self.robot),
+        }
+        self._arms: dict[str, Dynamics] = {}
+        self._model = lru_cache(maxsize=4)(self._make_model)
+        self._tuning = lru_cache(maxsize=16)(self._make_tuning)
+
+    def setup(self, case: Case) -> Setup:
+        """What a case is made of.
+
+        Raises:
+            RobodynError: the arm is impossible, or a setting is wrong.
+        """
+        varied = {kind: _of(kind, case.inputs) for kind in (ARM, *NODES)}
+        robot = changed(self.study.urdf, varied[ARM]) if varied[ARM] else self.robot
+        defaults = self._defaults["simulator"] if robot is self.robot else MODEL | default_values(robot)
+        values = Parameters(self._given["simulator"] | {"seed": case.seed} | varied["simulator"], defaults)
+        rig = make_rig(values, robot)
+        tuning = self._tuning(case.controller, tuple(varied["controller"].items()))
+        if type(tuning.controller) not in LAWS:  # it may remember, or change its model: each case has one of its own
+            tuning = self._make_tuning(case.controller, tuple(varied["controller"].items()), self._make_model)
+        motion = None
+        if self.study.poses:
+            stops = np.array([rig.start, *self.study.poses])
+            motion = rest_to_rest(stops, np.linspace(0.0, self.study.motion.duration, len(stops)))
+        return Setup(rig, self._arm(rig), tuning, motion)
+
+    def run(self, case: Case) -> Ran:
+        """Try a case.
+
+        Raises:
+            RobodynError: as :meth:`setup`, or the motion is not for the arm.
+        """
+        return closed_loop(*self.setup(case), self.study.duration)
+
+    def row(self, case: Case) -> dict[str, Any]:
+        """Try a case, and say in one row what it was and what came of it, whatever that is."""
+        try:
+            with time_limit(self.study.limits.case_timeout):
+                setup = self.setup(case)
+                trial, compiled = closed_loop(*setup, self.study.duration)
+        except RobodynError as problem:
+            return self.blank(case, f"not possible: {problem}")
+        except OutOfTime as problem:
+            return self.blank(case, str(problem))
+        except Exception as problem:  # of a plugin: whatever it is, it is this case's
+            return self.blank(case, f"{type(problem).__name__}: {problem}")
+        values = figures(trial, setup.tuning.limits.effort, self.study.motion.window)
+        failed = "; ".join(trial.faults)
+        at = float(trial.truth.t[-1]) if failed and len(trial.truth.t) else float("nan")
+        return self._row(case, values, failed, at, compiled)
+
+    def blank(self, case: Case, failed: str) -> dict[str, Any]:
+        """The row of a case that came to nothing, and why."""
+        nothing = {name: np.full(self.robot.n, np.nan) for name in QUANTITIES}
+        return self._row(case, nothing, failed, float("nan"), False)
+
+    def _row(self, case: Case, values: dict[str, Array], failed: str, at: float, compiled: bool) -> dict[str, Any]:
+        row: dict[str, Any] = {"case": case.number, "controller": case.controller, "seed": case.seed, **case.inputs}
+        for name, of_joints in values.items():
+            row |= {f"{name}/{j}": float(x) for j, x in zip(self.robot.joint_names, of_joints, strict=True)}
+        return row | self._judged(row, failed) | {"failed": failed, "failed_at": at, "compiled": compiled}
+
+    def known(self, node: str) -> list[str]:
+        """Names of a node's parameters."""
+        return list(self._defaults[node])
+
+    def _judged(self, row: dict[str, Any], failed: str) -> dict[str, Any]:
+        wanted, names = self.study.specification, self.robot.joint_names
+        if failed:
+            return {"settled": False, "margin": float("nan"), "met": False}
+        settled = all(row[f"final_error/{j}"] <= wanted.settle_band.get(j, np.inf) for j in names)
+        margin = min(wanted.margins(row).values(), default=float("nan"))
+        return {"settled": settled, "margin": margin, "met": not margin < 0.0}
+
+    def _arm(self, rig: Rig) -> Dynamics:
+        """The equations of motion of a case's arm: one object for all cases, whose parameters change."""
+        if rig.dynamics not in self._arms:
+            self._arms[rig.dynamics] = create("dynamics", rig.dynamics, self.robot)
+        arm = self._arms[rig.dynamics]
+        arm.configure(**{"payload": None, "inertial": standard_parameters(rig.robot)} | rig.parameters)
+        return arm
+
+    def _make_tuning(
+        self, controller: str, varied: tuple[tuple[str, Any], ...], model: Callable[..., Dynamics] | None = None
+    ) -> Tuning:
+        given = self._given["controller"] | {"controller": controller} | dict(varied)
+        values = Parameters(given, self._defaults["controller"])
+        return make_tuning(values, (model or self._model)(values["dynamics"], tuple(values["gravity"])))
+
+    def _make_model(self, name: str, gravity: tuple[float, ...]) -> Dynamics:
+        model: Dynamics = create("dynamics", name, self.robot, gravity=gravity)
+        return model
+
+
+def _of(kind: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """What varies of one kind, without it in front."""
+    return {name.removeprefix(f"{kind}."): value for name, value in inputs.items() if name.startswith(f"{kind}.")}
+
+
+LEAST, MOST, PARTS = 8, 128, 64
+"""Cases of a chunk: a 64th of all, within these bounds. It depends on the study alone, as the file of results does."""
+
+Rows = list[dict[str, Any]]
+
+_benches: dict[str, Bench] = {}
+
+
+class Chunk(NamedTuple):
+    """Some cases that follow each other: what a worker is given, and what it gives back."""
+
+    first: int
+    size: int
+
+    def cases(self) -> Iterator[Chunk]:
+        """Each of its cases by itself."""
+        return (Chunk(number, 1) for number in range(self.first, self.first + self.size))
+
+
+def chunks(study: Study) -> list[Chunk]:
+    """All cases of a study, in chunks."""
+    size = min(max(study.size // PARTS, LEAST), MOST)
+    return [Chunk(first, min(size, study.size - first)) for first in range(0, study.size, size)]
+
+
+def run_chunk(study: Study, chunk: Chunk) -> Rows:
+    """Try its cases. What a study needs is made once in a process.
+
+    Raises:
+        RobodynError: the arm of the study is none.
+    """
+    digest = study.digest
+    if digest not in _benches:
+        _benches.clear()
+        _benches[digest] = Bench(study)
+    bench = _benches[digest]
+    return [bench.row(case) for case in study.cases(*chunk)]
+
+
+def lost(study: Study, chunk: Chunk, why: str) -> Rows:
+    """Its cases, of which nobody came back."""
+    bench = Bench(study)
+    return [bench.blank(case, why) for case in study.cases(*chunk)]
