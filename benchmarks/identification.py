@@ -39,11 +39,11 @@ from robodyn_ros.control.motion.point_to_point import rest_to_rest  # noqa: E402
 from robodyn_ros.control.motion.trajectory import Trajectory  # noqa: E402
 from robodyn_ros.dynamics.inertial_parameters import least_eigenvalues  # noqa: E402
 from robodyn_ros.dynamics.rnea import RNEA  # noqa: E402
-from robodyn_ros.identification import IdentificationConfig, identify  # noqa: E402
+from robodyn_ros.identification import IdentificationSettings, identify  # noqa: E402
 from robodyn_ros.identification.estimation.base_parameters import MOMENT_DEGREE, base_parameters  # noqa: E402
 from robodyn_ros.identification.excitation import excite  # noqa: E402
 from robodyn_ros.identification.recording.csv import read_csv  # noqa: E402
-from robodyn_ros.identification.settings import ExcitationConfig  # noqa: E402
+from robodyn_ros.identification.settings import ExcitationSettings  # noqa: E402
 from robodyn_ros.identification.signals.prepare import prepare  # noqa: E402
 from robodyn_ros.robot import Robot  # noqa: E402
 from robodyn_ros.robot.pose import Array  # noqa: E402
@@ -66,7 +66,7 @@ def noise_free() -> list[dict[str, Any]]:
         samples, unseen = arm.motion(500), arm.motion(100, seed=7)
         found = identify(robot, samples, validation=unseen)
         begun = time.perf_counter()
-        identify(robot, samples, IdentificationConfig(folds=2))
+        identify(robot, samples, IdentificationSettings(folds=2))
         took = time.perf_counter() - begun
         truth = found.base.values(arm.theta)
         rows.append(
@@ -105,7 +105,7 @@ def run(seed: int, idea: Robot, way: Trajectory) -> tuple[Trial, Array]:
 
 def recorded(draws: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Figures of identification, and of control with what it found."""
-    motion = excite(PRR, ExcitationConfig(period=PERIOD, periods=PERIODS, effort_share=0.5)).trajectory
+    motion = excite(PRR, ExcitationSettings(period=PERIOD, periods=PERIODS, effort_share=0.5)).trajectory
     found, followed = [], []
     for seed in range(1, draws + 1):
         trial, theta = run(seed, PRR, motion)
@@ -151,7 +151,7 @@ def _of_a_kind(columns: Array, values: Array) -> Array:
 def possible(count: int) -> list[dict[str, Any]]:
     """Recordings that nobody could use."""
     rows = []
-    config = IdentificationConfig(folds=2)
+    config = IdentificationSettings(folds=2)
     for robot in (PRR, RR, AWKWARD["tilted"], AWKWARD["branched"]):
         rng, bad, absurd, begun = np.random.default_rng(1), 0, 0, time.perf_counter()
         for seed in range(count // 4):

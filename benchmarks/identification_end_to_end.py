@@ -33,7 +33,7 @@ from robodyn_ros.assets import find
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.identification.estimation.base_parameters import base_parameters
 from robodyn_ros.identification.excitation import Excitation, excite
-from robodyn_ros.identification.settings import ExcitationConfig
+from robodyn_ros.identification.settings import ExcitationSettings
 from robodyn_ros.robot.pose import Array
 
 NOISE = 0.01
@@ -72,8 +72,8 @@ def measure(graph: Any, folder: Path, args: argparse.Namespace) -> dict[str, Any
     """Figure → value."""
     text = find("urdf/prr.urdf").read_text(encoding="utf-8")
     true, start = scenario.truth(text), list(scenario.START.values())
-    motion = excite(true.robot, ExcitationConfig(periods=args.periods, velocity_share=0.4), start=start)
-    other = ExcitationConfig(periods=1, period=8.0, harmonics=3, seed=8, velocity_share=0.3)
+    motion = excite(true.robot, ExcitationSettings(periods=args.periods, velocity_share=0.4), start=start)
+    other = ExcitationSettings(periods=1, period=8.0, harmonics=3, seed=8, velocity_share=0.3)
     end = motion.trajectory.positions[-1]
     unseen = excite(true.robot, other, start=end)
     back = excite(true.robot, other, start=unseen.trajectory.positions[-1])

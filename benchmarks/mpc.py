@@ -29,11 +29,11 @@ from robodyn_ros.assets import find
 from robodyn_ros.control import ComputedTorque, Reference, rest_to_rest
 from robodyn_ros.control.laws import gains
 from robodyn_ros.planning.cost import Effort, Tracking
-from robodyn_ros.planning.ddp.ddp import ILQRConfig
+from robodyn_ros.planning.ddp.ddp import ILQRSettings
 from robodyn_ros.planning.ddp.ilqr import ILQR
 from robodyn_ros.planning.mpc import MPC
-from robodyn_ros.planning.mpc_problem import MPCConfig
-from robodyn_ros.simulation import Plant, PlantConfig
+from robodyn_ros.planning.mpc_problem import MPCSettings
+from robodyn_ros.simulation import Plant, PlantSettings
 from robodyn_ros.simulation.rollout import simulate
 
 ITERATIONS = 300
@@ -59,7 +59,7 @@ def closed_loop(leg: float, laps: int) -> dict[str, Any]:
     dynamics, none = rd.create_dynamics("rnea", rd.load_robot(find("urdf/prr.urdf"))), np.zeros(3)
     poses = POSES[:1] + POSES[1:] * laps
     trajectory = rest_to_rest(poses, np.arange(len(poses)) * leg)
-    law = MPC(dynamics, *gains(ComputedTorque, dynamics, none, 12.0, 1.0), config=MPCConfig(budget=10.0))
+    law = MPC(dynamics, *gains(ComputedTorque, dynamics, none, 12.0, 1.0), config=MPCSettings(budget=10.0))
     law.solve_times = type(law.solve_times)()
     busy: list[float] = []
     advance = law.advance
@@ -72,7 +72,7 @@ def closed_loop(leg: float, laps: int) -> dict[str, Any]:
             busy.append(time.process_time() - began)
 
     law.advance = measured  # type: ignore[method-assign]
-    plant = Plant(dynamics, PlantConfig(step=1.0 / RATE), q0=poses[0])
+    plant = Plant(dynamics, PlantSettings(step=1.0 / RATE), q0=poses[0])
     run = simulate(plant, law, lambda t: Reference(*trajectory.sample(t), none), trajectory.duration)
     wall, cpu = 1e3 * np.array(law.solve_times), 1e3 * np.array(busy)
     error = np.sqrt(np.mean((run.q - run.reference) ** 2, axis=0))
@@ -128,7 +128,7 @@ def beside_crocoddyl(repeats: int) -> tuple[list[Solved], str]:
         guess = np.tile(dynamics.gravity(np.asarray(start)[: dynamics.robot.n]), (steps, 1))
         guess = np.clip(guess, -np.asarray(limit), limit)
         cost = 0.5 * Effort() + 0.5 * Tracking(goal, np.zeros(len(start)), QT=weights)
-        solver = ILQR(dynamics, cost, steps, ILQRConfig(iterations=ITERATIONS))
+        solver = ILQR(dynamics, cost, steps, ILQRSettings(iterations=ITERATIONS))
         theirs: Crocoddyl | None = None
         try:
             theirs = Crocoddyl(urdf, start, goal, weights, duration, steps, limit)

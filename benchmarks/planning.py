@@ -45,15 +45,15 @@ def ours(repeats: int) -> list[Row]:
     from robodyn_ros.assets import find
     from robodyn_ros.control.motion.point_to_point import point_to_point
     from robodyn_ros.planning import time_scaling
-    from robodyn_ros.planning.collocation.collocation import CollocationConfig, plan
+    from robodyn_ros.planning.collocation.collocation import CollocationSettings, plan
     from robodyn_ros.planning.cost import Effort, MinimumTime, Tracking
-    from robodyn_ros.planning.problem import JointGoal, Limits, Problem
+    from robodyn_ros.planning.problem import JointGoal, MotionLimits, Problem
 
     dynamics = rd.create_dynamics("rnea", rd.load_robot(find("urdf/prr.urdf")))
     quintic = point_to_point(dynamics, HOME, PICK, share=0.9)
     rows = [Row("minimum time", "quintic (point_to_point)", np.nan, True, quintic.duration, quintic.duration, None)]
     unlimited = np.full(3, np.inf)
-    free = replace(Limits.of(dynamics.robot), lower=-unlimited, upper=unlimited, velocity=unlimited)
+    free = replace(MotionLimits.of(dynamics.robot), lower=-unlimited, upper=unlimited, velocity=unlimited)
     soft = Effort() + Tracking([*LIFTED, 0.0, 0.0, 0.0], np.zeros(6), QT=WEIGHTS)
     least = {
         "minimum time": Problem(dynamics, HOME, JointGoal(PICK), MinimumTime()),
@@ -63,7 +63,7 @@ def ours(repeats: int) -> list[Row]:
     for name, problem in least.items():
         for scheme in ("hermite-simpson", "trapezoidal"):
             for refinements, note in ((0, f", {STEPS} intervals"), (8, "")):
-                config = CollocationConfig(scheme=scheme, intervals=STEPS, refinements=refinements, time_limit=300.0)
+                config = CollocationSettings(scheme=scheme, intervals=STEPS, refinements=refinements, time_limit=300.0)
                 found = [plan(problem, config) for _ in range(repeats)]
                 solved = found[0].solved or (refinements == 0 and "between the points" in found[0].reason)
                 time = 1e3 * median(one.solve_time for one in found)

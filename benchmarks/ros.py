@@ -40,12 +40,12 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from robodyn_ros.nodes.common.executor import once_running, run
 from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
-from robodyn_ros.nodes.common.scheduling import Scheduling, SchedulingConfig, declare_scheduling
+from robodyn_ros.nodes.common.scheduling import Scheduling, SchedulingSettings, declare_scheduling
 
 class Echo(Node):
     def __init__(self, end):
         super().__init__("echo")
-        declare_scheduling(self, SchedulingConfig())
+        declare_scheduling(self, SchedulingSettings())
         once_running(self, Scheduling(self).begin)
         self.publisher = self.create_publisher(JointState, "echo/joint_commands", RELIABLE)
         self.create_subscription(JointState, "echo_states", self.publisher.publish, NEWEST)
@@ -185,7 +185,7 @@ def soak(duration: float, options: list[str]) -> dict[str, Any]:
     from diagnostic_msgs.msg import DiagnosticArray
     from sensor_msgs.msg import JointState
 
-    from robodyn_ros.nodes.common.scheduling import Scheduling, SchedulingConfig, declare_scheduling
+    from robodyn_ros.nodes.common.scheduling import Scheduling, SchedulingSettings, declare_scheduling
 
     def memory(pid: int) -> float:
         text = Path(f"/proc/{pid}/status").read_text()
@@ -206,7 +206,7 @@ def soak(duration: float, options: list[str]) -> dict[str, Any]:
             JointState, "controller/joint_commands", lambda _: times.append(time.perf_counter()), 100, raw=True
         )
         node.create_subscription(DiagnosticArray, "/diagnostics", report, 10)
-        declare_scheduling(node, SchedulingConfig())
+        declare_scheduling(node, SchedulingSettings())
         own = Scheduling(node)
         end = time.monotonic() + 60.0
         while len(times) < 2000:

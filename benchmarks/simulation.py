@@ -25,7 +25,7 @@ from scipy.integrate import solve_ivp
 import robodyn_ros as rd
 from robodyn_ros.assets import find
 from robodyn_ros.errors import ConfigurationError
-from robodyn_ros.simulation import PlantConfig
+from robodyn_ros.simulation import PlantSettings
 from robodyn_ros.simulation.integrators.dop853 import DOP853
 from robodyn_ros.simulation.plant.base import PlantBase, create_plant
 from robodyn_ros.simulation.rollout import rollout
@@ -106,12 +106,12 @@ def plants(repeats: int, steps: int = 1000) -> list[Figure]:
     entrants = {}
     for name in rd.available("plants"):
         try:
-            plant = create_plant(name, dynamics, PlantConfig(STEP), q0=HOLDING)
+            plant = create_plant(name, dynamics, PlantSettings(STEP), q0=HOLDING)
         except ConfigurationError:  # MuJoCo is not installed
             continue
         for way in (at_once, one_by_one, commanded):
             entrants[f"plant {name}, {way.__name__.replace('_', ' ')}"] = (plant, way)
-    resting = create_plant("native", dynamics, PlantConfig(STEP), q0=[0.0, 0.5, 0.2])  # carried by its lower stop
+    resting = create_plant("native", dynamics, PlantSettings(STEP), q0=[0.0, 0.5, 0.2])  # carried by its lower stop
     entrants["plant native, elevator on its stop"] = (resting, one_by_one)
     times: dict[str, list[float]] = {name: [] for name in entrants}
     for _ in range(repeats):

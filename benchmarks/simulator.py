@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from robodyn_ros.assets import find
-from robodyn_ros.cli.processes import Crew, isolated
+from robodyn_ros.cli.processes import ProcessGroup, isolated
 from robodyn_ros.robot import load_robot
 
 WARM_UP = 0.1
@@ -43,7 +43,7 @@ def main() -> int:
     args = parser.parse_args()
     with isolated() as environment, TemporaryDirectory() as folder:
         os.environ.update(environment)
-        with Crew(environment, Path(folder)) as crew:
+        with ProcessGroup(environment, Path(folder)) as crew:
             found = measure(crew, args.factor, args.rate, 60.0 * args.minutes)
     if args.json:
         print(json.dumps(found, indent=2))
@@ -54,7 +54,7 @@ def main() -> int:
     return 0 if good and abs(found["drift of /clock [s]"]) < DRIFT and found["lost time [s]"] == "0" else 1
 
 
-def measure(crew: Crew, factor: float, rate: float, duration: float) -> dict[str, Any]:
+def measure(crew: ProcessGroup, factor: float, rate: float, duration: float) -> dict[str, Any]:
     """Figure → value."""
     import rclpy
     from diagnostic_msgs.msg import DiagnosticArray

@@ -26,8 +26,8 @@ from rich.console import Console
 from rich.table import Table
 
 from robodyn_ros.simulation.sweeps.results import column
-from robodyn_ros.simulation.sweeps.runner import Bench
-from robodyn_ros.simulation.sweeps.study import MotionConfig, Study
+from robodyn_ros.simulation.sweeps.runner import CaseRunner
+from robodyn_ros.simulation.sweeps.study import MotionSettings, Study
 from robodyn_ros.simulation.sweeps.study_reader import read_study
 from robodyn_ros.simulation.sweeps.sweep import Backend, Workers, here, sweep
 
@@ -55,7 +55,7 @@ def swept(study: Study, backend: Backend) -> str:
 
 def plain(study: Study) -> None:
     """The loop that anybody would write."""
-    bench = Bench(study)
+    bench = CaseRunner(study)
     for case in study.cases(0, study.size):
         bench.row(case)
 
@@ -118,7 +118,7 @@ def memory(counts: list[int]) -> None:
 
 def short(count: int) -> None:
     """So many cases of 50 ms on two workers: it is their number that counts."""
-    study = replace(cases(count), motion=MotionConfig(0.04, 0.01, 0.01), poses=())
+    study = replace(cases(count), motion=MotionSettings(0.04, 0.01, 0.01), poses=())
     with TemporaryDirectory() as folder, Workers(2) as two:
         file = sweep(study, Path(folder) / "out", two)
         assert column(file, "case").tolist() == list(range(count))

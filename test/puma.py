@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from robodyn_ros.kinematics.dh import Row, Table
+from robodyn_ros.kinematics.dh import DHRow, DHTable
 from robodyn_ros.kinematics.dh_robot import LinkData, robot_from_dh
 from robodyn_ros.robot import Robot
 
-TABLE = Table(
+TABLE = DHTable(
     (
-        Row(alpha=np.pi / 2, d=0.672),
-        Row(a=0.4318),
-        Row(a=0.0203, alpha=-np.pi / 2, d=0.15005),
-        Row(alpha=np.pi / 2, d=0.4318),
-        Row(alpha=-np.pi / 2),
-        Row(),
+        DHRow(alpha=np.pi / 2, d=0.672),
+        DHRow(a=0.4318),
+        DHRow(a=0.0203, alpha=-np.pi / 2, d=0.15005),
+        DHRow(alpha=np.pi / 2, d=0.4318),
+        DHRow(alpha=-np.pi / 2),
+        DHRow(),
     )
 )
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import robodyn_ros as rd
-from robodyn_ros.cli.compare_run import LASTING, Motion, Run
+from robodyn_ros.cli.compare_run import LASTING, ComparedMotion, Run
 from robodyn_ros.cli.main import main
 
 ROOT = Path(__file__).parents[1]
@@ -97,7 +97,7 @@ def test_figures_of_a_run():
     t = np.linspace(0.0, 8.0, 8001)
     error = np.exp(-t)[:, None]
     run = Run(t, 1.0 - error, np.ones((8001, 1)), 3.0 * error, np.zeros(1))
-    motion = Motion("step", np.zeros(1), 8.0, None, np.ones(1))
+    motion = ComparedMotion("step", np.zeros(1), 8.0, None, np.ones(1))
     figures = {name: values[0] for name, values in run.figures(motion).items()}
     assert figures["settling_time"] == pytest.approx(np.log(50.0), abs=2e-3)
     assert figures["rms_error"] == pytest.approx(np.sqrt(0.5 / 8.0), rel=1e-2)

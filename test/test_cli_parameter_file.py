@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from robodyn_ros.control.parameter_file import Parameters, parse_parameter, read_parameters
+from robodyn_ros.control.parameter_file import FileParameters, parse_parameter, read_parameters
 from robodyn_ros.errors import ConfigurationError, InputError
-from robodyn_ros.simulation.hardware.sensors import StateConfig
+from robodyn_ros.simulation.hardware.sensors import StateSettings
 
 FILE = """
 /**:
@@ -70,13 +70,13 @@ def test_parameters_of_the_command_line():
 
 
 def test_values_defaults_and_what_nobody_asked_for():
-    values = Parameters({"state_rate": 250, "seed": 4, "sed": 5}, {"gravity": [0.0]})
-    config = values.settings(StateConfig)
-    assert config == StateConfig(state_rate=250.0, seed=4)
+    values = FileParameters({"state_rate": 250, "seed": 4, "sed": 5}, {"gravity": [0.0]})
+    config = values.settings(StateSettings)
+    assert config == StateSettings(state_rate=250.0, seed=4)
     assert isinstance(config.state_rate, float)
     assert values["gravity"] == [0.0]
     assert values.unused() == ["sed"]
     with pytest.raises(ConfigurationError, match="mass"):
         values["mass"]
     with pytest.raises(ConfigurationError, match=r"sensors\.seed"):
-        Parameters({"sensors.seed": 1.5}, {}).settings(StateConfig, "sensors.")
+        FileParameters({"sensors.seed": 1.5}, {}).settings(StateSettings, "sensors.")

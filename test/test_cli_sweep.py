@@ -12,8 +12,8 @@ import pytest
 
 import robodyn_ros as rd
 from robodyn_ros.cli.main import main
-from robodyn_ros.control.loop_settings import loop_default_values, make_tuning
-from robodyn_ros.control.parameter_file import Parameters, read_parameters
+from robodyn_ros.control.loop_settings import loop_default_values, make_loop_settings
+from robodyn_ros.control.parameter_file import FileParameters, read_parameters
 from robodyn_ros.simulation.sweeps.results import column, rows
 from robodyn_ros.simulation.sweeps.sweep import here
 
@@ -172,8 +172,8 @@ def test_tuned_gains_are_better_on_cases_that_nobody_saw_and_the_node_loads_them
     assert 5.0 <= said["gains"]["shoulder"]["natural_frequency"] <= 40.0
     # What the node makes of the file is what was tuned.
     robot = rd.load_robot(ROOT / "urdf/rr.urdf")
-    values = Parameters(read_parameters(file, "controller"), loop_default_values(robot))
-    law = make_tuning(values, rd.create_dynamics("rnea", robot)).controller
+    values = FileParameters(read_parameters(file, "controller"), loop_default_values(robot))
+    law = make_loop_settings(values, rd.create_dynamics("rnea", robot)).controller
     assert values.unused() == []
     omega = np.array([said["gains"][name]["natural_frequency"] for name in robot.joint_names])
     np.testing.assert_allclose(law.kp, omega**2, rtol=1e-12)

@@ -9,13 +9,13 @@ import pytest
 from broken_dynamics import Faultless
 
 import robodyn_ros as rd
-from robodyn_ros.control import Adaptive, AdaptiveConfig, ComputedTorque, ControlLoop, Reference
+from robodyn_ros.control import Adaptive, AdaptiveSettings, ComputedTorque, ControlLoop, Reference
 from robodyn_ros.control.laws import gains
 from robodyn_ros.control.laws.adaptation import PossibleBody
 from robodyn_ros.control.laws.memory_file import recall, save
 from robodyn_ros.dynamics.inertial_parameters import parameters_of, to_pseudo
 from robodyn_ros.robot import Inertial
-from robodyn_ros.simulation import FrictionConfig, Plant, PlantConfig
+from robodyn_ros.simulation import FrictionSettings, Plant, PlantSettings
 
 PRR = rd.load_robot(Path(__file__).parents[1] / "urdf/prr.urdf")
 PERIOD = 0.002
@@ -32,7 +32,7 @@ def swing(t):
 def make(law, dynamics, **config):
     """A law with ω = 12 rad/s and ζ = 1."""
     n = dynamics.robot.n
-    own = {"config": AdaptiveConfig(**config)} if config else {}
+    own = {"config": AdaptiveSettings(**config)} if config else {}
     return law(dynamics, *gains(law, dynamics, np.zeros(n), 12.0, 1.0), **own)
 
 
@@ -44,7 +44,7 @@ def run(law, true, duration, wanted=swing, friction=None, noise=0.0, seed=5, lim
     """Errors (N, n) and efforts (N, n), sampled each period, of an arm under a law."""
     rng, n = np.random.default_rng(seed), true.robot.n
     start = wanted(0.0)
-    plant = Plant(true, PlantConfig(step=PERIOD), friction=friction, q0=start.q, effort_limit=limit)
+    plant = Plant(true, PlantSettings(step=PERIOD), friction=friction, q0=start.q, effort_limit=limit)
     plant.reset(start.q, start.qd)
     asked, period, errors, efforts = np.zeros(n), 0.0, [], []
     for _ in range(round(duration / PERIOD)):
@@ -100,7 +100,7 @@ def test_noise_of_the_encoders_neither_chatters_nor_drifts(loaded):
 
 
 def test_friction_is_learnt():
-    friction = [FrictionConfig(viscous=60.0, coulomb=20.0), FrictionConfig(1.5, 2.5), FrictionConfig(0.6, 0.9)]
+    friction = [FrictionSettings(viscous=60.0, coulomb=20.0), FrictionSettings(1.5, 2.5), FrictionSettings(0.6, 0.9)]
     law = make(Adaptive, model(), unknown="friction", rate=4.0)
     learnt, _ = run(law, model(), 15.0, friction=friction)
     taken, _ = run(make(ComputedTorque, model()), model(), 15.0, friction=friction)
@@ -207,7 +207,7 @@ def test_in_the_loop_a_change_of_gains_forgets_nothing_and_a_payload_that_is_tol
     true, _ = loaded
     dynamics = model()
     loop = ControlLoop(make(Adaptive, dynamics), PRR.effort_limit)
-    plant = Plant(true, PlantConfig(step=PERIOD), q0=[1.0, 0.8, -0.3])
+    plant = Plant(true, PlantSettings(step=PERIOD), q0=[1.0, 0.8, -0.3])
     for step in range(3000):
         command = loop.update(step * PERIOD, step * PERIOD, plant.q, plant.qd)
         plant.apply(command.effort)
@@ -311,6 +311,6 @@ def test_a_model_without_regressor_is_refused():
 
 def test_settings_are_checked():
     with pytest.raises(rd.ConfigurationError, match="unknown: must be one of payload, friction"):
-        replace(AdaptiveConfig(), unknown="nothing")
+        replace(AdaptiveSettings(), unknown="nothing")
     with pytest.raises(rd.ConfigurationError, match="rate"):
-        AdaptiveConfig(rate=-1.0)
+        AdaptiveSettings(rate=-1.0)

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 import robodyn_ros as rd
-from robodyn_ros.control.commissioning import Commissioning, CommissioningConfig
+from robodyn_ros.control.commissioning import Commissioning, CommissioningSettings
 from robodyn_ros.control.commissioning.report import MIRROR, html, markdown
-from robodyn_ros.control.transmission import Transmission, TransmissionConfig
-from robodyn_ros.simulation.plant.joints import FrictionConfig
+from robodyn_ros.control.transmission import Transmission, TransmissionSettings
+from robodyn_ros.simulation.plant.joints import FrictionSettings
 from robodyn_ros.simulation.plant.native import Plant
 
 PRR = arms.mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15), (1.0, 0.06, 0.09))
 FRICTION = np.array([20.0, 2.0, 0.8])
-QUICK = CommissioningConfig(ramp_time=2.0, gravity_time=0.6, rest_time=0.3, stroke=0.08, retreat_time=0.5)
+QUICK = CommissioningSettings(ramp_time=2.0, gravity_time=0.6, rest_time=0.3, stroke=0.08, retreat_time=0.5)
 PERIOD = 4
 """Steps of the plant between two states: 250 Hz."""
 
@@ -36,10 +36,10 @@ class Bench:
     def __init__(
         self, true=None, given=None, friction=FRICTION, static=1.0, scale=1.0, effort_sign=(1, 1, 1), noise=0.0, **more
     ):
-        direct = [TransmissionConfig()] * 3
+        direct = [TransmissionSettings()] * 3
         self.robot = arm(friction)
         self.true, self.given = Transmission(true or direct), Transmission(given or direct)
-        joints = [FrictionConfig(0.05 * f, f, static * f, 0.02) for f in friction]
+        joints = [FrictionSettings(0.05 * f, f, static * f, 0.02) for f in friction]
         self.plant = Plant(rd.create_dynamics("rnea", self.robot), q0=[0.0, 2.0, np.pi - 2.0], friction=joints)
         model = rd.create_dynamics("rnea", self.robot)
         model.configure(inertial=scale * model.parameters.inertial)
@@ -68,7 +68,7 @@ class Bench:
 
 def one(index, **changes):
     """A transmission for one joint, the others direct."""
-    return [TransmissionConfig(**changes) if i == index else TransmissionConfig() for i in range(3)]
+    return [TransmissionSettings(**changes) if i == index else TransmissionSettings() for i in range(3)]
 
 
 def test_an_arm_that_is_right():
@@ -204,7 +204,7 @@ def test_an_arm_of_six_joints_hanging_down():
         pytest.skip("example-robot-data is not installed")
     friction = [4.0, 4.0, 3.0, 1.5, 1.5, 0.8]
     dynamics = rd.create_dynamics("rnea", rd.load_robot(path))
-    plant = Plant(dynamics, q0=[0, np.pi / 2, 0, 0, 0, 0], friction=[FrictionConfig(0.1 * f, f) for f in friction])
+    plant = Plant(dynamics, q0=[0, np.pi / 2, 0, 0, 0, 0], friction=[FrictionSettings(0.1 * f, f) for f in friction])
     procedure = Commissioning(dynamics, replace(QUICK, ramp_time=3.0))
     while not procedure.finished:
         assert plant.time < 300.0, procedure.stage

@@ -10,11 +10,11 @@ from robodyn_ros.control import (
     ComputedTorque,
     ControlLoop,
     DisturbanceObserver,
-    DisturbanceObserverConfig,
+    DisturbanceObserverSettings,
     Reference,
     gains,
 )
-from robodyn_ros.simulation import FrictionConfig, Plant, PlantConfig
+from robodyn_ros.simulation import FrictionSettings, Plant, PlantSettings
 
 PRR = rd.load_robot(Path(__file__).parents[1] / "urdf/prr.urdf")
 DYNAMICS = rd.create_dynamics("rnea", PRR)
@@ -25,13 +25,13 @@ HELD = Reference(POSE, NONE, NONE, NONE)
 
 
 def make(dynamics=DYNAMICS, law=DisturbanceObserver, **config):
-    own = {"config": DisturbanceObserverConfig(**config)} if config else {}
+    own = {"config": DisturbanceObserverSettings(**config)} if config else {}
     return law(dynamics, *gains(law, dynamics, np.zeros(3), 12.0, 1.0), **own)
 
 
 def run(law, duration, true=DYNAMICS, push=NONE, wanted=lambda t: HELD, friction=None):
     """Disturbances (N, n) and errors (N, n) of an arm under the law and a push at the joints."""
-    plant = Plant(true, PlantConfig(step=PERIOD), q0=POSE, effort_limit=np.full(3, np.inf), friction=friction)
+    plant = Plant(true, PlantSettings(step=PERIOD), q0=POSE, effort_limit=np.full(3, np.inf), friction=friction)
     asked, period, found, errors = NONE, 0.0, [], []
     for _ in range(round(duration / PERIOD)):
         now = wanted(plant.time)
@@ -85,7 +85,7 @@ def test_a_state_that_comes_twice_changes_nothing():
 def test_friction_that_is_fed_forward_is_no_disturbance():
     """The arm has the friction that the model knows, and it moves on without turning round."""
     viscous, coulomb = [20.0, 0.4, 0.2], [15.0, 2.0, 0.6]
-    friction = [FrictionConfig(viscous=d, coulomb=f) for d, f in zip(viscous, coulomb, strict=True)]
+    friction = [FrictionSettings(viscous=d, coulomb=f) for d, f in zip(viscous, coulomb, strict=True)]
     speed = np.array([0.2, -0.3, 0.4])
     known = rd.create_dynamics("rnea", PRR, viscous=viscous, coulomb=coulomb)
     found, _ = run(make(known), 2.0, wanted=lambda t: Reference(POSE + speed * t, speed, NONE, NONE), friction=friction)
@@ -106,7 +106,7 @@ def test_what_is_taken_away_is_bounded():
 def test_a_broken_flow_of_states_begins_anew_and_a_change_of_gains_does_not():
     loop = ControlLoop(make(), np.full(3, np.inf))
     true = rd.create_dynamics("rnea", PRR, payload=rd.Payload("hand", 2.0))
-    plant = Plant(true, PlantConfig(step=PERIOD), q0=POSE)
+    plant = Plant(true, PlantSettings(step=PERIOD), q0=POSE)
     for step in range(1500):
         plant.apply(loop.update(step * PERIOD, step * PERIOD, plant.q, plant.qd).effort)
         plant.step()

@@ -10,7 +10,7 @@ import robodyn_ros as rd
 from robodyn_ros.control import ComputedTorque, ControlLoop, FreeDrive, Impedance, JointGains, Reference
 from robodyn_ros.control.laws import gains
 from robodyn_ros.control.laws.free_drive import SHARE
-from robodyn_ros.control.laws.friction_compensation import Friction
+from robodyn_ros.control.laws.friction_compensation import FrictionCompensation
 from robodyn_ros.control.laws.gains import joint_gains
 from robodyn_ros.simulation.plant.native import Plant
 
@@ -131,7 +131,7 @@ def test_impedance_gives_way_like_a_spring():
 def test_known_friction_is_the_models_else_the_urdfs():
     robot = rough()
     dynamics = rd.create_dynamics("rnea", robot)
-    known = Friction(dynamics)
+    known = FrictionCompensation(dynamics)
     np.testing.assert_array_equal(known.coulomb, [30.0, 4.0, 0.7])
     dynamics.configure(viscous=[1.0, 2.0, 3.0], coulomb=[4.0, 5.0, 6.0])
     np.testing.assert_array_equal(known.viscous, [1.0, 2.0, 3.0])

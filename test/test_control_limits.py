@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import robodyn_ros as rd
-from robodyn_ros.control import ControlLoop, LoopConfig, Reference, Trajectory, rest_to_rest
+from robodyn_ros.control import BehaviourSettings, ControlLoop, Reference, Trajectory, rest_to_rest
 from robodyn_ros.control.faults.reactions import Feedback
 from robodyn_ros.control.laws.gains import gains
 from robodyn_ros.control.laws.gravity_compensation import GravityCompensation
-from robodyn_ros.control.reference.tolerances import GoalConfig, JointTolerances, Tolerances
+from robodyn_ros.control.reference.tolerances import GoalSettings, JointTolerances, Tolerances
 from robodyn_ros.control.shaping import soften
 from robodyn_ros.errors import ConfigurationError
 
@@ -32,7 +32,7 @@ class Arm:
         feedback = Feedback(*gains(GravityCompensation, DYNAMICS, HOME, OMEGA, 1.0)[:2])
         tolerances = settings.pop("tolerances", None)
         self.limit = np.broadcast_to(np.asarray(limit, dtype=float), 3).copy()
-        config = LoopConfig(**settings)
+        config = BehaviourSettings(**settings)
         self.loop = ControlLoop(self.controller, self.limit, config, feedback=feedback, tolerances=tolerances)
         self.real, self.noise, self.rng = real, noise, np.random.default_rng(5)
         self.t, self.q, self.qd = 1.0, q.copy(), ZERO
@@ -173,7 +173,7 @@ def test_a_trajectory_waits_for_an_arm_that_cannot_keep_up():
 
 
 def tolerances(path=0.0, goal=0.0, **more):
-    return Tolerances.of(GoalConfig(**more), [JointTolerances(trajectory=path, goal=goal)] * 3)
+    return Tolerances.of(GoalSettings(**more), [JointTolerances(trajectory=path, goal=goal)] * 3)
 
 
 def test_a_trajectory_that_is_followed_well_succeeds():

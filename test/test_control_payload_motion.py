@@ -9,10 +9,10 @@ import robodyn_ros as rd
 from robodyn_ros.control import ComputedTorque, ControlLoop
 from robodyn_ros.control.laws import gains
 from robodyn_ros.control.limits import Limits
-from robodyn_ros.control.motion.payload_motion import PayloadConfig, payload_motion
+from robodyn_ros.control.motion.payload_motion import PayloadSettings, payload_motion
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.identification.estimation.payload import estimate_online
-from robodyn_ros.simulation import FrictionConfig, Plant, PlantConfig
+from robodyn_ros.simulation import FrictionSettings, Plant, PlantSettings
 
 PRR = rd.load_robot(Path(__file__).parents[1] / "urdf/prr.urdf")
 DYNAMICS = rd.create_dynamics("rnea", PRR)
@@ -22,7 +22,7 @@ PERIOD = 0.004
 
 @pytest.mark.parametrize("held", [(1.0, 0.6, -0.4), (0.06, -1.97, 2.09), (2.1, 2.0, -1.5), (1.0, 1.9, 0.0)])
 def test_it_begins_and_ends_where_the_arm_is_held_and_keeps_to_the_limits(held):
-    held, config = np.array(held), PayloadConfig()
+    held, config = np.array(held), PayloadSettings()
     motion = payload_motion(DYNAMICS, held, DYNAMICS.gravity(held), LIMITS, config)
     np.testing.assert_array_equal(motion.positions[[0, -1]], [held, held])
     assert not motion.velocities[[0, -1]].any()
@@ -46,15 +46,15 @@ def test_what_cannot_be_is_refused():
         text = text.replace(limits, 'lower="0" upper="0.11"')
     narrow = rd.create_dynamics("rnea", rd.load_robot(text))
     with pytest.raises(NotReadyError, match="no joint has room"):
-        payload_motion(narrow, np.full(3, 0.055), effort, LIMITS, PayloadConfig())
+        payload_motion(narrow, np.full(3, 0.055), effort, LIMITS, PayloadSettings())
     with pytest.raises(NotReadyError, match=r"elevator would need about .* N on the way"):
-        payload_motion(DYNAMICS, held, effort + [350.0, 0.0, 0.0], LIMITS, PayloadConfig())
+        payload_motion(DYNAMICS, held, effort + [350.0, 0.0, 0.0], LIMITS, PayloadSettings())
 
 
 FRICTION = [
-    FrictionConfig(viscous=20.0, coulomb=15.0),
-    FrictionConfig(viscous=0.5, coulomb=2.0),
-    FrictionConfig(0.2, 0.6),
+    FrictionSettings(viscous=20.0, coulomb=15.0),
+    FrictionSettings(viscous=0.5, coulomb=2.0),
+    FrictionSettings(0.2, 0.6),
 ]
 
 
@@ -63,7 +63,7 @@ def test_the_payload_is_found_in_spite_of_friction_and_noise(mass):
     """Friction that no model knows, and encoders with noise."""
     com = np.array([0.04, 0.0, 0.35])
     true = rd.create_dynamics("rnea", PRR, payload=rd.Payload("hand", mass, com) if mass else None)
-    plant = Plant(true, PlantConfig(step=PERIOD / 2), friction=FRICTION, q0=[1.0, 0.6, -0.4])
+    plant = Plant(true, PlantSettings(step=PERIOD / 2), friction=FRICTION, q0=[1.0, 0.6, -0.4])
     law = ComputedTorque(DYNAMICS, *gains(ComputedTorque, DYNAMICS, np.zeros(3), 12.0, 1.0))
     loop, rng = ControlLoop(law, PRR.effort_limit), np.random.default_rng(3)
     rows, following = [], None
@@ -76,7 +76,7 @@ def test_the_payload_is_found_in_spite_of_friction_and_noise(mass):
             rows.append((t, q, command.effort, not command.saturated.any()))
         elif t > 1.0:
             following = loop.follow(
-                payload_motion(DYNAMICS, command.reference.q, command.effort, LIMITS, PayloadConfig())
+                payload_motion(DYNAMICS, command.reference.q, command.effort, LIMITS, PayloadSettings())
             )
         plant.step(2)
     assert following.outcome == "succeeded"

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from robodyn_ros.control.motion.point_to_point import rest_to_rest
-from robodyn_ros.control.reference.references import Follow
-from robodyn_ros.control.reference.tolerances import VERDICTS, Following, Pursuit, Tolerances, asked_tolerances
+from robodyn_ros.control.reference.references import TrajectoryReference
+from robodyn_ros.control.reference.tolerances import VERDICTS, ActionGoal, Following, Tolerances, asked_tolerances
 from robodyn_ros.errors import InputError, LimitError
 
 JOINTS = ("elevator", "shoulder", "wrist")
@@ -22,7 +22,7 @@ DEFAULTS = Tolerances(np.array([0.1, 0.2, np.inf]), np.array([0.01, np.inf, 0.03
 
 
 def following():
-    return Following(Follow(rest_to_rest([np.ones(3)], [1.0]), 0.0), DEFAULTS)
+    return Following(TrajectoryReference(rest_to_rest([np.ones(3)], [1.0]), 0.0), DEFAULTS)
 
 
 def test_tolerances_that_a_goal_asks_for():
@@ -41,7 +41,7 @@ def test_tolerances_that_a_goal_asks_for():
 @pytest.mark.parametrize("outcome", VERDICTS)
 def test_every_outcome_has_a_verdict(outcome):
     way = following()
-    pursuit = Pursuit(way)
+    pursuit = ActionGoal(way)
     assert pursuit.verdict is None
     way.end(outcome)
     assert pursuit.verdict == VERDICTS[outcome]
@@ -50,13 +50,13 @@ def test_every_outcome_has_a_verdict(outcome):
 
 def test_a_goal_that_is_canceled():
     way = following()
-    pursuit = Pursuit(way)
+    pursuit = ActionGoal(way)
     assert pursuit.cancel()
     assert pursuit.verdict is None
     way.end("held")
     assert pursuit.verdict.status == "canceled"
     late = following()
-    raced = Pursuit(late)
+    raced = ActionGoal(late)
     raced.cancel()
     late.end("succeeded")  # at the same moment: it has
     assert raced.verdict.status == "succeeded"

@@ -7,16 +7,16 @@ import pytest
 import robodyn_ros as rd
 from robodyn_ros.control import (
     PD,
+    BehaviourSettings,
     ComputedTorque,
     ControlLoop,
     GravityCompensation,
-    LoopConfig,
     Reference,
     rest_to_rest,
 )
 from robodyn_ros.control.faults.dry_run import check_model, rehearse
 from robodyn_ros.control.faults.reactions import (
-    Answers,
+    FaultReactions,
     Feedback,
     LawResponse,
     PublisherResponse,
@@ -34,8 +34,8 @@ GRAVITY = DYNAMICS.gravity(Q)
 STIFFNESS, DAMPING = np.array([110.0, 90.0, 70.0]), np.array([21.0, 19.0, 17.0])
 FAST = np.array([0.0, 5.0, 0.0])
 PERIOD = 0.01
-CONFIG = LoopConfig(ramp_down_time=0.5, blend_time=0.2)
-ANSWERS = Answers(
+CONFIG = BehaviourSettings(ramp_down_time=0.5, blend_time=0.2)
+ANSWERS = FaultReactions(
     StatesResponse("hold", 0.295),
     LawResponse("hold", 0.395),
     SpeedResponse("damp", 0.195),
@@ -268,7 +268,7 @@ def test_a_jump_that_stays_is_where_the_arm_is_but_one_that_jumps_on_is_not():
             command = arm.state(there)
         except JumpError:
             refused += 1
-    assert arm.t - begin == pytest.approx(LoopConfig().state_timeout + PERIOD)
+    assert arm.t - begin == pytest.approx(BehaviourSettings().state_timeout + PERIOD)
     assert refused == 10
     np.testing.assert_array_equal(command.reference.q, there)
     assert arm.loop.restarts == 1
@@ -290,7 +290,7 @@ def test_velocities_that_are_missing_are_refused_or_estimated():
     arm = Arm()
     with pytest.raises(InputError, match="missing_velocity"):
         arm.loop.update(arm.t + PERIOD, arm.t + PERIOD, Q, None)
-    config = LoopConfig(missing_velocity="estimate", velocity_filter=0.02)
+    config = BehaviourSettings(missing_velocity="estimate", velocity_filter=0.02)
     loop = ControlLoop(GravityCompensation(DYNAMICS, 0.0, 1.0), np.full(3, 1e4), config)
     for step in range(400):  # q = sin t: velocity and lag of a first-order filter are known
         t = step * 0.001
@@ -375,7 +375,7 @@ def test_another_law_is_blended_in():
 
 
 def test_gravity_ramps_in_when_switched_on():
-    arm = Arm(config=LoopConfig(ramp_time=0.5), start=False)
+    arm = Arm(config=BehaviourSettings(ramp_time=0.5), start=False)
     commands = [arm.state(qd=ZERO) for _ in range(60)]
     share = np.minimum(np.arange(60) * PERIOD / 0.5, 1.0)
     np.testing.assert_allclose([c.effort for c in commands], share[:, np.newaxis] * GRAVITY, rtol=1e-9, atol=1e-9)
@@ -432,7 +432,7 @@ def test_a_rehearsal_makes_it_or_says_why_not():
 
 def test_time_that_runs_backwards_drops_no_arm_that_is_still_there():
     """A stamp out of order is no switching on: gravity does not ramp in again. An arm elsewhere is another one."""
-    arm = Arm(config=LoopConfig(ramp_time=1.0, blend_time=0.2))
+    arm = Arm(config=BehaviourSettings(ramp_time=1.0, blend_time=0.2))
     for _ in range(110):
         before = arm.state(qd=ZERO)
     np.testing.assert_allclose(before.effort, GRAVITY, rtol=1e-12)

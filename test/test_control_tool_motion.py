@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 import robodyn_ros as rd
 from robodyn_ros.control.limits import Limits
 from robodyn_ros.control.motion.point_to_point import braking
-from robodyn_ros.control.motion.tool_motion import ToolConfig, ToolMotion, Wish
+from robodyn_ros.control.motion.tool_motion import PoseGoal, ToolMotion, ToolSettings
 from robodyn_ros.control.motion.trajectory import Sample
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import se3
@@ -31,8 +31,8 @@ class Rig:
         self.limits = Limits.of(self.robot, self.robot.effort_limit)
 
     def plan(self, target, now, frame="", q=STILL, speed=0.5):
-        config = ToolConfig(target_speed=speed)
-        return self.motion.plan(Wish(target, frame, q, now, self.limits, self.dynamics.parameters, config))
+        config = ToolSettings(target_speed=speed)
+        return self.motion.plan(PoseGoal(target, frame, q, now, self.limits, self.dynamics.parameters, config))
 
     def pose(self, q):
         return self.kinematics.pose("tool", q)
@@ -100,7 +100,7 @@ def test_what_cannot_be_is_refused(rig):
         rig.plan(se3.motion(np.eye(3), [0.0, 0.2, 0.0]) @ rig.pose(GOAL), rest)
     limits = Limits.of(rig.robot, 0.3 * rig.robot.effort_limit)
     with pytest.raises(InputError, match="joint 'elevator' would need"):
-        rig.motion.plan(Wish(rig.pose(GOAL), "", STILL, rest, limits, rig.dynamics.parameters))
+        rig.motion.plan(PoseGoal(rig.pose(GOAL), "", STILL, rest, limits, rig.dynamics.parameters))
     with pytest.raises(InputError, match="'base' is fixed to the base"):
         ToolMotion(rig.robot, "base")
     assert tip(rig.robot) == "tool"

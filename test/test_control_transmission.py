@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from robodyn_ros.control.transmission import Transmission, TransmissionConfig
+from robodyn_ros.control.transmission import Transmission, TransmissionSettings
 from robodyn_ros.errors import ConfigurationError
 
 # An elevator with 250 rad of the motor a metre, a reversed shoulder with a gear of 40 and a drive in amperes, a wrist
 # with a motor of its own unit.
 ARM = Transmission(
     [
-        TransmissionConfig(gear_ratio=250.0, offset=0.1),
-        TransmissionConfig(reversed=True, gear_ratio=40.0, offset=-0.3, torque_constant=0.05),
-        TransmissionConfig(),
+        TransmissionSettings(gear_ratio=250.0, offset=0.1),
+        TransmissionSettings(reversed=True, gear_ratio=40.0, offset=-0.3, torque_constant=0.05),
+        TransmissionSettings(),
     ]
 )
 
@@ -40,7 +40,7 @@ def test_power_is_the_same_on_both_sides():
 
 
 def test_nothing_to_convert_changes_nothing():
-    direct = Transmission([TransmissionConfig()] * 3)
+    direct = Transmission([TransmissionSettings()] * 3)
     q, qd, tau = np.random.default_rng(6).uniform(-3.0, 3.0, (3, 3))
     np.testing.assert_array_equal(direct.joint_position(q), q)
     np.testing.assert_array_equal(direct.joint_velocity(qd), qd)
@@ -53,4 +53,4 @@ def test_nothing_to_convert_changes_nothing():
 def test_what_cannot_be_is_refused(wrong):
     (name,) = wrong
     with pytest.raises(ConfigurationError, match=name):
-        TransmissionConfig(**wrong)
+        TransmissionSettings(**wrong)

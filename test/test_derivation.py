@@ -17,7 +17,7 @@ from test_export_latex import REFERENCE, published, waist
 from truth import Pinocchio
 
 import robodyn_ros as rd
-from robodyn_ros.document.blocks import Document, Equations, Matrix, Table, Text
+from robodyn_ros.document.blocks import Document, EquationBlock, MatrixBlock, TableBlock, TextBlock
 from robodyn_ros.document.text import text_lines, width
 
 pytest.importorskip("sympy", reason="a derivation is written with SymPy")
@@ -55,7 +55,9 @@ def derived(arm: str, numbers: bool = False) -> Document:
 def cells(document: Document) -> dict[str, float]:
     """Every letter of the legend."""
     (arm,) = (section for section in document.sections if section.name == "arm")
-    rows = [row for block in arm.blocks if isinstance(block, Table) and block.heads[1] == "value" for row in block.rows]
+    rows = [
+        row for block in arm.blocks if isinstance(block, TableBlock) and block.heads[1] == "value" for row in block.rows
+    ]
     return {letter.strip("$"): evaluated(number.strip("$").replace("-", "- "), {}) for letter, number, *_ in rows}
 
 
@@ -64,7 +66,7 @@ def state(document: Document, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) ->
     at = cells(document)
     for name, values in (("q", q), (r"\dot{q}", qd), (r"\ddot{q}", qdd)):
         at |= {f"{name}_{{{i}}}": x for i, x in enumerate(values, 1)}
-    said = " ".join(block.text for block in document.sections[0].blocks if isinstance(block, Text))
+    said = " ".join(block.text for block in document.sections[0].blocks if isinstance(block, TextBlock))
     for name, formula in re.findall(r"\$(\\theta_\{[^}]*\}) = ([^$]*)\$", said):
         at[name] = evaluated(formula, at)
     return at | {name: getattr(np, function)(evaluated(angle, at)) for name, function, angle in WAVE.findall(said)}
@@ -73,10 +75,10 @@ def state(document: Document, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) ->
 def results(document: Document, step: str, at: dict[str, float]) -> dict[str, float | np.ndarray]:
     """Left side → value of what a step arrives at; before that every step but the first gives its principle."""
     (section,) = (section for section in document.sections if section.name == step)
-    blocks = [block for block in section.blocks if isinstance(block, Equations)]
+    blocks = [block for block in section.blocks if isinstance(block, EquationBlock)]
     found: dict[str, float | np.ndarray] = {}
     for equation in (equation for block in blocks[step != "frames" :] for equation in block.equations):
-        if isinstance(equation, Matrix):
+        if isinstance(equation, MatrixBlock):
             found[equation.name] = np.array([[evaluated(cell, at) for cell in row] for row in equation.rows])
         else:
             found[equation.name] = evaluated(" ".join(equation.terms), at)
@@ -196,7 +198,7 @@ def test_the_mechanisms_as_the_textbook_has_them(arm: str) -> None:
     found = {}
     for step, letter in (("mass_matrix", "M"), ("coriolis", "C"), ("gravity", "G")):
         (section,) = (section for section in document.sections if section.name == step)
-        rows = [row for block in section.blocks[2:] if isinstance(block, Equations) for row in block.equations]
+        rows = [row for block in section.blocks[2:] if isinstance(block, EquationBlock) for row in block.equations]
         found |= {
             re.sub(r"[_{}]", "", row.name): " ".join(row.terms) for row in rows if row.name.startswith(f"{letter}_")
         }
@@ -232,7 +234,7 @@ def test_the_constants_of_a_long_arm_are_enough(arm: str) -> None:
     sections = {section.name: section for section in document.sections}
     assert list(sections) == list(STEPS)
     (frames,), (bodies,) = (
-        [block for block in sections[name].blocks if isinstance(block, Table)] for name in ("frames", "com")
+        [block for block in sections[name].blocks if isinstance(block, TableBlock)] for name in ("frames", "com")
     )
     n = plugin.robot.n
     q, qd = np.random.default_rng(7).uniform(-1.5, 1.5, (2, n))
@@ -279,7 +281,7 @@ def test_numbers_at_a_pose(arm: str) -> None:
     document = derive(plugin, ["pose"], q=q, qd=qd)
     (section,) = document.sections
     truth = Truth(plugin, q, qd)
-    found = {row.name: row for block in section.blocks if isinstance(block, Equations) for row in block.equations}
+    found = {row.name: row for block in section.blocks if isinstance(block, EquationBlock) for row in block.equations}
 
     def numbers(name: str) -> np.ndarray:
         return np.array([[evaluated(cell.replace("-", "- "), {}) for cell in row] for row in found[name].rows])
@@ -294,7 +296,7 @@ def test_numbers_at_a_pose(arm: str) -> None:
         (evaluated(" ".join(found["P"].terms), {}), potential),
     ):
         np.testing.assert_allclose(value, expected, rtol=1e-3, atol=1e-8)
-    (table,) = (block for block in section.blocks if isinstance(block, Table))
+    (table,) = (block for block in section.blocks if isinstance(block, TableBlock))
     for (_, *place), (centre, *_) in zip(table.rows, truth.bodies, strict=True):
         np.testing.assert_allclose([row_of(cell)[0] for cell in place], centre, rtol=1e-3, atol=1e-8)
 
@@ -310,7 +312,7 @@ def test_rotors_and_friction_are_in_it() -> None:
     efforts = list(results(document, "equations", at).values())
     np.testing.assert_allclose(efforts, plugin.inverse(q, qd, qdd), rtol=1e-10)
     assert results(document, "kinetic", at)["K"] == pytest.approx(plugin.energy(q, qd).kinetic, rel=1e-10)
-    said = [block.text for section in document.sections for block in section.blocks if isinstance(block, Text)]
+    said = [block.text for section in document.sections for block in section.blocks if isinstance(block, TextBlock)]
     assert any("rotors" in text for text in said)
     assert any("Coulomb" in text for text in said)
 
@@ -319,7 +321,7 @@ def test_the_lesson_at_its_pose() -> None:
     """Reference, section 3."""
     plugin = rd.create_dynamics("rnea", rd.load_robot(CLOSED["lesson"]), compiled=False)
     (section,) = derive(plugin, ["pose"], q=np.deg2rad([45, 30]), qd=[0.5, -0.3]).sections
-    rows = {row.name: row for block in section.blocks if isinstance(block, Equations) for row in block.equations}
+    rows = {row.name: row for block in section.blocks if isinstance(block, EquationBlock) for row in block.equations}
     assert rows["M"].rows == (("1.852", "0.4298"), ("0.4298", "0.17"))
     assert rows["C"].rows == (("0.045", "-0.03"), ("0.075", "0"))
     assert rows["G"].rows == (("20.6",), ("1.523",))

@@ -154,6 +154,6 @@ def test_the_reference_has_all_that_there_is(site: Path) -> None:
     assert len(listed) > 20
     assert all(parameter.replace("<", "&lt;").replace(">", "&gt;") in nodes for parameter in listed)
     settings = (site / "reference/settings.html").read_text(encoding="utf-8")
-    assert all(word in settings for word in ("state_timeout", "natural_frequency", "PlantConfig"))
+    assert all(word in settings for word in ("state_timeout", "natural_frequency", "PlantSettings"))
     for room in ("robot", "engine", "kinematics", "dynamics", "control", "simulation"):
         assert (site / f"reference/api/{room}.html").is_file()

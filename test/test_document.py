@@ -16,11 +16,11 @@ import pytest
 import robodyn_ros as rd
 from robodyn_ros.document.blocks import (
     Document,
-    Equations,
-    Matrix,
+    EquationBlock,
+    MatrixBlock,
     Section,
-    Sum,
-    Text,
+    SumBlock,
+    TextBlock,
     broken,
     data,
     equation,
@@ -35,10 +35,12 @@ from robodyn_ros.document.text import text, text_lines, unicode, width
 NAME = quoted(r"a_b%c$d#e&f{g}h~i^j\k<l>m*n|o`p ü")
 DOCUMENT = Document(
     f"The arm {NAME}",
-    (Text(rf"It is {NAME}, and $\dot{{q}}_{{1}} = 2 \cdot 10^{{-3}}$."),),
+    (TextBlock(rf"It is {NAME}, and $\dot{{q}}_{{1}} = 2 \cdot 10^{{-3}}$."),),
     (
-        Section("one", "Sums", (Equations((Sum("K", (r"+ \frac{1}{2} m_{1} \dot{q}_{1}^{2}", "- m_{2} g")),)),)),
-        Section("two", "Matrices", (Equations((Matrix("R", (("c_{1}", "-s_{1}"), ("s_{1}", "c_{1}"))),)),)),
+        Section(
+            "one", "Sums", (EquationBlock((SumBlock("K", (r"+ \frac{1}{2} m_{1} \dot{q}_{1}^{2}", "- m_{2} g")),)),)
+        ),
+        Section("two", "Matrices", (EquationBlock((MatrixBlock("R", (("c_{1}", "-s_{1}"), ("s_{1}", "c_{1}"))),)),)),
         Section("three", "Tables", (table(("name", "$m_i$ [kg m²]"), [(NAME, "$1.5$")]),)),
     ),
 )
@@ -199,4 +201,4 @@ def test_pdf() -> None:
 
 
 def test_equations_by_hand() -> None:
-    assert equation("K", "a", "- b") == Sum("K", ("+ a", "- b"))
+    assert equation("K", "a", "- b") == SumBlock("K", ("+ a", "- b"))

@@ -18,7 +18,7 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.identification import Samples, identify
 from robodyn_ros.identification.estimation.payload import estimate_payload
 from robodyn_ros.identification.excitation import excite
-from robodyn_ros.identification.settings import ExcitationConfig
+from robodyn_ros.identification.settings import ExcitationSettings
 from robodyn_ros.simulation.trial.trial import run_trial
 
 TRUTH = {
@@ -50,7 +50,7 @@ def followed(robot, way):
 
 
 def test_computed_torque_follows_five_times_better():
-    found = excite(PRR, ExcitationConfig(harmonics=3, tries=1, periods=1, period=6.0))
+    found = excite(PRR, ExcitationSettings(harmonics=3, tries=1, periods=1, period=6.0))
     trial = followed(PRR, found.trajectory)
     t, values = trial.truth.t, trial.truth.values
     qdd = np.gradient(values["qd"], t, axis=0)

@@ -15,13 +15,13 @@ from robodyn_ros.cli.main import main
 from robodyn_ros.control.motion.trajectory import Trajectory, read_trajectory, write_trajectory
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.errors import ConfigurationError, InputError
-from robodyn_ros.identification import IdentificationConfig, Samples, identify
+from robodyn_ros.identification import IdentificationSettings, Samples, identify
 from robodyn_ros.identification.estimation.base_parameters import base_parameters
 from robodyn_ros.identification.excitation import FourierSeries, excite
-from robodyn_ros.identification.excitation_criteria import Information, Limits
-from robodyn_ros.identification.settings import ExcitationConfig, Workspace
+from robodyn_ros.identification.excitation_criteria import ExcitationLimits, Information
+from robodyn_ros.identification.settings import ExcitationSettings, Workspace
 
-QUICK = ExcitationConfig(harmonics=3, tries=1)
+QUICK = ExcitationSettings(harmonics=3, tries=1)
 FLOOR = -0.05
 
 
@@ -88,7 +88,9 @@ def test_derivatives_of_information_and_of_limits():
     dynamics = RNEA(robot, viscous=robot.damping, coulomb=robot.friction)
     base = base_parameters(robot, viscous=True, coulomb=True)
     information = Information(dynamics, base, np.array([1.0, 2.0, 3.0, 0.5]))
-    limits = Limits(dynamics, ExcitationConfig(), Workspace(lower=(-0.2, -9.0, 0.1), upper=(0.4, np.inf, np.inf)))
+    limits = ExcitationLimits(
+        dynamics, ExcitationSettings(), Workspace(lower=(-0.2, -9.0, 0.1), upper=(0.4, np.inf, np.inf))
+    )
     rng = np.random.default_rng(2)
     motion = [rng.normal(size=(30, 4)) * size for size in (0.7, 2.0, 8.0)]
     for function in (information.loss, limits.penalty):
@@ -114,7 +116,7 @@ def test_errors_are_smaller_as_promised(found):
     errors, volumes = [], []
     for motion in motions:
         effort = dynamics.inverse(*motion) + 0.1 * scale * rng.normal(size=(600, 3))
-        errors.append(identify(PRR, Samples(t, *motion, effort), IdentificationConfig(standstill=0.0)).base_errors)
+        errors.append(identify(PRR, Samples(t, *motion, effort), IdentificationSettings(standstill=0.0)).base_errors)
         rows = found.base.regressor(dynamics.regressor(*motion)) / scale[:, None]
         volumes.append(np.linalg.slogdet(np.einsum("sij,sik->jk", rows, rows))[1])
     assert_allclose(np.exp((volumes[1] - volumes[0]) / (2 * found.base.rank)), found.gain, rtol=0.02)
@@ -144,7 +146,7 @@ def test_a_start_of_ones_own_and_one_that_does_not_do():
     with pytest.raises(InputError, match="start: is beyond the limits: position"):
         excite(RR, QUICK, start=[9.0, 0.0])
     with pytest.raises(ConfigurationError, match="harmonics"):
-        ExcitationConfig(harmonics=1)
+        ExcitationSettings(harmonics=1)
     unlimited = RR.urdf.replace('type="revolute"', 'type="prismatic"', 1).replace("<limit", "<nolimit", 1)
     with pytest.raises(InputError, match="'joint1' slides without limits"):
         excite(rd.load_robot(unlimited), QUICK)

@@ -23,14 +23,14 @@ from robodyn_ros.dynamics.inertial_parameters import (
 from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.errors import ConfigurationError, InputError
-from robodyn_ros.identification import IdentificationConfig, Samples, identify
+from robodyn_ros.identification import IdentificationSettings, Samples, identify
 from robodyn_ros.identification.estimation.base_parameters import parameter_names
-from robodyn_ros.identification.estimation.model import Model
+from robodyn_ros.identification.estimation.model import RegressionModel
 from robodyn_ros.identification.estimation.physical import fit_physical
 from robodyn_ros.identification.estimation.regression import estimate, product, triangle
 from robodyn_ros.robot.checks import check_inertial
 
-FRICTION = IdentificationConfig(inertial=False)
+FRICTION = IdentificationSettings(inertial=False)
 
 
 def rms(values):
@@ -56,11 +56,11 @@ def test_exact_without_noise(name):
 def test_a_seven_axis_arm_with_rotors():
     robot = panda()
     arm = Unknown(robot, armature=True)
-    found = identify(robot, arm.motion(400), IdentificationConfig(armature=True, folds=2))
+    found = identify(robot, arm.motion(400), IdentificationSettings(armature=True, folds=2))
     truth = found.base.values(arm.theta)
     assert_allclose(found.base.values(found.theta), truth, atol=1e-10 * np.abs(truth).max())
     assert (least_eigenvalues(found.inertial.reshape(-1, 10)) > 0.0).all()
-    noisy = identify(robot, arm.motion(1000, noise=0.01), IdentificationConfig(armature=True, folds=2))
+    noisy = identify(robot, arm.motion(1000, noise=0.01), IdentificationSettings(armature=True, folds=2))
     unseen = arm.motion(100, seed=5)
     predicted = RNEA(robot, inertial=noisy.inertial, armature=noisy.armature).inverse(unseen.q, unseen.qd, unseen.qdd)
     predicted += noisy.viscous * unseen.qd + noisy.coulomb * np.sign(unseen.qd)
@@ -83,7 +83,7 @@ def test_standard_errors_are_those_of_repetition():
     """Over 150 repetitions the errors spread as each of them says, within what chance does to 150 draws."""
     arm, rng = Unknown(PRR), np.random.default_rng(5)
     clean = arm.motion(300)
-    model = Model(PRR, IdentificationConfig(), STANDARD_GRAVITY, 0.0)
+    model = RegressionModel(PRR, IdentificationSettings(), STANDARD_GRAVITY, 0.0)
     Y, truth = model.regressor(clean), model.base.values(arm.theta)
     problem = model.regression(clean, Y, model.used(clean, np.abs(clean.qd).max(axis=0)))
     scale, z, found = 0.02 * rms(clean.effort), [], []
@@ -111,7 +111,7 @@ def test_outliers_count_little():
     truth = identify(PRR, samples).base.values(arm.theta)
 
     def error(robust):
-        found = identify(PRR, replace(samples, effort=spoilt), IdentificationConfig(robust=robust))
+        found = identify(PRR, replace(samples, effort=spoilt), IdentificationSettings(robust=robust))
         return np.abs(found.base_values - truth) / np.abs(truth).max(), found.outliers
 
     (with_huber, outliers), (without, _) = error(True), error(False)
@@ -123,7 +123,7 @@ def test_outliers_count_little():
 def test_never_impossible():
     """Short motions drowned in noise, of which most would give masses and inertias that no body has."""
     rng = np.random.default_rng(6)
-    config, bad, impossible = IdentificationConfig(folds=2), 0, 0
+    config, bad, impossible = IdentificationSettings(folds=2), 0, 0
     for seed in range(40):
         robot = (PRR, RR, AWKWARD["tilted"])[seed % 3]
         arm = Unknown(robot, seed)
@@ -212,7 +212,7 @@ def test_a_joint_that_did_not_move_is_said_so():
 def test_stribeck_friction():
     """Static friction and the speed at which it fades, without noise to the last digits and with noise within it."""
     arm, excess, velocity = Unknown(PRR), np.array([6.0, 1.5, 0.7]), np.array([0.08, 0.3, 0.2])
-    config = IdentificationConfig(stribeck=True)
+    config = IdentificationSettings(stribeck=True)
     for noise, tolerance in ((0.0, 1e-8), (0.003, 0.1)):
         samples = arm.motion(1500, noise=noise)
         more = excess * np.sign(samples.qd) * np.exp(-((samples.qd / velocity) ** 2))
@@ -245,7 +245,7 @@ def test_weights_and_motions():
     bad = replace(bad, effort=bad.effort + 50.0)
     both = Samples.joined([good, bad], weights=(1.0, 0.0))
     assert both.motions.tolist() == [0.0] * 100 + [1.0] * 100
-    found = identify(RR, both, IdentificationConfig(robust=False))
+    found = identify(RR, both, IdentificationSettings(robust=False))
     truth = found.base.values(arm.theta)
     assert_allclose(found.base_values, truth, atol=1e-10)
     folds = Samples.joined([good, bad, good]).folds(3)
@@ -314,8 +314,8 @@ def test_what_cannot_be_identified_is_refused():
     with pytest.raises(InputError, match="too few samples of joints that move"):
         identify(RR, replace(samples, qd=np.zeros((100, 2))))
     with pytest.raises(InputError, match="nothing to identify"):
-        identify(RR, samples, IdentificationConfig(inertial=False, viscous=False, coulomb=False))
+        identify(RR, samples, IdentificationSettings(inertial=False, viscous=False, coulomb=False))
     with pytest.raises(ConfigurationError, match="huber"):
-        IdentificationConfig(huber=0.0)
+        IdentificationSettings(huber=0.0)
     with pytest.raises(InputError, match="count: must be from 2 to 100"):
         Samples.folds(samples, 101)

@@ -10,7 +10,7 @@ import pytest
 import robodyn_ros as rd
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification.recording.reading import read_recording
-from robodyn_ros.identification.recording.recording import Source
+from robodyn_ros.identification.recording.recording import RecordingSource
 
 pytest.importorskip("rosbags", reason="rosbags is not installed")
 from recordings import Bag, fourier, table
@@ -60,12 +60,12 @@ def test_commands_without_names_and_stamps_are_put_on_the_clock_of_the_states(tm
     bag = Bag().states("/arm/joint_states", JOINTS, wall, stamp=T, position=Q)
     bag.arrays("/arm/forward_effort_controller/commands", wall + 0.004, TAU[:, turned])
     path = bag.write(tmp_path / "run")
-    found = read_recording(path, JOINTS, Source(order=order))
+    found = read_recording(path, JOINTS, RecordingSource(order=order))
     assert found.measured is None and found.commanded is not None
     np.testing.assert_allclose(found.commanded.t, (T - T[0] + 0.002)[: len(found.commanded.t)], atol=1e-6)
     assert np.array_equal(found.commanded.values, TAU[: len(found.commanded.t)])
     assert len(found.commanded.t) == len(T) - 1  # none of the states is later than the last of them
-    received = read_recording(path, JOINTS, Source(order=order, times="received"))
+    received = read_recording(path, JOINTS, RecordingSource(order=order, times="received"))
     np.testing.assert_allclose(received.position.t, 2.0 * (T - T[0]), atol=1e-6)
     assert received.commanded is not None and len(received.commanded.t) == len(T)
 
@@ -74,7 +74,7 @@ def test_without_stamps_the_receipt_counts(tmp_path):
     path = Bag().states("/joint_states", JOINTS, T, stamp=0.0 * T, position=Q, effort=TAU).write(tmp_path / "run.mcap")
     np.testing.assert_allclose(read_recording(path, JOINTS).position.t, T - T[0], atol=1e-9)
     with pytest.raises(InputError, match="400 of 400 states have no stamp"):
-        read_recording(path, JOINTS, Source(times="stamp"))
+        read_recording(path, JOINTS, RecordingSource(times="stamp"))
 
 
 def test_two_arms_in_one_bag(tmp_path):
@@ -85,10 +85,10 @@ def test_two_arms_in_one_bag(tmp_path):
     path = bag.write(tmp_path / "run")
     with pytest.raises(InputError, match=r"states may be /left/joint_states or /right/joint_states; say which"):
         read_recording(path, JOINTS)
-    found = read_recording(path, JOINTS, Source(states="/right/joint_states"))
+    found = read_recording(path, JOINTS, RecordingSource(states="/right/joint_states"))
     assert np.array_equal(found.position.values, -Q)
     assert found.commanded is not None and np.array_equal(found.commanded.values, -TAU)
-    other = read_recording(path, JOINTS, Source("right/joint_states", "left/controller/joint_commands"))
+    other = read_recording(path, JOINTS, RecordingSource("right/joint_states", "left/controller/joint_commands"))
     assert other.commanded is not None and np.array_equal(other.commanded.values, TAU)
 
 
@@ -159,7 +159,7 @@ RESET = np.where(np.arange(400) < 250, T, T - 100.5)
 def test_what_is_wrong_with_a_bag_is_said(tmp_path, bag, source, said):
     path = bag().write(tmp_path / "run")
     with pytest.raises(InputError, match=said) as caught:
-        read_recording(path, JOINTS, Source(**source))
+        read_recording(path, JOINTS, RecordingSource(**source))
     assert str(path) in str(caught.value)
 
 

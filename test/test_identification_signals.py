@@ -11,16 +11,16 @@ from recordings import fourier, moved
 import robodyn_ros as rd
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.errors import InputError
-from robodyn_ros.identification.recording.recording import Recording, Track
-from robodyn_ros.identification.settings import Preparation
+from robodyn_ros.identification.recording.recording import RecordedTrack, Recording
+from robodyn_ros.identification.settings import SignalSettings
 from robodyn_ros.identification.signals import prepare as signals
-from robodyn_ros.identification.signals.segments import Stretch
+from robodyn_ros.identification.signals.segments import Segment
 
 ROBOT = rd.load_robot(Path(__file__).parents[1] / "urdf" / "prr.urdf")
 N, JOINTS = ROBOT.n, ROBOT.joint_names
 FRICTION = {"viscous": [20.0, 0.7, 0.2], "coulomb": [9.0, 0.8, 0.3]}
 T = np.arange(0.0, 8.0, 0.002)
-SINGLE = Preparation(average=False)
+SINGLE = SignalSettings(average=False)
 
 
 def prepare(made, robot, config=None):
@@ -31,11 +31,11 @@ def prepare(made, robot, config=None):
 
 def recording(t, q, effort, at=None, **tracks):
     """Positions at times t, measured efforts at the same or others."""
-    return Recording("run", JOINTS, Track(t, q), Track(t if at is None else at, effort), **tracks)
+    return Recording("run", JOINTS, RecordedTrack(t, q), RecordedTrack(t if at is None else at, effort), **tracks)
 
 
 def commanded(t, q, effort, at=None):
-    return Recording("run", JOINTS, Track(t, q), None, Track(t if at is None else at, effort))
+    return Recording("run", JOINTS, RecordedTrack(t, q), None, RecordedTrack(t if at is None else at, effort))
 
 
 def unexplained(found, **parameters):
@@ -50,7 +50,7 @@ def unexplained(found, **parameters):
 def test_derivatives_have_no_lag():
     """Against the closed form: of the velocity, a lag of a hundredth of a sample would be ten times as much."""
     q, qd, qdd = fourier(T, N, seed=3)
-    part = Stretch(T, q, q)
+    part = Segment(T, q, q)
     inner = part.inner(15.0, 0.0)
     for found, true in zip(part.motion(15.0), (q, qd, qdd), strict=True):
         greatest = np.abs(true).max()
@@ -115,7 +115,7 @@ def test_nothing_is_made_of_a_gap():
     assert not ((times > 4.0) & (times < 4.6)).any() and not ((times > 6.5) & (times < 6.7)).any()
     assert "3 stretches" in found.notes[0]
     assert (unexplained(found, **FRICTION) < 1e-3).all()
-    bridged = prepare(recording(T[kept], q[kept], effort, T), ROBOT, Preparation(average=False, gap=1.0))
+    bridged = prepare(recording(T[kept], q[kept], effort, T), ROBOT, SignalSettings(average=False, gap=1.0))
     assert len(np.unique(bridged.samples.motions)) == 1
 
 
@@ -128,11 +128,11 @@ def test_a_motion_that_repeats_is_averaged(period):
     lead = np.clip(np.minimum(long, long[-1] - long) / 0.7, 0.0, 1.0)[:, None] ** 3
     effort = RNEA(ROBOT, **FRICTION).inverse(q, qd, qdd)
     noise = 0.01 * np.sqrt(np.mean(effort**2, axis=0)) * rng.normal(size=effort.shape)
-    found = prepare(recording(long, lead * q, effort + noise), ROBOT, Preparation(period=period, cutoff=10.0))
+    found = prepare(recording(long, lead * q, effort + noise), ROBOT, SignalSettings(period=period, cutoff=10.0))
     assert found.periods == 4
     assert np.ptp(found.samples.t) < 3.1 and set(found.samples.weights.tolist()) == {4.0}
     assert found.used == pytest.approx(12.4, abs=0.01)
-    single = prepare(recording(long, q, effort + noise), ROBOT, Preparation(average=False, cutoff=10.0))
+    single = prepare(recording(long, q, effort + noise), ROBOT, SignalSettings(average=False, cutoff=10.0))
     ratio = unexplained(found, **FRICTION) / unexplained(single, **FRICTION)
     assert (ratio < 0.7).all()  # 1/2 but for what is not noise
 
@@ -140,7 +140,7 @@ def test_a_motion_that_repeats_is_averaged(period):
 def test_what_does_not_repeat_is_not_averaged():
     t = np.arange(0.0, 10.0, 0.002)
     q = fourier(t, N, seed=9, period=20.0)[0]
-    assert prepare(recording(t, q, q), ROBOT, Preparation(align=False)).periods == 0
+    assert prepare(recording(t, q, q), ROBOT, SignalSettings(align=False)).periods == 0
 
 
 def test_a_joint_that_sticks_says_nothing_as_far_as_the_filter_reaches():
@@ -148,7 +148,7 @@ def test_a_joint_that_sticks_says_nothing_as_far_as_the_filter_reaches():
     q = fourier(T, N, seed=10)[0]
     pace = np.interp(T, [0.0, 4.6, 5.0, 6.0, 6.4, 8.0], [1.0, 1.0, 0.0, 0.0, 1.0, 1.0])
     q[:, 1] = fourier(np.cumsum(pace) * 0.002, N, seed=10)[0][:, 1]
-    samples = prepare(recording(T, q, q), ROBOT, Preparation(average=False, align=False, cutoff=10.0)).samples
+    samples = prepare(recording(T, q, q), ROBOT, SignalSettings(average=False, align=False, cutoff=10.0)).samples
     moving = samples.moving(0.01 * np.abs(samples.qd).max(axis=0))
     resting = (samples.t > 5.0 - 0.03) & (samples.t < 6.0 + 0.03)
     assert not moving[resting, 1].any()
@@ -160,21 +160,21 @@ def test_commands_at_the_limit_count_nothing():
     (q, _, _), effort = moved(ROBOT, T, seed=11)
     limit = ROBOT.effort_limit
     wanted = effort * 1.3 * limit / np.abs(effort).max(axis=0)
-    found = prepare(commanded(T, q, wanted), ROBOT, Preparation(average=False, align=False))
+    found = prepare(commanded(T, q, wanted), ROBOT, SignalSettings(average=False, align=False))
     assert 0.0 < np.mean(found.samples.weights == 0.0) < 0.9
     assert "at its limit" in found.notes[-1]
     over = (np.abs(np.column_stack([np.interp(found.samples.t, T, w) for w in wanted.T])) > limit).any(axis=1)
     assert (found.samples.weights[over] == 0.0).all()
-    measured = prepare(recording(T, q, wanted), ROBOT, Preparation(average=False, align=False))
+    measured = prepare(recording(T, q, wanted), ROBOT, SignalSettings(average=False, align=False))
     assert (measured.samples.weights == 1.0).all()
 
 
 def test_which_effort_counts():
     (q, _, _), effort = moved(ROBOT, T, seed=12)
-    both = recording(T, q, effort, commanded=Track(T, 2.0 * effort))
+    both = recording(T, q, effort, commanded=RecordedTrack(T, 2.0 * effort))
     assert prepare(both, ROBOT).effort == "measured"
-    assert prepare(both, ROBOT, Preparation(effort="commanded")).effort == "commanded"
-    dead = recording(T, q, 0.0 * effort, commanded=Track(T, effort))
+    assert prepare(both, ROBOT, SignalSettings(effort="commanded")).effort == "commanded"
+    dead = recording(T, q, 0.0 * effort, commanded=RecordedTrack(T, effort))
     assert prepare(dead, ROBOT).effort == "commanded"  # a driver without a sensor
 
 
@@ -188,7 +188,7 @@ def test_a_joint_that_turns_on_and_on_does_not_jump(tmp_path):
     q[:, 2] += 2.0 * T
     wrapped = q.copy()
     wrapped[:, 2] = (q[:, 2] + np.pi) % (2.0 * np.pi) - np.pi
-    found = prepare(recording(T, wrapped, q), robot, Preparation(align=False))
+    found = prepare(recording(T, wrapped, q), robot, SignalSettings(align=False))
     np.testing.assert_allclose(np.interp(found.samples.t, T, q[:, 2]), found.samples.q[:, 2], atol=1e-4)
 
 
@@ -210,7 +210,7 @@ def test_samples_of_recordings_are_joined_and_chosen():
     ("made", "config", "said"),
     [
         (lambda q, e: recording(T, 0.0 * q + 0.3, e), {}, "no joint moves by more than 0.01 rad or m"),
-        (lambda q, e: Recording("run", JOINTS, Track(T, q)), {}, "neither efforts in the states nor commands"),
+        (lambda q, e: Recording("run", JOINTS, RecordedTrack(T, q)), {}, "neither efforts in the states nor commands"),
         (lambda q, e: recording(T, q, e), {"effort": "commanded"}, "there are no commands"),
         (lambda q, e: commanded(T, q, e), {"effort": "measured"}, "states without efforts"),
         (lambda q, e: recording(T[:1], q[:1], e[:1]), {}, "only one state"),
@@ -223,4 +223,4 @@ def test_samples_of_recordings_are_joined_and_chosen():
 def test_what_is_missing_is_said(made, config, said):
     (q, _, _), effort = moved(ROBOT, T, seed=16)
     with pytest.raises(InputError, match=f"run: .*{said}"):
-        prepare(made(q, effort), ROBOT, Preparation(**config))
+        prepare(made(q, effort), ROBOT, SignalSettings(**config))

@@ -14,15 +14,15 @@ from puma import COULOMB, GEARS, NOMINAL, ROTORS, TABLE, VISCOUS, puma
 import robodyn_ros as rd
 from robodyn_ros.errors import InputError, RobotDescriptionError
 from robodyn_ros.kinematics import Kinematics
-from robodyn_ros.kinematics.dh import Row, Table, read_dh
+from robodyn_ros.kinematics.dh import DHRow, DHTable, read_dh
 from robodyn_ros.kinematics.dh_robot import LinkData, robot_from_dh
 from robodyn_ros.robot import Pose
 
 ROWS = (  # all numbers different, a prismatic joint in the middle
-    Row(0.31, 0.7, 0.12, 0.4, offset=0.05),
-    Row(0.07, -1.2, 0.25, -0.9, "prismatic", 0.11),
-    Row(-0.22, 0.35, -0.18, 1.3),
-    Row(0.15, 2.1, 0.09, -0.6, offset=-0.3),
+    DHRow(0.31, 0.7, 0.12, 0.4, offset=0.05),
+    DHRow(0.07, -1.2, 0.25, -0.9, "prismatic", 0.11),
+    DHRow(-0.22, 0.35, -0.18, 1.3),
+    DHRow(0.15, 2.1, 0.09, -0.6, offset=-0.3),
 )
 BASE, TOOL = (
     Pose.from_xyz_rpy((0.1, -0.2, 0.3), (0.3, 0.2, -0.4)),
@@ -71,13 +71,13 @@ def _third() -> LinkData:
 @pytest.mark.parametrize("convention", ["standard", "modified"])
 def test_a_table_becomes_a_robot(convention: str) -> None:
     """The robot's tool is where the table's is, its own URDF says the same, and its table can be read back."""
-    table = Table(ROWS, convention, BASE, TOOL)
+    table = DHTable(ROWS, convention, BASE, TOOL)
     arm = robot_from_dh("made", table, DATA)
     again = rd.load_robot(arm.urdf)
     rng = np.random.default_rng(8)
     q, qd, qdd = rng.uniform(-1, 1, (3, 10, 4))
     offsets = np.array([row.offset for row in ROWS])
-    plain = Table(tuple(replace(row, offset=0.0) for row in ROWS), convention, BASE, TOOL)
+    plain = DHTable(tuple(replace(row, offset=0.0) for row in ROWS), convention, BASE, TOOL)
     assert_allclose(table.pose(q), plain.pose(q + offsets), atol=1e-14, rtol=0)
     for robot_ in (arm, again):
         assert_allclose(Kinematics(robot_, compiled=False).pose("tool", q), table.pose(q), atol=1e-13, rtol=0)
@@ -105,7 +105,7 @@ def test_frames_of_a_table() -> None:
 
     q = np.array([0.3, -0.2, 0.8, 1.1])
     for convention in ("standard", "modified"):
-        table, pose = Table(ROWS, convention), np.eye(4)
+        table, pose = DHTable(ROWS, convention), np.eye(4)
         for row, coordinate, frame in zip(ROWS, q, table.frames(q), strict=True):
             moved = coordinate + row.offset
             theta, d = (row.theta + moved, row.d) if row.kind == "revolute" else (row.theta, row.d + moved)
@@ -118,7 +118,7 @@ def test_inertias_are_the_rows_own() -> None:
     """The COM of a link given in the row's frame is there, in both forms."""
     q = np.array([0.3, -0.2, 0.8, 1.1])
     for convention in ("standard", "modified"):
-        table = Table(ROWS, convention, BASE, TOOL)
+        table = DHTable(ROWS, convention, BASE, TOOL)
         kinematics = Kinematics(robot_from_dh("made", table, DATA), compiled=False)
         for index, (frame, data) in enumerate(zip(table.frames(q), DATA, strict=True)):
             com = kinematics.com(f"link{index + 1}", q)
@@ -168,12 +168,12 @@ def test_what_has_no_table() -> None:
 
 
 def test_refusals() -> None:
-    table = Table(ROWS)
+    table = DHTable(ROWS)
     for call, message in (
-        (lambda: Row(kind="helical"), "must be one of revolute, prismatic"),
-        (lambda: Row(a=np.inf), "must be a finite number"),
-        (lambda: Table(ROWS, "craig"), "must be one of standard, modified"),
-        (lambda: Table(()), "one or more"),
+        (lambda: DHRow(kind="helical"), "must be one of revolute, prismatic"),
+        (lambda: DHRow(a=np.inf), "must be a finite number"),
+        (lambda: DHTable(ROWS, "craig"), "must be one of standard, modified"),
+        (lambda: DHTable(()), "one or more"),
         (lambda: table.pose([1, 2]), "q"),
         (lambda: table.pose([1, 2, 3, np.nan]), "must be finite"),
         (lambda: robot_from_dh("made", table, DATA[:2]), "one a row, 4, not 2"),

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 import robodyn_ros as rd
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.kinematics import Kinematics, se3, so3
-from robodyn_ros.kinematics.inverse import InverseKinematics, Settings, Task
+from robodyn_ros.kinematics.inverse import InverseKinematics, InverseSettings, Task
 from robodyn_ros.kinematics.inverse.planar import PlanarInverse
 from robodyn_ros.kinematics.inverse.solver import reach
 from robodyn_ros.kinematics.inverse.step import build_step, centred, manipulable, posture
@@ -98,12 +98,12 @@ def test_the_step_is_levenberg_and_marquardts() -> None:
 def test_half_turns(axis: int) -> None:
     """The tool turned by exactly π: where the error's direction is not unique, the solver still leaves the spot."""
     kinematics = Kinematics(industrial("ur5_robot"))
-    inverse = InverseKinematics(kinematics, "tool0", Settings(starts=1, iterations=100))
+    inverse = InverseKinematics(kinematics, "tool0", InverseSettings(starts=1, iterations=100))
     q = np.array([0.4, -1.2, 1.4, -0.6, 1.1, 0.3])
     turn = np.zeros(6)
     turn[3 + axis] = np.pi
     target = kinematics.pose("tool0", q) @ se3.exp(turn)
-    inverse.settings = Settings(starts=20)
+    inverse.settings = InverseSettings(starts=20)
     assert inverse.solve(target, q).converged
 
 
@@ -150,7 +150,7 @@ def test_planar_task_agrees_with_the_closed_form(prr: str) -> None:
 def test_weights_decide_what_gives_way() -> None:
     """Of a target out of reach, what weighs more is met better."""
     kinematics = Kinematics(industrial("ur5_robot"))
-    inverse = InverseKinematics(kinematics, "tool0", Settings(starts=10, limits="ignore", iterations=200))
+    inverse = InverseKinematics(kinematics, "tool0", InverseSettings(starts=10, limits="ignore", iterations=200))
     target = se3.motion(np.eye(3), [0.7, 0.7, 0.3])  # within the ball, but not with this orientation
     heavy = inverse.solve(target, task=Task.pose((100, 100, 100, 1, 1, 1)))
     light = inverse.solve(target, task=Task.pose((1, 1, 1, 100, 100, 100)))
@@ -162,7 +162,7 @@ def test_weights_decide_what_gives_way() -> None:
 def test_what_cannot_be_reached(prr: str) -> None:
     robot = rd.load_robot(prr)
     kinematics = Kinematics(robot)
-    inverse = InverseKinematics(kinematics, "tool", Settings(starts=5))
+    inverse = InverseKinematics(kinematics, "tool", InverseSettings(starts=5))
     for task in (Task.position(), Task.planar()):
         far = inverse.solve(se3.motion(np.eye(3), [0, 0, 5]), task=task)
         assert (far.outcome, far.converged, far.starts) == ("beyond_reach", False, 1)
@@ -179,7 +179,9 @@ def test_what_cannot_be_reached(prr: str) -> None:
     assert (stopped.outcome, stopped.converged) == ("limits", False)
     assert "only outside the position limits" in stopped.reason
     assert (stopped.q <= robot.upper).all()
-    ignored = InverseKinematics(kinematics, "tool", Settings(limits="ignore")).solve(beyond, [1, 0.5, 2], Task.planar())
+    ignored = InverseKinematics(kinematics, "tool", InverseSettings(limits="ignore")).solve(
+        beyond, [1, 0.5, 2], Task.planar()
+    )
     assert ignored.converged
     assert "converged" in ignored.reason
 
@@ -200,7 +202,7 @@ def test_wishes_use_the_freedom_that_is_left() -> None:
     """The Panda's seventh joint: each wish is better than without, and the pose is kept all the same."""
     kinematics, link = Kinematics(industrial("panda")), "panda_hand_tcp"
     robot, space = kinematics.robot, ConfigurationSpace(kinematics.robot)
-    inverse = InverseKinematics(kinematics, link, Settings(iterations=60))
+    inverse = InverseKinematics(kinematics, link, InverseSettings(iterations=60))
     middle = (robot.lower + robot.upper) / 2
     rng = np.random.default_rng(4)
     for start in robot.lower + (robot.upper - robot.lower) * rng.uniform(0.3, 0.7, (10, 7)):
@@ -237,7 +239,7 @@ def test_limits_are_avoided_where_there_is_a_choice() -> None:
         return float(np.min(np.minimum(solution.q - robot.lower, robot.upper - solution.q) / span))
 
     results = {
-        limits: [InverseKinematics(kinematics, link, Settings(limits=limits)).solve(T) for T in targets]
+        limits: [InverseKinematics(kinematics, link, InverseSettings(limits=limits)).solve(T) for T in targets]
         for limits in ("clamp", "avoid")
     }
     assert all(solution.converged for solutions in results.values() for solution in solutions)
@@ -248,7 +250,7 @@ def test_limits_are_avoided_where_there_is_a_choice() -> None:
 def test_the_nearest_of_many_solutions() -> None:
     """A UR5 has eight postures for a pose; from a start beside one of them, that one."""
     kinematics = Kinematics(industrial("ur5_robot"))
-    inverse = InverseKinematics(kinematics, "tool0", Settings(choose="nearest", starts=30))
+    inverse = InverseKinematics(kinematics, "tool0", InverseSettings(choose="nearest", starts=30))
     for q in np.random.default_rng(8).uniform(-2, 2, (20, 6)):
         found = inverse.solve(kinematics.pose("tool0", q), q + 0.05)
         assert found.starts == 30
@@ -286,6 +288,6 @@ def test_refusals(prr: str) -> None:
             call()
     for wrong in ({"starts": 0}, {"starts": 2.5}, {"damping": -1.0}, {"position_tolerance": np.nan}):
         with pytest.raises(ConfigurationError, match=next(iter(wrong))):
-            Settings(**wrong)
+            InverseSettings(**wrong)
     with pytest.raises(ConfigurationError, match="clamp, avoid, ignore"):
-        Settings(limits="hard")
+        InverseSettings(limits="hard")

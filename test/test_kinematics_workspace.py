@@ -14,7 +14,7 @@ from robodyn_ros.cli.workspace import colours, plot_map, write_ply
 from robodyn_ros.dynamics.holding import greatest_payload, holding_effort, holding_map
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import Kinematics
-from robodyn_ros.kinematics.inverse import InverseKinematics, Settings, Task
+from robodyn_ros.kinematics.inverse import InverseKinematics, InverseSettings, Task
 from robodyn_ros.kinematics.workspace import cells, dexterity, random_positions, random_rotations, sample
 
 PLANE = (0, 2)
@@ -63,21 +63,21 @@ def test_rotations_are_even() -> None:
 
 def test_dexterity_of_a_spherical_wrist() -> None:
     """Three long joints and a wrist whose axes meet: every orientation inside, fewer at the edge, none outside."""
-    from robodyn_ros.kinematics.dh import Row, Table
+    from robodyn_ros.kinematics.dh import DHRow, DHTable
     from robodyn_ros.kinematics.dh_robot import LinkData, robot_from_dh
 
-    table = Table(
+    table = DHTable(
         (
-            Row(alpha=np.pi / 2),
-            Row(a=0.5),
-            Row(alpha=np.pi / 2),
-            Row(d=0.4, alpha=-np.pi / 2),
-            Row(alpha=np.pi / 2),
-            Row(),
+            DHRow(alpha=np.pi / 2),
+            DHRow(a=0.5),
+            DHRow(alpha=np.pi / 2),
+            DHRow(d=0.4, alpha=-np.pi / 2),
+            DHRow(alpha=np.pi / 2),
+            DHRow(),
         )
     )
     arm = robot_from_dh("wrist", table, [LinkData(1.0, (0.1, 0.02, 0.03), np.diag([0.02, 0.03, 0.025]))] * 6)
-    inverse = InverseKinematics(Kinematics(arm), "tool", Settings(starts=20))
+    inverse = InverseKinematics(Kinematics(arm), "tool", InverseSettings(starts=20))
     points = [[0.4, 0.3, 0.2], [0.0, -0.6, 0.1], [0.95, 0, 0]]
     assert_allclose(dexterity(inverse, points, 20), [1.0, 1.0, 0.0])
     assert_allclose(dexterity(inverse, points, 20, task=Task.pointing()), [1.0, 1.0, 0.0])

@@ -5,7 +5,7 @@ import signal
 import pytest
 
 from robodyn_ros.errors import NotReadyError
-from robodyn_ros.nodes.common.script import Player, Step
+from robodyn_ros.nodes.common.script import Player, ScriptStep
 
 MOTION = {"joints": ["elevator", "shoulder"], "times": [0.0, 1.0], "waypoints": [0.0, 0.0, 1.0, 1.0]}
 
@@ -49,7 +49,7 @@ def test_a_script_goes_on_as_far_as_it_can_and_tells_what_it_lacks():
 
     def script():
         for name, longer in (("one", 0.0), ("two", 0.0), ("three", 5.0)):
-            yield Step(name, lambda name=name: name in come, longer)
+            yield ScriptStep(name, lambda name=name: name in come, longer)
             done.append(name)
 
     player = Player(script(), 2.0, lambda: now[0])

@@ -19,7 +19,7 @@ from robodyn_ros.cli.main import main
 from robodyn_ros.control.motion.point_to_point import rest_to_rest
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.identification.excitation import excite
-from robodyn_ros.identification.settings import ExcitationConfig
+from robodyn_ros.identification.settings import ExcitationSettings
 
 APPROACH = 1.0
 """Time to where the unseen motion begins [s]."""
@@ -38,7 +38,7 @@ def test_an_unknown_arm_is_recorded_identified_and_controlled(graph, prr, tmp_pa
     true, start = truth(prr), list(START.values())
     motion = excite(
         true.robot,
-        ExcitationConfig(period=6.0, periods=1, harmonics=4, velocity_share=0.4, tries=1),
+        ExcitationSettings(period=6.0, periods=1, harmonics=4, velocity_share=0.4, tries=1),
         start=start,
     )
     arm = Arm(graph, prr)

@@ -13,7 +13,7 @@ pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
 from robodyn_ros.nodes.common import scheduling
 from robodyn_ros.nodes.common.executor import once_running
-from robodyn_ros.nodes.common.scheduling import Scheduling, SchedulingConfig, declare_scheduling
+from robodyn_ros.nodes.common.scheduling import Scheduling, SchedulingSettings, declare_scheduling
 
 
 def policies(pid):
@@ -72,7 +72,7 @@ def test_a_controller_has_its_priority_while_it_is_active(graph, prr):
 
 
 def test_threads_that_plan_stay_ordinary(graph, monkeypatch):
-    declare_scheduling(graph.node, SchedulingConfig(thread_priority=12))
+    declare_scheduling(graph.node, SchedulingSettings(thread_priority=12))
     raised = {}
     monkeypatch.setattr(os, "sched_setscheduler", lambda thread, policy, p: raised.update({thread: (policy, p)}))
     done = threading.Event()
@@ -96,7 +96,7 @@ def test_threads_that_plan_stay_ordinary(graph, monkeypatch):
 def test_processors_stay_awake_while_it_is_active(graph, monkeypatch, tmp_path):
     kernel = tmp_path / "cpu_dma_latency"
     monkeypatch.setattr(scheduling, "DMA_LATENCY", kernel)
-    declare_scheduling(graph.node, SchedulingConfig(thread_priority=0, cpu_dma_latency=20))
+    declare_scheduling(graph.node, SchedulingSettings(thread_priority=0, cpu_dma_latency=20))
     made = Scheduling(graph.node)
     assert not kernel.exists()
 
@@ -118,7 +118,7 @@ def test_processors_stay_awake_while_it_is_active(graph, monkeypatch, tmp_path):
 def test_memory_is_not_locked_under_a_limit(graph, monkeypatch):
     """For then an allocation would fail some day."""
     graph.node.declare_parameter("lock_memory", True)
-    declare_scheduling(graph.node, SchedulingConfig())
+    declare_scheduling(graph.node, SchedulingSettings())
     monkeypatch.setattr(scheduling.resource, "getrlimit", lambda _: (8 << 20, 8 << 20))
     monkeypatch.setattr(scheduling, "CAP_IPC_LOCK", 63)  # which nobody has
     Scheduling(graph.node)
@@ -129,7 +129,7 @@ def test_what_is_not_permitted_is_said_and_nothing_else(graph, monkeypatch):
     def refuse(*_):
         raise PermissionError(1, "Operation not permitted")
 
-    declare_scheduling(graph.node, SchedulingConfig())
+    declare_scheduling(graph.node, SchedulingSettings())
     monkeypatch.setattr(os, "sched_setscheduler", refuse)
     made = Scheduling(graph.node)
     made.begin()

@@ -105,7 +105,7 @@ def test_the_node_does_what_the_library_does_to_the_last_bit(graph, prr):
     from sensor_msgs.msg import JointState
 
     from robodyn_ros import load_robot
-    from robodyn_ros.control.parameter_file import Parameters
+    from robodyn_ros.control.parameter_file import FileParameters
     from robodyn_ros.simulation.hardware.settings import default_values, make_hardware
 
     given = ROUGH | {"initial_position": START, "mismatch": {"mass_spread": 0.1}}
@@ -124,7 +124,7 @@ def test_the_node_does_what_the_library_does_to_the_last_bit(graph, prr):
 
     robot = load_robot(prr)
     defaults = {"dynamics": "rnea", "gravity": (0.0, 0.0, -9.81)} | default_values(robot)
-    hardware = make_hardware(Parameters(flat(given), defaults), robot)
+    hardware = make_hardware(FileParameters(flat(given), defaults), robot)
     last = max(found)
     while hardware.time < 1e-9 * last:
         for reading in hardware.readings():

@@ -10,7 +10,7 @@ import yaml
 
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
-from robodyn_ros.control.transmission import Transmission, TransmissionConfig
+from robodyn_ros.control.transmission import Transmission, TransmissionSettings
 
 REAL = Path(__file__).parents[1] / "config/prr_real.yaml"
 START = {"elevator": 0.3, "shoulder": -0.9, "wrist": 0.4}
@@ -25,7 +25,7 @@ def test_the_controller_holds_the_arm_through_its_gears(graph, prr):
     from sensor_msgs.msg import JointState
     from std_msgs.msg import Float64MultiArray
 
-    gears, names = Transmission([TransmissionConfig(**gear) for gear in GEARS.values()]), list(GEARS)
+    gears, names = Transmission([TransmissionSettings(**gear) for gear in GEARS.values()]), list(GEARS)
     states, commands, errors = [], [], graph.listen(JointState, "controller/tracking_error", 1000)
     motors = graph.node.create_publisher(JointState, "motor_states", 10)
     efforts = graph.node.create_publisher(JointState, "joint_commands", 10)

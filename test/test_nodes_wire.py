@@ -17,7 +17,7 @@ from std_msgs.msg import Float64MultiArray
 from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.common.diagnostics import Faults
 from robodyn_ros.nodes.common.messages import JointOrder
-from robodyn_ros.nodes.controller.cdr import StateReader, Stencil
+from robodyn_ros.nodes.controller.cdr import CdrTemplate, StateReader
 from robodyn_ros.nodes.controller.output import Topic
 
 ARM = ("elevator", "shoulder", "wrist")
@@ -103,9 +103,9 @@ def test_a_stencil_writes_what_rclpy_writes():
     rng = np.random.default_rng(8)
     for n in (1, 3, 7):
         names = [f"joint_{k}" for k in range(n)]
-        plain = Stencil(Float64MultiArray(), n, "data")
-        command = Stencil(JointState(name=names), n, "effort")
-        error = Stencil(JointState(name=names), n, "position", "velocity")
+        plain = CdrTemplate(Float64MultiArray(), n, "data")
+        command = CdrTemplate(JointState(name=names), n, "effort")
+        error = CdrTemplate(JointState(name=names), n, "position", "velocity")
         for _ in range(5):
             stamp, (a, b) = (int(rng.integers(2**31)), int(rng.integers(10**9))), rng.normal(size=(2, n))
             assert deserialize_message(plain.fill(stamp, data=a), Float64MultiArray) == Float64MultiArray(data=a)
@@ -124,9 +124,9 @@ def test_a_stencil_ends_where_the_message_ends():
         4 + 8 + 8,
         4 + 8 + 4,
     )  # encapsulation, stamp, frame "" (padded); count, length and "wrist\0", padding
-    command = Stencil(JointState(name=["wrist"]), 1, "effort")
+    command = CdrTemplate(JointState(name=["wrist"]), 1, "effort")
     assert len(command.fill((1, 2), effort=np.ones(1))) == header + names + 3 * 4 + 4 + 8  # lengths, padding, a number
-    error = Stencil(JointState(name=["wrist"]), 1, "position", "velocity")
+    error = CdrTemplate(JointState(name=["wrist"]), 1, "position", "velocity")
     filled = error.fill((1, 2), position=np.ones(1), velocity=np.full(1, 2.0))
     assert filled.endswith(np.full(1, 2.0).tobytes() + bytes(4))
 

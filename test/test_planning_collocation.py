@@ -13,14 +13,14 @@ from scipy.integrate import solve_ivp
 import robodyn_ros as rd
 from robodyn_ros.control.motion.point_to_point import point_to_point
 from robodyn_ros.errors import InputError
-from robodyn_ros.planning.collocation.collocation import CollocationConfig, plan
+from robodyn_ros.planning.collocation.collocation import CollocationSettings, plan
 from robodyn_ros.planning.collocation.scheme import SCHEMES
 from robodyn_ros.planning.cost import Effort, MinimumTime, Tracking
 from robodyn_ros.planning.obstacles import sphere
-from robodyn_ros.planning.problem import JointGoal, Limits, Problem, ToolGoal
+from robodyn_ros.planning.problem import JointGoal, MotionLimits, Problem, ToolGoal
 
 HOME, PICK = np.zeros(3), np.array([0.0, -1.83, -0.12])
-PATIENT = CollocationConfig(time_limit=300.0)  # of a loaded machine
+PATIENT = CollocationSettings(time_limit=300.0)  # of a loaded machine
 
 
 def slider(mass=2.5, effort=10.0, velocity=100.0):
@@ -52,8 +52,8 @@ def test_the_double_integrator_in_minimum_time(name):
     """Bang-bang: T = 2 √(m d / F), with the speed limit out of reach."""
     cart = slider()
     dynamics = rd.create_dynamics("rnea", cart)
-    config = CollocationConfig(scheme=name, intervals=40, time_limit=300.0)
-    problem = Problem(dynamics, [0.2], JointGoal([1.9]), limits=Limits.of(cart, share=1.0))
+    config = CollocationSettings(scheme=name, intervals=40, time_limit=300.0)
+    problem = Problem(dynamics, [0.2], JointGoal([1.9]), limits=MotionLimits.of(cart, share=1.0))
     found = plan(problem, config)
     closed = 2.0 * np.sqrt(2.5 * 1.7 / 10.0)
     assert found.solved, found.reason
@@ -67,9 +67,9 @@ def test_with_a_speed_limit_the_profile_is_a_trapezoid():
     """T = d / v + v m / F."""
     cart = slider(velocity=1.5)
     dynamics = rd.create_dynamics("rnea", cart)
-    limits = Limits.of(cart, share=1.0)
+    limits = MotionLimits.of(cart, share=1.0)
     found = plan(
-        Problem(dynamics, [0.2], JointGoal([1.9]), limits=limits), CollocationConfig(intervals=40, time_limit=300.0)
+        Problem(dynamics, [0.2], JointGoal([1.9]), limits=limits), CollocationSettings(intervals=40, time_limit=300.0)
     )
     assert found.solved, found.reason
     assert found.duration == pytest.approx(1.7 / 1.5 + 1.5 * 2.5 / 10.0, rel=1e-3)
@@ -96,7 +96,7 @@ def test_tracking_is_the_linear_quadratic_regulator():
     goal = JointGoal([np.nan], None)
     found = plan(
         Problem(dynamics, [1.0], goal, cost, duration=12.0, start_velocity=[0.5]),
-        CollocationConfig(intervals=80, time_limit=300.0),
+        CollocationSettings(intervals=80, time_limit=300.0),
     )
     assert found.solved, found.reason
     assert found.cost == pytest.approx(np.array([1.0, 0.5]) @ P @ [1.0, 0.5], rel=1e-4)
@@ -127,9 +127,9 @@ def test_the_pendulum_swings_up():
     pendulum = rd.load_robot(robot("pendulum", link("base"), rod, pivot))
     dynamics = rd.create_dynamics("rnea", pendulum)
     assert dynamics.gravity([np.pi / 2])[0] == pytest.approx(9.81)
-    bounds = Limits.of(pendulum, share=1.0)
+    bounds = MotionLimits.of(pendulum, share=1.0)
     problem = Problem(dynamics, [0.0], JointGoal([np.pi]), Effort(), duration=3.0, limits=bounds)
-    found = plan(problem, CollocationConfig(intervals=60, tolerance=3e-4, time_limit=300.0))
+    found = plan(problem, CollocationSettings(intervals=60, tolerance=3e-4, time_limit=300.0))
     assert found.solved, found.reason
     assert found.q[:, 0].min() < -0.3  # away from the goal first
     assert_allclose(integrated(dynamics, found), [np.pi, 0.0], atol=0.1)
@@ -139,7 +139,7 @@ def test_the_tool_goes_to_a_pose_by_a_via_point(arm):
     kinematics = rd.Kinematics(arm.robot)
     pose, via = kinematics.pose("tool", [0.6, 0.9, -0.3]), np.array([0.5, 0.2, 0.4])
     problem = Problem(arm, HOME, ToolGoal(pose, "tool"), via=(JointGoal(via, None),))
-    found = plan(problem, CollocationConfig(tolerance=0.02, time_limit=300.0))
+    found = plan(problem, CollocationSettings(tolerance=0.02, time_limit=300.0))
     assert found.solved, found.reason
     assert_allclose(kinematics.pose("tool", found.q[-1]), pose, atol=1e-5)
     assert np.abs(found.q - via).max(axis=1).min() < 1e-6
@@ -158,7 +158,7 @@ def test_the_way_leads_around_an_obstacle(arm):
         return np.linalg.norm(places - ball.center, axis=2).min() - ball.radius - 0.067
 
     assert distance(lambda t: t * PICK, 1.0) < 0.0
-    found = plan(problem, CollocationConfig(tolerance=0.02, time_limit=300.0))
+    found = plan(problem, CollocationSettings(tolerance=0.02, time_limit=300.0))
     assert found.solved, found.reason
     trajectory = found.to_trajectory()
     assert distance(lambda t: trajectory.sample(t).q, found.duration) > 0.009
@@ -166,7 +166,7 @@ def test_the_way_leads_around_an_obstacle(arm):
 
 def refusal(problem, limit=120.0):
     begun = perf_counter()
-    found = plan(problem, CollocationConfig(time_limit=limit))
+    found = plan(problem, CollocationSettings(time_limit=limit))
     assert perf_counter() - begun < limit
     assert not found.solved and found.violation is not None
     return found
@@ -193,14 +193,14 @@ def test_what_only_the_solver_sees_is_refused_by_name():
     cart = slider()
     dynamics = rd.create_dynamics("rnea", cart)
     found = refusal(
-        Problem(dynamics, [0.0], JointGoal([1.0]), Effort(), duration=0.5, limits=Limits.of(cart, share=1.0))
+        Problem(dynamics, [0.0], JointGoal([1.0]), Effort(), duration=0.5, limits=MotionLimits.of(cart, share=1.0))
     )
     assert "'x'" in found.violation.constraint and "no solution" in found.reason
     assert found.violation.constraint in found.reason
 
 
 def test_the_time_limit_holds(arm):
-    found = plan(Problem(arm, HOME, JointGoal(PICK)), CollocationConfig(time_limit=0.01))
+    found = plan(Problem(arm, HOME, JointGoal(PICK)), CollocationSettings(time_limit=0.01))
     assert not found.solved and "time limit of 0.01 s" in found.reason
 
 

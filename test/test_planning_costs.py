@@ -12,13 +12,13 @@ import robodyn_ros as rd
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.errors import InputError, NotReadyError
 from robodyn_ros.planning.clearance import Clearance, capsules
-from robodyn_ros.planning.collocation.program import Mesh, Program
+from robodyn_ros.planning.collocation.program import Mesh, NonlinearProgram
 from robodyn_ros.planning.collocation.scheme import SCHEMES, Columns, scheme
 from robodyn_ros.planning.cost import Effort, MinimumTime, Point, Smoothness, Tracking, read_cost
-from robodyn_ros.planning.model import Model
+from robodyn_ros.planning.model import SmoothModel
 from robodyn_ros.planning.obstacles import box, read_obstacles, sphere
 from robodyn_ros.planning.plan import Plan, Violation
-from robodyn_ros.planning.problem import JointGoal, Limits, Problem
+from robodyn_ros.planning.problem import JointGoal, MotionLimits, Problem
 
 Q, QD, QDD, TAU = (np.array(x) for x in ((0.3, -1.1), (0.7, 0.4), (-2.0, 5.0), (3.0, -0.5)))
 
@@ -93,7 +93,7 @@ def test_derivatives_of_the_program_against_finite_differences(name, prr):
             box("shelf", (-0.5, 0.0, 0.9), (0.3, 0.5, 0.1), (0.1, 0.2, 0.3)),
         ),
     )
-    program = Program(problem, Mesh.uniform(2, 2), scheme(name))
+    program = NonlinearProgram(problem, Mesh.uniform(2, 2), scheme(name))
     together = ca.vertcat(program.cost, program.constraints)
     f = ca.Function("f", [program.x], [together, ca.jacobian(together, program.x)])
     rng = np.random.default_rng(2)
@@ -109,7 +109,11 @@ def test_derivatives_of_the_program_against_finite_differences(name, prr):
 def test_distances_against_points_on_the_capsules(prr):
     """No greater than that of any of them, which is what keeps them apart, and less by the cover's growth at most."""
     robot = rd.load_robot(prr)
-    model, kinematics, rng = Model(rd.create_dynamics("rnea", robot)), rd.Kinematics(robot), np.random.default_rng(3)
+    model, kinematics, rng = (
+        SmoothModel(rd.create_dynamics("rnea", robot)),
+        rd.Kinematics(robot),
+        np.random.default_rng(3),
+    )
     bodies = [capsule for capsule in capsules(robot) if capsule.link in ("arm", "hand")]
     wall = box("wall", (0.5, 0.05, 0.9), (0.2, 0.3, 0.5), (0.2, -0.4, 0.3))
     for obstacle in (sphere("ball", (0.5, 0.1, 1.0), 0.15), wall):
@@ -185,10 +189,10 @@ def test_a_plan_survives_its_file(tmp_path):
 
 def test_limits(prr):
     robot = rd.load_robot(prr)
-    limits = Limits.of(robot, share=0.5, acceleration=7.0)
+    limits = MotionLimits.of(robot, share=0.5, acceleration=7.0)
     assert_allclose(limits.effort, 0.5 * robot.effort_limit)
     assert_allclose(limits.velocity, 0.5 * robot.velocity_limit)
     assert_allclose(limits.acceleration, 7.0)
     for wrong in ({"share": 0.0}, {"share": 1.1}, {"effort": -1.0}, {"velocity": [1.0, 2.0]}):
         with pytest.raises(InputError):
-            Limits.of(robot, **wrong)
+            MotionLimits.of(robot, **wrong)

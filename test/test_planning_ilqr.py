@@ -10,12 +10,12 @@ import pytest
 from scipy.linalg import solve_discrete_are
 
 import robodyn_ros as rd
-from robodyn_ros.planning.collocation.collocation import CollocationConfig, plan
+from robodyn_ros.planning.collocation.collocation import CollocationSettings, plan
 from robodyn_ros.planning.cost import Cost, Effort, MinimumTime, Smoothness, Tracking
-from robodyn_ros.planning.ddp.ddp import ILQRConfig
+from robodyn_ros.planning.ddp.ddp import ILQRSettings
 from robodyn_ros.planning.ddp.ilqr import ILQR
 from robodyn_ros.planning.ddp.passes import CompiledPasses, Passes, box_qp
-from robodyn_ros.planning.problem import JointGoal, Limits, Problem
+from robodyn_ros.planning.problem import JointGoal, MotionLimits, Problem
 
 PENDULUM = arms.lesson_arm((2.0,), (0.5,), (0.25,), (0.02,))
 TWO_LINK = arms.lesson_arm()
@@ -223,11 +223,11 @@ def test_collocation_finds_the_same_minimum(urdf, limit, duration):
     dynamics, n = model(urdf), len(limit)
     start, far = np.full(n, 0.0), np.full(n, 1e3)
     start[0] = -np.pi / 2
-    known = Limits.of(dynamics.robot, share=1.0, velocity=1e3, effort=limit)
+    known = MotionLimits.of(dynamics.robot, share=1.0, velocity=1e3, effort=limit)
     limits = replace(known, lower=-far, upper=far)
     theirs = plan(
         Problem(dynamics, start, JointGoal(-start), Effort(), duration, limits),
-        CollocationConfig(intervals=40, time_limit=600.0),
+        CollocationSettings(intervals=40, time_limit=600.0),
     )
     assert theirs.solved, theirs.reason
     steps, motion = 300, theirs.to_trajectory()
@@ -250,7 +250,7 @@ def test_what_cannot_be_solved_is_said(swing_up):
     solver, goal, duration = swing_up
     assert "within the time" in solver.solve(-goal, duration, time_limit=0.0).reason
     few = ILQR(
-        model(TWO_LINK), Effort() + Tracking(goal, np.zeros(4), QT=np.full(4, 1e6)), 50, ILQRConfig(iterations=2)
+        model(TWO_LINK), Effort() + Tracking(goal, np.zeros(4), QT=np.full(4, 1e6)), 50, ILQRSettings(iterations=2)
     )
     found = few.solve(-goal, duration)
     assert (found.solved, found.iterations) == (False, 2)

@@ -9,11 +9,11 @@ import robodyn_ros as rd
 from robodyn_ros.control import ComputedTorque, ControlLoop, Reference, rest_to_rest
 from robodyn_ros.control.laws import gains
 from robodyn_ros.planning.mpc import MPC
-from robodyn_ros.planning.mpc_problem import MPCConfig
+from robodyn_ros.planning.mpc_problem import MPCSettings
 from robodyn_ros.simulation import Plant
 from robodyn_ros.simulation.rollout import simulate
 
-PATIENT = partial(MPCConfig, budget=60.0)  # no test depends on how fast the machine is
+PATIENT = partial(MPCSettings, budget=60.0)  # no test depends on how fast the machine is
 ZERO = np.zeros(3)
 POSES = [[0.3, 0.0, 0.0], [0.3, -1.83, -0.12], [0.5, -1.83, 1.5], [0.2, 0.9, 0.3]]
 
@@ -215,6 +215,6 @@ def test_without_a_compiler_there_is_no_such_law(prr):
 
 def test_settings_out_of_range_are_named():
     with pytest.raises(rd.ConfigurationError, match="steps"):
-        MPCConfig(steps=1)
+        MPCSettings(steps=1)
     with pytest.raises(rd.ConfigurationError, match="budget"):
-        MPCConfig(budget=-1.0)
+        MPCSettings(budget=-1.0)

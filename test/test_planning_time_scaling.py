@@ -12,7 +12,7 @@ pytest.importorskip("toppra", reason="toppra is not installed")
 import robodyn_ros as rd
 from robodyn_ros.errors import InputError
 from robodyn_ros.planning.obstacles import sphere
-from robodyn_ros.planning.problem import JointGoal, Limits, Problem
+from robodyn_ros.planning.problem import JointGoal, MotionLimits, Problem
 from robodyn_ros.planning.time_scaling import plan
 
 HOME, PICK = np.zeros(3), np.array([0.0, -1.83, -0.12])
@@ -36,7 +36,7 @@ def test_a_slider_in_minimum_time():
     rail = joint("x", "prismatic", "base", "cart", axis=(1, 0, 0), limit=(-1.0, 5.0, 100.0, 10.0))
     cart = rd.load_robot(robot("slider", link("base"), link("cart", 2.5, (0.1, 0, 0)), rail))
     dynamics = rd.create_dynamics("rnea", cart)
-    found = plan(Problem(dynamics, [0.2], JointGoal([1.9]), limits=Limits.of(cart, share=1.0)))
+    found = plan(Problem(dynamics, [0.2], JointGoal([1.9]), limits=MotionLimits.of(cart, share=1.0)))
     assert found.solved, found.reason
     assert found.duration == pytest.approx(2.0 * np.sqrt(2.5 * 1.7 / 10.0), rel=1e-3)
 
@@ -45,7 +45,7 @@ def test_a_straight_way_against_a_search_on_a_fine_grid(arm):
     """The phase plane (s, ṡ) integrated forwards and backwards at the greatest s̈ that the efforts allow (Bobrow,
     Dubowsky and Gibson, 1985), where the speed limits do not bind and no trap region lies on the way."""
     goal, limit = np.array([0.9, -0.6, 0.4]), 0.5 * arm.robot.effort_limit
-    limits = Limits.of(arm.robot, share=1.0, velocity=1e3, effort=limit)
+    limits = MotionLimits.of(arm.robot, share=1.0, velocity=1e3, effort=limit)
     found = plan(Problem(arm, HOME, JointGoal(goal), limits=limits))
     assert found.solved, found.reason
 
@@ -69,7 +69,7 @@ def test_a_straight_way_against_a_search_on_a_fine_grid(arm):
 
 def test_through_via_points_within_every_limit(arm):
     vias = [np.array([0.5, -0.5, 0.5]), np.array([0.7, -1.2, 0.3])]
-    limits = Limits.of(arm.robot, acceleration=60.0)
+    limits = MotionLimits.of(arm.robot, acceleration=60.0)
     found = plan(Problem(arm, HOME, JointGoal(PICK), via=tuple(JointGoal(via, None) for via in vias), limits=limits))
     assert found.solved, found.reason
     q, qd, qdd = curve(found)

@@ -7,8 +7,8 @@ from scipy.integrate import solve_ivp
 
 import robodyn_ros as rd
 from robodyn_ros.errors import ConfigurationError, InputError
-from robodyn_ros.simulation import Plant, PlantConfig
-from robodyn_ros.simulation.hardware.actuators import Actuators, CommandConfig, Drive, DriveConfig
+from robodyn_ros.simulation import Plant, PlantSettings
+from robodyn_ros.simulation.hardware.actuators import Actuators, CommandSettings, Drive, DriveSettings
 
 STEP, MASS = 1e-3, 2.0
 
@@ -21,7 +21,7 @@ def rail(limit=100.0):
         arms.link("mass", MASS, None, (0.1, 0, 0, 0.1, 0, 0.1)),
         arms.joint("slide", "prismatic", "base", "mass", (1, 0, 0), None, None, (-1e3, 1e3, 1e3, limit)),
     )
-    return Plant(rd.create_dynamics("rnea", rd.load_robot(urdf)), PlantConfig(step=STEP))
+    return Plant(rd.create_dynamics("rnea", rd.load_robot(urdf)), PlantSettings(step=STEP))
 
 
 def run(plant, actuators, commands, steps):
@@ -38,7 +38,7 @@ def run(plant, actuators, commands, steps):
 
 
 def actuators(delay=0.0, limit=100.0, **settings):
-    return Actuators([DriveConfig(**settings)], delay, STEP, [limit])
+    return Actuators([DriveSettings(**settings)], delay, STEP, [limit])
 
 
 def test_lag_is_that_of_a_first_order_system():
@@ -54,7 +54,7 @@ def test_lag_is_that_of_a_first_order_system():
 def test_a_drive_solves_its_equation(lag, duration):
     """Ramp and lag together, over several commands, against SciPy's integration of the two equations."""
     rate = 40.0
-    drive = Drive(DriveConfig(lag=lag, rate_limit=rate))
+    drive = Drive(DriveSettings(lag=lag, rate_limit=rate))
     state, total = np.zeros(3), 0.0
     for command in (3.0, -2.0, 0.5, 0.5):
         arrival = abs(command - state[0]) / rate  # the ramp's end is a kink: SciPy must stop there
@@ -112,8 +112,8 @@ def test_what_no_drive_can_give_is_refused(effort):
 
 def test_settings_are_checked():
     with pytest.raises(ConfigurationError, match="lag"):
-        DriveConfig(lag=-1.0)
+        DriveSettings(lag=-1.0)
     with pytest.raises(ConfigurationError, match="on_command_timeout: must be one of hold, zero, brake"):
-        CommandConfig(on_command_timeout="panic")
+        CommandSettings(on_command_timeout="panic")
     with pytest.raises(ConfigurationError, match="brake"):
-        CommandConfig(brake=1)
+        CommandSettings(brake=1)

@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import robodyn_ros as rd
-from robodyn_ros.simulation import Plant, PlantConfig, rk4_step
+from robodyn_ros.simulation import Plant, PlantSettings, rk4_step
 
 
 def free_prr():
@@ -91,7 +91,7 @@ def test_plant_agrees_with_pinocchio_and_dop853(arm):
     assert (robot.lower < truth[:n]).all() and (truth[:n] < robot.upper).all()
     errors = []
     for step in (2.5e-3, 1.25e-3):
-        plant = Plant(dynamics, PlantConfig(step=step), velocity_limit=np.full(n, np.inf))
+        plant = Plant(dynamics, PlantSettings(step=step), velocity_limit=np.full(n, np.inf))
         plant.reset(q0, qd0)
         plant.apply(effort)
         plant.advance(0.25)

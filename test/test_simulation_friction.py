@@ -13,11 +13,11 @@ from scipy.integrate import solve_ivp
 
 import robodyn_ros as rd
 from robodyn_ros.errors import ConfigurationError, InputError
-from robodyn_ros.simulation import Plant, PlantConfig
-from robodyn_ros.simulation.plant.joints import Friction, FrictionConfig, urdf_friction
+from robodyn_ros.simulation import Plant, PlantSettings
+from robodyn_ros.simulation.plant.joints import Friction, FrictionSettings, urdf_friction
 
 MASS = 2.0
-ROUGH = FrictionConfig(viscous=0.3, coulomb=1.5, static_friction=2.5, stribeck_velocity=0.05)
+ROUGH = FrictionSettings(viscous=0.3, coulomb=1.5, static_friction=2.5, stribeck_velocity=0.05)
 
 
 def rail(friction=ROUGH, step=1e-3, **options):
@@ -29,7 +29,7 @@ def rail(friction=ROUGH, step=1e-3, **options):
         arms.joint("slide", "prismatic", "base", "mass", (1, 0, 0), None, None, (-100, 100, 100, 100)),
     )
     dynamics = rd.create_dynamics("rnea", rd.load_robot(urdf), **options)
-    return Plant(dynamics, PlantConfig(step=step), friction=[friction])
+    return Plant(dynamics, PlantSettings(step=step), friction=[friction])
 
 
 def prr_plant(prr, friction, **options):
@@ -38,9 +38,9 @@ def prr_plant(prr, friction, **options):
 
 
 PRR_FRICTION = (
-    FrictionConfig(viscous=5.0, coulomb=8.0, static_friction=12.0, stribeck_velocity=0.02),
-    FrictionConfig(viscous=0.2, coulomb=0.6, static_friction=0.9),
-    FrictionConfig(viscous=0.1, coulomb=0.3, static_friction=0.5, stribeck_velocity=0.1),
+    FrictionSettings(viscous=5.0, coulomb=8.0, static_friction=12.0, stribeck_velocity=0.02),
+    FrictionSettings(viscous=0.2, coulomb=0.6, static_friction=0.9),
+    FrictionSettings(viscous=0.1, coulomb=0.3, static_friction=0.5, stribeck_velocity=0.1),
 )
 
 
@@ -52,9 +52,9 @@ def test_the_curve():
             found = friction.force(np.array([sign * speed]), np.array([sign]))
             assert found[0] == pytest.approx(-sign * force, rel=1e-12)
     assert friction.static[0] == 2.5
-    at_once = Friction([FrictionConfig(coulomb=1.5, static_friction=2.5)], 1)
+    at_once = Friction([FrictionSettings(coulomb=1.5, static_friction=2.5)], 1)
     assert at_once.force(np.array([1e-9]), np.array([1.0]))[0] == -1.5
-    assert Friction([FrictionConfig(coulomb=1.5)], 1).static[0] == 1.5
+    assert Friction([FrictionSettings(coulomb=1.5)], 1).static[0] == 1.5
 
 
 def test_from_the_urdf():
@@ -67,12 +67,12 @@ def test_from_the_urdf():
 @pytest.mark.parametrize("value", [-0.1, np.nan, np.inf, "much"])
 def test_settings_are_checked(setting, value):
     with pytest.raises(ConfigurationError, match=setting):
-        FrictionConfig(**{setting: value})
+        FrictionSettings(**{setting: value})
 
 
 @pytest.mark.parametrize("friction", [[], [ROUGH, ROUGH], [0.3]])
 def test_one_for_each_joint(friction):
-    with pytest.raises(InputError, match="one FrictionConfig for each of 1 joints"):
+    with pytest.raises(InputError, match="one FrictionSettings for each of 1 joints"):
         Plant(rail().dynamics, friction=friction)
 
 
@@ -146,8 +146,8 @@ def test_an_arm_at_rest_stays_where_it_is_for_an_hour(prr, compiled):
 
 def test_one_joint_moves_while_others_are_held(prr):
     """The compiled loop holds joints step by step as well: elevator and shoulder stand while the hand swings."""
-    held = FrictionConfig(coulomb=300.0), FrictionConfig(coulomb=60.0)
-    arm = prr_plant(prr, (*held, FrictionConfig(viscous=0.01)))
+    held = FrictionSettings(coulomb=300.0), FrictionSettings(coulomb=60.0)
+    arm = prr_plant(prr, (*held, FrictionSettings(viscous=0.01)))
     start = [0.5, 1.9, 1.0]
     arm.reset(start, [0.0, 0.0, 1.0])
     arm.advance(60.0)
@@ -166,7 +166,7 @@ def test_one_joint_moves_while_others_are_held(prr):
 @pytest.mark.parametrize("compiled", [True, False])
 def test_sticking_and_sliding(compiled):
     """A mass pulled by a spring at constant speed sticks and slips; each stick ends at a pull of just Fs."""
-    mass = rail(FrictionConfig(coulomb=1.0, static_friction=2.0), compiled=compiled)
+    mass = rail(FrictionSettings(coulomb=1.0, static_friction=2.0), compiled=compiled)
     stiffness, speed = 40.0, 0.1
     pulls, moved = [], False
     for _ in range(4500):
@@ -183,7 +183,9 @@ def test_sticking_and_sliding(compiled):
 
 
 coefficients = st.floats(0.0, 5.0)
-FRICTIONS = st.builds(FrictionConfig, coefficients, coefficients, coefficients, st.sampled_from([0.0, 0.01, 0.1, 1.0]))
+FRICTIONS = st.builds(
+    FrictionSettings, coefficients, coefficients, coefficients, st.sampled_from([0.0, 0.01, 0.1, 1.0])
+)
 
 
 @settings(max_examples=25, deadline=None, derandomize=True)
@@ -197,7 +199,7 @@ def test_friction_only_takes_energy(frictions, rates, gravity):
     urdf = arms.mechanism("PRR", (13, 1, 6), (1, 0.5, 0.343), (0.1, 0.25, 0.14), (0.1, 1 / 48, 0.06))
     dynamics = rd.create_dynamics("rnea", rd.load_robot(urdf), gravity=gravity)
     free = np.full(3, np.inf)
-    arm = Plant(dynamics, PlantConfig(step=5e-4), friction=frictions, velocity_limit=free)
+    arm = Plant(dynamics, PlantSettings(step=5e-4), friction=frictions, velocity_limit=free)
     arm.reset([0.3, 0.6, -0.4], rates)
     before = sum(dynamics.energy(arm.q, arm.qd))
     for _ in range(150):
@@ -212,7 +214,7 @@ def test_compiled_stretches_and_single_exact_steps_are_the_same(arm):
     """The compiled loop against steps that all go through Python, over sticking, sliding, stops and speed limits."""
     robot = rd.load_robot(arms.awkward()[arm])
     n = robot.n
-    frictions = [FrictionConfig(0.2 + 0.1 * i, 0.5 + 0.2 * i, 0.8 + 0.3 * i, 0.1 * (i % 2)) for i in range(n)]
+    frictions = [FrictionSettings(0.2 + 0.1 * i, 0.5 + 0.2 * i, 0.8 + 0.3 * i, 0.1 * (i % 2)) for i in range(n)]
     plants = [
         Plant(rd.create_dynamics("rnea", robot, compiled=compiled), friction=frictions, velocity_limit=np.full(n, 1.3))
         for compiled in (True, False)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import robodyn_ros as rd
-from robodyn_ros.control.parameter_file import Parameters
+from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.simulation.hardware.settings import default_values, make_hardware
 
@@ -31,7 +31,7 @@ ROUGH = {
 
 
 def hardware(**given):
-    values = Parameters(given | START, {"dynamics": "rnea", "gravity": GRAVITY} | default_values(ROBOT))
+    values = FileParameters(given | START, {"dynamics": "rnea", "gravity": GRAVITY} | default_values(ROBOT))
     made = make_hardware(values, ROBOT)
     assert values.unused() == []
     return made

@@ -12,7 +12,7 @@ import robodyn_ros as rd
 from robodyn_ros.dynamics.inertial_parameters import standard_parameters
 from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.simulation import Plant
-from robodyn_ros.simulation.plant.joints import FrictionConfig, urdf_friction
+from robodyn_ros.simulation.plant.joints import FrictionSettings, urdf_friction
 from robodyn_ros.simulation.plant.mismatch import Mismatch
 
 EVERYTHING = Mismatch(1.2, 0.3, 0.02, 0.9, 0.4, 1.5, 0.5, 0.8)
@@ -77,7 +77,7 @@ def test_masses_and_inertias_are_within_their_spreads():
 
 def test_friction_is_scaled_joint_by_joint():
     robot = rd.load_robot(arms.awkward()["gantry"])
-    given = [FrictionConfig(0.1 * i + 0.1, i + 1.0, i + 2.0, 0.05) for i in range(robot.n)]
+    given = [FrictionSettings(0.1 * i + 0.1, i + 1.0, i + 2.0, 0.05) for i in range(robot.n)]
     factors = []
     for seed in range(100):
         for before, after in zip(given, EVERYTHING.draw(robot, seed, given).friction, strict=True):

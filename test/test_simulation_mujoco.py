@@ -12,11 +12,11 @@ import pytest
 
 import robodyn_ros as rd
 from robodyn_ros.errors import ConfigurationError, LimitError, SimulationError
-from robodyn_ros.simulation import Plant, PlantConfig
+from robodyn_ros.simulation import Plant, PlantSettings
 from robodyn_ros.simulation.plant.base import create_plant
-from robodyn_ros.simulation.plant.joints import FrictionConfig, StopConfig
+from robodyn_ros.simulation.plant.joints import FrictionSettings, StopSettings
 from robodyn_ros.simulation.plant.mismatch import Mismatch
-from robodyn_ros.simulation.plant.mujoco import MuJoCoModel, MuJoCoPlant, ValidationConfig, validate
+from robodyn_ros.simulation.plant.mujoco import MuJoCoModel, MuJoCoPlant, ValidationSettings, validate
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 
@@ -24,7 +24,7 @@ URDF = Path(__file__).parents[1] / "urdf"
 
 
 def both(dynamics, step=1e-4, **options):
-    return [create_plant(name, dynamics, PlantConfig(step=step), **options) for name in ("native", "mujoco")]
+    return [create_plant(name, dynamics, PlantSettings(step=step), **options) for name in ("native", "mujoco")]
 
 
 def test_the_plugins():
@@ -68,7 +68,7 @@ def test_limits_and_friction_as_far_as_mujoco_has_them():
         arms.joint("slide", "prismatic", "base", "mass", (1, 0, 0), None, None, (-1, 2, 1.5, 12)),
     )
     dynamics = rd.create_dynamics("rnea", rd.load_robot(urdf))
-    friction = [FrictionConfig(viscous=0.7, coulomb=3.0)]
+    friction = [FrictionSettings(viscous=0.7, coulomb=3.0)]
     plants = both(dynamics, friction=friction)
     for effort, duration in ((2.5, 0.5), (100.0, 1.0), (0.0, 0.2), (5.0, 2.0), (-6.0, 0.3)):
         for plant in plants:
@@ -96,7 +96,7 @@ def test_contact():
     # MuJoCo does not let a body touch the one that it is jointed to, unless that is the world, as the base is.
     dynamics = rd.create_dynamics("rnea", rd.load_robot(urdf))
     native, mujoco = both(dynamics, step=1e-3, q0=[1.0])
-    apart = MuJoCoPlant(dynamics, PlantConfig(step=1e-3), q0=[1.0], contact=False)
+    apart = MuJoCoPlant(dynamics, PlantSettings(step=1e-3), q0=[1.0], contact=False)
     for plant in (native, mujoco, apart):
         plant.advance(1.0)
     assert mujoco.q[0] == pytest.approx(0.2, abs=5e-3)
@@ -128,8 +128,8 @@ def test_parameters_reach_mujoco(arm):
 def test_what_mujoco_has_not_is_refused():
     dynamics = rd.create_dynamics("rnea", rd.load_robot(URDF / "r.urdf"))
     with pytest.raises(ConfigurationError, match="static_friction"):
-        MuJoCoPlant(dynamics, friction=[FrictionConfig(static_friction=1.0)])
-    for stop in (StopConfig(restitution=0.5), StopConfig(stiffness=1e3)):
+        MuJoCoPlant(dynamics, friction=[FrictionSettings(static_friction=1.0)])
+    for stop in (StopSettings(restitution=0.5), StopSettings(stiffness=1e3)):
         with pytest.raises(ConfigurationError, match="stops"):
             MuJoCoPlant(dynamics, stops=stop)
     mimic = rd.create_dynamics("rnea", rd.load_robot(arms.awkward()["mimic"]))
@@ -139,7 +139,7 @@ def test_what_mujoco_has_not_is_refused():
 
 def test_it_keeps_the_contract_of_a_plant():
     dynamics = rd.create_dynamics("rnea", rd.load_robot(URDF / "prr.urdf"))
-    arm = MuJoCoPlant(dynamics, PlantConfig(step=1e-3), q0=[1.0, 0.2, 0.1])
+    arm = MuJoCoPlant(dynamics, PlantSettings(step=1e-3), q0=[1.0, 0.2, 0.1])
     arm.apply([600.0, 3.0, 2.0])
     arm.advance(0.1)
     first, at = arm.q, arm.q.copy()
@@ -172,7 +172,7 @@ def test_without_mujoco(monkeypatch):
 
 
 def test_validation_agrees():
-    config = ValidationConfig(states=20, motions=1, duration=0.5)
+    config = ValidationSettings(states=20, motions=1, duration=0.5)
     for arm in (URDF / "prr.urdf", arms.awkward()["tilted"], arms.awkward()["welded"]):
         counted = itertools.count()
         found = validate(rd.create_dynamics("lagrangian", rd.load_robot(arm)), config, counted.__next__)
@@ -187,6 +187,6 @@ def test_validation_notices_what_is_wrong(wrong):
     dynamics = rd.create_dynamics("rnea", rd.load_robot(URDF / "rr.urdf"))
     right = getattr(dynamics, wrong)
     dynamics.__dict__[wrong] = lambda *values: right(*values) * (1.0 + 1e-6)
-    found = validate(dynamics, ValidationConfig(states=10, motions=0))
+    found = validate(dynamics, ValidationSettings(states=10, motions=0))
     names = {"mass_matrix": "mass matrix M", "gravity": "gravity g", "inverse": "inverse dynamics τ"}
     assert next(item.quantity for item in found if not item.agrees) == names.get(wrong, "forward dynamics q̈")

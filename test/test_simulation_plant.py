@@ -7,7 +7,7 @@ from scipy.integrate import solve_ivp
 
 import robodyn_ros as rd
 from robodyn_ros.errors import ConfigurationError, InputError, LimitError, SimulationError
-from robodyn_ros.simulation import Plant, PlantConfig
+from robodyn_ros.simulation import Plant, PlantSettings
 
 PRR = arms.robot(
     "prr",
@@ -22,7 +22,7 @@ PRR = arms.robot(
 
 
 def plant(urdf=PRR, q0=None, step=1e-3, **options):
-    return Plant(rd.create_dynamics("rnea", rd.load_robot(urdf), **options), PlantConfig(step=step), q0=q0)
+    return Plant(rd.create_dynamics("rnea", rd.load_robot(urdf), **options), PlantSettings(step=step), q0=q0)
 
 
 def energy(plant):
@@ -271,7 +271,7 @@ def test_what_it_gives_out_is_not_its_state():
 @pytest.mark.parametrize("step", [0.0, -1e-3, 1.0, np.nan, "fast"])
 def test_settings_are_checked(step):
     with pytest.raises(ConfigurationError, match="step"):
-        PlantConfig(step=step)
+        PlantSettings(step=step)
 
 
 @pytest.mark.parametrize("limit", [[1.0, 2.0], [-1.0], [np.nan]])

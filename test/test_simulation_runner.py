@@ -9,16 +9,16 @@ import pytest
 import robodyn_ros as rd
 from robodyn_ros.engine import find_compiler
 from robodyn_ros.errors import SimulationError
-from robodyn_ros.simulation import Plant, PlantConfig
+from robodyn_ros.simulation import Plant, PlantSettings
 from robodyn_ros.simulation.integrators.rk4 import RK4
-from robodyn_ros.simulation.plant.joints import FrictionConfig, StopConfig
+from robodyn_ros.simulation.plant.joints import FrictionSettings, StopSettings
 from robodyn_ros.simulation.plant.mechanism import Mechanism
 from robodyn_ros.simulation.rollout import rollout
 
 FRICTION = (
-    FrictionConfig(viscous=5.0, coulomb=8.0, static_friction=12.0, stribeck_velocity=0.02),
-    FrictionConfig(viscous=0.2, coulomb=0.6, static_friction=0.9),
-    FrictionConfig(viscous=0.1, coulomb=0.3, static_friction=0.5, stribeck_velocity=0.1),
+    FrictionSettings(viscous=5.0, coulomb=8.0, static_friction=12.0, stribeck_velocity=0.02),
+    FrictionSettings(viscous=0.2, coulomb=0.6, static_friction=0.9),
+    FrictionSettings(viscous=0.1, coulomb=0.3, static_friction=0.5, stribeck_velocity=0.1),
 )
 
 compiled = pytest.mark.skipif(find_compiler() is None, reason="there is no C compiler")
@@ -26,7 +26,7 @@ compiled = pytest.mark.skipif(find_compiler() is None, reason="there is no C com
 
 def prr_plant(prr, **options):
     dynamics = rd.create_dynamics("rnea", rd.load_robot(prr))
-    stops = StopConfig(restitution=0.4)
+    stops = StopSettings(restitution=0.4)
     return Plant(dynamics, q0=[0.5, 0.6, -0.4], friction=FRICTION, stops=stops, **options)
 
 
@@ -94,8 +94,8 @@ def test_a_failure_on_the_way_keeps_what_was_before(compiled):
         arms.joint("hub", "continuous", "base", "disc", (0, 0, 1), limit=None),
     )
     dynamics = rd.create_dynamics("rnea", rd.load_robot(wheel), compiled=compiled)
-    friction = [FrictionConfig(viscous=100.0 * 0.5 / 0.01)]
-    plant = Plant(dynamics, PlantConfig(step=0.01), friction=friction, integrator="explicit_euler")
+    friction = [FrictionSettings(viscous=100.0 * 0.5 / 0.01)]
+    plant = Plant(dynamics, PlantSettings(step=0.01), friction=friction, integrator="explicit_euler")
     plant.reset(qd=[1.0])
     with pytest.raises(SimulationError, match="beyond the range"):
         plant.step(1000)
@@ -111,7 +111,7 @@ def test_a_failure_on_the_way_keeps_what_was_before(compiled):
 
 def test_a_step_that_is_not_solved_says_so():
     dynamics = rd.create_dynamics("rnea", rd.load_robot(arms.mechanism("R")))
-    plant = Plant(dynamics, PlantConfig(step=0.1), integrator="implicit_midpoint", velocity_limit=[np.inf])
+    plant = Plant(dynamics, PlantSettings(step=0.1), integrator="implicit_midpoint", velocity_limit=[np.inf])
     plant.advance(1.0)
     dynamics.configure(gravity=(0.0, 0.0, 5e4))
     plant.reset([0.5])

@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 
 from robodyn_ros.errors import ConfigurationError
-from robodyn_ros.simulation.hardware.sensors import EncoderConfig, Encoders, Reading, Sensors, StateConfig, Transport
+from robodyn_ros.simulation.hardware.sensors import (
+    Encoders,
+    EncoderSettings,
+    SensorReading,
+    Sensors,
+    StateSettings,
+    Transport,
+)
 
 STEP = 1e-3
 NONE = np.zeros(2)
@@ -16,13 +23,13 @@ def seed(number=3):
 
 def test_without_settings_they_read_the_truth_to_the_last_bit():
     q, qd = np.array([0.1, -2.3]), np.array([1e-17, 4.0])
-    read = Encoders([EncoderConfig()] * 2, 0.002, False, seed()).read(q, qd)
+    read = Encoders([EncoderSettings()] * 2, 0.002, False, seed()).read(q, qd)
     assert np.array_equal(read[0], q) and np.array_equal(read[1], qd)
 
 
 def test_positions_are_multiples_of_the_resolution_and_the_nearest_ones():
     resolution = 2 * np.pi / 4096
-    encoders = Encoders([EncoderConfig(resolution=resolution), EncoderConfig()], 0.002, False, seed())
+    encoders = Encoders([EncoderSettings(resolution=resolution), EncoderSettings()], 0.002, False, seed())
     for q in np.random.default_rng(1).uniform(-3, 3, (200, 2)):
         kept = q.copy()
         read, _ = encoders.read(q, NONE)
@@ -35,7 +42,7 @@ def test_positions_are_multiples_of_the_resolution_and_the_nearest_ones():
 
 def test_noise_is_as_strong_as_said_and_of_each_joint_its_own():
     sigma = np.array([[1e-3, 2e-3], [0.05, 0.3]])  # of position and velocity
-    joints = [EncoderConfig(position_noise=p, velocity_noise=v) for p, v in sigma.T]
+    joints = [EncoderSettings(position_noise=p, velocity_noise=v) for p, v in sigma.T]
     encoders = Encoders(joints, 0.002, False, seed())
     read = np.array([encoders.read(NONE, NONE) for _ in range(20000)])
     np.testing.assert_allclose(read.std(axis=0), sigma, rtol=0.03)
@@ -48,7 +55,7 @@ def test_noise_is_as_strong_as_said_and_of_each_joint_its_own():
 
 def test_noise_repeats_with_the_seed_and_only_with_it():
     def read(number):
-        encoders = Encoders([EncoderConfig(position_noise=1e-3)], 0.002, False, seed(number))
+        encoders = Encoders([EncoderSettings(position_noise=1e-3)], 0.002, False, seed(number))
         first = [encoders.read(np.zeros(1), np.zeros(1))[0][0] for _ in range(50)]
         encoders.reset()
         again = [encoders.read(np.zeros(1), np.zeros(1))[0][0] for _ in range(50)]
@@ -61,7 +68,7 @@ def test_noise_repeats_with_the_seed_and_only_with_it():
 
 def test_differentiated_velocity_is_the_difference_of_what_was_read():
     resolution, period = 0.01, 0.004
-    encoders = Encoders([EncoderConfig(resolution=resolution, velocity_noise=9.0)], period, True, seed())
+    encoders = Encoders([EncoderSettings(resolution=resolution, velocity_noise=9.0)], period, True, seed())
     q = 0.3 * np.sin(7.0 * period * np.arange(300))
     read = [encoders.read(np.array([value]), np.array([1e9])) for value in q]
     positions = np.round(q / resolution) * resolution
@@ -77,7 +84,7 @@ def arrivals(count=2000, every=2, **settings):
     found = []
     for now in range(count * every):
         if now % every == 0:
-            transport.send(Reading(now, NONE, NONE, NONE))
+            transport.send(SensorReading(now, NONE, NONE, NONE))
         found.extend((reading.step, now) for reading in transport.arrived(now))
     return np.array(found)
 
@@ -117,13 +124,13 @@ def test_one_setting_leaves_the_chances_of_the_others_alone():
 
 
 def test_the_period_of_the_states_is_a_whole_number_of_steps():
-    assert Sensors([EncoderConfig()], StateConfig(state_rate=125.0), STEP).steps == 8
+    assert Sensors([EncoderSettings()], StateSettings(state_rate=125.0), STEP).steps == 8
     with pytest.raises(ConfigurationError, match="state_rate"):
-        Sensors([EncoderConfig()], StateConfig(state_rate=300.0), STEP)
+        Sensors([EncoderSettings()], StateSettings(state_rate=300.0), STEP)
 
 
 def test_settings_are_checked():
     wrong = [("seed", -1), ("seed", 1.5), ("velocity_source", "guessed"), ("state_drop", 1.0), ("state_delay", np.nan)]
     for name, value in wrong:
         with pytest.raises(ConfigurationError, match=name):
-            StateConfig(**{name: value})
+            StateSettings(**{name: value})

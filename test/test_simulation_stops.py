@@ -10,8 +10,8 @@ from scipy.optimize import brentq
 
 import robodyn_ros as rd
 from robodyn_ros.errors import ConfigurationError, InputError
-from robodyn_ros.simulation import Plant, PlantConfig
-from robodyn_ros.simulation.plant.joints import FrictionConfig, StopConfig
+from robodyn_ros.simulation import Plant, PlantSettings
+from robodyn_ros.simulation.plant.joints import FrictionSettings, StopSettings
 
 MASS, G = 2.0, 9.81
 
@@ -24,14 +24,14 @@ def mass_on_a_rail(axis=(1, 0, 0), limit=(-5, 1, 3, 50), step=1e-3, compiled=Tru
         arms.joint("slide", "prismatic", "base", "mass", axis, None, None, limit),
     )
     dynamics = rd.create_dynamics("rnea", rd.load_robot(urdf), compiled=compiled)
-    return Plant(dynamics, PlantConfig(step=step), **options)
+    return Plant(dynamics, PlantSettings(step=step), **options)
 
 
 @pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("restitution", [0.3, 0.8, 1.0])
 def test_a_ball_bounces(restitution, compiled):
     """Dropped from 1 m: the n-th peak has height e²ⁿ, and contacts come after √(2h/g) (1 + 2 (e + e² + …))."""
-    stops = StopConfig(restitution=restitution)
+    stops = StopSettings(restitution=restitution)
     ball = mass_on_a_rail((0, 0, 1), (0, 3, 100, 50), stops=stops, compiled=compiled, q0=[1.0])
     fall = np.sqrt(2.0 / G)
     for bounce in range(1, 4):
@@ -45,7 +45,7 @@ def test_a_ball_bounces(restitution, compiled):
 
 def test_bounces_end():
     """Infinitely many in finite time, √(2h/g) (1 + e)/(1 - e); then it lies there."""
-    ball = mass_on_a_rail((0, 0, 1), (0, 3, 100, 50), stops=StopConfig(restitution=0.5), q0=[1.0])
+    ball = mass_on_a_rail((0, 0, 1), (0, 3, 100, 50), stops=StopSettings(restitution=0.5), q0=[1.0])
     end = np.sqrt(2.0 / G) * 1.5 / 0.5
     ball.advance(end + 2e-3)
     assert (ball.q[0], ball.qd[0]) == (0.0, 0.0)
@@ -58,7 +58,7 @@ def test_a_bounce_acts_on_the_other_joints():
     """Newton's law for the joint that hits, and M q̇ kept for the other; energy as e says, and never more."""
     urdf = arms.lesson_arm()
     dynamics = rd.create_dynamics("rnea", rd.load_robot(urdf), gravity=(0, 0, 0))
-    arm = Plant(dynamics, PlantConfig(step=1e-6), stops=[StopConfig(), StopConfig(restitution=0.6)])
+    arm = Plant(dynamics, PlantSettings(step=1e-6), stops=[StopSettings(), StopSettings(restitution=0.6)])
     stop = float(dynamics.robot.upper[1])
     arm.reset([0.2, stop - 1e-6], [1.0, 2.0])  # half a step before the stop
     arm.step()
@@ -74,8 +74,8 @@ def test_energy_never_grows_at_bouncing_stops():
     for seed in range(4):
         dynamics = rd.create_dynamics("rnea", rd.load_robot(arms.random_robot(seed, joints=4)))
         robot, rng = dynamics.robot, np.random.default_rng(seed)
-        stops = [StopConfig(restitution=e) for e in rng.uniform(0.0, 1.0, robot.n)]
-        arm = Plant(dynamics, PlantConfig(step=5e-4), stops=stops)
+        stops = [StopSettings(restitution=e) for e in rng.uniform(0.0, 1.0, robot.n)]
+        arm = Plant(dynamics, PlantSettings(step=5e-4), stops=stops)
         arm.reset(rng.uniform(0.8 * robot.lower, 0.8 * robot.upper), rng.uniform(-4, 4, robot.n))
         before = start = sum(dynamics.energy(arm.q, arm.qd))
         for _ in range(1000):
@@ -91,7 +91,7 @@ def test_energy_never_grows_at_bouncing_stops():
 @pytest.mark.parametrize(("dissipation", "speed"), [(0.0, 2.0), (0.2, 1.0), (0.5, 2.0), (2.0, 1.5)])
 def test_restitution_of_a_compliant_stop(dissipation, speed, side):
     """Hunt and Crossley's law has a closed form: (1 + e) λv = ln((1 + λv) / (1 - e λv))."""
-    stop = StopConfig(stiffness=2e4, dissipation=dissipation)
+    stop = StopSettings(stiffness=2e4, dissipation=dissipation)
     limit = (-5, 1, 100, 50) if side > 0 else (-1, 5, 100, 50)
     mass = mass_on_a_rail((1, 0, 0), limit, step=2e-4, stops=stop)
     mass.reset([side * 0.9], [side * speed])
@@ -104,7 +104,7 @@ def test_restitution_of_a_compliant_stop(dissipation, speed, side):
 
 
 def test_a_compliant_stop_holds_a_load_at_the_depth_of_a_spring():
-    mass = mass_on_a_rail(stops=StopConfig(stiffness=5e3, dissipation=1.0))
+    mass = mass_on_a_rail(stops=StopSettings(stiffness=5e3, dissipation=1.0))
     mass.reset([0.99], [0.5])
     mass.apply([40.0])
     mass.advance(20.0)
@@ -119,9 +119,9 @@ def test_a_compliant_stop_holds_a_load_at_the_depth_of_a_spring():
 def test_a_compliant_stop_of_an_arm_against_scipy():
     """The elbow runs into its stop and comes back, passive in gravity; the whole arm against SciPy."""
     dynamics = rd.create_dynamics("rnea", rd.load_robot(arms.lesson_arm()))
-    stop = StopConfig(stiffness=800.0, dissipation=0.4)
+    stop = StopSettings(stiffness=800.0, dissipation=0.4)
     end, start = float(dynamics.robot.upper[1]), np.array([-1.4, 2.6, -0.3, 5.0])
-    arm = Plant(dynamics, PlantConfig(step=5e-4), stops=stop)
+    arm = Plant(dynamics, PlantSettings(step=5e-4), stops=stop)
 
     def slope(_, x):
         depth = max(x[1] - end, 0.0)
@@ -139,7 +139,7 @@ def test_a_compliant_stop_of_an_arm_against_scipy():
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_a_drive_at_its_greatest_speed(sign, compiled):
     """10 N on 2 kg up to 3 m/s, reached after 0.6 s; then only what friction takes, until it is asked to slow down."""
-    rough = [FrictionConfig(viscous=0.5, coulomb=1.0)]
+    rough = [FrictionSettings(viscous=0.5, coulomb=1.0)]
     limit = (-90, 90, 3, 50)
     mass = mass_on_a_rail(limit=limit, friction=rough, compiled=compiled)
     mass.apply([sign * 10.0])
@@ -204,12 +204,12 @@ def test_a_drive_that_may_not_move():
 )
 def test_settings_are_checked(settings, message):
     with pytest.raises(ConfigurationError, match=message):
-        StopConfig(**settings)
+        StopSettings(**settings)
 
 
 def test_one_for_each_joint():
-    with pytest.raises(InputError, match="one StopConfig for each of 1 joints"):
-        mass_on_a_rail(stops=[StopConfig(), StopConfig()])
+    with pytest.raises(InputError, match="one StopSettings for each of 1 joints"):
+        mass_on_a_rail(stops=[StopSettings(), StopSettings()])
 
 
 @pytest.mark.parametrize("limit", [[1.0, 2.0], [-1.0], [np.nan], "fast"])
@@ -222,7 +222,7 @@ def test_velocity_limit_must_be_a_limit(limit):
 def test_any_integrator_drives_the_plant(integrator):
     """The ball's first rebound, compiled and not; an exact parabola to all but Euler's method."""
     ball = mass_on_a_rail(
-        (0, 0, 1), (0, 3, 100, 50), stops=StopConfig(restitution=0.5), q0=[1.0], integrator=integrator
+        (0, 0, 1), (0, 3, 100, 50), stops=StopSettings(restitution=0.5), q0=[1.0], integrator=integrator
     )
     ball.advance(0.6)
     rise = 0.6 - np.sqrt(2.0 / G)

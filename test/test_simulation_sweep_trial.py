@@ -10,12 +10,12 @@ from arms import joint, link, robot
 
 import robodyn_ros as rd
 from robodyn_ros.control.loop import ControlLoop
-from robodyn_ros.control.loop_settings import MODEL, loop_default_values, make_tuning
+from robodyn_ros.control.loop_settings import MODEL, loop_default_values, make_loop_settings
 from robodyn_ros.control.motion.point_to_point import rest_to_rest
-from robodyn_ros.control.parameter_file import Parameters
+from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.engine import find_compiler
 from robodyn_ros.errors import InputError, LimitError
-from robodyn_ros.simulation.hardware.settings import default_values, make_rig
+from robodyn_ros.simulation.hardware.settings import default_values, make_hardware_settings
 from robodyn_ros.simulation.trial.compiled import Events, closed_loop
 from robodyn_ros.simulation.trial.trial import run_trial
 
@@ -78,10 +78,10 @@ FAULTS = {"too fast": "speed: ", "too late": "state refused: state", "gaps": "st
 
 def both(robot, simulator, controller, poses, duration=1.5):
     """Trials in Python and in C."""
-    rig = make_rig(Parameters(simulator, MODEL | default_values(robot)), robot)
-    values = Parameters(controller, loop_default_values(robot))
+    rig = make_hardware_settings(FileParameters(simulator, MODEL | default_values(robot)), robot)
+    values = FileParameters(controller, loop_default_values(robot))
     model = rd.create_dynamics(values["dynamics"], robot)
-    tuning = make_tuning(values, model)
+    tuning = make_loop_settings(values, model)
     hardware, loop = rig.assemble(), ControlLoop.tuned(tuning)
     stops = np.array([rig.start, *poses])
     motion = rest_to_rest(stops, np.linspace(0.0, 0.9 * duration, len(stops))) if poses else None
@@ -153,8 +153,8 @@ def test_what_c_does_not_know_goes_the_other_way(controller):
 def test_a_motion_that_is_not_for_the_arm_is_refused():
     with pytest.raises(LimitError, match="speed"):
         both(PRR, {}, {}, [(2.0, -1.0, 0.4)], 0.1)
-    rig = make_rig(Parameters({"initial_position.wrist": 3.0}, MODEL | default_values(PRR)), PRR)
+    rig = make_hardware_settings(FileParameters({"initial_position.wrist": 3.0}, MODEL | default_values(PRR)), PRR)
     dynamics = rd.create_dynamics("rnea", PRR)
-    tuning = make_tuning(Parameters({}, loop_default_values(PRR)), dynamics)
+    tuning = make_loop_settings(FileParameters({}, loop_default_values(PRR)), dynamics)
     with pytest.raises(InputError, match="initial_position"):
         closed_loop(rig, dynamics, tuning, None, 0.1)

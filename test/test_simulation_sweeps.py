@@ -21,11 +21,18 @@ from robodyn_ros.robot.urdf import load_robot
 from robodyn_ros.simulation.sweeps import worker as cells
 from robodyn_ros.simulation.sweeps.arm import changed, quantities
 from robodyn_ros.simulation.sweeps.results import column, rows
-from robodyn_ros.simulation.sweeps.runner import Bench, Chunk, chunks, figures
-from robodyn_ros.simulation.sweeps.study import Distribution, Limits, MotionConfig, Sampling, Specification, Study
+from robodyn_ros.simulation.sweeps.runner import CaseRunner, Chunk, chunks, figures
+from robodyn_ros.simulation.sweeps.study import (
+    Distribution,
+    MotionSettings,
+    Sampling,
+    Specification,
+    SpecificationLimits,
+    Study,
+)
 from robodyn_ros.simulation.sweeps.summary import confidence, sensitivity, summarise
 from robodyn_ros.simulation.sweeps.sweep import Workers, here, sweep
-from robodyn_ros.simulation.trial.trial import Samples, Trial
+from robodyn_ros.simulation.trial.trial import Trial, TrialSamples
 
 pytest.importorskip("pyarrow")
 
@@ -41,7 +48,7 @@ def study(**changes):
         "quick",
         URDF,
         poses=((0.5, -0.4),),
-        motion=MotionConfig(0.2, 0.1, 0.05),
+        motion=MotionSettings(0.2, 0.1, 0.05),
         vary={
             f"arm.{ROBOT.links[-1].name}.mass" if ROBOT.links[-1].inertial else f"arm.{SECOND}.friction": Distribution(
                 "uniform", (0.8, 1.2)
@@ -118,8 +125,8 @@ def test_an_arm_with_other_numbers():
 def test_figures_by_hand():
     t = np.array([0.0, 0.1, 0.2, 0.3])
     q, asked = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([[0.0], [1.5], [2.0], [2.0]])
-    truth = Samples(t, t, {"q": q, "qd": q, "effort": np.array([[3.0], [-4.0], [0.0], [0.0]])})
-    commands = Samples(t, t, {"q": asked, "qd": q, "effort": np.array([[5.0], [-5.0], [0.0], [4.9]])})
+    truth = TrialSamples(t, t, {"q": q, "qd": q, "effort": np.array([[3.0], [-4.0], [0.0], [0.0]])})
+    commands = TrialSamples(t, t, {"q": asked, "qd": q, "effort": np.array([[5.0], [-5.0], [0.0], [4.9]])})
     found = figures(Trial(truth, truth, commands, {}), np.array([5.0]), 0.15)
     expected = {"rms_error": np.sqrt(1.25 / 4), "peak_error": 1.0, "final_error": 1.0, "rms_effort": 2.5}
     expected |= {"peak_effort": 4.0, "saturated": 0.5}
@@ -161,7 +168,7 @@ def test_whoever_tries_the_cases_the_file_is_the_same(tmp_path):
     assert files[0].read_bytes() == files[1].read_bytes()
     assert column(files[0], "case").tolist() == list(range(wanted.size))
     assert not (tmp_path / "here" / "parts").exists()
-    bench = Bench(wanted)
+    bench = CaseRunner(wanted)
     (row,) = rows(files[0], [7])
     assert repr(row) == repr(bench.row(*wanted.cases(7, 1)))  # to the last bit, and NaN is NaN
     assert column(files[0], "compiled").all() == (rd.engine.find_compiler() is not None)
@@ -203,7 +210,7 @@ def test_a_case_that_diverges_and_one_that_is_impossible(tmp_path):
         "wild",
         (TEST.parent / "urdf" / "prr.urdf").read_text(),
         poses=((0.3, -1.0, 0.4),),
-        motion=MotionConfig(0.7, 0.1, 0.1),
+        motion=MotionSettings(0.7, 0.1, 0.1),
         given={"simulator": {"state_delay": 0.03}, "controller": {"gains.shoulder.natural_frequency": 90.0}},
         vary={"arm.hand.mass": mass, "controller.gains.shoulder.natural_frequency": frequency},
         sampling=Sampling("factorial"),
@@ -237,9 +244,9 @@ def test_a_case_that_hangs_or_dies_stops_nobody_else(moody, tmp_path):
         vary={f"controller.gains.{SECOND}.damping_ratio": Distribution("choice", choices)},
         given={"controller": {f"gains.{SECOND}.natural_frequency": sweep_laws.FREQUENCY}},
         sampling=Sampling("factorial"),
-        limits=Limits(4.0),
+        limits=SpecificationLimits(4.0),
     )
-    Bench(wanted).row(*wanted.cases(0, 1))  # so that nothing need be compiled within the limit
+    CaseRunner(wanted).row(*wanted.cases(0, 1))  # so that nothing need be compiled within the limit
     with Workers(1) as one:
         file = sweep(wanted, tmp_path / "out", one)
     good, hung, died, raised, last = column(file, "failed").tolist()
@@ -248,7 +255,7 @@ def test_a_case_that_hangs_or_dies_stops_nobody_else(moody, tmp_path):
     assert died == "its process ended by SIGKILL"
     assert "ZeroDivisionError: told to" in raised
     assert not column(file, "compiled").any()  # and the results say so
-    plain = Bench(replace(wanted, controllers=("pd",)))
+    plain = CaseRunner(replace(wanted, controllers=("pd",)))
     for row in rows(file, [0, 4]):
         twin = plain.row(plain.study.cases(row["case"], 1)[0])
         for name in ("rms_error", "peak_effort"):
@@ -259,14 +266,14 @@ def test_a_case_that_hangs_or_dies_stops_nobody_else(moody, tmp_path):
 def test_what_a_law_has_learned_in_one_case_it_does_not_know_in_the_next(law):
     wanted = study(controllers=(law,))
     one, other = wanted.cases(0, 2)
-    bench = Bench(wanted)
+    bench = CaseRunner(wanted)
     rows = [bench.row(case) for case in (one, other, one)]
     assert repr(rows[0]) == repr(rows[2]) != repr(rows[1])
     assert not rows[0]["failed"] and not rows[0]["compiled"]
 
 
 def test_a_worker_that_is_killed_in_the_middle_is_replaced(monkeypatch):
-    wanted, cell = study(), cells.Cell()
+    wanted, cell = study(), cells.IsolatedWorker()
     asked, start = threading.Event(), cells._start
 
     def doomed():
@@ -282,7 +289,7 @@ def test_a_worker_that_is_killed_in_the_middle_is_replaced(monkeypatch):
     finally:
         cell.end()
     assert asked.is_set()
-    bench = Bench(wanted)
+    bench = CaseRunner(wanted)
     assert repr(found) == repr([bench.row(case) for case in wanted.cases(0, 3)])
 
 

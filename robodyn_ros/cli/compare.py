@@ -12,7 +12,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from robodyn_ros.cli.compare_run import Motion, Run
+from robodyn_ros.cli.compare_run import ComparedMotion, Run
 from robodyn_ros.cli.console import console, digits, print_json, quantity
 from robodyn_ros.cli.demo.plot import COLOURS, DPI, FAINT, INK, PLOT_STYLE
 from robodyn_ros.cli.verb import ExitCode, Verb, names
@@ -23,7 +23,7 @@ from robodyn_ros.robot.pose import Array
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from robodyn_ros.cli.compare_run import Motion, Run
+    from robodyn_ros.cli.compare_run import ComparedMotion, Run
     from robodyn_ros.control.laws.base import Controller
     from robodyn_ros.dynamics.base import Dynamics
     from robodyn_ros.robot import Robot
@@ -42,7 +42,7 @@ Results = Mapping[str, Run]
 """Law → its run."""
 
 
-def table(motion: Motion, runs: Results, robot: Robot) -> Table:
+def table(motion: ComparedMotion, runs: Results, robot: Robot) -> Table:
     """A row for each law and joint, 80 columns at most."""
     made = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, title_justify="left")
     made.add_column("Controller\n  joint", overflow="fold")
@@ -69,7 +69,7 @@ def _cell(heading: str, figures: Mapping[str, float], joint: Joint) -> str:
     return quantity(figures[ERRORS[heading.split()[0]]], joint.position_unit)
 
 
-def scores(motion: Motion, runs: Results) -> dict[str, float]:
+def scores(motion: ComparedMotion, runs: Results) -> dict[str, float]:
     """Law → its RMS error over the way of each joint, averaged over the joints [-]; the best first."""
     found = {
         name: float(np.sqrt(np.mean((run.figures(motion)["rms_error"] / motion.size) ** 2)))
@@ -78,7 +78,7 @@ def scores(motion: Motion, runs: Results) -> dict[str, float]:
     return dict(sorted(found.items(), key=lambda item: item[1]))
 
 
-def verdict(motion: Motion, runs: Results, robot: Robot) -> str:
+def verdict(motion: ComparedMotion, runs: Results, robot: Robot) -> str:
     """What the figures say, in words."""
     found = scores(motion, runs)
     (best, least), *others = found.items()
@@ -97,7 +97,7 @@ def verdict(motion: Motion, runs: Results, robot: Robot) -> str:
     return f"{said}.{' At an effort limit at times: ' + ', '.join(limited) + '.' if limited else ''}"
 
 
-def report(motion: Motion, runs: Results) -> dict[str, dict[str, list[float | None]]]:
+def report(motion: ComparedMotion, runs: Results) -> dict[str, dict[str, list[float | None]]]:
     """For a script: law → figure → a value for each joint, null where there is none."""
     return {name: {key: _plain(values) for key, values in run.figures(motion).items()} for name, run in runs.items()}
 
@@ -112,7 +112,7 @@ LEAST = 1e-3
 """Least error shown on the logarithmic scale [mm] or [mrad]."""
 
 
-def draw(path: Path, pairs: Sequence[tuple[Motion, Mapping[str, Run]]], robot: Robot, title: str) -> None:
+def draw(path: Path, pairs: Sequence[tuple[ComparedMotion, Mapping[str, Run]]], robot: Robot, title: str) -> None:
     """Write the picture.
 
     Args:
@@ -258,7 +258,7 @@ def _arm(args: Namespace) -> str:
     return ", ".join(said) or "an arm like its model"
 
 
-def _show(args: Namespace, pairs: Sequence[tuple[Motion, Mapping[str, Run]]], robot: Robot) -> None:
+def _show(args: Namespace, pairs: Sequence[tuple[ComparedMotion, Mapping[str, Run]]], robot: Robot) -> None:
     from rich.text import Text
 
     out = console()
@@ -274,7 +274,7 @@ def _show(args: Namespace, pairs: Sequence[tuple[Motion, Mapping[str, Run]]], ro
         out.print(args.plot)
 
 
-def _print(args: Namespace, pairs: Sequence[tuple[Motion, Mapping[str, Run]]], robot: Robot) -> None:
+def _print(args: Namespace, pairs: Sequence[tuple[ComparedMotion, Mapping[str, Run]]], robot: Robot) -> None:
 
     motion, runs = pairs[-1]
     print_json(
@@ -289,7 +289,7 @@ def _print(args: Namespace, pairs: Sequence[tuple[Motion, Mapping[str, Run]]], r
     )
 
 
-def _plot(path: Path, pairs: Sequence[tuple[Motion, Mapping[str, Run]]], robot: Robot, title: str) -> None:
+def _plot(path: Path, pairs: Sequence[tuple[ComparedMotion, Mapping[str, Run]]], robot: Robot, title: str) -> None:
     try:
         draw(path, pairs, robot, title)
     except ImportError as cause:

@@ -39,7 +39,7 @@ SETTLED = 0.02
 """An error is settled that stays within this part of the step [-]."""
 
 
-class Motion(NamedTuple):
+class ComparedMotion(NamedTuple):
     """What the laws are asked to do."""
 
     name: str
@@ -63,7 +63,7 @@ class Run(NamedTuple):
         """Reference minus position (N, n)."""
         return self.reference - self.q
 
-    def figures(self, motion: Motion) -> dict[str, Array]:
+    def figures(self, motion: ComparedMotion) -> dict[str, Array]:
         """What the tables show, (n,) each."""
         error, final = np.abs(self.error), self.error[self.t >= self.t[-1] - LASTING]
         band = SETTLED * motion.size
@@ -81,7 +81,7 @@ class Run(NamedTuple):
         }
 
 
-def motions(robot: Robot) -> tuple[Motion, Motion]:
+def motions(robot: Robot) -> tuple[ComparedMotion, ComparedMotion]:
     """A step of every joint at once, and a trajectory there and back."""
     far = np.array([UNLIMITED[joint.is_prismatic][0] for joint in robot.joints])
     fast = np.array([UNLIMITED[joint.is_prismatic][1] for joint in robot.joints])
@@ -94,8 +94,8 @@ def motions(robot: Robot) -> tuple[Motion, Motion]:
     trajectory = rest_to_rest([start, goal, start], [0.0, legs[0], legs.sum()])
     step = STEP * span
     return (
-        Motion("step", start, STEP_TIME, _held(start + step), step),
-        Motion("trajectory", start, trajectory.duration + REST, _followed(trajectory), goal - start),
+        ComparedMotion("step", start, STEP_TIME, _held(start + step), step),
+        ComparedMotion("trajectory", start, trajectory.duration + REST, _followed(trajectory), goal - start),
     )
 
 
@@ -110,7 +110,7 @@ def _followed(trajectory: Trajectory) -> Callable[[float], Reference]:
     return lambda t: Reference(*trajectory.sample(t), zero)
 
 
-def perform(controller: Controller, plant: Plant, motion: Motion, rate: float) -> Run:
+def perform(controller: Controller, plant: Plant, motion: ComparedMotion, rate: float) -> Run:
     """Have a law do a motion.
 
     Args:

@@ -132,10 +132,10 @@ def _try(dynamics: CompiledDynamics) -> None:
 
 def _predict(dynamics: CompiledDynamics) -> None:
     """What the law solves its problems with, whatever their length."""
-    from robodyn_ros.planning.ddp.ddp import DDP, ILQRConfig
+    from robodyn_ros.planning.ddp.ddp import DDP, ILQRSettings
     from robodyn_ros.planning.mpc_problem import Deviation
 
-    DDP(dynamics, Deviation(), 1, ILQRConfig(), dynamics.symbols)
+    DDP(dynamics, Deviation(), 1, ILQRSettings(), dynamics.symbols)
 
 
 def _place(robot: Robot, link: str, batch: bool) -> None:

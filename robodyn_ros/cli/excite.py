@@ -27,7 +27,7 @@ SETTINGS: tuple[tuple[str, Callable[[str], Any], str, str], ...] = (
     ("tries", int, "N", "beginnings drawn at random, of which the best result is taken"),
     ("seed", int, "N", "what they are drawn by"),
 )
-"""Settings of ``ExcitationConfig`` that have an option: name, type, unit, what it is."""
+"""Settings of ``ExcitationSettings`` that have an option: name, type, unit, what it is."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -53,12 +53,12 @@ def run(args: Namespace) -> ExitCode:
     from robodyn_ros.cli.motion import pose
     from robodyn_ros.control.motion.trajectory import write_trajectory
     from robodyn_ros.identification.excitation import excite
-    from robodyn_ros.identification.settings import ExcitationConfig
+    from robodyn_ros.identification.settings import ExcitationSettings
 
     check_folder("--out", args.out)
     robot = load_robot(args.urdf)
     given = {name: value for name, *_ in SETTINGS if (value := getattr(args, name)) is not None}
-    config = ExcitationConfig(**given)
+    config = ExcitationSettings(**given)
     start = robot.home if args.start is None else pose(args.start, robot, robot.home)
     found = excite(robot, config, workspace=_workspace(args), start=start)
     write_trajectory(args.out, found.trajectory, robot.joint_names)

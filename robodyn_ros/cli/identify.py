@@ -19,9 +19,9 @@ from robodyn_ros.identification import Identification, report
 from robodyn_ros.identification.estimation.payload import PayloadEstimate
 from robodyn_ros.identification.estimation.result import Parameter, Prediction
 from robodyn_ros.identification.recording.reading import read_recording
-from robodyn_ros.identification.recording.recording import Source
+from robodyn_ros.identification.recording.recording import RecordingSource
 from robodyn_ros.identification.report import improved, verdict
-from robodyn_ros.identification.settings import Preparation
+from robodyn_ros.identification.settings import SignalSettings
 from robodyn_ros.identification.signals.prepare import Prepared, prepare
 from robodyn_ros.identification.signals.samples import RecordedSamples
 from robodyn_ros.robot import Robot
@@ -197,7 +197,7 @@ def _finite(value: Any) -> float | None:
 
 def identify_arm(args: Namespace) -> ExitCode:
     """The arm's numbers."""
-    from robodyn_ros.identification import IdentificationConfig, identify
+    from robodyn_ros.identification import IdentificationSettings, identify
     from robodyn_ros.identification.report import html, improved
 
     robot = load_robot(args.urdf)
@@ -208,7 +208,7 @@ def identify_arm(args: Namespace) -> ExitCode:
         result = identify(
             robot,
             RecordedSamples.joined([one.samples for one in used]),
-            IdentificationConfig(stribeck=args.stribeck, armature=args.armature),
+            IdentificationSettings(stribeck=args.stribeck, armature=args.armature),
             validation=validation,
             gravity=args.gravity,
         )
@@ -240,13 +240,13 @@ def identify_payload(args: Namespace) -> ExitCode:
 def _prepared(args: Namespace, robot: Robot, at: Callable[[str], None]) -> tuple[list[Prepared], list[Prepared]]:
     """The recordings to identify from, and those to be predicted."""
     order = tuple(names(args.command_joints))
-    source = Source(args.states, args.commands, order, args.times)
+    source = RecordingSource(args.states, args.commands, order, args.times)
     given = {name: value for name in ("cutoff", "gap", "period") if (value := getattr(args, name)) is not None}
     if args.delay is not None:
         given |= {"align": False, "delay": args.delay}
-    config = Preparation(effort=args.effort, average=not args.no_average, **given)
+    config = SignalSettings(effort=args.effort, average=not args.no_average, **given)
 
-    def read(paths: list[str], config: Preparation) -> list[Prepared]:
+    def read(paths: list[str], config: SignalSettings) -> list[Prepared]:
         recordings = []
         for path in paths:
             at(f"reading {path}")

@@ -21,7 +21,7 @@ from robodyn_ros.errors import InputError, NotReadyError
 from robodyn_ros.planning.cost import read_cost
 from robodyn_ros.planning.obstacles import Sphere, read_obstacles
 from robodyn_ros.planning.plan import Plan
-from robodyn_ros.planning.problem import Goal, JointGoal, Limits, Problem, ToolGoal
+from robodyn_ros.planning.problem import Goal, JointGoal, MotionLimits, Problem, ToolGoal
 from robodyn_ros.robot import Pose, Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import tip
@@ -55,7 +55,7 @@ def problem_of(args: Namespace) -> Problem:
         _goal(args, robot, link, stops[-1]),
         read_cost(args.cost),
         args.duration,
-        Limits.of(robot, share=args.share, acceleration=args.acceleration),
+        MotionLimits.of(robot, share=args.share, acceleration=args.acceleration),
         via=tuple(JointGoal(stop, None) for stop in stops[1:]),
         obstacles=() if args.obstacles is None else read_obstacles(args.obstacles),
         margin=args.margin,
@@ -226,12 +226,12 @@ def _found(args: Namespace, problem: Problem) -> Plan:
             from robodyn_ros.planning import time_scaling
 
             return time_scaling.plan(problem)
-        from robodyn_ros.planning.collocation.collocation import CollocationConfig, plan
+        from robodyn_ros.planning.collocation.collocation import CollocationSettings, plan
 
         def tell(iteration: int, violation: float) -> None:
             progress.update(task, description=f"iteration {iteration}: constraints missed by {violation:.1e}")
 
-        return plan(problem, CollocationConfig(time_limit=args.time_limit), tell)
+        return plan(problem, CollocationSettings(time_limit=args.time_limit), tell)
 
 
 def _report(args: Namespace, problem: Problem, found: Plan) -> None:

@@ -67,7 +67,7 @@ class ProcessError(RobodynError):
     """A process that ended though it should not have; the message has the last lines of its log."""
 
 
-class Member:
+class GroupProcess:
     """One process of a crew.
 
     Attributes:
@@ -94,7 +94,7 @@ class Member:
             os.killpg(self.process.pid, number)
 
 
-class Crew:
+class ProcessGroup:
     """The processes. To be used in a ``with``, at whose end none of them is left.
 
     Each has a session of its own, so that Ctrl-C in the terminal reaches only the one who started them, who then ends
@@ -109,9 +109,9 @@ class Crew:
         """
         self._env = dict(env)
         self._folder = folder
-        self._members: list[Member] = []
+        self._members: list[GroupProcess] = []
 
-    def __enter__(self) -> Crew:
+    def __enter__(self) -> ProcessGroup:
         return self
 
     def __exit__(
@@ -126,7 +126,7 @@ class Crew:
         files: Sequence[Path] = (),
         remappings: Mapping[str, str] | None = None,
         piped: bool = False,
-    ) -> Member:
+    ) -> GroupProcess:
         """Start a node.
 
         Args:
@@ -154,7 +154,7 @@ class Crew:
                 text=True,
                 start_new_session=True,
             )
-        member = Member(node, process, log)
+        member = GroupProcess(node, process, log)
         self._members.append(member)
         return member
 

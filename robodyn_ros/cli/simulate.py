@@ -11,8 +11,8 @@ from robodyn_ros import create_dynamics
 from robodyn_ros.cli.console import check_folder, check_picture
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.control.loop import ControlLoop
-from robodyn_ros.control.loop_settings import MODEL, loop_default_values, make_tuning
-from robodyn_ros.control.parameter_file import Parameters, parse_parameter, read_parameters
+from robodyn_ros.control.loop_settings import MODEL, loop_default_values, make_loop_settings
+from robodyn_ros.control.parameter_file import FileParameters, parse_parameter, read_parameters
 from robodyn_ros.errors import InputError
 from robodyn_ros.plugins import available
 from robodyn_ros.robot import Robot
@@ -60,7 +60,7 @@ def make_simulated(given: dict[str, Any], robot: Robot) -> tuple[Hardware, set[s
     Raises:
         RobodynError: a value is wrong; the message names it.
     """
-    values = Parameters(given, MODEL | default_values(robot))
+    values = FileParameters(given, MODEL | default_values(robot))
     return make_hardware(values, robot), set(values.unused())
 
 
@@ -70,9 +70,9 @@ def make_loop(given: dict[str, Any], robot: Robot) -> tuple[ControlLoop, set[str
     Raises:
         RobodynError: a value is wrong; the message names it.
     """
-    values = Parameters(given, loop_default_values(robot))
+    values = FileParameters(given, loop_default_values(robot))
     dynamics = create_dynamics(values["dynamics"], robot, gravity=tuple(values["gravity"]))
-    return ControlLoop.tuned(make_tuning(values, dynamics)), set(values.unused())
+    return ControlLoop.tuned(make_loop_settings(values, dynamics)), set(values.unused())
 
 
 NOBODY = "none"

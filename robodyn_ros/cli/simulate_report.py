@@ -13,11 +13,11 @@ from robodyn_ros.cli.console import console, print_json, quantity
 from robodyn_ros.cli.demo.plot import COLOURS, DPI, FAINT, INK, PLOT_STYLE, POINTS
 from robodyn_ros.robot import Joint, Robot
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.simulation.trial.trial import Samples, Trial
+from robodyn_ros.simulation.trial.trial import Trial, TrialSamples
 
 
 @dataclass(frozen=True)
-class JointFigures:
+class SimulatedJointFigures:
     """How a joint was controlled; errors are None where there was no reference."""
 
     joint: str
@@ -30,24 +30,24 @@ class JointFigures:
 
 
 @dataclass(frozen=True)
-class Figures:
+class SimulatedFigures:
     """How it went."""
 
     simulated: float  # [s]
     states: int  # that came
     commands: int
-    joints: tuple[JointFigures, ...]
+    joints: tuple[SimulatedJointFigures, ...]
     faults: dict[str, int]  # what → how often
 
 
-def figures(trial: Trial, robot: Robot) -> Figures:
+def figures(trial: Trial, robot: Robot) -> SimulatedFigures:
     """The figures of a trial."""
     joints = []
     for index, joint in enumerate(robot.joints):
         _, error = tracking_error(trial, index)
         rms, greatest = (np.sqrt(np.mean(error**2)), np.abs(error).max()) if len(error) else (None, None)
         joints.append(
-            JointFigures(
+            SimulatedJointFigures(
                 joint.name,
                 joint.position_unit,
                 None if rms is None else float(rms),
@@ -57,12 +57,12 @@ def figures(trial: Trial, robot: Robot) -> Figures:
                 joint.effort if np.isfinite(joint.effort) else None,
             )
         )
-    return Figures(
+    return SimulatedFigures(
         float(trial.truth.t[-1]), len(trial.states.t), len(trial.commands.t), tuple(joints), dict(trial.faults)
     )
 
 
-def report(found: Figures, controller: str, seconds: float, args: Namespace) -> None:
+def report(found: SimulatedFigures, controller: str, seconds: float, args: Namespace) -> None:
     """Print them.
 
     Args:
@@ -188,6 +188,6 @@ def _effort(axes: Any, trial: Trial, joint: Joint, index: int) -> None:
     axes.set_ylabel(f"effort [{joint.effort_unit}]")
 
 
-def _thinned(samples: Samples, name: str, index: int) -> tuple[Array, Array]:
+def _thinned(samples: TrialSamples, name: str, index: int) -> tuple[Array, Array]:
     step = max(1, len(samples.t) // POINTS)
     return samples.t[::step], samples.values[name][::step, index]

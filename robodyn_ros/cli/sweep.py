@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsed
 from robodyn_ros.cli.console import check_picture, console, print_json, progress_bar
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import ConfigurationError, InputError
-from robodyn_ros.simulation.sweeps.runner import Bench, Rows
+from robodyn_ros.simulation.sweeps.runner import CaseRunner, Rows
 from robodyn_ros.simulation.sweeps.study import Study
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def show_case(study: Study, number: int, plot: Path | None, json: bool) -> ExitC
     """
     if not 0 <= number < study.size:
         raise InputError("--case", f"must be from 0 to {study.size - 1}, not {number}", number)
-    bench = Bench(study)
+    bench = CaseRunner(study)
     (case,) = study.cases(number, 1)
     row = bench.row(case)
     if plot is not None:

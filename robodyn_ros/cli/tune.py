@@ -17,7 +17,7 @@ from robodyn_ros.errors import InputError
 if TYPE_CHECKING:
     from robodyn_ros.simulation.sweeps.study import Study
     from robodyn_ros.simulation.sweeps.sweep import Backend
-    from robodyn_ros.simulation.sweeps.tuning import Score, Task, Tuned
+    from robodyn_ros.simulation.sweeps.tuning import Score, Tuned, TuningTask
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -45,7 +45,7 @@ def run(args: Namespace) -> ExitCode:
     return ExitCode.YES if after.violation <= 0.0 else ExitCode.NO
 
 
-def _compared(study: Study, task: Task, best: Tuned, backend: Backend) -> tuple[Score, Score]:
+def _compared(study: Study, task: TuningTask, best: Tuned, backend: Backend) -> tuple[Score, Score]:
     """What the gains of the study and the tuned ones are worth on cases that nobody has seen."""
     from dataclasses import replace
 
@@ -60,7 +60,7 @@ def _compared(study: Study, task: Task, best: Tuned, backend: Backend) -> tuple[
 
 
 @contextmanager
-def _progress(task: Task) -> Iterator[Callable[[str, int, Score], None]]:
+def _progress(task: TuningTask) -> Iterator[Callable[[str, int, Score], None]]:
     """Show on stderr how far the search is, and its best."""
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 

@@ -12,7 +12,7 @@ from robodyn_ros.cli.verb import ExitCode, Verb
 
 if TYPE_CHECKING:
     from robodyn_ros.robot import Robot
-    from robodyn_ros.simulation.plant.mujoco import Comparison, ValidationConfig
+    from robodyn_ros.simulation.plant.mujoco import Comparison, ValidationSettings
 
 OPTIONS = ("states", "motions", "duration", "step", "seed")
 """Settings of the comparison that are options of the verb."""
@@ -33,11 +33,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> ExitCode:
     """Compare; the answer is no if anything is further apart than it may be."""
     from robodyn_ros import create_dynamics, load_robot
-    from robodyn_ros.simulation.plant.mujoco import ValidationConfig, validate
+    from robodyn_ros.simulation.plant.mujoco import ValidationSettings, validate
 
     robot = load_robot(args.urdf)
     given = {name: getattr(args, name) for name in OPTIONS if getattr(args, name) is not None}
-    config = ValidationConfig(**given)
+    config = ValidationSettings(**given)
     with progress_bar() as progress:
         task = progress.add_task("comparing", total=config.states + config.motions)
         found = validate(create_dynamics(args.dynamics, robot), config, lambda: progress.advance(task))
@@ -51,7 +51,7 @@ def run(args: Namespace) -> ExitCode:
     return ExitCode.YES if agrees else ExitCode.NO
 
 
-def _show(robot: Robot, config: ValidationConfig, found: list[Comparison], agrees: bool) -> None:
+def _show(robot: Robot, config: ValidationSettings, found: list[Comparison], agrees: bool) -> None:
     from rich import box
     from rich.table import Table
     from rich.text import Text

@@ -18,7 +18,7 @@ from robodyn_ros.errors import ConfigurationError, InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from robodyn_ros.cli.processes import Crew
+    from robodyn_ros.cli.processes import ProcessGroup
 
 GLANCE = 0.1
 """Time between two looks at whether the processes are well [s]."""
@@ -42,14 +42,14 @@ def run(args: Namespace) -> ExitCode:
     """Show the arm until told to end."""
     need()
     from robodyn_ros.cli.console import console
-    from robodyn_ros.cli.processes import Crew
+    from robodyn_ros.cli.processes import ProcessGroup
 
     if args.attach and args.urdf:
         raise InputError("--attach", "takes the arm from the topic robot_description; leave the URDF out", args.urdf)
     with (
         TemporaryDirectory(prefix="robodyn-") as folder,
         _environment(args.attach) as env,
-        Crew(env, Path(folder)) as crew,
+        ProcessGroup(env, Path(folder)) as crew,
     ):
         model = {} if args.attach else _start_arm(crew, args)
         crew.start("viewer", {"host": args.host, "port": args.port, "simulated": not args.attach, **model})
@@ -75,7 +75,7 @@ def need() -> None:
         raise ConfigurationError("the viewer needs viser: pip install 'robodyn_ros[viewer]'")
 
 
-def _start_arm(crew: Crew, args: Namespace) -> dict[str, Any]:
+def _start_arm(crew: ProcessGroup, args: Namespace) -> dict[str, Any]:
     """Start simulator and controller; what the viewer is told of the arm."""
     from robodyn_ros import load_robot
     from robodyn_ros.assets import find

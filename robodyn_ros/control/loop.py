@@ -23,18 +23,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import finite_array, is_any
-from robodyn_ros.control.faults.reactions import Answers, Feedback, Kind
-from robodyn_ros.control.faults.state_validation import Intake
-from robodyn_ros.control.faults.supervisor import Emergency, Guardian
+from robodyn_ros.control.faults.reactions import FaultReactions, Feedback, Kind
+from robodyn_ros.control.faults.state_validation import StateValidation
+from robodyn_ros.control.faults.supervisor import ActiveFault, FaultSupervisor
 from robodyn_ros.control.laws.base import Controller, Reference
 from robodyn_ros.control.limits import Limits, saturate
-from robodyn_ros.control.loop_settings import LoopConfig, Tuning, own_feedback
+from robodyn_ros.control.loop_settings import BehaviourSettings, LoopSettings, own_feedback
 from robodyn_ros.control.motion.trajectory import Trajectory
-from robodyn_ros.control.reference.manager import Guide
+from robodyn_ros.control.reference.manager import ReferenceManager
 from robodyn_ros.control.reference.references import Mode
 from robodyn_ros.control.reference.tolerances import Following, Tolerances
 from robodyn_ros.control.shaping import Shaping
-from robodyn_ros.control.step import Command, Lead, Weight, total
+from robodyn_ros.control.step import Command, ControlStep, GravityEffort, total
 from robodyn_ros.errors import EffortError, NotReadyError
 from robodyn_ros.robot.pose import Array, read_only
 
@@ -57,13 +57,13 @@ class TunedLoop:
         self,
         controller: Controller,
         effort_limit: ArrayLike,
-        config: LoopConfig | None = None,
+        config: BehaviourSettings | None = None,
         *,
         rate_limit: ArrayLike | None = None,
         velocity_limit: ArrayLike | None = None,
         feedback: Feedback | None = None,
         tolerances: Tolerances | None = None,
-        answers: Answers | None = None,
+        answers: FaultReactions | None = None,
     ) -> None:
         """
         Args:
@@ -80,26 +80,26 @@ class TunedLoop:
             InputError: a limit of the wrong shape, negative or NaN.
         """
         robot = controller.dynamics.robot
-        self.tuning = Tuning(
+        self.tuning = LoopSettings(
             controller,
             Limits.of(robot, effort_limit, rate_limit, velocity_limit),
             feedback or own_feedback(controller),
             tolerances or Tolerances.none(robot.n),
-            config or LoopConfig(),
-            answers or Answers(),
+            config or BehaviourSettings(),
+            answers or FaultReactions(),
         )
         self.restarts = 0
         self._q = read_only(np.zeros(robot.n))
-        self._intake = Intake(robot)
-        self._guide = Guide(robot, self.tuning.limits.velocity)
+        self._intake = StateValidation(robot)
+        self._guide = ReferenceManager(robot, self.tuning.limits.velocity)
         self._shaping = Shaping(robot)
-        self._weight = Weight(controller.dynamics)
-        self._lead = Lead(robot, self._guide, self._shaping, self._weight)
-        self._guardian = Guardian(robot, self._shaping, self._weight)
+        self._weight = GravityEffort(controller.dynamics)
+        self._lead = ControlStep(robot, self._guide, self._shaping, self._weight)
+        self._guardian = FaultSupervisor(robot, self._shaping, self._weight)
         self.tune(self.tuning)
 
     @classmethod
-    def tuned(cls: type[Loop], tuning: Tuning) -> Loop:
+    def tuned(cls: type[Loop], tuning: LoopSettings) -> Loop:
         """A loop that works by something made before."""
         limits = tuning.limits
         return cls(
@@ -124,11 +124,11 @@ class TunedLoop:
         return self._guide.mode
 
     @property
-    def fault(self) -> Emergency | None:
+    def fault(self) -> ActiveFault | None:
         """The fault that lasts, if one does."""
         return self._guardian.emergency
 
-    def tune(self, tuning: Tuning) -> None:
+    def tune(self, tuning: LoopSettings) -> None:
         """Work by something else from the next update on; what that changes of the efforts is blended in.
 
         Raises:
@@ -143,7 +143,7 @@ class TunedLoop:
         self._weight.dynamics = tuning.controller.dynamics
         self._shaping.blend(tuning.config.blend_time)
 
-    def attempt(self, tuning: Tuning) -> None:
+    def attempt(self, tuning: LoopSettings) -> None:
         """Have a control law give efforts where the arm is, without sending them.
 
         Raises:
@@ -169,9 +169,6 @@ class TunedLoop:
         self._lead.begin()
         self._guardian.emergency = None
         return parting
-
-
-__all__ = ["Command", "ControlLoop", "LoopConfig"]
 
 
 class ControlLoop(TunedLoop):

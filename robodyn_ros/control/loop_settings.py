@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robodyn_ros.control.faults.reactions import Answers, Feedback
+from robodyn_ros.control.faults.reactions import FaultReactions, Feedback
 from robodyn_ros.control.laws.base import Controller
 from robodyn_ros.control.laws.gains import JointGains, joint_gains
 from robodyn_ros.control.laws.gravity_compensation import GravityCompensation
 from robodyn_ros.control.limits import Limits
-from robodyn_ros.control.reference.tolerances import GoalConfig, JointTolerances, Tolerances
+from robodyn_ros.control.reference.tolerances import GoalSettings, JointTolerances, Tolerances
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY, Payload
 from robodyn_ros.errors import InputError, PluginError
@@ -28,7 +28,7 @@ MISSING_VELOCITY = ("refuse", "estimate")
 
 
 @dataclass(frozen=True)
-class LoopConfig:
+class BehaviourSettings:
     """Settings of the loop; each field's metadata say what it is."""
 
     state_timeout: float = setting(0.1, "greatest age of a joint state that still gets a command", "s", 1e-3, 10.0)
@@ -54,15 +54,15 @@ class LoopConfig:
         check_settings(self)
 
 
-class Tuning(NamedTuple):
+class LoopSettings(NamedTuple):
     """All that a loop works by; swapped as a whole between two updates."""
 
     controller: Controller
     limits: Limits
     feedback: Feedback  # of the answers to faults, and of the soft limits
     tolerances: Tolerances  # of trajectories that bring none of their own
-    config: LoopConfig = LoopConfig()
-    answers: Answers = Answers()
+    config: BehaviourSettings = BehaviourSettings()
+    answers: FaultReactions = FaultReactions()
 
 
 def own_feedback(controller: Controller) -> Feedback:
@@ -121,7 +121,7 @@ LIMITS = ("effort", "effort_rate", "velocity")
 """Of each joint, as ``<kind>_limits.<joint>``."""
 
 
-def make_tuning(values: NamedValues, dynamics: Dynamics, controller: str | None = None) -> Tuning:
+def make_loop_settings(values: NamedValues, dynamics: Dynamics, controller: str | None = None) -> LoopSettings:
     """All that the loop works by.
 
     Args:
@@ -135,17 +135,17 @@ def make_tuning(values: NamedValues, dynamics: Dynamics, controller: str | None 
     robot, names = dynamics.robot, dynamics.robot.joint_names
     gains = [values.settings(JointGains, f"gains.{name}.") for name in names]
     stiffness, damping, _ = joint_gains(GravityCompensation, dynamics, robot.home, gains)
-    responses = Answers()._asdict().items()
-    return Tuning(
+    responses = FaultReactions()._asdict().items()
+    return LoopSettings(
         make_law(controller or values["controller"], dynamics, gains, values),
         Limits.of(robot, *(_limits(values, kind, robot) for kind in LIMITS)),
         Feedback(stiffness, damping),
         Tolerances.of(
-            values.settings(GoalConfig, "constraints."),
+            values.settings(GoalSettings, "constraints."),
             [values.settings(JointTolerances, f"constraints.{name}.") for name in names],
         ),
-        values.settings(LoopConfig),
-        Answers(**{kind: values.settings(type(response), f"faults.{kind}.") for kind, response in responses}),
+        values.settings(BehaviourSettings),
+        FaultReactions(**{kind: values.settings(type(response), f"faults.{kind}.") for kind, response in responses}),
     )
 
 
@@ -192,8 +192,12 @@ def loop_default_values(robot: Robot) -> dict[str, Any]:
         for joint in robot.joints:
             found[f"{kind}_limits.{joint.name}"] = getattr(joint, default) if default else np.inf
     groups: dict[str, Any] = {f"gains.{name}.": JointGains() for name in robot.joint_names}
-    groups |= {f"constraints.{name}.": JointTolerances() for name in robot.joint_names} | {"constraints.": GoalConfig()}
-    groups |= {f"faults.{kind}.": response for kind, response in Answers()._asdict().items()} | {"": LoopConfig()}
+    groups |= {f"constraints.{name}.": JointTolerances() for name in robot.joint_names} | {
+        "constraints.": GoalSettings()
+    }
+    groups |= {f"faults.{kind}.": response for kind, response in FaultReactions()._asdict().items()} | {
+        "": BehaviourSettings()
+    }
     groups |= {prefix: settings() for prefix, settings in law_settings().items()}
     for prefix, settings in groups.items():
         found |= {prefix + item.name: getattr(settings, item.name) for item in fields(settings)}

@@ -16,7 +16,7 @@ PARAMETERS = "ros__parameters"
 """The key under which a node's parameters stand in such a file."""
 
 
-class Parameters:
+class FileParameters:
     """The parameters of a node: those given, and the defaults of the rest."""
 
     def __init__(self, given: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:

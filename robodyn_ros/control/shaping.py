@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from robodyn_ros.checks import is_within
 from robodyn_ros.control.faults.reactions import Feedback
 from robodyn_ros.control.limits import saturate
-from robodyn_ros.control.loop_settings import Tuning
+from robodyn_ros.control.loop_settings import LoopSettings
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array, read_only
 
@@ -135,12 +135,14 @@ class Shaping:
         if self.sent is not None and duration > 0.0:
             self._blend = Blend(self.sent, duration)
 
-    def urgent(self, t: float, wanted: Array, tuning: Tuning) -> Shaped:
+    def urgent(self, t: float, wanted: Array, tuning: LoopSettings) -> Shaped:
         """As :meth:`shape`, for efforts that answer a fault: without blending, and without soft limits."""
         self._blend = None
         return self._send(t, wanted, wanted, tuning)
 
-    def shape(self, t: float, wanted: Array, state: tuple[Array, Array], gravity: Array, tuning: Tuning) -> Shaped:
+    def shape(
+        self, t: float, wanted: Array, state: tuple[Array, Array], gravity: Array, tuning: LoopSettings
+    ) -> Shaped:
         """Efforts to send for efforts wanted.
 
         Args:
@@ -158,7 +160,7 @@ class Shaping:
         margin = tuning.config.soft_limit_margin
         return self._send(t, asked, soften(asked, *state, gravity, self._robot, tuning.feedback, margin), tuning)
 
-    def _send(self, t: float, asked: Array, softened: Array, tuning: Tuning) -> Shaped:
+    def _send(self, t: float, asked: Array, softened: Array, tuning: LoopSettings) -> Shaped:
         limits, longest = tuning.limits, tuning.config.state_timeout
         clamped, saturated = saturate(softened, limits.effort)
         if softened is not asked:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from robodyn_ros.checks import is_finite
 from robodyn_ros.control.faults.reactions import Kind
 from robodyn_ros.control.laws.base import Controller, Efforts, Reference
-from robodyn_ros.control.loop_settings import Tuning
-from robodyn_ros.control.reference.manager import Guide
+from robodyn_ros.control.loop_settings import LoopSettings
+from robodyn_ros.control.reference.manager import ReferenceManager
 from robodyn_ros.control.shaping import Shaped, Shaping
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import EffortError
@@ -59,7 +59,7 @@ class Integral:
 # What carries the arm, from a model that may fail.
 
 
-class Weight:
+class GravityEffort:
     """The efforts that carry the arm, from a model that may fail.
 
     Attributes:
@@ -124,7 +124,7 @@ def total(controller: Controller, efforts: Efforts, n: int) -> Array:
     return given
 
 
-class Led(NamedTuple):
+class ControlTerms(NamedTuple):
     """Where an effort comes from; arrays (n,)."""
 
     efforts: Efforts  # the terms of the control law [N·m] or [N]
@@ -132,12 +132,12 @@ class Led(NamedTuple):
     error: Array  # reference position minus position [rad] or [m]
 
 
-class Lead:
+class ControlStep:
     """Leads the arm along the guide's reference; its memory is what integrates, what was asked last, and when
     it was switched on.
     """
 
-    def __init__(self, robot: Robot, guide: Guide, shaping: Shaping, weight: Weight) -> None:
+    def __init__(self, robot: Robot, guide: ReferenceManager, shaping: Shaping, weight: GravityEffort) -> None:
         """
         Args:
             robot: the arm.
@@ -158,7 +158,7 @@ class Lead:
         self._asked = None
         self._lags = False
 
-    def command(self, t: float, dt: float, q: Array, qd: Array, tuning: Tuning) -> tuple[Shaped, Led]:
+    def command(self, t: float, dt: float, q: Array, qd: Array, tuning: LoopSettings) -> tuple[Shaped, ControlTerms]:
         """What is sent, and where it comes from.
 
         Args:
@@ -204,7 +204,7 @@ class Lead:
         self._lags = any(cuts) and any(off * cut > 0.0 and abs(off) > lead for off, cut in ahead)
         if self._guide.judge(t, error, qd):
             self._guide.start(t, q)
-        return shaped, Led(efforts, reference, error)
+        return shaped, ControlTerms(efforts, reference, error)
 
 
 def _completed(controller: Controller, reference: Reference, planned: Array) -> Reference:

@@ -18,7 +18,7 @@ from robodyn_ros.settings import check_settings, setting, switch
 
 
 @dataclass(frozen=True)
-class TransmissionConfig:
+class TransmissionSettings:
     """What is between a joint and its motor; the defaults are a drive that speaks in joint units."""
 
     reversed: bool = switch(False, "whether the motor runs against the direction")
@@ -33,7 +33,7 @@ class TransmissionConfig:
 class Transmission:
     """The joints of an arm and their motors, each with its own; arrays are (n,), in the order of the arm's joints."""
 
-    def __init__(self, joints: Sequence[TransmissionConfig]) -> None:
+    def __init__(self, joints: Sequence[TransmissionSettings]) -> None:
         """
         Args:
             joints: one a joint.

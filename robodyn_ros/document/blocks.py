@@ -24,14 +24,14 @@ def split(text: str) -> list[tuple[bool, str]]:
 
 
 @dataclass(frozen=True)
-class Text:
+class TextBlock:
     """A paragraph."""
 
     text: str
 
 
 @dataclass(frozen=True)
-class Sum:
+class SumBlock:
     """An equation whose right side is a sum; a renderer breaks it before signs where it is wide.
 
     Attributes:
@@ -44,7 +44,7 @@ class Sum:
 
 
 @dataclass(frozen=True)
-class Matrix:
+class MatrixBlock:
     """An equation whose right side is a matrix.
 
     Attributes:
@@ -57,21 +57,21 @@ class Matrix:
 
 
 @dataclass(frozen=True)
-class Equations:
+class EquationBlock:
     """Equations, one below the other."""
 
-    equations: tuple[Sum | Matrix, ...]
+    equations: tuple[SumBlock | MatrixBlock, ...]
 
 
 @dataclass(frozen=True)
-class Table:
+class TableBlock:
     """A table of texts."""
 
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
 
-Block = Text | Equations | Table
+Block = TextBlock | EquationBlock | TableBlock
 
 
 @dataclass(frozen=True)
@@ -104,14 +104,14 @@ class Document:
     sections: tuple[Section, ...]
 
 
-def equation(name: str, *terms: str) -> Sum:
+def equation(name: str, *terms: str) -> SumBlock:
     """An equation written by hand; a term without a sign is added."""
-    return Sum(name, tuple(term if term.startswith(("+ ", "- ")) else f"+ {term}" for term in terms))
+    return SumBlock(name, tuple(term if term.startswith(("+ ", "- ")) else f"+ {term}" for term in terms))
 
 
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> TableBlock:
     """A table."""
-    return Table(tuple(heads), tuple(tuple(row) for row in rows))
+    return TableBlock(tuple(heads), tuple(tuple(row) for row in rows))
 
 
 def broken(terms: Sequence[str], width: int, measure: Callable[[str], int]) -> list[str]:
@@ -151,14 +151,14 @@ def data(document: Document) -> str:
 
 
 def _block(block: Block) -> dict[str, Any]:
-    if isinstance(block, Text):
+    if isinstance(block, TextBlock):
         return {"text": block.text}
-    if isinstance(block, Equations):
+    if isinstance(block, EquationBlock):
         return {"equations": [_equation(equation) for equation in block.equations]}
     return {"heads": block.heads, "rows": block.rows}
 
 
-def _equation(equation: Sum | Matrix) -> dict[str, Any]:
-    if isinstance(equation, Matrix):
+def _equation(equation: SumBlock | MatrixBlock) -> dict[str, Any]:
+    if isinstance(equation, MatrixBlock):
         return {"left": equation.name, "matrix": equation.rows}
     return {"left": equation.name, "right": leading(" ".join(equation.terms))}

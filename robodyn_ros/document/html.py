@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from robodyn_ros.document.blocks import Block, Document, Equations, Matrix, Sum, Table, Text, broken, split
-from robodyn_ros.document.text import Dotted, Formula, Fraction, Leaf, Row, Script, read, unicode, width
+from robodyn_ros.document.blocks import (
+    Block,
+    Document,
+    EquationBlock,
+    MatrixBlock,
+    SumBlock,
+    TableBlock,
+    TextBlock,
+    broken,
+    split,
+)
+from robodyn_ros.document.text import Dotted, Formula, FormulaRow, Fraction, Leaf, Script, read, unicode, width
 
 # Formulas for browsers, which read MathML by themselves (MathML Core, W3C).
 
@@ -47,7 +57,7 @@ def _element(formula: Formula) -> str:
             return f'<mo stretchy="false">{text}</mo>'
         case Leaf(kind, text):
             return f"<{TAGS[kind]}>{escape(text)}</{TAGS[kind]}>"
-        case Row(parts):
+        case FormulaRow(parts):
             return f"<mrow>{''.join(_elements(parts))}</mrow>"
         case Dotted(base, dots):
             # No accents: as such, dots touch the letter in some browsers.
@@ -133,21 +143,21 @@ def html(document: Document) -> str:
 def _blocks(blocks: tuple[Block, ...]) -> Iterator[str]:
     for block in blocks:
         match block:
-            case Text(content):
+            case TextBlock(content):
                 yield f"<p>{_prose(content)}</p>"
-            case Equations(equations):
+            case EquationBlock(equations):
                 rows = "\n".join(row for equation in equations for row in _rows(equation))
                 yield f'<div class="scroll"><table class="equations">\n{rows}\n</table></div>'
-            case Table(heads, rows):
+            case TableBlock(heads, rows):
                 head = "".join(f"<th>{_prose(cell)}</th>" for cell in heads)
                 lines = ["<tr>" + "".join(f"<td>{_prose(cell)}</td>" for cell in row) + "</tr>" for row in rows]
                 body = "\n".join(lines)
                 yield f'<div class="scroll"><table class="facts">\n<tr>{head}</tr>\n{body}\n</table></div>'
 
 
-def _rows(equation: Sum | Matrix) -> Iterator[str]:
+def _rows(equation: SumBlock | MatrixBlock) -> Iterator[str]:
     left = mathml(f"{equation.name} =", display=True)
-    if isinstance(equation, Matrix):
+    if isinstance(equation, MatrixBlock):
         yield f"<tr><td>{left}</td><td>{mathml_matrix(equation.rows)}</td></tr>"
         return
     first, *others = broken(equation.terms, WIDTH, lambda term: width(unicode(term)))

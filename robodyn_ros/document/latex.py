@@ -9,7 +9,17 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from robodyn_ros.document.blocks import Block, Document, Equations, Matrix, Sum, Table, Text, broken, split
+from robodyn_ros.document.blocks import (
+    Block,
+    Document,
+    EquationBlock,
+    MatrixBlock,
+    SumBlock,
+    TableBlock,
+    TextBlock,
+    broken,
+    split,
+)
 from robodyn_ros.errors import ConfigurationError
 
 WIDTH = 86
@@ -47,13 +57,13 @@ def tex(document: Document) -> str:
     return "\n".join([*parts, r"\end{document}"]) + "\n"
 
 
-def aligned(equations: Sequence[Sum | Matrix]) -> str:
+def aligned(equations: Sequence[SumBlock | MatrixBlock]) -> str:
     """The rows of an environment that aligns at the equals signs."""
     return " \\\\\n".join(_row(equation) for equation in equations)
 
 
-def _row(equation: Sum | Matrix) -> str:
-    if isinstance(equation, Sum):
+def _row(equation: SumBlock | MatrixBlock) -> str:
+    if isinstance(equation, SumBlock):
         lines = broken(equation.terms, WIDTH, _width)
         return f"{equation.name} &= " + " \\\\\n &\\quad ".join(lines)
     body = r" \\ ".join(" & ".join(row) for row in equation.rows)
@@ -63,11 +73,11 @@ def _row(equation: Sum | Matrix) -> str:
 def _blocks(blocks: tuple[Block, ...]) -> Iterator[str]:
     for block in blocks:
         match block:
-            case Text(content):
+            case TextBlock(content):
                 yield f"{_prose(content)}\n"
-            case Equations(equations):
+            case EquationBlock(equations):
                 yield f"\\begin{{align*}}\n{aligned(equations)}\n\\end{{align*}}"
-            case Table(heads, rows):
+            case TableBlock(heads, rows):
                 yield rf"\begin{{longtable}}{{{'l' * len(heads)}}}"
                 yield rf"{' & '.join(map(_prose, heads))} \\ \hline"
                 yield from (rf"{' & '.join(map(_prose, row))} \\" for row in rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from robodyn_ros.document.blocks import Block, Document, Equations, Table, Text, split
+from robodyn_ros.document.blocks import Block, Document, EquationBlock, TableBlock, TextBlock, split
 from robodyn_ros.document.latex import aligned
 
 
@@ -20,11 +20,11 @@ def markdown(document: Document) -> str:
 def _blocks(blocks: tuple[Block, ...]) -> Iterator[str]:
     for block in blocks:
         match block:
-            case Text(content):
+            case TextBlock(content):
                 yield _prose(content)
-            case Equations(equations):
+            case EquationBlock(equations):
                 yield f"$$\n\\begin{{aligned}}\n{aligned(equations)}\n\\end{{aligned}}\n$$"
-            case Table(heads, rows):
+            case TableBlock(heads, rows):
                 lines = [heads, ["---"] * len(heads), *rows]
                 yield "\n".join(f"| {' | '.join(map(_prose, line))} |" for line in lines)
 

@@ -8,7 +8,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from robodyn_ros.document.blocks import Block, Document, Equations, Matrix, Sum, Table, Text, broken, split
+from robodyn_ros.document.blocks import (
+    Block,
+    Document,
+    EquationBlock,
+    MatrixBlock,
+    SumBlock,
+    TableBlock,
+    TextBlock,
+    broken,
+    split,
+)
 from robodyn_ros.errors import RobodynError
 
 # Reads the part of LaTeX in which this package writes formulas.
@@ -51,7 +61,7 @@ class Leaf:
 
 
 @dataclass(frozen=True)
-class Row:
+class FormulaRow:
     """Formulas side by side."""
 
     parts: tuple[Formula, ...]
@@ -82,7 +92,7 @@ class Dotted:
     dots: int
 
 
-Formula = Leaf | Row | Script | Fraction | Dotted
+Formula = Leaf | FormulaRow | Script | Fraction | Dotted
 
 
 def read(text: str) -> Formula:
@@ -91,10 +101,10 @@ def read(text: str) -> Formula:
     Raises:
         RobodynError: it is beyond the part of LaTeX that is known here.
     """
-    return _Reader(text).row("")
+    return _FormulaReader(text).row("")
 
 
-class _Reader:
+class _FormulaReader:
     def __init__(self, text: str) -> None:
         self._text = text
         self._tokens = [(found.lastindex or 0, found.group(found.lastindex or 0)) for found in TOKEN.finditer(text)]
@@ -111,7 +121,7 @@ class _Reader:
                 parts.append(self._one())
         if end:
             self._take(end)
-        return parts[0] if len(parts) == 1 else Row(tuple(parts))
+        return parts[0] if len(parts) == 1 else FormulaRow(tuple(parts))
 
     def _take(self, wanted: str) -> None:
         if not self._tokens or self._tokens.pop()[1] != wanted:
@@ -147,7 +157,7 @@ class _Reader:
             return Fraction(self._one(), self._one())
         if name in {"mathrm", "operatorname"}:
             letters = self._one()
-            parts = letters.parts if isinstance(letters, Row) else (letters,)
+            parts = letters.parts if isinstance(letters, FormulaRow) else (letters,)
             text = "".join(part.text for part in parts if isinstance(part, Leaf))
             return Leaf("function" if name == "operatorname" else "name", text)
         raise RobodynError(f"the formula {self._text!r} has an unknown command \\{name}")
@@ -190,7 +200,7 @@ def _text(formula: Formula) -> str:
     match formula:
         case Leaf(_, text):
             return text
-        case Row(parts):
+        case FormulaRow(parts):
             return _spaced(parts)
         case Dotted(base, dots):
             return _text(base) + DOTS[dots]
@@ -222,7 +232,7 @@ COLUMNS = 80
 INDENT = "  "
 
 
-class Line(NamedTuple):
+class TextLine(NamedTuple):
     """A line of the text.
 
     Attributes:
@@ -234,19 +244,19 @@ class Line(NamedTuple):
     role: str = "prose"
 
 
-def text_lines(document: Document, columns: int = COLUMNS) -> Iterator[Line]:
+def text_lines(document: Document, columns: int = COLUMNS) -> Iterator[TextLine]:
     """The lines of a document.
 
     Args:
         document: the document.
         columns: width of the text; only a single name or factor that is longer stands out.
     """
-    yield Line(document.title, "title")
-    yield Line("")
+    yield TextLine(document.title, "title")
+    yield TextLine("")
     yield from _blocks(document.blocks, columns)
     for number, section in enumerate(document.sections, 1):
-        yield Line(f"{number}  {plain(section.title)}", "heading")
-        yield Line("")
+        yield TextLine(f"{number}  {plain(section.title)}", "heading")
+        yield TextLine("")
         yield from _blocks(section.blocks, columns)
 
 
@@ -260,24 +270,24 @@ def plain(text: str) -> str:
     return "".join(unicode(part).replace(" ", "\u00a0") if formula else part for formula, part in split(text))
 
 
-def _blocks(blocks: tuple[Block, ...], columns: int) -> Iterator[Line]:
+def _blocks(blocks: tuple[Block, ...], columns: int) -> Iterator[TextLine]:
     for block in blocks:
         match block:
-            case Text(content):
+            case TextBlock(content):
                 lines = textwrap.wrap(plain(content), columns, break_long_words=False, break_on_hyphens=False)
-                yield from (Line(line.replace("\u00a0", " ")) for line in lines)
-            case Table():
-                yield from (Line(line, "table") for line in _table(block, columns))
-            case Equations(equations):
+                yield from (TextLine(line.replace("\u00a0", " ")) for line in lines)
+            case TableBlock():
+                yield from (TextLine(line, "table") for line in _table(block, columns))
+            case EquationBlock(equations):
                 for before, equation in zip((None, *equations), equations, strict=False):
-                    if before and (isinstance(before, Matrix) or isinstance(equation, Matrix)):
-                        yield Line("")
-                    rows = _sum(equation, columns) if isinstance(equation, Sum) else _matrix(equation)
-                    yield from (Line(row, "formula") for row in rows)
-        yield Line("")
+                    if before and (isinstance(before, MatrixBlock) or isinstance(equation, MatrixBlock)):
+                        yield TextLine("")
+                    rows = _sum(equation, columns) if isinstance(equation, SumBlock) else _matrix(equation)
+                    yield from (TextLine(row, "formula") for row in rows)
+        yield TextLine("")
 
 
-def _sum(equation: Sum, columns: int) -> Iterator[str]:
+def _sum(equation: SumBlock, columns: int) -> Iterator[str]:
     name = f"{INDENT}{unicode(equation.name)} = "
     indent = " " * min(width(name), len(INDENT) + 8)
     formulas = broken(equation.terms, columns - width(name), lambda formula: width(unicode(formula)))
@@ -286,7 +296,7 @@ def _sum(equation: Sum, columns: int) -> Iterator[str]:
     yield from (indent + line for line in others)
 
 
-def _matrix(equation: Matrix) -> Iterator[str]:
+def _matrix(equation: MatrixBlock) -> Iterator[str]:
     cells = [[unicode(cell) for cell in row] for row in equation.rows]
     widths = [max(map(width, column)) for column in zip(*cells, strict=True)]
     name = f"{INDENT}{unicode(equation.name)} = "
@@ -299,7 +309,7 @@ def _matrix(equation: Matrix) -> Iterator[str]:
         yield f"{name if place == middle else ' ' * width(name)}{left} {'   '.join(padded)} {right}"
 
 
-def _table(block: Table, columns: int) -> Iterator[str]:
+def _table(block: TableBlock, columns: int) -> Iterator[str]:
     """The last column is wrapped where the table is too wide."""
     rows = [[plain(cell).replace("\u00a0", " ") for cell in row] for row in (block.heads, *block.rows)]
     widths = [max(map(width, column)) for column in zip(*rows, strict=True)]

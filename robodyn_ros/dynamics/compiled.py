@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Quantity:
+class CompiledFunction:
     """An attribute of ``CompiledDynamics`` that becomes a compiled function when it is first asked for, and is that
     function from then on (as ``functools.cached_property`` does it): nothing stands between a caller and the kernel.
 
@@ -123,32 +123,36 @@ class CompiledDynamics(Dynamics):
     def equations(self) -> Equations:
         """The formulation's expressions; only called when something is to be compiled."""
 
-    inverse = Quantity("q qd qdd", ("n",), "τ = M q̈ + C q̇ + g + friction, (n,) or (N, n).")
-    forward = Quantity("q qd tau", ("n",), "q̈ = M⁻¹ (τ - C q̇ - g - friction), (n,) or (N, n).")
-    mass_matrix = Quantity("q", ("nn",), "M(q), armature included, (n, n) or (N, n, n).")
-    mass_matrix_inverse = Quantity("q", ("nn",), "M(q)⁻¹, (n, n) or (N, n, n).")
-    coriolis_matrix = Quantity("q qd", ("nn",), "C(q, q̇) by Christoffel symbols.")
-    coriolis = Quantity("q qd", ("n",), "C(q, q̇) q̇, (n,) or (N, n).")
-    gravity = Quantity("q", ("n",), "g(q), (n,) or (N, n).")
-    bias = Quantity("q qd", ("n",), "C q̇ + g + friction: the efforts without acceleration, (n,) or (N, n).")
-    terms = Quantity(
+    inverse = CompiledFunction("q qd qdd", ("n",), "τ = M q̈ + C q̇ + g + friction, (n,) or (N, n).")
+    forward = CompiledFunction("q qd tau", ("n",), "q̈ = M⁻¹ (τ - C q̇ - g - friction), (n,) or (N, n).")
+    mass_matrix = CompiledFunction("q", ("nn",), "M(q), armature included, (n, n) or (N, n, n).")
+    mass_matrix_inverse = CompiledFunction("q", ("nn",), "M(q)⁻¹, (n, n) or (N, n, n).")
+    coriolis_matrix = CompiledFunction("q qd", ("nn",), "C(q, q̇) by Christoffel symbols.")
+    coriolis = CompiledFunction("q qd", ("n",), "C(q, q̇) q̇, (n,) or (N, n).")
+    gravity = CompiledFunction("q", ("n",), "g(q), (n,) or (N, n).")
+    bias = CompiledFunction("q qd", ("n",), "C q̇ + g + friction: the efforts without acceleration, (n,) or (N, n).")
+    terms = CompiledFunction(
         "q qd qdd correction", ("n",) * 4, "g, C q̇, M q̈ and M y for a correction y, without friction.", Terms
     )
-    energy = Quantity("q qd", ("", ""), "Kinetic and potential energy, rotors included.", Energy)
-    power = Quantity("q qd qdd", ("", "", "", ""), "The balance of power.", Power)
-    center_of_mass = Quantity("q", ("3",), "Of all that moves, in the root link's frame, (3,) or (N, 3) in [m].")
-    momentum = Quantity("q qd", ("3", "3"), "Total momentum, without rotors (centroidal: Orin et al., 2013).", Momentum)
-    regressor = Quantity("q qd qdd", ("np",), "Y with Y θ = τ, (n, p) or (N, n, p); see ``theta``.")
-    slotine_li_regressor = Quantity(
+    energy = CompiledFunction("q qd", ("", ""), "Kinetic and potential energy, rotors included.", Energy)
+    power = CompiledFunction("q qd qdd", ("", "", "", ""), "The balance of power.", Power)
+    center_of_mass = CompiledFunction(
+        "q", ("3",), "Of all that moves, in the root link's frame, (3,) or (N, 3) in [m]."
+    )
+    momentum = CompiledFunction(
+        "q qd", ("3", "3"), "Total momentum, without rotors (centroidal: Orin et al., 2013).", Momentum
+    )
+    regressor = CompiledFunction("q qd qdd", ("np",), "Y with Y θ = τ, (n, p) or (N, n, p); see ``theta``.")
+    slotine_li_regressor = CompiledFunction(
         "q qd qd_r qdd_r", ("np",), "Y with Y θ = M(q) q̈_r + C(q, q̇) q̇_r + g(q) + friction(q̇_r), (n, p) or (N, n, p)."
     )
-    inverse_derivatives = Quantity("q qd qdd", ("nn", "nn", "nn"), "Of inverse dynamics.", InverseDerivatives)
-    forward_derivatives = Quantity("q qd tau", ("nn", "nn", "nn"), "Of forward dynamics.", ForwardDerivatives)
+    inverse_derivatives = CompiledFunction("q qd qdd", ("nn", "nn", "nn"), "Of inverse dynamics.", InverseDerivatives)
+    forward_derivatives = CompiledFunction("q qd tau", ("nn", "nn", "nn"), "Of forward dynamics.", ForwardDerivatives)
 
     @classmethod
-    def quantities(cls) -> dict[str, Quantity]:
+    def quantities(cls) -> dict[str, CompiledFunction]:
         """Every quantity by name."""
-        return {name: item for name, item in vars(CompiledDynamics).items() if isinstance(item, Quantity)}
+        return {name: item for name, item in vars(CompiledDynamics).items() if isinstance(item, CompiledFunction)}
 
     def external(self, link: str, q: ArrayLike, force: ArrayLike, moment: ArrayLike = (0.0, 0.0, 0.0)) -> Array:
         """What a wrench on a link does to the joints: Jᵀ w, (n,), to be added to τ in forward dynamics.

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from robodyn_ros.kinematics.tree import Node, Tree
+from robodyn_ros.kinematics.tree import Tree, TreeNode
 from robodyn_ros.robot import Inertial, Pose, Robot
 from robodyn_ros.robot.pose import Array, read_only
 
@@ -119,7 +119,7 @@ def grouped_map(tree: Tree) -> Array:
     return _matrix(apply, 10 * len(tree.nodes))
 
 
-def grouped_entries(node: Node) -> tuple[tuple[int, int], ...]:
+def grouped_entries(node: TreeNode) -> tuple[tuple[int, int], ...]:
     """Which entries of a node's pseudo-inertia remain after grouping."""
     return PRISMATIC if node.prismatic else REVOLUTE
 
@@ -136,7 +136,7 @@ def _in_tree(tree: Tree, theta: Array) -> list[Array]:
     ]
 
 
-def _pose(node: Node) -> Pose:
+def _pose(node: TreeNode) -> Pose:
     """Pose of a node's frame in its parent's, with the joint at 0."""
     c, s = np.cos(node.turn), np.sin(node.turn)
     return Pose(node.rotation @ np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]), node.offset)

@@ -22,7 +22,7 @@ MANY = 30
 """With more joints than this, forward dynamics by articulated bodies is shorter whatever the arm."""
 
 
-class Motion(NamedTuple):
+class SpatialMotion(NamedTuple):
     """Motion of a body's frame, in that frame."""
 
     omega: ca.SX  # angular velocity (3,)
@@ -41,10 +41,10 @@ class NewtonEuler(Equations):
         wrenches = [_wrench(motion, pseudo) for motion, pseudo in zip(motions, self._pseudo(p)[0], strict=True)]
         return self._collect(transforms, wrenches) + p.armature * qdd
 
-    def _motions(self, transforms: list[Transform], qd: ca.SX, qdd: ca.SX, gravity: ca.SX) -> list[Motion]:
+    def _motions(self, transforms: list[Transform], qd: ca.SX, qdd: ca.SX, gravity: ca.SX) -> list[SpatialMotion]:
         """The pass from the base to the tips."""
-        motions: list[Motion] = []
-        still = Motion(ca.SX.zeros(3), ca.SX.zeros(3, 3), ca.SX.zeros(3), -gravity)
+        motions: list[SpatialMotion] = []
+        still = SpatialMotion(ca.SX.zeros(3), ca.SX.zeros(3, 3), ca.SX.zeros(3), -gravity)
         for node, transform in zip(self.tree.nodes, transforms, strict=True):
             before = motions[node.parent] if node.parent >= 0 else still
             rate, acceleration = joint_rate(node, qd) * Z, joint_rate(node, qdd) * Z
@@ -55,7 +55,7 @@ class NewtonEuler(Equations):
             else:
                 alpha += acceleration + ca.cross(omega, rate)
                 omega += rate
-            motions.append(Motion(omega, _points(omega, alpha), alpha, a))
+            motions.append(SpatialMotion(omega, _points(omega, alpha), alpha, a))
         return motions
 
     def _collect(self, transforms: list[Transform], wrenches: list[tuple[ca.SX, ca.SX]]) -> ca.SX:
@@ -98,8 +98,8 @@ class NewtonEuler(Equations):
             if node.parent >= 0:
                 composites[node.parent] += _pseudo_in_parent(composite, transforms[index])
             none = ca.SX.zeros(3)
-            turning = Motion(none, ca.skew(Z), Z, none)
-            sliding = Motion(none, ca.SX.zeros(3, 3), none, Z)
+            turning = SpatialMotion(none, ca.skew(Z), Z, none)
+            sliding = SpatialMotion(none, ca.SX.zeros(3, 3), none, Z)
             force, torque = _wrench(sliding if node.prismatic else turning, composite)
             at = index
             while at >= 0:
@@ -147,7 +147,7 @@ def _points(omega: ca.SX, alpha: ca.SX) -> ca.SX:
     return ca.vertcat(*square) + ca.skew(alpha)
 
 
-def _wrench(motion: Motion, pseudo: ca.SX) -> tuple[ca.SX, ca.SX]:
+def _wrench(motion: SpatialMotion, pseudo: ca.SX) -> tuple[ca.SX, ca.SX]:
     """Force and moment, about the frame's origin, that give a body of that pseudo-inertia that motion."""
     second, moment, mass = pseudo[:3, :3], pseudo[:3, 3], pseudo[3, 3]
     u = motion.points

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from robodyn_ros.engine.listing import BINARY, UNARY, Angles, Listing
+from robodyn_ros.engine.listing import BINARY, UNARY, Angles, Statements
 from robodyn_ros.engine.program import Program
 
 # C text: the numbers of the generated code, and its sines and cosines.
@@ -114,7 +114,7 @@ LANES = 8
 
 def scalar_source(program: Program) -> str:
     """``prepare`` and ``compute`` for one state: what a loop in C is written around."""
-    listing = Listing(program.function())
+    listing = Statements(program.function())
     angles = max((len(s.angles) for s in listing.statements if isinstance(s, Angles)), default=1)
     lanes = next(width for width in (2, 4, LANES) if width >= angles or width == LANES)
     return f"#define LANES {lanes}\n{HEADER}{SCALAR}\n{_functions(program, listing, lanes, packed=True)}"
@@ -162,7 +162,7 @@ def batch_source(program: Program) -> str:
 
     return f"""#define LANES {LANES}
 {HEADER}{BATCH}
-{_functions(program, Listing(program.function()), LANES, packed=False)}
+{_functions(program, Statements(program.function()), LANES, packed=False)}
 int {program.name}_batch(long long count, const double** arg, double** res) {{
   double k[CONSTANTS];
   {inputs} {outputs}
@@ -188,7 +188,7 @@ int {program.name}_batch(long long count, const double** arg, double** res) {{
 """
 
 
-def _functions(program: Program, listing: Listing, lanes: int, *, packed: bool) -> str:
+def _functions(program: Program, listing: Statements, lanes: int, *, packed: bool) -> str:
     """What prepares, and what computes."""
     lines = [line for s in listing.statements for line in (_angles(s, lanes, packed) if isinstance(s, Angles) else [s])]
     words = set(re.findall(r"\w+", " ".join(lines)))

@@ -35,7 +35,7 @@ BINARY = (
 """CasADi's names of functions of one and of two numbers; the C code defines each as ``each_…``."""
 
 
-class Node(NamedTuple):
+class Operation(NamedTuple):
     """An operation on other nodes, a ``const`` or an ``input``."""
 
     name: str
@@ -55,7 +55,7 @@ def _names() -> dict[int, tuple[str, int]]:
     }
 
 
-def read(function: ca.Function) -> tuple[list[Node], list[tuple[int, int, int]]]:
+def read(function: ca.Function) -> tuple[list[Operation], list[tuple[int, int, int]]]:
     """The nodes, operands first, and of each output: which, which element, which node.
 
     Raises:
@@ -63,7 +63,7 @@ def read(function: ca.Function) -> tuple[list[Node], list[tuple[int, int, int]]]
     """
     import casadi as ca
 
-    nodes: list[Node] = []
+    nodes: list[Operation] = []
     outputs: list[tuple[int, int, int]] = []
     work: dict[int, int] = {}
     for k in range(function.n_instructions()):
@@ -72,12 +72,12 @@ def read(function: ca.Function) -> tuple[list[Node], list[tuple[int, int, int]]]
             outputs.append((put[0], put[1], work[given[0]]))
             continue
         if op == ca.OP_INPUT:
-            node = Node("input", place=(given[0], given[1]))
+            node = Operation("input", place=(given[0], given[1]))
         elif op == ca.OP_CONST:
-            node = Node("const", value=function.instruction_constant(k))
+            node = Operation("const", value=function.instruction_constant(k))
         elif op in _names():
             name, count = _names()[op]
-            node = Node(name, tuple(work[i] for i in given[:count]))
+            node = Operation(name, tuple(work[i] for i in given[:count]))
         else:
             raise RobodynError(f"CasADi's operation {op} in {function.name()} has no counterpart in the generated code")
         work[put[0]] = len(nodes)
@@ -93,7 +93,7 @@ class Angles(NamedTuple):
     cosines: list[str]
 
 
-class Listing:
+class Statements:
     """The statements. Names: ``x0[i]`` inputs, ``p[i]`` parameters, ``y0[i]`` results, ``v7`` and ``r7`` numbers.
 
     Attributes:
@@ -183,7 +183,7 @@ class Listing:
             self.statements.append(f"const real {name} = {term};")
         return name
 
-    def _term(self, i: int, node: Node) -> str:
+    def _term(self, i: int, node: Operation) -> str:
         given = [self._text[j] for j in node.operands]
         if node.name in {*UNARY, *BINARY}:
             self.functions.add(node.name)
@@ -204,7 +204,7 @@ class Listing:
         """A node where a parameter or a number does not become a ``real`` by itself."""
         return f"uniform({self._text[i]})" if self._constant[i] else self._text[i]
 
-    def _quotient(self, node: Node) -> str:
+    def _quotient(self, node: Operation) -> str:
         by = node.operands[-1]
         if self._divisions[by] == 1:
             return f"{self._text[node.operands[0]] if node.name == 'div' else '1.0'} / {self._text[by]}"

@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from robodyn_ros.identification.estimation.identify import identify
     from robodyn_ros.identification.estimation.result import Identification
-    from robodyn_ros.identification.settings import IdentificationConfig
+    from robodyn_ros.identification.settings import IdentificationSettings
     from robodyn_ros.identification.signals.samples import Samples
 
-__all__ = ["Identification", "IdentificationConfig", "Samples", "identify"]
+__all__ = ["Identification", "IdentificationSettings", "Samples", "identify"]
 
 _HOMES = {
     "identify": "estimation.identify",
     "Identification": "estimation.result",
-    "IdentificationConfig": "settings",
+    "IdentificationSettings": "settings",
     "Samples": "signals.samples",
 }
 """Name → module of this room."""

@@ -20,8 +20,8 @@ from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification.estimation.base_parameters import BaseParameters, base_parameters
-from robodyn_ros.identification.excitation_criteria import Information, Limits, Motion
-from robodyn_ros.identification.settings import ExcitationConfig, IdentificationConfig, Workspace
+from robodyn_ros.identification.excitation_criteria import ExcitationLimits, Information, Motion
+from robodyn_ros.identification.settings import ExcitationSettings, IdentificationSettings, Workspace
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 
@@ -99,7 +99,7 @@ def at_rest(q: Array) -> Motion:
     return q[None], np.zeros((1, len(q))), np.zeros((1, len(q)))
 
 
-def draw(rng: np.random.Generator, limits: Limits, config: ExcitationConfig) -> Array:
+def draw(rng: np.random.Generator, limits: ExcitationLimits, config: ExcitationSettings) -> Array:
     """Coefficients drawn at random, the way of each joint a quarter of its range to either side at most."""
     n = len(limits.middle)
     x = rng.normal(size=(2 * config.harmonics - 1, n))
@@ -109,7 +109,7 @@ def draw(rng: np.random.Generator, limits: Limits, config: ExcitationConfig) -> 
     return x
 
 
-def within(x: Array, basis: Motion, limits: Limits, start: Array) -> Array:
+def within(x: Array, basis: Motion, limits: ExcitationLimits, start: Array) -> Array:
     """The motion made smaller until it is within limits: around its own middle, that of the ranges, or a start (n,).
 
     Raises:
@@ -131,7 +131,7 @@ def within(x: Array, basis: Motion, limits: Limits, start: Array) -> Array:
     )
 
 
-def optimised(first: Array, basis: Motion, limits: Limits, information: Information) -> Array:
+def optimised(first: Array, basis: Motion, limits: ExcitationLimits, information: Information) -> Array:
     """The motion of least loss that keeps, almost, within limits."""
     unit = np.vstack([limits.half, np.tile(np.abs(first[1:]).mean(axis=0), (len(first) - 1, 1))])
 
@@ -207,9 +207,9 @@ class Excitation:
 
 def excite(
     robot: Robot,
-    config: ExcitationConfig | None = None,
+    config: ExcitationSettings | None = None,
     *,
-    identified: IdentificationConfig | None = None,
+    identified: IdentificationSettings | None = None,
     workspace: Workspace | None = None,
     start: ArrayLike | None = None,
     gravity: ArrayLike = STANDARD_GRAVITY,
@@ -228,11 +228,13 @@ def excite(
         InputError: a joint cannot move, the workspace is wrong, or there is no motion within the limits around the
             middle of the joints' ranges or the start.
     """
-    config, wanted = config or ExcitationConfig(), identified or IdentificationConfig()
+    config, wanted = config or ExcitationSettings(), identified or IdentificationSettings()
     dynamics = RNEA(robot, gravity=gravity, viscous=robot.damping, coulomb=robot.friction)
-    limits = Limits(dynamics, config, workspace)
+    limits = ExcitationLimits(dynamics, config, workspace)
     begin = robot.home if start is None else finite_array("start", start, (robot.n,))
-    whole = Limits(dynamics, replace(config, position_margin=0.0, velocity_share=1.0, effort_share=1.0), workspace)
+    whole = ExcitationLimits(
+        dynamics, replace(config, position_margin=0.0, velocity_share=1.0, effort_share=1.0), workspace
+    )
     worst, kind = whole.worst(at_rest(begin))
     if worst > 1.0 + ROUNDING:
         raise InputError("start", f"is beyond the limits: {kind} at {100.0 * worst:.0f} % of what is allowed", begin)
@@ -274,7 +276,7 @@ def excite(
     )
 
 
-def _approach(start: Array, series: FourierSeries, limits: Limits) -> float:
+def _approach(start: Array, series: FourierSeries, limits: ExcitationLimits) -> float:
     """How long the way to the period's beginning takes [s], no faster than the motion itself; 0 if it is there.
 
     Args:

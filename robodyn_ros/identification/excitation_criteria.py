@@ -17,7 +17,7 @@ from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.engine import Kernel, Program, digest
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification.estimation.base_parameters import BaseParameters
-from robodyn_ros.identification.settings import ExcitationConfig, Workspace
+from robodyn_ros.identification.settings import ExcitationSettings, Workspace
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.kinematics.tree import build_tree, geometry
 from robodyn_ros.robot.pose import Array
@@ -96,7 +96,7 @@ Motion = tuple[Array, ...]
 """Positions, velocities and accelerations, each (N, n)."""
 
 
-class Limits:
+class ExcitationLimits:
     """Of one arm.
 
     Attributes:
@@ -106,7 +106,7 @@ class Limits:
         effort: greatest (n,), inf where there is no limit.
     """
 
-    def __init__(self, dynamics: RNEA, config: ExcitationConfig, workspace: Workspace | None) -> None:
+    def __init__(self, dynamics: RNEA, config: ExcitationSettings, workspace: Workspace | None) -> None:
         """
         Args:
             dynamics: the arm, with friction.

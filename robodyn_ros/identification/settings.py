@@ -15,7 +15,7 @@ from robodyn_ros.settings import check_settings, choice, setting, switch, whole
 
 
 @dataclass(frozen=True)
-class IdentificationConfig:
+class IdentificationSettings:
     """Settings of :func:`identify`; each field's metadata say what it is. What is not identified stays as it is."""
 
     inertial: bool = switch(True, "identify masses, first moments and inertias")
@@ -44,7 +44,7 @@ EFFORTS = ("auto", "measured", "commanded")
 
 
 @dataclass(frozen=True)
-class Preparation:
+class SignalSettings:
     """Settings of :func:`prepare`; each field's metadata say what it is."""
 
     effort: str = choice("auto", "which effort counts: measured where there is one, or one of the two", lambda: EFFORTS)
@@ -65,7 +65,7 @@ class Preparation:
 
 
 @dataclass(frozen=True)
-class ExcitationConfig:
+class ExcitationSettings:
     """Settings of :func:`excite`; each field's metadata say what it is."""
 
     period: float = setting(10.0, "period of the motion", "s", 0.1, 1000.0)

@@ -30,7 +30,7 @@ Kind = Literal["revolute", "prismatic"]
 
 
 @dataclass(frozen=True)
-class Row:
+class DHRow:
     """One joint.
 
     Attributes:
@@ -58,7 +58,7 @@ class Row:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class DHTable:
     """A serial arm.
 
     Attributes:
@@ -68,7 +68,7 @@ class Table:
         tool: pose of the tool in the last frame.
     """
 
-    rows: tuple[Row, ...]
+    rows: tuple[DHRow, ...]
     convention: Convention = "standard"
     base: Pose = field(default_factory=Pose)
     tool: Pose = field(default_factory=Pose)
@@ -143,10 +143,10 @@ FAR = 1e3
 """Feet so many times the arm's size away are those of axes that are meant to be parallel and are not quite."""
 
 
-class Reading(NamedTuple):
+class DHReading(NamedTuple):
     """A table and whose it is."""
 
-    table: Table
+    table: DHTable
     joints: tuple[str, ...]  # of the rows
     coordinates: tuple[int, ...]  # index into ``robot.joints`` of each row
 
@@ -167,7 +167,7 @@ class _Normal(NamedTuple):
     x: Array
 
 
-def read_dh(robot: Robot, link: str, convention: Convention = "standard") -> Reading:
+def read_dh(robot: Robot, link: str, convention: Convention = "standard") -> DHReading:
     """The table of the joints between the base and a link: ``table.pose(q[coordinates])`` is the pose of the link.
 
     Raises:
@@ -190,9 +190,9 @@ def read_dh(robot: Robot, link: str, convention: Convention = "standard") -> Rea
     for axis, one, other in zip(axes, frames[:-1], frames[1:], strict=True):
         step = se3.inverse(one) @ other
         rows.append(_row(step if convention == "standard" else se3.inverse(step), axis, convention))
-    table = Table(tuple(rows), convention, _pose(frames[0]), _pose(se3.inverse(frames[-1]) @ home))
+    table = DHTable(tuple(rows), convention, _pose(frames[0]), _pose(se3.inverse(frames[-1]) @ home))
     bodies = [axis.body for axis in axes]
-    return Reading(table, tuple(body.joint.name for body in bodies), tuple(body.coordinate for body in bodies))
+    return DHReading(table, tuple(body.joint.name for body in bodies), tuple(body.coordinate for body in bodies))
 
 
 def _axes(robot: Robot, link: str) -> tuple[list[_Axis], Array]:
@@ -258,14 +258,14 @@ def _frame(axis: _Axis, origin: Array, x: Array) -> Array:
     return se3.motion(np.column_stack([x, np.cross(axis.direction, x), axis.direction]), origin)
 
 
-def _row(step: Array, axis: _Axis, convention: Convention) -> Row:
+def _row(step: Array, axis: _Axis, convention: Convention) -> DHRow:
     """θ, d about z, then a, α about x; a modified step is one of those backwards."""
     theta, alpha = np.arctan2(step[1, 0], step[0, 0]), np.arctan2(step[2, 1], step[2, 2])
     a = step[0, 3] * np.cos(theta) + step[1, 3] * np.sin(theta)
     d = step[2, 3]
     sign = 1.0 if convention == "standard" else -1.0
     a, alpha, d, theta = (_tidy(sign * value) for value in (a, alpha, d, theta))
-    return Row(a, alpha, d, theta, "prismatic" if axis.body.joint.is_prismatic else "revolute")
+    return DHRow(a, alpha, d, theta, "prismatic" if axis.body.joint.is_prismatic else "revolute")
 
 
 def _tidy(value: float) -> float:

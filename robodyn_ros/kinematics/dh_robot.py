@@ -9,7 +9,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from robodyn_ros.errors import InputError
-from robodyn_ros.kinematics.dh import Row, Table
+from robodyn_ros.kinematics.dh import DHRow, DHTable
 from robodyn_ros.robot import Inertial, Joint, Pose, Robot
 from robodyn_ros.robot.checks import check_finite, check_inertial, check_moves_inertia
 from robodyn_ros.robot.pose import Array, read_only
@@ -46,7 +46,7 @@ class LinkData:
     friction: float = 0.0
 
 
-def robot_from_dh(name: str, table: Table, links: Sequence[LinkData], *, check: bool = True) -> Robot:
+def robot_from_dh(name: str, table: DHTable, links: Sequence[LinkData], *, check: bool = True) -> Robot:
     """The robot that a table describes, with a URDF of its own: links ``base``, ``link1`` …, ``tool``; joints
     ``joint1`` …
 
@@ -96,7 +96,7 @@ def _inertial(title: str, data: LinkData, frame: Pose, check: bool) -> Inertial:
     return inertial.seen_from(frame)
 
 
-def _joint(name: str, row: Row, data: LinkData, parent: str, child: str, origin: Pose) -> Joint:
+def _joint(name: str, row: DHRow, data: LinkData, parent: str, child: str, origin: Pose) -> Joint:
     limited = np.isfinite(data.lower) or np.isfinite(data.upper) or row.kind == "prismatic"
     return Joint(
         name,

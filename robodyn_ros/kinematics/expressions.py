@@ -10,7 +10,7 @@ from typing import NamedTuple
 import casadi as ca
 
 from robodyn_ros.kinematics.se3 import from_pose
-from robodyn_ros.kinematics.tree import Node, Tree
+from robodyn_ros.kinematics.tree import Tree, TreeNode
 from robodyn_ros.robot import Link
 
 # From a body's frame to its parent's, as CasADi expressions of the coordinates.
@@ -22,7 +22,7 @@ Z = ca.SX([0.0, 0.0, 1.0])
 class Transform:
     """Pose of a node's frame in its parent's frame, as a function of the coordinates."""
 
-    def __init__(self, node: Node, q: ca.SX) -> None:
+    def __init__(self, node: TreeNode, q: ca.SX) -> None:
         s = node.body.ratio * q[node.body.coordinate] + node.body.offset
         self._constant, self._turn = ca.SX(ca.DM(node.rotation)), ca.SX.eye(3)
         self.offset = ca.SX(ca.DM(node.offset))
@@ -54,7 +54,7 @@ class Transform:
         return self._turn.T @ (self._constant.T @ v)
 
 
-def joint_rate(node: Node, rates: ca.SX) -> ca.SX:
+def joint_rate(node: TreeNode, rates: ca.SX) -> ca.SX:
     """Rate of a node's joint from the rates (or accelerations) of the coordinates; they differ for a mimic joint."""
     return node.body.ratio * rates[node.body.coordinate]
 

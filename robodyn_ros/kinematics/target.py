@@ -18,7 +18,7 @@ from robodyn_ros.errors import RobodynError, RobotDescriptionError
 from robodyn_ros.kinematics import se3
 from robodyn_ros.kinematics.forward import Kinematics
 from robodyn_ros.kinematics.inverse.planar import Branches, PlanarInverse
-from robodyn_ros.kinematics.inverse.solver import InverseKinematics, Settings
+from robodyn_ros.kinematics.inverse.solver import InverseKinematics, InverseSettings
 from robodyn_ros.kinematics.inverse.task import Task
 from robodyn_ros.kinematics.screws import Screws, screws
 from robodyn_ros.robot import Pose
@@ -65,7 +65,7 @@ class ToolTarget:
         *,
         task: Task | None = None,
         slack: tuple[float, float] = (0.01, 0.05),
-        settings: Settings | None = None,
+        settings: InverseSettings | None = None,
     ) -> None:
         """
         Args:
@@ -79,7 +79,7 @@ class ToolTarget:
             InputError: no such link, or no joint moves it.
         """
         self._kinematics, self._link = kinematics, link
-        self._inverse = InverseKinematics(kinematics, link, settings or Settings(choose="nearest", starts=20))
+        self._inverse = InverseKinematics(kinematics, link, settings or InverseSettings(choose="nearest", starts=20))
         self._space = ConfigurationSpace(kinematics.robot)
         found = screws(kinematics.robot, link)
         self._normal = _normal(found)

@@ -22,7 +22,7 @@ PARALLEL = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Node:
+class TreeNode:
     """One body of the tree; the joint turns about, or slides along, the z axis of the body's frame.
 
     Attributes:
@@ -54,7 +54,7 @@ class Tree:
         n: number of coordinates.
     """
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[TreeNode, ...]
     base: Array
     n: int
 
@@ -73,7 +73,7 @@ def build_tree(robot: Robot) -> Tree:
         scale = max(1.0, float(np.abs(pose.translation).max()))
         offset = np.where(np.abs(pose.translation) < ROUNDING * scale, 0.0, pose.translation)
         nodes.append(
-            Node(body.parent, body.joint.is_prismatic, read_only(rotation), turn, read_only(offset), frame, body)
+            TreeNode(body.parent, body.joint.is_prismatic, read_only(rotation), turn, read_only(offset), frame, body)
         )
     return Tree(tuple(nodes), base.rotation, robot.n)
 

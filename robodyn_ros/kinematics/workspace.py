@@ -122,7 +122,7 @@ SPAN = np.pi
 """A joint without limits is sampled within ± this [rad] or [m] of 0."""
 
 
-class Samples(NamedTuple):
+class WorkspaceSamples(NamedTuple):
     """Positions of the arm, and where the link is then."""
 
     q: Array  # (N, n) in [rad] or [m]
@@ -155,7 +155,7 @@ def random_positions(robot: Robot, count: int, seed: int = 1) -> Array:
 
 def sample(
     kinematics: Kinematics, link: str, count: int = 100_000, *, rows: tuple[int, ...] = (0, 1, 2), seed: int = 1
-) -> Samples:
+) -> WorkspaceSamples:
     """Where a link is at random positions of the arm, a few million a second.
 
     Args:
@@ -169,7 +169,7 @@ def sample(
         InputError: no such link, or no such rows.
     """
     q = random_positions(kinematics.robot, count, seed)
-    return Samples(q, kinematics.pose(link, q)[:, :3, 3], manipulability(kinematics.jacobian(link, q), rows))
+    return WorkspaceSamples(q, kinematics.pose(link, q)[:, :3, 3], manipulability(kinematics.jacobian(link, q), rows))
 
 
 def cells(points: ArrayLike, values: ArrayLike, size: float) -> Cells:

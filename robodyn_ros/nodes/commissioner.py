@@ -26,16 +26,16 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
 from robodyn_ros import create_dynamics
-from robodyn_ros.control.commissioning import Commissioning, CommissioningConfig
+from robodyn_ros.control.commissioning import Commissioning, CommissioningSettings
 from robodyn_ros.control.commissioning.report import html, markdown, verdict
-from robodyn_ros.control.transmission import TransmissionConfig
+from robodyn_ros.control.transmission import TransmissionSettings
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.common.description import NAME as DESCRIPTION
 from robodyn_ros.nodes.common.description import declare_description, read_description
 from robodyn_ros.nodes.common.executor import Exit, run
 from robodyn_ros.nodes.common.joint_parameters import declare_joints, declare_model, joint_order, make_transmission
 from robodyn_ros.nodes.common.messages import JointOrder, seconds
-from robodyn_ros.nodes.common.parameters import Values, declare, declare_settings, mention_unknown
+from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, mention_unknown
 from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
@@ -45,7 +45,7 @@ from robodyn_ros.settings import check_settings, setting, switch
 
 
 @dataclass(frozen=True)
-class CommissionerConfig:
+class CommissionerSettings:
     """Settings of the commissioner node; each field's metadata say what it is."""
 
     guided: bool = switch(False, "whether to ask before each joint, on stdout, and to wait for an answer on stdin")
@@ -65,8 +65,8 @@ def declare_node_parameters(node: Node) -> None:
     declare_description(node, "must be given", read_only=True)
     declare_model(node, read_only=True)
     declare(node, "report", "", "path of the report to write, .md or .html; none if empty", read_only=True)
-    declare_settings(node, CommissionerConfig, read_only=True)
-    declare_settings(node, CommissioningConfig, read_only=True)
+    declare_settings(node, CommissionerSettings, read_only=True)
+    declare_settings(node, CommissioningSettings, read_only=True)
 
 
 def declare_joint_parameters(node: Node, robot: Robot) -> None:
@@ -77,7 +77,7 @@ def declare_joint_parameters(node: Node, robot: Robot) -> None:
     """
     declare_joints(node, robot, "~/commands", read_only=True)
     for joint in robot.joints:
-        declare_settings(node, TransmissionConfig, f"transmission.{joint.name}.", f" of joint {joint.name}", True)
+        declare_settings(node, TransmissionSettings, f"transmission.{joint.name}.", f" of joint {joint.name}", True)
 
 
 WATCH = 0.01
@@ -105,17 +105,17 @@ class CommissionerNode(Node):  # type: ignore[misc]
         """
         super().__init__("commissioner")
         declare_node_parameters(self)
-        values = Values(self)
+        values = NodeParameters(self)
         robot = read_description(values[DESCRIPTION])
         declare_joint_parameters(self, robot)
         mention_unknown(self)
-        self._config = values.settings(CommissionerConfig)
+        self._config = values.settings(CommissionerSettings)
         self._report: str = values["report"]
         joints = joint_order(values, robot)
         self._order, self._columns = JointOrder(robot.joint_names), [robot.joint_names.index(name) for name in joints]
         self._transmission = make_transmission(values, robot)
         dynamics = create_dynamics(values["dynamics"], robot, gravity=tuple(values["gravity"]))
-        self._procedure = Commissioning(dynamics, values.settings(CommissioningConfig), self._config.guided)
+        self._procedure = Commissioning(dynamics, values.settings(CommissioningSettings), self._config.guided)
         self._end, self._told = end, ""
         self._last: tuple[float, Array] | None = None  # time of the last state, and its positions
         self._blind = False  # whether states no longer count

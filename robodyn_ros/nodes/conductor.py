@@ -34,9 +34,9 @@ from robodyn_ros.control.run_record import RunRecord
 from robodyn_ros.errors import ConfigurationError, InputError, NotReadyError, RobodynError
 from robodyn_ros.nodes.common.executor import Exit, run
 from robodyn_ros.nodes.common.messages import NANO, JointOrder, seconds, stamp
-from robodyn_ros.nodes.common.parameters import Values, declare, declare_settings
+from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings
 from robodyn_ros.nodes.common.qos import RELIABLE
-from robodyn_ros.nodes.common.script import Player, Script, Step
+from robodyn_ros.nodes.common.script import Player, Script, ScriptStep
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import check_settings, setting
 
@@ -44,7 +44,7 @@ from robodyn_ros.settings import check_settings, setting
 
 
 @dataclass(frozen=True)
-class ConductorConfig:
+class ConductorSettings:
     """Settings of the conductor; each field's metadata say what it is."""
 
     lead: float = setting(0.3, "time from sending the trajectory to its start", "s", 0.0, 10.0)
@@ -68,10 +68,10 @@ def declare_parameters(node: Node) -> None:
     text = "where to be at rest, one waypoint after the other [rad] or [m]"
     declare(node, "waypoints", kinds.DOUBLE_ARRAY, text, read_only=True)
     declare(node, "record", kinds.STRING, "path of the .npz file to write", read_only=True)
-    declare_settings(node, ConductorConfig, read_only=True)
+    declare_settings(node, ConductorSettings, read_only=True)
 
 
-def make_trajectory(values: Values) -> Trajectory:
+def make_trajectory(values: NodeParameters) -> Trajectory:
     """The trajectory that the parameters describe.
 
     Raises:
@@ -193,8 +193,8 @@ class ConductorNode(Node):  # type: ignore[misc]
         """
         super().__init__("conductor")
         declare_parameters(self)
-        values = Values(self)
-        self._config = values.settings(ConductorConfig)
+        values = NodeParameters(self)
+        self._config = values.settings(ConductorSettings)
         self._path: str = values["record"]
         self._joints = list(values["joints"])
         self._trajectory = make_trajectory(values)
@@ -215,21 +215,21 @@ class ConductorNode(Node):  # type: ignore[misc]
     def _play(self) -> Script:
         """All that happens, in order."""
         recorder, duration = self._recorder, self._trajectory.duration
-        yield Step("joint states", lambda: recorder.states)
-        yield Step("commands of the controller", lambda: recorder.commands)
-        yield Step("a controller that takes trajectories", self._publisher.get_subscription_count)
-        yield Step("a simulator that can be paused", self._pause.service_is_ready)
+        yield ScriptStep("joint states", lambda: recorder.states)
+        yield ScriptStep("commands of the controller", lambda: recorder.commands)
+        yield ScriptStep("a controller that takes trajectories", self._publisher.get_subscription_count)
+        yield ScriptStep("a simulator that can be paused", self._pause.service_is_ready)
         yield from self._count()
         for _ in range(ATTEMPTS):
             self._send()
-            yield Step("the start of the trajectory", lambda: self._time() > 0.0)
+            yield ScriptStep("the start of the trajectory", lambda: self._time() > 0.0)
             yield from self._news("controller")
             if self._diagnostics["controller"].message.startswith("follow"):
                 break
         else:
             message = self._diagnostics["controller"].message
             raise NotReadyError(f"the controller does not follow the trajectory; it reports: {message}")
-        yield Step("the end of the trajectory", lambda: self._time() > duration, longer=duration)
+        yield ScriptStep("the end of the trajectory", lambda: self._time() > duration, longer=duration)
         yield from self._count()
         before, after = self._counts[:2], self._counts[2:]
         sent, taken = (late - early for early, late in zip(before, after, strict=True))
@@ -239,7 +239,7 @@ class ConductorNode(Node):  # type: ignore[misc]
         """Pause the simulator, and add to the counts how many commands were sent and how many taken."""
         for paused in (True, False):
             answer = self._pause.call_async(SetBool.Request(data=paused))
-            yield Step("an answer of the simulator", answer.done)
+            yield ScriptStep("an answer of the simulator", answer.done)
             if paused:
                 for name in ("controller", "simulator"):
                     yield from self._news(name)
@@ -249,7 +249,7 @@ class ConductorNode(Node):  # type: ignore[misc]
     def _news(self, name: str) -> Script:
         """Wait for diagnostics of a node that were surely made after now: the second from now."""
         enough = self._heard[name] + 2
-        yield Step(f"diagnostics of the {name}", lambda: self._heard[name] >= enough)
+        yield ScriptStep(f"diagnostics of the {name}", lambda: self._heard[name] >= enough)
 
     def _send(self) -> None:
         """Send the trajectory, to start a little later."""

@@ -14,11 +14,11 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from robodyn_ros.errors import ConfigurationError, RobodynError
 from robodyn_ros.kinematics import Kinematics
-from robodyn_ros.nodes.common.description import Description, declare_description
+from robodyn_ros.nodes.common.description import DescriptionSource, declare_description
 from robodyn_ros.nodes.common.executor import Exit, run
 from robodyn_ros.nodes.common.marker_messages import ghost, to_marker
 from robodyn_ros.nodes.common.messages import NANO, stamp
-from robodyn_ros.nodes.common.parameters import Values, declare, declare_settings
+from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings
 from robodyn_ros.nodes.common.qos import RELIABLE
 from robodyn_ros.nodes.common.watch import PoseWatch, Watch
 from robodyn_ros.robot import Robot
@@ -39,7 +39,7 @@ AXIS = {TOOL: 0.15, TARGET: 0.25}
 
 
 @dataclass(frozen=True)
-class MarkersConfig:
+class MarkersSettings:
     """Settings of the node; each field's metadata say what it is."""
 
     rate: float = setting(20.0, "rate of the markers", "Hz", 0.1, 100.0)
@@ -118,21 +118,21 @@ class MarkersNode(Node):  # type: ignore[misc]
         """
         super().__init__("markers")
         declare_description(self, "the topic of this name is used if empty", read_only=True)
-        declare_settings(self, MarkersConfig, read_only=True)
+        declare_settings(self, MarkersSettings, read_only=True)
         declare(self, "tip", "", "name of the link that is traced; the last that moves if empty", read_only=True)
         known = (*LAYERS, GHOST, TOOL, TARGET)
         declare(self, "layers", list(known), "what to show", constraints=f"some of {', '.join(known)}", read_only=True)
-        values = Values(self)
+        values = NodeParameters(self)
         self._layers = frozenset(values["layers"])
         if unknown := sorted(self._layers - set(known)):
             raise ConfigurationError(f"layers: {', '.join(unknown)}: there are {', '.join(known)}")
         self._tip: str = values["tip"]
         self._picture: Picture | None = None
         self._publisher = self.create_publisher(MarkerArray, "~/markers", RELIABLE)
-        self._description = Description(self, self._on_description)
+        self._description = DescriptionSource(self, self._on_description)
         if self._description.known:
             self._picture = self._made()
-        rate = values.settings(MarkersConfig).rate
+        rate = values.settings(MarkersSettings).rate
         self.create_timer(1.0 / rate, self._publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def _on_description(self) -> None:

@@ -15,7 +15,7 @@ import casadi as ca
 import numpy as np
 
 from robodyn_ros.kinematics.expressions import placed
-from robodyn_ros.planning.model import Model
+from robodyn_ros.planning.model import SmoothModel
 from robodyn_ros.planning.obstacles import Obstacle, Sphere
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array, Pose
@@ -117,7 +117,7 @@ class Clearance:
         distances: q (n,) → (m,) in [m], below 0 where they meet.
     """
 
-    def __init__(self, model: Model, capsules: Sequence[Capsule], obstacles: Sequence[Obstacle]) -> None:
+    def __init__(self, model: SmoothModel, capsules: Sequence[Capsule], obstacles: Sequence[Obstacle]) -> None:
         """
         Args:
             model: of the arm.
@@ -147,7 +147,7 @@ class Clearance:
         return float(all_of_them[row, column]), self.pairs[int(row)], int(column)
 
 
-def _point(model: Model, link: str, at: np.ndarray, q: ca.SX) -> ca.SX:
+def _point(model: SmoothModel, link: str, at: np.ndarray, q: ca.SX) -> ca.SX:
     return placed(model.tree, model.dynamics.robot.link(link), q, ca.SX(ca.DM(at))).position
 
 

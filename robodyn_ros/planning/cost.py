@@ -56,12 +56,12 @@ class Cost(ABC):
         return False
 
     def __add__(self, other: Cost) -> Cost:
-        return Sum((*terms_of(self), *terms_of(other)))
+        return CostSum((*terms_of(self), *terms_of(other)))
 
     def __rmul__(self, weight: float) -> Cost:
         if not np.isfinite(weight) or weight < 0.0:
             raise InputError("weight", f"of a cost must be a number not below 0, not {weight!r}", weight)
-        return Sum(tuple((weight * own, term) for own, term in terms_of(self)))
+        return CostSum(tuple((weight * own, term) for own, term in terms_of(self)))
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ class Tracking(Cost):
 
 
 @dataclass(frozen=True, eq=False)
-class Sum(Cost):
+class CostSum(Cost):
     """A weighted sum; ``+`` and ``*`` make it.
 
     Attributes:
@@ -182,7 +182,7 @@ def time_alone(cost: Cost) -> bool:
 
 def terms_of(cost: Cost) -> tuple[tuple[float, Cost], ...]:
     """Weight and cost of each term."""
-    return cost.terms if isinstance(cost, Sum) else ((1.0, cost),)
+    return cost.terms if isinstance(cost, CostSum) else ((1.0, cost),)
 
 
 def _state(at: Point) -> ca.SX:
@@ -226,4 +226,4 @@ def read_cost(text: str) -> Cost:
             terms += terms_of(float(weight or 1.0) * NAMED[name.strip()]())
         except (KeyError, ValueError) as cause:
             raise InputError("cost", f"{part!r} is not one of {', '.join(NAMED)}, or 0.1*one", text) from cause
-    return Sum(tuple(terms))
+    return CostSum(tuple(terms))

@@ -18,7 +18,7 @@ REVERSAL = 0.02
 """Speed at which a smooth reversal has three quarters of Coulomb friction [rad/s] or [m/s]."""
 
 
-class Model:
+class SmoothModel:
     """The equations of motion of one arm, with payload, friction and gravity as they are now.
 
     Attributes:

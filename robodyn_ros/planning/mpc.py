@@ -26,9 +26,9 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.control.laws.base import Controller, Efforts, Reference
 from robodyn_ros.control.laws.computed_torque import SMOOTHING, ComputedTorque
-from robodyn_ros.control.laws.friction_compensation import Friction
+from robodyn_ros.control.laws.friction_compensation import FrictionCompensation
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.planning.mpc_problem import MPCConfig, ShortPlan, ShortProblem
+from robodyn_ros.planning.mpc_problem import MPCSettings, ShortPlan, ShortProblem
 from robodyn_ros.robot.pose import Array
 
 REST = 10.0
@@ -51,7 +51,7 @@ class MPC(Controller):
     """
 
     feedback = "acceleration"
-    settings = MPCConfig
+    settings = MPCSettings
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class MPC(Controller):
         kd: ArrayLike,
         ki: ArrayLike = 0.0,
         *,
-        config: MPCConfig | None = None,
+        config: MPCSettings | None = None,
     ) -> None:
         """See :class:`Controller`. What it compiles is ready when it is made.
 
@@ -69,9 +69,9 @@ class MPC(Controller):
             NotReadyError: nothing was compiled for the law, so that it could not keep time.
         """
         super().__init__(dynamics, kp, kd, ki)
-        self.config = config or MPCConfig()
+        self.config = config or MPCSettings()
         self._computed_torque = ComputedTorque(dynamics, kp, kd, ki)
-        self._friction = Friction(dynamics)
+        self._friction = FrictionCompensation(dynamics)
         self._problem = ShortProblem(dynamics, self.config)
         self._limit = dynamics.robot.effort_limit
         self._expected: Callable[[float], Reference] | None = None

@@ -14,13 +14,13 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.control.laws.base import Reference
 from robodyn_ros.control.laws.computed_torque import SMOOTHING
-from robodyn_ros.control.laws.friction_compensation import Friction
+from robodyn_ros.control.laws.friction_compensation import FrictionCompensation
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.errors import NotReadyError, RobodynError
 from robodyn_ros.planning.cost import Cost, Point
-from robodyn_ros.planning.ddp.ddp import DDP, ILQRConfig
-from robodyn_ros.planning.ddp.passes import Memory
+from robodyn_ros.planning.ddp.ddp import DDP, ILQRSettings
+from robodyn_ros.planning.ddp.passes import DDPMemory
 from robodyn_ros.planning.ddp.programs import written
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import check_settings, setting, whole
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class MPCConfig:
+class MPCSettings:
     """Settings of the law; each field's metadata say what it is."""
 
     period: float = setting(
@@ -123,7 +123,7 @@ class ShortPlan(NamedTuple):
     K: Array  # feedback, (N, n, 2n)
 
     @classmethod
-    def of(cls, memory: Memory) -> ShortPlan:
+    def of(cls, memory: DDPMemory) -> ShortPlan:
         """What is in a problem's memory now."""
         return cls(float(memory.h[0, 0]), memory.x.copy(), memory.u.copy(), memory.K.copy())
 
@@ -163,7 +163,7 @@ class Answer(NamedTuple):
 class ShortProblem:
     """See the module. Friction is left out of the model: as under computed torque, it is fed forward."""
 
-    def __init__(self, dynamics: Dynamics, config: MPCConfig) -> None:
+    def __init__(self, dynamics: Dynamics, config: MPCSettings) -> None:
         """
         Args:
             dynamics: the arm's model.
@@ -173,7 +173,7 @@ class ShortProblem:
             InputError: the dynamics have no expressions.
             NotReadyError: nothing was compiled for the arm, so that no solution would come in time.
         """
-        self._dynamics, self._config, self._friction = written(dynamics), config, Friction(dynamics)
+        self._dynamics, self._config, self._friction = written(dynamics), config, FrictionCompensation(dynamics)
         self._solver = _solver(self._dynamics, config)
 
     def solve(
@@ -235,12 +235,12 @@ class ShortProblem:
         m.u[:] = np.minimum(np.maximum(guess, m.lower), m.upper)
 
 
-def _solver(dynamics: CompiledDynamics, config: MPCConfig) -> DDP:
+def _solver(dynamics: CompiledDynamics, config: MPCSettings) -> DDP:
     """Who solves. It stays with the model, so that gains change without making anything anew."""
     made: dict[int, DDP] = vars(dynamics).setdefault("_mpc_solvers", {})
     if config.steps not in made:
         rest = np.zeros(2 * dynamics.robot.n)
-        tolerances = ILQRConfig(cost_tolerance=TOLERANCE)
+        tolerances = ILQRSettings(cost_tolerance=TOLERANCE)
         solver = DDP(dynamics, Deviation(), config.steps, tolerances, dynamics.symbols.copy())
         solver.memory.h[:] = config.step
         solver.begin(rest)  # so that what is compiled on first use is ready

@@ -20,7 +20,7 @@ from robodyn_ros.kinematics.target import ToolTarget
 from robodyn_ros.kinematics.workspace import random_positions
 from robodyn_ros.planning.clearance import Capsule, Clearance, capsules
 from robodyn_ros.planning.cost import Cost, MinimumTime
-from robodyn_ros.planning.model import Model
+from robodyn_ros.planning.model import SmoothModel
 from robodyn_ros.planning.obstacles import Obstacle
 from robodyn_ros.robot import Pose, Robot
 from robodyn_ros.robot.configuration import ConfigurationSpace
@@ -33,7 +33,7 @@ SHARE = 0.9
 
 
 @dataclass(frozen=True, eq=False)
-class Limits:
+class MotionLimits:
     """Of n joints; inf where there is none.
 
     Attributes:
@@ -59,7 +59,7 @@ class Limits:
         velocity: ArrayLike | None = None,
         acceleration: ArrayLike | None = None,
         effort: ArrayLike | None = None,
-    ) -> Limits:
+    ) -> MotionLimits:
         """Those of the URDF, or others in their place.
 
         Args:
@@ -105,7 +105,7 @@ class JointGoal:
     q: ArrayLike
     qd: ArrayLike | None = 0.0
 
-    def positions(self, model: Model, near: Array) -> Array:
+    def positions(self, model: SmoothModel, near: Array) -> Array:
         """Joint positions (n,) that reach it, from which a search begins; near what is left open."""
         given = np.asarray(self.q, dtype=np.float64)
         if given.shape != (model.n,) or np.isinf(given).any():
@@ -135,7 +135,7 @@ class ToolGoal:
         """The place alone, (3,) in [m], however the tool is turned."""
         return cls(Pose(translation=np.asarray(position, dtype=np.float64)), link, Task.position(), qd)
 
-    def positions(self, model: Model, near: Array) -> Array:
+    def positions(self, model: SmoothModel, near: Array) -> Array:
         """Joint positions (n,) that reach it, from which a search begins.
 
         Raises:
@@ -144,7 +144,7 @@ class ToolGoal:
         """
         return ToolTarget(Kinematics(model.dynamics.robot), self.link, task=self.task).goal(self.pose, near).q
 
-    def residual(self, model: Model) -> ca.Function:
+    def residual(self, model: SmoothModel) -> ca.Function:
         """What must be 0 of q, in [m] and the sine of [rad]: the rows of the task that the arm can change."""
         robot = model.dynamics.robot
         target = ToolTarget(Kinematics(robot), self.link, task=self.task)
@@ -182,7 +182,7 @@ class Problem:
         goal: where it ends.
         cost: what is to be least.
         duration: of the motion [s]; free unless given.
-        limits: to keep to; a share of the URDF's unless given (:class:`Limits`).
+        limits: to keep to; a share of the URDF's unless given (:class:`MotionLimits`).
         start_velocity: (n,); at rest unless given.
         via: where it passes.
         obstacles: what it keeps clear of.
@@ -198,7 +198,7 @@ class Problem:
     goal: Goal
     cost: Cost = field(default_factory=MinimumTime)
     duration: float | None = None
-    limits: Limits | None = None
+    limits: MotionLimits | None = None
     start_velocity: ArrayLike | None = None
     via: tuple[Goal, ...] = ()
     obstacles: tuple[Obstacle, ...] = ()
@@ -225,14 +225,14 @@ class Problem:
         return self.dynamics.robot.joint_names
 
     @cached_property
-    def model(self) -> Model:
+    def model(self) -> SmoothModel:
         """The arm's equations."""
-        return Model(self.dynamics)
+        return SmoothModel(self.dynamics)
 
     @cached_property
-    def bounds(self) -> Limits:
+    def bounds(self) -> MotionLimits:
         """The limits, whether given or not."""
-        return self.limits or Limits.of(self.dynamics.robot)
+        return self.limits or MotionLimits.of(self.dynamics.robot)
 
     @cached_property
     def first(self) -> tuple[Array, Array]:

@@ -124,7 +124,7 @@ ATTEMPTS = 10
 
 
 @dataclass(frozen=True)
-class TimeScalingConfig:
+class TimeScalingSettings:
     """Settings; each field's metadata say what it is."""
 
     grid: int = whole(100, "pieces of the path from stop to stop", 10, 10000)
@@ -134,7 +134,7 @@ class TimeScalingConfig:
         check_settings(self)
 
 
-def plan(problem: Problem, config: TimeScalingConfig | None = None) -> Plan:
+def plan(problem: Problem, config: TimeScalingSettings | None = None) -> Plan:
     """The fastest motion along the spline through start, via points and goal, at rest at both ends.
 
     Obstacles do not change the path; a collision makes the answer a refusal.
@@ -148,7 +148,7 @@ def plan(problem: Problem, config: TimeScalingConfig | None = None) -> Plan:
             in motion.
         ConfigurationError: toppra is not installed.
     """
-    config, begun = config or TimeScalingConfig(), perf_counter()
+    config, begun = config or TimeScalingSettings(), perf_counter()
     if problem.duration is not None:
         raise InputError("duration", "is what time scaling seeks; it cannot be given", problem.duration)
     if problem.first[1].any() or np.nan_to_num(speed(problem.goal, problem.model.n), nan=0.0).any():

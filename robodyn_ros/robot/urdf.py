@@ -118,7 +118,7 @@ _VECTORS = {"xyz", "rpy"}
 
 
 @dataclass(frozen=True, eq=False)
-class Description:
+class UrdfDescription:
     """A checked description: ``elements`` pairs what a message calls a link or joint with its pruned XML."""
 
     name: str
@@ -126,7 +126,7 @@ class Description:
     text: str
 
 
-def read_description(source: str | os.PathLike[str]) -> Description:
+def read_description(source: str | os.PathLike[str]) -> UrdfDescription:
     """Read a path or an XML string.
 
     Raises:
@@ -134,7 +134,7 @@ def read_description(source: str | os.PathLike[str]) -> Description:
         InputError: it is neither a path nor a string.
     """
     label, text = read_source(source)
-    reader = _Reader(label)
+    reader = _UrdfReader(label)
     reader.read(text)
     assert reader.root is not None  # expat has reported a document without a root
     name = f"robot {reader.root.get('name', '')!r}"
@@ -146,10 +146,10 @@ def read_description(source: str | os.PathLike[str]) -> Description:
             title = f"{element.tag} at line {reader.lines[element]}"
         _check(f"robot/{element.tag}", element, title)
         elements.append((title, element))
-    return Description(reader.root.attrib["name"], tuple(elements), text)
+    return UrdfDescription(reader.root.attrib["name"], tuple(elements), text)
 
 
-class _Reader:
+class _UrdfReader:
     """Builds the tree of the tags in ``_SCHEMA`` from expat's events and skips every other subtree.
 
     Namespaces are left alone, as robot_state_publisher's parser does: a URDF may use prefixes that it never declares.
@@ -272,7 +272,7 @@ def load_robot(source: str | os.PathLike[str]) -> Robot:
     return robot
 
 
-def _links(description: Description) -> dict[str, Inertial | None]:
+def _links(description: UrdfDescription) -> dict[str, Inertial | None]:
     links: dict[str, Inertial | None] = {}
     for title, element in description.elements:
         if element.tag == "link":

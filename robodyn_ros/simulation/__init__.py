@@ -3,22 +3,22 @@
 from robodyn_ros.simulation.hardware.hardware import Hardware
 from robodyn_ros.simulation.hardware.settings import make_hardware
 from robodyn_ros.simulation.integrators.rk4 import rk4_step
-from robodyn_ros.simulation.plant.base import PlantBase, create_plant
-from robodyn_ros.simulation.plant.joints import FrictionConfig, StopConfig
+from robodyn_ros.simulation.plant.base import PlantBase, PlantSettings, create_plant
+from robodyn_ros.simulation.plant.joints import FrictionSettings, StopSettings
 from robodyn_ros.simulation.plant.mismatch import Mismatch
-from robodyn_ros.simulation.plant.native import Plant, PlantConfig
-from robodyn_ros.simulation.rollout import Recording, simulate
+from robodyn_ros.simulation.plant.native import Plant
+from robodyn_ros.simulation.rollout import RolloutRecording, simulate
 from robodyn_ros.simulation.trial.trial import Trial, run_trial
 
 __all__ = [
-    "FrictionConfig",
+    "FrictionSettings",
     "Hardware",
     "Mismatch",
     "Plant",
     "PlantBase",
-    "PlantConfig",
-    "Recording",
-    "StopConfig",
+    "PlantSettings",
+    "RolloutRecording",
+    "StopSettings",
     "Trial",
     "create_plant",
     "make_hardware",

@@ -22,7 +22,7 @@ from robodyn_ros.simulation.plant.motion_loop import motion_library
 from robodyn_ros.simulation.plant.native import Plant
 
 
-class Recording(NamedTuple):
+class RolloutRecording(NamedTuple):
     """What happened, at N + 1 times of which the last is the end."""
 
     t: Array  # (N + 1,) [s]
@@ -34,7 +34,7 @@ class Recording(NamedTuple):
 
 def simulate(
     plant: Plant, controller: Controller, reference: Callable[[float], Reference], duration: float
-) -> Recording:
+) -> RolloutRecording:
     """Run a plant under a controller, with one command a step of the plant.
 
     Args:
@@ -56,7 +56,7 @@ def simulate(
         t[index], q[index], qd[index], asked[index], effort[index] = plant.time, plant.q, plant.qd, now.q, plant.effort
         if index < steps:
             plant.step()
-    return Recording(t, q, qd, asked, effort)
+    return RolloutRecording(t, q, qd, asked, effort)
 
 
 # A whole passive or driven motion of the bare equations M q̈ + C q̇ + g = τ, by any integrator.
@@ -65,7 +65,7 @@ def simulate(
 # last nothing goes through Python. Without one the same steps are made in Python.
 
 
-class Motion(NamedTuple):
+class RolloutResult(NamedTuple):
     """States at the steps, the first one included, (steps + 1, n) each."""
 
     q: Array  # [rad] or [m]
@@ -80,7 +80,7 @@ def rollout(
     dt: float,
     steps: int,
     integrator: str | Integrator = "rk4",
-) -> Motion:
+) -> RolloutResult:
     """Integrate forward dynamics from a state, each effort held for a step.
 
     Args:
@@ -108,7 +108,7 @@ def rollout(
         raise InputError("tau", f"must be of shape ({n},) or ({steps}, {n}), not {efforts.shape}", tau)
     refuse_non_finite(("q", "qd", "tau"), (first, rate, efforts))
     rule = create("integrators", integrator) if isinstance(integrator, str) else integrator
-    motion = Motion(*np.full((2, steps + 1, n), np.nan))  # what is not reached stays so
+    motion = RolloutResult(*np.full((2, steps + 1, n), np.nan))  # what is not reached stays so
     motion.q[0], motion.qd[0] = first, rate
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # reported below
@@ -116,7 +116,7 @@ def rollout(
             if whole is None:
                 _stepwise(dynamics, motion, efforts, dt, rule)
             else:
-                motion = Motion(*whole)
+                motion = RolloutResult(*whole)
     except InputError as cause:  # the dynamics were shown the overflow first
         raise _beyond(motion, dt) from cause
     if not (np.isfinite(motion.q).all() and np.isfinite(motion.qd).all()):
@@ -124,14 +124,14 @@ def rollout(
     return motion
 
 
-def _beyond(motion: Motion, dt: float) -> SimulationError:
+def _beyond(motion: RolloutResult, dt: float) -> SimulationError:
     """The error for a motion that is not finite: names the step, and the state that it started from."""
     step = int(np.flatnonzero(~np.isfinite(np.hstack(motion)).all(axis=1))[0]) - 1
     state = f"q = {motion.q[step]}, qd = {motion.qd[step]}"
     return SimulationError(f"step {step} of {dt:g} s, from {state}, leads beyond the range of numbers")
 
 
-def _stepwise(dynamics: Dynamics, motion: Motion, efforts: Array, dt: float, rule: Integrator) -> None:
+def _stepwise(dynamics: Dynamics, motion: RolloutResult, efforts: Array, dt: float, rule: Integrator) -> None:
     """Fill in the states after the first one."""
     steps, n = len(motion.q) - 1, motion.q.shape[1]
     library, done = motion_library(dynamics, rule), 0

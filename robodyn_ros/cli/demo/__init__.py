@@ -21,7 +21,7 @@ from robodyn_ros.plugins import available
 from robodyn_ros.robot import Robot
 
 if TYPE_CHECKING:
-    from robodyn_ros.cli.demo.figures import RunFigures, Verdict
+    from robodyn_ros.cli.demo.figures import DemoVerdict, RunFigures
     from robodyn_ros.cli.motion import Tour
     from robodyn_ros.control.run_record import RunRecord
     from robodyn_ros.robot import Robot
@@ -136,14 +136,14 @@ def run(args: Namespace) -> ExitCode:
 def _perform(controllers: list[str], way: Tour, robot: Robot, port: int | None) -> dict[str, RunRecord]:
     from robodyn_ros.cli.console import console
     from robodyn_ros.cli.demo.run import perform
-    from robodyn_ros.cli.processes import Crew, isolated
+    from robodyn_ros.cli.processes import ProcessGroup, isolated
     from robodyn_ros.cli.view import url
 
     records = {}
     with (
         isolated() as env,
         TemporaryDirectory(prefix="robodyn-") as folder,
-        Crew(env, Path(folder)) as onlookers,
+        ProcessGroup(env, Path(folder)) as onlookers,
         stage(controllers, way, robot) as show,
     ):
         if port:
@@ -159,7 +159,7 @@ def _perform(controllers: list[str], way: Tour, robot: Robot, port: int | None) 
     return records
 
 
-def _report(args: Namespace, runs: list[RunFigures], verdict: Verdict) -> None:
+def _report(args: Namespace, runs: list[RunFigures], verdict: DemoVerdict) -> None:
     from robodyn_ros.cli.console import console, print_json
     from robodyn_ros.cli.demo.figures import table, verdict_text
 

@@ -36,7 +36,7 @@ RMS_LIMIT = {"m": 2e-3, "rad": 5e-3}
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class RecordedMotion:
     """A run from the start of the trajectory to its end.
 
     Attributes:
@@ -61,7 +61,7 @@ class Motion:
         return self.reference - self.q
 
 
-def cut(record: RunRecord, trajectory: Trajectory) -> Motion:
+def cut(record: RunRecord, trajectory: Trajectory) -> RecordedMotion:
     """What a record says about the time of the trajectory.
 
     Raises:
@@ -73,7 +73,7 @@ def cut(record: RunRecord, trajectory: Trajectory) -> Motion:
         raise InputError("record", "has no states or no commands during the trajectory", record)
     reference = np.array([trajectory.sample(time).q for time in t[states].tolist()])
     received = record.state_received[states]
-    return Motion(t[states], received, record.q[states], reference, c[commands], record.effort[commands])
+    return RecordedMotion(t[states], received, record.q[states], reference, c[commands], record.effort[commands])
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ def _cells(joint: JointFigures) -> tuple[str, ...]:
     )
 
 
-def verdict_text(verdict: Verdict) -> Text:
+def verdict_text(verdict: DemoVerdict) -> Text:
     """The verdict, in the colour of its outcome."""
     style = "bold red" if verdict.failures else "bold green" if verdict.judged else "yellow"
     return Text(str(verdict), style)
@@ -190,7 +190,7 @@ NONE = 1e-12
 
 
 @dataclass(frozen=True)
-class Verdict:
+class DemoVerdict:
     """Whether the promise was kept.
 
     Attributes:
@@ -217,18 +217,18 @@ class Verdict:
         return f"Passed: the RMS error under {MODEL_BASED} is {factors} times smaller than under {BASELINE}."
 
 
-def judge(runs: Sequence[RunFigures]) -> Verdict:
+def judge(runs: Sequence[RunFigures]) -> DemoVerdict:
     """Judge runs of the same motion."""
     by_name = {run.controller: run for run in runs}
     before, after = by_name.get(BASELINE), by_name.get(MODEL_BASED)
     if before is None or after is None:
-        return Verdict(judged=False, failures=tuple(_limits(after.joints) if after else ()), improvements={})
+        return DemoVerdict(judged=False, failures=tuple(_limits(after.joints) if after else ()), improvements={})
     improvements = {
         new.joint: old.rms_error / max(new.rms_error, NONE)
         for old, new in zip(before.joints, after.joints, strict=True)
     }
     failures = [*_factors(after.joints, improvements), *_limits(after.joints)]
-    return Verdict(judged=True, failures=tuple(failures), improvements=improvements)
+    return DemoVerdict(judged=True, failures=tuple(failures), improvements=improvements)
 
 
 def _factors(joints: Sequence[JointFigures], improvements: dict[str, float]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.cli.demo.figures import Motion
+from robodyn_ros.cli.demo.figures import RecordedMotion
 from robodyn_ros.cli.motion import TOUR, Tour
 from robodyn_ros.robot import Joint, Robot
 from robodyn_ros.robot.pose import Array
@@ -41,7 +41,7 @@ PLOT_STYLE = {
 }
 
 
-def draw(path: Path, runs: Mapping[str, Motion], tour: Tour, robot: Robot, title: str) -> None:
+def draw(path: Path, runs: Mapping[str, RecordedMotion], tour: Tour, robot: Robot, title: str) -> None:
     """Write the picture.
 
     Args:
@@ -72,7 +72,7 @@ def draw(path: Path, runs: Mapping[str, Motion], tour: Tour, robot: Robot, title
         pyplot.close(figure)
 
 
-def _responses(axes: Any, joint: Joint, index: int, runs: Mapping[str, Motion], tour: Tour) -> None:
+def _responses(axes: Any, joint: Joint, index: int, runs: Mapping[str, RecordedMotion], tour: Tour) -> None:
     time = np.linspace(0.0, tour.trajectory.duration, POINTS)
     reference = [tour.trajectory.sample(t).q[index] for t in time.tolist()]
     for (name, run), colour in zip(runs.items(), COLOURS * len(runs), strict=False):
@@ -81,7 +81,7 @@ def _responses(axes: Any, joint: Joint, index: int, runs: Mapping[str, Motion], 
     axes.set_ylabel(f"position [{joint.position_unit}]")
 
 
-def _errors(axes: Any, joint: Joint, index: int, runs: Mapping[str, Motion]) -> None:
+def _errors(axes: Any, joint: Joint, index: int, runs: Mapping[str, RecordedMotion]) -> None:
     for run, colour in zip(runs.values(), COLOURS * len(runs), strict=False):
         error = np.maximum(1e3 * np.abs(run.error[:, index]), FLOOR)
         axes.semilogy(*_thinned(run.time, error), color=colour)
@@ -90,7 +90,7 @@ def _errors(axes: Any, joint: Joint, index: int, runs: Mapping[str, Motion]) -> 
     axes.set_ylabel(f"tracking error [m{joint.position_unit}]")
 
 
-def _efforts(axes: Any, joint: Joint, index: int, runs: Mapping[str, Motion]) -> None:
+def _efforts(axes: Any, joint: Joint, index: int, runs: Mapping[str, RecordedMotion]) -> None:
     for run, colour in zip(runs.values(), COLOURS * len(runs), strict=False):
         axes.plot(*_thinned(run.command_time, run.effort[:, index]), color=colour, linewidth=1.1)
     if np.isfinite(joint.effort):

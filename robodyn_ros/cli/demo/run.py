@@ -10,7 +10,7 @@ from threading import Thread
 from typing import IO, Any
 
 from robodyn_ros.assets import find
-from robodyn_ros.cli.processes import Crew, Member
+from robodyn_ros.cli.processes import GroupProcess, ProcessGroup
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.control.run_record import RunRecord
 from robodyn_ros.robot import Robot
@@ -59,7 +59,7 @@ def perform(
         "record": str(record),
     }
     files = [find(GAINS)]
-    with Crew(env, folder) as crew:
+    with ProcessGroup(env, folder) as crew:
         crew.start("simulator", model, files, {"commands": "controller/commands"})
         crew.start("controller", {**model, "controller": controller, "use_sim_time": True}, files)
         conductor = crew.start("conductor", motion, piped=True)
@@ -67,7 +67,7 @@ def perform(
     return RunRecord.load(record)
 
 
-def _follow(crew: Crew, conductor: Member, told: Told) -> None:
+def _follow(crew: ProcessGroup, conductor: GroupProcess, told: Told) -> None:
     """Pass progress on until the conductor has finished."""
     lines: SimpleQueue[str] = SimpleQueue()
     assert conductor.process.stdout is not None

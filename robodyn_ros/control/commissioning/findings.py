@@ -12,7 +12,7 @@ from robodyn_ros.settings import check_settings, setting, whole
 
 
 @dataclass(frozen=True)
-class CommissioningConfig:
+class CommissioningSettings:
     """Settings of the procedure; each field's metadata say what it is."""
 
     probe_share: float = setting(
@@ -128,7 +128,7 @@ class GravityStep:
 
 
 @dataclass
-class Outcome:
+class CommissioningOutcome:
     """All of it."""
 
     robot: str

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from robodyn_ros.control.commissioning.findings import CommissioningConfig, JointFindings
+from robodyn_ros.control.commissioning.findings import CommissioningSettings, JointFindings
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.robot.pose import Array
 
@@ -108,7 +108,7 @@ PERIODS = 6
 class Stroke:
     """See the module. Feedback on position, critically damped, with an integral; so stiff that friction is overcome."""
 
-    def __init__(self, config: CommissioningConfig, push: Push, begun: float, start: float, length: float) -> None:
+    def __init__(self, config: CommissioningSettings, push: Push, begun: float, start: float, length: float) -> None:
         """
         Args:
             config: settings.
@@ -250,7 +250,7 @@ class Moves:
         proven: the damping of the joints whose sign is known, 0 of the others.
     """
 
-    def __init__(self, dynamics: Dynamics, config: CommissioningConfig) -> None:
+    def __init__(self, dynamics: Dynamics, config: CommissioningSettings) -> None:
         """
         Args:
             dynamics: the arm's model.

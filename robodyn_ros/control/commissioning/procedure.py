@@ -20,7 +20,12 @@ from __future__ import annotations
 import numpy as np
 
 from robodyn_ros.checks import finite_array
-from robodyn_ros.control.commissioning.findings import CommissioningConfig, GravityStep, JointFindings, Outcome
+from robodyn_ros.control.commissioning.findings import (
+    CommissioningOutcome,
+    CommissioningSettings,
+    GravityStep,
+    JointFindings,
+)
 from robodyn_ros.control.commissioning.moves import Moves, Script
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import ConfigurationError
@@ -38,7 +43,7 @@ class Commissioning:
         question: what waits for an answer by ``answer``; None if nothing does.
     """
 
-    def __init__(self, dynamics: Dynamics, config: CommissioningConfig | None = None, guided: bool = False) -> None:
+    def __init__(self, dynamics: Dynamics, config: CommissioningSettings | None = None, guided: bool = False) -> None:
         """
         Args:
             dynamics: the arm's model; each joint has an effort limit.
@@ -52,8 +57,8 @@ class Commissioning:
         for joint in robot.joints:
             if not 0.0 < joint.effort < np.inf:
                 raise ConfigurationError(f"joint {joint.name!r}: needs an effort limit above 0 in the URDF")
-        self.config = config or CommissioningConfig()
-        self.outcome = Outcome(robot.name, drift_allowed=self.config.drift)
+        self.config = config or CommissioningSettings()
+        self.outcome = CommissioningOutcome(robot.name, drift_allowed=self.config.drift)
         self.stage, self.finished = "watching the arm at rest", False
         self.question: str | None = None
         self._answer: bool | None = None

@@ -6,7 +6,7 @@ from html import escape
 
 import numpy as np
 
-from robodyn_ros.control.commissioning.findings import JointFindings, Outcome
+from robodyn_ros.control.commissioning.findings import CommissioningOutcome, JointFindings
 from robodyn_ros.document.html import page
 
 HEADINGS = ("Joint", "Direction", "Friction", "Gravity", "Gravity / model", "Inertia / model", "Verdict")
@@ -20,7 +20,7 @@ STYLE = "body{font:16px/1.5 sans-serif;margin:2em;max-width:60em}td,th{padding:.
 STYLE += "td:not(:last-child){white-space:nowrap}table{border-collapse:collapse}tr{border-bottom:1px solid #ccc}"
 
 
-def markdown(outcome: Outcome) -> str:
+def markdown(outcome: CommissioningOutcome) -> str:
     """The report as Markdown."""
     lines = [f"# Commissioning of {outcome.robot}", "", f"**{verdict(outcome)}**", ""]
     if outcome.joints:
@@ -31,7 +31,7 @@ def markdown(outcome: Outcome) -> str:
     return "\n".join([*lines, *(f"- {text}" for text in advice(outcome)), ""])
 
 
-def html(outcome: Outcome) -> str:
+def html(outcome: CommissioningOutcome) -> str:
     """The report as an HTML page."""
     title = f"Commissioning of {outcome.robot}"
     parts = [f"<h1>{escape(title)}</h1>", f"<p><b>{escape(verdict(outcome))}</b></p>"]
@@ -46,7 +46,7 @@ def html(outcome: Outcome) -> str:
     return page(title, STYLE, "".join(parts))
 
 
-def verdict(outcome: Outcome) -> str:
+def verdict(outcome: CommissioningOutcome) -> str:
     """One sentence."""
     if outcome.good:
         return "Every joint is right, and the arm stands under gravity compensation."
@@ -56,7 +56,7 @@ def verdict(outcome: Outcome) -> str:
     return f"Not finished: {outcome.stopped or 'the arm does not stand under gravity compensation'}."
 
 
-def joint_rows(outcome: Outcome) -> list[tuple[str, ...]]:
+def joint_rows(outcome: CommissioningOutcome) -> list[tuple[str, ...]]:
     """A row for each joint, as HEADINGS says."""
     return [
         (
@@ -72,12 +72,12 @@ def joint_rows(outcome: Outcome) -> list[tuple[str, ...]]:
     ]
 
 
-def gravity_rows(outcome: Outcome) -> list[tuple[str, ...]]:
+def gravity_rows(outcome: CommissioningOutcome) -> list[tuple[str, ...]]:
     """A row for each step."""
     return [(f"{step.share:.0%}", f"{1e3 * step.drift:.3g} mrad/s or mm/s", step.joint) for step in outcome.gravity]
 
 
-def advice(outcome: Outcome) -> list[str]:
+def advice(outcome: CommissioningOutcome) -> list[str]:
     """What to do next."""
     said = [f"{outcome.stopped[0].upper()}{outcome.stopped[1:]}."] if outcome.stopped else []
     friction = [joint for joint in outcome.joints if _known(joint)]

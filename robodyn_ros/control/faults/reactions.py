@@ -71,7 +71,7 @@ class PublisherResponse(Response):
     expiry: float = setting(60.0, "how long that lasts before the ramp to zero", "s", 0.0, 3600.0)
 
 
-class Answers(NamedTuple):
+class FaultReactions(NamedTuple):
     """The answer to each class of faults; the fields are the classes."""
 
     states: StatesResponse = StatesResponse()

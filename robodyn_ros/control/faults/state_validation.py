@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import finite_array
-from robodyn_ros.control.loop_settings import LoopConfig
+from robodyn_ros.control.loop_settings import BehaviourSettings
 from robodyn_ros.errors import InputError, JumpError, StaleStateError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.configuration import ConfigurationSpace
@@ -55,7 +55,7 @@ class VelocityEstimate:
 # Whether a state can follow from the one before: encoders that lose count, and wires that swap, make it jump.
 
 
-class Continuity:
+class JumpDetection:
     """Compares each state with the last one, and says whether its velocity explains the way between.
 
     A state that jumps is refused, and so are those after it until they have been consistent with each other for as long
@@ -107,7 +107,7 @@ class Continuity:
         self._good = self._seen
 
 
-class Intake:
+class StateValidation:
     """Takes states in, or refuses them."""
 
     def __init__(self, robot: Robot) -> None:
@@ -118,7 +118,7 @@ class Intake:
         self._shape = (robot.n,)
         self._space = ConfigurationSpace(robot)
         self._last = np.zeros(robot.n)
-        self._continuity = Continuity(robot)
+        self._continuity = JumpDetection(robot)
         self._estimate = VelocityEstimate(robot.n)
 
     def forget(self) -> None:
@@ -126,7 +126,9 @@ class Intake:
         self._continuity.forget()
         self._estimate.forget()
 
-    def take(self, t: float, now: float, q: ArrayLike, qd: ArrayLike | None, config: LoopConfig) -> tuple[Array, Array]:
+    def take(
+        self, t: float, now: float, q: ArrayLike, qd: ArrayLike | None, config: BehaviourSettings
+    ) -> tuple[Array, Array]:
         """Position and velocity (n,); see :meth:`ControlLoop.update` for arguments and errors."""
         age = now - t
         if not abs(age) <= config.state_timeout:

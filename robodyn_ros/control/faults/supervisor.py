@@ -6,16 +6,16 @@ import numpy as np
 
 from robodyn_ros.checks import is_within
 from robodyn_ros.control.faults.reactions import Feedback, Kind, Response
-from robodyn_ros.control.loop_settings import Tuning
+from robodyn_ros.control.loop_settings import LoopSettings
 from robodyn_ros.control.shaping import Shaping
-from robodyn_ros.control.step import Command, Weight
+from robodyn_ros.control.step import Command, GravityEffort
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 
 # A fault that lasts, and what is sent meanwhile; the laws are those of :mod:`robodyn_ros.control.faults.reactions`.
 
 
-class Emergency:
+class ActiveFault:
     """One fault, from its beginning: what is sent as long as it lasts.
 
     Attributes:
@@ -40,7 +40,7 @@ class Emergency:
         self._from: Array | None = None
 
     def effort(
-        self, t: float, sent: Array, weight: Weight, feedback: Feedback, state: tuple[Array, Array] | None = None
+        self, t: float, sent: Array, weight: GravityEffort, feedback: Feedback, state: tuple[Array, Array] | None = None
     ) -> Array | None:
         """What to send (n,) [N·m] or [N]; None once it has come to its end.
 
@@ -70,7 +70,7 @@ class Emergency:
         return left * self._from
 
 
-class Guardian:
+class FaultSupervisor:
     """The guardian: sees that something is wrong, and answers for as long as it is.
 
     Attributes:
@@ -78,20 +78,20 @@ class Guardian:
         publishers: what is wrong with the publishers of commands or references; "" if nothing is.
     """
 
-    def __init__(self, robot: Robot, shaping: Shaping, weight: Weight) -> None:
+    def __init__(self, robot: Robot, shaping: Shaping, weight: GravityEffort) -> None:
         """
         Args:
             robot: the arm.
             shaping: what becomes of the answers.
             weight: what carries the arm.
         """
-        self.emergency: Emergency | None = None
+        self.emergency: ActiveFault | None = None
         self.publishers = ""
         self._robot = robot
         self._shaping = shaping
         self._weight = weight
 
-    def fault(self, qd: Array, tuning: Tuning) -> tuple[Kind, str] | None:
+    def fault(self, qd: Array, tuning: LoopSettings) -> tuple[Kind, str] | None:
         """What forbids to go on as usual though the state, with the velocity qd (n,), is good."""
         greatest = tuning.config.overspeed * tuning.limits.velocity
         if not is_within(qd, greatest):
@@ -107,7 +107,7 @@ class Guardian:
         fault: tuple[Kind, str],
         found: Array,
         state: tuple[Array, Array] | None,
-        tuning: Tuning,
+        tuning: LoopSettings,
     ) -> Command | None:
         """What is sent because of a fault; None if nothing was sent before it, or the answer has come to its end.
 
@@ -122,7 +122,7 @@ class Guardian:
         kind, problem = fault
         if self.emergency is None or self.emergency.kind != kind:
             response = getattr(tuning.answers, kind)
-            self.emergency = Emergency(kind, response, tuning.config.ramp_down_time, t, found)
+            self.emergency = ActiveFault(kind, response, tuning.config.ramp_down_time, t, found)
         if self._shaping.sent is None:
             return None
         effort = self.emergency.effort(t, self._shaping.sent, self._weight, tuning.feedback, state)

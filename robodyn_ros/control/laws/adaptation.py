@@ -34,7 +34,7 @@ UNKNOWN = ("payload", "friction", "payload_and_friction", "everything")
 
 
 @dataclass(frozen=True)
-class AdaptiveConfig:
+class AdaptiveSettings:
     """Settings of the law; each field's metadata say what it is."""
 
     learn: bool = switch(True, "learn; if not, what was learnt stays as it is")
@@ -134,7 +134,7 @@ class Adaptation:
 
     greatest: Array
 
-    def __init__(self, dynamics: CompiledDynamics, config: AdaptiveConfig, decay: Array) -> None:
+    def __init__(self, dynamics: CompiledDynamics, config: AdaptiveSettings, decay: Array) -> None:
         """
         Args:
             dynamics: the arm's model.

@@ -30,10 +30,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import finite_array
-from robodyn_ros.control.laws.adaptation import Adaptation, AdaptiveConfig
+from robodyn_ros.control.laws.adaptation import Adaptation, AdaptiveSettings
 from robodyn_ros.control.laws.base import Controller, Efforts, Reference
 from robodyn_ros.control.laws.computed_torque import SMOOTHING
-from robodyn_ros.control.laws.friction_compensation import Friction
+from robodyn_ros.control.laws.friction_compensation import FrictionCompensation
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.parameters import Parameters
@@ -120,7 +120,7 @@ class Adaptive(Controller):
     """
 
     feedback = "acceleration"
-    settings = AdaptiveConfig
+    settings = AdaptiveSettings
 
     def __init__(
         self,
@@ -129,7 +129,7 @@ class Adaptive(Controller):
         kd: ArrayLike,
         ki: ArrayLike = 0.0,
         *,
-        config: AdaptiveConfig | None = None,
+        config: AdaptiveSettings | None = None,
     ) -> None:
         """See :class:`Controller`.
 
@@ -141,7 +141,7 @@ class Adaptive(Controller):
             problem = "the law 'adaptive' needs one with a regressor, such as rnea or lagrangian"
             raise InputError("dynamics", f"{type(dynamics).__name__}: {problem}", dynamics)
         self.dynamics: CompiledDynamics = dynamics
-        self.config = config or AdaptiveConfig()
+        self.config = config or AdaptiveSettings()
         robot = dynamics.robot
         self._slope = (self.kd - np.sqrt(np.maximum(self.kd**2 - 4.0 * self.kp, 0.0))) / 2.0
         self._decay = self.kd - self._slope
@@ -155,7 +155,7 @@ class Adaptive(Controller):
 
         self._mass_matrix, self._coriolis = kernel("mass_matrix"), kernel("coriolis_matrix")
         self._gravity, self._regressor = kernel("gravity"), kernel("slotine_li_regressor")
-        self._known = Friction(dynamics)
+        self._known = FrictionCompensation(dynamics)
         self._adaptation = Adaptation(dynamics, self.config, self._decay)
         self.bodies = np.zeros((len(robot.bodies), 10))
         self.friction = self._before = np.zeros((2, robot.n))

@@ -14,7 +14,7 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from robodyn_ros.control.laws.base import Controller, Efforts, Reference
-from robodyn_ros.control.laws.friction_compensation import Friction
+from robodyn_ros.control.laws.friction_compensation import FrictionCompensation
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.robot.pose import Array
 
@@ -31,7 +31,7 @@ class ComputedTorque(Controller):
     def __init__(self, dynamics: Dynamics, kp: ArrayLike, kd: ArrayLike, ki: ArrayLike = 0.0) -> None:
         """See :class:`Controller`."""
         super().__init__(dynamics, kp, kd, ki)
-        self._friction = Friction(dynamics)
+        self._friction = FrictionCompensation(dynamics)
 
     def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
         """Computed torque, also called inverse dynamics control.

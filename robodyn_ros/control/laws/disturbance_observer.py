@@ -25,14 +25,14 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.control.laws.base import Controller, Efforts, Reference
 from robodyn_ros.control.laws.computed_torque import SMOOTHING, ComputedTorque
-from robodyn_ros.control.laws.friction_compensation import Friction
+from robodyn_ros.control.laws.friction_compensation import FrictionCompensation
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import check_settings, setting
 
 
 @dataclass(frozen=True)
-class DisturbanceObserverConfig:
+class DisturbanceObserverSettings:
     """Settings of the law; each field's metadata say what it is."""
 
     gain: float = setting(15.0, "gain K of the observer: the inverse of its time constant", "1/s", 0.0, 1000.0)
@@ -49,7 +49,7 @@ class DisturbanceObserver(ComputedTorque):
         disturbance: r (n,), what acts on the joints beside what the model knows, in [N·m] or [N].
     """
 
-    settings = DisturbanceObserverConfig
+    settings = DisturbanceObserverSettings
     disturbance: Array
     _before: tuple[Array, Array, Array] | None  # momentum, what drives it of itself, and friction, a period ago
 
@@ -60,12 +60,12 @@ class DisturbanceObserver(ComputedTorque):
         kd: ArrayLike,
         ki: ArrayLike = 0.0,
         *,
-        config: DisturbanceObserverConfig | None = None,
+        config: DisturbanceObserverSettings | None = None,
     ) -> None:
         """See :class:`Controller`."""
         super().__init__(dynamics, kp, kd, ki)
-        self.config = config or DisturbanceObserverConfig()
-        self._known = Friction(dynamics)
+        self.config = config or DisturbanceObserverSettings()
+        self._known = FrictionCompensation(dynamics)
         limits = dynamics.robot.effort_limit
         self._greatest = np.where(self.config.limit > 0.0, limits, 0.0) * self.config.limit
         self.forget()

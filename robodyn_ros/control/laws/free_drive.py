@@ -18,7 +18,7 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from robodyn_ros.control.laws.base import Controller, Efforts, Reference
-from robodyn_ros.control.laws.friction_compensation import Friction
+from robodyn_ros.control.laws.friction_compensation import FrictionCompensation
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.robot.pose import Array
 
@@ -39,7 +39,7 @@ class FreeDrive(Controller):
     def __init__(self, dynamics: Dynamics, kp: ArrayLike, kd: ArrayLike, ki: ArrayLike = 0.0) -> None:
         """See :class:`Controller`."""
         super().__init__(dynamics, kp, kd, ki)
-        self._friction = Friction(dynamics)
+        self._friction = FrictionCompensation(dynamics)
 
     def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
         """Free drive: the arm weighs nothing and can be led by hand.

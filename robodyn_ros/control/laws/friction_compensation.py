@@ -19,7 +19,7 @@ from robodyn_ros.dynamics.parameters import Parameters
 from robodyn_ros.robot.pose import Array, read_only
 
 
-class Friction:
+class FrictionCompensation:
     """The friction that a model knows: its parameters where they have any, else the URDF's ``<dynamics>``.
 
     The parameters may change while the arm moves; they are looked at anew whenever they are others.

@@ -31,7 +31,7 @@ CHECKS = 20
 
 
 @dataclass(frozen=True)
-class PayloadConfig:
+class PayloadSettings:
     """Settings of the estimation of a payload; each field's metadata say what it is."""
 
     angle: float = setting(0.3, "how far a revolute joint goes to either side", "rad", 0.01, 1.5)
@@ -51,7 +51,9 @@ class PayloadConfig:
         return np.array([self.way if joint.is_prismatic else self.angle for joint in robot.joints])
 
 
-def payload_motion(dynamics: Dynamics, held: Array, effort: Array, limits: Limits, config: PayloadConfig) -> Trajectory:
+def payload_motion(
+    dynamics: Dynamics, held: Array, effort: Array, limits: Limits, config: PayloadSettings
+) -> Trajectory:
     """The motion.
 
     Args:

@@ -31,7 +31,7 @@ BRAKING_SHARE = 0.9
 
 
 @dataclass(frozen=True)
-class ToolConfig:
+class ToolSettings:
     """Settings of motions to a pose; each field's metadata say what it is."""
 
     target_speed: float = setting(0.5, "speed of a motion to ~/target_pose, of the velocity limits", "-", 0.01, 1.0)
@@ -40,7 +40,7 @@ class ToolConfig:
         check_settings(self)
 
 
-class Wish(NamedTuple):
+class PoseGoal(NamedTuple):
     """What is asked for, and of which arm."""
 
     target: Array  # pose of the tool in the frame, (4, 4)
@@ -49,7 +49,7 @@ class Wish(NamedTuple):
     motion: Sample  # what the arm is asked to do when the motion begins
     limits: Limits
     parameters: Parameters  # of its dynamics
-    config: ToolConfig = ToolConfig()
+    config: ToolSettings = ToolSettings()
 
 
 class ToolMotion:
@@ -75,7 +75,7 @@ class ToolMotion:
         self._kinematics.pose(link, np.zeros(robot.n))
         self._dynamics.inverse(*np.zeros((3, 1, robot.n)))
 
-    def plan(self, wish: Wish) -> Trajectory:
+    def plan(self, wish: PoseGoal) -> Trajectory:
         """The motion, from where the arm is asked to be when it begins.
 
         Raises:

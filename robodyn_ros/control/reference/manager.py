@@ -20,7 +20,14 @@ from robodyn_ros.checks import finite_array
 from robodyn_ros.control.laws.base import Reference
 from robodyn_ros.control.limits import check_position_limits, check_velocity_limits
 from robodyn_ros.control.motion.trajectory import Sample, Trajectory
-from robodyn_ros.control.reference.references import Follow, Hold, Mode, Source, Track, completed
+from robodyn_ros.control.reference.references import (
+    HoldReference,
+    Mode,
+    ReferenceSource,
+    StreamedReference,
+    TrajectoryReference,
+    completed,
+)
 from robodyn_ros.control.reference.tolerances import Following, Outcome, Tolerances
 from robodyn_ros.errors import InputError, LimitError, NotReadyError
 from robodyn_ros.robot import Robot
@@ -31,7 +38,7 @@ ROUNDING = 1e-7
 """How far beyond a limit a curve between two points may pass for a rounding error [rad] or [m]."""
 
 
-class Guide:
+class ReferenceManager:
     """The guide: which reference the arm is led by, and how one takes over from another.
 
     - Before it is started there is no reference.
@@ -61,8 +68,8 @@ class Guide:
         self.following: Following | None = None
         self._robot = robot
         self._space = ConfigurationSpace(robot)
-        self._source: Source | None = None
-        self._next: tuple[float, Source] | None = None
+        self._source: ReferenceSource | None = None
+        self._next: tuple[float, ReferenceSource] | None = None
 
     @property
     def mode(self) -> Mode:
@@ -72,7 +79,7 @@ class Guide:
     def start(self, t: float, q: Array) -> None:
         """Hold where the arm is, q (n,), at time t [s], and forget everything else."""
         self._ended("interrupted")
-        self.time, self._source, self._next = t, Hold(q), None
+        self.time, self._source, self._next = t, HoldReference(q), None
 
     def stop(self) -> None:
         """Forget everything, and wait to be started."""
@@ -88,7 +95,7 @@ class Guide:
             q = finite_array("q", q, (self._robot.n,))
             check_position_limits("q", self._robot, q, self._columns(None))
             q = self._space.near(source.sample(max(t, self.time)).q, q)
-        self._source, self._next = Hold(q), None
+        self._source, self._next = HoldReference(q), None
         self._ended("held")
 
     def follow(
@@ -109,9 +116,9 @@ class Guide:
             raise InputError("trajectory", f"does not end at rest, but at {trajectory.velocities[-1]}", trajectory)
         start = self.time if t_start is None else float(finite_array("t_start", t_start, ()))
         begin = max(start, self.time)
-        if isinstance(source, Track) and source.end <= begin:
+        if isinstance(source, StreamedReference) and source.end <= begin:
             # Where the arm will be when the stream dries up cannot be known yet, so it is held from now on.
-            source = Hold(source.sample(begin).q)
+            source = HoldReference(source.sample(begin).q)
         before = source.sample(begin)
         whole = completed(trajectory, columns, before.q)
         turned = self._space.near(before.q, whole.positions[0]) - whole.positions[0]
@@ -121,7 +128,7 @@ class Guide:
         self._check_extent(whole, before.q)
         speed = whole.speed(self.velocity_limit)
         check_velocity_limits("trajectory, speed", self._robot, self.velocity_limit, speed, self._columns(None))
-        follow = Follow(whole, start, patience)
+        follow = TrajectoryReference(whole, start, patience)
         self._source, self._next = source, (begin, follow)
         self._ended("replaced")
         self.following = Following(follow, tolerances)
@@ -140,7 +147,7 @@ class Guide:
         whole[0] = source.sample(self.time).q
         whole[:, columns] = given
         whole[0] = self._space.near(source.sample(self.time).q, whole[0])
-        self._source, self._next = Track(Reference(*whole), end), None
+        self._source, self._next = StreamedReference(Reference(*whole), end), None
         self._ended("replaced")
 
     def reference(self, t: float, q: Array) -> Reference:
@@ -149,7 +156,7 @@ class Guide:
         return self._proceed(self._started(), t, q).sample(t)
 
     def planned(self, t: float) -> Array | None:
-        """See :meth:`Source.planned`."""
+        """See :meth:`ReferenceSource.planned`."""
         return self._started().planned(t)
 
     def expected(self, t: float) -> Reference:
@@ -163,7 +170,7 @@ class Guide:
 
     def ahead(self, time: float) -> Reference:
         """As :meth:`expected`, so far ahead of the latest state [s]; but a stream is taken to go on as it moves."""
-        if self._next is None and isinstance(self._source, Track):
+        if self._next is None and isinstance(self._source, StreamedReference):
             now = self._source.sample(self.time)
             return now._replace(q=now.q + time * now.qd)
         return self.expected(self.time + time)
@@ -178,10 +185,10 @@ class Guide:
 
     def wait(self, dt: float) -> None:
         """Let the time of the trajectory that is being followed stand still for a while [s]."""
-        if isinstance(self._source, Follow):
+        if isinstance(self._source, TrajectoryReference):
             self._source.wait(dt)
 
-    def _proceed(self, source: Source, t: float, q: Array) -> Source:
+    def _proceed(self, source: ReferenceSource, t: float, q: Array) -> ReferenceSource:
         """Let the next source take over when its time has come, and end the present one when its time is up."""
         if self._next is not None and t >= self._next[0]:
             source, self._next = self._next[1], None
@@ -190,7 +197,7 @@ class Guide:
         self._source = source
         return source
 
-    def _started(self) -> Source:
+    def _started(self) -> ReferenceSource:
         if self._source is None:
             raise NotReadyError("no valid joint state has come yet: there is no reference to start from")
         return self._source

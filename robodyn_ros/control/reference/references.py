@@ -17,7 +17,7 @@ from robodyn_ros.robot.pose import Array, read_only
 Mode = Literal["waiting", "hold", "follow", "track"]
 
 
-class Source(ABC):
+class ReferenceSource(ABC):
     """A reference over time.
 
     Attributes:
@@ -37,11 +37,11 @@ class Source(ABC):
         return None
 
     @abstractmethod
-    def successor(self, q: Array) -> Hold:
+    def successor(self, q: Array) -> HoldReference:
         """What takes over at the end, with the arm at q (n,)."""
 
 
-class Hold(Source):
+class HoldReference(ReferenceSource):
     """Stay at one position."""
 
     mode = "hold"
@@ -60,12 +60,12 @@ class Hold(Source):
         """The same at every time."""
         return self._reference
 
-    def successor(self, q: Array) -> Hold:
+    def successor(self, q: Array) -> HoldReference:
         """Hold where the arm is."""
-        return Hold(q)
+        return HoldReference(q)
 
 
-class Follow(Source):
+class TrajectoryReference(ReferenceSource):
     """Follow a trajectory of all joints; after its last point, hold that.
 
     Attributes:
@@ -96,9 +96,9 @@ class Follow(Source):
         planned = self._trajectory.planned
         return None if planned is None else planned.at(t - self.start)
 
-    def successor(self, q: Array) -> Hold:
+    def successor(self, q: Array) -> HoldReference:
         """Hold the last point, for a while."""
-        return Hold(self._trajectory.positions[-1], self.end + self._patience)
+        return HoldReference(self._trajectory.positions[-1], self.end + self._patience)
 
     def wait(self, dt: float) -> None:
         """Let its time stand still for a while [s]."""
@@ -106,7 +106,7 @@ class Follow(Source):
         self.end += dt
 
 
-class Track(Source):
+class StreamedReference(ReferenceSource):
     """Keep to the last reference of a stream; if the next does not come in time, hold where the arm is then."""
 
     mode = "track"
@@ -124,9 +124,9 @@ class Track(Source):
         """The same until the next."""
         return self._reference
 
-    def successor(self, q: Array) -> Hold:
+    def successor(self, q: Array) -> HoldReference:
         """Hold where the arm is."""
-        return Hold(q)
+        return HoldReference(q)
 
 
 def completed(trajectory: Trajectory, columns: list[int], others: Array) -> Trajectory:

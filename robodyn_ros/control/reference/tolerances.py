@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from robodyn_ros.checks import is_any
-from robodyn_ros.control.reference.references import Follow
+from robodyn_ros.control.reference.references import TrajectoryReference
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import check_settings, setting
@@ -24,7 +24,7 @@ Outcome = Literal["succeeded", "path tolerance violated", "goal tolerance violat
 
 
 @dataclass(frozen=True)
-class GoalConfig:
+class GoalSettings:
     """Tolerances of the whole arm; each field's metadata say what it is."""
 
     stopped_velocity_tolerance: float = setting(0.01, "greatest speed at the goal", "rad/s or m/s", 0.0, 100.0)
@@ -67,7 +67,7 @@ class Tolerances:
         return cls(np.full(n, np.inf), np.full(n, np.inf), np.inf, np.inf)
 
     @classmethod
-    def of(cls, config: GoalConfig, joints: list[JointTolerances]) -> Tolerances:
+    def of(cls, config: GoalSettings, joints: list[JointTolerances]) -> Tolerances:
         """From settings, where 0 stands for no limit."""
         path, goal = (np.array([getattr(j, name) or np.inf for j in joints]) for name in ("trajectory", "goal"))
         return cls(path, goal, config.stopped_velocity_tolerance or np.inf, config.goal_time or np.inf)
@@ -80,7 +80,7 @@ class Following:
         outcome: how it ended; None until then.
     """
 
-    def __init__(self, source: Follow, tolerances: Tolerances) -> None:
+    def __init__(self, source: TrajectoryReference, tolerances: Tolerances) -> None:
         """
         Args:
             source: what gives the reference.
@@ -125,7 +125,7 @@ class Following:
 Status = Literal["succeeded", "aborted", "canceled"]
 
 
-class Verdict(NamedTuple):
+class GoalResult(NamedTuple):
     """How a goal ended."""
 
     status: Status
@@ -133,18 +133,22 @@ class Verdict(NamedTuple):
     text: str
 
 
-VERDICTS: dict[Outcome, Verdict] = {
-    "succeeded": Verdict("succeeded", 0, "the goal was reached"),
-    "path tolerance violated": Verdict("aborted", -4, "a joint left its path tolerance; the arm is held where it was"),
-    "goal tolerance violated": Verdict("aborted", -5, "the goal was not reached in time; the arm is held where it was"),
-    "replaced": Verdict("aborted", -1, "replaced by a newer trajectory or reference"),
-    "held": Verdict("aborted", -1, "the arm was told to hold"),
-    "interrupted": Verdict("aborted", -1, "interrupted by a fault, or by a gap in the joint states"),
+VERDICTS: dict[Outcome, GoalResult] = {
+    "succeeded": GoalResult("succeeded", 0, "the goal was reached"),
+    "path tolerance violated": GoalResult(
+        "aborted", -4, "a joint left its path tolerance; the arm is held where it was"
+    ),
+    "goal tolerance violated": GoalResult(
+        "aborted", -5, "the goal was not reached in time; the arm is held where it was"
+    ),
+    "replaced": GoalResult("aborted", -1, "replaced by a newer trajectory or reference"),
+    "held": GoalResult("aborted", -1, "the arm was told to hold"),
+    "interrupted": GoalResult("aborted", -1, "interrupted by a fault, or by a gap in the joint states"),
 }
 """Outcome of a trajectory → how its goal ends."""
 
 
-class Pursuit:
+class ActionGoal:
     """One goal, from its acceptance to its end."""
 
     def __init__(self, following: Following) -> None:
@@ -163,13 +167,13 @@ class Pursuit:
         return True
 
     @property
-    def verdict(self) -> Verdict | None:
+    def verdict(self) -> GoalResult | None:
         """How it ended; None until then."""
         outcome = self._following.outcome
         if outcome is None:
             return None
         if self._canceled and outcome == "held":
-            return Verdict("canceled", 0, "canceled; the arm is held")
+            return GoalResult("canceled", 0, "canceled; the arm is held")
         return VERDICTS[outcome]
 
 

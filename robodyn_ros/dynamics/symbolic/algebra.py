@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sympy import QQ, RR, ring
 
-from robodyn_ros.kinematics.tree import Node, Tree
+from robodyn_ros.kinematics.tree import Tree, TreeNode
 from robodyn_ros.robot.pose import Array
 
 # Where the angles of an arm add up.
@@ -78,7 +78,7 @@ def is_exact(matrix: Array) -> bool:
     return bool(np.isin(matrix, (-1.0, 0.0, 1.0)).all())
 
 
-def _next(index: int, node: Node, above: Direction) -> Direction:
+def _next(index: int, node: TreeNode, above: Direction) -> Direction:
     constant = _clean(above.constant @ node.rotation)
     if node.prismatic:
         return Direction(above.group, above.angle, constant, 0.0)
@@ -91,7 +91,7 @@ def _next(index: int, node: Node, above: Direction) -> Direction:
     return Direction(above.group, above.angle.plus(theta, sense), np.eye(3) if sense > 0 else REVERSED, rest)
 
 
-def _theta(index: int, node: Node, more: float) -> tuple[Angle, float]:
+def _theta(index: int, node: TreeNode, more: float) -> tuple[Angle, float]:
     constant = node.turn + node.body.offset + more
     quarters = round(constant / QUARTER)
     rest = constant - quarters * QUARTER

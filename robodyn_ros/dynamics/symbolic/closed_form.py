@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.symbolic.algebra import Algebra, Direction, Polynomial, directions, is_exact
 from robodyn_ros.errors import InputError
-from robodyn_ros.kinematics.tree import Node, Tree, build_tree
+from robodyn_ros.kinematics.tree import Tree, TreeNode, build_tree
 from robodyn_ros.robot import Inertial
 from robodyn_ros.robot.pose import Array, read_only
 
@@ -35,7 +35,7 @@ Key = tuple[object, ...]
 """Kind, whose it is, and its place in a vector or matrix; for example ("I", 2, 0, 1)."""
 
 
-class Letter(NamedTuple):
+class ParameterSymbol(NamedTuple):
     """A number and what it is called."""
 
     name: str  # in LaTeX
@@ -56,7 +56,7 @@ def labels(tree: Tree) -> list[str]:
     return found
 
 
-def letters(dynamics: CompiledDynamics, tree: Tree) -> dict[Key, Letter]:
+def letters(dynamics: CompiledDynamics, tree: Tree) -> dict[Key, ParameterSymbol]:
     """The letters for what is not zero."""
     found = dict(_letters(dynamics, tree))
     scale: dict[object, float] = {}
@@ -65,33 +65,36 @@ def letters(dynamics: CompiledDynamics, tree: Tree) -> dict[Key, Letter]:
     return {key: letter for key, letter in found.items() if abs(letter.value) > ROUNDING * scale[key[0]]}
 
 
-def _letters(dynamics: CompiledDynamics, tree: Tree) -> Iterator[tuple[Key, Letter]]:
+def _letters(dynamics: CompiledDynamics, tree: Tree) -> Iterator[tuple[Key, ParameterSymbol]]:
     names = labels(tree)
     for k, (node, label, inertial) in enumerate(zip(tree.nodes, names, inertials(dynamics, tree), strict=True)):
         body = f"of {node.body.name}"
-        yield ("m", k), Letter(f"m_{{{label}}}", f"m_{{{label}}}", inertial.mass, "kg", f"mass {body}")
+        yield ("m", k), ParameterSymbol(f"m_{{{label}}}", f"m_{{{label}}}", inertial.mass, "kg", f"mass {body}")
         before = names[node.parent] if node.parent >= 0 else "0"
         only = sum(other.parent == node.parent for other in tree.nodes) == 1
         gap = before if only else f"{before},{label}"
         start = f"joint {before}" if node.parent >= 0 else "the base"
         for i, axis in enumerate(AXES):
             meaning = f"from {start} to joint {label}"
-            yield ("l", k, i), Letter(f"l_{{{gap}{axis}}}", f"l_{{{gap}}}", node.offset[i], "m", meaning)
+            yield ("l", k, i), ParameterSymbol(f"l_{{{gap}{axis}}}", f"l_{{{gap}}}", node.offset[i], "m", meaning)
         for i, axis in enumerate(AXES):
             meaning = f"from joint {label} to the centre of mass {body}"
-            yield ("c", k, i), Letter(f"l_{{c{label}{axis}}}", f"l_{{c{label}}}", inertial.com[i], "m", meaning)
+            yield (
+                ("c", k, i),
+                ParameterSymbol(f"l_{{c{label}{axis}}}", f"l_{{c{label}}}", inertial.com[i], "m", meaning),
+            )
         for i, j in combinations_with_replacement(range(3), 2):
             name, value = f"I_{{{label}{AXES[i]}{AXES[j]}}}", inertial.inertia[i, j]
-            yield ("I", k, i, j), Letter(name, f"I_{{{label}}}", value, "kg m²", f"inertia {body}")
+            yield ("I", k, i, j), ParameterSymbol(name, f"I_{{{label}}}", value, "kg m²", f"inertia {body}")
     yield from _joint_letters(dynamics)
     gravity = tree.base.T @ dynamics.parameters.gravity
     for i, axis in enumerate(AXES):
         direction = ", ".join(f"{value:.4g}" for value in np.copysign(1.0, gravity[i]) * tree.base[:, i] + 0.0)
         meaning = f"gravity along ({direction}) of the root link's frame"
-        yield ("g", 0, i), Letter(f"g_{{{axis}}}", "g", abs(gravity[i]), "m/s²", meaning)
+        yield ("g", 0, i), ParameterSymbol(f"g_{{{axis}}}", "g", abs(gravity[i]), "m/s²", meaning)
 
 
-def _joint_letters(dynamics: CompiledDynamics) -> Iterator[tuple[Key, Letter]]:
+def _joint_letters(dynamics: CompiledDynamics) -> Iterator[tuple[Key, ParameterSymbol]]:
     parameters = dynamics.parameters
     for k, joint in enumerate(dynamics.robot.joints):
         inertia = ("kg", "N s/m", "N") if joint.is_prismatic else ("kg m²", "N m s/rad", "N m")
@@ -100,16 +103,16 @@ def _joint_letters(dynamics: CompiledDynamics) -> Iterator[tuple[Key, Letter]]:
             ("b", f"b_{{{k + 1}}}", parameters.viscous[k], inertia[1], "viscous friction of"),
             ("f", f"f_{{{k + 1}}}", parameters.coulomb[k], inertia[2], "Coulomb friction of"),
         ):
-            yield (kind, k), Letter(name, name, value, unit, f"{meaning} {joint.name}")
+            yield (kind, k), ParameterSymbol(name, name, value, unit, f"{meaning} {joint.name}")
 
 
-def twists(tree: Tree, found: Sequence[Direction]) -> dict[Key, Letter]:
+def twists(tree: Tree, found: Sequence[Direction]) -> dict[Key, ParameterSymbol]:
     """Letters for the angles between axes, where these are neither parallel nor perpendicular.
 
     Raises:
         InputError: a constant rotation is no turn about x, and so has no such angle.
     """
-    made: dict[Key, Letter] = {}
+    made: dict[Key, ParameterSymbol] = {}
     for k, (label, direction) in enumerate(zip(labels(tree), found, strict=True)):
         matrix = direction.constant if direction.before is None else direction.before
         if is_exact(matrix):
@@ -121,7 +124,7 @@ def twists(tree: Tree, found: Sequence[Direction]) -> dict[Key, Letter]:
         for kind, value, word in (("c", matrix[1, 1], "cosine"), ("s", matrix[2, 1], "sine")):
             name = f"\\mathrm{{{kind}}}_{{\\alpha {label}}}"
             meaning = f"{word} of the angle between the axes of joint {label} and the one before"
-            made[f"{kind}t", k] = Letter(name, name, float(value), "", meaning)
+            made[f"{kind}t", k] = ParameterSymbol(name, name, float(value), "", meaning)
     return made
 
 
@@ -135,7 +138,7 @@ def inertials(dynamics: CompiledDynamics, tree: Tree) -> list[Inertial]:
     return [_inertial(node, theta) for node, theta in zip(tree.nodes, bodies, strict=True)]
 
 
-def _inertial(node: Node, theta: Array) -> Inertial:
+def _inertial(node: TreeNode, theta: Array) -> Inertial:
     mass, moment, (xx, xy, yy, xz, yz, zz) = float(theta[0]), theta[1:4], theta[4:]
     if mass == 0.0 and moment.any():
         raise InputError("inertial", f"{node.body.name} has a first moment and no mass: no centre of mass to write of")
@@ -205,7 +208,7 @@ def _turn(direction: Direction, algebra: Algebra) -> Polynomials:
     return np.array([[c, -s, zero], [s, c, zero], [zero, zero, one]], dtype=object)
 
 
-def _slide(node: Node, algebra: Algebra) -> object:
+def _slide(node: TreeNode, algebra: Algebra) -> object:
     """How far a sliding joint is out."""
     body = node.body
     return algebra.constant(body.ratio) * algebra.q[body.coordinate] + algebra.constant(body.offset)

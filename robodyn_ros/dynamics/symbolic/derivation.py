@@ -15,11 +15,11 @@ from numpy.typing import ArrayLike
 from robodyn_ros.document.blocks import (
     Block,
     Document,
-    Equations,
-    Matrix,
+    EquationBlock,
+    MatrixBlock,
     Section,
-    Table,
-    Text,
+    TableBlock,
+    TextBlock,
     equation,
     quoted,
     table,
@@ -34,7 +34,7 @@ from robodyn_ros.dynamics.symbolic.writer import AXES, joints
 from robodyn_ros.engine.states import as_states, refuse_non_finite
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.kinematics import Kinematics
-from robodyn_ros.kinematics.tree import Node, Tree, build_tree
+from robodyn_ros.kinematics.tree import Tree, TreeNode, build_tree
 from robodyn_ros.robot import Body
 from robodyn_ros.robot.pose import Array
 
@@ -66,8 +66,8 @@ def pose_section(dynamics: CompiledDynamics, q: ArrayLike | None, qd: ArrayLike 
     centres = [_centre(kinematics, body, q) for body in robot.bodies]
     last = robot.bodies[-1].name
     blocks: tuple[Block, ...] = (
-        Text(f"At $q = ({_listed(q)})$ and $\\dot{{q}} = ({_listed(qd)})$, in SI units; to {DIGITS} digits."),
-        Equations(
+        TextBlock(f"At $q = ({_listed(q)})$ and $\\dot{{q}} = ({_listed(qd)})$, in SI units; to {DIGITS} digits."),
+        EquationBlock(
             (
                 _matrix("M", dynamics.mass_matrix(q)),
                 _matrix("C", dynamics.coriolis_matrix(q, qd)),
@@ -76,13 +76,13 @@ def pose_section(dynamics: CompiledDynamics, q: ArrayLike | None, qd: ArrayLike 
                 equation("P", number(float(energy.potential), DIGITS)),
             )
         ),
-        Text("Where the centres of mass are, in the root link's frame [m]:"),
+        TextBlock("Where the centres of mass are, in the root link's frame [m]:"),
         table(
             ("body", "x", "y", "z"),
             [(quoted(body.name), *_cells(place)) for body, (place, _) in zip(robot.bodies, centres, strict=True)],
         ),
-        Text(f"Jacobian of the centre of mass of {quoted(last)}, in the root link's axes:"),
-        Equations((_matrix("J_v", centres[-1][1]),)),
+        TextBlock(f"Jacobian of the centre of mass of {quoted(last)}, in the root link's axes:"),
+        EquationBlock((_matrix("J_v", centres[-1][1]),)),
     )
     return Section("pose", "Numbers at a pose", blocks)
 
@@ -94,8 +94,8 @@ def _centre(kinematics: Kinematics, body: Body, q: Array) -> tuple[Array, Array]
     return pose[:3, 3] + arm, jacobian[:3] + np.cross(jacobian[3:], arm, axisa=0, axisb=0, axisc=0)
 
 
-def _matrix(name: str, values: Array) -> Matrix:
-    return Matrix(name, tuple(tuple(number(float(x), DIGITS) for x in row) for row in _clean(values)))
+def _matrix(name: str, values: Array) -> MatrixBlock:
+    return MatrixBlock(name, tuple(tuple(number(float(x), DIGITS) for x in row) for row in _clean(values)))
 
 
 def _clean(values: Array) -> Array:
@@ -129,7 +129,7 @@ def general_sections(dynamics: CompiledDynamics) -> list[Section]:
     p = dynamics.parameters
     made = (
         ("frames", derivation_steps.frames("in the root link's axes"), _frames(tree)),
-        ("com", derivation_steps.com(), (_bodies(dynamics, tree), Text(AXES))),
+        ("com", derivation_steps.com(), (_bodies(dynamics, tree), TextBlock(AXES))),
         ("jacobians", derivation_steps.jacobians(), _jacobians()),
         ("kinetic", derivation_steps.kinetic(bool(p.armature.any())), ()),
         ("potential", derivation_steps.potential(), ()),
@@ -151,12 +151,12 @@ def _frames(tree: Tree) -> tuple[Block, ...]:
         before = names[node.parent] if node.parent >= 0 else "base"
         rows.append((label, before, _vector(node.offset), _vector(roll_pitch_yaw(node.rotation)), _motion(node)))
     return (
-        Text(
+        TextBlock(
             "In the frame $b$ before it, frame $i$ stands at $d_i$, turned by the constant $F_i$ (roll, pitch and yaw,"
             r" as in a URDF); then it turns about its own z axis by $\theta$, or slides along it by $s$."
             " $R_z$ is a turn about z."
         ),
-        Equations(
+        EquationBlock(
             (
                 equation("R_i", r"R_b F_i\, R_z(\theta)"),
                 equation("p_i", "p_b", "R_b d_i", "R_i (0, 0, s)^T"),
@@ -166,7 +166,7 @@ def _frames(tree: Tree) -> tuple[Block, ...]:
     )
 
 
-def _motion(node: Node) -> str:
+def _motion(node: TreeNode) -> str:
     body = node.body
     rest = body.offset + node.turn
     ratio = "" if body.ratio == 1.0 else f"{number(body.ratio, DIGITS)} "
@@ -174,7 +174,7 @@ def _motion(node: Node) -> str:
     return f"${'s' if node.prismatic else chr(92) + 'theta'} = {ratio}q_{{{body.coordinate + 1}}}{constant}$"
 
 
-def _bodies(dynamics: CompiledDynamics, tree: Tree) -> Table:
+def _bodies(dynamics: CompiledDynamics, tree: Tree) -> TableBlock:
     """Mass, centre of mass and inertia of each body, in its frame."""
     rows = []
     for label, inertial in zip(labels(tree), inertials(dynamics, tree), strict=True):
@@ -187,15 +187,15 @@ def _bodies(dynamics: CompiledDynamics, tree: Tree) -> Table:
 
 def _jacobians() -> tuple[Block, ...]:
     return (
-        Text(r"Column $j$, for a joint whose axis is $z_j$, the third column of $R_j$" + ZERO),
-        Equations(
+        TextBlock(r"Column $j$, for a joint whose axis is $z_j$, the third column of $R_j$" + ZERO),
+        EquationBlock(
             (
                 equation(r"(J_{vi})_j", r"z_j \times (p_{ci} - p_j)"),
                 equation(r"(J_{vi})_j", "z_j"),
                 equation(r"(J_{\omega i})_j", r"R_i^T z_j"),
             )
         ),
-        Text("The first is that of a joint that turns, the second that of one that slides."),
+        TextBlock("The first is that of a joint that turns, the second that of one that slides."),
     )
 
 
@@ -263,4 +263,4 @@ def derive(
         sections.append(pose_section(dynamics, q, qd))
     title = f"Equations of motion of the arm {quoted(dynamics.robot.name)}"
     chosen = tuple(section for section in sections if section.name in steps)
-    return Document(title, (Text(REMARK),) if form is None else (), chosen)
+    return Document(title, (TextBlock(REMARK),) if form is None else (), chosen)

@@ -10,7 +10,7 @@ from sympy import Add, Expr, Mul, Pow, Rational, Symbol
 
 from robodyn_ros.document.blocks import leading
 from robodyn_ros.dynamics.symbolic.algebra import Polynomial, Terms
-from robodyn_ros.dynamics.symbolic.closed_form import ClosedForm, Key, Letter, labels
+from robodyn_ros.dynamics.symbolic.closed_form import ClosedForm, Key, ParameterSymbol, labels
 
 # Names for the generators of an ``Algebra``: m_2, l_2, s_23, q̇_3, …
 
@@ -32,7 +32,7 @@ class Name(NamedTuple):
     symbol: Symbol
     kind: str
     sign: int = 1
-    letter: Letter | None = None
+    letter: ParameterSymbol | None = None
     wave: tuple[str, Terms] | None = None
 
 
@@ -57,7 +57,7 @@ def names(form: ClosedForm, polynomials: Iterable[Polynomial]) -> list[Name]:
     return found
 
 
-def _number_name(key: Key, letter: Letter, alone: bool) -> Name:
+def _number_name(key: Key, letter: ParameterSymbol, alone: bool) -> Name:
     kind, axis = str(key[0]), key[2] if len(key) > 2 else 0
     if not alone:
         return Name(Symbol(letter.name), kind, letter=letter)

@@ -9,7 +9,7 @@ from typing import Any
 
 from sympy import Add, Expr, Float, Integer, Mul, Symbol, count_ops
 
-from robodyn_ros.document.blocks import Block, Table, Text, quoted, table
+from robodyn_ros.document.blocks import Block, TableBlock, TextBlock, quoted, table
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.symbolic.algebra import Polynomial
 from robodyn_ros.dynamics.symbolic.closed_form import ClosedForm, labels
@@ -32,7 +32,7 @@ Places = frozenset[int]
 """Some of the generators, by their index."""
 
 
-class Shortener:
+class Simplifier:
     """Writes polynomials of one ring."""
 
     def __init__(
@@ -173,7 +173,7 @@ class Writer:
         }
         symbols = [name.symbol for name in self.names]
         opposites = [i for i, name in enumerate(self.names) if name.sign < 0]
-        self._shortener = Shortener(symbols, opposites, kinds, form.algebra.waves.values())
+        self._shortener = Simplifier(symbols, opposites, kinds, form.algebra.waves.values())
 
     def expression(self, polynomial: Polynomial, first: str = "") -> Expr:
         """The shortest expression that was found; gathered by one of ``KINDS`` first, if it is given."""
@@ -217,14 +217,14 @@ class Legend:
             for name in used
             if (letter := name.letter)
         ]
-        self.numbers: list[Block] = [table(("", "value", "unit", "meaning"), rows), Text(AXES)] if rows else []
+        self.numbers: list[Block] = [table(("", "value", "unit", "meaning"), rows), TextBlock(AXES)] if rows else []
 
     def _sentences(self, used: list[Name]) -> Iterator[Block]:
         waves = dict.fromkeys(f"${name.symbol} = {self._wave(name)}$" for name in used if name.wave)
         if waves:
-            yield Text(f"{', '.join(waves)}.")
+            yield TextBlock(f"{', '.join(waves)}.")
         if angles := list(self._angles(used)):
-            yield Text(f"Here {', '.join(angles)}.")
+            yield TextBlock(f"Here {', '.join(angles)}.")
 
     def _wave(self, name: Name) -> str:
         assert name.wave is not None
@@ -250,7 +250,7 @@ class Legend:
             yield f"${angle} = {ratio}q_{{{body.coordinate + 1}}} {sign} {number(abs(rest), EXACT)}$"
 
 
-def joints(robot: Robot) -> Table:
+def joints(robot: Robot) -> TableBlock:
     """The joints of an arm, with the units of their positions and efforts."""
     rows = [
         (

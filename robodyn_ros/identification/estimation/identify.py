@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification.estimation.base_parameters import parameter_names, parameter_units
-from robodyn_ros.identification.estimation.model import Model, Solution, Stribeck
+from robodyn_ros.identification.estimation.model import RegressionModel, RegressionSolution, Stribeck
 from robodyn_ros.identification.estimation.result import Identification, Parameter, Prediction
-from robodyn_ros.identification.settings import IdentificationConfig
+from robodyn_ros.identification.settings import IdentificationSettings
 from robodyn_ros.identification.signals.samples import Samples
 from robodyn_ros.identification.urdf_writing import with_parameters
 from robodyn_ros.robot import Robot, load_robot
@@ -29,7 +29,7 @@ LISTED = 4
 POOR = "this motion shows too little of it"
 
 
-def explained(model: Model, solution: Solution, stribeck: Stribeck) -> tuple[Parameter, ...]:
+def explained(model: RegressionModel, solution: RegressionSolution, stribeck: Stribeck) -> tuple[Parameter, ...]:
     """Every number of the arm; see ``Identification.parameters``."""
     found = list(_standard(model, solution))
     if model.config.stribeck:
@@ -46,7 +46,7 @@ def explained(model: Model, solution: Solution, stribeck: Stribeck) -> tuple[Par
     return tuple(found)
 
 
-def _standard(model: Model, solution: Solution) -> Iterator[Parameter]:
+def _standard(model: RegressionModel, solution: RegressionSolution) -> Iterator[Parameter]:
     """Those of θ."""
     fit, base = solution.fit, model.base
     errors = np.sqrt(np.diag(fit.covariance))
@@ -76,7 +76,7 @@ def _listed(names: Sequence[str]) -> str:
 def identify(
     robot: Robot,
     samples: Samples,
-    config: IdentificationConfig | None = None,
+    config: IdentificationSettings | None = None,
     *,
     validation: Samples | None = None,
     gravity: ArrayLike = STANDARD_GRAVITY,
@@ -96,11 +96,11 @@ def identify(
     Raises:
         InputError: samples of another arm, or of no motion at all; the message says what is missing.
     """
-    config = config or IdentificationConfig()
+    config = config or IdentificationSettings()
     for name, given in (("samples", samples), ("validation", validation)):
         if given is not None and given.n != robot.n:
             raise InputError(name, f"are of {given.n} joints; {robot.name!r} has {robot.n}", given.q.shape)
-    model = Model(robot, config, gravity, armature)
+    model = RegressionModel(robot, config, gravity, armature)
     Y, fastest = model.regressor(samples), np.abs(samples.qd).max(axis=0)
     used = model.used(samples, fastest)
     problem, stribeck = model.with_stribeck(model.regression(samples, Y, used), samples)

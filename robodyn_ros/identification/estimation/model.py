@@ -18,7 +18,7 @@ from robodyn_ros.identification.estimation.base_parameters import BaseParameters
 from robodyn_ros.identification.estimation.physical import Fit, fit_physical
 from robodyn_ros.identification.estimation.regression import Estimate, Regression, estimate
 from robodyn_ros.identification.estimation.result import Prediction
-from robodyn_ros.identification.settings import IdentificationConfig
+from robodyn_ros.identification.settings import IdentificationSettings
 from robodyn_ros.identification.signals.samples import Samples
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
@@ -130,7 +130,7 @@ SMALL = 0.01
 """Share of a joint's effort that friction or a rotor is taken to cause where the nominal arm has none."""
 
 
-class Solution(NamedTuple):
+class RegressionSolution(NamedTuple):
     """Numbers of an arm.
 
     Attributes:
@@ -146,7 +146,7 @@ class Solution(NamedTuple):
     fit: Fit
 
 
-class Model:
+class RegressionModel:
     """An arm as a regression problem, and its solution.
 
     Attributes:
@@ -156,7 +156,7 @@ class Model:
         base: the base parameters.
     """
 
-    def __init__(self, robot: Robot, config: IdentificationConfig, gravity: ArrayLike, armature: ArrayLike) -> None:
+    def __init__(self, robot: Robot, config: IdentificationSettings, gravity: ArrayLike, armature: ArrayLike) -> None:
         """
         Args:
             robot: the arm.
@@ -226,7 +226,7 @@ class Model:
             certainty = estimate(extended, nominal, self.config).certainty
         return extended, found
 
-    def solve(self, problem: Regression, start: Array) -> Solution:
+    def solve(self, problem: Regression, start: Array) -> RegressionSolution:
         """The numbers that explain it best.
 
         Args:
@@ -243,7 +243,7 @@ class Model:
         theta = self.nominal.copy()
         theta[self.base.columns] = fit.x[: len(self.base.columns)]
         excess = fit.x[len(self.base.columns) :] if extra else np.zeros(self.robot.n)
-        return Solution(theta, excess, found, fit)
+        return RegressionSolution(theta, excess, found, fit)
 
     def scales(self, samples: Samples) -> Array:
         """The nominal free parameters, those that cannot be 0 raised above it, and behind them the excess."""

@@ -16,7 +16,7 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.identification.estimation.identify import POOR, SHOWN
 from robodyn_ros.identification.estimation.physical import fit_physical
 from robodyn_ros.identification.estimation.regression import Regression, estimate
-from robodyn_ros.identification.settings import IdentificationConfig
+from robodyn_ros.identification.settings import IdentificationSettings
 from robodyn_ros.identification.signals.samples import Samples
 from robodyn_ros.robot.pose import Array
 
@@ -58,7 +58,7 @@ def estimate_payload(
     *,
     viscous: ArrayLike | None = None,
     coulomb: ArrayLike | None = None,
-    config: IdentificationConfig | None = None,
+    config: IdentificationSettings | None = None,
 ) -> PayloadEstimate:
     """The payload that explains the efforts, given the arm.
 
@@ -75,7 +75,7 @@ def estimate_payload(
     Raises:
         InputError: no such link, a link that cannot move, samples of another arm, or too few.
     """
-    config, robot, given = config or IdentificationConfig(), dynamics.robot, dynamics.parameters
+    config, robot, given = config or IdentificationSettings(), dynamics.robot, dynamics.parameters
     where = robot.link(link)
     if where.body < 0:
         raise InputError("link", f"{link!r} is fixed to the base: what it holds cannot be felt", link)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.errors import InputError
-from robodyn_ros.identification.settings import IdentificationConfig
+from robodyn_ros.identification.settings import IdentificationSettings
 from robodyn_ros.robot.pose import Array
 
 # QR decomposition of tall matrices, in pieces.
@@ -114,7 +114,7 @@ class Estimate:
     condition: float
 
 
-def estimate(problem: Regression, nominal: Array, config: IdentificationConfig) -> Estimate:
+def estimate(problem: Regression, nominal: Array, config: IdentificationSettings) -> Estimate:
     """The base parameters that fit best.
 
     Args:

@@ -10,7 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robodyn_ros.errors import ConfigurationError, InputError
-from robodyn_ros.identification.recording.recording import BAG_FILES, Recording, Source, Track, track, unreadable
+from robodyn_ros.identification.recording.recording import (
+    BAG_FILES,
+    RecordedTrack,
+    Recording,
+    RecordingSource,
+    track,
+    unreadable,
+)
 from robodyn_ros.robot.pose import Array
 
 # Which topics of a bag are the states and the commands of the arm.
@@ -25,7 +32,7 @@ COMMANDS = ("joint_commands", "commands")
 """Last parts of the names that are looked for, the best first."""
 
 
-def state_topic(name: str, topics: Mapping[str, str], source: Source) -> str:
+def state_topic(name: str, topics: Mapping[str, str], source: RecordingSource) -> str:
     """The topic of the states.
 
     Args:
@@ -44,7 +51,7 @@ def state_topic(name: str, topics: Mapping[str, str], source: Source) -> str:
     return _only(name, found, "states")
 
 
-def command_topic(name: str, topics: Mapping[str, str], source: Source, states: str) -> str | None:
+def command_topic(name: str, topics: Mapping[str, str], source: RecordingSource, states: str) -> str | None:
     """The topic of the commands; None if nothing was asked for and there is none.
 
     Args:
@@ -107,7 +114,7 @@ NANO = 1_000_000_000
 """Nanoseconds in a second."""
 
 
-class Row(NamedTuple):
+class BagRow(NamedTuple):
     """What a message says of the joints."""
 
     received: int  # [ns]
@@ -116,14 +123,16 @@ class Row(NamedTuple):
     effort: Array | None  # (n,)
 
 
-def common_times(name: str, states: list[Row], commands: list[Row], times: str) -> tuple[Array, Array, list[Row]]:
+def common_times(
+    name: str, states: list[BagRow], commands: list[BagRow], times: str
+) -> tuple[Array, Array, list[BagRow]]:
     """Times from the first state on.
 
     Args:
         name: of the recording.
         states: at least one.
         commands: any number of them.
-        times: which count, see :class:`Source`.
+        times: which count, see :class:`RecordingSource`.
 
     Returns:
         Times [s] of the states (N,), times [s] of the commands (M,), and those M commands that have one.
@@ -150,16 +159,16 @@ def common_times(name: str, states: list[Row], commands: list[Row], times: str) 
     return stamp, own, [row for row, there in zip(commands, known.tolist(), strict=True) if there]
 
 
-def _from(origin: int, rows: list[Row], field: str) -> Array:
+def _from(origin: int, rows: list[BagRow], field: str) -> Array:
     """Times since another [s]; the difference is taken of whole numbers, which keep every nanosecond."""
     return np.array([getattr(row, field) - origin for row in rows], dtype=np.int64) / NANO
 
 
-def _first(rows: list[Row]) -> float:
+def _first(rows: list[BagRow]) -> float:
     return rows[0].stamp / NANO
 
 
-def read_bag(path: Path, joints: tuple[str, ...], source: Source) -> Recording:
+def read_bag(path: Path, joints: tuple[str, ...], source: RecordingSource) -> Recording:
     """Read a bag.
 
     Args:
@@ -198,7 +207,7 @@ def read_bag(path: Path, joints: tuple[str, ...], source: Source) -> Recording:
     )
 
 
-def _efforts(name: str, topic: str, joints: tuple[str, ...], t: Array, rows: list[Row]) -> Track | None:
+def _efforts(name: str, topic: str, joints: tuple[str, ...], t: Array, rows: list[BagRow]) -> RecordedTrack | None:
     """The track of the efforts; None if no message has any, or not one that is a number."""
     given = [row.effort for row in rows if row.effort is not None]
     if not given:
@@ -219,7 +228,9 @@ def _look(path: Path) -> None:
         raise unreadable(path, "is empty")
 
 
-def _read(path: Path, joints: tuple[str, ...], source: Source) -> tuple[tuple[str, str | None], tuple[list[Row], ...]]:
+def _read(
+    path: Path, joints: tuple[str, ...], source: RecordingSource
+) -> tuple[tuple[str, str | None], tuple[list[BagRow], ...]]:
     """Topics of states and of commands, and the rows of each."""
     from rosbags.rosbag2 import Reader
     from rosbags.typesys import Stores, get_typestore
@@ -232,7 +243,7 @@ def _read(path: Path, joints: tuple[str, ...], source: Source) -> tuple[tuple[st
         readers = {states: _Joints(str(path), states, joints, joints)}
         if commands is not None:
             readers[commands] = _Joints(str(path), commands, joints, source.order or joints)
-        rows: dict[str, list[Row]] = {topic: [] for topic in readers}
+        rows: dict[str, list[BagRow]] = {topic: [] for topic in readers}
         wanted = [connection for connection in bag.connections if connection.topic in readers]
         for connection, time, data in bag.messages(wanted):
             message = _decoded(types, data, connection.msgtype)
@@ -260,7 +271,7 @@ class _Joints:
         self._name, self._joints, self._order = name, joints, order
         self._columns: dict[tuple[str, ...], list[int] | None] = {}
 
-    def rows(self, received: int, kind: str, message: Any) -> Iterator[Row]:
+    def rows(self, received: int, kind: str, message: Any) -> Iterator[BagRow]:
         """One, or none if the message is about other joints."""
         named = kind == STATE
         names = tuple(message.name) if named else self._order
@@ -270,10 +281,10 @@ class _Joints:
         if columns is None:
             return
         if not named:
-            yield Row(received, 0, None, self._taken("data", message.data, names, columns))
+            yield BagRow(received, 0, None, self._taken("data", message.data, names, columns))
             return
         stamp = message.header.stamp
-        yield Row(
+        yield BagRow(
             received,
             stamp.sec * NANO + stamp.nanosec,
             self._taken("position", message.position, names, columns),

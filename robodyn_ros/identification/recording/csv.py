@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from robodyn_ros.identification.recording.recording import Recording, Track, track, unreadable
+from robodyn_ros.identification.recording.recording import RecordedTrack, Recording, track, unreadable
 from robodyn_ros.robot.pose import Array
 
 TIMES = ("time", "t", "timestamp", "stamp")
@@ -116,6 +116,6 @@ def _columns(
     return None
 
 
-def _track(name: str, what: str, joints: tuple[str, ...], t: Array, values: Array) -> Track | None:
+def _track(name: str, what: str, joints: tuple[str, ...], t: Array, values: Array) -> RecordedTrack | None:
     there = ~np.isnan(values).all(axis=1)
     return track(name, what, joints, t[there], values[there]) if there.any() else None

@@ -6,10 +6,12 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from robodyn_ros.identification.recording.recording import BAG_FILES, Recording, Source, unreadable
+from robodyn_ros.identification.recording.recording import BAG_FILES, Recording, RecordingSource, unreadable
 
 
-def read_recording(path: str | os.PathLike[str], joints: Sequence[str], source: Source | None = None) -> Recording:
+def read_recording(
+    path: str | os.PathLike[str], joints: Sequence[str], source: RecordingSource | None = None
+) -> Recording:
     """Read a recording.
 
     Args:
@@ -34,4 +36,4 @@ def read_recording(path: str | os.PathLike[str], joints: Sequence[str], source: 
         raise unreadable(path, f"must be the folder of a rosbag2, or end in .csv, {' or '.join(BAG_FILES)}")
     from robodyn_ros.identification.recording.bag import read_bag
 
-    return read_bag(file, tuple(joints), source or Source())
+    return read_bag(file, tuple(joints), source or RecordingSource())

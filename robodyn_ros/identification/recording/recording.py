@@ -22,7 +22,7 @@ TIMES = ("auto", "stamp", "received")
 """Which time of a message counts: that in its header where there is one, that in its header, or that of its receipt."""
 
 
-class Track(NamedTuple):
+class RecordedTrack(NamedTuple):
     """Values of all joints at N times, which increase."""
 
     t: Array  # [s] (N,)
@@ -43,9 +43,9 @@ class Recording:
 
     name: str
     joints: tuple[str, ...]
-    position: Track
-    measured: Track | None = None
-    commanded: Track | None = None
+    position: RecordedTrack
+    measured: RecordedTrack | None = None
+    commanded: RecordedTrack | None = None
 
     @property
     def duration(self) -> float:
@@ -54,7 +54,7 @@ class Recording:
 
 
 @dataclass(frozen=True)
-class Source:
+class RecordingSource:
     """Where in a recording the numbers stand.
 
     Attributes:
@@ -80,7 +80,7 @@ def unreadable(path: str | os.PathLike[str], problem: str) -> InputError:
     return InputError("recording", f"{os.fspath(path)}: {problem}", os.fspath(path))
 
 
-def track(name: str, what: str, joints: Sequence[str], t: Array, values: Array) -> Track:
+def track(name: str, what: str, joints: Sequence[str], t: Array, values: Array) -> RecordedTrack:
     """A track of what was read, checked; of rows of the same time, which are one message that came twice, the last.
 
     Args:
@@ -107,4 +107,4 @@ def track(name: str, what: str, joints: Sequence[str], t: Array, values: Array) 
             "set, a simulation was reset, or rows are out of order; cut the recording there",
         )
     kept = np.append(step > 0.0, True)
-    return Track(t[kept], values[kept])
+    return RecordedTrack(t[kept], values[kept])

@@ -12,9 +12,9 @@ from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.identification.recording.recording import Recording, unreadable
-from robodyn_ros.identification.settings import IdentificationConfig, Preparation
-from robodyn_ros.identification.signals.prepared_recording import Draft, drafted
-from robodyn_ros.identification.signals.samples import Piece, RecordedSamples
+from robodyn_ros.identification.settings import IdentificationSettings, SignalSettings
+from robodyn_ros.identification.signals.prepared_recording import PreparedRecording, drafted
+from robodyn_ros.identification.signals.samples import RecordedSamples, SegmentSamples
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 
@@ -39,7 +39,7 @@ SMALL = 1e-12
 
 
 def find_delay(
-    dynamics: CompiledDynamics, pieces: Sequence[Piece], weights: Sequence[Array], speed: Array, start: float
+    dynamics: CompiledDynamics, pieces: Sequence[SegmentSamples], weights: Sequence[Array], speed: Array, start: float
 ) -> tuple[float, float]:
     """The delay [s] and its standard error [s].
 
@@ -143,7 +143,7 @@ class Prepared:
 def prepare(
     recordings: Sequence[Recording],
     robot: Robot,
-    config: Preparation | None = None,
+    config: SignalSettings | None = None,
     *,
     gravity: ArrayLike = STANDARD_GRAVITY,
 ) -> list[Prepared]:
@@ -162,7 +162,7 @@ def prepare(
     Raises:
         InputError: there are no efforts, too little was recorded, or no joint moves; the message says what is missing.
     """
-    config = config or Preparation()
+    config = config or SignalSettings()
     drafts = [drafted(recording, robot, config) for recording in recordings]
     delays = dict.fromkeys((draft.kind for draft in drafts), (config.delay, 0.0))
     if config.align:
@@ -174,7 +174,7 @@ def prepare(
     ]
 
 
-def _delay(dynamics: RNEA, drafts: list[Draft], start: float) -> tuple[float, float]:
+def _delay(dynamics: RNEA, drafts: list[PreparedRecording], start: float) -> tuple[float, float]:
     """By how much the efforts of recordings lag, and the standard error [s]."""
     delay, error = start, 0.0
     for _ in range(PASSES):
@@ -182,7 +182,7 @@ def _delay(dynamics: RNEA, drafts: list[Draft], start: float) -> tuple[float, fl
         pieces = [piece for _, piece in pairs]
         fastest = np.max([np.abs(piece.motion[1]).max(axis=0) for piece in pieces], axis=0)
         weights = [draft.weights(piece) for draft, piece in pairs]
-        delay, error = find_delay(dynamics, pieces, weights, IdentificationConfig.standstill * fastest, delay)
+        delay, error = find_delay(dynamics, pieces, weights, IdentificationSettings.standstill * fastest, delay)
         if not abs(delay) < GREATEST_DELAY:
             problem = f"efforts would have to act {1e3 * delay:.0f} ms later than recorded to fit the motion"
             names = ", ".join(draft.name for draft in drafts)
@@ -190,7 +190,7 @@ def _delay(dynamics: RNEA, drafts: list[Draft], start: float) -> tuple[float, fl
     return delay, error
 
 
-def _prepared(recording: Recording, draft: Draft, delay: float, error: float, robot: Robot) -> Prepared:
+def _prepared(recording: Recording, draft: PreparedRecording, delay: float, error: float, robot: Robot) -> Prepared:
     pieces, parts = draft.pieces(delay), draft.parts
     efforts = [piece.stretch.acting(delay, draft.cutoff)[0][piece.rows] for piece in pieces]
     samples = RecordedSamples.of(pieces, efforts, [draft.weights(piece) for piece in pieces])

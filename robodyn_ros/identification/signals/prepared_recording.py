@@ -9,10 +9,10 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.signal import correlate, welch
 
-from robodyn_ros.identification.recording.recording import Recording, Track, unreadable
-from robodyn_ros.identification.settings import Preparation
-from robodyn_ros.identification.signals.samples import Piece
-from robodyn_ros.identification.signals.segments import Stretch, stretches
+from robodyn_ros.identification.recording.recording import RecordedTrack, Recording, unreadable
+from robodyn_ros.identification.settings import SignalSettings
+from robodyn_ros.identification.signals.samples import SegmentSamples
+from robodyn_ros.identification.signals.segments import Segment, stretches
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 
@@ -32,7 +32,7 @@ SPAN = 8.0
 """Length of the pieces whose spectra are averaged [s]."""
 
 
-def cutoff_frequency(parts: Sequence[Stretch], moving: Array) -> float:
+def cutoff_frequency(parts: Sequence[Segment], moving: Array) -> float:
     """The frequency up to which the motion of some joint stands out of the noise [Hz].
 
     The noise is what is in the upper half of the spectrum, where encoders, not joints, are what moves.
@@ -77,7 +77,7 @@ SHARE = 0.5
 """Of the motion that must repeat."""
 
 
-def averaged(part: Stretch, moving: Array, period: float = 0.0) -> Stretch | None:
+def averaged(part: Segment, moving: Array, period: float = 0.0) -> Segment | None:
     """The mean of the periods of a stretch; None if nothing in it repeats.
 
     Args:
@@ -139,7 +139,7 @@ def _longest(x: Array, length: float) -> tuple[int, int]:
     return int(edges[widest]) + 1, int(edges[widest + 1])
 
 
-def _mean(part: Stretch, period: float, first: float, last: float) -> Stretch | None:
+def _mean(part: Segment, period: float, first: float, last: float) -> Segment | None:
     """The mean over all whole periods between two times [s] from the start of the stretch."""
     last = min(last, float(part.t[-1] - part.t[0]))
     count = int((last - first) / period + 1e-6)
@@ -152,7 +152,7 @@ def _mean(part: Stretch, period: float, first: float, last: float) -> Stretch | 
     effort = np.column_stack([np.interp(at, t, column) for column in part.effort.T])
     n = q.shape[1]
     shape = (count, size, n)
-    return Stretch(
+    return Segment(
         part.t[0] + first + np.arange(size) * period / size,
         q.reshape(shape).mean(axis=0),
         effort.reshape(shape).mean(axis=0),
@@ -171,7 +171,7 @@ FULL = 0.999
 
 
 @dataclass(frozen=True, eq=False)
-class Draft:
+class PreparedRecording:
     """A recording before its efforts are brought in time: which of them count, in which stretches, to which frequency.
 
     Attributes:
@@ -185,12 +185,12 @@ class Draft:
 
     name: str
     kind: str
-    parts: tuple[Stretch, ...]
+    parts: tuple[Segment, ...]
     moving: Array
     cutoff: float
     limit: Array
 
-    def pieces(self, delay: float) -> list[Piece]:
+    def pieces(self, delay: float) -> list[SegmentSamples]:
         """The stretches with their motions, and at which samples they are used: those that the edges do not reach.
 
         Args:
@@ -204,13 +204,13 @@ class Draft:
             every = max(1, int(1.0 / (PER_CYCLE * self.cutoff * part.step)))
             rows = np.arange(len(part.t))[part.inner(self.cutoff, delay)][::every]
             if len(rows):
-                found.append(Piece(part, part.motion(WIDER * self.cutoff), self.cutoff, rows))
+                found.append(SegmentSamples(part, part.motion(WIDER * self.cutoff), self.cutoff, rows))
         if not found:
             problem = f"left between its edges, into which a filter of {self.cutoff:.3g} Hz reaches"
             raise unreadable(self.name, f"it is too short: nothing is {problem}")
         return found
 
-    def weights(self, piece: Piece) -> Array:
+    def weights(self, piece: SegmentSamples) -> Array:
         """How much each row of a piece counts (k,)."""
         clamped = (np.abs(piece.stretch.effort) >= self.limit).any(axis=1).astype(float)
         reach = max(1, round(1.0 / (piece.cutoff * piece.stretch.step)))
@@ -219,7 +219,7 @@ class Draft:
         return found
 
 
-def drafted(recording: Recording, robot: Robot, config: Preparation) -> Draft:
+def drafted(recording: Recording, robot: Robot, config: SignalSettings) -> PreparedRecording:
     """The draft of a recording.
 
     Raises:
@@ -237,10 +237,10 @@ def drafted(recording: Recording, robot: Robot, config: Preparation) -> Draft:
         parts = [averaged(part, moving, config.period) or part for part in parts]
     cutoff = config.cutoff or cutoff_frequency(parts, moving)
     limit = FULL * robot.effort_limit if kind == "commanded" else np.full(robot.n, np.inf)
-    return Draft(recording.name, kind, tuple(parts), moving, cutoff, limit)
+    return PreparedRecording(recording.name, kind, tuple(parts), moving, cutoff, limit)
 
 
-def _effort(recording: Recording, wanted: str) -> tuple[str, Track]:
+def _effort(recording: Recording, wanted: str) -> tuple[str, RecordedTrack]:
     """The efforts that count, and what they are; measured ones that are always the same are none."""
     measured, commanded = recording.measured, recording.commanded
     alive = measured is not None and bool(np.ptp(measured.values, axis=0).any())
@@ -254,16 +254,16 @@ def _effort(recording: Recording, wanted: str) -> tuple[str, Track]:
     raise unreadable(recording.name, f"there are {missing}, and without efforts there is nothing to identify from")
 
 
-def _unwrapped(recording: Recording, robot: Robot) -> Track:
+def _unwrapped(recording: Recording, robot: Robot) -> RecordedTrack:
     """Positions of joints that turn on and on, without the jump from π to -π."""
     values = recording.position.values.copy()
     for column, joint in enumerate(robot.joints):
         if joint.type == "continuous":
             values[:, column] = np.unwrap(values[:, column])
-    return Track(recording.position.t, values)
+    return RecordedTrack(recording.position.t, values)
 
 
-def _stretches(name: str, position: Track, effort: Track, config: Preparation) -> list[Stretch]:
+def _stretches(name: str, position: RecordedTrack, effort: RecordedTrack, config: SignalSettings) -> list[Segment]:
     """Those that are long enough."""
     if len(position.t) < 2:
         raise unreadable(name, "there is only one state")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from robodyn_ros.checks import finite_array
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.errors import InputError
-from robodyn_ros.identification.signals.segments import SETTLING, Stretch, lowpass
+from robodyn_ros.identification.signals.segments import SETTLING, Segment, lowpass
 from robodyn_ros.robot.pose import Array, read_only
 
 
@@ -159,7 +159,7 @@ REACH = 0.5
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
+class SegmentSamples:
     """A stretch and its motion.
 
     Attributes:
@@ -169,7 +169,7 @@ class Piece:
         rows: which samples are used, rising, (k,).
     """
 
-    stretch: Stretch
+    stretch: Segment
     motion: tuple[Array, Array, Array]
     cutoff: float
     rows: Indices
@@ -225,7 +225,7 @@ class RecordedSamples(Samples):
         rows: which of the pieces' samples these are, (N,); all unless given.
     """
 
-    pieces: tuple[Piece, ...] = ()
+    pieces: tuple[SegmentSamples, ...] = ()
     rows: Indices = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
 
     def filtered(self, function: Callable[[Array, Array, Array], Array]) -> Array:
@@ -247,7 +247,9 @@ class RecordedSamples(Samples):
         return replace(plain, rows=self.rows[rows])
 
     @classmethod
-    def of(cls, pieces: Sequence[Piece], efforts: Sequence[Array], weights: Sequence[Array]) -> RecordedSamples:
+    def of(
+        cls, pieces: Sequence[SegmentSamples], efforts: Sequence[Array], weights: Sequence[Array]
+    ) -> RecordedSamples:
         """The samples of pieces.
 
         Args:
@@ -277,7 +279,7 @@ class RecordedSamples(Samples):
             InputError: no part, of different arms, or not of recordings.
         """
         plain = Samples.joined(parts, weights)
-        pieces: list[Piece] = []
+        pieces: list[SegmentSamples] = []
         rows, before = [], 0
         for part in parts:
             if not isinstance(part, RecordedSamples):

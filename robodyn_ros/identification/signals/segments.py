@@ -15,7 +15,7 @@ import numpy as np
 from scipy.interpolate import CubicSpline, make_interp_spline
 from scipy.signal import butter, sosfiltfilt
 
-from robodyn_ros.identification.recording.recording import Track
+from robodyn_ros.identification.recording.recording import RecordedTrack
 from robodyn_ros.robot.pose import Array
 
 ORDER = 4
@@ -26,7 +26,7 @@ SETTLING = 3.0
 
 
 @dataclass(frozen=True, eq=False)
-class Stretch:
+class Segment:
     """N samples at a uniform rate.
 
     Attributes:
@@ -83,7 +83,7 @@ class Stretch:
         return np.concatenate([values] * 3), slice(count, 2 * count)
 
 
-def stretches(position: Track, effort: Track, gap: float, shortest: float) -> Iterator[Stretch]:
+def stretches(position: RecordedTrack, effort: RecordedTrack, gap: float, shortest: float) -> Iterator[Segment]:
     """The stretches in which both positions and efforts were recorded without a gap.
 
     Args:
@@ -100,7 +100,7 @@ def stretches(position: Track, effort: Track, gap: float, shortest: float) -> It
         chosen = slice(*np.searchsorted(position.t, [first - gap, last + gap]))
         q = CubicSpline(position.t[chosen], position.values[chosen])(t)
         columns = [np.interp(t, effort.t, column) for column in effort.values.T]
-        yield Stretch(t, q, np.column_stack(columns))
+        yield Segment(t, q, np.column_stack(columns))
 
 
 def lowpass(values: Array, cutoff: float, step: float) -> Array:

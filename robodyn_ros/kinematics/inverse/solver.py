@@ -27,7 +27,7 @@ Limits = Literal["clamp", "avoid", "ignore"]
 
 
 @dataclass(frozen=True)
-class Settings:
+class InverseSettings:
     """How to look for a solution, and when to be content.
 
     Attributes:
@@ -78,7 +78,7 @@ starts.
 """
 
 
-class Solution(NamedTuple):
+class InverseSolution(NamedTuple):
     """The best that was found."""
 
     q: Array  # (n,) in [rad] or [m]; where the search came closest, if it did not converge
@@ -152,7 +152,7 @@ class InverseKinematics:
         settings: of the search; may be replaced between two solutions.
     """
 
-    def __init__(self, kinematics: Kinematics, link: str, settings: Settings | None = None) -> None:
+    def __init__(self, kinematics: Kinematics, link: str, settings: InverseSettings | None = None) -> None:
         """
         Args:
             kinematics: of the arm.
@@ -166,7 +166,7 @@ class InverseKinematics:
         found = self.robot.link(link)
         if found.body < 0:
             raise InputError("link", f"{link!r} is fixed to the base and cannot be brought anywhere", link)
-        self.settings = settings or Settings()
+        self.settings = settings or InverseSettings()
         self._step = build_step(kinematics.tree, found, kinematics.compiled)
         self._space = ConfigurationSpace(self.robot)
         self._reach = reach(self.robot, kinematics.tree, found)
@@ -183,7 +183,7 @@ class InverseKinematics:
         start: ArrayLike | None = None,
         task: Task | None = None,
         wish: Wish | None = None,
-    ) -> Solution:
+    ) -> InverseSolution:
         """Positions that bring the link to a pose.
 
         Args:
@@ -219,7 +219,7 @@ class InverseKinematics:
             outcome = "not_found"
         q = self._space.nearest_turn(first, best.q)
         reason = _reason(outcome, best, tried, excess, self._reach.radius)
-        return Solution(q, best.arrived, outcome, reason, best.position_error, best.rotation_error, steps, tried)
+        return InverseSolution(q, best.arrived, outcome, reason, best.position_error, best.rotation_error, steps, tried)
 
     def _aim(self, matrix: Array, task: Task) -> None:
         step = self._step
@@ -227,7 +227,7 @@ class InverseKinematics:
         step.directions[:] = task.directions(matrix[:3, :3])
         step.weights[:] = task.weights
 
-    def _search(self, first: Array, settings: Settings, wish: Wish | None) -> tuple[_Attempt, int, int]:
+    def _search(self, first: Array, settings: InverseSettings, wish: Wish | None) -> tuple[_Attempt, int, int]:
         """The best attempt, how many starts and how many steps it took."""
         step = self._step
         bounded = settings.limits != "ignore"
@@ -247,7 +247,7 @@ class InverseKinematics:
         assert best is not None
         return best, tried, steps
 
-    def _starts(self, first: Array, settings: Settings) -> Iterator[Array]:
+    def _starts(self, first: Array, settings: InverseSettings) -> Iterator[Array]:
         yield np.clip(first, self._lower, self._upper) if settings.limits != "ignore" else first
         lower, upper = (
             np.where(np.isfinite(self._lower), self._lower, -SPAN),
@@ -257,7 +257,7 @@ class InverseKinematics:
         for _ in range(settings.starts - 1):
             yield rng.uniform(lower, np.maximum(lower, upper))
 
-    def _descend(self, q: Array, settings: Settings, wish: Wish | None) -> _Attempt:
+    def _descend(self, q: Array, settings: InverseSettings, wish: Wish | None) -> _Attempt:
         step = self._step
         evaluate, position, stepped = step.kernel.evaluate, step.q.data, step.stepped.data
         measure = step.measure.data

@@ -97,7 +97,7 @@ def manipulable(kinematics: Kinematics, link: str, share: float = 0.02) -> Wish:
     return lambda q: share * kernel.call(q)
 
 
-class Step(NamedTuple):
+class DampedStep(NamedTuple):
     """The compiled step and the memory it works on; views into one kernel."""
 
     kernel: Kernel
@@ -115,7 +115,7 @@ class Step(NamedTuple):
     measure: Array  # out: of what counts in it: length of the linear part [m], of the angular part [rad], and E (3,)
 
 
-def build_step(tree: Tree, link: Link, compiled: bool) -> Step:
+def build_step(tree: Tree, link: Link, compiled: bool) -> DampedStep:
     """The step of one link of an arm."""
     n = tree.n
     key = digest(*geometry(tree), link.body, from_pose(link.pose).tolist(), source=__name__)
@@ -126,7 +126,7 @@ def build_step(tree: Tree, link: Link, compiled: bool) -> Step:
     kernel = Kernel(program, parameters, compiled=compiled)
     position, rotation, directions, weights, damping, lower, upper = cuts
     (q, wish), (stepped, residual, measure) = kernel.inputs, kernel.results
-    return Step(
+    return DampedStep(
         kernel=kernel,
         q=q,
         wish=wish,

@@ -36,7 +36,7 @@ def read_description(text: str, more: str = "") -> Robot:
     return load_robot(text)
 
 
-class Description:
+class DescriptionSource:
     """The arm's description, as far as it is known."""
 
     def __init__(self, node: Node, on_arrival: Callable[[], None]) -> None:

@@ -49,7 +49,7 @@ class Faults:
 
 
 @dataclass(frozen=True)
-class DiagnosticsConfig:
+class DiagnosticsSettings:
     """Settings of the diagnostics; each field's metadata say what it is."""
 
     diagnostics_rate: float = setting(1.0, "rate of /diagnostics", "Hz", 0.01, 100.0)
@@ -70,7 +70,7 @@ class Report(NamedTuple):
 class Diagnostics:
     """Publishes a node's reports."""
 
-    def __init__(self, node: Node, config: DiagnosticsConfig, report: Callable[[], Report]) -> None:
+    def __init__(self, node: Node, config: DiagnosticsSettings, report: Callable[[], Report]) -> None:
         """
         Args:
             node: whose.

@@ -12,20 +12,20 @@ from rclpy.parameter import Parameter
 
 from robodyn_ros import create_dynamics
 from robodyn_ros.control.faults.dry_run import check_model
-from robodyn_ros.control.faults.reactions import Answers
+from robodyn_ros.control.faults.reactions import FaultReactions
 from robodyn_ros.control.laws.gains import JointGains
-from robodyn_ros.control.loop_settings import NO_LIMIT, LoopConfig, law_settings, model_parameters
-from robodyn_ros.control.motion.payload_motion import PayloadConfig
-from robodyn_ros.control.motion.tool_motion import ToolConfig
-from robodyn_ros.control.reference.tolerances import GoalConfig, JointTolerances
-from robodyn_ros.control.transmission import Transmission, TransmissionConfig
+from robodyn_ros.control.loop_settings import NO_LIMIT, BehaviourSettings, law_settings, model_parameters
+from robodyn_ros.control.motion.payload_motion import PayloadSettings
+from robodyn_ros.control.motion.tool_motion import ToolSettings
+from robodyn_ros.control.reference.tolerances import GoalSettings, JointTolerances
+from robodyn_ros.control.transmission import Transmission, TransmissionSettings
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.nodes.common.description import NAME as DESCRIPTION
 from robodyn_ros.nodes.common.description import declare_description
-from robodyn_ros.nodes.common.diagnostics import DiagnosticsConfig
-from robodyn_ros.nodes.common.parameters import Values, declare, declare_gravity, declare_settings
-from robodyn_ros.nodes.common.scheduling import SchedulingConfig, declare_scheduling
+from robodyn_ros.nodes.common.diagnostics import DiagnosticsSettings
+from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_gravity, declare_settings
+from robodyn_ros.nodes.common.scheduling import SchedulingSettings, declare_scheduling
 from robodyn_ros.plugins import available
 from robodyn_ros.robot import Joint, Robot
 
@@ -55,18 +55,18 @@ def declare_node_parameters(node: Node) -> None:
     declare(node, "controller", "computed_torque", "controller plugin", constraints=choices)
     declare(node, "autostart", True, "configure and activate as soon as there is a description", read_only=True)
     declare_payload(node)
-    declare_settings(node, PayloadConfig, "payload_estimation.")
+    declare_settings(node, PayloadSettings, "payload_estimation.")
     declare(node, "estimates_file", "", "path of the YAML file that keeps what the law has learnt; none if empty")
     declare(node, "tool", "", "name of the link that ~/target_pose is about; the last that moves if empty")
-    declare_settings(node, LoopConfig)
-    declare_settings(node, ToolConfig)
-    declare_settings(node, GoalConfig, "constraints.")
-    for kind, response in Answers()._asdict().items():
+    declare_settings(node, BehaviourSettings)
+    declare_settings(node, ToolSettings)
+    declare_settings(node, GoalSettings, "constraints.")
+    for kind, response in FaultReactions()._asdict().items():
         declare_settings(node, type(response), f"faults.{kind}.")
     for prefix, settings in law_settings().items():
         declare_settings(node, settings, prefix)
-    declare_settings(node, DiagnosticsConfig, read_only=True)
-    declare_scheduling(node, SchedulingConfig())
+    declare_settings(node, DiagnosticsSettings, read_only=True)
+    declare_scheduling(node, SchedulingSettings())
 
 
 def declare_payload(node: Node) -> None:
@@ -90,7 +90,7 @@ def declare_joint_parameters(node: Node, robot: Robot) -> None:
         name = joint.name
         declare_settings(node, JointGains, f"gains.{name}.", f" of joint {name}")
         declare_settings(node, JointTolerances, f"constraints.{name}.", f" of joint {name}")
-        declare_settings(node, TransmissionConfig, f"transmission.{name}.", f" of joint {name}", read_only=True)
+        declare_settings(node, TransmissionSettings, f"transmission.{name}.", f" of joint {name}", read_only=True)
         _declare_limits(node, joint)
 
 
@@ -102,7 +102,7 @@ def _declare_limits(node: Node, joint: Joint) -> None:
     greatest = joint.effort if known else float(np.finfo(float).max)
     declare(node, name, joint.effort if known else Parameter.Type.DOUBLE, text, bounds=(0.0, greatest))
     text = f"greatest change of the effort of joint {joint.name} [{unit}/s]; {RATE:g} times the limit unless given"
-    default = Values(node).get(name, 0.0) * RATE or NO_LIMIT
+    default = NodeParameters(node).get(name, 0.0) * RATE or NO_LIMIT
     declare(node, f"effort_rate_limits.{joint.name}", min(default, NO_LIMIT), text, bounds=(1e-9, NO_LIMIT))
     text = f"greatest speed of joint {joint.name} [{joint.position_unit}/s]; the URDF's unless given, and at most that"
     greatest = min(joint.velocity or NO_LIMIT, NO_LIMIT)  # as Limits.of has it
@@ -115,7 +115,7 @@ def declare_joints(node: Node, robot: Robot, topic: str, read_only: bool = False
     declare(node, "joints", list(robot.joint_names), text, constraints="each joint once", read_only=read_only)
 
 
-def joint_order(values: Values, robot: Robot) -> tuple[str, ...]:
+def joint_order(values: NodeParameters, robot: Robot) -> tuple[str, ...]:
     """The joints in the order of commands.
 
     Raises:
@@ -128,7 +128,7 @@ def joint_order(values: Values, robot: Robot) -> tuple[str, ...]:
     return given
 
 
-def make_dynamics(values: Values, robot: Robot) -> Dynamics:
+def make_dynamics(values: NodeParameters, robot: Robot) -> Dynamics:
     """The model that the parameters name, tried at a few states.
 
     Raises:
@@ -139,6 +139,6 @@ def make_dynamics(values: Values, robot: Robot) -> Dynamics:
     return dynamics
 
 
-def make_transmission(values: Values, robot: Robot) -> Transmission:
+def make_transmission(values: NodeParameters, robot: Robot) -> Transmission:
     """What is between the joints and their motors."""
-    return Transmission([values.settings(TransmissionConfig, f"transmission.{name}.") for name in robot.joint_names])
+    return Transmission([values.settings(TransmissionSettings, f"transmission.{name}.") for name in robot.joint_names])

@@ -93,7 +93,7 @@ def mention_unknown(node: Node) -> None:
         node.get_logger().warning(f"given, but no parameter of this node, so without effect: {', '.join(said)}")
 
 
-class Values:
+class NodeParameters:
     """The values of a node's parameters: as they are, or as they would be after a change."""
 
     def __init__(self, node: Node, changes: Iterable[Parameter] = ()) -> None:

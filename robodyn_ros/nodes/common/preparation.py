@@ -13,7 +13,7 @@ TURN = 5e-4
 """How long another thread may keep the loop waiting while something is made [s]; Python's default is ten times that."""
 
 
-class Preparation(Generic[Made]):
+class BackgroundTask(Generic[Made]):
     """Makes something in a thread.
 
     Attributes:

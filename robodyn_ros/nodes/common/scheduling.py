@@ -26,7 +26,7 @@ from typing import BinaryIO
 
 from rclpy.node import Node
 
-from robodyn_ros.nodes.common.parameters import Values, declare, declare_settings
+from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings
 from robodyn_ros.settings import check_settings, switch, whole
 
 AFFINITY = "cpu_affinity"
@@ -47,7 +47,7 @@ ADVICE = "see limits.conf(5): rtprio, memlock"
 
 
 @dataclass(frozen=True)
-class SchedulingConfig:
+class SchedulingSettings:
     """Settings of the scheduling; each field's metadata say what it is."""
 
     thread_priority: int = whole(
@@ -65,7 +65,7 @@ class SchedulingConfig:
         check_settings(self)
 
 
-def declare_scheduling(node: Node, defaults: SchedulingConfig) -> None:
+def declare_scheduling(node: Node, defaults: SchedulingSettings) -> None:
     """Declare the parameters.
 
     Raises:
@@ -96,8 +96,8 @@ class Scheduling:
         """Choose the processors and lock the memory, as the node's parameters ask for it."""
         self.state = "ordinary"
         self._log = node.get_logger()
-        values = Values(node)
-        self._config = values.settings(SchedulingConfig)
+        values = NodeParameters(node)
+        self._config = values.settings(SchedulingSettings)
         self._raised = False
         self._awake: BinaryIO | None = None
         processors = tuple(values[AFFINITY])

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from robodyn_ros.errors import NotReadyError
 
 
-class Step(NamedTuple):
+class ScriptStep(NamedTuple):
     """What a script waits for."""
 
     what: str  # for the message if it does not come
@@ -17,7 +17,7 @@ class Step(NamedTuple):
     longer: float = 0.0  # how much longer than the player's patience it may take [s]
 
 
-Script = Iterator[Step]
+Script = Iterator[ScriptStep]
 """A generator that yields what it waits for, and goes on when that has come."""
 
 

@@ -138,7 +138,7 @@ MARK = 0x5AC3_0F71
 """Stands for a second of a stamp, where its place is looked for."""
 
 
-class Stencil:
+class CdrTemplate:
     """A message of which only a stamp and some numbers change, kept as the bytes that go over the wire.
 
     rclpy copies every field of a message, names of joints among them, each time that it is published. Here the message

@@ -21,9 +21,9 @@ from rclpy.lifecycle import LifecycleNode
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
-from robodyn_ros.control.faults.supervisor import Emergency
+from robodyn_ros.control.faults.supervisor import ActiveFault
 from robodyn_ros.control.loop import ControlLoop
-from robodyn_ros.control.loop_settings import Tuning
+from robodyn_ros.control.loop_settings import LoopSettings
 from robodyn_ros.control.step import Command
 from robodyn_ros.control.transmission import Transmission
 from robodyn_ros.errors import EffortError, JumpError, RobodynError, StaleStateError
@@ -37,7 +37,7 @@ from robodyn_ros.nodes.controller.references import ReferenceInput
 # Who else publishes where only one may.
 
 
-class SecondPublishers:
+class PublisherConflicts:
     """Looks for publishers that there should not be."""
 
     def __init__(self, node: Node, allowed: Mapping[str, int]) -> None:
@@ -78,7 +78,7 @@ class FaultReport:
             log: the node's.
         """
         self._loop, self._faults, self._log = loop, faults, log
-        self._last: Emergency | None = None
+        self._last: ActiveFault | None = None
 
     @property
     def state(self) -> str:
@@ -109,7 +109,7 @@ FAULTS: dict[type[RobodynError], str] = {
 """What gives no command → what it is counted as; all else is a state that is refused."""
 
 
-class Answering:
+class StateCallback:
     """From a state to its command: the way on which every microsecond counts.
 
     The command goes out before anything else is done; what it came from, statistics and whoever wants to know come
@@ -257,10 +257,12 @@ class ClosedLoop:
         self._log = node.get_logger()
         self._transmission = transmission
         self._output = Output(node, faults, self.robot.joint_names, joints)
-        self._others = SecondPublishers(node, ONE_OF_EACH)
+        self._others = PublisherConflicts(node, ONE_OF_EACH)
         self.references = ReferenceInput(node, loop, lambda: "" if self._answers else self.state, faults)
         self._report = FaultReport(loop, faults, self._log)
-        self._answering = Answering(node, loop, transmission, self._output, faults, self.statistics, self._report.tell)
+        self._answering = StateCallback(
+            node, loop, transmission, self._output, faults, self.statistics, self._report.tell
+        )
         self.listeners: list[Callable[[Time, Command], None]] = self._answering.listeners
         self._states = node.create_subscription(JointState, "joint_states", self._answering.take, NEWEST, raw=True)
         self._silent = False
@@ -300,7 +302,7 @@ class ClosedLoop:
         """
         self.loop.hold(self._now() / NANO)
 
-    def tune(self, tuning: Tuning) -> None:
+    def tune(self, tuning: LoopSettings) -> None:
         """Change what may change while the arm moves, from one command to the next."""
         self.loop.tune(tuning)
 

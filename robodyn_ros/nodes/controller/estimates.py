@@ -24,14 +24,14 @@ from std_srvs.srv import Trigger
 from robodyn_ros.control.laws.adaptive import Adaptive
 from robodyn_ros.control.laws.base import Controller
 from robodyn_ros.control.laws.memory_file import recall, save
-from robodyn_ros.control.motion.payload_motion import PayloadConfig, payload_motion
+from robodyn_ros.control.motion.payload_motion import PayloadSettings, payload_motion
 from robodyn_ros.control.reference.tolerances import Following, Tolerances
 from robodyn_ros.control.step import Command
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.errors import ConfigurationError, NotReadyError, RobodynError
 from robodyn_ros.nodes.common.messages import respond, seconds
-from robodyn_ros.nodes.common.parameters import Values
-from robodyn_ros.nodes.common.preparation import Preparation
+from robodyn_ros.nodes.common.parameters import NodeParameters
+from robodyn_ros.nodes.common.preparation import BackgroundTask
 from robodyn_ros.nodes.common.qos import LATCHED
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 from robodyn_ros.robot.pose import Array
@@ -95,7 +95,7 @@ class Estimates:
 
     @property
     def _path(self) -> str:
-        return str(Values(self._node)[FILE])
+        return str(NodeParameters(self._node)[FILE])
 
     def _on_save(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         def saved() -> str:
@@ -222,7 +222,7 @@ class PayloadEstimation:
         self._node, self._loop = node, loop
         self._ended: Future | None = None
         self._following: Following | None = None
-        self._making: Preparation[PayloadEstimate] | None = None
+        self._making: BackgroundTask[PayloadEstimate] | None = None
         self._rows: list[Row] = []
         self._service = node.create_service(Trigger, "~/estimate_payload", self._on_request)
         self._publisher = node.create_publisher(InertiaStamped, "~/payload", LATCHED)
@@ -255,7 +255,7 @@ class PayloadEstimation:
         loop, command = self._loop.loop, self._held()
         assert command.reference is not None
         assert command.error is not None
-        config = Values(self._node).settings(PayloadConfig, PREFIX)
+        config = NodeParameters(self._node).settings(PayloadSettings, PREFIX)
         trajectory = payload_motion(
             loop.controller.dynamics, command.reference.q, command.effort, loop.tuning.limits, config
         )
@@ -296,7 +296,7 @@ class PayloadEstimation:
             outcome = self._following.outcome
             self._stop_keeping()
             if outcome == "succeeded":
-                self._making = Preparation("payload", partial(self._estimate, self._rows))
+                self._making = BackgroundTask("payload", partial(self._estimate, self._rows))
             else:
                 self._answer(False, f"the motion did not come to its end: {outcome}")
         elif self._making is not None and self._making.done:
@@ -337,7 +337,7 @@ class PayloadEstimation:
         message = to_inertia(found)
         message.header.stamp = self._node.get_clock().now().to_msg()
         self._publisher.publish(message)
-        adopt = Values(self._node).settings(PayloadConfig, PREFIX).adopt
+        adopt = NodeParameters(self._node).settings(PayloadSettings, PREFIX).adopt
         if adopt:
             self._adopt(found)
         return to_text(found, adopt)

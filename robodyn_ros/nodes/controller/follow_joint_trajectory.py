@@ -15,7 +15,7 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.task import Future
 
-from robodyn_ros.control.reference.tolerances import Pursuit, Tolerances, Verdict, asked_tolerances
+from robodyn_ros.control.reference.tolerances import ActionGoal, GoalResult, Tolerances, asked_tolerances
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.common.messages import seconds
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
@@ -44,8 +44,8 @@ class FollowJointTrajectory:
         """
         self._type: Any = import_module("control_msgs.action").FollowJointTrajectory
         self._node, self._loop = node, loop
-        self._accepted: list[Pursuit] = []
-        self._pursued: list[tuple[Any, Pursuit, Future]] = []
+        self._accepted: list[ActionGoal] = []
+        self._pursued: list[tuple[Any, ActionGoal, Future]] = []
         self._server = ActionServer(
             node,
             self._type,
@@ -71,7 +71,7 @@ class FollowJointTrajectory:
         except RobodynError as problem:
             self._loop.faults.count("trajectory refused", problem)
             return GoalResponse.REJECT
-        self._accepted.append(Pursuit(following))
+        self._accepted.append(ActionGoal(following))
         return GoalResponse.ACCEPT
 
     def _tolerances(self, goal: Any) -> Tolerances:
@@ -93,7 +93,7 @@ class FollowJointTrajectory:
         """Wait for the end; nothing is blocked meanwhile. Goals are executed in the order of their acceptance."""
         ended: Future = Future(executor=self._node.executor)
         self._pursued.append((handle, self._accepted.pop(0), ended))
-        verdict: Verdict = await ended
+        verdict: GoalResult = await ended
         finish: dict[str, Callable[[], None]] = {
             "succeeded": handle.succeed,
             "aborted": handle.abort,

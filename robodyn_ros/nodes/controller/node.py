@@ -22,11 +22,11 @@ from rclpy.parameter import Parameter
 from std_srvs.srv import SetBool, Trigger
 
 from robodyn_ros.control.loop import ControlLoop
-from robodyn_ros.control.loop_settings import make_tuning
+from robodyn_ros.control.loop_settings import make_loop_settings
 from robodyn_ros.control.motion.tool_motion import ToolMotion
 from robodyn_ros.errors import NotReadyError, RobodynError
-from robodyn_ros.nodes.common.description import Description
-from robodyn_ros.nodes.common.diagnostics import Diagnostics, DiagnosticsConfig, Faults, Report
+from robodyn_ros.nodes.common.description import DescriptionSource
+from robodyn_ros.nodes.common.diagnostics import Diagnostics, DiagnosticsSettings, Faults, Report
 from robodyn_ros.nodes.common.executor import Exit, once_running, run
 from robodyn_ros.nodes.common.joint_parameters import (
     FIXED_WHILE_CONFIGURED,
@@ -37,7 +37,7 @@ from robodyn_ros.nodes.common.joint_parameters import (
     make_transmission,
 )
 from robodyn_ros.nodes.common.messages import respond
-from robodyn_ros.nodes.common.parameters import Values, mention_unknown
+from robodyn_ros.nodes.common.parameters import NodeParameters, mention_unknown
 from robodyn_ros.nodes.common.scheduling import Scheduling
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 from robodyn_ros.nodes.controller.estimates import Estimates, PayloadEstimation
@@ -104,9 +104,9 @@ class ConfiguredController:
         """
         declare_joint_parameters(node, robot)
         mention_unknown(node)
-        values = Values(node)
+        values = NodeParameters(node)
         joints, transmission = joint_order(values, robot), make_transmission(values, robot)
-        loop = ControlLoop.tuned(make_tuning(values, make_dynamics(values, robot)))
+        loop = ControlLoop.tuned(make_loop_settings(values, make_dynamics(values, robot)))
         tool = values["tool"] or tip(robot)
         motion = _tool_motion(node, robot, tool)
         node.get_logger().info(
@@ -184,12 +184,12 @@ class ControllerNode(LifecycleNode):  # type: ignore[misc]
         self._faults = Faults(self.get_logger().warning)
         self._faults_reported = 0
         self._scheduling = Scheduling(self)
-        self._description = Description(self, self._on_description)
+        self._description = DescriptionSource(self, self._on_description)
         self.create_service(SetBool, "~/enable", self._on_enable)
         self.create_service(Trigger, "~/hold", self._on_hold)
         self.add_on_set_parameters_callback(self._check_change)
         self.add_post_set_parameters_callback(self._apply_change)
-        self._diagnostics = Diagnostics(self, Values(self).settings(DiagnosticsConfig), self._report)
+        self._diagnostics = Diagnostics(self, NodeParameters(self).settings(DiagnosticsSettings), self._report)
         starts_itself = self.get_parameter("autostart").value
         self._autostart = Autostart(self, lambda: self._description.known, end) if starts_itself else None
 
@@ -286,7 +286,7 @@ class ControllerNode(LifecycleNode):  # type: ignore[misc]
                 reason = f"{parameter.name} is read when the node is configured: deactivate and clean it up first"
                 return SetParametersResult(successful=False, reason=reason)
         try:
-            self._next = self._configured.switching.check(Values(self, parameters))
+            self._next = self._configured.switching.check(NodeParameters(self, parameters))
         except RobodynError as problem:
             return SetParametersResult(successful=False, reason=str(problem))
         return SetParametersResult(successful=True)

@@ -15,7 +15,7 @@ from robodyn_ros.control.step import Command
 from robodyn_ros.nodes.common.diagnostics import Faults
 from robodyn_ros.nodes.common.messages import Stamp
 from robodyn_ros.nodes.common.qos import RELIABLE
-from robodyn_ros.nodes.controller.cdr import Stencil
+from robodyn_ros.nodes.controller.cdr import CdrTemplate
 from robodyn_ros.robot.pose import Array
 
 TERMS = ("gravity", "coriolis", "inertia", "friction", "feedback", "total")
@@ -42,7 +42,7 @@ class Topic:
         self.heard = False
         self._faults, self._topic = faults, topic
         self.publisher: Any = node.create_lifecycle_publisher(type(message), topic, RELIABLE)
-        self._stencil = Stencil(message, n, *fields)
+        self._stencil = CdrTemplate(message, n, *fields)
         # What the publisher wraps in checks that are made here already: the loop sends only while the node is active.
         self._write = self.publisher.handle.publish_raw
 

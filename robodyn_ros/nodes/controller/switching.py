@@ -18,12 +18,12 @@ from rclpy.parameter import Parameter
 from robodyn_ros import create_dynamics
 from robodyn_ros.control.faults.dry_run import check_model, rehearse
 from robodyn_ros.control.laws.base import Reference
-from robodyn_ros.control.loop_settings import Tuning, make_tuning, model_parameters
+from robodyn_ros.control.loop_settings import LoopSettings, make_loop_settings, model_parameters
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.errors import NotReadyError, RobodynError
 from robodyn_ros.nodes.common.diagnostics import Faults
-from robodyn_ros.nodes.common.parameters import Values
-from robodyn_ros.nodes.common.preparation import Preparation
+from robodyn_ros.nodes.common.parameters import NodeParameters
+from robodyn_ros.nodes.common.preparation import BackgroundTask
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 from robodyn_ros.plugins import load
 
@@ -54,14 +54,14 @@ class Switching:
             loop: what is changed.
             faults: where failed changes are counted.
         """
-        values = Values(node)
+        values = NodeParameters(node)
         self.running: tuple[str, str] = (values["dynamics"], values["controller"])
         self._node, self._loop, self._faults = node, loop, faults
-        self._preparation: Preparation[tuple[tuple[str, str], Dynamics]] | None = None
+        self._preparation: BackgroundTask[tuple[tuple[str, str], Dynamics]] | None = None
         self._timer = node.create_timer(LOOK, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self._timer.cancel()  # it runs while there is something to wait for
 
-    def check(self, values: Values) -> Callable[[], None]:
+    def check(self, values: NodeParameters) -> Callable[[], None]:
         """What brings the change about, if it can be; nothing has changed yet.
 
         Raises:
@@ -89,7 +89,7 @@ class Switching:
         self._preparation = None
         self._node.destroy_timer(self._timer)
 
-    def _tried(self, values: Values) -> tuple[Tuning, dict[str, Any]]:
+    def _tried(self, values: NodeParameters) -> tuple[LoopSettings, dict[str, Any]]:
         """What to work by, and the model's runtime parameters; tried where the arm is.
 
         Raises:
@@ -100,7 +100,7 @@ class Switching:
         before = {name: getattr(dynamics.parameters, name) for name in model}
         dynamics.configure(**model)
         try:
-            tuning = make_tuning(values, dynamics, self.running[1])
+            tuning = make_loop_settings(values, dynamics, self.running[1])
             loop.attempt(tuning)
         except RobodynError:
             raise
@@ -111,7 +111,7 @@ class Switching:
         return tuning, model
 
     def _prepare(self, dynamics: str, controller: str) -> None:
-        robot, parameters = self._loop.robot, model_parameters(Values(self._node), self._loop.robot)
+        robot, parameters = self._loop.robot, model_parameters(NodeParameters(self._node), self._loop.robot)
 
         def make() -> tuple[tuple[str, str], Dynamics]:
             rehearse(dynamics, controller, robot.urdf)
@@ -121,7 +121,7 @@ class Switching:
             load("controllers", controller)(model, 1.0, 1.0).compute(rest, rest, Reference(rest, rest, rest, rest))
             return (dynamics, controller), model
 
-        self._preparation = Preparation(f"{dynamics} and {controller}", make)
+        self._preparation = BackgroundTask(f"{dynamics} and {controller}", make)
         self._timer.reset()
 
     def _look(self) -> None:
@@ -135,9 +135,9 @@ class Switching:
         self._preparation = None
         try:
             names, model = preparation.result()
-            values = Values(self._node)
+            values = NodeParameters(self._node)
             model.configure(**model_parameters(values, self._loop.robot))
-            self._loop.tune(make_tuning(values, model, names[1]))
+            self._loop.tune(make_loop_settings(values, model, names[1]))
         except Exception as problem:  # of a plugin
             self._faults.counts[FAULT] += 1
             self._node.get_logger().error(f"{FAULT}: {type(problem).__name__}: {problem}; what runs goes on")

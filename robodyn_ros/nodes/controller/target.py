@@ -23,15 +23,15 @@ from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode
 from rclpy.node import Node
 
-from robodyn_ros.control.motion.tool_motion import ToolConfig, ToolMotion, Wish
+from robodyn_ros.control.motion.tool_motion import PoseGoal, ToolMotion, ToolSettings
 from robodyn_ros.control.motion.trajectory import Sample, Trajectory
 from robodyn_ros.control.reference.tolerances import Following
 from robodyn_ros.control.step import Command
 from robodyn_ros.errors import NotReadyError, RobodynError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.nodes.common.messages import to_matrix, to_pose
-from robodyn_ros.nodes.common.parameters import Values
-from robodyn_ros.nodes.common.preparation import Preparation
+from robodyn_ros.nodes.common.parameters import NodeParameters
+from robodyn_ros.nodes.common.preparation import BackgroundTask
 from robodyn_ros.nodes.common.qos import RELIABLE
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 
@@ -42,14 +42,14 @@ AHEAD = 0.1
 """How far ahead of the latest state the motion of an arm that moves begins at first [s]."""
 
 
-class Plan(NamedTuple):
+class TargetMotion(NamedTuple):
     """A motion that is being planned."""
 
     message: PoseStamped
-    wish: Wish
+    wish: PoseGoal
     start: float  # when it is to begin, by the time of the states [s]
     ahead: float  # how far ahead that was [s]
-    making: Preparation[Trajectory]
+    making: BackgroundTask[Trajectory]
 
 
 class TargetInput:
@@ -76,7 +76,7 @@ class TargetInput:
         """
         self._node, self._loop, self._motion, self._report = node, loop, motion, report
         self._newest: PoseStamped | None = None
-        self._plan: Plan | None = None
+        self._plan: TargetMotion | None = None
         self._following: Following | None = None
         self._refusal = ""
         self._subscription = node.create_subscription(PoseStamped, "~/target_pose", self._on_target, RELIABLE)
@@ -111,20 +111,20 @@ class TargetInput:
             if latest is None or latest[1].state is None:
                 raise NotReadyError("no valid joint state has come yet")
             start, reference = loop.expected(ahead)
-            wish = Wish(
+            wish = PoseGoal(
                 to_matrix(message.pose),
                 message.header.frame_id,
                 latest[1].state[0],
                 Sample(reference.q, reference.qd, reference.qdd),
                 loop.tuning.limits,
                 loop.controller.dynamics.parameters,
-                Values(self._node).settings(ToolConfig),
+                NodeParameters(self._node).settings(ToolSettings),
             )
         except RobodynError as problem:
             self._refuse(problem)
             return
-        making = Preparation("target", partial(self._motion.plan, wish))
-        self._plan = Plan(message, wish, start, ahead, making)
+        making = BackgroundTask("target", partial(self._motion.plan, wish))
+        self._plan = TargetMotion(message, wish, start, ahead, making)
         self._timer.reset()
 
     def _look(self) -> None:
@@ -149,7 +149,7 @@ class TargetInput:
         if newest is not None:
             self._begin(newest)
 
-    def _beginning(self, plan: Plan) -> float | None:
+    def _beginning(self, plan: TargetMotion) -> float | None:
         """When a motion begins [s]; None if what it was planned for is over.
 
         Raises:

@@ -23,16 +23,16 @@ from trajectory_msgs.msg import JointTrajectory
 from visualization_msgs.msg import MarkerArray
 
 from robodyn_ros.errors import InputError, NotReadyError, RobodynError
-from robodyn_ros.nodes.common.description import Description, declare_description
-from robodyn_ros.nodes.common.diagnostics import Diagnostics, DiagnosticsConfig, Report
+from robodyn_ros.nodes.common.description import DescriptionSource, declare_description
+from robodyn_ros.nodes.common.diagnostics import Diagnostics, DiagnosticsSettings, Report
 from robodyn_ros.nodes.common.executor import Exit, run
 from robodyn_ros.nodes.common.messages import to_matrix
-from robodyn_ros.nodes.common.parameters import Values, declare_settings
-from robodyn_ros.nodes.common.preparation import Preparation
+from robodyn_ros.nodes.common.parameters import NodeParameters, declare_settings
+from robodyn_ros.nodes.common.preparation import BackgroundTask
 from robodyn_ros.nodes.common.qos import LATCHED, RELIABLE
 from robodyn_ros.nodes.common.watch import CONTROLLER, Watch
 from robodyn_ros.nodes.planner.messages import Preview, check_there, standing_at, to_message
-from robodyn_ros.nodes.planner.parameters import Wish, declare_planner, read_wish
+from robodyn_ros.nodes.planner.parameters import PlanGoal, declare_planner, read_wish
 from robodyn_ros.planning.plan import Plan
 from robodyn_ros.planning.problem import Goal, JointGoal, ToolGoal
 from robodyn_ros.robot.pose import Array
@@ -43,7 +43,7 @@ ROUNDING = 1e-3
 """So far beyond its stop a sensor may see a joint [rad] or [m]."""
 
 
-def pose_goal(message: PoseStamped, wish: Wish, q: Array) -> Goal:
+def pose_goal(message: PoseStamped, wish: PlanGoal, q: Array) -> Goal:
     """The tool at a pose.
 
     Raises:
@@ -55,7 +55,7 @@ def pose_goal(message: PoseStamped, wish: Wish, q: Array) -> Goal:
     return ToolGoal(to_matrix(message.pose), wish.link)
 
 
-def joint_goal(message: JointState, wish: Wish, q: Array) -> Goal:
+def joint_goal(message: JointState, wish: PlanGoal, q: Array) -> Goal:
     """Some joints elsewhere, the others where they are, q (n,).
 
     Raises:
@@ -72,18 +72,18 @@ def joint_goal(message: JointState, wish: Wish, q: Array) -> Goal:
     return JointGoal(goal)
 
 
-def search(wish: Wish, goal: Goal, start: Array) -> Plan:
+def search(wish: PlanGoal, goal: Goal, start: Array) -> Plan:
     """The best motion from a position (n,); to be called in a thread.
 
     Raises:
         RobodynError: the problem is wrong in itself.
     """
-    from robodyn_ros.planning.collocation.collocation import CollocationConfig, plan
-    from robodyn_ros.planning.problem import Limits, Problem
+    from robodyn_ros.planning.collocation.collocation import CollocationSettings, plan
+    from robodyn_ros.planning.problem import MotionLimits, Problem
 
     robot, config = wish.dynamics.robot, wish.config
     inside = np.clip(start, robot.lower, robot.upper)
-    limits = Limits.of(robot, share=config.share)
+    limits = MotionLimits.of(robot, share=config.share)
     problem = Problem(
         wish.dynamics,
         np.where(np.abs(inside - start) < ROUNDING, inside, start),
@@ -98,7 +98,7 @@ def search(wish: Wish, goal: Goal, start: Array) -> Plan:
         from robodyn_ros.planning import time_scaling
 
         return time_scaling.plan(problem)
-    return plan(problem, CollocationConfig(time_limit=config.time_limit))
+    return plan(problem, CollocationSettings(time_limit=config.time_limit))
 
 
 LOOK = 0.05
@@ -107,7 +107,7 @@ LOOK = 0.05
 PAUSE = 1.0
 """How long the ghost rests at the end of its way [s]."""
 
-Asked = Callable[[Wish, Array], Goal]
+Asked = Callable[[PlanGoal, Array], Goal]
 """What a target makes of the parameters and of where the arm is (n,)."""
 
 
@@ -135,11 +135,11 @@ class PlannerNode(Node):  # type: ignore[misc]
         super().__init__("planner")
         declare_description(self, "the topic of this name is used if empty", read_only=True)
         declare_planner(self)
-        declare_settings(self, DiagnosticsConfig, read_only=True)
+        declare_settings(self, DiagnosticsSettings, read_only=True)
         self._watch: Watch | None = None
-        self._search: Preparation[Plan] | None = None
+        self._search: BackgroundTask[Plan] | None = None
         self._next: Asked | None = None
-        self._wish: Wish | None = None
+        self._wish: PlanGoal | None = None
         self._plan: Plan | None = None
         self._preview: Preview | None = None
         self._shown, self._said, self._problem = monotonic(), "", ""
@@ -147,14 +147,14 @@ class PlannerNode(Node):  # type: ignore[misc]
         self._trajectories = self.create_publisher(JointTrajectory, "~/joint_trajectory", LATCHED)
         self._markers = self.create_publisher(MarkerArray, "~/markers", RELIABLE)
         self._controller = self.create_publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory", RELIABLE)
-        self._description = Description(self, self._on_description)
+        self._description = DescriptionSource(self, self._on_description)
         if self._description.known:
             self._on_description()
         self.create_subscription(PoseStamped, "~/plan_to/pose", self._on_pose, RELIABLE)
         self.create_subscription(JointState, "~/plan_to/joints", self._on_joints, RELIABLE)
         self.create_service(Trigger, "~/execute", self._on_execute)
         self.create_timer(LOOK, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
-        self._diagnostics = Diagnostics(self, Values(self).settings(DiagnosticsConfig), self._report)
+        self._diagnostics = Diagnostics(self, NodeParameters(self).settings(DiagnosticsSettings), self._report)
 
     def _on_description(self) -> None:
         if self._watch is not None:
@@ -181,7 +181,7 @@ class PlannerNode(Node):  # type: ignore[misc]
                 raise NotReadyError("no robot_description has come yet")
             q = standing_at(self._watch)
             self._wish = wish = read_wish(self, self._watch.robot)
-            self._search = Preparation("plan", partial(search, wish, asked(wish, q), q))
+            self._search = BackgroundTask("plan", partial(search, wish, asked(wish, q), q))
             self._searches += 1
             self._said, self._problem = "searching", ""
         except RobodynError as problem:

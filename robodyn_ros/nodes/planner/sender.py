@@ -9,11 +9,11 @@ from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory
 
 from robodyn_ros.errors import NotReadyError, RobodynError
-from robodyn_ros.nodes.common.description import Description, declare_description
+from robodyn_ros.nodes.common.description import DescriptionSource, declare_description
 from robodyn_ros.nodes.common.executor import Exit, run
-from robodyn_ros.nodes.common.parameters import Values, declare
+from robodyn_ros.nodes.common.parameters import NodeParameters, declare
 from robodyn_ros.nodes.common.qos import RELIABLE
-from robodyn_ros.nodes.common.script import Player, Script, Step
+from robodyn_ros.nodes.common.script import Player, Script, ScriptStep
 from robodyn_ros.nodes.common.watch import CONTROLLER, Watch
 from robodyn_ros.nodes.planner.messages import check_there, to_message
 from robodyn_ros.planning.plan import Plan
@@ -45,29 +45,29 @@ class SenderNode(Node):  # type: ignore[misc]
         super().__init__("planner_sender")
         declare_description(self, "the topic of this name is used if empty", read_only=True)
         declare(self, "plan", "", "path of a plan, as `robodyn plan --out` writes it", read_only=True)
-        self._plan = Plan.load(Values(self)["plan"])
+        self._plan = Plan.load(NodeParameters(self)["plan"])
         self._message = to_message(self._plan)
         self._end = end
-        self._description = Description(self, lambda: None)
+        self._description = DescriptionSource(self, lambda: None)
         self._publisher = self.create_publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory", RELIABLE)
         self._player = Player(self._play(), PATIENCE)
         self.create_timer(LOOK, self._go_on, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def _play(self) -> Script:
-        yield Step("a robot_description", lambda: self._description.known)
+        yield ScriptStep("a robot_description", lambda: self._description.known)
         robot = self._description.robot()
         if robot.joint_names != self._plan.joints:
             names = ", ".join(robot.joint_names), ", ".join(self._plan.joints)
             raise NotReadyError(f"the arm has the joints {names[0]}, the plan {names[1]}")
         watch = Watch(self, robot)
-        yield Step("joint states", lambda: watch.q is not None)
-        yield Step("commands of the controller", lambda: watch.effort is not None)
-        yield Step("a controller that takes trajectories", self._publisher.get_subscription_count)
+        yield ScriptStep("joint states", lambda: watch.q is not None)
+        yield ScriptStep("commands of the controller", lambda: watch.effort is not None)
+        yield ScriptStep("a controller that takes trajectories", self._publisher.get_subscription_count)
         check_there(watch, self._plan)
-        yield Step("a reference of the controller", lambda: watch.reference is not None)
+        yield ScriptStep("a reference of the controller", lambda: watch.reference is not None)
         before = watch.reference
         self._publisher.publish(self._message)
-        yield Step("the beginning of the motion", lambda: _apart(watch.reference, before))
+        yield ScriptStep("the beginning of the motion", lambda: _apart(watch.reference, before))
 
     def _go_on(self) -> None:
         if self._end.code is not None:

@@ -18,17 +18,17 @@ from std_srvs.srv import SetBool, Trigger
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.nodes.common.description import NAME as DESCRIPTION
 from robodyn_ros.nodes.common.description import read_description
-from robodyn_ros.nodes.common.diagnostics import Diagnostics, DiagnosticsConfig, Faults, Report
+from robodyn_ros.nodes.common.diagnostics import Diagnostics, DiagnosticsSettings, Faults, Report
 from robodyn_ros.nodes.common.executor import Exit, once_running, run
 from robodyn_ros.nodes.common.joint_parameters import joint_order
 from robodyn_ros.nodes.common.messages import respond
-from robodyn_ros.nodes.common.parameters import Values, mention_unknown
+from robodyn_ros.nodes.common.parameters import NodeParameters, mention_unknown
 from robodyn_ros.nodes.common.qos import LATCHED
 from robodyn_ros.nodes.common.scheduling import Scheduling
 from robodyn_ros.nodes.simulator.pace import Lockstep, RealTime
 from robodyn_ros.nodes.simulator.parameters import (
-    PaceConfig,
-    SimulatorConfig,
+    PaceSettings,
+    SimulatorSettings,
     clock_steps,
     declare_joint_parameters,
     declare_node_parameters,
@@ -118,11 +118,11 @@ class SimulatorNode(Node):  # type: ignore[misc]
         """
         super().__init__("simulator")
         declare_node_parameters(self)
-        values = Values(self)
+        values = NodeParameters(self)
         robot = read_description(values[DESCRIPTION])
         declare_joint_parameters(self, robot)
         mention_unknown(self)
-        config, pace = values.settings(SimulatorConfig), values.settings(PaceConfig)
+        config, pace = values.settings(SimulatorSettings), values.settings(PaceSettings)
         self._hardware = make_hardware(values, robot)
         self._step, self._steps = self._hardware.plant.config.step, self._hardware.sensors.steps
         # States that come late come at any step, others only at those at which they are measured.
@@ -157,7 +157,7 @@ class SimulatorNode(Node):  # type: ignore[misc]
         self._report = SimulatorReport(
             self._hardware, self._time, self._output, self._commands, self._faults, scheduling
         )
-        config_of_reports = values.settings(DiagnosticsConfig)
+        config_of_reports = values.settings(DiagnosticsSettings)
         self._diagnostics = Diagnostics(self, config_of_reports, lambda: self._report.make(self._paused))
         self.get_logger().info(f"{robot.name}: {robot.n} joints, states at {values['state_rate']:g} Hz")
         once_running(self, scheduling.begin)

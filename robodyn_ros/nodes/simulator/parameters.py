@@ -9,17 +9,17 @@ from rclpy.node import Node
 
 from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.nodes.common.description import declare_description
-from robodyn_ros.nodes.common.diagnostics import DiagnosticsConfig
+from robodyn_ros.nodes.common.diagnostics import DiagnosticsSettings
 from robodyn_ros.nodes.common.joint_parameters import declare_joints, declare_model
 from robodyn_ros.nodes.common.parameters import declare, declare_settings
-from robodyn_ros.nodes.common.scheduling import SchedulingConfig, declare_scheduling
+from robodyn_ros.nodes.common.scheduling import SchedulingSettings, declare_scheduling
 from robodyn_ros.robot import Robot
 from robodyn_ros.settings import check_settings, setting, switch
 from robodyn_ros.simulation.hardware.settings import groups, initial_positions, joint_groups
 
 
 @dataclass(frozen=True)
-class SimulatorConfig:
+class SimulatorSettings:
     """Settings of the simulator node; each field's metadata say what it is."""
 
     clock_rate: float = setting(100.0, "rate of /clock, at most that of joint_states", "Hz", 0.1, 10000.0)
@@ -33,7 +33,7 @@ class SimulatorConfig:
 
 
 @dataclass(frozen=True)
-class PaceConfig:
+class PaceSettings:
     """Settings of how time passes; each field's metadata say what it is."""
 
     real_time_factor: float = setting(1.0, "simulated time per real time, except in lockstep", "-", 1e-3, 1000.0)
@@ -53,11 +53,11 @@ def declare_node_parameters(node: Node) -> None:
     declare_model(node, read_only=True)
     for group in groups():
         declare_settings(node, group.defaults, group.prefix, read_only=True)
-    declare_settings(node, SimulatorConfig, read_only=True)
-    declare_settings(node, PaceConfig)
-    declare_settings(node, DiagnosticsConfig, read_only=True)
+    declare_settings(node, SimulatorSettings, read_only=True)
+    declare_settings(node, PaceSettings)
+    declare_settings(node, DiagnosticsSettings, read_only=True)
     # Where a simulation goes as fast as it can, nothing ordinary would get the processor beside a real-time one.
-    declare_scheduling(node, SchedulingConfig(thread_priority=0))
+    declare_scheduling(node, SchedulingSettings(thread_priority=0))
     text = "whether to publish the topic robot_description; false where robot_state_publisher does"
     declare(node, "publish_robot_description", True, text, read_only=True)
 

@@ -18,7 +18,7 @@ from robodyn_ros.nodes.common.messages import NANO, JointOrder
 from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
 from robodyn_ros.nodes.simulator.pace import Lockstep
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.simulation.hardware.sensors import Reading
+from robodyn_ros.simulation.hardware.sensors import SensorReading
 
 
 class CommandInput:
@@ -102,7 +102,7 @@ class SimulatorOutput:
             step: of the plant [s].
         """
         self.states = 0
-        self.waiting: deque[Reading] = deque()
+        self.waiting: deque[SensorReading] = deque()
         self._step = step
         self._publisher = node.create_publisher(JointState, "joint_states", RELIABLE)
         self._clocks = node.create_publisher(Clock, "/clock", RELIABLE)

@@ -23,10 +23,10 @@ from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robodyn_ros.errors import InputError, RobodynError
-from robodyn_ros.nodes.common.description import Description, declare_description
+from robodyn_ros.nodes.common.description import DescriptionSource, declare_description
 from robodyn_ros.nodes.common.executor import Exit, run
 from robodyn_ros.nodes.common.messages import NANO, JointOrder
-from robodyn_ros.nodes.common.parameters import Values, declare, declare_settings
+from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings
 from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
 from robodyn_ros.nodes.common.ros_packages import share_folder
 from robodyn_ros.nodes.common.watch import CONTROLLER, Watch
@@ -48,7 +48,7 @@ QUINTIC_PEAK = 1.875
 
 
 @dataclass(frozen=True)
-class ViewerConfig:
+class ViewerSettings:
     """Settings of the node; each field's metadata say what it is."""
 
     rate: float = setting(25.0, "rate of the picture", "Hz", 1.0, 60.0)
@@ -68,7 +68,7 @@ class View:
         browser: the picture.
     """
 
-    def __init__(self, node: Node, robot: Robot, browser: Browser, config: ViewerConfig, simulated: bool) -> None:
+    def __init__(self, node: Node, robot: Robot, browser: Browser, config: ViewerSettings, simulated: bool) -> None:
         """
         Args:
             node: who talks to the graph.
@@ -227,15 +227,15 @@ class ViewerNode(Node):  # type: ignore[misc]
         """
         super().__init__("viewer")
         declare_description(self, "the topic of this name is used if empty", read_only=True)
-        declare_settings(self, ViewerConfig, read_only=True)
+        declare_settings(self, ViewerSettings, read_only=True)
         declare(self, "host", "127.0.0.1", "address to listen at; 0.0.0.0 lets other machines in", read_only=True)
         declare(self, "port", 8080, "port to listen at", read_only=True)
         declare(self, "tip", "", "name of the link that is traced; the last that moves if empty", read_only=True)
         declare(self, "simulated", True, "whether there is a simulator to pause, step and reset", read_only=True)
-        values = Values(self)
-        self._config = values.settings(ViewerConfig)
+        values = NodeParameters(self)
+        self._config = values.settings(ViewerSettings)
         self._view: View | None = None
-        self._description = Description(self, self._on_description)
+        self._description = DescriptionSource(self, self._on_description)
         if self._description.known:
             self._view = self._made()
         steady = Clock(clock_type=ClockType.STEADY_TIME)
@@ -258,7 +258,7 @@ class ViewerNode(Node):  # type: ignore[misc]
             self.get_logger().error(f"nothing to show: {problem}")
 
     def _made(self) -> View:
-        values = Values(self)
+        values = NodeParameters(self)
         robot = self._description.robot()
         browser = Browser(robot, values["host"], values["port"], values["tip"], share_folder)
         for missing in browser.missing:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.planning.collocation.guess import guesses
-from robodyn_ros.planning.collocation.program import Guess, Mesh, Program
+from robodyn_ros.planning.collocation.program import Guess, Mesh, NonlinearProgram
 from robodyn_ros.planning.collocation.scheme import SCHEMES, Scheme, scheme
 from robodyn_ros.planning.plan import Plan, points_of
 from robodyn_ros.planning.problem import Problem
@@ -41,7 +41,7 @@ Report = Callable[[int, float], None]
 """Called with the number of the iteration and the greatest constraint violation."""
 
 
-class Outcome(NamedTuple):
+class SolverOutcome(NamedTuple):
     """How it ended."""
 
     x: Array
@@ -61,7 +61,7 @@ class Outcome(NamedTuple):
         return self.status in ("Maximum_WallTime_Exceeded", "Maximum_CpuTime_Exceeded", "User_Requested_Stop")
 
 
-def solve(program: Program, start: Array, until: float, report: Report | None = None) -> Outcome:
+def solve(program: NonlinearProgram, start: Array, until: float, report: Report | None = None) -> SolverOutcome:
     """Minimise.
 
     Args:
@@ -95,7 +95,7 @@ def solve(program: Program, start: Array, until: float, report: Report | None = 
     x, g = np.array(found["x"]).ravel(), np.array(found["g"]).ravel()
     missed = np.concatenate((program.lower - g, g - program.upper, program.low - x, x - program.high))
     stats = solver.stats()
-    return Outcome(
+    return SolverOutcome(
         x,
         float(ca.Function("cost", [program.x], [program.cost])(x)),
         stats["return_status"],
@@ -107,7 +107,7 @@ def solve(program: Program, start: Array, until: float, report: Report | None = 
 class _Watch(ca.Callback):  # type: ignore[misc]
     """Looks at every iteration: reports it, and stops when time is up."""
 
-    def __init__(self, program: Program, until: float, report: Report | None) -> None:
+    def __init__(self, program: NonlinearProgram, until: float, report: Report | None) -> None:
         super().__init__()
         self._sizes = (program.x.numel(), program.constraints.numel())
         self._bounds = program.lower, program.upper
@@ -192,7 +192,7 @@ PARTS = 4
 
 
 @dataclass(frozen=True)
-class CollocationConfig:
+class CollocationSettings:
     """Settings; each field's metadata say what it is."""
 
     scheme: str = choice("hermite-simpson", "collocation scheme", lambda: tuple(SCHEMES))
@@ -207,7 +207,7 @@ class CollocationConfig:
         check_settings(self)
 
 
-def plan(problem: Problem, config: CollocationConfig | None = None, report: Report | None = None) -> Plan:
+def plan(problem: Problem, config: CollocationSettings | None = None, report: Report | None = None) -> Plan:
     """The motion of least cost, or why there is none.
 
     Args:
@@ -218,11 +218,11 @@ def plan(problem: Problem, config: CollocationConfig | None = None, report: Repo
     Raises:
         InputError: the problem is wrong in itself.
     """
-    return _Search(problem, config or CollocationConfig(), report).run()
+    return _Search(problem, config or CollocationSettings(), report).run()
 
 
 class _Search:
-    def __init__(self, problem: Problem, config: CollocationConfig, report: Report | None) -> None:
+    def __init__(self, problem: Problem, config: CollocationSettings, report: Report | None) -> None:
         self._problem, self._config, self._report = problem, config, report
         self._scheme: Scheme = scheme(config.scheme)
         self._begun = perf_counter()
@@ -243,7 +243,7 @@ class _Search:
             if (parts == 1).all() or self._late():
                 break
             mesh = mesh.divided(parts)
-            finer = Program(problem, mesh, self._scheme)
+            finer = NonlinearProgram(problem, mesh, self._scheme)
             better = solve(finer, finer.pack(self._on(motion, program.mesh, mesh)), self._until, self._report)
             if not better.optimal:
                 mesh = program.mesh  # what was found before is still a solution of its own mesh
@@ -251,10 +251,10 @@ class _Search:
             program, outcome = finer, better
         return self._answer(program, outcome)
 
-    def _first(self, mesh: Mesh) -> tuple[Program, Outcome]:
+    def _first(self, mesh: Mesh) -> tuple[NonlinearProgram, SolverOutcome]:
         """A solution on the first mesh; from the guess that leads to one, else what came nearest."""
-        program = Program(self._problem, mesh, self._scheme)
-        best: Outcome | None = None
+        program = NonlinearProgram(self._problem, mesh, self._scheme)
+        best: SolverOutcome | None = None
         for guess in guesses(self._problem, mesh, self._scheme, self._until):
             outcome = solve(program, program.pack(guess), self._until, self._report)
             if best is None or outcome.optimal or outcome.violation < best.violation:
@@ -297,7 +297,7 @@ class _Search:
         q, qd, qdd = (np.array([sample[k] for sample in samples]) for k in range(3))
         return Guess(q, qd, qdd, self._problem.model.efforts(q, qd, qdd), motion.durations)
 
-    def _answer(self, program: Program, outcome: Outcome) -> Plan:
+    def _answer(self, program: NonlinearProgram, outcome: SolverOutcome) -> Plan:
         motion = program.unpack(outcome.x)
         sampled, findings = self._verified(motion, program.mesh)
         solved = outcome.optimal and findings.share <= 1.0
@@ -313,7 +313,7 @@ class _Search:
             dynamics_error=findings.dynamics_error,
         )
 
-    def _reason(self, outcome: Outcome, findings: Findings, mesh: Mesh, solved: bool) -> str:
+    def _reason(self, outcome: SolverOutcome, findings: Findings, mesh: Mesh, solved: bool) -> str:
         if solved:
             return f"solved on {mesh.intervals} intervals"
         worst = f"the {findings.worst.constraint} is missed by {findings.worst.amount:.3g} {findings.worst.unit}"

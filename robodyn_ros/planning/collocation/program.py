@@ -71,7 +71,7 @@ class Guess(NamedTuple):
     durations: Array  # of the legs [s]
 
 
-class Program:
+class NonlinearProgram:
     """A problem on a mesh as a nonlinear program: direct transcription, with the inverse dynamics at every point.
 
     Unknowns are q, q̇, q̈ and τ at each point and the duration of each leg. Limits at the points are bounds; what holds

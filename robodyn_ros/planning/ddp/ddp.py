@@ -24,7 +24,7 @@ from robodyn_ros.engine.codegen import batch_source
 from robodyn_ros.engine.library import find_library
 from robodyn_ros.errors import InputError
 from robodyn_ros.planning.cost import Cost
-from robodyn_ros.planning.ddp.passes import CompiledPasses, Memory, make_passes
+from robodyn_ros.planning.ddp.passes import CompiledPasses, DDPMemory, make_passes
 from robodyn_ros.planning.ddp.programs import Programs
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import check_settings, setting, whole
@@ -33,7 +33,7 @@ from robodyn_ros.settings import check_settings, setting, whole
 
 
 @dataclass(frozen=True)
-class ILQRConfig:
+class ILQRSettings:
     """Settings; each field's metadata say what it is.
 
     Source: Tassa, Erez, Todorov (2012), sections II-D and II-F; the values are those of the authors' published code.
@@ -116,7 +116,7 @@ class DDP:
     """
 
     def __init__(
-        self, dynamics: CompiledDynamics, cost: Cost, steps: int, config: ILQRConfig, parameters: Array
+        self, dynamics: CompiledDynamics, cost: Cost, steps: int, config: ILQRSettings, parameters: Array
     ) -> None:
         """
         Args:
@@ -128,7 +128,7 @@ class DDP:
         """
         self._config, self.parameters = config, parameters
         programs = Programs(dynamics, cost)
-        m = self.memory = Memory(dynamics.robot.n, steps, programs.width)
+        m = self.memory = DDPMemory(dynamics.robot.n, steps, programs.width)
 
         def batch(program: Program, inputs: tuple[Array, ...], outputs: tuple[Array, ...]) -> Batch:
             return Batch(program, parameters, inputs, outputs, dynamics.compiled)

@@ -22,7 +22,7 @@ from robodyn_ros.checks import finite_array
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import InputError
 from robodyn_ros.planning.cost import Cost
-from robodyn_ros.planning.ddp.ddp import DDP, ILQRConfig
+from robodyn_ros.planning.ddp.ddp import DDP, ILQRSettings
 from robodyn_ros.planning.ddp.programs import as_rows, written
 from robodyn_ros.planning.plan import Plan
 from robodyn_ros.robot.pose import Array
@@ -31,7 +31,7 @@ from robodyn_ros.robot.pose import Array
 
 
 @dataclass(frozen=True, eq=False)
-class Solution:
+class ILQRSolution:
     """A motion in N steps, with the feedback that keeps the arm to it.
 
     Attributes:
@@ -105,7 +105,7 @@ class ILQR:
         ddp: what it works with; after a solution it holds the derivatives along it.
     """
 
-    def __init__(self, dynamics: Dynamics, cost: Cost, steps: int, config: ILQRConfig | None = None) -> None:
+    def __init__(self, dynamics: Dynamics, cost: Cost, steps: int, config: ILQRSettings | None = None) -> None:
         """
         Args:
             dynamics: the arm's model, of the plugins ``rnea`` or ``lagrangian``; friction included if it has any.
@@ -118,7 +118,7 @@ class ILQR:
         """
         if steps < 1:
             raise InputError("steps", f"must be at least 1, not {steps}", steps)
-        self._dynamics, self._cost, self._config = written(dynamics), cost, config or ILQRConfig()
+        self._dynamics, self._cost, self._config = written(dynamics), cost, config or ILQRSettings()
         self.ddp = DDP(self._dynamics, cost, steps, self._config, self._dynamics.symbols)
 
     def solve(
@@ -129,7 +129,7 @@ class ILQR:
         guess: ArrayLike | None = None,
         effort_limit: ArrayLike | None = None,
         time_limit: float = np.inf,
-    ) -> Solution:
+    ) -> ILQRSolution:
         """The best motion from a state.
 
         Args:
@@ -154,7 +154,7 @@ class ILQR:
         m.lower[:], m.upper[:] = -limit, limit
         m.u[:] = np.clip(as_rows(guess, m.u.shape, "guess"), m.lower, m.upper)
         ending = ddp.search(start, deadline=begun + time_limit) if ddp.begin(start) else ""
-        return Solution(
+        return ILQRSolution(
             self._dynamics.robot.joint_names,
             times,
             m.x.copy(),

@@ -112,7 +112,7 @@ def box_qp(H: Array, g: Array, lower: Array, upper: Array, start: Array) -> BoxQ
 # The arrays of a problem of differential dynamic programming, made once: its passes and programs work on them.
 
 
-class Memory:
+class DDPMemory:
     """Trajectory, bounds, model and feedback of a problem with n joints and a number of steps; x = (q, q̇).
 
     Attributes:
@@ -163,7 +163,7 @@ class Memory:
 class Passes:
     """The passes in Python, for where there is no compiler."""
 
-    def __init__(self, memory: Memory, dynamics: CompiledDynamics, motion: Program, parameters: Array) -> None:
+    def __init__(self, memory: DDPMemory, dynamics: CompiledDynamics, motion: Program, parameters: Array) -> None:
         """
         Args:
             memory: what is worked on.
@@ -251,7 +251,7 @@ _libraries: dict[tuple[str, str], ctypes.PyDLL] = {}
 class CompiledPasses:
     """As :class:`Passes`, a hundred times as fast."""
 
-    def __init__(self, memory: Memory, passes: Any, linearisation: Any, parameters: Array) -> None:
+    def __init__(self, memory: DDPMemory, passes: Any, linearisation: Any, parameters: Array) -> None:
         """
         Args:
             memory: what is worked on.
@@ -282,7 +282,7 @@ class CompiledPasses:
 
 
 def make_passes(
-    memory: Memory, dynamics: CompiledDynamics, motion: Program, parameters: Array
+    memory: DDPMemory, dynamics: CompiledDynamics, motion: Program, parameters: Array
 ) -> Passes | CompiledPasses:
     """The passes: in C where there is a compiler, else in Python.
 

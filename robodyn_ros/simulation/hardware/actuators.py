@@ -25,7 +25,7 @@ from robodyn_ros.settings import check_settings, choice, setting, switch
 
 
 @dataclass(frozen=True)
-class DriveConfig:
+class DriveSettings:
     """Settings of a joint's drive; each field's metadata say what it is."""
 
     lag: float = setting(0.0, "time constant of the lag of the drive", "s", 0.0, 10.0)
@@ -51,7 +51,7 @@ class Drive:
         effort: that it gave last [N·m] or [N].
     """
 
-    def __init__(self, config: DriveConfig) -> None:
+    def __init__(self, config: DriveSettings) -> None:
         """
         Args:
             config: the settings.
@@ -110,7 +110,7 @@ ANSWERS = ("hold", "zero", "brake")
 
 
 @dataclass(frozen=True)
-class CommandConfig:
+class CommandSettings:
     """Settings of how commands reach the drives; each field's metadata say what it is."""
 
     command_delay: float = setting(0.0, "time from a command's arrival until the drives follow it", "s", 0.0, 1.0)
@@ -138,11 +138,11 @@ class Actuators:
     the step.
     """
 
-    def __init__(self, drives: Sequence[DriveConfig], delay: float, step: float, effort_limit: ArrayLike) -> None:
+    def __init__(self, drives: Sequence[DriveSettings], delay: float, step: float, effort_limit: ArrayLike) -> None:
         """
         Args:
             drives: settings of each joint's drive (n).
-            delay: see :class:`CommandConfig` [s].
+            delay: see :class:`CommandSettings` [s].
             step: that the plant takes [s].
             effort_limit: (n,) in [N·m] or [N]; inf where there is none.
         """

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.errors import SimulationError
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.simulation.hardware.actuators import Actuators, CommandConfig
-from robodyn_ros.simulation.hardware.sensors import Reading, Sensors
+from robodyn_ros.simulation.hardware.actuators import Actuators, CommandSettings
+from robodyn_ros.simulation.hardware.sensors import SensorReading, Sensors
 from robodyn_ros.simulation.plant.base import PlantBase
 
 
@@ -38,7 +38,7 @@ class Hardware:
         failure: why, of the last one.
     """
 
-    def __init__(self, plant: PlantBase, actuators: Actuators, sensors: Sensors, config: CommandConfig) -> None:
+    def __init__(self, plant: PlantBase, actuators: Actuators, sensors: Sensors, config: CommandSettings) -> None:
         """
         Args:
             plant: the arm, from where it starts.
@@ -88,7 +88,7 @@ class Hardware:
         self._actuators.command(self.now, self._actuators.checked(effort))
         self._commanded, self.silent = self.now, False
 
-    def readings(self) -> list[Reading]:
+    def readings(self) -> list[SensorReading]:
         """What has come from the sensors by now; each is given out once."""
         return self.sensors.transport.arrived(self.now)
 
@@ -143,4 +143,4 @@ class Hardware:
     def _read(self) -> None:
         plant = self.plant
         q, qd = self.sensors.encoders.read(plant.q, plant.qd)
-        self.sensors.transport.send(Reading(self.now, q, qd, plant.effort))
+        self.sensors.transport.send(SensorReading(self.now, q, qd, plant.effort))

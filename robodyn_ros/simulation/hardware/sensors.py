@@ -22,7 +22,7 @@ from robodyn_ros.settings import check_settings, choice, setting, whole
 
 
 @dataclass(frozen=True)
-class EncoderConfig:
+class EncoderSettings:
     """Settings of a joint's sensors; each field's metadata say what it is. Noise is normally distributed."""
 
     resolution: float = setting(0.0, "resolution (0: none) of the position", "m or rad", 0.0, 1.0)
@@ -39,7 +39,7 @@ class Encoders:
     """See the module. The noise is the same after every reset."""
 
     def __init__(
-        self, joints: Sequence[EncoderConfig], period: float, differentiated: bool, seed: np.random.SeedSequence
+        self, joints: Sequence[EncoderSettings], period: float, differentiated: bool, seed: np.random.SeedSequence
     ) -> None:
         """
         Args:
@@ -92,7 +92,7 @@ ROUNDING = 1e-6
 """What of a delay counts as a rounding error, as a part of the step."""
 
 
-class Reading(NamedTuple):
+class SensorReading(NamedTuple):
     """A measurement; arrays (n,) in the order of ``robot.joints``."""
 
     step: int  # when it was made, counted in steps of the plant
@@ -130,10 +130,10 @@ class Transport:
     def reset(self) -> None:
         """Lose what is under way, and begin anew."""
         self._random = np.random.default_rng(self._seed)
-        self._under_way: deque[tuple[int, Reading]] = deque()
+        self._under_way: deque[tuple[int, SensorReading]] = deque()
         self._last = 0
 
-    def send(self, reading: Reading) -> None:
+    def send(self, reading: SensorReading) -> None:
         """Let a reading start its way when it is made."""
         # All three at a time, so that one setting leaves the others alone.
         late, lost, twice = self._random.random(3).tolist() if self._chance else (0.0, 1.0, 1.0)
@@ -143,7 +143,7 @@ class Transport:
         self._last = due
         self._under_way.extend([(due, reading)] * (2 if twice < self._repeat else 1))
 
-    def arrived(self, now: int) -> list[Reading]:
+    def arrived(self, now: int) -> list[SensorReading]:
         """What has come by now [steps], the earliest first; each is given out once."""
         came = []
         while self._under_way and self._under_way[0][0] <= now:
@@ -156,7 +156,7 @@ VELOCITIES = ("measured", "differentiated")
 
 
 @dataclass(frozen=True)
-class StateConfig:
+class StateSettings:
     """Settings of the states that come from the arm; each field's metadata say what it is."""
 
     state_rate: float = setting(500.0, "rate of joint_states, each after a whole number of steps", "Hz", 1.0, 10000.0)
@@ -182,7 +182,7 @@ class Sensors:
         transport: how it comes.
     """
 
-    def __init__(self, joints: Sequence[EncoderConfig], config: StateConfig, step: float) -> None:
+    def __init__(self, joints: Sequence[EncoderSettings], config: StateSettings, step: float) -> None:
         """
         Args:
             joints: settings of each joint's sensors (n).

@@ -15,17 +15,17 @@ from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.plugins import available, create, load
 from robodyn_ros.robot import Joint, Robot
 from robodyn_ros.settings import NamedValues, check_settings, choice
-from robodyn_ros.simulation.hardware.actuators import Actuators, CommandConfig, DriveConfig
+from robodyn_ros.simulation.hardware.actuators import Actuators, CommandSettings, DriveSettings
 from robodyn_ros.simulation.hardware.hardware import Hardware
-from robodyn_ros.simulation.hardware.sensors import EncoderConfig, Sensors, StateConfig
-from robodyn_ros.simulation.plant.base import PlantConfig, create_plant
-from robodyn_ros.simulation.plant.joints import FrictionConfig, StopConfig, urdf_friction
+from robodyn_ros.simulation.hardware.sensors import EncoderSettings, Sensors, StateSettings
+from robodyn_ros.simulation.plant.base import PlantSettings, create_plant
+from robodyn_ros.simulation.plant.joints import FrictionSettings, StopSettings, urdf_friction
 from robodyn_ros.simulation.plant.mismatch import Mismatch
 
 # What simulated hardware is made of: the settings of all its parts, before any of them exists.
 
 
-class Rig(NamedTuple):
+class HardwareSettings(NamedTuple):
     """See the module; tuples have one entry for each joint."""
 
     robot: Robot
@@ -33,13 +33,13 @@ class Rig(NamedTuple):
     integrator: str  # name of the plugin
     dynamics: str  # name of the plugin
     parameters: dict[str, Any]  # of the dynamics, that differ from the robot's
-    config: PlantConfig
-    states: StateConfig
-    commands: CommandConfig
-    friction: tuple[FrictionConfig, ...]
-    stops: tuple[StopConfig, ...]
-    drives: tuple[DriveConfig, ...]
-    encoders: tuple[EncoderConfig, ...]
+    config: PlantSettings
+    states: StateSettings
+    commands: CommandSettings
+    friction: tuple[FrictionSettings, ...]
+    stops: tuple[StopSettings, ...]
+    drives: tuple[DriveSettings, ...]
+    encoders: tuple[EncoderSettings, ...]
     start: tuple[float, ...]  # positions [rad] or [m]
 
     def assemble(self, dynamics: Dynamics | None = None) -> Hardware:
@@ -88,7 +88,7 @@ class Group(NamedTuple):
 
 def groups() -> tuple[Group, ...]:
     """What is set of the whole arm."""
-    whole = (PlantChoice(), PlantConfig(), StateConfig(), CommandConfig())
+    whole = (PlantChoice(), PlantSettings(), StateSettings(), CommandSettings())
     return (*(Group("", defaults) for defaults in whole), Group("mismatch.", Mismatch()))
 
 
@@ -96,9 +96,9 @@ def joint_groups(robot: Robot) -> Iterator[Group]:
     """What is set of each joint, with the arm's own defaults."""
     for joint, friction in zip(robot.joints, urdf_friction(robot), strict=True):
         yield Group(f"friction.{joint.name}.", friction, joint)
-        yield Group(f"stops.{joint.name}.", StopConfig(), joint)
-        yield Group(f"actuators.{joint.name}.", DriveConfig(), joint)
-        yield Group(f"sensors.{joint.name}.", EncoderConfig(), joint)
+        yield Group(f"stops.{joint.name}.", StopSettings(), joint)
+        yield Group(f"actuators.{joint.name}.", DriveSettings(), joint)
+        yield Group(f"sensors.{joint.name}.", EncoderSettings(), joint)
 
 
 def initial_positions(robot: Robot) -> dict[str, float]:
@@ -120,35 +120,35 @@ def make_hardware(values: NamedValues, robot: Robot) -> Hardware:
     Raises:
         RobodynError: a value is wrong; the message names it.
     """
-    return make_rig(values, robot).assemble()
+    return make_hardware_settings(values, robot).assemble()
 
 
-def make_rig(values: NamedValues, robot: Robot) -> Rig:
+def make_hardware_settings(values: NamedValues, robot: Robot) -> HardwareSettings:
     """What that hardware is made of; arguments and errors as there."""
     own: dict[type[Any], list[Any]] = {}
     for group in joint_groups(robot):
         kind = type(group.defaults)
         own.setdefault(kind, []).append(values.settings(kind, group.prefix))
-    chosen, states = values.settings(PlantChoice), values.settings(StateConfig)
-    friction = own[FrictionConfig]
+    chosen, states = values.settings(PlantChoice), values.settings(StateSettings)
+    friction = own[FrictionSettings]
     parameters: dict[str, Any] = {"gravity": tuple(values["gravity"])}
     mismatch = values.settings(Mismatch, "mismatch.")
     if mismatch != Mismatch():
         drawn = mismatch.draw(robot, states.seed, friction)
         parameters |= drawn.parameters
         friction = list(drawn.friction)
-    return Rig(
+    return HardwareSettings(
         robot,
         chosen.plant,
         chosen.integrator,
         values["dynamics"],
         parameters,
-        values.settings(PlantConfig),
+        values.settings(PlantSettings),
         states,
-        values.settings(CommandConfig),
+        values.settings(CommandSettings),
         tuple(friction),
-        tuple(own[StopConfig]),
-        tuple(own[DriveConfig]),
-        tuple(own[EncoderConfig]),
+        tuple(own[StopSettings]),
+        tuple(own[DriveSettings]),
+        tuple(own[EncoderSettings]),
         tuple(values[name] for name in initial_positions(robot)),
     )

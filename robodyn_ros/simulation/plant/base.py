@@ -20,11 +20,18 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.plugins import create
 from robodyn_ros.robot.pose import Array, read_only
 from robodyn_ros.settings import check_settings, setting
-from robodyn_ros.simulation.plant.joints import Friction, FrictionConfig, Joints, StopConfig, Stops, urdf_friction
+from robodyn_ros.simulation.plant.joints import (
+    Friction,
+    FrictionSettings,
+    JointEffects,
+    Stops,
+    StopSettings,
+    urdf_friction,
+)
 
 
 @dataclass(frozen=True)
-class PlantConfig:
+class PlantSettings:
     """Settings of the plant; each field's metadata say what it is."""
 
     step: float = setting(0.001, "step of the integration", "s", 1e-6, 0.1)
@@ -47,13 +54,13 @@ class PlantBase(ABC):
     def __init__(
         self,
         dynamics: Dynamics,
-        config: PlantConfig | None = None,
+        config: PlantSettings | None = None,
         effort_limit: ArrayLike | None = None,
         q0: ArrayLike | None = None,
         velocity_limit: ArrayLike | None = None,
         *,
-        friction: Sequence[FrictionConfig] | None = None,
-        stops: StopConfig | Sequence[StopConfig] | None = None,
+        friction: Sequence[FrictionSettings] | None = None,
+        stops: StopSettings | Sequence[StopSettings] | None = None,
     ) -> None:
         """
         Args:
@@ -70,7 +77,7 @@ class PlantBase(ABC):
         """
         robot = dynamics.robot
         self.dynamics = dynamics
-        self.config = config or PlantConfig()
+        self.config = config or PlantSettings()
         self.effort_limit = _limit("effort_limit", robot.effort_limit if effort_limit is None else effort_limit)
         self.velocity_limit = _limit(
             "velocity_limit", robot.velocity_limit if velocity_limit is None else velocity_limit
@@ -80,7 +87,7 @@ class PlantBase(ABC):
             if limit.shape != (robot.n,) or not (limit >= 0.0).all():
                 raise InputError(name, f"must be {robot.n} numbers from 0 up, not {limit!r}", limit)
         self.friction = tuple(urdf_friction(robot) if friction is None else friction)
-        self._joints = Joints(Friction(self.friction, robot.n), Stops(robot, stops), self.velocity_limit)
+        self._joints = JointEffects(Friction(self.friction, robot.n), Stops(robot, stops), self.velocity_limit)
         self._home = robot.home if q0 is None else read_only(q0)
         self._q = self._qd = self._effort = read_only(np.zeros(robot.n))
         self._steps = 0
@@ -183,7 +190,7 @@ def _limit(name: str, value: Any) -> Array:
 # Plants by name: the plugins of the group ``robodyn_ros.plants``.
 
 
-def create_plant(name: str, dynamics: Dynamics, config: PlantConfig | None = None, **options: Any) -> PlantBase:
+def create_plant(name: str, dynamics: Dynamics, config: PlantSettings | None = None, **options: Any) -> PlantBase:
     """The plant plugin of that name for an arm.
 
     Args:

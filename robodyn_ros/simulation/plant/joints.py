@@ -28,7 +28,7 @@ GREATEST = 1e9
 
 
 @dataclass(frozen=True)
-class FrictionConfig:
+class FrictionSettings:
     """Friction of one joint; each field's metadata say what it is."""
 
     viscous: float = setting(0.0, "viscous friction d", "N·m·s/rad or N·s/m", 0.0, GREATEST)
@@ -40,13 +40,13 @@ class FrictionConfig:
         check_settings(self)
 
 
-def urdf_friction(robot: Robot) -> tuple[FrictionConfig, ...]:
+def urdf_friction(robot: Robot) -> tuple[FrictionSettings, ...]:
     """What ``<dynamics damping friction>`` says of each joint, that of mimicking joints included.
 
     Raises:
         ConfigurationError: a number is beyond all bounds.
     """
-    return tuple(FrictionConfig(float(d), float(f)) for d, f in zip(robot.damping, robot.friction, strict=True))
+    return tuple(FrictionSettings(float(d), float(f)) for d, f in zip(robot.damping, robot.friction, strict=True))
 
 
 class Friction:
@@ -58,7 +58,7 @@ class Friction:
         rate: 1 / vs, (n,), 0 where vs is.
     """
 
-    def __init__(self, joints: Sequence[FrictionConfig], n: int) -> None:
+    def __init__(self, joints: Sequence[FrictionSettings], n: int) -> None:
         """
         Args:
             joints: one for each joint.
@@ -67,8 +67,8 @@ class Friction:
         Raises:
             InputError: not one for each joint.
         """
-        if len(joints) != n or not all(isinstance(joint, FrictionConfig) for joint in joints):
-            raise InputError("friction", f"must be one FrictionConfig for each of {n} joints, not {joints!r}", joints)
+        if len(joints) != n or not all(isinstance(joint, FrictionSettings) for joint in joints):
+            raise InputError("friction", f"must be one FrictionSettings for each of {n} joints, not {joints!r}", joints)
         self.viscous = read_only([joint.viscous for joint in joints])
         self.coulomb = read_only([joint.coulomb for joint in joints])
         self.static = read_only([max(joint.coulomb, joint.static_friction) for joint in joints])
@@ -108,7 +108,7 @@ class Friction:
 
 
 @dataclass(frozen=True)
-class StopConfig:
+class StopSettings:
     """The stops of one joint; each field's metadata say what it is."""
 
     restitution: float = setting(0.0, "restitution e at a rigid stop", "-", 0.0, 1.0)
@@ -129,7 +129,7 @@ class Stops:
         restitution, stiffness, dissipation: (n,).
     """
 
-    def __init__(self, robot: Robot, stops: StopConfig | Sequence[StopConfig] | None) -> None:
+    def __init__(self, robot: Robot, stops: StopSettings | Sequence[StopSettings] | None) -> None:
         """
         Args:
             robot: the arm.
@@ -138,9 +138,9 @@ class Stops:
         Raises:
             InputError: not one for each joint.
         """
-        joints = [stops or StopConfig()] * robot.n if stops is None or isinstance(stops, StopConfig) else stops
-        if len(joints) != robot.n or not all(isinstance(joint, StopConfig) for joint in joints):
-            raise InputError("stops", f"must be one StopConfig for each of {robot.n} joints, not {stops!r}", stops)
+        joints = [stops or StopSettings()] * robot.n if stops is None or isinstance(stops, StopSettings) else stops
+        if len(joints) != robot.n or not all(isinstance(joint, StopSettings) for joint in joints):
+            raise InputError("stops", f"must be one StopSettings for each of {robot.n} joints, not {stops!r}", stops)
         self.lower, self.upper = robot.lower, robot.upper
         self.restitution = read_only([joint.restitution for joint in joints])
         self.stiffness = read_only([joint.stiffness for joint in joints])
@@ -163,7 +163,7 @@ class Stops:
         return force
 
 
-class Joints(NamedTuple):
+class JointEffects(NamedTuple):
     """What the equations of motion leave out of an arm's joints."""
 
     friction: Friction

@@ -19,7 +19,7 @@ import numpy as np
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.integrators.base import Integrator
-from robodyn_ros.simulation.plant.joints import Joints
+from robodyn_ros.simulation.plant.joints import JointEffects
 from robodyn_ros.simulation.plant.modes import Mask, Mode, Modes, restrain
 from robodyn_ros.simulation.plant.motion_loop import SmoothMotion, Step
 
@@ -114,7 +114,7 @@ class Mechanism:
         modes: finds out what the joints are doing.
     """
 
-    def __init__(self, dynamics: Dynamics, joints: Joints, integrator: Integrator) -> None:
+    def __init__(self, dynamics: Dynamics, joints: JointEffects, integrator: Integrator) -> None:
         """
         Args:
             dynamics: the equations of motion.

@@ -20,7 +20,7 @@ from robodyn_ros.dynamics.parameters import Payload
 from robodyn_ros.robot import Inertial, Robot
 from robodyn_ros.robot.pose import Array, read_only
 from robodyn_ros.settings import check_settings, setting
-from robodyn_ros.simulation.plant.joints import FrictionConfig, urdf_friction
+from robodyn_ros.simulation.plant.joints import FrictionSettings, urdf_friction
 
 Draw = np.random.Generator
 
@@ -30,7 +30,7 @@ class Drawn(NamedTuple):
 
     inertial: Array  # standard parameters of the bodies, (10 · bodies,)
     payload: Payload | None
-    friction: tuple[FrictionConfig, ...]  # of each joint
+    friction: tuple[FrictionSettings, ...]  # of each joint
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -54,7 +54,7 @@ class Mismatch:
     def __post_init__(self) -> None:
         check_settings(self)
 
-    def draw(self, robot: Robot, seed: int, friction: Sequence[FrictionConfig] | None = None) -> Drawn:
+    def draw(self, robot: Robot, seed: int, friction: Sequence[FrictionSettings] | None = None) -> Drawn:
         """An arm that differs from the URDF's.
 
         Args:
@@ -83,7 +83,7 @@ class Mismatch:
         inertia = np.trace(second) * np.eye(3) - second
         return Inertial(density * body.mass, read_only(body.com + shift), read_only(inertia))
 
-    def _joint(self, rng: Draw, joint: FrictionConfig) -> FrictionConfig:
+    def _joint(self, rng: Draw, joint: FrictionSettings) -> FrictionSettings:
         factor = self.friction_scale * _factor(rng, self.friction_spread)
         forces = {name: factor * getattr(joint, name) for name in ("viscous", "coulomb", "static_friction")}
         return replace(joint, **forces)

@@ -21,7 +21,7 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import SimulationError
 from robodyn_ros.robot.pose import Array, read_only
 from robodyn_ros.simulation.integrators.base import Acceleration
-from robodyn_ros.simulation.plant.joints import Joints
+from robodyn_ros.simulation.plant.joints import JointEffects
 
 # Forces that can hold a joint, within bounds: stops only push, and dry friction has a greatest value.
 #
@@ -115,7 +115,7 @@ class Mode(NamedTuple):
 class Modes:
     """The modes of one arm."""
 
-    def __init__(self, dynamics: Dynamics, joints: Joints) -> None:
+    def __init__(self, dynamics: Dynamics, joints: JointEffects) -> None:
         """
         Args:
             dynamics: the equations of motion.

@@ -22,7 +22,7 @@ from robodyn_ros.engine.codegen import scalar_source
 from robodyn_ros.engine.library import find_library
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.integrators.base import Integrator
-from robodyn_ros.simulation.plant.joints import Joints
+from robodyn_ros.simulation.plant.joints import JointEffects
 from robodyn_ros.simulation.plant.modes import Mode, Modes
 
 CODE = Path(__file__).with_name("motion.c").read_text(encoding="utf-8")
@@ -42,7 +42,7 @@ CONSTANTS = slice(ROWS.index("SPEED"), len(ROWS))
 _libraries: dict[tuple[str, str], Any] = {}
 
 
-def make_frame(joints: Joints) -> Array:
+def make_frame(joints: JointEffects) -> Array:
     """A frame of an arm, its constants filled in, (len(ROWS), n)."""
     friction, stops, velocity_limit = joints
     frame = np.zeros((len(ROWS), len(velocity_limit)))
@@ -86,7 +86,7 @@ Step = Callable[[Array, Array, float], tuple[Array, Array]]
 class SmoothMotion:
     """The motion within one mode: smooth, and so a matter of the integrator alone; in C where there is a compiler."""
 
-    def __init__(self, dynamics: Dynamics, joints: Joints, integrator: Integrator, modes: Modes) -> None:
+    def __init__(self, dynamics: Dynamics, joints: JointEffects, integrator: Integrator, modes: Modes) -> None:
         """
         Args:
             dynamics: the equations of motion.

@@ -20,8 +20,8 @@ from robodyn_ros.errors import ConfigurationError, InputError, SimulationError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import check_settings, setting, whole
-from robodyn_ros.simulation.plant.base import PlantBase, PlantConfig
-from robodyn_ros.simulation.plant.joints import FrictionConfig, StopConfig
+from robodyn_ros.simulation.plant.base import PlantBase, PlantSettings
+from robodyn_ros.simulation.plant.joints import FrictionSettings, StopSettings
 from robodyn_ros.simulation.plant.native import Plant
 
 # A MuJoCo model of an arm, from the same URDF by MuJoCo's own importer.
@@ -197,12 +197,12 @@ class MuJoCoPlant(PlantBase):
     def __init__(
         self,
         dynamics: Dynamics,
-        config: PlantConfig | None = None,
+        config: PlantSettings | None = None,
         effort_limit: ArrayLike | None = None,
         q0: ArrayLike | None = None,
         *,
-        friction: Sequence[FrictionConfig] | None = None,
-        stops: StopConfig | Sequence[StopConfig] | None = None,
+        friction: Sequence[FrictionSettings] | None = None,
+        stops: StopSettings | Sequence[StopSettings] | None = None,
         velocity_limit: ArrayLike | None = None,
         contact: bool = True,
     ) -> None:
@@ -286,7 +286,7 @@ PERIOD = 1e-3
 
 
 @dataclass(frozen=True)
-class ValidationConfig:
+class ValidationSettings:
     """Settings of the comparison; each field's metadata say what it is."""
 
     states: int = whole(100, "number of random states", 1, 100_000)
@@ -315,7 +315,7 @@ class Comparison(NamedTuple):
 
 
 def validate(
-    dynamics: Dynamics, config: ValidationConfig | None = None, progress: Callable[[], object] = lambda: None
+    dynamics: Dynamics, config: ValidationSettings | None = None, progress: Callable[[], object] = lambda: None
 ) -> list[Comparison]:
     """Compare an arm's dynamics with MuJoCo's.
 
@@ -328,7 +328,7 @@ def validate(
         ConfigurationError: MuJoCo is not installed, or the arm is not for it.
         SimulationError: a motion led beyond the range of numbers.
     """
-    config = config or ValidationConfig()
+    config = config or ValidationSettings()
     rng = np.random.default_rng(config.seed)
     found = _equations(dynamics, config, rng, progress)
     for number in range(1, config.motions + 1):
@@ -339,7 +339,7 @@ def validate(
 
 
 def _equations(
-    dynamics: Dynamics, config: ValidationConfig, rng: np.random.Generator, progress: Callable[[], object]
+    dynamics: Dynamics, config: ValidationSettings, rng: np.random.Generator, progress: Callable[[], object]
 ) -> list[Comparison]:
     arm, n = MuJoCoModel(dynamics), dynamics.robot.n
     none = np.zeros(n)
@@ -363,7 +363,7 @@ def _equations(
     return [Comparison(name, float(error), config.tolerance) for name, error in zip(QUANTITIES, relative, strict=True)]
 
 
-def _motion(dynamics: Dynamics, config: ValidationConfig, rng: np.random.Generator) -> float:
+def _motion(dynamics: Dynamics, config: ValidationSettings, rng: np.random.Generator) -> float:
     """The greatest difference of a joint's position in one motion [rad] or [m]."""
     robot = dynamics.robot
     every = round(PERIOD / config.step)
@@ -374,9 +374,9 @@ def _motion(dynamics: Dynamics, config: ValidationConfig, rng: np.random.Generat
     path = rest_to_rest(poses, np.array([0.0, 0.5, 1.0]) * config.duration)
     free = np.full(robot.n, np.inf)
     options = {"effort_limit": free, "velocity_limit": free, "q0": poses[0]}
-    smooth = tuple(FrictionConfig(viscous=float(viscous)) for viscous in robot.damping)
-    native = Plant(dynamics, PlantConfig(config.step), friction=smooth, **options)  # type: ignore[arg-type]
-    mujoco = MuJoCoPlant(dynamics, PlantConfig(config.step), friction=smooth, contact=False, **options)  # type: ignore[arg-type]
+    smooth = tuple(FrictionSettings(viscous=float(viscous)) for viscous in robot.damping)
+    native = Plant(dynamics, PlantSettings(config.step), friction=smooth, **options)  # type: ignore[arg-type]
+    mujoco = MuJoCoPlant(dynamics, PlantSettings(config.step), friction=smooth, contact=False, **options)  # type: ignore[arg-type]
     plants: tuple[PlantBase, ...] = (native, mujoco)
     apart = 0.0
     for index in range(round(config.duration / PERIOD)):

@@ -15,8 +15,8 @@ from robodyn_ros.errors import InputError, SimulationError
 from robodyn_ros.plugins import create
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.integrators.base import Integrator
-from robodyn_ros.simulation.plant.base import PlantBase, PlantConfig
-from robodyn_ros.simulation.plant.joints import FrictionConfig, Joints, StopConfig
+from robodyn_ros.simulation.plant.base import PlantBase, PlantSettings
+from robodyn_ros.simulation.plant.joints import FrictionSettings, JointEffects, StopSettings
 from robodyn_ros.simulation.plant.mechanism import Mechanism
 from robodyn_ros.simulation.plant.motion_loop import MODE, make_frame, motion_library
 
@@ -39,7 +39,7 @@ class Runner:
             equation was not solved.
     """
 
-    def __init__(self, dynamics: Dynamics, joints: Joints, integrator: Integrator, dt: float) -> None:
+    def __init__(self, dynamics: Dynamics, joints: JointEffects, integrator: Integrator, dt: float) -> None:
         """
         Args:
             dynamics: the equations of motion.
@@ -126,9 +126,6 @@ class Runner:
         return True
 
 
-__all__ = ["Plant", "PlantConfig"]
-
-
 class Plant(PlantBase):
     """The arm's own equations, with friction, stops and limits.
 
@@ -138,12 +135,12 @@ class Plant(PlantBase):
     def __init__(
         self,
         dynamics: Dynamics,
-        config: PlantConfig | None = None,
+        config: PlantSettings | None = None,
         effort_limit: ArrayLike | None = None,
         q0: ArrayLike | None = None,
         *,
-        friction: Sequence[FrictionConfig] | None = None,
-        stops: StopConfig | Sequence[StopConfig] | None = None,
+        friction: Sequence[FrictionSettings] | None = None,
+        stops: StopSettings | Sequence[StopSettings] | None = None,
         velocity_limit: ArrayLike | None = None,
         integrator: str | Integrator = "rk4",
     ) -> None:

@@ -14,7 +14,7 @@ from robodyn_ros.errors import ConfigurationError, RobodynError
 from robodyn_ros.simulation.sweeps.runner import Chunk, Rows
 from robodyn_ros.simulation.sweeps.study import Study
 from robodyn_ros.simulation.sweeps.sweep import AHEAD, Backend, Done
-from robodyn_ros.simulation.sweeps.worker import Cell
+from robodyn_ros.simulation.sweeps.worker import IsolatedWorker
 
 PATIENCE = 120.0
 """How long a scheduler that is gone is waited for [s]."""
@@ -25,7 +25,7 @@ GREETING = 10.0
 GLANCE = 2.0
 """How often somebody looks whether there are more workers, while nothing is done [s]."""
 
-_idle: list[Cell] = []
+_idle: list[IsolatedWorker] = []
 
 
 class ClusterError(RobodynError):
@@ -71,7 +71,7 @@ def cluster(address: str, patience: float = PATIENCE) -> Backend:
 
 def try_chunk(study: Study, chunk: Chunk) -> Rows:
     """On a worker: try the cases of a chunk in a process of its own, which stays for the next."""
-    cell = _idle.pop() if _idle else Cell()
+    cell = _idle.pop() if _idle else IsolatedWorker()
     try:
         return cell.run(study, chunk)
     finally:

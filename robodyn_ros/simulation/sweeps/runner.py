@@ -11,17 +11,17 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from robodyn_ros.control.loop_settings import MODEL, Tuning, loop_default_values, make_tuning
+from robodyn_ros.control.loop_settings import MODEL, LoopSettings, loop_default_values, make_loop_settings
 from robodyn_ros.control.motion.point_to_point import rest_to_rest
 from robodyn_ros.control.motion.trajectory import Trajectory
-from robodyn_ros.control.parameter_file import Parameters
+from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.inertial_parameters import standard_parameters
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.plugins import create
 from robodyn_ros.robot import load_robot
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.simulation.hardware.settings import Rig, default_values, make_rig
+from robodyn_ros.simulation.hardware.settings import HardwareSettings, default_values, make_hardware_settings
 from robodyn_ros.simulation.sweeps.arm import changed
 from robodyn_ros.simulation.sweeps.study import ARM, NODES, QUANTITIES, Case, Study
 from robodyn_ros.simulation.trial.compiled import Ran, closed_loop
@@ -84,16 +84,16 @@ def figures(trial: Trial, effort_limit: Array, window: float) -> dict[str, Array
     return found
 
 
-class Setup(NamedTuple):
+class RunnerSetup(NamedTuple):
     """A case, ready to be tried."""
 
-    rig: Rig
+    rig: HardwareSettings
     dynamics: Dynamics  # of the arm; the next setup changes it
-    tuning: Tuning
+    tuning: LoopSettings
     motion: Trajectory | None
 
 
-class Bench:
+class CaseRunner:
     """A bench for the cases of one study: what is made once, and how a case is tried.
 
     Attributes:
@@ -120,7 +120,7 @@ class Bench:
         self._model = lru_cache(maxsize=4)(self._make_model)
         self._tuning = lru_cache(maxsize=16)(self._make_tuning)
 
-    def setup(self, case: Case) -> Setup:
+    def setup(self, case: Case) -> RunnerSetup:
         """What a case is made of.
 
         Raises:
@@ -129,8 +129,8 @@ class Bench:
         varied = {kind: _of(kind, case.inputs) for kind in (ARM, *NODES)}
         robot = changed(self.study.urdf, varied[ARM]) if varied[ARM] else self.robot
         defaults = self._defaults["simulator"] if robot is self.robot else MODEL | default_values(robot)
-        values = Parameters(self._given["simulator"] | {"seed": case.seed} | varied["simulator"], defaults)
-        rig = make_rig(values, robot)
+        values = FileParameters(self._given["simulator"] | {"seed": case.seed} | varied["simulator"], defaults)
+        rig = make_hardware_settings(values, robot)
         tuning = self._tuning(case.controller, tuple(varied["controller"].items()))
         if type(tuning.controller) not in LAWS:  # it may remember, or change its model: each case has one of its own
             tuning = self._make_tuning(case.controller, tuple(varied["controller"].items()), self._make_model)
@@ -138,7 +138,7 @@ class Bench:
         if self.study.poses:
             stops = np.array([rig.start, *self.study.poses])
             motion = rest_to_rest(stops, np.linspace(0.0, self.study.motion.duration, len(stops)))
-        return Setup(rig, self._arm(rig), tuning, motion)
+        return RunnerSetup(rig, self._arm(rig), tuning, motion)
 
     def run(self, case: Case) -> Ran:
         """Try a case.
@@ -188,7 +188,7 @@ class Bench:
         margin = min(wanted.margins(row).values(), default=float("nan"))
         return {"settled": settled, "margin": margin, "met": not margin < 0.0}
 
-    def _arm(self, rig: Rig) -> Dynamics:
+    def _arm(self, rig: HardwareSettings) -> Dynamics:
         """The equations of motion of a case's arm: one object for all cases, whose parameters change."""
         if rig.dynamics not in self._arms:
             self._arms[rig.dynamics] = create("dynamics", rig.dynamics, self.robot)
@@ -198,10 +198,10 @@ class Bench:
 
     def _make_tuning(
         self, controller: str, varied: tuple[tuple[str, Any], ...], model: Callable[..., Dynamics] | None = None
-    ) -> Tuning:
+    ) -> LoopSettings:
         given = self._given["controller"] | {"controller": controller} | dict(varied)
-        values = Parameters(given, self._defaults["controller"])
-        return make_tuning(values, (model or self._model)(values["dynamics"], tuple(values["gravity"])))
+        values = FileParameters(given, self._defaults["controller"])
+        return make_loop_settings(values, (model or self._model)(values["dynamics"], tuple(values["gravity"])))
 
     def _make_model(self, name: str, gravity: tuple[float, ...]) -> Dynamics:
         model: Dynamics = create("dynamics", name, self.robot, gravity=gravity)
@@ -218,7 +218,7 @@ LEAST, MOST, PARTS = 8, 128, 64
 
 Rows = list[dict[str, Any]]
 
-_benches: dict[str, Bench] = {}
+_benches: dict[str, CaseRunner] = {}
 
 
 class Chunk(NamedTuple):
@@ -247,12 +247,12 @@ def run_chunk(study: Study, chunk: Chunk) -> Rows:
     digest = study.digest
     if digest not in _benches:
         _benches.clear()
-        _benches[digest] = Bench(study)
+        _benches[digest] = CaseRunner(study)
     bench = _benches[digest]
     return [bench.row(case) for case in study.cases(*chunk)]
 
 
 def lost(study: Study, chunk: Chunk, why: str) -> Rows:
     """Its cases, of which nobody came back."""
-    bench = Bench(study)
+    bench = CaseRunner(study)
     return [bench.blank(case, why) for case in study.cases(*chunk)]

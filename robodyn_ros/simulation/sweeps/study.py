@@ -221,7 +221,7 @@ ARM = "arm"
 
 
 @dataclass(frozen=True)
-class MotionConfig:
+class MotionSettings:
     """Times of the motion; each field's metadata say what it is."""
 
     duration: float = setting(4.5, "length of all ways together", "s", 0.01, 3600.0)
@@ -233,7 +233,7 @@ class MotionConfig:
 
 
 @dataclass(frozen=True)
-class Limits:
+class SpecificationLimits:
     """How long a case may take; each field's metadata say what it is."""
 
     case_timeout: float = setting(60.0, "a case that takes longer has failed", "s", 0.1, 86400.0)
@@ -272,12 +272,12 @@ class Study:
     urdf: str
     controllers: tuple[str, ...] = ("computed_torque",)
     poses: tuple[tuple[float, ...], ...] = ()
-    motion: MotionConfig = field(default_factory=MotionConfig)
+    motion: MotionSettings = field(default_factory=MotionSettings)
     given: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     vary: Mapping[str, Distribution] = field(default_factory=dict)
     sampling: Sampling = field(default_factory=Sampling)
     specification: Specification = field(default_factory=Specification)
-    limits: Limits = field(default_factory=Limits)
+    limits: SpecificationLimits = field(default_factory=SpecificationLimits)
 
     @property
     def duration(self) -> float:

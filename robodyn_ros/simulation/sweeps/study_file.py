@@ -20,7 +20,7 @@ from robodyn_ros.simulation.sweeps.study import ARM, KINDS, NODES, Distribution
 Settings = TypeVar("Settings")
 
 
-def settings(section: Section, kind: type[Settings], besides: tuple[str, ...] = ()) -> Settings:
+def settings(section: StudySection, kind: type[Settings], besides: tuple[str, ...] = ()) -> Settings:
     """A dataclass of settings from the values of a mapping.
 
     Args:
@@ -45,40 +45,40 @@ def settings(section: Section, kind: type[Settings], besides: tuple[str, ...] = 
     return made
 
 
-def joints(section: Section, name: str, robot: Robot) -> dict[str, float]:
+def joints(section: StudySection, name: str, robot: Robot) -> dict[str, float]:
     """A number above 0 for each joint: one for all, or by the joints' names for some.
 
     Raises:
         StudyError: it is neither.
     """
     value = section.values[name]
-    if not isinstance(value, Section):
+    if not isinstance(value, StudySection):
         return dict.fromkeys(robot.joint_names, _positive(section, name, value))
     value.only(robot.joint_names)
     return {joint: _positive(value, joint, number) for joint, number in value.values.items()}
 
 
-def _positive(section: Section, name: str, value: Any) -> float:
+def _positive(section: StudySection, name: str, value: Any) -> float:
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not number or not (np.isfinite(value) and value > 0.0):
         raise section.error(name, f"must be a number above 0, not {value!r}")
     return float(value)
 
 
-def pairs(section: Section, name: str, robot: Robot) -> dict[str, tuple[float, float]]:
+def pairs(section: StudySection, name: str, robot: Robot) -> dict[str, tuple[float, float]]:
     """Least and greatest values, for all joints or by their names.
 
     Raises:
         StudyError: they are none.
     """
     value = section.values[name]
-    if isinstance(value, Section):
+    if isinstance(value, StudySection):
         value.only(robot.joint_names)
         return {joint: _pair(value, joint, pair) for joint, pair in value.values.items()}
     return dict.fromkeys(robot.joint_names, _pair(section, name, value))
 
 
-def _pair(section: Section, name: str, value: Any) -> tuple[float, float]:
+def _pair(section: StudySection, name: str, value: Any) -> tuple[float, float]:
     right = isinstance(value, list) and len(value) == 2 and all(isinstance(x, (int, float)) for x in value)
     if not right or not 0.0 <= value[0] < value[1]:
         raise section.error(name, f"must be [least, greatest], from 0 up, not {value!r}")
@@ -88,7 +88,7 @@ def _pair(section: Section, name: str, value: Any) -> tuple[float, float]:
 # What varies in a study, from its file.
 
 
-def inputs(section: Section, robot: Robot) -> dict[str, Distribution]:
+def inputs(section: StudySection, robot: Robot) -> dict[str, Distribution]:
     """Name → distribution; in the file a name may be in parts, or whole.
 
     Raises:
@@ -117,11 +117,13 @@ def inputs(section: Section, robot: Robot) -> dict[str, Distribution]:
     return found
 
 
-def _distributions(section: Section, prefix: str) -> list[tuple[str, tuple[Section, str]]]:
+def _distributions(section: StudySection, prefix: str) -> list[tuple[str, tuple[StudySection, str]]]:
     """Name, and where it stands, of each mapping that holds no further one."""
-    found: list[tuple[str, tuple[Section, str]]] = []
+    found: list[tuple[str, tuple[StudySection, str]]] = []
     for name, value in section.values.items():
-        nested = isinstance(value, Section) and any(isinstance(each, Section) for each in value.values.values())
+        nested = isinstance(value, StudySection) and any(
+            isinstance(each, StudySection) for each in value.values.values()
+        )
         if nested:
             found += _distributions(section.section(name), f"{prefix}{name}.")
         else:
@@ -143,7 +145,7 @@ class StudyError(RobodynError):
         self.key = key
 
 
-class Section:
+class StudySection:
     """A mapping of the file, or the whole of it.
 
     Attributes:
@@ -162,7 +164,7 @@ class Section:
         key = f"{self.key}.{name}".strip(".")
         return StudyError(self._file, self._lines.get(name, self._line), key, problem)
 
-    def section(self, name: str) -> Section:
+    def section(self, name: str) -> StudySection:
         """The mapping under a name; empty if there is none.
 
         Raises:
@@ -170,8 +172,8 @@ class Section:
         """
         found = self.values.get(name)
         if found is None:
-            return Section(self._file, f"{self.key}.{name}".strip("."), self._lines.get(name, self._line), {}, {})
-        if not isinstance(found, Section):
+            return StudySection(self._file, f"{self.key}.{name}".strip("."), self._lines.get(name, self._line), {}, {})
+        if not isinstance(found, StudySection):
             raise self.error(name, f"must be a mapping, not {found!r}")
         return found
 
@@ -190,13 +192,13 @@ class Section:
         """All values, by the names that lead to them joined with dots."""
         return {name: value for name, (value, _) in self._walk("")}
 
-    def where(self, name: str) -> Section:
+    def where(self, name: str) -> StudySection:
         """The mapping in which a name of :meth:`flat` stands, under which its last part is known."""
         return next(holder for found, (_, holder) in self._walk("") if found == name)
 
-    def _walk(self, prefix: str) -> Iterable[tuple[str, tuple[Any, Section]]]:
+    def _walk(self, prefix: str) -> Iterable[tuple[str, tuple[Any, StudySection]]]:
         for name, value in self.values.items():
-            if isinstance(value, Section):
+            if isinstance(value, StudySection):
                 yield from value._walk(f"{prefix}{name}.")
             else:
                 yield f"{prefix}{name}", (value, self)
@@ -211,7 +213,7 @@ def unknown(name: str, known: Iterable[str]) -> str:
     return f"is unknown; there are {', '.join(names[:20])}{', …' if len(names) > 20 else ''}"
 
 
-def read_study_file(path: Path) -> Section:
+def read_study_file(path: Path) -> StudySection:
     """The file.
 
     Raises:
@@ -230,7 +232,7 @@ def read_study_file(path: Path) -> Section:
     if not isinstance(node, yaml.MappingNode):
         raise StudyError(str(path), 1, "study", "must be a mapping, of arm, motion, vary and so on")
     section = _value(str(path), "", node)
-    assert isinstance(section, Section)
+    assert isinstance(section, StudySection)
     return section
 
 
@@ -248,4 +250,4 @@ def _value(file: str, key: str, node: Any) -> Any:
             raise StudyError(file, line, f"{key}.{name}".strip("."), f"stands twice, first in line {lines[name]}")
         lines[name] = line
         values[name] = _value(file, f"{key}.{name}".strip("."), value_node)
-    return Section(file, key, node.start_mark.line + 1, values, lines)
+    return StudySection(file, key, node.start_mark.line + 1, values, lines)

@@ -10,31 +10,39 @@ from robodyn_ros.control.parameter_file import read_parameters
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.plugins import available, load
 from robodyn_ros.robot import Robot, load_robot
-from robodyn_ros.simulation.sweeps.runner import Bench
+from robodyn_ros.simulation.sweeps.runner import CaseRunner
 from robodyn_ros.simulation.sweeps.study import (
     ARM,
     NODES,
     QUANTITIES,
     Case,
-    Limits,
-    MotionConfig,
+    MotionSettings,
     Sampling,
     Specification,
+    SpecificationLimits,
     Study,
 )
-from robodyn_ros.simulation.sweeps.study_file import Section, inputs, joints, pairs, read_study_file, settings, unknown
-from robodyn_ros.simulation.sweeps.tuning import GAINS, Task, TuneConfig
+from robodyn_ros.simulation.sweeps.study_file import (
+    StudySection,
+    inputs,
+    joints,
+    pairs,
+    read_study_file,
+    settings,
+    unknown,
+)
+from robodyn_ros.simulation.sweeps.tuning import GAINS, TuningSettings, TuningTask
 
 # Whether the cases of a study can be set up at all, found out before any is tried.
 
 
-def try_inputs(study: Study, file: Section) -> None:
+def try_inputs(study: Study, file: StudySection) -> None:
     """Set up each input at its ends, and all in the middle: those whom they are for check names, types and ranges.
 
     Raises:
         StudyError: a parameter does not exist, or cannot be what the study has it be.
     """
-    bench = Bench(study)
+    bench = CaseRunner(study)
     for node in NODES:
         known = bench.known(node)
         for name in file.section(node).flat():
@@ -54,7 +62,7 @@ def try_inputs(study: Study, file: Section) -> None:
             raise _blamed(file, case, problem) from problem
 
 
-def _blamed(file: Section, case: Case, problem: RobodynError) -> RobodynError:
+def _blamed(file: StudySection, case: Case, problem: RobodynError) -> RobodynError:
     """The same, with the place of the parameter that the message begins with."""
     name, _, rest = str(problem).partition(": ")
     name = name.partition(",")[0]
@@ -66,19 +74,19 @@ def _blamed(file: Section, case: Case, problem: RobodynError) -> RobodynError:
     return file.error("study", str(problem))
 
 
-def _where(file: Section, name: str, problem: str) -> RobodynError:
+def _where(file: StudySection, name: str, problem: str) -> RobodynError:
     """An error about a name, however it is put into parts."""
     section, rest = file, name
     while rest not in section.values:
         inner = next((key for key in section.values if rest.startswith(f"{key}.")), None)
-        if inner is None or not isinstance(section.values[inner], Section):
+        if inner is None or not isinstance(section.values[inner], StudySection):
             break
         section, rest = section.section(inner), rest.removeprefix(f"{inner}.")
     return section.error(rest, problem)
 
 
 SECTIONS = ("arm", "controllers", "motion", "parameters", *NODES, "vary", "sampling", "specification", "tune")
-"""What a study's file may hold, beside the settings of :class:`Limits`."""
+"""What a study's file may hold, beside the settings of :class:`SpecificationLimits`."""
 
 SETTLE_BAND = 0.01
 """How near to its goal a joint must end to have settled, unless told otherwise [rad] or [m]."""
@@ -92,28 +100,28 @@ def read_study(path: Path) -> Study:
         RobodynError: the arm's URDF, or a parameter file that it names, is wrong.
     """
     file = read_study_file(path)
-    limits = {item.name for item in fields(Limits)}
+    limits = {item.name for item in fields(SpecificationLimits)}
     file.only((*SECTIONS, *sorted(limits)))
     robot = load_robot(path.parent / _text(file, "arm"))
     motion = file.section("motion")
-    motion.only(("to", *(item.name for item in fields(MotionConfig))))
+    motion.only(("to", *(item.name for item in fields(MotionSettings))))
     study = Study(
         path.stem,
         robot.urdf,
         _controllers(file),
         _poses(motion, robot),
-        settings(motion, MotionConfig, ("to",)),
+        settings(motion, MotionSettings, ("to",)),
         _given(file, path),
         inputs(file.section("vary"), robot),
         settings(file.section("sampling"), Sampling),
         _specification(file.section("specification"), robot),
-        settings(file, Limits, SECTIONS),
+        settings(file, SpecificationLimits, SECTIONS),
     )
     try_inputs(study, file)
     return study
 
 
-def read_task(path: Path) -> tuple[Study, Task]:
+def read_task(path: Path) -> tuple[Study, TuningTask]:
     """The study of a file, and what its section ``tune`` says.
 
     Raises:
@@ -122,23 +130,23 @@ def read_task(path: Path) -> tuple[Study, Task]:
     """
     study, section = read_study(path), read_study_file(path).section("tune")
     robot = load_robot(study.urdf)
-    config = settings(section, TuneConfig, (*GAINS, "controllers"))
+    config = settings(section, TuningSettings, (*GAINS, "controllers"))
     names = [gain for gain in GAINS if gain in section.values]
     if not names:
         raise section.error("tune", f"must name least and greatest values of one or more of {', '.join(GAINS)}")
     bounds = {(gain, joint): pair for gain in names for joint, pair in pairs(section, gain, robot).items()}
     controllers = _controllers(section) if "controllers" in section.values else study.controllers
-    return study, Task(bounds, controllers, config)
+    return study, TuningTask(bounds, controllers, config)
 
 
-def _text(file: Section, name: str) -> str:
+def _text(file: StudySection, name: str) -> str:
     value = file.values.get(name)
     if not isinstance(value, str) or not value:
         raise file.error(name, f"must be the path of a URDF, seen from this file, not {value!r}")
     return value
 
 
-def _controllers(file: Section) -> tuple[str, ...]:
+def _controllers(file: StudySection) -> tuple[str, ...]:
     names = file.values.get("controllers", ["computed_torque"])
     if not isinstance(names, list) or not names or len(set(map(str, names))) < len(names):
         raise file.error("controllers", f"must be a list of names, each once, not {names!r}")
@@ -149,7 +157,7 @@ def _controllers(file: Section) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _poses(motion: Section, robot: Robot) -> tuple[tuple[float, ...], ...]:
+def _poses(motion: StudySection, robot: Robot) -> tuple[tuple[float, ...], ...]:
     poses = motion.values.get("to", [])
     wanted = f"must be a list of poses, each of {robot.n} numbers ({', '.join(robot.joint_names)})"
     if not isinstance(poses, list):
@@ -165,7 +173,7 @@ def _poses(motion: Section, robot: Robot) -> tuple[tuple[float, ...], ...]:
     return tuple(tuple(map(float, pose)) for pose in poses)
 
 
-def _given(file: Section, path: Path) -> dict[str, dict[str, Any]]:
+def _given(file: StudySection, path: Path) -> dict[str, dict[str, Any]]:
     files = file.values.get("parameters", [])
     if not isinstance(files, list) or not all(isinstance(name, str) for name in files):
         raise file.error("parameters", f"must be a list of parameter files, seen from this file, not {files!r}")
@@ -178,7 +186,7 @@ def _given(file: Section, path: Path) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _specification(section: Section, robot: Robot) -> Specification:
+def _specification(section: StudySection, robot: Robot) -> Specification:
     section.only((*QUANTITIES, "settled", "settle_band"))
     bounds = {
         (quantity, joint): bound

@@ -15,7 +15,7 @@ from robodyn_ros.robot import load_robot
 from robodyn_ros.simulation.sweeps.results import Results
 from robodyn_ros.simulation.sweeps.runner import Chunk, Rows, chunks, run_chunk
 from robodyn_ros.simulation.sweeps.study import Study
-from robodyn_ros.simulation.sweeps.worker import Cell
+from robodyn_ros.simulation.sweeps.worker import IsolatedWorker
 
 # Who tries the cases: this process, workers beside it, or a Dask cluster; the rows are the same.
 
@@ -50,7 +50,7 @@ class Workers:
         """
         self._count = count or len(os.sched_getaffinity(0))
         self._executor = ThreadPoolExecutor(self._count, thread_name_prefix="sweep")
-        self._cells: list[Cell] = []
+        self._cells: list[IsolatedWorker] = []
         self._own = threading.local()
 
     def __enter__(self) -> Workers:
@@ -70,7 +70,7 @@ class Workers:
 
     def _work(self, study: Study, chunk: Chunk) -> Done:
         if not hasattr(self._own, "cell"):
-            self._own.cell = Cell()
+            self._own.cell = IsolatedWorker()
             self._cells.append(self._own.cell)
         return Done(chunk, self._own.cell.run(study, chunk))
 

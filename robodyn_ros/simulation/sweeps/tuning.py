@@ -102,7 +102,7 @@ GAINS = ("natural_frequency", "damping_ratio", "integral_rate")
 
 
 @dataclass(frozen=True)
-class TuneConfig:
+class TuningSettings:
     """Settings of the tuning; each field's metadata say what it is."""
 
     cases: int = whole(100, "cases that each candidate is tried on", 1, 100_000)
@@ -117,7 +117,7 @@ class TuneConfig:
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class TuningTask:
     """What is to be tuned.
 
     Attributes:
@@ -128,7 +128,7 @@ class Task:
 
     bounds: Mapping[tuple[str, str], tuple[float, float]]
     controllers: tuple[str, ...]
-    config: TuneConfig = field(default_factory=TuneConfig)
+    config: TuningSettings = field(default_factory=TuningSettings)
 
 
 class Tuned(NamedTuple):
@@ -141,7 +141,7 @@ class Tuned(NamedTuple):
 
 
 def tune(
-    study: Study, task: Task, backend: Backend, told: Callable[[str, int, Score], object] = lambda *_: None
+    study: Study, task: TuningTask, backend: Backend, told: Callable[[str, int, Score], object] = lambda *_: None
 ) -> list[Tuned]:
     """Search for the gains of each controller; the best comes first.
 
@@ -174,7 +174,7 @@ def own_gains(study: Study, robot: Robot) -> dict[str, dict[str, float]]:
 
 
 def _tune_one(
-    study: Study, task: Task, controller: str, backend: Backend, told: Callable[[str, int, Score], object]
+    study: Study, task: TuningTask, controller: str, backend: Backend, told: Callable[[str, int, Score], object]
 ) -> Tuned:
     from scipy.optimize import differential_evolution
 

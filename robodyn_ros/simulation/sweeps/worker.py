@@ -29,11 +29,11 @@ ATTEMPTS = 2
 """How often a single case may end its process before that is its result."""
 
 
-class CellError(RobodynError):
+class WorkerError(RobodynError):
     """A cell ended, or did not answer; the message says how."""
 
 
-class Cell:
+class IsolatedWorker:
     """The process, which is started when it is needed, and again when it has ended."""
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class Cell:
         """
         try:
             return self._ask(study, chunk)
-        except CellError:  # one of the cases may be the reason, or somebody ended it
+        except WorkerError:  # one of the cases may be the reason, or somebody ended it
             return [row for case in chunk.cases() for row in self._run_one(study, case)]
 
     def end(self) -> None:
@@ -72,7 +72,7 @@ class Cell:
         for _ in range(ATTEMPTS):
             try:
                 return self._ask(study, case)
-            except CellError as problem:
+            except WorkerError as problem:
                 said = str(problem)
         return lost(study, case, said)
 
@@ -93,7 +93,7 @@ class Cell:
             self._close()
             if self._over:
                 raise CancelledError from cause
-            raise CellError(said) from cause
+            raise WorkerError(said) from cause
         except BaseException:  # Ctrl-C: what would come is no answer to the next question
             self._close()
             raise

@@ -14,29 +14,29 @@ import numpy as np
 from robodyn_ros.checks import finite_array, is_finite
 from robodyn_ros.control.limits import check_position_limits
 from robodyn_ros.control.loop import ControlLoop
-from robodyn_ros.control.loop_settings import Tuning
+from robodyn_ros.control.loop_settings import LoopSettings
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.errors import InputError, JumpError, SimulationError, StaleStateError
 from robodyn_ros.plugins import create
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.simulation.hardware.settings import Rig
+from robodyn_ros.simulation.hardware.settings import HardwareSettings
 from robodyn_ros.simulation.integrators.base import Integrator
-from robodyn_ros.simulation.plant.joints import Friction, Joints, Stops
+from robodyn_ros.simulation.plant.joints import Friction, JointEffects, Stops
 from robodyn_ros.simulation.plant.mechanism import CLOSE, REFINEMENTS, Mechanism
 from robodyn_ros.simulation.plant.modes import PIVOTS, ROUNDING, Mode
 from robodyn_ros.simulation.plant.motion_loop import MODE, make_frame
 from robodyn_ros.simulation.trial.setup import (
     CODES,
-    Memory,
+    TrialMemory,
     law_values,
     loop_values,
     plain_function,
     rig_values,
     trial_function,
 )
-from robodyn_ros.simulation.trial.trial import Samples, Trial, run_trial
+from robodyn_ros.simulation.trial.trial import Trial, TrialSamples, run_trial
 
 STEPPED = 2
 """The phase of a step that has been made."""
@@ -51,14 +51,14 @@ class Events:
         values: what the C code has to know of it, by field.
     """
 
-    def __init__(self, rig: Rig, dynamics: Dynamics) -> None:
+    def __init__(self, rig: HardwareSettings, dynamics: Dynamics) -> None:
         """
         Args:
             rig: what the hardware is made of.
             dynamics: of its arm.
         """
         robot = rig.robot
-        joints = Joints(Friction(rig.friction, robot.n), Stops(robot, rig.stops), robot.velocity_limit)
+        joints = JointEffects(Friction(rig.friction, robot.n), Stops(robot, rig.stops), robot.velocity_limit)
         self.integrator: Integrator = create("integrators", rig.integrator)
         self.mechanism = Mechanism(dynamics, joints, self.integrator)
         self.frame = make_frame(joints)
@@ -74,7 +74,7 @@ class Events:
             "close": CLOSE,
         }
 
-    def resolve(self, memory: Memory) -> bool:
+    def resolve(self, memory: TrialMemory) -> bool:
         """Find the mode that applies, or make the step in which it ends; whether that could be done."""
         q, qd, effort = self.frame[:3].copy()
         with np.errstate(over="ignore", invalid="ignore"):
@@ -88,7 +88,7 @@ class Events:
                 return False
         return self._take(memory, *state)
 
-    def _take(self, memory: Memory, q: Array, qd: Array, mode: Mode | None) -> bool:
+    def _take(self, memory: TrialMemory, q: Array, qd: Array, mode: Mode | None) -> bool:
         if not (is_finite(q) and is_finite(qd)):
             return False
         self.frame[0], self.frame[1] = q, qd
@@ -111,7 +111,9 @@ class Ran(NamedTuple):
     compiled: bool  # C did it
 
 
-def closed_loop(rig: Rig, dynamics: Dynamics, tuning: Tuning, motion: Trajectory | None, duration: float) -> Ran:
+def closed_loop(
+    rig: HardwareSettings, dynamics: Dynamics, tuning: LoopSettings, motion: Trajectory | None, duration: float
+) -> Ran:
     """A trial of an arm under a control loop, until its first fault.
 
     Args:
@@ -137,7 +139,9 @@ def closed_loop(rig: Rig, dynamics: Dynamics, tuning: Tuning, motion: Trajectory
     return Ran(run_trial(hardware, loop, duration, until_fault=True), False)
 
 
-def _compiled(rig: Rig, dynamics: Dynamics, tuning: Tuning, motion: Trajectory | None, duration: float) -> Trial | None:
+def _compiled(
+    rig: HardwareSettings, dynamics: Dynamics, tuning: LoopSettings, motion: Trajectory | None, duration: float
+) -> Trial | None:
     """The same by C; None if it does not know the case."""
     config = tuning.config
     if rig.plant != "native" or config.ramp_time or config.cmd_timeout or not isinstance(dynamics, CompiledDynamics):
@@ -153,7 +157,7 @@ def _compiled(rig: Rig, dynamics: Dynamics, tuning: Tuning, motion: Trajectory |
         return None
     values = rig_values(rig, round(duration / rig.config.step))
     start = events.frame[0].copy()
-    memory = Memory()
+    memory = TrialMemory()
     arm = {"symbols": dynamics.symbols, "weigh": ctypes.cast(weigh, ctypes.c_void_p).value}
     memory.hold(values | law | loop_values(tuning, start, motion) | events.values | arm)
     place = ctypes.byref(memory)
@@ -165,7 +169,7 @@ def _compiled(rig: Rig, dynamics: Dynamics, tuning: Tuning, motion: Trajectory |
     return _trial(memory, values, _fault(code, memory, events, tuning))
 
 
-def _fault(code: int, memory: Memory, events: Events, tuning: Tuning) -> dict[str, int]:
+def _fault(code: int, memory: TrialMemory, events: Events, tuning: LoopSettings) -> dict[str, int]:
     """What went wrong, in the words of whoever says it in Python."""
     robot = tuning.controller.dynamics.robot
     value, name = memory.value, robot.joint_names[memory.joint]
@@ -181,7 +185,7 @@ def _fault(code: int, memory: Memory, events: Events, tuning: Tuning) -> dict[st
     return {said[code]: 1}
 
 
-def _trial(memory: Memory, values: dict[str, Array], faults: dict[str, int]) -> Trial:
+def _trial(memory: TrialMemory, values: dict[str, Array], faults: dict[str, int]) -> Trial:
     """What was recorded."""
     truths, came, sent = memory.truths, memory.came, memory.commanded
     times = np.arange(truths) * memory.period * memory.step
@@ -191,8 +195,8 @@ def _trial(memory: Memory, values: dict[str, Array], faults: dict[str, int]) -> 
         return {name: values[f"{kind}_{short}"][rows] for name, short in QUANTITIES.items()}
 
     return Trial(
-        Samples(times, times, cut("true", slice(truths))),
-        Samples(values["came_t"][:came], stamps, cut("read", values["which"][:came])),
-        Samples(values["log_t"][:sent], values["log_stamp"][:sent], cut("log", slice(sent))),
+        TrialSamples(times, times, cut("true", slice(truths))),
+        TrialSamples(values["came_t"][:came], stamps, cut("read", values["which"][:came])),
+        TrialSamples(values["log_t"][:sent], values["log_stamp"][:sent], cut("log", slice(sent))),
         faults,
     )

@@ -18,7 +18,7 @@ import numpy as np
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.robot import Joint, Robot
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.simulation.trial.trial import Samples, Trial
+from robodyn_ros.simulation.trial.trial import Trial, TrialSamples
 
 QUANTITIES = (
     ("reference", "commands", "q"),
@@ -43,7 +43,7 @@ def table(trial: Trial, robot: Robot) -> dict[str, Array]:
     columns = {"time [s]": t}
     for index, joint in enumerate(robot.joints):
         for quantity, kind, name in QUANTITIES:
-            samples: Samples = getattr(trial, kind)
+            samples: TrialSamples = getattr(trial, kind)
             columns[f"{joint.name}/{quantity} [{_unit(joint, name)}]"] = _latest(samples, t, name, index)
     return columns
 
@@ -75,7 +75,7 @@ def _unit(joint: Joint, name: str) -> str:
     return units[name]
 
 
-def _latest(samples: Samples, t: Array, name: str, index: int) -> Array:
+def _latest(samples: TrialSamples, t: Array, name: str, index: int) -> Array:
     """The latest value of a joint at each time, NaN where there was none yet."""
     row = np.searchsorted(samples.t, t, side="right")
     padded = np.concatenate(([np.nan], samples.values[name][:, index]))
@@ -169,7 +169,7 @@ def _write(folder: Path, storage: str, trial: Trial, robot: Robot) -> None:
             bag.write(connection, time, data)
 
 
-def _messages(types: Any, samples: Samples, fields: dict[str, str], robot: Robot) -> list[tuple[int, bytes]]:
+def _messages(types: Any, samples: TrialSamples, fields: dict[str, str], robot: Robot) -> list[tuple[int, bytes]]:
     """Time [ns] and content of each message, with the values that there are."""
     state, header, stamp = (
         types.types[name]

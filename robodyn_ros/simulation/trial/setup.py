@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.control.laws.computed_torque import SMOOTHING, ComputedTorque
-from robodyn_ros.control.laws.friction_compensation import Friction as KnownFriction
+from robodyn_ros.control.laws.friction_compensation import FrictionCompensation as KnownFriction
 from robodyn_ros.control.laws.gravity_compensation import GravityCompensation
 from robodyn_ros.control.laws.impedance import Impedance
 from robodyn_ros.control.laws.pd import PD
-from robodyn_ros.control.loop_settings import Tuning
+from robodyn_ros.control.loop_settings import LoopSettings
 from robodyn_ros.control.motion.trajectory import Sample, Trajectory
 from robodyn_ros.control.shaping import INSTANT
 from robodyn_ros.dynamics.compiled import CompiledDynamics
@@ -27,7 +27,7 @@ from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.hardware.actuators import GREATEST
 from robodyn_ros.simulation.hardware.actuators import ROUNDING as COMMAND_ROUNDING
 from robodyn_ros.simulation.hardware.sensors import ROUNDING, whole_steps
-from robodyn_ros.simulation.hardware.settings import Rig
+from robodyn_ros.simulation.hardware.settings import HardwareSettings
 from robodyn_ros.simulation.integrators.base import Integrator
 from robodyn_ros.simulation.plant.motion_loop import motion_source
 
@@ -89,7 +89,7 @@ CODES = ("DONE", "EVENT", "STALE", "JUMPED", "TOO_FAST", "MISSING", "OTHER")
 something so rare that only Python knows it."""
 
 
-class Memory(ctypes.Structure):
+class TrialMemory(ctypes.Structure):
     """The fields; scalars by value, arrays by address."""
 
     _fields_ = tuple(
@@ -171,7 +171,7 @@ Steps = NDArray[np.int64]
 NEVER = -1
 
 
-def law_values(tuning: Tuning) -> dict[str, Any] | None:
+def law_values(tuning: LoopSettings) -> dict[str, Any] | None:
     """Of the control law and its model; None if it is not written in C."""
     law = tuning.controller
     model = law.dynamics
@@ -196,7 +196,7 @@ def law_values(tuning: Tuning) -> dict[str, Any] | None:
     }
 
 
-def loop_values(tuning: Tuning, start: Array, motion: Trajectory | None) -> dict[str, Any]:
+def loop_values(tuning: LoopSettings, start: Array, motion: Trajectory | None) -> dict[str, Any]:
     """Of the control loop, which begins at a position (n,), and of the motion that it follows."""
     config, limits, robot = tuning.config, tuning.limits, tuning.controller.dynamics.robot
     space, zero = ConfigurationSpace(robot), np.zeros(robot.n)
@@ -233,7 +233,7 @@ def loop_values(tuning: Tuning, start: Array, motion: Trajectory | None) -> dict
     }
 
 
-def rig_values(rig: Rig, end: int) -> dict[str, Any]:
+def rig_values(rig: HardwareSettings, end: int) -> dict[str, Any]:
     """Of drives and sensors, for so many steps; and the places for what is recorded."""
     n, step, commands, states = rig.robot.n, rig.config.step, rig.commands, rig.states
     period = whole_steps("state_rate, its period", 1.0 / states.state_rate, step)
@@ -276,7 +276,7 @@ def rig_values(rig: Rig, end: int) -> dict[str, Any]:
     }
 
 
-def _arrivals(rig: Rig, made: int, period: int, random: np.random.Generator) -> tuple[Steps, Steps]:
+def _arrivals(rig: HardwareSettings, made: int, period: int, random: np.random.Generator) -> tuple[Steps, Steps]:
     """When readings come [steps], and which, in the order in which they do: see :class:`.transport.Transport`."""
     states, step = rig.states, rig.config.step
     delay, jitter = states.state_delay / step, states.state_jitter / step

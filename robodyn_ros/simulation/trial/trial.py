@@ -20,7 +20,7 @@ from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.hardware.hardware import Hardware
 
 
-class Samples(NamedTuple):
+class TrialSamples(NamedTuple):
     """Values of all joints at N times."""
 
     t: Array  # when they were there [s] (N,)
@@ -31,9 +31,9 @@ class Samples(NamedTuple):
 class Trial(NamedTuple):
     """What happened."""
 
-    truth: Samples  # q, qd and effort of the plant, at the rate of the states
-    states: Samples  # q, qd and effort as they came from the sensors
-    commands: Samples  # effort as commanded, and q and qd of the reference (NaN where there is none)
+    truth: TrialSamples  # q, qd and effort of the plant, at the rate of the states
+    states: TrialSamples  # q, qd and effort as they came from the sensors
+    commands: TrialSamples  # effort as commanded, and q and qd of the reference (NaN where there is none)
     faults: dict[str, int]  # what went wrong → how often
 
 
@@ -51,12 +51,12 @@ class _Log:
     def add(self, t: float, stamp: float, *values: Array) -> None:
         self._rows.append((t, stamp, values))
 
-    def samples(self, n: int) -> Samples:
+    def samples(self, n: int) -> TrialSamples:
         rows, count = self._rows, len(self._rows)
         columns = {
             name: np.array([row[2][index] for row in rows]).reshape(count, n) for index, name in enumerate(self._names)
         }
-        return Samples(np.array([row[0] for row in rows]), np.array([row[1] for row in rows]), columns)
+        return TrialSamples(np.array([row[0] for row in rows]), np.array([row[1] for row in rows]), columns)
 
 
 def run_trial(

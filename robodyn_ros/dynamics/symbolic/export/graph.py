@@ -31,7 +31,7 @@ SLACK = 1e-15
 """An angle this close to a number of quarter turns is meant to be that [rad]."""
 
 
-class Node(NamedTuple):
+class GraphNode(NamedTuple):
     """An operation on other nodes, a ``const`` or an ``input``. Constants and factors are never negative."""
 
     op: str
@@ -57,8 +57,8 @@ class Graph:
         Raises:
             RobodynError: an operation that not every language has.
         """
-        self.nodes: list[Node] = []
-        self._index: dict[Node, int] = {}
+        self.nodes: list[GraphNode] = []
+        self._index: dict[GraphNode, int] = {}
         self.outputs = [[-1] * result.numel() for result in results]
         flat = ca.cse([ca.densify(ca.vec(result.T)) for result in results])
         self._read(ca.Function("graph", list(inputs), flat))
@@ -88,7 +88,7 @@ class Graph:
             if op == ca.OP_OUTPUT:
                 self.outputs[put[0]][put[1]] = work[given[0]]
             elif op == ca.OP_INPUT:
-                work[put[0]] = self._node(Node("input", place=(given[0], given[1])))
+                work[put[0]] = self._node(GraphNode("input", place=(given[0], given[1])))
             elif op == ca.OP_CONST:
                 work[put[0]] = self._const(function.instruction_constant(k))
             else:
@@ -111,16 +111,16 @@ class Graph:
             return rules[op](*x)
         if op not in FUNCTIONS:
             raise RobodynError(f"CasADi's operation {op} has no counterpart in the languages of the export")
-        return self._node(Node(FUNCTIONS[op], x))
+        return self._node(GraphNode(FUNCTIONS[op], x))
 
-    def _node(self, node: Node) -> int:
+    def _node(self, node: GraphNode) -> int:
         if node not in self._index:
             self._index[node] = len(self.nodes)
             self.nodes.append(node)
         return self._index[node]
 
     def _const(self, value: float) -> int:
-        return self._signed(-1 if value < 0.0 else 1, self._node(Node("const", value=abs(value))))
+        return self._signed(-1 if value < 0.0 else 1, self._node(GraphNode("const", value=abs(value))))
 
     def _value(self, a: int) -> float | None:
         return self.nodes[a].value if self.nodes[a].op == "const" else None
@@ -131,7 +131,7 @@ class Graph:
 
     def _signed(self, sign: int, a: int) -> int:
         own, a = self._sign(a)
-        return a if sign == own or self._value(a) == 0.0 else self._node(Node("neg", (a,)))
+        return a if sign == own or self._value(a) == 0.0 else self._node(GraphNode("neg", (a,)))
 
     def _factor(self, a: int) -> tuple[float, int]:
         """A node without sign as positive number times node."""
@@ -145,7 +145,9 @@ class Graph:
         k, sign, value = abs(k) * inner, -1 if k < 0.0 else 1, self._value(a)
         if value is not None or k == 0.0:
             return self._const(sign * k * (value or 0.0))
-        return self._signed(sign, a if k == 1.0 else self._node(Node("mul", (self._node(Node("const", value=k)), a))))
+        return self._signed(
+            sign, a if k == 1.0 else self._node(GraphNode("mul", (self._node(GraphNode("const", value=k)), a)))
+        )
 
     def _multiply(self, a: int, b: int) -> int:
         (s, a), (t, b) = self._sign(a), self._sign(b)
@@ -155,7 +157,7 @@ class Graph:
         (k, x), (m, y) = self._factor(a), self._factor(b)
         if k != 1.0 and m != 1.0:
             return self._multiply(self._const(s * t * k * m), self._multiply(x, y))
-        return self._signed(s * t, self._node(Node("mul", (min(a, b), max(a, b)))))
+        return self._signed(s * t, self._node(GraphNode("mul", (min(a, b), max(a, b)))))
 
     def _divide(self, a: int, b: int) -> int:
         (s, a), (t, b) = self._sign(a), self._sign(b)
@@ -164,7 +166,7 @@ class Graph:
         if value := self._value(b):
             return self._scaled(s * t / value, a)
         # One division serves all that is divided by the same: it costs as much as a dozen multiplications.
-        inverse = self._signed(s * t, self._node(Node("div", (self._const(1.0), b))))
+        inverse = self._signed(s * t, self._node(GraphNode("div", (self._const(1.0), b))))
         return self._multiply(a, inverse)
 
     def _add(self, a: int, b: int) -> int:
@@ -178,8 +180,8 @@ class Graph:
         if x == y:
             return self._scaled(s * k + t * m, x)
         if s == t:
-            return self._signed(s, self._node(Node("add", (min(a, b), max(a, b)))))
-        return self._signed(s if a < b else t, self._node(Node("sub", (min(a, b), max(a, b)))))
+            return self._signed(s, self._node(GraphNode("add", (min(a, b), max(a, b)))))
+        return self._signed(s if a < b else t, self._node(GraphNode("sub", (min(a, b), max(a, b)))))
 
     def _sine(self, a: int, quarters: int) -> int:
         """Sine of an angle and a number of quarter turns."""
@@ -189,7 +191,7 @@ class Graph:
             more, rest = 0, a
         sign, angle = self._sign(rest)
         phase = (quarters + more) % 4
-        return self._signed((sign, 1, -sign, -1)[phase], self._node(Node("cos" if phase % 2 else "sin", (angle,))))
+        return self._signed((sign, 1, -sign, -1)[phase], self._node(GraphNode("cos" if phase % 2 else "sin", (angle,))))
 
     def _shift(self, a: int) -> tuple[float, int]:
         """A node as number plus node."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from robodyn_ros import __version__
-from robodyn_ros.document.blocks import Block, Document, Equations, Section, Sum, Text, quoted
+from robodyn_ros.document.blocks import Block, Document, EquationBlock, Section, SumBlock, TextBlock, quoted
 from robodyn_ros.document.latex import tex
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.symbolic.export.listing import identifier
@@ -46,11 +46,11 @@ def latex_files(dynamics: CompiledDynamics, quantities: Sequence[str], stem: str
     """
     readable, robot = Readable(dynamics, quantities), dynamics.robot
     opening: list[Block] = [
-        Text(rf"By robodyn_ros {__version__}: $M(q)\, \ddot{{q}} + C(q, \dot{{q}})\, \dot{{q}} + G(q) = \tau$"),
+        TextBlock(rf"By robodyn_ros {__version__}: $M(q)\, \ddot{{q}} + C(q, \dot{{q}})\, \dot{{q}} + G(q) = \tau$"),
         joints(robot),
     ]
     if readable.writer.form.algebra.numeric:
-        opening.append(Text(NUMERIC))
+        opening.append(TextBlock(NUMERIC))
     written = {symbol for found in readable.elements.values() for _, x in found for symbol in x.free_symbols}
     legend = Legend(readable.writer, written)
     sections = [
@@ -65,8 +65,10 @@ def latex_files(dynamics: CompiledDynamics, quantities: Sequence[str], stem: str
 
 def _equations(readable: Readable) -> Iterator[Section]:
     for quantity, elements in readable.elements.items():
-        blocks: list[Block] = [Text(REMARKS[quantity])] if quantity in REMARKS else []
+        blocks: list[Block] = [TextBlock(REMARKS[quantity])] if quantity in REMARKS else []
         if elements:
             terms = readable.writer.terms
-            blocks.append(Equations(tuple(Sum(name, tuple(terms(expression))) for name, expression in elements)))
+            blocks.append(
+                EquationBlock(tuple(SumBlock(name, tuple(terms(expression))) for name, expression in elements))
+            )
         yield Section(quantity, TITLES[quantity], tuple(blocks))

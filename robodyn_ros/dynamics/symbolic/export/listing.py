@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from robodyn_ros import __version__
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.dynamics.symbolic.export.graph import Graph, Node, Routine
+from robodyn_ros.dynamics.symbolic.export.graph import Graph, GraphNode, Routine
 
 # What the files of every language say about the arm, and what things are called in them.
 
@@ -61,34 +61,34 @@ class Syntax(NamedTuple):
     call: Callable[[str], str]  # name of a function → how it is called there
 
 
-class Text(NamedTuple):
+class SourceText(NamedTuple):
     """An expression."""
 
     text: str
     binding: int = ATOM
 
 
-class Listing(NamedTuple):
+class SourceListing(NamedTuple):
     """The body of a routine."""
 
     statements: list[tuple[str, str]]  # name, expression
     results: list[list[str]]  # for each result the expressions of its elements, row by row
 
 
-def listing(routine: Routine, syntax: Syntax) -> Listing:
+def listing(routine: Routine, syntax: Syntax) -> SourceListing:
     """The body of a routine, in a language whose arithmetic is written like C's."""
-    return _Writer(routine, syntax).write()
+    return _StatementWriter(routine, syntax).write()
 
 
-class _Writer:
+class _StatementWriter:
     def __init__(self, routine: Routine, syntax: Syntax) -> None:
         self._inputs, self._graph, self._syntax = routine.inputs, routine.graph, syntax
         self._uses = self._graph.uses()
-        self._texts: dict[int, Text] = {}
+        self._texts: dict[int, SourceText] = {}
         self._statements: list[tuple[str, str]] = []
         self._unnamed = 0
 
-    def write(self) -> Listing:
+    def write(self) -> SourceListing:
         graph: Graph = self._graph
         for index in sorted(self._uses):
             node = graph.nodes[index]
@@ -98,9 +98,9 @@ class _Writer:
             wave = node.op in {"sin", "cos"}
             if wave or (self._texts[index].binding < ATOM and self._uses[index] > 1):
                 self._name(index)
-        return Listing(self._statements, [[self._texts[i].text for i in indices] for indices in graph.outputs])
+        return SourceListing(self._statements, [[self._texts[i].text for i in indices] for indices in graph.outputs])
 
-    def _split(self, node: Node) -> bool:
+    def _split(self, node: GraphNode) -> bool:
         """Give the longest operand a name, if that makes the expression shorter."""
         longest = max(node.operands, key=lambda i: len(self._texts[i].text))
         if self._graph.nodes[longest].op in {"const", "input"} or self._texts[longest].text.isidentifier():
@@ -117,14 +117,14 @@ class _Writer:
                 name = f"{node.op[0]}{element}"
         self._unnamed += name.startswith("x")
         self._statements.append((name, self._texts[index].text))
-        self._texts[index] = Text(name)
+        self._texts[index] = SourceText(name)
 
-    def _compose(self, index: int) -> Text:
+    def _compose(self, index: int) -> SourceText:
         node = self._graph.nodes[index]
         if node.op == "const":
-            return Text(self._syntax.number(node.value))
+            return SourceText(self._syntax.number(node.value))
         if node.op == "input":
-            return Text(f"{self._inputs[node.place[0]]}[{node.place[1]}]")
+            return SourceText(f"{self._inputs[node.place[0]]}[{node.place[1]}]")
         operands = [self._texts[i] for i in node.operands]
         if node.op == "neg":
             return self._negative(node.operands[0], operands[0])
@@ -132,14 +132,14 @@ class _Writer:
             if node.op == "add" and operands[1].binding == SUM:
                 operands.reverse()
             sign = "+" if node.op == "add" else "-"
-            return Text(f"{operands[0].text} {sign} {_above(SUM, operands[1])}", SUM)
+            return SourceText(f"{operands[0].text} {sign} {_above(SUM, operands[1])}", SUM)
         if node.op == "mul":
             # Numbers first; the order of a product of products costs a rounding at most.
             factors = sorted(self._factors(index), key=lambda i: self._graph.nodes[i].op != "const")
-            return Text(" * ".join(_above(SUM, self._texts[i]) for i in factors), PRODUCT)
+            return SourceText(" * ".join(_above(SUM, self._texts[i]) for i in factors), PRODUCT)
         if node.op == "div":
-            return Text(f"{_above(SUM, operands[0])} / {_above(PRODUCT, operands[1])}", PRODUCT)
-        return Text(f"{self._syntax.call(node.op)}({', '.join(operand.text for operand in operands)})")
+            return SourceText(f"{_above(SUM, operands[0])} / {_above(PRODUCT, operands[1])}", PRODUCT)
+        return SourceText(f"{self._syntax.call(node.op)}({', '.join(operand.text for operand in operands)})")
 
     def _factors(self, index: int) -> list[int]:
         """A product's factors, those of the products that stand in it included."""
@@ -149,14 +149,14 @@ class _Writer:
             factors += self._factors(i) if inside else [i]
         return factors
 
-    def _negative(self, index: int, text: Text) -> Text:
+    def _negative(self, index: int, text: SourceText) -> SourceText:
         node = self._graph.nodes[index]
         if node.op == "sub" and text.binding == SUM:
             left, right = (self._texts[i] for i in node.operands)
-            return Text(f"{right.text} - {_above(SUM, left)}", SUM)
-        return Text(f"-{_above(SUM, text)}", ATOM if text.text.isidentifier() else SUM)
+            return SourceText(f"{right.text} - {_above(SUM, left)}", SUM)
+        return SourceText(f"-{_above(SUM, text)}", ATOM if text.text.isidentifier() else SUM)
 
 
-def _above(binding: int, operand: Text) -> str:
+def _above(binding: int, operand: SourceText) -> str:
     """An operand, in parentheses unless it binds more strongly."""
     return operand.text if operand.binding > binding else f"({operand.text})"
