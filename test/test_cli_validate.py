@@ -13,7 +13,7 @@ import pytest
 from robodyn_ros.cli import validate
 from robodyn_ros.cli.main import main
 from robodyn_ros.cli.verb import ExitCode
-from robodyn_ros.simulation.plant import mujoco
+from robodyn_ros.simulation.plant import validation
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 
@@ -42,14 +42,14 @@ def test_json(capsys):
 
 def test_an_arm_that_differs(monkeypatch, capsys):
     """MuJoCo is given half of the gravity."""
-    real = mujoco.MuJoCoModel
+    real = validation.MuJoCoModel
 
     def light(dynamics):
         model = real(dynamics)
         model.model.opt.gravity[:] *= 0.5
         return model
 
-    monkeypatch.setattr(mujoco, "MuJoCoModel", light)
+    monkeypatch.setattr(validation, "MuJoCoModel", light)
     assert main(["validate", RR, *BRIEF]) == ExitCode.NO
     out = capsys.readouterr().out
     assert "rr differs from MuJoCo" in out

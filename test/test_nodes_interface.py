@@ -134,7 +134,7 @@ def test_defaults_are_those_of_the_library(graph, node):
 
     from robodyn_ros import load_robot
     from robodyn_ros.control.loop_settings import BehaviourSettings
-    from robodyn_ros.nodes.simulator.parameters import PaceSettings, SimulatorSettings
+    from robodyn_ros.nodes.simulator.node import PaceSettings, SimulatorSettings
     from robodyn_ros.simulation.hardware.settings import default_values
 
     found = described(graph, node)

@@ -16,7 +16,8 @@ from robodyn_ros.simulation import Plant, PlantSettings
 from robodyn_ros.simulation.plant.base import create_plant
 from robodyn_ros.simulation.plant.joints import FrictionSettings, StopSettings
 from robodyn_ros.simulation.plant.mismatch import Mismatch
-from robodyn_ros.simulation.plant.mujoco import MuJoCoModel, MuJoCoPlant, ValidationSettings, validate
+from robodyn_ros.simulation.plant.mujoco import MuJoCoModel, MuJoCoPlant
+from robodyn_ros.simulation.plant.validation import ValidationSettings, validate
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 

@@ -19,9 +19,8 @@ from robodyn_ros import plugins
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot.urdf import load_robot
 from robodyn_ros.simulation.sweeps import worker as cells
-from robodyn_ros.simulation.sweeps.arm import changed, quantities
 from robodyn_ros.simulation.sweeps.results import column, rows
-from robodyn_ros.simulation.sweeps.runner import CaseRunner, Chunk, chunks, figures
+from robodyn_ros.simulation.sweeps.runner import CaseRunner, Chunk, changed, chunks, figures, quantities
 from robodyn_ros.simulation.sweeps.study import (
     Distribution,
     MotionSettings,

@@ -12,7 +12,7 @@ from robodyn_ros.cli.verb import ExitCode, Verb
 
 if TYPE_CHECKING:
     from robodyn_ros.robot import Robot
-    from robodyn_ros.simulation.plant.mujoco import Comparison, ValidationSettings
+    from robodyn_ros.simulation.plant.validation import Comparison, ValidationSettings
 
 OPTIONS = ("states", "motions", "duration", "step", "seed")
 """Settings of the comparison that are options of the verb."""
@@ -33,7 +33,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> ExitCode:
     """Compare; the answer is no if anything is further apart than it may be."""
     from robodyn_ros import create_dynamics, load_robot
-    from robodyn_ros.simulation.plant.mujoco import ValidationSettings, validate
+    from robodyn_ros.simulation.plant.validation import ValidationSettings, validate
 
     robot = load_robot(args.urdf)
     given = {name: getattr(args, name) for name in OPTIONS if getattr(args, name) is not None}

@@ -6,6 +6,7 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 
 import numpy as np
+from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
 from rclpy.node import Node
@@ -16,13 +17,25 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.nodes.common.messages import to_pose, to_trajectory
 from robodyn_ros.nodes.common.qos import LATCHED, RELIABLE
-from robodyn_ros.nodes.common.ros_packages import share_folder
 from robodyn_ros.nodes.common.watch import CONTROLLER, PoseWatch, Watch
 from robodyn_ros.nodes.planner.messages import COLOR, way
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.view import Line
 from robodyn_ros.view.browser import Browser, Gizmo
 from robodyn_ros.view.drawing import ArmDrawing, MarkDrawing
+from robodyn_ros.view.shapes import ros_package_path
+
+# Where the packages of this ROS 2 installation lie.
+
+
+def share_folder(package: str) -> str | None:
+    """The share folder of a package, by the ament index, else by ``ROS_PACKAGE_PATH``; None if it is in neither."""
+    try:
+        folder: str = get_package_share_directory(package)
+    except (PackageNotFoundError, ValueError):
+        return ros_package_path(package)
+    return folder
+
 
 STANDS = 0.01
 """An arm of which no joint is faster stands [rad/s] or [m/s]."""

@@ -28,9 +28,8 @@ from robodyn_ros.nodes.common.executor import Exit, run
 from robodyn_ros.nodes.common.messages import NANO, JointOrder
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings
 from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
-from robodyn_ros.nodes.common.ros_packages import share_folder
 from robodyn_ros.nodes.common.watch import CONTROLLER, Watch
-from robodyn_ros.nodes.viewer.interaction import ViewPlan, ViewTarget
+from robodyn_ros.nodes.viewer.interaction import ViewPlan, ViewTarget, share_folder
 from robodyn_ros.plugins import available
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array

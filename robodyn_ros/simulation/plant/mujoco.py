@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 from xml.parsers import expat
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import is_finite
-from robodyn_ros.control.motion.point_to_point import rest_to_rest
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.inertial_parameters import parameters_of, standard_parameters
-from robodyn_ros.errors import ConfigurationError, InputError, SimulationError
+from robodyn_ros.errors import ConfigurationError, SimulationError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import check_settings, setting, whole
 from robodyn_ros.simulation.plant.base import PlantBase, PlantSettings
 from robodyn_ros.simulation.plant.joints import FrictionSettings, StopSettings
-from robodyn_ros.simulation.plant.native import Plant
 
 # A MuJoCo model of an arm, from the same URDF by MuJoCo's own importer.
 #
@@ -262,136 +258,3 @@ class MuJoCoPlant(PlantBase):
     def _place(self, q: Array, qd: Array) -> None:
         self.arm.place(q, qd)
         self._keep(q.copy(), qd)
-
-
-# The native equations and the native plant beside MuJoCo's, over random states and motions.
-#
-# The equations are compared state by state, without friction; the plants over motions under one and the same record of
-# efforts: what computed torque gave the native plant on its way between random poses. The motions keep clear of the
-# stops and both plants go without dry friction and speed limits: MuJoCo softens what the native plant has sharp.
-
-QUANTITIES = ("mass matrix M", "gravity g", "inverse dynamics τ", "forward dynamics q̈")
-
-CLEAR = 0.7
-"""The part of a joint's range that poses are drawn from, so that motions between them keep clear of the stops."""
-
-TURN = np.pi
-"""Where a range has no end, poses are drawn from within this [rad] or [m] of zero."""
-
-FREQUENCY = 10.0
-"""Natural frequency of the position error under the law that writes the record [rad/s], critically damped."""
-
-PERIOD = 1e-3
-"""Time between two commands of that law [s]."""
-
-
-@dataclass(frozen=True)
-class ValidationSettings:
-    """Settings of the comparison; each field's metadata say what it is."""
-
-    states: int = whole(100, "number of random states", 1, 100_000)
-    motions: int = whole(3, "number of random motions", 0, 1000)
-    duration: float = setting(2.0, "length of a motion", "s", 0.01, 60.0)
-    step: float = setting(1e-4, "step of both plants", "s", 1e-6, PERIOD)
-    tolerance: float = setting(1e-8, "greatest relative error of M, g, τ and q̈", "-", 0.0, 1.0)
-    motion_tolerance: float = setting(1e-5, "greatest error of a joint's position", "rad or m", 0.0, 1.0)
-    seed: int = whole(0, "seed of the random numbers", 0, 2**31 - 1)
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-
-
-class Comparison(NamedTuple):
-    """How far apart the two are."""
-
-    quantity: str
-    error: float  # relative to the greatest norm of the quantity; of a motion, of a joint's position [rad] or [m]
-    allowed: float
-
-    @property
-    def agrees(self) -> bool:
-        """Whether the error is allowed."""
-        return self.error <= self.allowed
-
-
-def validate(
-    dynamics: Dynamics, config: ValidationSettings | None = None, progress: Callable[[], object] = lambda: None
-) -> list[Comparison]:
-    """Compare an arm's dynamics with MuJoCo's.
-
-    Args:
-        dynamics: the arm.
-        config: settings, the defaults unless given.
-        progress: called after each state and each motion.
-
-    Raises:
-        ConfigurationError: MuJoCo is not installed, or the arm is not for it.
-        SimulationError: a motion led beyond the range of numbers.
-    """
-    config = config or ValidationSettings()
-    rng = np.random.default_rng(config.seed)
-    found = _equations(dynamics, config, rng, progress)
-    for number in range(1, config.motions + 1):
-        error = _motion(dynamics, config, rng)
-        found.append(Comparison(f"motion {number}, {config.duration:g} s", error, config.motion_tolerance))
-        progress()
-    return found
-
-
-def _equations(
-    dynamics: Dynamics, config: ValidationSettings, rng: np.random.Generator, progress: Callable[[], object]
-) -> list[Comparison]:
-    arm, n = MuJoCoModel(dynamics), dynamics.robot.n
-    none = np.zeros(n)
-    errors, sizes = np.zeros((2, len(QUANTITIES), config.states))
-    for state in range(config.states):
-        q, qd, qdd = _pose(dynamics.robot, rng), rng.normal(size=n), rng.normal(size=n)
-        tau = dynamics.inverse(q, qd, qdd)
-        pairs = (
-            (dynamics.mass_matrix(q), arm.mass_matrix(q)),
-            (dynamics.gravity(q), arm.inverse(q, none, none)),
-            (tau, arm.inverse(q, qd, qdd)),
-            (dynamics.forward(q, qd, tau), arm.forward(q, qd, tau)),
-        )
-        for row, (ours, theirs) in enumerate(pairs):
-            errors[row, state], sizes[row, state] = np.linalg.norm(ours - theirs), np.linalg.norm(ours)
-            # Not a number is no agreement.
-            errors[row, state] = np.nan_to_num(errors[row, state], nan=np.inf)
-        progress()
-    scale = np.where(sizes.max(axis=1) > 0.0, sizes.max(axis=1), 1.0)
-    relative = errors.max(axis=1) / scale
-    return [Comparison(name, float(error), config.tolerance) for name, error in zip(QUANTITIES, relative, strict=True)]
-
-
-def _motion(dynamics: Dynamics, config: ValidationSettings, rng: np.random.Generator) -> float:
-    """The greatest difference of a joint's position in one motion [rad] or [m]."""
-    robot = dynamics.robot
-    every = round(PERIOD / config.step)
-    if abs(every * config.step - PERIOD) > 1e-9:
-        problem = f"must go into {PERIOD:g} s a whole number of times, not {config.step:g} s"
-        raise InputError("step", problem, config.step)
-    poses = [_pose(robot, rng) for _ in range(3)]
-    path = rest_to_rest(poses, np.array([0.0, 0.5, 1.0]) * config.duration)
-    free = np.full(robot.n, np.inf)
-    options = {"effort_limit": free, "velocity_limit": free, "q0": poses[0]}
-    smooth = tuple(FrictionSettings(viscous=float(viscous)) for viscous in robot.damping)
-    native = Plant(dynamics, PlantSettings(config.step), friction=smooth, **options)  # type: ignore[arg-type]
-    mujoco = MuJoCoPlant(dynamics, PlantSettings(config.step), friction=smooth, contact=False, **options)  # type: ignore[arg-type]
-    plants: tuple[PlantBase, ...] = (native, mujoco)
-    apart = 0.0
-    for index in range(round(config.duration / PERIOD)):
-        q, qd, qdd = path.sample(index * PERIOD)
-        wanted = qdd + 2.0 * FREQUENCY * (qd - native.qd) + FREQUENCY**2 * (q - native.q)
-        effort = dynamics.inverse(native.q, native.qd, wanted) + robot.damping * native.qd
-        for plant in plants:
-            plant.apply(effort)
-            plant.step(every)
-        apart = max(apart, float(np.abs(native.q - mujoco.q).max()))
-    return apart
-
-
-def _pose(robot: Robot, rng: np.random.Generator) -> Array:
-    lower, upper = np.maximum(robot.lower, -TURN), np.minimum(robot.upper, TURN)
-    lower, upper = np.minimum(lower, robot.upper), np.maximum(upper, robot.lower)
-    margin = 0.5 * (1.0 - CLEAR) * (upper - lower)
-    return rng.uniform(lower + margin, upper - margin)

@@ -12,7 +12,7 @@ import numpy as np
 
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.robot import Robot
-from robodyn_ros.simulation.sweeps.arm import quantities
+from robodyn_ros.simulation.sweeps.runner import quantities
 from robodyn_ros.simulation.sweeps.study import ARM, KINDS, NODES, Distribution
 
 # Values of a study's file: settings, and numbers for each joint.
