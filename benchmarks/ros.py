@@ -38,7 +38,8 @@ ECHO = """
 import rclpy
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
-from robodyn_ros.nodes.common.executor import once_running, run
+from robodyn_ros.nodes.common.executor import run
+from robodyn_ros.nodes.common.timers import once_running
 from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
 from robodyn_ros.nodes.common.scheduling import Scheduling, SchedulingSettings, declare_scheduling
 

@@ -1,4 +1,4 @@
-"""How the nodes start, what they refuse to start with, and the controller's lifecycle."""
+"""How the nodes start and end, what they refuse to start with, and the controller's lifecycle."""
 
 from __future__ import annotations
 
@@ -167,3 +167,33 @@ def test_a_node_that_is_told_to_end_while_it_starts(name: str, number: signal.Si
     out, err = process.communicate(timeout=30)
     assert process.returncode == 0
     assert (out, [line for line in err.splitlines() if not line.startswith("import time:")]) == ("", [])
+
+
+STUCK = """
+import ctypes, sys, rclpy
+from rclpy.node import Node
+from robodyn_ros.errors import ConfigurationError
+from robodyn_ros.nodes.common import executor
+from robodyn_ros.nodes.common.timers import once_running
+
+def create(end):
+    if refused:
+        raise ConfigurationError("refused")
+    node = Node("stuck")
+    once_running(node, lambda: end(code))
+    return node
+
+refused, code, hangs = {refused}, {code}, {hangs}
+if hangs:  # PyDLL keeps the interpreter's lock during the call
+    rclpy.try_shutdown = lambda: ctypes.PyDLL(None).sleep(600)
+sys.exit(executor.run(create))
+"""
+
+
+@pytest.mark.parametrize("hangs", [False, True])
+@pytest.mark.parametrize(("refused", "code"), [(False, 0), (False, 3), (True, 1)])
+def test_a_middleware_that_hangs_with_the_lock_held_changes_nothing_but_the_time(graph, refused, code, hangs):
+    script = STUCK.format(refused=refused, code=code, hangs=hangs)
+    process = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    said = "error: refused\n" if refused else ""
+    assert (process.returncode, process.stdout, process.stderr) == (code, "", said)

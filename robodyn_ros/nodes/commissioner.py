@@ -20,7 +20,6 @@ from time import monotonic
 from typing import Any
 
 import numpy as np
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -37,6 +36,7 @@ from robodyn_ros.nodes.common.joint_parameters import declare_joints, declare_mo
 from robodyn_ros.nodes.common.messages import JointOrder, seconds
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, mention_unknown
 from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
+from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import check_settings, setting, switch
@@ -124,7 +124,7 @@ class CommissionerNode(Node):  # type: ignore[misc]
         self._joint_commands = self.create_publisher(JointState, "~/joint_commands", RELIABLE)
         self._named, self._plain = JointState(name=list(joints)), Float64MultiArray()
         self.create_subscription(JointState, "joint_states", self._on_state, NEWEST)
-        self.create_timer(WATCH, self._watch, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        steady_timer(self, WATCH, self._watch)
         self._signalled = False
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._on_signal)  # in place of ending at once

@@ -19,7 +19,6 @@ from time import monotonic
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from rclpy.clock import Clock, ClockType
 from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -37,6 +36,7 @@ from robodyn_ros.nodes.common.messages import NANO, JointOrder, seconds, stamp
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings
 from robodyn_ros.nodes.common.qos import RELIABLE
 from robodyn_ros.nodes.common.script import Player, Script, ScriptStep
+from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import check_settings, setting
 
@@ -209,7 +209,7 @@ class ConductorNode(Node):  # type: ignore[misc]
         self.create_subscription(JointState, "joint_states", self._on_state, EVERY_ONE)
         self.create_subscription(JointState, "controller/joint_commands", self._on_command, EVERY_ONE)
         self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, RELIABLE)
-        self.create_timer(0.1, self._go_on, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        steady_timer(self, 0.1, self._go_on)
         self._player = Player(self._play(), self._config.patience)
 
     def _play(self) -> Script:

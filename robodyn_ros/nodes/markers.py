@@ -8,7 +8,6 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from visualization_msgs.msg import Marker, MarkerArray
 
@@ -20,6 +19,7 @@ from robodyn_ros.nodes.common.marker_messages import ghost, to_marker
 from robodyn_ros.nodes.common.messages import NANO, stamp
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings
 from robodyn_ros.nodes.common.qos import RELIABLE
+from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.nodes.common.watch import PoseWatch, Watch
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
@@ -133,7 +133,7 @@ class MarkersNode(Node):  # type: ignore[misc]
         if self._description.known:
             self._picture = self._made()
         rate = values.settings(MarkersSettings).rate
-        self.create_timer(1.0 / rate, self._publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        steady_timer(self, 1.0 / rate, self._publish)
 
     def _on_description(self) -> None:
         if self._picture is not None:

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 from robodyn_ros.nodes.common.qos import RELIABLE
+from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.settings import check_settings, setting
 
 # Faults: each is counted, and said at most once every few seconds.
@@ -81,8 +81,7 @@ class Diagnostics:
         self._report = report
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", RELIABLE)
         # By steady time, so that a simulation that stands still is reported too.
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        node.create_timer(1.0 / config.diagnostics_rate, self.publish, clock=steady)
+        steady_timer(node, 1.0 / config.diagnostics_rate, self.publish)
 
     def publish(self) -> None:
         """Publish a report now."""

@@ -20,41 +20,45 @@ and in 7.1.6 (Jazzy).
 **The end.** A node ends on SIGINT, on SIGTERM and when its context is shut down by somebody else, with exit code 0.
 rclpy's own handlers are not used: they raise KeyboardInterrupt, or shut the context down, in the middle of a callback,
 which is a traceback now and then. Here a signal is noted, the callback that runs finishes, and the loop ends.
+
+**The end of a middleware that hangs.** On ROS 2 Jazzy the shutdown of the middleware did not return once in some
+hundred ends, and it held the interpreter's lock, so that no Python thread could end the process. :func:`end_within`
+has the C library end it. The process then ends ``SHUTDOWN_LIMIT`` after the loop, with the exit code that it would have
+had, and prints nothing more. Every other end is as if there were no limit.
+
+**Discovery.** How soon nodes find each other on Fast DDS, the middleware of ROS 2 unless told otherwise. A node that
+starts announces itself, but one that runs already answers only with its own next announcement, by default every 3 s: a
+controller started beside a running simulator waited for its first state up to that long. Measured with rmw_fastrtps
+9.3.3 (Kilted) and 8.4 (Jazzy), a publisher that runs and a subscriber that starts, first message after: 1.6 to 3.2 s in
+most starts by default, 0.05 to 0.3 s in all with an announcement every 0.2 s.
+
+So the nodes announce themselves four times a second (``fastdds.xml``), at the price of a few hundred bytes each time.
+And a process that was killed is missed after 5 s, not 20: until then it counts as a publisher on other hosts, and a
+controller that took its place would find itself beside a second one. An environment that names a profile of its own
+keeps it, and other middleware ignores this one.
 """
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 import signal
 import sys
-import threading
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import rclpy
-from rclpy.clock import Clock, ClockType
 from rclpy.exceptions import ParameterException
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from robodyn_ros.errors import RobodynError
-
-# How soon nodes find each other on Fast DDS, the middleware of ROS 2 unless told otherwise.
-#
-# A node that starts announces itself, but one that runs already answers only with its own next announcement, by default
-# every 3 s: a controller started beside a running simulator waited for its first state up to that long. Measured with
-# rmw_fastrtps 9.3.3 (Kilted) and 8.4 (Jazzy), a publisher that runs and a subscriber that starts, first message after:
-# 1.6 to 3.2 s in most starts by default, 0.05 to 0.3 s in all with an announcement every 0.2 s.
-#
-# So the nodes announce themselves four times a second (``fastdds.xml``), at the price of a few hundred bytes each time.
-# And a process that was killed is missed after 5 s, not 20: until then it counts as a publisher on other hosts, and a
-# controller that took its place would find itself beside a second one.
-#
-# Whoever has a profile of their own (the environment variable below) keeps it, and other middleware does not look.
 
 PROFILE = Path(__file__).with_name("fastdds.xml")
 
@@ -73,11 +77,11 @@ def _variable() -> str:
     return "FASTDDS_DEFAULT_PROFILES_FILE" if major >= 9 else "FASTRTPS_DEFAULT_PROFILES_FILE"
 
 
-PATIENCE = 0.1
+SPIN_TIMEOUT = 0.1
 """Longest wait for an event, and so the longest time from a signal to the end of an idle node [s]."""
 
-PARTING = 3.0
-"""How long the middleware may take to shut down [s]."""
+SHUTDOWN_LIMIT = 3.0
+"""How long the end of a node may take [s]."""
 
 
 class Exit:
@@ -123,42 +127,38 @@ def run(create: Callable[[Exit], Node]) -> int:
         node = create(end)
     except (RobodynError, ParameterException) as problem:
         print(f"error: {_one_line(problem)}", file=sys.stderr)
-        _let_go(1)
+        end_within(SHUTDOWN_LIMIT, 1)
         rclpy.try_shutdown()
         return 1
+    executor = make_executor()
+    executor.add_node(node)
     try:
-        _spin(node, end)
+        _spin(executor, end)
     except ExternalShutdownException:
         end(0)
+    except BaseException:
+        end(1)
+        raise
     finally:
-        _let_go(end.code or 0)
+        end_within(SHUTDOWN_LIMIT, end.code or 0)
+        executor.remove_node(node)
+        executor.shutdown()
         node.destroy_node()
         rclpy.try_shutdown()
     return end.code or 0
 
 
-def _let_go(code: int) -> None:
-    """End soon even if the middleware does not let go: once in some hundred ends, beside others that ended at the same
-    moment, its shutdown was seen not to come back.
-    """
-    sys.stderr.flush()
-    timer = threading.Timer(PARTING, os._exit, (code,))
-    timer.daemon = True
-    timer.start()
-
-
-def once_running(node: Node, call: Callable[[], object]) -> None:
-    """Call something once, as soon as the node's executor runs, whatever clock the node goes by."""
-
-    def first() -> None:
-        node.destroy_timer(timer)
-        call()
-
-    timer = node.create_timer(0.0, first, clock=Clock(clock_type=ClockType.STEADY_TIME))
+def _spin(executor: Executor, end: Exit) -> None:
+    """Handle events until the end is asked for."""
+    # What the start left behind lives as long as the node: the garbage collector need not look through it every time.
+    gc.collect()
+    gc.freeze()
+    while end.code is None and rclpy.ok():
+        executor.spin_once(timeout_sec=SPIN_TIMEOUT)
 
 
 def make_executor() -> Executor:
-    """The executor of choice; see the module."""
+    """The EventsExecutor where rclpy has it, else the SingleThreadedExecutor."""
     try:
         from rclpy.experimental import EventsExecutor
     except ImportError:
@@ -166,18 +166,54 @@ def make_executor() -> Executor:
     return EventsExecutor()
 
 
-def _spin(node: Node, end: Exit) -> None:
-    executor = make_executor()
-    executor.add_node(node)
-    # What the start left behind lives as long as the node: the garbage collector need not look through it every time.
-    gc.collect()
-    gc.freeze()
-    try:
-        while end.code is None and rclpy.ok():
-            executor.spin_once(timeout_sec=PATIENCE)
-    finally:
-        executor.remove_node(node)
-        executor.shutdown()
+class _SigEvent(ctypes.Structure):
+    """``struct sigevent`` of POSIX, as glibc and musl lay it out for SIGEV_THREAD; 64 bytes on a 64-bit system."""
+
+    _fields_ = (
+        ("value", ctypes.c_void_p),
+        ("signal", ctypes.c_int),
+        ("notify", ctypes.c_int),
+        ("function", ctypes.c_void_p),
+        ("attributes", ctypes.c_void_p),
+        ("padding", ctypes.c_char * 32),
+    )
+
+
+class _TimerSpec(ctypes.Structure):
+    """``struct itimerspec`` of POSIX."""
+
+    _fields_ = (
+        ("interval", ctypes.c_long * 2),
+        ("first", ctypes.c_long * 2),
+    )
+
+
+SIGEV_THREAD = 2
+"""How a timer of POSIX notifies by a call in a thread of its own (Linux, ``bits/sigevent-consts.h``)."""
+
+
+def end_within(limit: float, code: int) -> None:
+    """End this process with an exit code after a time at the latest, whatever its threads do meanwhile.
+
+    A timer of POSIX calls ``_exit`` of the C library in a thread that never was Python's (timer_create(2),
+    SIGEV_THREAD), so it needs no lock of the interpreter. A system without such timers has no limit.
+
+    Args:
+        limit: how long the process may go on [s].
+        code: the exit code if it is still there then.
+    """
+    for stream in (sys.stdout, sys.stderr):  # what they hold would be lost
+        with suppress(OSError, ValueError):
+            stream.flush()
+    libc, timer = ctypes.CDLL(None), ctypes.c_void_p()
+    if not sys.platform.startswith("linux") or not hasattr(libc, "timer_create"):
+        return
+    leave = ctypes.cast(libc._exit, ctypes.c_void_p)
+    event = _SigEvent(value=code, notify=SIGEV_THREAD, function=leave)
+    whole = int(limit)
+    spec = _TimerSpec(first=(whole, int(1e9 * (limit - whole))))
+    if libc.timer_create(time.CLOCK_MONOTONIC, ctypes.byref(event), ctypes.byref(timer)) == 0:
+        libc.timer_settime(timer, 0, ctypes.byref(spec), None)
 
 
 def _one_line(problem: Exception) -> str:

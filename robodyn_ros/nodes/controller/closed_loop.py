@@ -16,7 +16,6 @@ from time import perf_counter
 from typing import Any
 
 from builtin_interfaces.msg import Time
-from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
@@ -30,6 +29,7 @@ from robodyn_ros.errors import EffortError, JumpError, RobodynError, StaleStateE
 from robodyn_ros.nodes.common.diagnostics import PAUSE, Faults
 from robodyn_ros.nodes.common.messages import NANO
 from robodyn_ros.nodes.common.qos import NEWEST
+from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.nodes.controller.cdr import StateReader
 from robodyn_ros.nodes.controller.output import LoopStatistics, Output
 from robodyn_ros.nodes.controller.references import ReferenceInput
@@ -268,10 +268,9 @@ class ClosedLoop:
         self._silent = False
         self._forget()
         # By steady time, so that silence is noticed when the clock of a simulation has stopped with its states.
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._timers = [
-            node.create_timer(WATCH, self._watch, clock=steady),
-            node.create_timer(LOOK_AROUND, self._look_around, clock=steady),
+            steady_timer(node, WATCH, self._watch),
+            steady_timer(node, LOOK_AROUND, self._look_around),
         ]
 
     def activate(self) -> None:

@@ -15,7 +15,6 @@ from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import InertiaStamped
 from numpy.typing import ArrayLike
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.task import Future
@@ -33,6 +32,7 @@ from robodyn_ros.nodes.common.messages import respond, seconds
 from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.nodes.common.preparation import BackgroundTask
 from robodyn_ros.nodes.common.qos import LATCHED
+from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import tip
@@ -72,7 +72,7 @@ class Estimates:
             raise ConfigurationError(f"{FILE}: {problem}") from problem
         self._publisher = node.create_publisher(DiagnosticArray, "~/estimates", LATCHED)
         self._service = node.create_service(Trigger, "~/save_estimates", self._on_save)
-        self._timer = node.create_timer(PERIOD, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self._timer = steady_timer(node, PERIOD, self._look)
 
     def keep(self) -> None:
         """Save what was learnt, if there is a file for it."""
@@ -226,7 +226,7 @@ class PayloadEstimation:
         self._rows: list[Row] = []
         self._service = node.create_service(Trigger, "~/estimate_payload", self._on_request)
         self._publisher = node.create_publisher(InertiaStamped, "~/payload", LATCHED)
-        self._timer = node.create_timer(LOOK, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self._timer = steady_timer(node, LOOK, self._look)
 
     def destroy(self) -> None:
         """Withdraw service and topic."""

@@ -11,13 +11,13 @@ from importlib.util import find_spec
 from typing import Any
 
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.task import Future
 
 from robodyn_ros.control.reference.tolerances import ActionGoal, GoalResult, Tolerances, asked_tolerances
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.common.messages import seconds
+from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 
 LOOK = 0.05
@@ -54,7 +54,7 @@ class FollowJointTrajectory:
             goal_callback=self._on_goal,
             cancel_callback=self._on_cancel,
         )
-        self._timer = node.create_timer(LOOK, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self._timer = steady_timer(node, LOOK, self._look)
 
     def destroy(self) -> None:
         """Withdraw the action."""

@@ -27,7 +27,7 @@ from robodyn_ros.control.motion.tool_motion import ToolMotion
 from robodyn_ros.errors import NotReadyError, RobodynError
 from robodyn_ros.nodes.common.description import DescriptionSource
 from robodyn_ros.nodes.common.diagnostics import Diagnostics, DiagnosticsSettings, Faults, Report
-from robodyn_ros.nodes.common.executor import Exit, once_running, run
+from robodyn_ros.nodes.common.executor import Exit, run
 from robodyn_ros.nodes.common.joint_parameters import (
     FIXED_WHILE_CONFIGURED,
     declare_joint_parameters,
@@ -39,6 +39,7 @@ from robodyn_ros.nodes.common.joint_parameters import (
 from robodyn_ros.nodes.common.messages import respond
 from robodyn_ros.nodes.common.parameters import NodeParameters, mention_unknown
 from robodyn_ros.nodes.common.scheduling import Scheduling
+from robodyn_ros.nodes.common.timers import once_running
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 from robodyn_ros.nodes.controller.estimates import Estimates, PayloadEstimation
 from robodyn_ros.nodes.controller.follow_joint_trajectory import FollowJointTrajectory, is_available

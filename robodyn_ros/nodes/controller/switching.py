@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
@@ -24,6 +23,7 @@ from robodyn_ros.errors import NotReadyError, RobodynError
 from robodyn_ros.nodes.common.diagnostics import Faults
 from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.nodes.common.preparation import BackgroundTask
+from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 from robodyn_ros.plugins import load
 
@@ -58,7 +58,7 @@ class Switching:
         self.running: tuple[str, str] = (values["dynamics"], values["controller"])
         self._node, self._loop, self._faults = node, loop, faults
         self._preparation: BackgroundTask[tuple[tuple[str, str], Dynamics]] | None = None
-        self._timer = node.create_timer(LOOK, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self._timer = steady_timer(node, LOOK, self._look)
         self._timer.cancel()  # it runs while there is something to wait for
 
     def check(self, values: NodeParameters) -> Callable[[], None]:

@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped
-from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode
 from rclpy.node import Node
 
@@ -33,6 +32,7 @@ from robodyn_ros.nodes.common.messages import to_matrix, to_pose
 from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.nodes.common.preparation import BackgroundTask
 from robodyn_ros.nodes.common.qos import RELIABLE
+from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 
 LOOK = 0.02
@@ -80,7 +80,7 @@ class TargetInput:
         self._following: Following | None = None
         self._refusal = ""
         self._subscription = node.create_subscription(PoseStamped, "~/target_pose", self._on_target, RELIABLE)
-        self._timer = node.create_timer(LOOK, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self._timer = steady_timer(node, LOOK, self._look)
         self._timer.cancel()  # it runs while there is something to wait for
 
     @property

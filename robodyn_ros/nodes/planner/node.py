@@ -16,7 +16,6 @@ from time import monotonic
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
@@ -35,6 +34,7 @@ from robodyn_ros.nodes.common.messages import to_matrix
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_gravity, declare_settings
 from robodyn_ros.nodes.common.preparation import BackgroundTask
 from robodyn_ros.nodes.common.qos import LATCHED, RELIABLE
+from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.nodes.common.watch import CONTROLLER, Watch
 from robodyn_ros.nodes.planner.messages import Preview, check_there, standing_at, to_message
 from robodyn_ros.planning.cost import Cost, read_cost
@@ -225,7 +225,7 @@ class PlannerNode(Node):  # type: ignore[misc]
         self.create_subscription(PoseStamped, "~/plan_to/pose", self._on_pose, RELIABLE)
         self.create_subscription(JointState, "~/plan_to/joints", self._on_joints, RELIABLE)
         self.create_service(Trigger, "~/execute", self._on_execute)
-        self.create_timer(LOOK, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        steady_timer(self, LOOK, self._look)
         self._diagnostics = Diagnostics(self, NodeParameters(self).settings(DiagnosticsSettings), self._report)
 
     def _on_description(self) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory
 
@@ -14,6 +13,7 @@ from robodyn_ros.nodes.common.executor import Exit, run
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare
 from robodyn_ros.nodes.common.qos import RELIABLE
 from robodyn_ros.nodes.common.script import Player, Script, ScriptStep
+from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.nodes.common.watch import CONTROLLER, Watch
 from robodyn_ros.nodes.planner.messages import check_there, to_message
 from robodyn_ros.planning.plan import Plan
@@ -51,7 +51,7 @@ class SenderNode(Node):  # type: ignore[misc]
         self._description = DescriptionSource(self, lambda: None)
         self._publisher = self.create_publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory", RELIABLE)
         self._player = Player(self._play(), PATIENCE)
-        self.create_timer(LOOK, self._go_on, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        steady_timer(self, LOOK, self._go_on)
 
     def _play(self) -> Script:
         yield ScriptStep("a robot_description", lambda: self._description.known)

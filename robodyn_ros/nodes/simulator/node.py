@@ -21,12 +21,13 @@ from robodyn_ros.errors import ConfigurationError, NotReadyError
 from robodyn_ros.nodes.common.description import NAME as DESCRIPTION
 from robodyn_ros.nodes.common.description import declare_description, read_description
 from robodyn_ros.nodes.common.diagnostics import Diagnostics, DiagnosticsSettings, Faults, Report
-from robodyn_ros.nodes.common.executor import Exit, once_running, run
+from robodyn_ros.nodes.common.executor import Exit, run
 from robodyn_ros.nodes.common.joint_parameters import declare_joints, declare_model, joint_order
 from robodyn_ros.nodes.common.messages import respond
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, mention_unknown
 from robodyn_ros.nodes.common.qos import LATCHED
 from robodyn_ros.nodes.common.scheduling import Scheduling, SchedulingSettings, declare_scheduling
+from robodyn_ros.nodes.common.timers import once_running
 from robodyn_ros.nodes.simulator.pace import Lockstep, RealTime
 from robodyn_ros.nodes.simulator.topics import CommandInput, SimulatorOutput
 from robodyn_ros.robot import Robot

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from time import monotonic
 from typing import Any
 
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 from robodyn_ros.nodes.common.diagnostics import Faults
 from robodyn_ros.nodes.common.messages import NANO
+from robodyn_ros.nodes.common.timers import steady_timer
 
 # Real time: which beats of a simulation are due.
 
@@ -117,7 +117,7 @@ class RealTime:
             self._node.destroy_timer(self._timer)
         self._pacer.pace(self._beat / factor)
         wake = max(self._pacer.period, WAKE)
-        self._timer = self._node.create_timer(wake, self._tick, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self._timer = steady_timer(self._node, wake, self._tick)
 
     def start(self) -> None:
         """Let time pass from here on."""
@@ -192,7 +192,7 @@ class Lockstep:
         self._other = ""
         self._awaited: int | None = None
         self._since = monotonic()
-        node.create_timer(AGAIN, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        steady_timer(node, AGAIN, self._look)
 
     @property
     def problem(self) -> str:

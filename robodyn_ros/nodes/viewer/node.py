@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from builtin_interfaces.msg import Duration
 from rcl_interfaces.srv import GetParameters, SetParameters
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
@@ -28,6 +27,7 @@ from robodyn_ros.nodes.common.executor import Exit, run
 from robodyn_ros.nodes.common.messages import NANO, JointOrder
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings
 from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
+from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.nodes.common.watch import CONTROLLER, Watch
 from robodyn_ros.nodes.viewer.interaction import ViewPlan, ViewTarget, share_folder
 from robodyn_ros.plugins import available
@@ -237,9 +237,8 @@ class ViewerNode(Node):  # type: ignore[misc]
         self._description = DescriptionSource(self, self._on_description)
         if self._description.known:
             self._view = self._made()
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(1.0 / self._config.rate, self._draw, clock=steady)
-        self.create_timer(1.0 / self._config.plot_rate, self._plot, clock=steady)
+        steady_timer(self, 1.0 / self._config.rate, self._draw)
+        steady_timer(self, 1.0 / self._config.plot_rate, self._plot)
 
     def destroy_node(self) -> None:
         """Close the browser's server too."""

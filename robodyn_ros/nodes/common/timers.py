@@ -1,0 +1,30 @@
+"""Timers by a clock that goes on while a simulation stands still."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+from rclpy.timer import Timer
+
+
+def steady_timer(node: Node, period: float, call: Callable[[], object]) -> Timer:
+    """Call something periodically by the steady clock, whatever clock the node uses.
+
+    Args:
+        node: whose executor calls it.
+        period: time between two calls [s].
+        call: called without arguments.
+    """
+    return node.create_timer(period, call, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+
+def once_running(node: Node, call: Callable[[], object]) -> None:
+    """Call something once, as soon as the node's executor runs, whatever clock the node uses."""
+
+    def first() -> None:
+        node.destroy_timer(timer)
+        call()
+
+    timer = steady_timer(node, 0.0, first)
