@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,12 +17,29 @@ URDF = Path(__file__).parents[1] / "urdf"
 WITH_ROS = ("test_nodes_", "test_launch_", "test_cli_demo", "test_readme")
 """How files begin whose tests start ROS 2 nodes."""
 
+WITHOUT_ROS = ("test_nodes_units.py", "test_nodes_wire.py", "test_cli_demo_report.py")
+"""Those among them that start none."""
+
+
+def pytest_configure() -> None:
+    """Take interrupts as at a terminal: what a shell runs in the background ignores them, and so do its children."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what starts ROS 2 nodes: it measures time, so it runs alone, and on each distribution."""
+    """Mark what starts ROS 2 nodes."""
     for item in items:
-        if item.path.name.startswith(WITH_ROS) or "graph" in getattr(item, "fixturenames", ()):
+        named = item.path.name.startswith(WITH_ROS) and item.path.name not in WITHOUT_ROS
+        if named or "graph" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.ros)
+
+
+@pytest.fixture
+def fresh(graph: Graph) -> Graph:
+    """A graph whose nodes start as new processes, not by fork: for what depends on how a process starts or ends."""
+    graph.fresh = True
+    return graph
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ come.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import signal
 import subprocess
@@ -19,6 +20,7 @@ from typing import Any
 import rclpy
 import yaml
 from diagnostic_msgs.msg import DiagnosticArray
+from node_server import Forked, NodeServer
 from rcl_interfaces.srv import SetParameters
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
@@ -27,6 +29,9 @@ from rclpy.parameter import Parameter
 
 from robodyn_ros.cli.processes import isolated
 from robodyn_ros.nodes.common.executor import announce_often
+
+server = functools.cache(NodeServer)
+"""The server that forks the nodes of this test process; it ends with it."""
 
 DEADLINE = 15.0
 """How long anything may take unless said otherwise: a loaded machine, not a slow program [s]."""
@@ -43,12 +48,17 @@ class Process:
         pid: its process id.
     """
 
-    def __init__(self, name: str, command: list[str], env: dict[str, str], folder: Path) -> None:
-        """Start it; what it prints goes to files in the folder."""
+    def __init__(self, name: str, arguments: list[str], env: dict[str, str], folder: Path, *, fresh: bool) -> None:
+        """Start it, afresh or by fork; what it prints goes to files in the folder."""
         self.name = name
         self._paths = [folder / f"{name}-{time.monotonic_ns()}.{stream}" for stream in ("out", "err")]
+        self._process: subprocess.Popen[bytes] | Forked
         with open(self._paths[0], "w") as out, open(self._paths[1], "w") as err:
-            self._process = subprocess.Popen(command, env=env, stdout=out, stderr=err, stdin=subprocess.DEVNULL)
+            if not fresh and server().serves(env):
+                self._process = server().start(name, arguments, env, out.fileno(), err.fileno())
+            else:
+                command = [sys.executable, "-m", f"robodyn_ros.nodes.{name}", *arguments]
+                self._process = subprocess.Popen(command, env=env, stdout=out, stderr=err, stdin=subprocess.DEVNULL)
         self.pid = self._process.pid
         self._killed = False
 
@@ -103,7 +113,10 @@ class Graph:
 
     Attributes:
         node: the test's own node.
+        fresh: start nodes as new processes, and not by fork: for what depends on how a process starts, or ends.
     """
+
+    fresh = False
 
     def __init__(self, folder: Path) -> None:
         """
@@ -129,8 +142,8 @@ class Graph:
         """
         path = self._folder / f"{name}-{len(self._processes)}.yaml"
         path.write_text(yaml.safe_dump({"/**": {"ros__parameters": parameters}}))
-        command = [sys.executable, "-m", f"robodyn_ros.nodes.{name}", "--ros-args", "--params-file", str(path)]
-        process = Process(name, [*command, *arguments], dict(os.environ), self._folder)
+        given = ["--ros-args", "--params-file", str(path), *arguments]
+        process = Process(name, given, dict(os.environ), self._folder, fresh=self.fresh)
         self._processes.append(process)
         return process
 

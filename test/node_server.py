@@ -1,0 +1,203 @@
+"""Starts the package's nodes by fork, so that a test does not wait until each process has imported ROS anew.
+
+The server is a process that has imported what the nodes import, and has done nothing else: no context, no thread. For
+each request it forks; the child takes over the environment, the arguments and the output files of the request, and runs
+the node's ``main`` as ``python -m`` would. How children end is told through the same socket.
+
+What a start by itself is like is tested where it matters, by processes that start afresh (``Graph.start(..., fresh)``).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+from importlib import import_module, util
+from pathlib import Path
+from typing import Any
+
+NODES = ("controller.node", "simulator.node", "conductor", "commissioner", "markers", "planner.node")
+"""Modules of nodes that the server imports ahead."""
+
+INHERITED = ("PYTHONPATH", "PYTHONHOME", "PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "AMENT_PREFIX_PATH")
+"""Variables that count when a process starts: with others than the server's own a node starts afresh."""
+
+
+class Forked:
+    """A node that the server has forked, with the methods of :class:`subprocess.Popen` that tests use."""
+
+    def __init__(self, server: NodeServer, pid: int) -> None:
+        self._server = server
+        self.pid = pid
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        """The exit code, or minus the signal's number; None while it runs."""
+        self._server.listen(0.0)
+        self.returncode = self._server.codes.get(self.pid)
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for its end."""
+        end = None if timeout is None else time.monotonic() + timeout
+        while self.poll() is None:
+            left = 1.0 if end is None else end - time.monotonic()
+            if left <= 0.0:
+                raise subprocess.TimeoutExpired(str(self.pid), timeout or 0.0)
+            self._server.listen(left)
+        assert self.returncode is not None
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal, unless it has ended."""
+        if self.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End it."""
+        self.send_signal(signal.SIGKILL)
+
+
+class NodeServer:
+    """The server, as the tests see it.
+
+    Attributes:
+        codes: process id → how it ended.
+    """
+
+    def __init__(self) -> None:
+        self.codes: dict[int, int] = {}
+        self._environment = {name: os.environ.get(name) for name in INHERITED}
+        self._socket, other = socket.socketpair()
+        self._buffer = b""
+        command = [sys.executable, __file__, str(other.fileno())]
+        self._process = subprocess.Popen(command, pass_fds=[other.fileno()], stdin=subprocess.DEVNULL)
+        other.close()
+
+    def serves(self, environment: dict[str, str]) -> bool:
+        """True if a fork has the environment that a new process would have."""
+        return all(environment.get(name) == value for name, value in self._environment.items())
+
+    def start(self, module: str, arguments: list[str], environment: dict[str, str], out: int, err: int) -> Forked:
+        """Run a module of ``robodyn_ros.nodes`` with its output going to two open files."""
+        request = json.dumps({"module": module, "arguments": arguments, "environment": environment}).encode()
+        socket.send_fds(self._socket, [len(request).to_bytes(4, "big") + request], [out, err])
+        self._pid: int | None = None
+        while self._pid is None:
+            self.listen(None)
+        return Forked(self, self._pid)
+
+    def listen(self, timeout: float | None) -> None:
+        """Take in what the server says, waiting for it so long at most [s]."""
+        ready, _, _ = select.select([self._socket], [], [], timeout)
+        if not ready:
+            return
+        data = self._socket.recv(65536)
+        if not data:
+            raise RuntimeError("the server of nodes has ended")
+        *lines, self._buffer = (self._buffer + data).split(b"\n")
+        for line in lines:
+            kind, pid, *code = line.split()
+            if kind == b"started":
+                self._pid = int(pid)
+            else:
+                self.codes[int(pid)] = int(code[0])
+
+    def close(self) -> None:
+        """End the server; its children are their tests' business."""
+        self._socket.close()
+        self._process.wait(10.0)
+
+
+def serve(connection: socket.socket) -> None:
+    """The server's own loop, until the other end is closed; in a child it returns when the arguments are set."""
+    import rclpy  # noqa: F401
+
+    for name in NODES:
+        import_module(f"robodyn_ros.nodes.{name}")
+    from robodyn_ros.plugins import available, load
+
+    for kind in ("dynamics", "controllers", "integrators"):
+        for name in available(kind):
+            load(kind, name)
+    gc.collect()
+    gc.freeze()
+    reader, writer = os.pipe()
+    for end in (reader, writer):
+        os.set_blocking(end, False)
+    signal.set_wakeup_fd(writer)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    while True:
+        ready, _, _ = select.select([connection, reader], [], [])
+        if reader in ready:
+            with contextlib.suppress(BlockingIOError):
+                os.read(reader, 4096)
+            _reap(connection)
+        if connection in ready and _request(connection, (reader, writer)):
+            return
+
+
+def _reap(connection: socket.socket) -> None:
+    with contextlib.suppress(ChildProcessError):
+        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            connection.sendall(f"ended {ended[0]} {os.waitstatus_to_exitcode(ended[1])}\n".encode())
+
+
+def _request(connection: socket.socket, pipe: tuple[int, int]) -> bool:
+    """Fork for a request; True in the child."""
+    head, files, _, _ = socket.recv_fds(connection, 4, 2)
+    if not head:
+        os._exit(0)
+    length, body = int.from_bytes(head, "big"), b""
+    while len(body) < length:
+        body += connection.recv(length - len(body))
+    request: dict[str, Any] = json.loads(body)
+    pid = os.fork()
+    if pid:
+        for file in files:
+            os.close(file)
+        connection.sendall(f"started {pid}\n".encode())
+        return False
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    connection.close()
+    for end in pipe:
+        os.close(end)
+    os.dup2(files[0], 1)
+    os.dup2(files[1], 2)
+    for file in files:
+        os.close(file)
+    os.environ.clear()
+    os.environ.update(request["environment"])
+    name = f"robodyn_ros.nodes.{request['module']}"
+    sys.argv = [name, *request["arguments"]]
+    return True
+
+
+def main() -> int:
+    """Serve, and in a child run the node."""
+    serve(socket.socket(fileno=int(sys.argv[1])))
+    name = sys.argv[0]
+    if (spec := util.find_spec(name)) is not None and spec.submodule_search_locations:
+        name = f"{name}.node"
+    code: int = import_module(name).main()
+    return code
+
+
+if __name__ == "__main__":
+    sys.path[0] = str(Path.cwd())  # as `python -m` has it
+    sys.exit(main())
