@@ -89,7 +89,7 @@ def swing(law: str, hardware: str, duration: float) -> Run:
     limited, faults, seconds, estimates = 0, 0, [], []
     for index in range(count):
         for reading in plant.readings():
-            stamp = reading.step * plant.plant.config.step
+            stamp = reading.step * plant.plant.settings.step
             begun = time.perf_counter()
             command = answered(loop, stamp, plant.time, reading.q, reading.qd)
             seconds.append(time.perf_counter() - begun)

@@ -29,7 +29,7 @@ from robodyn_ros.simulation.sweeps.results import column
 from robodyn_ros.simulation.sweeps.runner import CaseRunner
 from robodyn_ros.simulation.sweeps.study import MotionSettings, Study
 from robodyn_ros.simulation.sweeps.study_reader import read_study
-from robodyn_ros.simulation.sweeps.sweep import Backend, Workers, here, sweep
+from robodyn_ros.simulation.sweeps.sweep import Backend, Workers, in_process, sweep
 
 STUDY = Path(__file__).parents[1] / "examples" / "robustness" / "prr.yaml"
 
@@ -66,7 +66,7 @@ def prices(count: int, repeats: int) -> dict[str, float]:
     with Workers(1) as one, Workers(2) as two:
         ways: dict[str, Callable[[], object]] = {
             "plain loop": lambda: plain(study),
-            "engine, this process": lambda: swept(study, here),
+            "engine, this process": lambda: swept(study, in_process),
             "engine, 1 worker": lambda: swept(study, one),
             "engine, 2 workers": lambda: swept(study, two),
         }
@@ -139,7 +139,7 @@ def main() -> None:
         from sweep_cluster import survive, two_hosts
 
         study = cases(args.cluster)
-        survive(study, swept(study, here if (os.cpu_count() or 1) < 2 else Workers(2)))
+        survive(study, swept(study, in_process if (os.cpu_count() or 1) < 2 else Workers(2)))
         two_hosts(study)
     else:
         speed(args.cases, args.part, args.repeats)

@@ -70,16 +70,16 @@ import json, sys
 if "CasADi" in sys.argv[2:]:
     sys.modules["casadi"] = None
 import robodyn_ros as rd
-from robodyn_ros.control.parameter_file import Parameters
+from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.control.loop_settings import make_loop_settings
-from robodyn_ros.simulation.trial.compiled import closed_loop
+from robodyn_ros.simulation.trial.compiled import run_until_fault
 from robodyn_ros.control.loop_settings import MODEL, loop_default_values
 from robodyn_ros.simulation.hardware.settings import default_values, make_hardware_settings
 robot = rd.load_robot(sys.argv[1])
-rig = make_hardware_settings(Parameters({}, MODEL | default_values(robot)), robot)
+rig = make_hardware_settings(FileParameters({}, MODEL | default_values(robot)), robot)
 dynamics = rd.create_dynamics("rnea", robot)
-tuning = make_loop_settings(Parameters({}, loop_default_values(robot)), dynamics)
-ran = closed_loop(rig, rd.create_dynamics(rig.dynamics, robot, **rig.parameters), tuning, None, 0.1)
+tuning = make_loop_settings(FileParameters({}, loop_default_values(robot)), dynamics)
+ran = run_until_fault(rig, rd.create_dynamics(rig.dynamics, robot, **rig.parameters), tuning, None, 0.1)
 print(json.dumps([ran.compiled, ran.trial.truth.values["q"][-1].tolist()]))
 """
 

@@ -15,7 +15,7 @@ from robodyn_ros.cli.main import main
 from robodyn_ros.control.loop_settings import loop_default_values, make_loop_settings
 from robodyn_ros.control.parameter_file import FileParameters, read_parameters
 from robodyn_ros.simulation.sweeps.results import column, rows
-from robodyn_ros.simulation.sweeps.sweep import here
+from robodyn_ros.simulation.sweeps.sweep import in_process
 
 pytest.importorskip("pyarrow")
 
@@ -144,7 +144,7 @@ def test_ctrl_c_keeps_what_is_done(study, tmp_path, capsys, monkeypatch):
     """Broken off after the first part; what goes on is the rest, and the file is that of a sweep without a break."""
 
     def breaks_off(given, todo):
-        for done in here(given, todo):
+        for done in in_process(given, todo):
             yield done
             raise KeyboardInterrupt
 

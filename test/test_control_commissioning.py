@@ -11,7 +11,7 @@ import robodyn_ros as rd
 from robodyn_ros.control.commissioning import Commissioning, CommissioningSettings
 from robodyn_ros.control.commissioning.report import MIRROR, html, markdown
 from robodyn_ros.control.transmission import Transmission, TransmissionSettings
-from robodyn_ros.simulation.plant.joints import FrictionSettings
+from robodyn_ros.simulation.plant.joint_effects import FrictionSettings
 from robodyn_ros.simulation.plant.native import Plant
 
 PRR = arms.mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15), (1.0, 0.06, 0.09))

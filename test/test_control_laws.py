@@ -157,7 +157,7 @@ def free(true, model, q0, seconds, hand=0.0, noise=(0.0, 0.0), seed=11):
     controller = FreeDrive(model, 0.0, 0.0)
     plant = Plant(true, q0=q0, effort_limit=np.full(3, np.inf))
     zero = np.zeros(3)
-    for _ in range(round(seconds / plant.config.step)):
+    for _ in range(round(seconds / plant.settings.step)):
         q, qd = plant.q + noise[0] * rng.standard_normal(3), plant.qd + noise[1] * rng.standard_normal(3)
         plant.apply(controller.compute(q, qd, Reference(q, zero, zero, zero)).total + hand)
         plant.step()

@@ -14,7 +14,7 @@ from scipy.integrate import solve_ivp
 import robodyn_ros as rd
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.simulation import Plant, PlantSettings
-from robodyn_ros.simulation.plant.joints import Friction, FrictionSettings, urdf_friction
+from robodyn_ros.simulation.plant.joint_effects import Friction, FrictionSettings, urdf_friction
 
 MASS = 2.0
 ROUGH = FrictionSettings(viscous=0.3, coulomb=1.5, static_friction=2.5, stribeck_velocity=0.05)

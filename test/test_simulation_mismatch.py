@@ -12,7 +12,7 @@ import robodyn_ros as rd
 from robodyn_ros.dynamics.inertial_parameters import standard_parameters
 from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.simulation import Plant
-from robodyn_ros.simulation.plant.joints import FrictionSettings, urdf_friction
+from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, urdf_friction
 from robodyn_ros.simulation.plant.mismatch import Mismatch
 
 EVERYTHING = Mismatch(1.2, 0.3, 0.02, 0.9, 0.4, 1.5, 0.5, 0.8)

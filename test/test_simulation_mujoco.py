@@ -14,7 +14,7 @@ import robodyn_ros as rd
 from robodyn_ros.errors import ConfigurationError, LimitError, SimulationError
 from robodyn_ros.simulation import Plant, PlantSettings
 from robodyn_ros.simulation.plant.base import create_plant
-from robodyn_ros.simulation.plant.joints import FrictionSettings, StopSettings
+from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, StopSettings
 from robodyn_ros.simulation.plant.mismatch import Mismatch
 from robodyn_ros.simulation.plant.mujoco import MuJoCoModel, MuJoCoPlant
 from robodyn_ros.simulation.plant.validation import ValidationSettings, validate

@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 
 import robodyn_ros as rd
 from robodyn_ros.errors import SimulationError
-from robodyn_ros.simulation.plant.modes import restrain
+from robodyn_ros.simulation.plant.modes import solve_boxed_lcp
 
 RNG = np.random.default_rng(11)
 
@@ -28,7 +28,7 @@ def random_problem(n):
 def test_conditions(n):
     for _ in range(200):
         M, w, lower, upper = random_problem(n)
-        force, motion, held = restrain(M, w, lower, upper)
+        force, motion, held = solve_boxed_lcp(M, w, lower, upper)
         np.testing.assert_allclose(M @ (motion - w), force, rtol=1e-9, atol=1e-9 * (1 + np.abs(M @ w).max()))
         assert (force >= lower - 1e-9).all() and (force <= upper + 1e-9).all()
         np.testing.assert_array_equal(motion[held], 0.0)
@@ -55,7 +55,7 @@ def test_agrees_with_an_optimiser():
             method="L-BFGS-B",
             options={"ftol": 1e-15, "gtol": 1e-11, "maxiter": 5000},
         )
-        np.testing.assert_allclose(restrain(M, w, lower, upper).force, best.x, rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(solve_boxed_lcp(M, w, lower, upper).force, best.x, rtol=1e-4, atol=1e-4)
 
 
 def test_impulse_takes_kinetic_energy_and_nothing_else():
@@ -63,7 +63,9 @@ def test_impulse_takes_kinetic_energy_and_nothing_else():
     dynamics = rd.create_dynamics("rnea", rd.load_robot(arms.lesson_arm()))
     for q, qd in itertools.product(RNG.uniform(-2, 2, (5, 2)), RNG.uniform(-3, 3, (5, 2))):
         M = dynamics.mass_matrix(q)
-        impulse, after, held = restrain(M, qd, np.zeros(2), np.array([0.0, np.inf]))  # the elbow at its lower stop
+        impulse, after, held = solve_boxed_lcp(
+            M, qd, np.zeros(2), np.array([0.0, np.inf])
+        )  # the elbow at its lower stop
         assert (M @ after)[0] == pytest.approx((M @ qd)[0], rel=1e-12)
         if qd[1] < 0:
             assert held[1] and after[1] == 0.0
@@ -76,4 +78,4 @@ def test_impulse_takes_kinetic_energy_and_nothing_else():
 
 def test_a_matrix_that_is_no_mass_matrix():
     with pytest.raises(SimulationError, match="mass matrix"):
-        restrain(np.array([[1.0, -2.0], [-2.0, 1.0]]), np.array([1.0, -1.0]), np.zeros(2), np.full(2, np.inf))
+        solve_boxed_lcp(np.array([[1.0, -2.0], [-2.0, 1.0]]), np.array([1.0, -1.0]), np.zeros(2), np.full(2, np.inf))

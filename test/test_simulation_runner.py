@@ -11,7 +11,7 @@ from robodyn_ros.engine import find_compiler
 from robodyn_ros.errors import SimulationError
 from robodyn_ros.simulation import Plant, PlantSettings
 from robodyn_ros.simulation.integrators.rk4 import RK4
-from robodyn_ros.simulation.plant.joints import FrictionSettings, StopSettings
+from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, StopSettings
 from robodyn_ros.simulation.plant.mechanism import Mechanism
 from robodyn_ros.simulation.rollout import rollout
 

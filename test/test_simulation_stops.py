@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 import robodyn_ros as rd
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.simulation import Plant, PlantSettings
-from robodyn_ros.simulation.plant.joints import FrictionSettings, StopSettings
+from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, StopSettings
 
 MASS, G = 2.0, 9.81
 

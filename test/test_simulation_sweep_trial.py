@@ -16,7 +16,7 @@ from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.engine import find_compiler
 from robodyn_ros.errors import InputError, LimitError
 from robodyn_ros.simulation.hardware.settings import default_values, make_hardware_settings
-from robodyn_ros.simulation.trial.compiled import Events, closed_loop
+from robodyn_ros.simulation.trial.compiled import EventResolver, run_until_fault
 from robodyn_ros.simulation.trial.trial import run_trial
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="there is no C compiler")
@@ -90,7 +90,7 @@ def both(robot, simulator, controller, poses, duration=1.5):
         loop.follow(motion, 0.0)
     slow = run_trial(hardware, loop, duration, until_fault=True)
     dynamics = rd.create_dynamics(rig.dynamics, robot, **rig.parameters)
-    return slow, closed_loop(rig, dynamics, tuning, motion, duration)
+    return slow, run_until_fault(rig, dynamics, tuning, motion, duration)
 
 
 def assert_same(one, other, tolerance):
@@ -107,7 +107,7 @@ def assert_same(one, other, tolerance):
 @pytest.mark.parametrize("name", CASES)
 def test_c_and_python_agree(name, monkeypatch):
     simulator, controller = CASES[name]
-    monkeypatch.setattr(Events, "resolve", lambda *_: pytest.fail("C left a step to Python"))
+    monkeypatch.setattr(EventResolver, "resolve", lambda *_: pytest.fail("C left a step to Python"))
     slow, ran = both(PRR, simulator, controller, [(0.3, -1.0, 0.4), (0.6, 0.2, -0.3)])
     assert ran.compiled == (
         name not in ("too late", "gaps")
@@ -157,4 +157,4 @@ def test_a_motion_that_is_not_for_the_arm_is_refused():
     dynamics = rd.create_dynamics("rnea", PRR)
     tuning = make_loop_settings(FileParameters({}, loop_default_values(PRR)), dynamics)
     with pytest.raises(InputError, match="initial_position"):
-        closed_loop(rig, dynamics, tuning, None, 0.1)
+        run_until_fault(rig, dynamics, tuning, None, 0.1)

@@ -20,17 +20,17 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.robot.urdf import load_robot
 from robodyn_ros.simulation.sweeps import worker as cells
 from robodyn_ros.simulation.sweeps.results import column, rows
-from robodyn_ros.simulation.sweeps.runner import CaseRunner, Chunk, changed, chunks, figures, quantities
+from robodyn_ros.simulation.sweeps.runner import CaseRunner, Chunk, arm_quantities, chunks, figures, varied_arm
 from robodyn_ros.simulation.sweeps.study import (
+    CaseLimits,
     Distribution,
     MotionSettings,
     Sampling,
     Specification,
-    SpecificationLimits,
     Study,
 )
 from robodyn_ros.simulation.sweeps.summary import confidence, sensitivity, summarise
-from robodyn_ros.simulation.sweeps.sweep import Workers, here, sweep
+from robodyn_ros.simulation.sweeps.sweep import Workers, in_process, sweep
 from robodyn_ros.simulation.trial.trial import Trial, TrialSamples
 
 pytest.importorskip("pyarrow")
@@ -111,14 +111,14 @@ def test_samples_cover_what_they_should():
 
 def test_an_arm_with_other_numbers():
     prr = (TEST.parent / "urdf" / "prr.urdf").read_text()
-    arm = changed(prr, {"hand.mass": 9.0, "hand.com.x": 0.02, "arm.inertia_scale": 3.0, "wrist.effort": 7.0})
+    arm = varied_arm(prr, {"hand.mass": 9.0, "hand.com.x": 0.02, "arm.inertia_scale": 3.0, "wrist.effort": 7.0})
     before = load_robot(prr)
     hand, old = arm.link("hand").inertial, before.link("hand").inertial
     assert (hand.mass, hand.com.tolist()) == (9.0, [0.02, 0.0, 0.14])
     assert_allclose(hand.inertia, 1.5 * old.inertia)
     assert_allclose(arm.link("arm").inertial.inertia, 3.0 * before.link("arm").inertial.inertia)
     assert arm.effort_limit.tolist() == [600.0, 96.0, 7.0]
-    assert "hand.mass" in quantities(before) and "base.mass" not in quantities(before)
+    assert "hand.mass" in arm_quantities(before) and "base.mass" not in arm_quantities(before)
 
 
 def test_figures_by_hand():
@@ -163,7 +163,7 @@ def test_confidence_of_a_probability():
 def test_whoever_tries_the_cases_the_file_is_the_same(tmp_path):
     wanted = study()
     with Workers(2) as two:
-        files = [sweep(wanted, tmp_path / name, backend) for name, backend in (("here", here), ("workers", two))]
+        files = [sweep(wanted, tmp_path / name, backend) for name, backend in (("here", in_process), ("workers", two))]
     assert files[0].read_bytes() == files[1].read_bytes()
     assert column(files[0], "case").tolist() == list(range(wanted.size))
     assert not (tmp_path / "here" / "parts").exists()
@@ -178,7 +178,7 @@ def test_what_was_done_is_done(tmp_path):
     wanted, tried = study(), []
 
     def breaks_off(given, todo):
-        for done in here(given, todo):
+        for done in in_process(given, todo):
             tried.append(done.chunk)
             yield done
             if len(tried) == 2:
@@ -187,17 +187,19 @@ def test_what_was_done_is_done(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         sweep(wanted, tmp_path / "broken", breaks_off)
     with pytest.raises(InputError, match="--resume"):
-        sweep(wanted, tmp_path / "broken", here)
+        sweep(wanted, tmp_path / "broken", in_process)
     with pytest.raises(InputError, match="another study"):
-        sweep(study(poses=()), tmp_path / "broken", here, resume=True)
+        sweep(study(poses=()), tmp_path / "broken", in_process, resume=True)
     again = []
     file = sweep(
-        wanted, tmp_path / "broken", lambda s, todo: here(s, (again.append(c) or c for c in todo)), resume=True
+        wanted, tmp_path / "broken", lambda s, todo: in_process(s, (again.append(c) or c for c in todo)), resume=True
     )
     assert again == chunks(wanted)[2:]
-    assert file.read_bytes() == sweep(wanted, tmp_path / "whole", here).read_bytes()
+    assert file.read_bytes() == sweep(wanted, tmp_path / "whole", in_process).read_bytes()
     again.clear()
-    assert sweep(wanted, tmp_path / "broken", lambda s, todo: here(s, again.extend(todo) or []), resume=True) == file
+    assert (
+        sweep(wanted, tmp_path / "broken", lambda s, todo: in_process(s, again.extend(todo) or []), resume=True) == file
+    )
     assert again == []
 
 
@@ -215,7 +217,7 @@ def test_a_case_that_diverges_and_one_that_is_impossible(tmp_path):
         sampling=Sampling("factorial"),
         specification=Specification(settle_band=dict.fromkeys(("elevator", "shoulder", "wrist"), 0.05)),
     )
-    file = sweep(wanted, tmp_path, here)
+    file = sweep(wanted, tmp_path, in_process)
     good, wild, *impossible = column(file, "failed").tolist()
     assert good == ""
     assert wild.startswith("speed: ") and column(file, "failed_at")[1] > 0.0
@@ -243,7 +245,7 @@ def test_a_case_that_hangs_or_dies_stops_nobody_else(moody, tmp_path):
         vary={f"controller.gains.{SECOND}.damping_ratio": Distribution("choice", choices)},
         given={"controller": {f"gains.{SECOND}.natural_frequency": sweep_laws.FREQUENCY}},
         sampling=Sampling("factorial"),
-        limits=SpecificationLimits(4.0),
+        limits=CaseLimits(4.0),
     )
     CaseRunner(wanted).row(*wanted.cases(0, 1))  # so that nothing need be compiled within the limit
     with Workers(1) as one:
@@ -304,4 +306,4 @@ def test_on_a_dask_cluster(tmp_path):
         file = sweep(wanted, tmp_path / "cluster", cluster(made.scheduler_address))
     while _idle:
         _idle.pop().end()
-    assert file.read_bytes() == sweep(wanted, tmp_path / "here", here).read_bytes()
+    assert file.read_bytes() == sweep(wanted, tmp_path / "here", in_process).read_bytes()

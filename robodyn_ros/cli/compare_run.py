@@ -121,8 +121,8 @@ def perform(controller: Controller, plant: Plant, motion: ComparedMotion, rate: 
         rate: of the control [Hz]; each effort acts for a whole number of the plant's steps.
     """
     plant.reset(motion.start)
-    held = max(1, round(1.0 / (rate * plant.config.step)))
-    count = round(motion.duration / (held * plant.config.step)) + 1
+    held = max(1, round(1.0 / (rate * plant.settings.step)))
+    count = round(motion.duration / (held * plant.settings.step)) + 1
     n, limit = plant.dynamics.robot.n, plant.effort_limit
     t, (q, asked, effort) = np.empty(count), np.empty((3, count, n))
     integral, limited, total, period = np.zeros(n), np.zeros(n), np.zeros(n), 0.0
@@ -131,7 +131,7 @@ def perform(controller: Controller, plant: Plant, motion: ComparedMotion, rate: 
         now = motion.reference(plant.time)
         controller.look_ahead(lambda ahead: motion.reference(plant.time + ahead), plant.effort_limit)
         controller.advance(period, plant.q, plant.qd, now, total, plant.effort)
-        period = held * plant.config.step
+        period = held * plant.settings.step
         total = controller.compute(plant.q, plant.qd, now, integral).total
         plant.apply(total)
         over = np.abs(total) > limit

@@ -123,11 +123,11 @@ def _try(dynamics: CompiledDynamics) -> None:
     """What a trial under any law that is written in C takes, by the integrator that plants have of their own."""
     from robodyn_ros.plugins import create
     from robodyn_ros.simulation.hardware.settings import INTEGRATOR
-    from robodyn_ros.simulation.trial.setup import QUANTITIES, plain_function, trial_function
+    from robodyn_ros.simulation.trial.memory import QUANTITIES, model_function, trial_function
 
     trial_function(dynamics, create("integrators", INTEGRATOR))
     for quantity in QUANTITIES.values():
-        plain_function(dynamics, quantity)
+        model_function(dynamics, quantity)
 
 
 def _predict(dynamics: CompiledDynamics) -> None:

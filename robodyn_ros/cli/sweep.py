@@ -36,15 +36,15 @@ def show_case(study: Study, number: int, plot: Path | None, json: bool) -> ExitC
     """
     if not 0 <= number < study.size:
         raise InputError("--case", f"must be from 0 to {study.size - 1}, not {number}", number)
-    bench = CaseRunner(study)
+    runner = CaseRunner(study)
     (case,) = study.cases(number, 1)
-    row = bench.row(case)
+    row = runner.row(case)
     if plot is not None:
         from robodyn_ros.cli.simulate_report import draw
 
-        setup = bench.setup(case)
-        title = f"{study.name}, case {number}: {setup.rig.robot.name} under {case.controller}"
-        draw(plot, bench.run(case).trial, bench.robot, title)
+        setup = runner.setup(case)
+        title = f"{study.name}, case {number}: {setup.hardware.robot.name} under {case.controller}"
+        draw(plot, runner.run(case).trial, runner.robot, title)
     if json:
         print_json({name: None if value != value else value for name, value in row.items()})
     else:
@@ -139,14 +139,14 @@ def choose_backend(args: Namespace) -> AbstractContextManager[Backend]:
     """Who tries the cases, from the command line."""
     from contextlib import nullcontext
 
-    from robodyn_ros.simulation.sweeps.sweep import Workers, here
+    from robodyn_ros.simulation.sweeps.sweep import Workers, in_process
 
     if args.scheduler is not None:
         from robodyn_ros.simulation.sweeps.cluster import cluster
 
         return nullcontext(cluster(args.scheduler))
     if args.workers == 0:
-        return nullcontext(here)
+        return nullcontext(in_process)
     if args.workers is not None and not 1 <= args.workers <= 1024:
         raise InputError("--workers", f"must be from 0 to 1024, not {args.workers}", args.workers)
     return Workers(args.workers)

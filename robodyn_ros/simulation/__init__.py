@@ -4,7 +4,7 @@ from robodyn_ros.simulation.hardware.hardware import Hardware
 from robodyn_ros.simulation.hardware.settings import make_hardware
 from robodyn_ros.simulation.integrators.rk4 import rk4_step
 from robodyn_ros.simulation.plant.base import PlantBase, PlantSettings, create_plant
-from robodyn_ros.simulation.plant.joints import FrictionSettings, StopSettings
+from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, StopSettings
 from robodyn_ros.simulation.plant.mismatch import Mismatch
 from robodyn_ros.simulation.plant.native import Plant
 from robodyn_ros.simulation.rollout import RolloutRecording, simulate

@@ -18,7 +18,7 @@ from robodyn_ros.errors import InputError, SimulationError
 from robodyn_ros.plugins import create
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.integrators.base import Integrator
-from robodyn_ros.simulation.plant.motion_loop import motion_library
+from robodyn_ros.simulation.plant.compiled_motion import motion_library
 from robodyn_ros.simulation.plant.native import Plant
 
 
@@ -43,7 +43,7 @@ def simulate(
         reference: what to do at a time [s] of the plant.
         duration: [s], rounded to whole steps.
     """
-    steps = round(duration / plant.config.step)
+    steps = round(duration / plant.settings.step)
     n = plant.dynamics.robot.n
     t, (q, qd, asked, effort) = np.empty(steps + 1), np.empty((4, steps + 1, n))
     period, total = 0.0, np.zeros(n)
@@ -51,7 +51,7 @@ def simulate(
         now = reference(plant.time)
         controller.look_ahead(lambda ahead: reference(plant.time + ahead), plant.effort_limit)
         controller.advance(period, plant.q, plant.qd, now, total, plant.effort)
-        period, total = plant.config.step, controller.compute(plant.q, plant.qd, now).total
+        period, total = plant.settings.step, controller.compute(plant.q, plant.qd, now).total
         plant.apply(total)
         t[index], q[index], qd[index], asked[index], effort[index] = plant.time, plant.q, plant.qd, now.q, plant.effort
         if index < steps:

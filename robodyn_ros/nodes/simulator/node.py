@@ -34,7 +34,7 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.settings import check_settings, setting, switch
 from robodyn_ros.simulation.hardware.hardware import Hardware
 from robodyn_ros.simulation.hardware.sensors import whole_steps
-from robodyn_ros.simulation.hardware.settings import groups, initial_positions, joint_groups, make_hardware
+from robodyn_ros.simulation.hardware.settings import arm_groups, initial_positions, joint_groups, make_hardware
 
 # The simulator's parameters: those of the simulated hardware, and those of the node itself.
 
@@ -72,7 +72,7 @@ def declare_node_parameters(node: Node) -> None:
     """
     declare_description(node, "must be given", read_only=True)
     declare_model(node, read_only=True)
-    for group in groups():
+    for group in arm_groups():
         declare_settings(node, group.defaults, group.prefix, read_only=True)
     declare_settings(node, SimulatorSettings, read_only=True)
     declare_settings(node, PaceSettings)
@@ -149,7 +149,7 @@ class SimulatorReport:
         hardware, (then, steps, lost) = self._hardware, self._since
         self.restart()
         values: dict[str, object] = {
-            "real-time factor": (hardware.now - steps) * hardware.plant.config.step / (self._since[0] - then),
+            "real-time factor": (hardware.now - steps) * hardware.plant.settings.step / (self._since[0] - then),
             "simulated time [s]": hardware.time,
             "states since start": self._output.states,
             "commands since start": self._commands.taken,
@@ -196,7 +196,7 @@ class SimulatorNode(Node):  # type: ignore[misc]
         mention_unknown(self)
         config, pace = values.settings(SimulatorSettings), values.settings(PaceSettings)
         self._hardware = make_hardware(values, robot)
-        self._step, self._steps = self._hardware.plant.config.step, self._hardware.sensors.steps
+        self._step, self._steps = self._hardware.plant.settings.step, self._hardware.sensors.steps
         # States that come late come at any step, others only at those at which they are measured.
         self._beat = self._steps if self._hardware.sensors.transport.punctual else 1
         self._clock_steps = clock_steps(config.clock_rate, values["state_rate"], self._steps)

@@ -51,15 +51,15 @@ class Drive:
         effort: that it gave last [N·m] or [N].
     """
 
-    def __init__(self, config: DriveSettings) -> None:
+    def __init__(self, settings: DriveSettings) -> None:
         """
         Args:
-            config: the settings.
+            settings: the settings.
         """
-        self._lag = config.lag
-        self._rate = config.rate_limit or inf
-        self._resolution = config.resolution
-        self._instant = not (config.lag or config.rate_limit)
+        self._lag = settings.lag
+        self._rate = settings.rate_limit or inf
+        self._resolution = settings.resolution
+        self._instant = not (settings.lag or settings.rate_limit)
         self.reset()
 
     def reset(self) -> None:
@@ -105,7 +105,7 @@ would hide that; a smaller one is clamped to the effort limit, as ros2_control d
 ROUNDING = 1e-6
 """What of a delay counts as a rounding error, as a part of the step."""
 
-ANSWERS = ("hold", "zero", "brake")
+TIMEOUT_RESPONSES = ("hold", "zero", "brake")
 """What the drives can do when no command comes any more: go on with the last, give no effort, or hold the joints."""
 
 
@@ -118,7 +118,7 @@ class CommandSettings:
         0.1, "time without a command after which the drives count on none", "s", 1e-3, 3600.0
     )
     on_command_timeout: str = choice(
-        "hold", "what the drives do then: go on with the last, give no effort, or brake", lambda: ANSWERS
+        "hold", "what the drives do then: go on with the last, give no effort, or brake", lambda: TIMEOUT_RESPONSES
     )
     brake: bool = switch(
         True, "whether brakes hold the arm where it starts until the first command comes; false lets it fall"
@@ -146,8 +146,8 @@ class Actuators:
             step: that the plant takes [s].
             effort_limit: (n,) in [N·m] or [N]; inf where there is none.
         """
-        self._drives = tuple(Drive(config) for config in drives)
-        self._coarse = any(config.resolution for config in drives)
+        self._drives = tuple(Drive(settings) for settings in drives)
+        self._coarse = any(settings.resolution for settings in drives)
         self._limit = read_only(effort_limit)
         self._step = step
         whole = round(delay / step)

@@ -38,27 +38,27 @@ class Hardware:
         failure: why, of the last one.
     """
 
-    def __init__(self, plant: PlantBase, actuators: Actuators, sensors: Sensors, config: CommandSettings) -> None:
+    def __init__(self, plant: PlantBase, actuators: Actuators, sensors: Sensors, settings: CommandSettings) -> None:
         """
         Args:
             plant: the arm, from where it starts.
             actuators: what moves it.
             sensors: what reads its state.
-            config: how commands reach it.
+            settings: how commands reach it.
         """
         self.plant = plant
         self.sensors = sensors
         self.failures = 0
         self.failure: SimulationError | None = None
         self._actuators = actuators
-        self._config = config
-        self._timeout = max(1, round(config.command_timeout / plant.config.step))
+        self._settings = settings
+        self._timeout = max(1, round(settings.command_timeout / plant.settings.step))
         self.reset()
 
     @property
     def time(self) -> float:
         """Time since the last reset [s]."""
-        return self.now * self.plant.config.step
+        return self.now * self.plant.settings.step
 
     @property
     def effort(self) -> Array:
@@ -72,7 +72,7 @@ class Hardware:
         self._actuators.reset()
         self.sensors.reset()
         self.now = 0
-        self.held, self.silent = self._config.brake, False
+        self.held, self.silent = self._settings.brake, False
         self._commanded: int | None = None
         self._read()
 
@@ -130,10 +130,10 @@ class Hardware:
     def _fall_silent(self) -> None:
         """No command has come for too long."""
         self.silent = True
-        if self._config.on_command_timeout == "hold":
+        if self._settings.on_command_timeout == "hold":
             return
         self._actuators.let_go(self.now)
-        if self._config.on_command_timeout == "brake":
+        if self._settings.on_command_timeout == "brake":
             self.held = True
             self._actuators.reset()
             self.plant.halt()

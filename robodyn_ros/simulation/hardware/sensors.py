@@ -182,21 +182,21 @@ class Sensors:
         transport: how it comes.
     """
 
-    def __init__(self, joints: Sequence[EncoderSettings], config: StateSettings, step: float) -> None:
+    def __init__(self, joints: Sequence[EncoderSettings], settings: StateSettings, step: float) -> None:
         """
         Args:
             joints: settings of each joint's sensors (n).
-            config: the settings of all.
+            settings: the settings of all.
             step: of the plant [s].
 
         Raises:
             ConfigurationError: the time between two readings is not a whole number of steps.
         """
-        self.steps = whole_steps("state_rate, its period", 1.0 / config.state_rate, step)
-        noise, chance = np.random.SeedSequence(config.seed).spawn(2)
-        self.encoders = Encoders(joints, self.steps * step, config.velocity_source == "differentiated", noise)
+        self.steps = whole_steps("state_rate, its period", 1.0 / settings.state_rate, step)
+        noise, chance = np.random.SeedSequence(settings.seed).spawn(2)
+        self.encoders = Encoders(joints, self.steps * step, settings.velocity_source == "differentiated", noise)
         self.transport = Transport(
-            config.state_delay, config.state_jitter, config.state_drop, config.state_repeat, step, chance
+            settings.state_delay, settings.state_jitter, settings.state_drop, settings.state_repeat, step, chance
         )
 
     def reset(self) -> None:

@@ -19,7 +19,7 @@ from robodyn_ros.simulation.hardware.actuators import Actuators, CommandSettings
 from robodyn_ros.simulation.hardware.hardware import Hardware
 from robodyn_ros.simulation.hardware.sensors import EncoderSettings, Sensors, StateSettings
 from robodyn_ros.simulation.plant.base import PlantSettings, create_plant
-from robodyn_ros.simulation.plant.joints import FrictionSettings, StopSettings, urdf_friction
+from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, StopSettings, urdf_friction
 from robodyn_ros.simulation.plant.mismatch import Mismatch
 
 # What simulated hardware is made of: the settings of all its parts, before any of them exists.
@@ -33,7 +33,7 @@ class HardwareSettings(NamedTuple):
     integrator: str  # name of the plugin
     dynamics: str  # name of the plugin
     parameters: dict[str, Any]  # of the dynamics, that differ from the robot's
-    config: PlantSettings
+    plant_settings: PlantSettings
     states: StateSettings
     commands: CommandSettings
     friction: tuple[FrictionSettings, ...]
@@ -58,9 +58,9 @@ class HardwareSettings(NamedTuple):
             options["integrator"] = self.integrator
         elif self.integrator != INTEGRATOR:
             raise ConfigurationError(f"integrator: the plant {self.plant!r} has its own, not {self.integrator!r}")
-        plant = create_plant(self.plant, dynamics, self.config, **options)
-        actuators = Actuators(self.drives, self.commands.command_delay, self.config.step, plant.effort_limit)
-        return Hardware(plant, actuators, Sensors(self.encoders, self.states, self.config.step), self.commands)
+        plant = create_plant(self.plant, dynamics, self.plant_settings, **options)
+        actuators = Actuators(self.drives, self.commands.command_delay, self.plant_settings.step, plant.effort_limit)
+        return Hardware(plant, actuators, Sensors(self.encoders, self.states, self.plant_settings.step), self.commands)
 
 
 INTEGRATOR = "rk4"
@@ -68,7 +68,7 @@ INTEGRATOR = "rk4"
 
 
 @dataclass(frozen=True)
-class PlantChoice:
+class PlantPlugins:
     """Which plugins the plant is made of."""
 
     plant: str = choice("native", "plant plugin", lambda: available("plants"))
@@ -78,7 +78,7 @@ class PlantChoice:
         check_settings(self)
 
 
-class Group(NamedTuple):
+class SettingsGroup(NamedTuple):
     """Settings whose names have a prefix in common."""
 
     prefix: str
@@ -86,19 +86,19 @@ class Group(NamedTuple):
     joint: Joint | None = None  # whose they are; None for those of the whole arm
 
 
-def groups() -> tuple[Group, ...]:
+def arm_groups() -> tuple[SettingsGroup, ...]:
     """What is set of the whole arm."""
-    whole = (PlantChoice(), PlantSettings(), StateSettings(), CommandSettings())
-    return (*(Group("", defaults) for defaults in whole), Group("mismatch.", Mismatch()))
+    whole = (PlantPlugins(), PlantSettings(), StateSettings(), CommandSettings())
+    return (*(SettingsGroup("", defaults) for defaults in whole), SettingsGroup("mismatch.", Mismatch()))
 
 
-def joint_groups(robot: Robot) -> Iterator[Group]:
+def joint_groups(robot: Robot) -> Iterator[SettingsGroup]:
     """What is set of each joint, with the arm's own defaults."""
     for joint, friction in zip(robot.joints, urdf_friction(robot), strict=True):
-        yield Group(f"friction.{joint.name}.", friction, joint)
-        yield Group(f"stops.{joint.name}.", StopSettings(), joint)
-        yield Group(f"actuators.{joint.name}.", DriveSettings(), joint)
-        yield Group(f"sensors.{joint.name}.", EncoderSettings(), joint)
+        yield SettingsGroup(f"friction.{joint.name}.", friction, joint)
+        yield SettingsGroup(f"stops.{joint.name}.", StopSettings(), joint)
+        yield SettingsGroup(f"actuators.{joint.name}.", DriveSettings(), joint)
+        yield SettingsGroup(f"sensors.{joint.name}.", EncoderSettings(), joint)
 
 
 def initial_positions(robot: Robot) -> dict[str, float]:
@@ -109,7 +109,7 @@ def initial_positions(robot: Robot) -> dict[str, float]:
 def default_values(robot: Robot) -> dict[str, Any]:
     """Name → value of all that can be set."""
     found: dict[str, Any] = dict(initial_positions(robot))
-    for group in (*groups(), *joint_groups(robot)):
+    for group in (*arm_groups(), *joint_groups(robot)):
         found |= {group.prefix + item.name: getattr(group.defaults, item.name) for item in fields(group.defaults)}
     return found
 
@@ -129,7 +129,7 @@ def make_hardware_settings(values: NamedValues, robot: Robot) -> HardwareSetting
     for group in joint_groups(robot):
         kind = type(group.defaults)
         own.setdefault(kind, []).append(values.settings(kind, group.prefix))
-    chosen, states = values.settings(PlantChoice), values.settings(StateSettings)
+    chosen, states = values.settings(PlantPlugins), values.settings(StateSettings)
     friction = own[FrictionSettings]
     parameters: dict[str, Any] = {"gravity": tuple(values["gravity"])}
     mismatch = values.settings(Mismatch, "mismatch.")

@@ -1,7 +1,7 @@
 """The Integrator interface: the contract of every plugin in the group ``robodyn_ros.integrators``.
 
 An integrator takes q̈ = a(q, q̇) over a step, in Python; and, where it says so, in C, which is compiled together with
-the arm's forward dynamics, so that a whole motion is one call (:mod:`robodyn_ros.simulation.plant.motion_loop`).
+the arm's forward dynamics, so that a whole motion is one call (:mod:`robodyn_ros.simulation.plant.compiled_motion`).
 """
 
 from __future__ import annotations

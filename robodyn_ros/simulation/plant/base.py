@@ -20,7 +20,7 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.plugins import create
 from robodyn_ros.robot.pose import Array, read_only
 from robodyn_ros.settings import check_settings, setting
-from robodyn_ros.simulation.plant.joints import (
+from robodyn_ros.simulation.plant.joint_effects import (
     Friction,
     FrictionSettings,
     JointEffects,
@@ -45,7 +45,7 @@ class PlantBase(ABC):
 
     Attributes:
         dynamics: the equations of motion.
-        config: the settings.
+        settings: the settings.
         friction: of each joint.
         effort_limit: (n,) in [N·m] or [N].
         velocity_limit: (n,) in [rad/s] or [m/s]: from here on the drives give no effort towards more speed.
@@ -54,7 +54,7 @@ class PlantBase(ABC):
     def __init__(
         self,
         dynamics: Dynamics,
-        config: PlantSettings | None = None,
+        settings: PlantSettings | None = None,
         effort_limit: ArrayLike | None = None,
         q0: ArrayLike | None = None,
         velocity_limit: ArrayLike | None = None,
@@ -65,7 +65,7 @@ class PlantBase(ABC):
         """
         Args:
             dynamics: the equations of motion.
-            config: settings, the defaults unless given.
+            settings: settings, the defaults unless given.
             effort_limit: (n,) in [N·m] or [N], the URDF's unless given; inf where there is none.
             q0: where it starts, (n,) in [rad] or [m]; as near to zero as the position limits allow unless given.
             velocity_limit: (n,) in [rad/s] or [m/s], the URDF's unless given; inf where there is none.
@@ -77,7 +77,7 @@ class PlantBase(ABC):
         """
         robot = dynamics.robot
         self.dynamics = dynamics
-        self.config = config or PlantSettings()
+        self.settings = settings or PlantSettings()
         self.effort_limit = _limit("effort_limit", robot.effort_limit if effort_limit is None else effort_limit)
         self.velocity_limit = _limit(
             "velocity_limit", robot.velocity_limit if velocity_limit is None else velocity_limit
@@ -95,7 +95,7 @@ class PlantBase(ABC):
     @property
     def time(self) -> float:
         """Simulated time since the last reset [s]."""
-        return self._steps * self.config.step
+        return self._steps * self.settings.step
 
     @property
     def q(self) -> Array:
@@ -163,7 +163,7 @@ class PlantBase(ABC):
         """
         if float(finite_array("duration", duration, ())) < 0.0:
             raise InputError("duration", f"must not be negative: {duration!r}", duration)
-        self.step(round(duration / self.config.step))
+        self.step(round(duration / self.settings.step))
 
     @abstractmethod
     def _place(self, q: Array, qd: Array) -> None:
@@ -177,7 +177,7 @@ class PlantBase(ABC):
 
     def _beyond(self) -> str:
         state = f"q = {self._q}, qd = {self._qd}, effort = {self._effort}"
-        return f"a step of {self.config.step:g} s from {state} leads beyond the range of numbers"
+        return f"a step of {self.settings.step:g} s from {state} leads beyond the range of numbers"
 
 
 def _limit(name: str, value: Any) -> Array:
@@ -190,13 +190,13 @@ def _limit(name: str, value: Any) -> Array:
 # Plants by name: the plugins of the group ``robodyn_ros.plants``.
 
 
-def create_plant(name: str, dynamics: Dynamics, config: PlantSettings | None = None, **options: Any) -> PlantBase:
+def create_plant(name: str, dynamics: Dynamics, settings: PlantSettings | None = None, **options: Any) -> PlantBase:
     """The plant plugin of that name for an arm.
 
     Args:
         name: one of ``available("plants")``.
         dynamics: the arm's equations of motion, with the parameters that the plant is to have.
-        config: settings, the defaults unless given.
+        settings: settings, the defaults unless given.
         **options: of the plugin; each takes those of :class:`robodyn_ros.simulation.Plant` but ``integrator``.
 
     Raises:
@@ -204,5 +204,5 @@ def create_plant(name: str, dynamics: Dynamics, config: PlantSettings | None = N
         InputError: an option is wrong.
         ConfigurationError: the plant cannot do what is asked of it, or what it needs is not installed.
     """
-    plant: PlantBase = create("plants", name, dynamics, config, **options)
+    plant: PlantBase = create("plants", name, dynamics, settings, **options)
     return plant

@@ -19,9 +19,9 @@ import numpy as np
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.integrators.base import Integrator
-from robodyn_ros.simulation.plant.joints import JointEffects
-from robodyn_ros.simulation.plant.modes import Mask, Mode, Modes, restrain
-from robodyn_ros.simulation.plant.motion_loop import SmoothMotion, Step
+from robodyn_ros.simulation.plant.compiled_motion import SmoothMotion, Step
+from robodyn_ros.simulation.plant.joint_effects import JointEffects
+from robodyn_ros.simulation.plant.modes import Mask, Mode, Modes, solve_boxed_lcp
 
 # Events: a joint leaves the domain of the mode that it is in, within a step.
 
@@ -198,5 +198,5 @@ class Mechanism:
             corrected[reached.joint] = True
             least[corrected], greatest[corrected] = -np.inf, np.inf
             kept[reached.joint] = reached.bound
-        impulse = restrain(self._dynamics.mass_matrix(q), qd - kept, least, greatest)
+        impulse = solve_boxed_lcp(self._dynamics.mass_matrix(q), qd - kept, least, greatest)
         return q, impulse.motion + kept, hit

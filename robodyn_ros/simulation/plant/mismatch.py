@@ -20,12 +20,12 @@ from robodyn_ros.dynamics.parameters import Payload
 from robodyn_ros.robot import Inertial, Robot
 from robodyn_ros.robot.pose import Array, read_only
 from robodyn_ros.settings import check_settings, setting
-from robodyn_ros.simulation.plant.joints import FrictionSettings, urdf_friction
+from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, urdf_friction
 
 Draw = np.random.Generator
 
 
-class Drawn(NamedTuple):
+class SampledArm(NamedTuple):
     """An arm that was drawn."""
 
     inertial: Array  # standard parameters of the bodies, (10 · bodies,)
@@ -54,7 +54,7 @@ class Mismatch:
     def __post_init__(self) -> None:
         check_settings(self)
 
-    def draw(self, robot: Robot, seed: int, friction: Sequence[FrictionSettings] | None = None) -> Drawn:
+    def draw(self, robot: Robot, seed: int, friction: Sequence[FrictionSettings] | None = None) -> SampledArm:
         """An arm that differs from the URDF's.
 
         Args:
@@ -70,7 +70,7 @@ class Mismatch:
         joints = urdf_friction(robot) if friction is None else friction
         payload = Payload(_last_link(robot), self.payload_mass) if self.payload_mass > 0.0 else None
         inertial = read_only(np.concatenate([parameters_of(body) for body in bodies]))
-        return Drawn(inertial, payload, tuple(self._joint(rng, joint) for joint in joints))
+        return SampledArm(inertial, payload, tuple(self._joint(rng, joint) for joint in joints))
 
     def _body(self, rng: Draw, body: Inertial) -> Inertial:
         density = self.mass_scale * _factor(rng, self.mass_spread)

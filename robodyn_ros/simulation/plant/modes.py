@@ -21,7 +21,7 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import SimulationError
 from robodyn_ros.robot.pose import Array, read_only
 from robodyn_ros.simulation.integrators.base import Acceleration
-from robodyn_ros.simulation.plant.joints import JointEffects
+from robodyn_ros.simulation.plant.joint_effects import JointEffects
 
 # Forces that can hold a joint, within bounds: stops only push, and dry friction has a greatest value.
 #
@@ -46,7 +46,7 @@ PIVOTS = 1000
 """More than any arm needs (each joint takes one or two); reaching it means that M is not positive definite."""
 
 
-class Restrained(NamedTuple):
+class BoxedLCPSolution(NamedTuple):
     """The solution; see the module."""
 
     force: Array  # r (n,)
@@ -54,7 +54,7 @@ class Restrained(NamedTuple):
     held: NDArray[np.bool_]  # (n,)
 
 
-def restrain(M: Array, w: Array, lower: Array, upper: Array) -> Restrained:
+def solve_boxed_lcp(M: Array, w: Array, lower: Array, upper: Array) -> BoxedLCPSolution:
     """Solve for the restraining forces or impulses.
 
     Args:
@@ -86,7 +86,7 @@ def restrain(M: Array, w: Array, lower: Array, upper: Array) -> Restrained:
             motion[joints[held]] = 0.0
             force, mask = np.zeros(len(w)), np.zeros(len(w), dtype=bool)
             force[joints], mask[joints] = r, held
-            return Restrained(force, motion, mask)
+            return BoxedLCPSolution(force, motion, mask)
         first = wrong.argmax()
         held[first] = caught[first]
         r[first] = low[first] if below[first] else high[first]
@@ -153,7 +153,7 @@ class Modes:
         while (low < high).any():
             net = self._force(effort, direction, over, contact)
             unrestrained = self._dynamics.forward(q, qd, net(q, qd))
-            force, motion, held = restrain(self._dynamics.mass_matrix(q), unrestrained, low, high)
+            force, motion, held = solve_boxed_lcp(self._dynamics.mass_matrix(q), unrestrained, low, high)
             loose, side = ~held & (force != 0.0), -np.sign(force)
             slips = loose & rest & (self._friction.static > self._friction.dry(qd))
             if not slips.any():

@@ -18,7 +18,7 @@ from robodyn_ros.errors import ConfigurationError, SimulationError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.plant.base import PlantBase, PlantSettings
-from robodyn_ros.simulation.plant.joints import FrictionSettings, StopSettings
+from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, StopSettings
 
 # A MuJoCo model of an arm, from the same URDF by MuJoCo's own importer.
 #
@@ -193,7 +193,7 @@ class MuJoCoPlant(PlantBase):
     def __init__(
         self,
         dynamics: Dynamics,
-        config: PlantSettings | None = None,
+        settings: PlantSettings | None = None,
         effort_limit: ArrayLike | None = None,
         q0: ArrayLike | None = None,
         *,
@@ -205,7 +205,7 @@ class MuJoCoPlant(PlantBase):
         """
         Args:
             dynamics: the arm and its parameters.
-            config: settings, the defaults unless given.
+            settings: settings, the defaults unless given.
             effort_limit: (n,) in [N·m] or [N], the URDF's unless given; inf where there is none.
             q0: where it starts, (n,) in [rad] or [m]; as near to zero as the position limits allow unless given.
             friction: of each joint, the URDF's unless given; MuJoCo has viscous and Coulomb friction.
@@ -217,7 +217,7 @@ class MuJoCoPlant(PlantBase):
             InputError: an argument of the wrong shape or out of range; q0 as in :meth:`reset`.
             ConfigurationError: MuJoCo is not installed or has not what is asked for.
         """
-        super().__init__(dynamics, config, effort_limit, q0, velocity_limit, friction=friction, stops=stops)
+        super().__init__(dynamics, settings, effort_limit, q0, velocity_limit, friction=friction, stops=stops)
         losses, limits, _ = self._joints
         if (losses.static > losses.coulomb).any():
             raise ConfigurationError("static_friction: MuJoCo has viscous and Coulomb friction only")
@@ -227,13 +227,13 @@ class MuJoCoPlant(PlantBase):
         model, mujoco = self.arm.model, self.arm.module
         model.dof_damping[self.arm.index] += losses.viscous
         model.dof_frictionloss[self.arm.index] += losses.coulomb
-        model.opt.timestep = self.config.step
+        model.opt.timestep = self.settings.step
         model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
         model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
         if not contact:
             model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
         for reference in (model.jnt_solref, model.dof_solref):
-            reference[:] = STIFF * self.config.step, 1.0
+            reference[:] = STIFF * self.settings.step, 1.0
         self.reset()
 
     def step(self, count: int = 1) -> None:

@@ -16,9 +16,9 @@ from robodyn_ros.plugins import create
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.integrators.base import Integrator
 from robodyn_ros.simulation.plant.base import PlantBase, PlantSettings
-from robodyn_ros.simulation.plant.joints import FrictionSettings, JointEffects, StopSettings
+from robodyn_ros.simulation.plant.compiled_motion import MODE, make_frame, motion_library
+from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, JointEffects, StopSettings
 from robodyn_ros.simulation.plant.mechanism import Mechanism
-from robodyn_ros.simulation.plant.motion_loop import MODE, make_frame, motion_library
 
 # Steps of a mechanism as fast as they go: in compiled stretches where nothing happens, else one by one.
 #
@@ -30,7 +30,7 @@ CHUNK = 100_000
 """Steps of one compiled call at most: between two calls, a tenth of a second or less, Ctrl-C is heard."""
 
 
-class Runner:
+class TimeStepper:
     """See the module. It remembers the state that it left an arm in.
 
     Attributes:
@@ -135,7 +135,7 @@ class Plant(PlantBase):
     def __init__(
         self,
         dynamics: Dynamics,
-        config: PlantSettings | None = None,
+        settings: PlantSettings | None = None,
         effort_limit: ArrayLike | None = None,
         q0: ArrayLike | None = None,
         *,
@@ -147,7 +147,7 @@ class Plant(PlantBase):
         """
         Args:
             dynamics: the equations of motion; called here, so that what they compile on first use is ready.
-            config: settings, the defaults unless given.
+            settings: settings, the defaults unless given.
             effort_limit: (n,) in [N·m] or [N], the URDF's unless given; inf where there is none.
             q0: where it starts, (n,) in [rad] or [m]; as near to zero as the position limits allow unless given.
             friction: of each joint, the URDF's unless given.
@@ -159,9 +159,9 @@ class Plant(PlantBase):
             InputError: an argument of the wrong shape or out of range; q0 as in :meth:`reset`.
             PluginError: no such integrator.
         """
-        super().__init__(dynamics, config, effort_limit, q0, velocity_limit, friction=friction, stops=stops)
+        super().__init__(dynamics, settings, effort_limit, q0, velocity_limit, friction=friction, stops=stops)
         rule = create("integrators", integrator) if isinstance(integrator, str) else integrator
-        self._runner = Runner(dynamics, self._joints, rule, self.config.step)
+        self._runner = TimeStepper(dynamics, self._joints, rule, self.settings.step)
         self.reset()
         rest = np.zeros(dynamics.robot.n)
         dynamics.forward(rest, rest, dynamics.inverse(rest, rest, dynamics.mass_matrix(rest) @ rest))

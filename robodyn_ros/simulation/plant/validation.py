@@ -20,7 +20,7 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import check_settings, setting, whole
 from robodyn_ros.simulation.plant.base import PlantBase, PlantSettings
-from robodyn_ros.simulation.plant.joints import FrictionSettings
+from robodyn_ros.simulation.plant.joint_effects import FrictionSettings
 from robodyn_ros.simulation.plant.mujoco import MuJoCoModel, MuJoCoPlant
 from robodyn_ros.simulation.plant.native import Plant
 
@@ -69,36 +69,36 @@ class Comparison(NamedTuple):
 
 
 def validate(
-    dynamics: Dynamics, config: ValidationSettings | None = None, progress: Callable[[], object] = lambda: None
+    dynamics: Dynamics, settings: ValidationSettings | None = None, progress: Callable[[], object] = lambda: None
 ) -> list[Comparison]:
     """Compare an arm's dynamics with MuJoCo's.
 
     Args:
         dynamics: the arm.
-        config: settings, the defaults unless given.
+        settings: settings, the defaults unless given.
         progress: called after each state and each motion.
 
     Raises:
         ConfigurationError: MuJoCo is not installed, or the arm is not for it.
         SimulationError: a motion led beyond the range of numbers.
     """
-    config = config or ValidationSettings()
-    rng = np.random.default_rng(config.seed)
-    found = _equations(dynamics, config, rng, progress)
-    for number in range(1, config.motions + 1):
-        error = _motion(dynamics, config, rng)
-        found.append(Comparison(f"motion {number}, {config.duration:g} s", error, config.motion_tolerance))
+    settings = settings or ValidationSettings()
+    rng = np.random.default_rng(settings.seed)
+    found = _equations(dynamics, settings, rng, progress)
+    for number in range(1, settings.motions + 1):
+        error = _motion(dynamics, settings, rng)
+        found.append(Comparison(f"motion {number}, {settings.duration:g} s", error, settings.motion_tolerance))
         progress()
     return found
 
 
 def _equations(
-    dynamics: Dynamics, config: ValidationSettings, rng: np.random.Generator, progress: Callable[[], object]
+    dynamics: Dynamics, settings: ValidationSettings, rng: np.random.Generator, progress: Callable[[], object]
 ) -> list[Comparison]:
     arm, n = MuJoCoModel(dynamics), dynamics.robot.n
     none = np.zeros(n)
-    errors, sizes = np.zeros((2, len(QUANTITIES), config.states))
-    for state in range(config.states):
+    errors, sizes = np.zeros((2, len(QUANTITIES), settings.states))
+    for state in range(settings.states):
         q, qd, qdd = _pose(dynamics.robot, rng), rng.normal(size=n), rng.normal(size=n)
         tau = dynamics.inverse(q, qd, qdd)
         pairs = (
@@ -114,26 +114,28 @@ def _equations(
         progress()
     scale = np.where(sizes.max(axis=1) > 0.0, sizes.max(axis=1), 1.0)
     relative = errors.max(axis=1) / scale
-    return [Comparison(name, float(error), config.tolerance) for name, error in zip(QUANTITIES, relative, strict=True)]
+    return [
+        Comparison(name, float(error), settings.tolerance) for name, error in zip(QUANTITIES, relative, strict=True)
+    ]
 
 
-def _motion(dynamics: Dynamics, config: ValidationSettings, rng: np.random.Generator) -> float:
+def _motion(dynamics: Dynamics, settings: ValidationSettings, rng: np.random.Generator) -> float:
     """The greatest difference of a joint's position in one motion [rad] or [m]."""
     robot = dynamics.robot
-    every = round(PERIOD / config.step)
-    if abs(every * config.step - PERIOD) > 1e-9:
-        problem = f"must go into {PERIOD:g} s a whole number of times, not {config.step:g} s"
-        raise InputError("step", problem, config.step)
+    every = round(PERIOD / settings.step)
+    if abs(every * settings.step - PERIOD) > 1e-9:
+        problem = f"must go into {PERIOD:g} s a whole number of times, not {settings.step:g} s"
+        raise InputError("step", problem, settings.step)
     poses = [_pose(robot, rng) for _ in range(3)]
-    path = rest_to_rest(poses, np.array([0.0, 0.5, 1.0]) * config.duration)
+    path = rest_to_rest(poses, np.array([0.0, 0.5, 1.0]) * settings.duration)
     free = np.full(robot.n, np.inf)
     options = {"effort_limit": free, "velocity_limit": free, "q0": poses[0]}
     smooth = tuple(FrictionSettings(viscous=float(viscous)) for viscous in robot.damping)
-    native = Plant(dynamics, PlantSettings(config.step), friction=smooth, **options)  # type: ignore[arg-type]
-    mujoco = MuJoCoPlant(dynamics, PlantSettings(config.step), friction=smooth, contact=False, **options)  # type: ignore[arg-type]
+    native = Plant(dynamics, PlantSettings(settings.step), friction=smooth, **options)  # type: ignore[arg-type]
+    mujoco = MuJoCoPlant(dynamics, PlantSettings(settings.step), friction=smooth, contact=False, **options)  # type: ignore[arg-type]
     plants: tuple[PlantBase, ...] = (native, mujoco)
     apart = 0.0
-    for index in range(round(config.duration / PERIOD)):
+    for index in range(round(settings.duration / PERIOD)):
         q, qd, qdd = path.sample(index * PERIOD)
         wanted = qdd + 2.0 * FREQUENCY * (qd - native.qd) + FREQUENCY**2 * (q - native.q)
         effort = dynamics.inverse(native.q, native.qd, wanted) + robot.damping * native.qd

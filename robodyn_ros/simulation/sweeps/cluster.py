@@ -13,7 +13,7 @@ from typing import Any
 from robodyn_ros.errors import ConfigurationError, RobodynError
 from robodyn_ros.simulation.sweeps.runner import Chunk, Rows
 from robodyn_ros.simulation.sweeps.study import Study
-from robodyn_ros.simulation.sweeps.sweep import AHEAD, Backend, Done
+from robodyn_ros.simulation.sweeps.sweep import AHEAD, Backend, FinishedChunk
 from robodyn_ros.simulation.sweeps.worker import IsolatedWorker
 
 PATIENCE = 120.0
@@ -47,7 +47,7 @@ def cluster(address: str, patience: float = PATIENCE) -> Backend:
     if not re.fullmatch(r"\w+://\S+:\d+", address):
         raise ClusterError(f"{address!r} is no address of a scheduler: tcp://host:port")
 
-    def run(study: Study, todo: Iterable[Chunk]) -> Iterator[Done]:
+    def run(study: Study, todo: Iterable[Chunk]) -> Iterator[FinishedChunk]:
         waiting, under_way = iter(todo), _UnderWay(study)
         known = False
         while True:
@@ -71,11 +71,11 @@ def cluster(address: str, patience: float = PATIENCE) -> Backend:
 
 def try_chunk(study: Study, chunk: Chunk) -> Rows:
     """On a worker: try the cases of a chunk in a process of its own, which stays for the next."""
-    cell = _idle.pop() if _idle else IsolatedWorker()
+    worker = _idle.pop() if _idle else IsolatedWorker()
     try:
-        return cell.run(study, chunk)
+        return worker.run(study, chunk)
     finally:
-        _idle.append(cell)
+        _idle.append(worker)
 
 
 class _UnderWay:
@@ -96,7 +96,7 @@ class _UnderWay:
         key = f"sweep-{self._study.digest}-{chunk.first}-{self._attempt}"
         self._futures[client.submit(try_chunk, self._study, chunk, key=key, pure=False)] = chunk
 
-    def done(self, client: Any) -> Iterator[Done]:
+    def done(self, client: Any) -> Iterator[FinishedChunk]:
         """Wait a moment for what comes back."""
         from distributed import wait
 
@@ -107,7 +107,7 @@ class _UnderWay:
                 rows = future.result(timeout=PATIENCE)
             except (CancelledError, TimeoutError):  # its only copy went away with a worker
                 continue
-            yield Done(self._futures.pop(future), rows)
+            yield FinishedChunk(self._futures.pop(future), rows)
 
     def lost(self) -> list[Chunk]:
         """Take out what has to be tried again: it was lost, or its worker was killed too often.

@@ -24,8 +24,8 @@ from robodyn_ros.robot import Robot, load_robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.hardware.settings import HardwareSettings, default_values, make_hardware_settings
 from robodyn_ros.simulation.sweeps.study import ARM, NODES, QUANTITIES, Case, Study
-from robodyn_ros.simulation.trial.compiled import Ran, closed_loop
-from robodyn_ros.simulation.trial.setup import LAWS
+from robodyn_ros.simulation.trial.compiled import TrialOutcome, run_until_fault
+from robodyn_ros.simulation.trial.memory import LAWS
 from robodyn_ros.simulation.trial.trial import Trial
 
 # An arm of a case: the study's URDF with some of its numbers changed, read and checked anew.
@@ -39,7 +39,7 @@ JOINT = {"effort": "limit", "velocity": "limit", "damping": "dynamics", "frictio
 """Of a joint: attribute → element."""
 
 
-def quantities(robot: Robot) -> Iterator[str]:
+def arm_quantities(robot: Robot) -> Iterator[str]:
     """Names of all that can be changed."""
     for link in robot.links:
         if link.inertial is not None:
@@ -48,12 +48,12 @@ def quantities(robot: Robot) -> Iterator[str]:
         yield from (f"{joint.name}.{quantity}" for quantity in JOINT)
 
 
-def changed(urdf: str, changes: Mapping[str, float]) -> Robot:
+def varied_arm(urdf: str, changes: Mapping[str, float]) -> Robot:
     """The arm with other numbers.
 
     Args:
         urdf: XML of the arm.
-        changes: name → value, names as in :func:`quantities`.
+        changes: name → value, names as in :func:`arm_quantities`.
 
     Raises:
         RobodynError: the arm is impossible; the message says why.
@@ -162,12 +162,12 @@ def figures(trial: Trial, effort_limit: Array, window: float) -> dict[str, Array
     return found
 
 
-class RunnerSetup(NamedTuple):
+class CaseSetup(NamedTuple):
     """A case, ready to be tried."""
 
-    rig: HardwareSettings
+    hardware: HardwareSettings
     dynamics: Dynamics  # of the arm; the next setup changes it
-    tuning: LoopSettings
+    loop: LoopSettings
     motion: Trajectory | None
 
 
@@ -196,49 +196,49 @@ class CaseRunner:
         }
         self._arms: dict[str, Dynamics] = {}
         self._model = lru_cache(maxsize=4)(self._make_model)
-        self._tuning = lru_cache(maxsize=16)(self._make_tuning)
+        self._loop_settings = lru_cache(maxsize=16)(self._make_loop_settings)
 
-    def setup(self, case: Case) -> RunnerSetup:
+    def setup(self, case: Case) -> CaseSetup:
         """What a case is made of.
 
         Raises:
             RobodynError: the arm is impossible, or a setting is wrong.
         """
         varied = {kind: _of(kind, case.inputs) for kind in (ARM, *NODES)}
-        robot = changed(self.study.urdf, varied[ARM]) if varied[ARM] else self.robot
+        robot = varied_arm(self.study.urdf, varied[ARM]) if varied[ARM] else self.robot
         defaults = self._defaults["simulator"] if robot is self.robot else MODEL | default_values(robot)
         values = FileParameters(self._given["simulator"] | {"seed": case.seed} | varied["simulator"], defaults)
-        rig = make_hardware_settings(values, robot)
-        tuning = self._tuning(case.controller, tuple(varied["controller"].items()))
-        if type(tuning.controller) not in LAWS:  # it may remember, or change its model: each case has one of its own
-            tuning = self._make_tuning(case.controller, tuple(varied["controller"].items()), self._make_model)
+        hardware = make_hardware_settings(values, robot)
+        loop = self._loop_settings(case.controller, tuple(varied["controller"].items()))
+        if type(loop.controller) not in LAWS:  # it may remember, or change its model: each case has one of its own
+            loop = self._make_loop_settings(case.controller, tuple(varied["controller"].items()), self._make_model)
         motion = None
         if self.study.poses:
-            stops = np.array([rig.start, *self.study.poses])
+            stops = np.array([hardware.start, *self.study.poses])
             motion = rest_to_rest(stops, np.linspace(0.0, self.study.motion.duration, len(stops)))
-        return RunnerSetup(rig, self._arm(rig), tuning, motion)
+        return CaseSetup(hardware, self._arm(hardware), loop, motion)
 
-    def run(self, case: Case) -> Ran:
+    def run(self, case: Case) -> TrialOutcome:
         """Try a case.
 
         Raises:
             RobodynError: as :meth:`setup`, or the motion is not for the arm.
         """
-        return closed_loop(*self.setup(case), self.study.duration)
+        return run_until_fault(*self.setup(case), self.study.duration)
 
     def row(self, case: Case) -> dict[str, Any]:
         """Try a case, and say in one row what it was and what came of it, whatever that is."""
         try:
             with time_limit(self.study.limits.case_timeout):
                 setup = self.setup(case)
-                trial, compiled = closed_loop(*setup, self.study.duration)
+                trial, compiled = run_until_fault(*setup, self.study.duration)
         except RobodynError as problem:
             return self.blank(case, f"not possible: {problem}")
         except OutOfTime as problem:
             return self.blank(case, str(problem))
         except Exception as problem:  # of a plugin: whatever it is, it is this case's
             return self.blank(case, f"{type(problem).__name__}: {problem}")
-        values = figures(trial, setup.tuning.limits.effort, self.study.motion.window)
+        values = figures(trial, setup.loop.limits.effort, self.study.motion.window)
         failed = "; ".join(trial.faults)
         at = float(trial.truth.t[-1]) if failed and len(trial.truth.t) else float("nan")
         return self._row(case, values, failed, at, compiled)
@@ -266,15 +266,15 @@ class CaseRunner:
         margin = min(wanted.margins(row).values(), default=float("nan"))
         return {"settled": settled, "margin": margin, "met": not margin < 0.0}
 
-    def _arm(self, rig: HardwareSettings) -> Dynamics:
+    def _arm(self, hardware: HardwareSettings) -> Dynamics:
         """The equations of motion of a case's arm: one object for all cases, whose parameters change."""
-        if rig.dynamics not in self._arms:
-            self._arms[rig.dynamics] = create("dynamics", rig.dynamics, self.robot)
-        arm = self._arms[rig.dynamics]
-        arm.configure(**{"payload": None, "inertial": standard_parameters(rig.robot)} | rig.parameters)
+        if hardware.dynamics not in self._arms:
+            self._arms[hardware.dynamics] = create("dynamics", hardware.dynamics, self.robot)
+        arm = self._arms[hardware.dynamics]
+        arm.configure(**{"payload": None, "inertial": standard_parameters(hardware.robot)} | hardware.parameters)
         return arm
 
-    def _make_tuning(
+    def _make_loop_settings(
         self, controller: str, varied: tuple[tuple[str, Any], ...], model: Callable[..., Dynamics] | None = None
     ) -> LoopSettings:
         given = self._given["controller"] | {"controller": controller} | dict(varied)
@@ -296,7 +296,7 @@ LEAST, MOST, PARTS = 8, 128, 64
 
 Rows = list[dict[str, Any]]
 
-_benches: dict[str, CaseRunner] = {}
+_runners: dict[str, CaseRunner] = {}
 
 
 class Chunk(NamedTuple):
@@ -323,14 +323,14 @@ def run_chunk(study: Study, chunk: Chunk) -> Rows:
         RobodynError: the arm of the study is none.
     """
     digest = study.digest
-    if digest not in _benches:
-        _benches.clear()
-        _benches[digest] = CaseRunner(study)
-    bench = _benches[digest]
-    return [bench.row(case) for case in study.cases(*chunk)]
+    if digest not in _runners:
+        _runners.clear()
+        _runners[digest] = CaseRunner(study)
+    runner = _runners[digest]
+    return [runner.row(case) for case in study.cases(*chunk)]
 
 
-def lost(study: Study, chunk: Chunk, why: str) -> Rows:
+def lost_rows(study: Study, chunk: Chunk, why: str) -> Rows:
     """Its cases, of which nobody came back."""
-    bench = CaseRunner(study)
-    return [bench.blank(case, why) for case in study.cases(*chunk)]
+    runner = CaseRunner(study)
+    return [runner.blank(case, why) for case in study.cases(*chunk)]

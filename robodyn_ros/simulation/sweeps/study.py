@@ -233,7 +233,7 @@ class MotionSettings:
 
 
 @dataclass(frozen=True)
-class SpecificationLimits:
+class CaseLimits:
     """How long a case may take; each field's metadata say what it is."""
 
     case_timeout: float = setting(60.0, "a case that takes longer has failed", "s", 0.1, 86400.0)
@@ -277,7 +277,7 @@ class Study:
     vary: Mapping[str, Distribution] = field(default_factory=dict)
     sampling: Sampling = field(default_factory=Sampling)
     specification: Specification = field(default_factory=Specification)
-    limits: SpecificationLimits = field(default_factory=SpecificationLimits)
+    limits: CaseLimits = field(default_factory=CaseLimits)
 
     @property
     def duration(self) -> float:

@@ -16,13 +16,13 @@ from robodyn_ros.simulation.sweeps.study import (
     NODES,
     QUANTITIES,
     Case,
+    CaseLimits,
     MotionSettings,
     Sampling,
     Specification,
-    SpecificationLimits,
     Study,
 )
-from robodyn_ros.simulation.sweeps.study_file import (
+from robodyn_ros.simulation.sweeps.study_yaml import (
     StudySection,
     inputs,
     joints,
@@ -42,9 +42,9 @@ def try_inputs(study: Study, file: StudySection) -> None:
     Raises:
         StudyError: a parameter does not exist, or cannot be what the study has it be.
     """
-    bench = CaseRunner(study)
+    runner = CaseRunner(study)
     for node in NODES:
-        known = bench.known(node)
+        known = runner.known(node)
         for name in file.section(node).flat():
             if name not in known:
                 raise _where(file, f"{node}.{name}", unknown(name, known))
@@ -57,7 +57,7 @@ def try_inputs(study: Study, file: StudySection) -> None:
     tries += [Case(0, name, 0, {key: each.at(0.5) for key, each in inputs.items()}) for name in study.controllers]
     for case in tries:
         try:
-            bench.setup(case).rig.assemble()
+            runner.setup(case).hardware.assemble()
         except RobodynError as problem:
             raise _blamed(file, case, problem) from problem
 
@@ -86,7 +86,7 @@ def _where(file: StudySection, name: str, problem: str) -> RobodynError:
 
 
 SECTIONS = ("arm", "controllers", "motion", "parameters", *NODES, "vary", "sampling", "specification", "tune")
-"""What a study's file may hold, beside the settings of :class:`SpecificationLimits`."""
+"""What a study's file may hold, beside the settings of :class:`CaseLimits`."""
 
 SETTLE_BAND = 0.01
 """How near to its goal a joint must end to have settled, unless told otherwise [rad] or [m]."""
@@ -100,7 +100,7 @@ def read_study(path: Path) -> Study:
         RobodynError: the arm's URDF, or a parameter file that it names, is wrong.
     """
     file = read_study_file(path)
-    limits = {item.name for item in fields(SpecificationLimits)}
+    limits = {item.name for item in fields(CaseLimits)}
     file.only((*SECTIONS, *sorted(limits)))
     robot = load_robot(path.parent / _text(file, "arm"))
     motion = file.section("motion")
@@ -115,7 +115,7 @@ def read_study(path: Path) -> Study:
         inputs(file.section("vary"), robot),
         settings(file.section("sampling"), Sampling),
         _specification(file.section("specification"), robot),
-        settings(file, SpecificationLimits, SECTIONS),
+        settings(file, CaseLimits, SECTIONS),
     )
     try_inputs(study, file)
     return study

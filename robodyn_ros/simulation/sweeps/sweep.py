@@ -23,21 +23,21 @@ AHEAD = 2
 """Chunks for each worker that are under way at once: more would only wait in memory."""
 
 
-class Done(NamedTuple):
+class FinishedChunk(NamedTuple):
     """A chunk that was tried."""
 
     chunk: Chunk
     rows: Rows
 
 
-Backend = Callable[[Study, Iterable[Chunk]], Iterator[Done]]
+Backend = Callable[[Study, Iterable[Chunk]], Iterator[FinishedChunk]]
 """Tries chunks; they come back as they are done, in any order, each once."""
 
 
-def here(study: Study, todo: Iterable[Chunk]) -> Iterator[Done]:
+def in_process(study: Study, todo: Iterable[Chunk]) -> Iterator[FinishedChunk]:
     """In this process."""
     for chunk in todo:
-        yield Done(chunk, run_chunk(study, chunk))
+        yield FinishedChunk(chunk, run_chunk(study, chunk))
 
 
 class Workers:
@@ -50,7 +50,7 @@ class Workers:
         """
         self._count = count or len(os.sched_getaffinity(0))
         self._executor = ThreadPoolExecutor(self._count, thread_name_prefix="sweep")
-        self._cells: list[IsolatedWorker] = []
+        self._workers: list[IsolatedWorker] = []
         self._own = threading.local()
 
     def __enter__(self) -> Workers:
@@ -60,24 +60,26 @@ class Workers:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._executor.shutdown(wait=False, cancel_futures=True)
-        for cell in self._cells:
-            cell.end()
+        for worker in self._workers:
+            worker.end()
         self._executor.shutdown()
 
-    def __call__(self, study: Study, todo: Iterable[Chunk]) -> Iterator[Done]:
+    def __call__(self, study: Study, todo: Iterable[Chunk]) -> Iterator[FinishedChunk]:
         """See :data:`Backend`."""
         return in_window(todo, lambda chunk: self._executor.submit(self._work, study, chunk), AHEAD * self._count)
 
-    def _work(self, study: Study, chunk: Chunk) -> Done:
-        if not hasattr(self._own, "cell"):
-            self._own.cell = IsolatedWorker()
-            self._cells.append(self._own.cell)
-        return Done(chunk, self._own.cell.run(study, chunk))
+    def _work(self, study: Study, chunk: Chunk) -> FinishedChunk:
+        if not hasattr(self._own, "worker"):
+            self._own.worker = IsolatedWorker()
+            self._workers.append(self._own.worker)
+        return FinishedChunk(chunk, self._own.worker.run(study, chunk))
 
 
-def in_window(todo: Iterable[Chunk], submit: Callable[[Chunk], Future[Done]], most: int) -> Iterator[Done]:
+def in_window(
+    todo: Iterable[Chunk], submit: Callable[[Chunk], Future[FinishedChunk]], most: int
+) -> Iterator[FinishedChunk]:
     """Submit so many at a time, and give back what is done."""
-    waiting, pending = iter(todo), set[Future[Done]]()
+    waiting, pending = iter(todo), set[Future[FinishedChunk]]()
     while True:
         while len(pending) < most and (chunk := next(waiting, None)) is not None:
             pending.add(submit(chunk))

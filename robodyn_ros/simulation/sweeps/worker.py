@@ -19,7 +19,7 @@ from concurrent.futures import CancelledError
 from typing import IO, Any
 
 from robodyn_ros.errors import RobodynError
-from robodyn_ros.simulation.sweeps.runner import Chunk, Rows, lost, run_chunk
+from robodyn_ros.simulation.sweeps.runner import Chunk, Rows, lost_rows, run_chunk
 from robodyn_ros.simulation.sweeps.study import Study
 
 GRACE = 60.0
@@ -30,7 +30,7 @@ ATTEMPTS = 2
 
 
 class WorkerError(RobodynError):
-    """A cell ended, or did not answer; the message says how."""
+    """A worker ended, or did not answer; the message says how."""
 
 
 class IsolatedWorker:
@@ -46,7 +46,7 @@ class IsolatedWorker:
 
         Raises:
             RobodynError: the arm of the study is none.
-            CancelledError: the cell was ended.
+            CancelledError: the worker was ended.
         """
         try:
             return self._ask(study, chunk)
@@ -74,7 +74,7 @@ class IsolatedWorker:
                 return self._ask(study, case)
             except WorkerError as problem:
                 said = str(problem)
-        return lost(study, case, said)
+        return lost_rows(study, case, said)
 
     def _ask(self, study: Study, chunk: Chunk) -> Rows:
         digest = study.digest

@@ -23,17 +23,17 @@ from robodyn_ros.plugins import create
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.hardware.settings import HardwareSettings
 from robodyn_ros.simulation.integrators.base import Integrator
-from robodyn_ros.simulation.plant.joints import Friction, JointEffects, Stops
+from robodyn_ros.simulation.plant.compiled_motion import MODE, make_frame
+from robodyn_ros.simulation.plant.joint_effects import Friction, JointEffects, Stops
 from robodyn_ros.simulation.plant.mechanism import CLOSE, REFINEMENTS, Mechanism
 from robodyn_ros.simulation.plant.modes import PIVOTS, ROUNDING, Mode
-from robodyn_ros.simulation.plant.motion_loop import MODE, make_frame
-from robodyn_ros.simulation.trial.setup import (
+from robodyn_ros.simulation.trial.memory import (
     CODES,
     TrialMemory,
-    law_values,
-    loop_values,
-    plain_function,
-    rig_values,
+    hardware_fields,
+    law_fields,
+    loop_fields,
+    model_function,
     trial_function,
 )
 from robodyn_ros.simulation.trial.trial import Trial, TrialSamples, run_trial
@@ -42,7 +42,7 @@ STEPPED = 2
 """The phase of a step that has been made."""
 
 
-class Events:
+class EventResolver:
     """The steps of a compiled trial that C gives up, one by one, in Python.
 
     Attributes:
@@ -51,18 +51,18 @@ class Events:
         values: what the C code has to know of it, by field.
     """
 
-    def __init__(self, rig: HardwareSettings, dynamics: Dynamics) -> None:
+    def __init__(self, hardware: HardwareSettings, dynamics: Dynamics) -> None:
         """
         Args:
-            rig: what the hardware is made of.
+            hardware: what the hardware is made of.
             dynamics: of its arm.
         """
-        robot = rig.robot
-        joints = JointEffects(Friction(rig.friction, robot.n), Stops(robot, rig.stops), robot.velocity_limit)
-        self.integrator: Integrator = create("integrators", rig.integrator)
+        robot = hardware.robot
+        joints = JointEffects(Friction(hardware.friction, robot.n), Stops(robot, hardware.stops), robot.velocity_limit)
+        self.integrator: Integrator = create("integrators", hardware.integrator)
         self.mechanism = Mechanism(dynamics, joints, self.integrator)
         self.frame = make_frame(joints)
-        self.frame[:2] = self.mechanism.settled(np.array(rig.start, dtype=np.float64), np.zeros(robot.n))
+        self.frame[:2] = self.mechanism.settled(np.array(hardware.start, dtype=np.float64), np.zeros(robot.n))
         self.failure: Exception | None = None
         self.values: dict[str, Any] = {
             "frame": self.frame,
@@ -104,80 +104,92 @@ QUANTITIES = {"q": "q", "qd": "v", "effort": "effort"}
 DONE, EVENT, STALE, JUMPED, TOO_FAST, MISSING, OTHER = range(len(CODES))
 
 
-class Ran(NamedTuple):
+class TrialOutcome(NamedTuple):
     """A trial, and how it came about."""
 
     trial: Trial
     compiled: bool  # C did it
 
 
-def closed_loop(
-    rig: HardwareSettings, dynamics: Dynamics, tuning: LoopSettings, motion: Trajectory | None, duration: float
-) -> Ran:
+def run_until_fault(
+    hardware_settings: HardwareSettings,
+    dynamics: Dynamics,
+    loop_settings: LoopSettings,
+    motion: Trajectory | None,
+    duration: float,
+) -> TrialOutcome:
     """A trial of an arm under a control loop, until its first fault.
 
     Args:
-        rig: what the hardware is made of.
+        hardware_settings: what the hardware is made of.
         dynamics: of its arm, with its parameters.
-        tuning: what the control loop works by.
+        loop_settings: what the control loop works by.
         motion: that it is to follow, from the beginning; None to stay.
         duration: [s], rounded to whole steps.
 
     Raises:
         RobodynError: a setting does not fit the arm or another setting, or the motion is not for this arm.
     """
-    robot, start = rig.robot, finite_array("initial_position", rig.start, (rig.robot.n,))
+    robot, start = (
+        hardware_settings.robot,
+        finite_array("initial_position", hardware_settings.start, (hardware_settings.robot.n,)),
+    )
     check_position_limits("initial_position", robot, start, list(range(robot.n)))
-    loop = ControlLoop.tuned(tuning)
+    loop = ControlLoop.tuned(loop_settings)
     loop.start(0.0, start)
     if motion is not None:
         loop.follow(motion, 0.0)
-    trial = _compiled(rig, dynamics, tuning, motion, duration)
+    trial = _compiled(hardware_settings, dynamics, loop_settings, motion, duration)
     if trial is not None:
-        return Ran(trial, True)
-    hardware = rig.assemble()
-    return Ran(run_trial(hardware, loop, duration, until_fault=True), False)
+        return TrialOutcome(trial, True)
+    hardware = hardware_settings.assemble()
+    return TrialOutcome(run_trial(hardware, loop, duration, until_fault=True), False)
 
 
 def _compiled(
-    rig: HardwareSettings, dynamics: Dynamics, tuning: LoopSettings, motion: Trajectory | None, duration: float
+    hardware: HardwareSettings, dynamics: Dynamics, loop: LoopSettings, motion: Trajectory | None, duration: float
 ) -> Trial | None:
     """The same by C; None if it does not know the case."""
-    config = tuning.config
-    if rig.plant != "native" or config.ramp_time or config.cmd_timeout or not isinstance(dynamics, CompiledDynamics):
+    config = loop.config
+    if (
+        hardware.plant != "native"
+        or config.ramp_time
+        or config.cmd_timeout
+        or not isinstance(dynamics, CompiledDynamics)
+    ):
         return None
     if motion is not None and motion.planned is not None:
         return None
-    law = law_values(tuning)
+    law = law_fields(loop)
     if law is None:
         return None
-    events = Events(rig, dynamics)
-    function, weigh = trial_function(dynamics, events.integrator), plain_function(dynamics, "mass_matrix")
+    events = EventResolver(hardware, dynamics)
+    function, weigh = trial_function(dynamics, events.integrator), model_function(dynamics, "mass_matrix")
     if function is None or weigh is None:
         return None
-    values = rig_values(rig, round(duration / rig.config.step))
+    values = hardware_fields(hardware, round(duration / hardware.plant_settings.step))
     start = events.frame[0].copy()
     memory = TrialMemory()
     arm = {"symbols": dynamics.symbols, "weigh": ctypes.cast(weigh, ctypes.c_void_p).value}
-    memory.hold(values | law | loop_values(tuning, start, motion) | events.values | arm)
+    memory.hold(values | law | loop_fields(loop, start, motion) | events.values | arm)
     place = ctypes.byref(memory)
     code = function(place)
     while code == EVENT and events.resolve(memory):
         code = function(place)
     if code == OTHER:
         return None
-    return _trial(memory, values, _fault(code, memory, events, tuning))
+    return _trial(memory, values, _fault(code, memory, events, loop))
 
 
-def _fault(code: int, memory: TrialMemory, events: Events, tuning: LoopSettings) -> dict[str, int]:
+def _fault(code: int, memory: TrialMemory, events: EventResolver, loop: LoopSettings) -> dict[str, int]:
     """What went wrong, in the words of whoever says it in Python."""
-    robot = tuning.controller.dynamics.robot
+    robot = loop.controller.dynamics.robot
     value, name = memory.value, robot.joint_names[memory.joint]
     if code == DONE:
         return {}
     said = {
         EVENT: f"step failed: {events.failure or 'its result is beyond the range of numbers'}",
-        STALE: f"state refused: {StaleStateError(value, tuning.config.state_timeout)}",
+        STALE: f"state refused: {StaleStateError(value, loop.config.state_timeout)}",
         JUMPED: f"state refused: {JumpError(name, memory.before, value)}",
         TOO_FAST: f"speed: joint {name!r} moves at {value:.4g}; {memory.before:.4g} is the limit",
         MISSING: f"states: no usable joint states for {value:.3g} s",

@@ -76,7 +76,7 @@ def run_trial(
         told: is told the simulated time [s] now and then.
         until_fault: end at the first fault, unanswered.
     """
-    step, period = hardware.plant.config.step, hardware.sensors.steps
+    step, period = hardware.plant.settings.step, hardware.sensors.steps
     truth, states, commands = _Log("q", "qd", "effort"), _Log("q", "qd", "effort"), _Log("effort", "q", "qd")
     faults: Counter[str] = Counter()
     end = hardware.now + round(duration / step)

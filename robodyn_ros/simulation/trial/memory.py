@@ -29,7 +29,7 @@ from robodyn_ros.simulation.hardware.actuators import ROUNDING as COMMAND_ROUNDI
 from robodyn_ros.simulation.hardware.sensors import ROUNDING, whole_steps
 from robodyn_ros.simulation.hardware.settings import HardwareSettings
 from robodyn_ros.simulation.integrators.base import Integrator
-from robodyn_ros.simulation.plant.motion_loop import motion_source
+from robodyn_ros.simulation.plant.compiled_motion import motion_source
 
 # The memory that a compiled trial works on, as Python and C see it: one list of fields for both.
 
@@ -133,7 +133,7 @@ def trial_function(dynamics: CompiledDynamics, integrator: Integrator) -> Any:
     return _function("trial", program, motion_source(dynamics, integrator) + code)
 
 
-def plain_function(dynamics: CompiledDynamics, quantity: str) -> Any:
+def model_function(dynamics: CompiledDynamics, quantity: str) -> Any:
     """A quantity as a C function of its inputs, the parameters and the place for the result; or None likewise."""
     if not dynamics.compiled:
         return None
@@ -171,13 +171,13 @@ Steps = NDArray[np.int64]
 NEVER = -1
 
 
-def law_values(tuning: LoopSettings) -> dict[str, Any] | None:
+def law_fields(loop: LoopSettings) -> dict[str, Any] | None:
     """Of the control law and its model; None if it is not written in C."""
-    law = tuning.controller
+    law = loop.controller
     model = law.dynamics
     if type(law) not in LAWS or not isinstance(model, CompiledDynamics):
         return None
-    functions = {name: plain_function(model, quantity) for name, quantity in QUANTITIES.items()}
+    functions = {name: model_function(model, quantity) for name, quantity in QUANTITIES.items()}
     if None in functions.values():
         return None
     parameters, known = model.parameters, KnownFriction(model)
@@ -196,9 +196,9 @@ def law_values(tuning: LoopSettings) -> dict[str, Any] | None:
     }
 
 
-def loop_values(tuning: LoopSettings, start: Array, motion: Trajectory | None) -> dict[str, Any]:
+def loop_fields(loop: LoopSettings, start: Array, motion: Trajectory | None) -> dict[str, Any]:
     """Of the control loop, which begins at a position (n,), and of the motion that it follows."""
-    config, limits, robot = tuning.config, tuning.limits, tuning.controller.dynamics.robot
+    config, limits, robot = loop.config, loop.limits, loop.controller.dynamics.robot
     space, zero = ConfigurationSpace(robot), np.zeros(robot.n)
     values: dict[str, Any] = {"points": 1, "arrived": 1, "first": start, "goal": start}
     if motion is not None:
@@ -221,8 +221,8 @@ def loop_values(tuning: LoopSettings, start: Array, motion: Trajectory | None) -
         "overspeed": config.overspeed * limits.velocity,
         "effort_limit": limits.effort,
         "rate": limits.rate,
-        "spring": tuning.feedback.stiffness,
-        "damper": tuning.feedback.damping,
+        "spring": loop.feedback.stiffness,
+        "damper": loop.feedback.damping,
         "lower": robot.lower,
         "upper": robot.upper,
         "circular": space.circular.astype(np.int64),
@@ -233,18 +233,18 @@ def loop_values(tuning: LoopSettings, start: Array, motion: Trajectory | None) -
     }
 
 
-def rig_values(rig: HardwareSettings, end: int) -> dict[str, Any]:
+def hardware_fields(hardware: HardwareSettings, end: int) -> dict[str, Any]:
     """Of drives and sensors, for so many steps; and the places for what is recorded."""
-    n, step, commands, states = rig.robot.n, rig.config.step, rig.commands, rig.states
+    n, step, commands, states = hardware.robot.n, hardware.plant_settings.step, hardware.commands, hardware.states
     period = whole_steps("state_rate, its period", 1.0 / states.state_rate, step)
     made = end // period + 1
     noise, chance = np.random.SeedSequence(states.seed).spawn(2)
-    arrival, which = _arrivals(rig, made, period, np.random.default_rng(chance))
+    arrival, which = _arrivals(hardware, made, period, np.random.default_rng(chance))
     arrival, which = arrival[arrival <= end], which[: np.count_nonzero(arrival <= end)]
     come = len(which)
     delay = commands.command_delay / step
     whole = round(delay)
-    amount = np.array([[joint.position_noise, joint.velocity_noise] for joint in rig.encoders]).T
+    amount = np.array([[joint.position_noise, joint.velocity_noise] for joint in hardware.encoders]).T
     noisy = bool(amount.any())
     return {
         "step": step,
@@ -256,11 +256,11 @@ def rig_values(rig: HardwareSettings, end: int) -> dict[str, Any]:
         "braked": int(commands.brake),
         "last_command": NEVER,
         "told": NEVER,
-        "lag": np.array([drive.lag for drive in rig.drives]),
-        "slew": np.array([drive.rate_limit or np.inf for drive in rig.drives]),
-        "fineness": np.array([drive.resolution for drive in rig.drives]),
-        "drive_limit": rig.robot.effort_limit,
-        "resolution": np.array([joint.resolution for joint in rig.encoders]),
+        "lag": np.array([drive.lag for drive in hardware.drives]),
+        "slew": np.array([drive.rate_limit or np.inf for drive in hardware.drives]),
+        "fineness": np.array([drive.resolution for drive in hardware.drives]),
+        "drive_limit": hardware.robot.effort_limit,
+        "resolution": np.array([joint.resolution for joint in hardware.encoders]),
         "noisy": int(noisy),
         "noise": amount * np.random.default_rng(noise).standard_normal((made, 2, n)) if noisy else np.zeros(1),
         "differentiated": int(states.velocity_source == "differentiated"),
@@ -276,9 +276,9 @@ def rig_values(rig: HardwareSettings, end: int) -> dict[str, Any]:
     }
 
 
-def _arrivals(rig: HardwareSettings, made: int, period: int, random: np.random.Generator) -> tuple[Steps, Steps]:
+def _arrivals(hardware: HardwareSettings, made: int, period: int, random: np.random.Generator) -> tuple[Steps, Steps]:
     """When readings come [steps], and which, in the order in which they do: see :class:`.transport.Transport`."""
-    states, step = rig.states, rig.config.step
+    states, step = hardware.states, hardware.plant_settings.step
     delay, jitter = states.state_delay / step, states.state_jitter / step
     which = np.arange(made, dtype=np.int64)
     if not (jitter or states.state_drop or states.state_repeat):

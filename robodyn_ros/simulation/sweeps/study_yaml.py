@@ -12,7 +12,7 @@ import numpy as np
 
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.robot import Robot
-from robodyn_ros.simulation.sweeps.runner import quantities
+from robodyn_ros.simulation.sweeps.runner import arm_quantities
 from robodyn_ros.simulation.sweeps.study import ARM, KINDS, NODES, Distribution
 
 # Values of a study's file: settings, and numbers for each joint.
@@ -94,7 +94,7 @@ def inputs(section: StudySection, robot: Robot) -> dict[str, Distribution]:
     Raises:
         StudyError: a name or a distribution that is none.
     """
-    known = [f"{ARM}.{name}" for name in quantities(robot)]
+    known = [f"{ARM}.{name}" for name in arm_quantities(robot)]
     found = {}
     for name, (holder, last) in _distributions(section, ""):
         value = holder.section(last)

@@ -22,7 +22,7 @@ from robodyn_ros.engine.codegen import scalar_source
 from robodyn_ros.engine.library import find_library
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.integrators.base import Integrator
-from robodyn_ros.simulation.plant.joints import JointEffects
+from robodyn_ros.simulation.plant.joint_effects import JointEffects
 from robodyn_ros.simulation.plant.modes import Mode, Modes
 
 CODE = Path(__file__).with_name("motion.c").read_text(encoding="utf-8")
