@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pinocchio
 import pytest
-from arms import joint, lesson_arm, link, mechanism, random_robot, robot
+from arms import mechanism, random_robot
 from identified import AWKWARD, PRR, RR, panda
 from industrial import urdfs
 from numpy.testing import assert_allclose
@@ -15,7 +15,6 @@ from truth import Pinocchio
 import robodyn_ros as rd
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.identification.estimation.base_parameters import base_parameters, parameter_names, parameter_units
-from robodyn_ros.identification.grouping import grouping
 
 GRAVITY = (0.0, 0.0, -9.81)
 
@@ -90,48 +89,13 @@ def test_gravity_along_the_first_axis_hides_what_gravity_across_it_shows():
     assert base_parameters(RR, gravity=(0.0, 0.0, 0.0)).rank == 4
 
 
-def test_text_and_letters():
+def test_text():
     base = base_parameters(PRR, armature=True)
     assert base.text()[:2] == ("m(carriage) + m(arm) + m(hand)", "Iyy(arm) + 0.25 m(hand) + armature(shoulder)")
-    assert grouping(PRR, base, armature=True) == (
-        "m(carriage) + m(arm) + m(hand)",
-        "Iyy(arm) + l(wrist)² m(hand) + armature(shoulder)",
-        "mx(arm)",
-        "mz(arm) + l(wrist) m(hand)",
-        "Iyy(hand)",
-        "mx(hand)",
-        "mz(hand)",
-        "armature(elevator)",
-        "armature(wrist)",
-    )
     assert "mx(carriage)" in base.invisible
     names = list(base.names)
     assert base.partners(names.index("mz(hand)")) == ()
     assert set(base.partners(names.index("m(carriage)"))) == {"m(arm)", "m(hand)"}
-
-
-def test_letters_of_an_arm_whose_lengths_are_one():
-    """Where 1 = 1², letters must not be guessed from numbers."""
-    arm = rd.load_robot(lesson_arm((5, 3, 2), (1.0, 1.0, 0.3), (0.25, 0.2, 0.1), (0.1, 0.05, 0.02)))
-    found = grouping(arm, base_parameters(arm))
-    assert found[0] == "Iyy(link1) + l(joint2)² m(link2) + l(joint2)² m(link3)"
-    assert found[1] == "mx(link1) + l(joint2) m(link2) + l(joint2) m(link3)"
-
-
-def test_letters_hold_for_all_lengths():
-    """Two tilted arms that differ in their lengths alone: other numbers, the same letters."""
-    inertia = (0.02, 0.001, 0.002, 0.03, 0.003, 0.04)
-    arms = []
-    for offset in ((0.3, 0.0, 0.5), (0.7, 0.0, 0.2)):
-        parts = [link("base"), link("a", 2.0, (0.1, 0.2, 0.3), inertia), link("b", 1.0, (0.3, 0.1, 0.2), inertia)]
-        parts += [joint("ja", "revolute", "base", "a", (0, 0, 1))]
-        parts += [joint("jb", "revolute", "a", "b", (0, 1, 2), offset, (0.4, 0.5, 0.6))]
-        arms.append(rd.load_robot(robot("tilted", *parts)))
-    bases = [base_parameters(arm) for arm in arms]
-    assert bases[0].text() != bases[1].text()
-    letters = grouping(arms[0], bases[0])
-    assert letters == grouping(arms[1], bases[1])
-    assert "+ lx(jb)² m(b)" in letters[0]  # about the upright axis, whatever the height
 
 
 def test_names_and_units():

@@ -18,7 +18,7 @@ from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.identification import IdentificationSettings, Samples, identify
 from robodyn_ros.identification.estimation.base_parameters import base_parameters
 from robodyn_ros.identification.excitation import FourierSeries, excite
-from robodyn_ros.identification.excitation_criteria import ExcitationLimits, Information
+from robodyn_ros.identification.excitation_criteria import DOptimality, ExcitationLimits
 from robodyn_ros.identification.settings import ExcitationSettings, Workspace
 
 QUICK = ExcitationSettings(harmonics=3, tries=1)
@@ -87,7 +87,7 @@ def test_derivatives_of_information_and_of_limits():
     robot = AWKWARD["gantry"]
     dynamics = RNEA(robot, viscous=robot.damping, coulomb=robot.friction)
     base = base_parameters(robot, viscous=True, coulomb=True)
-    information = Information(dynamics, base, np.array([1.0, 2.0, 3.0, 0.5]))
+    information = DOptimality(dynamics, base, np.array([1.0, 2.0, 3.0, 0.5]))
     limits = ExcitationLimits(
         dynamics, ExcitationSettings(), Workspace(lower=(-0.2, -9.0, 0.1), upper=(0.4, np.inf, np.inf))
     )

@@ -25,9 +25,9 @@ from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.identification import IdentificationSettings, Samples, identify
 from robodyn_ros.identification.estimation.base_parameters import parameter_names
-from robodyn_ros.identification.estimation.model import RegressionModel
 from robodyn_ros.identification.estimation.physical import fit_physical
 from robodyn_ros.identification.estimation.regression import estimate, product, triangle
+from robodyn_ros.identification.estimation.regression_model import RegressionModel
 from robodyn_ros.robot.checks import check_inertial
 
 FRICTION = IdentificationSettings(inertial=False)

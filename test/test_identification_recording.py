@@ -9,8 +9,7 @@ import pytest
 
 import robodyn_ros as rd
 from robodyn_ros.errors import InputError
-from robodyn_ros.identification.recording.reading import read_recording
-from robodyn_ros.identification.recording.recording import RecordingSource
+from robodyn_ros.identification.recording import RecordingSource, read_recording
 
 pytest.importorskip("rosbags", reason="rosbags is not installed")
 from recordings import Bag, fourier, table

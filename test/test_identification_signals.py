@@ -11,7 +11,7 @@ from recordings import fourier, moved
 import robodyn_ros as rd
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.errors import InputError
-from robodyn_ros.identification.recording.recording import RecordedTrack, Recording
+from robodyn_ros.identification.recording import RecordedTrack, Recording
 from robodyn_ros.identification.settings import SignalSettings
 from robodyn_ros.identification.signals import prepare as signals
 from robodyn_ros.identification.signals.segments import Segment

@@ -15,10 +15,10 @@ from robodyn_ros.planning.clearance import Clearance, capsules
 from robodyn_ros.planning.collocation.program import Mesh, NonlinearProgram
 from robodyn_ros.planning.collocation.scheme import SCHEMES, Columns, scheme
 from robodyn_ros.planning.cost import Effort, MinimumTime, Point, Smoothness, Tracking, read_cost
-from robodyn_ros.planning.model import SmoothModel
 from robodyn_ros.planning.obstacles import box, read_obstacles, sphere
 from robodyn_ros.planning.plan import Plan, Violation
 from robodyn_ros.planning.problem import JointGoal, MotionLimits, Problem
+from robodyn_ros.planning.smooth_model import SmoothModel
 
 Q, QD, QDD, TAU = (np.array(x) for x in ((0.3, -1.1), (0.7, 0.4), (-2.0, 5.0), (3.0, -0.5)))
 

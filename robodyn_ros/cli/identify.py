@@ -18,18 +18,19 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.identification import Identification, report
 from robodyn_ros.identification.estimation.payload import PayloadEstimate
 from robodyn_ros.identification.estimation.result import Parameter, Prediction
-from robodyn_ros.identification.recording.reading import read_recording
-from robodyn_ros.identification.recording.recording import RecordingSource
+from robodyn_ros.identification.recording import RecordingSource, read_recording
 from robodyn_ros.identification.report import improved, verdict
 from robodyn_ros.identification.settings import SignalSettings
-from robodyn_ros.identification.signals.prepare import Prepared, prepare
+from robodyn_ros.identification.signals.prepare import PreparedSamples, prepare
 from robodyn_ros.identification.signals.samples import RecordedSamples
 from robodyn_ros.robot import Robot
 
 # What ``robodyn identify`` prints.
 
 
-def show_arm(result: Identification, used: Sequence[Prepared], unused: Sequence[Prepared], args: Namespace) -> None:
+def show_arm(
+    result: Identification, used: Sequence[PreparedSamples], unused: Sequence[PreparedSamples], args: Namespace
+) -> None:
     """Tables: the recordings, each joint, the numbers that were identified."""
     from rich.text import Text
 
@@ -48,7 +49,9 @@ def show_arm(result: Identification, used: Sequence[Prepared], unused: Sequence[
             out.print(f"Written: {path}", markup=False, soft_wrap=True)
 
 
-def print_arm(result: Identification, used: Sequence[Prepared], unused: Sequence[Prepared], args: Namespace) -> None:
+def print_arm(
+    result: Identification, used: Sequence[PreparedSamples], unused: Sequence[PreparedSamples], args: Namespace
+) -> None:
     """The same and more as JSON."""
     names = result.robot.joint_names
     predictions = {
@@ -90,7 +93,7 @@ def print_arm(result: Identification, used: Sequence[Prepared], unused: Sequence
     )
 
 
-def show_payload(found: PayloadEstimate, robot: Robot, used: Sequence[Prepared]) -> None:
+def show_payload(found: PayloadEstimate, robot: Robot, used: Sequence[PreparedSamples]) -> None:
     """What a link holds."""
     out, payload = console(), found.payload
     _recordings(out, used)
@@ -110,7 +113,7 @@ def show_payload(found: PayloadEstimate, robot: Robot, used: Sequence[Prepared])
         out.print(f"Not all of it is shown: {found.reason}.", markup=False)
 
 
-def print_payload(found: PayloadEstimate, robot: Robot, used: Sequence[Prepared]) -> None:
+def print_payload(found: PayloadEstimate, robot: Robot, used: Sequence[PreparedSamples]) -> None:
     """The same as JSON."""
     payload, names = found.payload, robot.joint_names
     print_json(
@@ -130,7 +133,7 @@ def print_payload(found: PayloadEstimate, robot: Robot, used: Sequence[Prepared]
     )
 
 
-def _recordings(out: Any, some: Sequence[Prepared]) -> None:
+def _recordings(out: Any, some: Sequence[PreparedSamples]) -> None:
     for one in some:
         later = f"act {1e3 * one.delay:.1f} ms after they are recorded"
         periods = f", mean of {one.periods} periods" if one.periods else ""
@@ -165,7 +168,7 @@ def _table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> Any:
     return table
 
 
-def _recording(one: Prepared) -> dict[str, Any]:
+def _recording(one: PreparedSamples) -> dict[str, Any]:
     found = {key: getattr(one, key) for key in ("name", "effort", "cutoff", "delay", "periods", "used", "duration")}
     return found | {
         "delay_error": _finite(one.delay_error),
@@ -237,7 +240,9 @@ def identify_payload(args: Namespace) -> ExitCode:
     return ExitCode.YES if found.identified[0] else ExitCode.NO
 
 
-def _prepared(args: Namespace, robot: Robot, at: Callable[[str], None]) -> tuple[list[Prepared], list[Prepared]]:
+def _prepared(
+    args: Namespace, robot: Robot, at: Callable[[str], None]
+) -> tuple[list[PreparedSamples], list[PreparedSamples]]:
     """The recordings to identify from, and those to be predicted."""
     order = tuple(names(args.command_joints))
     source = RecordingSource(args.states, args.commands, order, args.times)
@@ -246,7 +251,7 @@ def _prepared(args: Namespace, robot: Robot, at: Callable[[str], None]) -> tuple
         given |= {"align": False, "delay": args.delay}
     config = SignalSettings(effort=args.effort, average=not args.no_average, **given)
 
-    def read(paths: list[str], config: SignalSettings) -> list[Prepared]:
+    def read(paths: list[str], config: SignalSettings) -> list[PreparedSamples]:
         recordings = []
         for path in paths:
             at(f"reading {path}")

@@ -20,7 +20,7 @@ from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification.estimation.base_parameters import BaseParameters, base_parameters
-from robodyn_ros.identification.excitation_criteria import ExcitationLimits, Information, Motion
+from robodyn_ros.identification.excitation_criteria import DOptimality, ExcitationLimits, MotionArrays
 from robodyn_ros.identification.settings import ExcitationSettings, IdentificationSettings, Workspace
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
@@ -88,28 +88,28 @@ LEAST = 1e-3
 """Share of a motion below which there is none."""
 
 
-def motion_of(x: Array, basis: Motion) -> Motion:
+def motion_of(x: Array, basis: MotionArrays) -> MotionArrays:
     """Positions, velocities and accelerations, each (N, n)."""
     q, qd, qdd = (part @ x for part in basis)
     return q, qd, qdd
 
 
-def at_rest(q: Array) -> Motion:
+def at_rest(q: Array) -> MotionArrays:
     """A pose (n,) as a motion."""
     return q[None], np.zeros((1, len(q))), np.zeros((1, len(q)))
 
 
-def draw(rng: np.random.Generator, limits: ExcitationLimits, config: ExcitationSettings) -> Array:
+def draw(rng: np.random.Generator, limits: ExcitationLimits, settings: ExcitationSettings) -> Array:
     """Coefficients drawn at random, the way of each joint a quarter of its range to either side at most."""
     n = len(limits.middle)
-    x = rng.normal(size=(2 * config.harmonics - 1, n))
-    way = np.abs(bases(config.period, config.harmonics, np.linspace(0.0, config.period, 200))[0][:, 1:] @ x[1:])
+    x = rng.normal(size=(2 * settings.harmonics - 1, n))
+    way = np.abs(bases(settings.period, settings.harmonics, np.linspace(0.0, settings.period, 200))[0][:, 1:] @ x[1:])
     x[1:] *= 0.5 * limits.half / way.max(axis=0)
     x[0] = limits.middle + 0.3 * limits.half * rng.uniform(-1.0, 1.0, n)
     return x
 
 
-def within(x: Array, basis: Motion, limits: ExcitationLimits, start: Array) -> Array:
+def within(x: Array, basis: MotionArrays, limits: ExcitationLimits, start: Array) -> Array:
     """The motion made smaller until it is within limits: around its own middle, that of the ranges, or a start (n,).
 
     Raises:
@@ -131,7 +131,7 @@ def within(x: Array, basis: Motion, limits: ExcitationLimits, start: Array) -> A
     )
 
 
-def optimised(first: Array, basis: Motion, limits: ExcitationLimits, information: Information) -> Array:
+def optimised(first: Array, basis: MotionArrays, limits: ExcitationLimits, information: DOptimality) -> Array:
     """The motion of least loss that keeps, almost, within limits."""
     unit = np.vstack([limits.half, np.tile(np.abs(first[1:]).mean(axis=0), (len(first) - 1, 1))])
 
@@ -207,7 +207,7 @@ class Excitation:
 
 def excite(
     robot: Robot,
-    config: ExcitationSettings | None = None,
+    settings: ExcitationSettings | None = None,
     *,
     identified: IdentificationSettings | None = None,
     workspace: Workspace | None = None,
@@ -218,7 +218,7 @@ def excite(
 
     Args:
         robot: the arm; its URDF's numbers say what its efforts will be.
-        config: settings.
+        settings: settings.
         identified: what is to be identified from it.
         workspace: where links stay; anywhere unless given.
         start: where the arm is before (n,); as near to 0 as its limits allow unless given.
@@ -228,12 +228,12 @@ def excite(
         InputError: a joint cannot move, the workspace is wrong, or there is no motion within the limits around the
             middle of the joints' ranges or the start.
     """
-    config, wanted = config or ExcitationSettings(), identified or IdentificationSettings()
+    settings, wanted = settings or ExcitationSettings(), identified or IdentificationSettings()
     dynamics = RNEA(robot, gravity=gravity, viscous=robot.damping, coulomb=robot.friction)
-    limits = ExcitationLimits(dynamics, config, workspace)
+    limits = ExcitationLimits(dynamics, settings, workspace)
     begin = robot.home if start is None else finite_array("start", start, (robot.n,))
     whole = ExcitationLimits(
-        dynamics, replace(config, position_margin=0.0, velocity_share=1.0, effort_share=1.0), workspace
+        dynamics, replace(settings, position_margin=0.0, velocity_share=1.0, effort_share=1.0), workspace
     )
     worst, kind = whole.worst(at_rest(begin))
     if worst > 1.0 + ROUNDING:
@@ -246,30 +246,30 @@ def excite(
         coulomb=wanted.coulomb or wanted.stribeck,
         gravity=gravity,
     )
-    t = np.arange(SAMPLES * config.harmonics) * config.period / (SAMPLES * config.harmonics)
-    basis = bases(config.period, config.harmonics, t)
-    rng = np.random.default_rng(config.seed)
+    t = np.arange(SAMPLES * settings.harmonics) * settings.period / (SAMPLES * settings.harmonics)
+    basis = bases(settings.period, settings.harmonics, t)
+    rng = np.random.default_rng(settings.seed)
     near = np.clip(begin, limits.middle - limits.half, limits.middle + limits.half)
-    firsts = [within(draw(rng, limits, config), basis, limits, near) for _ in range(config.tries)]
+    firsts = [within(draw(rng, limits, settings), basis, limits, near) for _ in range(settings.tries)]
     effort = dynamics.inverse(*motion_of(firsts[0], basis))
     scale = np.maximum(np.sqrt(np.mean(effort**2, axis=0)), 1e-9 * np.abs(effort).max())
-    information = Information(dynamics, base, scale)
+    information = DOptimality(dynamics, base, scale)
 
     def loss(x: Array) -> float:
         return information.loss(*motion_of(x, basis))[0]
 
     tried = [(first, optimised(first, basis, limits, information)) for first in firsts]
     first, best = min(tried, key=lambda pair: loss(pair[1]))
-    fine = np.arange(CHECKED * len(t)) * config.period / (CHECKED * len(t))
-    best = within(best, bases(config.period, config.harmonics, fine), limits, near)
-    series = FourierSeries(config.period, best)
+    fine = np.arange(CHECKED * len(t)) * settings.period / (CHECKED * len(t))
+    best = within(best, bases(settings.period, settings.harmonics, fine), limits, near)
+    series = FourierSeries(settings.period, best)
     return Excitation(
         series=series,
-        periods=config.periods,
+        periods=settings.periods,
         start=begin,
         approach=_approach(begin, series, whole),
         base=base,
-        drawn=FourierSeries(config.period, first),
+        drawn=FourierSeries(settings.period, first),
         condition=information.condition(*motion_of(best, basis)),
         condition_before=information.condition(*motion_of(first, basis)),
         gain=float(np.exp((loss(first) - loss(best)) / (2.0 * base.rank))),

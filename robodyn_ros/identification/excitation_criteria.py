@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import casadi as ca
 
 
-class Information:
+class DOptimality:
     """Of motions of one arm; ``rank`` is the number of base parameters."""
 
     def __init__(self, dynamics: RNEA, base: BaseParameters, scale: Array) -> None:
@@ -92,7 +92,7 @@ class Information:
 KEPT = 0.975
 """What the penalty begins at, so that the limits are kept between the samples too."""
 
-Motion = tuple[Array, ...]
+MotionArrays = tuple[Array, ...]
 """Positions, velocities and accelerations, each (N, n)."""
 
 
@@ -106,11 +106,11 @@ class ExcitationLimits:
         effort: greatest (n,), inf where there is no limit.
     """
 
-    def __init__(self, dynamics: RNEA, config: ExcitationSettings, workspace: Workspace | None) -> None:
+    def __init__(self, dynamics: RNEA, settings: ExcitationSettings, workspace: Workspace | None) -> None:
         """
         Args:
             dynamics: the arm, with friction.
-            config: settings.
+            settings: settings.
             workspace: where links stay; anywhere unless given.
 
         Raises:
@@ -127,9 +127,9 @@ class ExcitationLimits:
                 raise InputError(
                     "robot", f"joint {joint.name!r} cannot move: its limits are {lower[k]:g}, {upper[k]:g}"
                 )
-        self.middle, self.half = (lower + upper) / 2.0, (upper - lower) * (0.5 - config.position_margin)
-        self.speed = config.velocity_share * robot.velocity_limit
-        self.effort = config.effort_share * robot.effort_limit
+        self.middle, self.half = (lower + upper) / 2.0, (upper - lower) * (0.5 - settings.position_margin)
+        self.speed = settings.velocity_share * robot.velocity_limit
+        self.effort = settings.effort_share * robot.effort_limit
         for name, limit in (("velocity", self.speed), ("effort", self.effort)):
             if not (limit > 0.0).all():
                 raise InputError("robot", f"a joint has a {name} limit of 0 and cannot move: {limit}", limit)
@@ -149,12 +149,14 @@ class ExcitationLimits:
                     slope += np.einsum("im,imj->ij", seed, derivative)
         return total, slopes
 
-    def worst(self, motion: Motion) -> tuple[float, str]:
+    def worst(self, motion: MotionArrays) -> tuple[float, str]:
         """The greatest of all constraints, within limits up to 1, and what it is of."""
         found = [(float(excess.max()), kind) for kind, excess, _ in self._constraints(motion, slopes=False)]
         return max(found)
 
-    def _constraints(self, motion: Motion, slopes: bool = True) -> Iterator[tuple[str, Array, list[Array | None]]]:
+    def _constraints(
+        self, motion: MotionArrays, slopes: bool = True
+    ) -> Iterator[tuple[str, Array, list[Array | None]]]:
         """Names of constraints, the constraints (N, m), and their derivatives by the motion, (N, m, n) each or None."""
         q, qd, qdd = motion
         one = np.eye(q.shape[1])

@@ -12,7 +12,7 @@ import numpy as np
 
 from robodyn_ros.document.html import page
 from robodyn_ros.identification.estimation.result import Identification, Parameter, Prediction
-from robodyn_ros.identification.signals.prepare import Prepared
+from robodyn_ros.identification.signals.prepare import PreparedSamples
 from robodyn_ros.robot import Joint, Robot
 from robodyn_ros.robot.pose import Array
 
@@ -117,7 +117,7 @@ Table = tuple[tuple[str, ...], list[tuple[str, ...]]]
 """Heading and rows."""
 
 
-def recordings(used: Sequence[Prepared], unused: Sequence[Prepared]) -> Table:
+def recordings(used: Sequence[PreparedSamples], unused: Sequence[PreparedSamples]) -> Table:
     """What was recorded, and what was made of it."""
     heading = ("Recording", "For", "Used", "Samples", "Up to", "Efforts", "Act later by", "Periods", "Notes")
     rows: list[tuple[str, ...]] = []
@@ -249,7 +249,7 @@ def tested(result: Identification) -> tuple[Prediction, Prediction, str]:
     return result.cross_validation, result.before, "motions that were left out in turn"
 
 
-def html(result: Identification, used: Sequence[Prepared], unused: Sequence[Prepared] = ()) -> str:
+def html(result: Identification, used: Sequence[PreparedSamples], unused: Sequence[PreparedSamples] = ()) -> str:
     """The page.
 
     Args:

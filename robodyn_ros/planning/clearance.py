@@ -15,8 +15,8 @@ import casadi as ca
 import numpy as np
 
 from robodyn_ros.kinematics.expressions import placed
-from robodyn_ros.planning.model import SmoothModel
 from robodyn_ros.planning.obstacles import Obstacle, Sphere
+from robodyn_ros.planning.smooth_model import SmoothModel
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array, Pose
 
@@ -54,7 +54,7 @@ def capsules(robot: Robot, radius: float = RADIUS) -> tuple[Capsule, ...]:
             for tag in _shapes(elements[link])
             if (made := _enclosing(link, tag)) is not None
         ]
-        found += shapes or _bones(robot, index, body.name, radius)
+        found += shapes or _link_capsules(robot, index, body.name, radius)
     return tuple(found)
 
 
@@ -82,7 +82,7 @@ def _enclosing(link: str, tag: ET.Element) -> Capsule | None:
     return Capsule(link, middle - along, middle + along, radius)
 
 
-def _bones(robot: Robot, index: int, name: str, radius: float) -> list[Capsule]:
+def _link_capsules(robot: Robot, index: int, name: str, radius: float) -> list[Capsule]:
     """From the body's joint to each that hangs on it, and to the frames fixed to it."""
     ends = [body.placement.translation for body in robot.bodies if body.parent == index]
     ends += [link.pose.translation for link in robot.links if link.body == index and link.name != name]
@@ -102,7 +102,7 @@ SOFT = 1e-4
 """Rounding of the box's edges where distances are differentiated [m]."""
 
 
-class Pair(NamedTuple):
+class ClearancePair(NamedTuple):
     """What is held apart."""
 
     link: str
@@ -126,7 +126,7 @@ class Clearance:
         """
         q = ca.SX.sym("q", model.n)
         rows: list[ca.SX] = []
-        self.pairs: list[Pair] = []
+        self.pairs: list[ClearancePair] = []
         for capsule in capsules:
             start, end = (_point(model, capsule.link, at, q) for at in (capsule.start, capsule.end))
             for obstacle in obstacles:
@@ -137,10 +137,10 @@ class Clearance:
                              for s in points]  # fmt: skip
                     found = [_box(point, obstacle.size / 2.0) - radius for point in local]
                 rows += found
-                self.pairs += [Pair(capsule.link, obstacle.name)] * len(found)
+                self.pairs += [ClearancePair(capsule.link, obstacle.name)] * len(found)
         self.distances = ca.Function("clearance", [q], [ca.vertcat(*rows)])
 
-    def nearest(self, q: np.ndarray) -> tuple[float, Pair, int]:
+    def nearest(self, q: np.ndarray) -> tuple[float, ClearancePair, int]:
         """Least distance [m] over positions (K, n), whose it is, and at which of them."""
         all_of_them = np.array(self.distances(np.atleast_2d(q).T))
         row, column = np.unravel_index(int(np.argmin(all_of_them)), all_of_them.shape)

@@ -28,7 +28,7 @@ from robodyn_ros.control.laws.base import Controller, Efforts, Reference
 from robodyn_ros.control.laws.computed_torque import SMOOTHING, ComputedTorque
 from robodyn_ros.control.laws.friction_compensation import FrictionCompensation
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.planning.mpc_problem import MPCSettings, ShortPlan, ShortProblem
+from robodyn_ros.planning.mpc_problem import MPCPlan, MPCProblem, MPCSettings
 from robodyn_ros.robot.pose import Array
 
 REST = 10.0
@@ -72,13 +72,13 @@ class MPC(Controller):
         self.config = config or MPCSettings()
         self._computed_torque = ComputedTorque(dynamics, kp, kd, ki)
         self._friction = FrictionCompensation(dynamics)
-        self._problem = ShortProblem(dynamics, self.config)
+        self._problem = MPCProblem(dynamics, self.config)
         self._limit = dynamics.robot.effort_limit
         self._expected: Callable[[float], Reference] | None = None
         self.solved = self.late = self.failed = 0
         self.solve_times: deque[float] = deque(maxlen=KEPT)
         self._said = 0, 0
-        self.plan: ShortPlan | None = None
+        self.plan: MPCPlan | None = None
         self._age, self._wait, self._state = np.inf, self.config.period, (self._none, self._none)
 
     def look_ahead(self, expected: Callable[[float], Reference], effort_limit: Array) -> None:

@@ -21,7 +21,7 @@ from robodyn_ros.errors import NotReadyError, RobodynError
 from robodyn_ros.planning.cost import Cost, Point
 from robodyn_ros.planning.ddp.ddp import DDP, ILQRSettings
 from robodyn_ros.planning.ddp.passes import DDPMemory
-from robodyn_ros.planning.ddp.programs import written
+from robodyn_ros.planning.ddp.programs import require_expressions
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import check_settings, setting, whole
 
@@ -114,7 +114,7 @@ def _source() -> str:
 # What the law ``mpc`` goes by between two solutions: a short motion, and the feedback that keeps the arm to it.
 
 
-class ShortPlan(NamedTuple):
+class MPCPlan(NamedTuple):
     """A motion in N steps of equal length; time 0 is when it begins."""
 
     h: float  # length of a step [s]
@@ -123,7 +123,7 @@ class ShortPlan(NamedTuple):
     K: Array  # feedback, (N, n, 2n)
 
     @classmethod
-    def of(cls, memory: DDPMemory) -> ShortPlan:
+    def of(cls, memory: DDPMemory) -> MPCPlan:
         """What is in a problem's memory now."""
         return cls(float(memory.h[0, 0]), memory.x.copy(), memory.u.copy(), memory.K.copy())
 
@@ -152,29 +152,33 @@ TOLERANCE = 1e-4
 """Share of the cost below which another iteration gains nothing that the next solution would not."""
 
 
-class Answer(NamedTuple):
+class MPCSolution(NamedTuple):
     """What came of a solution."""
 
     outcome: Literal["solved", "late", "failed"]
-    plan: ShortPlan | None  # None unless it was solved
+    plan: MPCPlan | None  # None unless it was solved
     taken: float  # time [s]
 
 
-class ShortProblem:
+class MPCProblem:
     """See the module. Friction is left out of the model: as under computed torque, it is fed forward."""
 
-    def __init__(self, dynamics: Dynamics, config: MPCSettings) -> None:
+    def __init__(self, dynamics: Dynamics, settings: MPCSettings) -> None:
         """
         Args:
             dynamics: the arm's model.
-            config: settings of the law.
+            settings: settings of the law.
 
         Raises:
             InputError: the dynamics have no expressions.
             NotReadyError: nothing was compiled for the arm, so that no solution would come in time.
         """
-        self._dynamics, self._config, self._friction = written(dynamics), config, FrictionCompensation(dynamics)
-        self._solver = _solver(self._dynamics, config)
+        self._dynamics, self._settings, self._friction = (
+            require_expressions(dynamics),
+            settings,
+            FrictionCompensation(dynamics),
+        )
+        self._solver = _solver(self._dynamics, settings)
 
     def solve(
         self,
@@ -184,7 +188,7 @@ class ShortProblem:
         limit: Array,
         gains: tuple[Array, Array],
         guess: Array | None,
-    ) -> Answer:
+    ) -> MPCSolution:
         """The best short motion, if it comes in time.
 
         Args:
@@ -199,15 +203,15 @@ class ShortProblem:
         try:
             self._pose(expected, feedforward, limit, gains, guess)
             found = solver.begin(start)
-            ending = solver.search(start, self._config.iterations, begun + self._config.budget) if found else ""
+            ending = solver.search(start, self._settings.iterations, begun + self._settings.budget) if found else ""
         except RobodynError:  # numbers beyond their range, from a state that nobody expected
             found, ending = False, ""
         taken = perf_counter() - begun
         if not found:
-            return Answer("failed", None, taken)
-        if ending == "late" or taken > self._config.budget:
-            return Answer("late", None, taken)
-        return Answer("solved", ShortPlan.of(solver.memory), taken)
+            return MPCSolution("failed", None, taken)
+        if ending == "late" or taken > self._settings.budget:
+            return MPCSolution("late", None, taken)
+        return MPCSolution("solved", MPCPlan.of(solver.memory), taken)
 
     def _pose(
         self,
@@ -218,7 +222,7 @@ class ShortProblem:
         guess: Array | None,
     ) -> None:
         """Write the problem into the solver's memory."""
-        solver, h = self._solver, self._config.step
+        solver, h = self._solver, self._settings.step
         m, n = solver.memory, solver.memory.n
         solver.parameters[:] = self._dynamics.symbols
         solver.parameters[3 + n : 3 + 3 * n] = 0.0  # viscous and Coulomb friction
@@ -235,19 +239,19 @@ class ShortProblem:
         m.u[:] = np.minimum(np.maximum(guess, m.lower), m.upper)
 
 
-def _solver(dynamics: CompiledDynamics, config: MPCSettings) -> DDP:
+def _solver(dynamics: CompiledDynamics, settings: MPCSettings) -> DDP:
     """Who solves. It stays with the model, so that gains change without making anything anew."""
     made: dict[int, DDP] = vars(dynamics).setdefault("_mpc_solvers", {})
-    if config.steps not in made:
+    if settings.steps not in made:
         rest = np.zeros(2 * dynamics.robot.n)
         tolerances = ILQRSettings(cost_tolerance=TOLERANCE)
-        solver = DDP(dynamics, Deviation(), config.steps, tolerances, dynamics.symbols.copy())
-        solver.memory.h[:] = config.step
+        solver = DDP(dynamics, Deviation(), settings.steps, tolerances, dynamics.symbols.copy())
+        solver.memory.h[:] = settings.step
         solver.begin(rest)  # so that what is compiled on first use is ready
         solver.search(rest, 1)
-        dynamics.inverse(*np.zeros((3, config.steps, dynamics.robot.n)))
+        dynamics.inverse(*np.zeros((3, settings.steps, dynamics.robot.n)))
         if not solver.quick:
             problem = "keeps time only if it is compiled: it needs a C compiler (cc, gcc, clang)"
             raise NotReadyError(f"the law 'mpc' {problem}")
-        made[config.steps] = solver
-    return made[config.steps]
+        made[settings.steps] = solver
+    return made[settings.steps]

@@ -22,7 +22,7 @@ from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.planning.plan import Plan, Violation, points_of
 from robodyn_ros.planning.problem import Problem, speed
-from robodyn_ros.planning.verification import KEPT, impossible, verify
+from robodyn_ros.planning.verification import KEPT, infeasibility, verify
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import check_settings, setting, whole
 
@@ -41,7 +41,7 @@ def spline(stops: tuple[Array, ...]) -> Any:
     return toppra.SplineInterpolator(knots / knots[-1], np.array(apart))
 
 
-class Speeds(NamedTuple):
+class SpeedProfile(NamedTuple):
     """How fast along the path: pieces of constant s̈."""
 
     s: Array  # at the grid points (M,)
@@ -64,7 +64,7 @@ class Speeds(NamedTuple):
         return path(s), path(s, 1) * sd[:, np.newaxis]
 
 
-def fastest(problem: Problem, path: Any, grid: int, share: float) -> Speeds | None:
+def fastest(problem: Problem, path: Any, grid: int, share: float) -> SpeedProfile | None:
     """The fastest motion that stays within a share of the limits; None if there is none."""
     toppra = _toppra()
     limits, dynamics = problem.bounds, problem.dynamics
@@ -94,7 +94,7 @@ def fastest(problem: Problem, path: Any, grid: int, share: float) -> Speeds | No
     speeds = toppra.algorithm.TOPPRA(constraints, path, gridpoints=points).compute_parameterization(0.0, 0.0)[1]
     if speeds is None or not np.isfinite(speeds).all():
         return None
-    return Speeds(points, np.asarray(speeds).ravel(), knots)
+    return SpeedProfile(points, np.asarray(speeds).ravel(), knots)
 
 
 def _range(limit: Array) -> Array:
@@ -134,43 +134,43 @@ class TimeScalingSettings:
         check_settings(self)
 
 
-def plan(problem: Problem, config: TimeScalingSettings | None = None) -> Plan:
+def plan(problem: Problem, settings: TimeScalingSettings | None = None) -> Plan:
     """The fastest motion along the spline through start, via points and goal, at rest at both ends.
 
     Obstacles do not change the path; a collision makes the answer a refusal.
 
     Args:
         problem: what is asked; its cost is not looked at: the shortest time is sought.
-        config: settings, the defaults unless given.
+        settings: settings, the defaults unless given.
 
     Raises:
         InputError: the problem is wrong in itself, or is no question of time alone: a fixed duration, a start or an end
             in motion.
         ConfigurationError: toppra is not installed.
     """
-    config, begun = config or TimeScalingSettings(), perf_counter()
+    settings, begun = settings or TimeScalingSettings(), perf_counter()
     if problem.duration is not None:
         raise InputError("duration", "is what time scaling seeks; it cannot be given", problem.duration)
     if problem.first[1].any() or np.nan_to_num(speed(problem.goal, problem.model.n), nan=0.0).any():
         raise InputError("start_velocity", "and that of the goal must be 0 for time scaling", problem.first[1])
-    why = impossible(problem)
+    why = infeasibility(problem)
     if why is not None:
         return Plan.refused(problem.joints, *why, METHOD, perf_counter() - begun)
     path, share = spline(problem.stops), 1.0
     profile = times = None
     for _ in range(ATTEMPTS):
         if profile is None:
-            profile, times = fastest(problem, path, config.grid, share), None
+            profile, times = fastest(problem, path, settings.grid, share), None
         if profile is None:
             return Plan.refused(problem.joints, *_stuck(problem, path), METHOD, perf_counter() - begun)
         trajectory, stops = _averaged(problem, profile, path, times)
-        findings = verify(problem, trajectory, stops, config.tolerance)
+        findings = verify(problem, trajectory, stops, settings.tolerance)
         if findings.share <= 1.0:
             break
         if findings.worst.constraint.partition(" of ")[0] in ("velocity limit", "acceleration limit", "effort limit"):
             profile, share = None, share * (1.0 - 2.0 * KEPT * findings.share)
         else:  # where the efforts are not straight between two points, more points
-            times = _between(trajectory.times, findings.errors > config.tolerance)
+            times = _between(trajectory.times, findings.errors > settings.tolerance)
     worst = findings.worst
     solved = findings.share <= 1.0
     reason = f"solved on {len(trajectory.times) - 1} pieces"
@@ -187,7 +187,9 @@ def plan(problem: Problem, config: TimeScalingSettings | None = None) -> Plan:
     )
 
 
-def _averaged(problem: Problem, profile: Speeds, path: Any, times: Array | None = None) -> tuple[Trajectory, list[int]]:
+def _averaged(
+    problem: Problem, profile: SpeedProfile, path: Any, times: Array | None = None
+) -> tuple[Trajectory, list[int]]:
     """The mean of the motion over a window, and which of its points lie at the stops after the first."""
     grid = profile.times
     half = min(WINDOW, 0.5 * float(np.diff(grid).min())) / 2.0

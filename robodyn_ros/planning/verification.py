@@ -26,7 +26,7 @@ ROUNDING = 1e-9
 """By so much an end may pass a limit [rad] or [m]."""
 
 
-def impossible(problem: Problem) -> tuple[str, Violation] | None:
+def infeasibility(problem: Problem) -> tuple[str, Violation] | None:
     """Why the problem has no solution, and the constraint that says so; None if nothing is seen.
 
     Raises:
@@ -94,7 +94,7 @@ CLOSE = 1e-4
 """An obstacle may be so much nearer than its margin, between the points [m]."""
 
 
-class Findings(NamedTuple):
+class Verification(NamedTuple):
     """What a motion misses: every constraint of the problem held against the curve that the arm will follow.
 
     It knows nothing of how the motion was found: positions, speeds, accelerations and distances are those of the curve
@@ -109,7 +109,7 @@ class Findings(NamedTuple):
     close: Array  # whether an obstacle is too near in it (K - 1,)
 
 
-def verify(problem: Problem, trajectory: Trajectory, stops: list[int], tolerance: float) -> Findings:
+def verify(problem: Problem, trajectory: Trajectory, stops: list[int], tolerance: float) -> Verification:
     """Look at a motion.
 
     Args:
@@ -153,7 +153,7 @@ def verify(problem: Problem, trajectory: Trajectory, stops: list[int], tolerance
         found.append((Violation(f"distance of {pair.link!r} from {pair.obstacle!r}", missing, "m"), missing / CLOSE))
         np.logical_or.at(close, interval, distances < problem.margin - CLOSE)
     worst, share = max(found, key=lambda entry: entry[1])
-    return Findings(worst, float(share), float(errors.max(initial=0.0)), errors, close)
+    return Verification(worst, float(share), float(errors.max(initial=0.0)), errors, close)
 
 
 def _instants(times: Array) -> tuple[Array, NDArray[np.intp]]:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification.estimation.base_parameters import parameter_names, parameter_units
-from robodyn_ros.identification.estimation.model import RegressionModel, RegressionSolution, Stribeck
+from robodyn_ros.identification.estimation.regression_model import RegressionModel, RegressionSolution, Stribeck
 from robodyn_ros.identification.estimation.result import Identification, Parameter, Prediction
 from robodyn_ros.identification.settings import IdentificationSettings
 from robodyn_ros.identification.signals.samples import Samples
@@ -32,7 +32,7 @@ POOR = "this motion shows too little of it"
 def explained(model: RegressionModel, solution: RegressionSolution, stribeck: Stribeck) -> tuple[Parameter, ...]:
     """Every number of the arm; see ``Identification.parameters``."""
     found = list(_standard(model, solution))
-    if model.config.stribeck:
+    if model.settings.stribeck:
         shown = solution.fit.gain[len(model.base.columns) :] >= SHOWN
         errors = np.sqrt(np.diag(solution.fit.covariance))[len(model.base.columns) :]
         for joint, value, error, seen in zip(model.robot.joints, solution.excess, errors, shown, strict=True):
@@ -76,7 +76,7 @@ def _listed(names: Sequence[str]) -> str:
 def identify(
     robot: Robot,
     samples: Samples,
-    config: IdentificationSettings | None = None,
+    settings: IdentificationSettings | None = None,
     *,
     validation: Samples | None = None,
     gravity: ArrayLike = STANDARD_GRAVITY,
@@ -87,7 +87,7 @@ def identify(
     Args:
         robot: the arm as its URDF has it; what the motion does not show stays as near to it as can be.
         samples: what was measured.
-        config: what to identify, and how.
+        settings: what to identify, and how.
         validation: a motion that is not used, to be predicted.
         gravity: acceleration of free fall in the root link's frame, (3,) in [m/s²].
         armature: what rotors add to the inertia of their joints, (n,) or one for all, in [kg m²] or [kg]; where it
@@ -96,11 +96,11 @@ def identify(
     Raises:
         InputError: samples of another arm, or of no motion at all; the message says what is missing.
     """
-    config = config or IdentificationSettings()
+    settings = settings or IdentificationSettings()
     for name, given in (("samples", samples), ("validation", validation)):
         if given is not None and given.n != robot.n:
             raise InputError(name, f"are of {given.n} joints; {robot.name!r} has {robot.n}", given.q.shape)
-    model = RegressionModel(robot, config, gravity, armature)
+    model = RegressionModel(robot, settings, gravity, armature)
     Y, fastest = model.regressor(samples), np.abs(samples.qd).max(axis=0)
     used = model.used(samples, fastest)
     problem, stribeck = model.with_stribeck(model.regression(samples, Y, used), samples)
@@ -109,7 +109,7 @@ def identify(
     none = np.zeros(robot.n)
 
     cross = np.empty(samples.effort.shape)
-    for left_out in samples.folds(config.folds):
+    for left_out in samples.folds(settings.folds):
         part = model.solve(problem.chosen(~left_out), start)
         cross[left_out] = model.predict(
             samples.chosen(left_out), Y[left_out], used[left_out], part.theta, part.excess, stribeck.velocity

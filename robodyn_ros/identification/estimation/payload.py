@@ -58,7 +58,7 @@ def estimate_payload(
     *,
     viscous: ArrayLike | None = None,
     coulomb: ArrayLike | None = None,
-    config: IdentificationSettings | None = None,
+    settings: IdentificationSettings | None = None,
 ) -> PayloadEstimate:
     """The payload that explains the efforts, given the arm.
 
@@ -70,12 +70,12 @@ def estimate_payload(
         viscous: friction (n,) in [N·m·s/rad] or [N·s/m]; that of the parameters, or of the URDF where they have none,
             unless given.
         coulomb: likewise in [N·m] or [N].
-        config: settings; ``robust``, ``huber`` and ``standstill`` are used.
+        settings: settings; ``robust``, ``huber`` and ``standstill`` are used.
 
     Raises:
         InputError: no such link, a link that cannot move, samples of another arm, or too few.
     """
-    config, robot, given = config or IdentificationSettings(), dynamics.robot, dynamics.parameters
+    settings, robot, given = settings or IdentificationSettings(), dynamics.robot, dynamics.parameters
     where = robot.link(link)
     if where.body < 0:
         raise InputError("link", f"{link!r} is fixed to the base: what it holds cannot be felt", link)
@@ -93,11 +93,11 @@ def estimate_payload(
     # P_body = T P_link Tᵀ is linear: how the ten parameters in the link's frame read in the body's.
     units = [to_parameters(moved(to_pseudo(unit), where.pose.rotation, where.pose.translation)) for unit in np.eye(10)]
     columns = Y[:, :, 10 * where.body : 10 * where.body + 10] @ np.array(units).T
-    moving = samples.moving(config.standstill * np.abs(samples.qd).max(axis=0))
+    moving = samples.moving(settings.standstill * np.abs(samples.qd).max(axis=0))
     used = (samples.weights > 0.0)[:, None] & (moving | (friction[1] == 0.0))
     problem = Regression(columns, rest, samples.weights[:, None] * used)
-    found = estimate(problem, np.zeros(10), config)
-    fit = fit_physical(found.triangle, np.eye(10), found.right, _ball(), 1, config.prior)
+    found = estimate(problem, np.zeros(10), settings)
+    fit = fit_physical(found.triangle, np.eye(10), found.right, _ball(), 1, settings.prior)
 
     inertial = to_inertial(fit.x)
     spread = np.column_stack([-inertial.com, np.eye(3)]) / inertial.mass  # of the centre of mass, by m and m c

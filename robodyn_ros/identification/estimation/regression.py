@@ -114,13 +114,13 @@ class Estimate:
     condition: float
 
 
-def estimate(problem: Regression, nominal: Array, config: IdentificationSettings) -> Estimate:
+def estimate(problem: Regression, nominal: Array, settings: IdentificationSettings) -> Estimate:
     """The base parameters that fit best.
 
     Args:
         problem: what is to be explained.
         nominal: β before (r,).
-        config: settings.
+        settings: settings.
 
     Raises:
         InputError: there are not more equations than parameters.
@@ -144,9 +144,9 @@ def estimate(problem: Regression, nominal: Array, config: IdentificationSettings
         before, solution = values, _Solution(Y * root[:, None], rest * root)
         values, errors = nominal + solution.change, solution.errors
         residual = tau - product(Y, values)
-        noise = np.maximum(_spread(residual, joint, len(floor), config.robust, count / (count - r)), floor)
+        noise = np.maximum(_spread(residual, joint, len(floor), settings.robust, count / (count - r)), floor)
         size = np.abs(residual) / noise[joint]
-        trust = np.minimum(1.0, config.huber / np.maximum(size, 1e-300)) if config.robust else trust
+        trust = np.minimum(1.0, settings.huber / np.maximum(size, 1e-300)) if settings.robust else trust
         if (np.abs(values - before) <= SETTLED * np.where(np.isfinite(errors), errors, np.inf)).all():
             break
     deviation = _efficient(residual, trust, weight, noise, joint) * np.sqrt(count / (count - r))
@@ -156,7 +156,7 @@ def estimate(problem: Regression, nominal: Array, config: IdentificationSettings
     right = solution.right + solution.triangle @ nominal
     per_joint = np.bincount(joint, minlength=len(floor))
     with np.errstate(invalid="ignore"):
-        outliers = np.bincount(joint, weights=size > 3.0 * config.huber, minlength=len(floor)) / per_joint
+        outliers = np.bincount(joint, weights=size > 3.0 * settings.huber, minlength=len(floor)) / per_joint
     certainty = np.zeros(used.shape)
     certainty[used] = root**2
     return Estimate(

@@ -1,4 +1,10 @@
-"""Recordings of rosbag2, SQLite or MCAP, read by the ``rosbags`` library, without ROS."""
+"""Recordings as rosbag2 (SQLite or MCAP); the ``rosbags`` library reads them without ROS.
+
+A message has two times: the stamp in its header, when its content was measured, and the time at which the recorder
+received it. Two different clocks may give them, as in a simulation. All tracks of a recording are put on one clock:
+commands without a stamp are placed on the clock of the states' stamps, by interpolation between the states that were
+received before and after them. Their time of transport then shows as a delay.
+"""
 
 from __future__ import annotations
 
@@ -15,107 +21,27 @@ from robodyn_ros.identification.recording.recording import (
     RecordedTrack,
     Recording,
     RecordingSource,
-    track,
+    checked_track,
     unreadable,
 )
 from robodyn_ros.robot.pose import Array
-
-# Which topics of a bag are the states and the commands of the arm.
 
 STATE = "sensor_msgs/msg/JointState"
 
 ARRAY = "std_msgs/msg/Float64MultiArray"
 
 STATES = ("joint_states",)
+"""Last part of the name of a topic of states."""
 
 COMMANDS = ("joint_commands", "commands")
-"""Last parts of the names that are looked for, the best first."""
-
-
-def state_topic(name: str, topics: Mapping[str, str], source: RecordingSource) -> str:
-    """The topic of the states.
-
-    Args:
-        name: of the recording.
-        topics: topic → type of its messages, of all that have messages.
-        source: what was asked for.
-
-    Raises:
-        InputError: there is none, or it cannot be told which it is; the message names those that exist.
-    """
-    if source.states:
-        return _asked(name, source.states, topics, (STATE,))
-    found = _found(topics, STATES, (STATE,), "")
-    if not found:
-        raise unreadable(name, f"has no topic joint_states of {STATE}; it has {listed(topics)}")
-    return _only(name, found, "states")
-
-
-def command_topic(name: str, topics: Mapping[str, str], source: RecordingSource, states: str) -> str | None:
-    """The topic of the commands; None if nothing was asked for and there is none.
-
-    Args:
-        name: of the recording.
-        topics: as for :func:`state_topic`.
-        source: what was asked for.
-        states: the topic of the states; commands are looked for in its namespace, and in those below it.
-
-    Raises:
-        InputError: what was asked for is not there, or it cannot be told which it is.
-    """
-    if source.commands:
-        return _asked(name, source.commands, topics, (STATE, ARRAY))
-    found = _found(topics, COMMANDS, (STATE, ARRAY), states.rpartition("/")[0])
-    return _only(name, found, "commands") if found else None
-
-
-def listed(topics: Mapping[str, str]) -> str:
-    """All topics with their types, for a message."""
-    return ", ".join(f"{topic} ({kind})" for topic, kind in sorted(topics.items())) or "no messages at all"
-
-
-def _asked(name: str, topic: str, topics: Mapping[str, str], kinds: tuple[str, ...]) -> str:
-    full = f"/{topic.lstrip('/')}"
-    if full not in topics:
-        raise unreadable(name, f"has no topic {full}; it has {listed(topics)}")
-    if topics[full] not in kinds:
-        raise unreadable(name, f"topic {full} is of {topics[full]}, and must be of {' or '.join(kinds)}")
-    return full
-
-
-def _found(topics: Mapping[str, str], parts: tuple[str, ...], kinds: tuple[str, ...], namespace: str) -> list[str]:
-    """The topics of the first name of which there are any."""
-    for part in parts:
-        found = [
-            topic
-            for topic, kind in topics.items()
-            if kind in kinds and topic.startswith(f"{namespace}/") and topic.rpartition("/")[2] == part
-        ]
-        if found:
-            return sorted(found, key=lambda topic: topic.count("/"))
-    return []
-
-
-def _only(name: str, found: list[str], what: str) -> str:
-    """The one in the outermost namespace."""
-    outermost = [topic for topic in found if topic.count("/") == found[0].count("/")]
-    if len(outermost) > 1:
-        raise unreadable(name, f"the {what} may be {' or '.join(outermost)}; say which")
-    return outermost[0]
-
-
-# One clock for all messages of a bag.
-#
-# A message has two times: that in its header, when what it says was measured, and that of its receipt by the recorder.
-# They may be by different clocks, as in a simulation. Commands without a header are put on the clock of the states'
-# headers by the states that were received before and after them; what they were under way shows as a delay.
+"""Last parts of the names of topics of commands; the first that exists counts."""
 
 NANO = 1_000_000_000
 """Nanoseconds in a second."""
 
 
 class BagRow(NamedTuple):
-    """What a message says of the joints."""
+    """The content of a message about the arm's joints."""
 
     received: int  # [ns]
     stamp: int  # [ns]; 0 where the message has none
@@ -123,103 +49,47 @@ class BagRow(NamedTuple):
     effort: Array | None  # (n,)
 
 
-def common_times(
-    name: str, states: list[BagRow], commands: list[BagRow], times: str
-) -> tuple[Array, Array, list[BagRow]]:
-    """Times from the first state on.
-
-    Args:
-        name: of the recording.
-        states: at least one.
-        commands: any number of them.
-        times: which count, see :class:`RecordingSource`.
-
-    Returns:
-        Times [s] of the states (N,), times [s] of the commands (M,), and those M commands that have one.
-
-    Raises:
-        InputError: states have no stamps where these were asked for, or commands and states have no time in common.
-    """
-    received, stamp = _from(states[0].received, states, "received"), _from(states[0].stamp, states, "stamp")
-    missing = sum(row.stamp == 0 for row in states)
-    if times == "stamp" and missing:
-        raise unreadable(name, f"{missing} of {len(states)} states have no stamp in their header")
-    if times == "received" or missing:
-        own = _from(states[0].received, commands, "received")
-        return received, own, commands
-    own = _from(states[0].stamp, commands, "stamp")
-    arrived = _from(states[0].received, commands, "received")
-    stamped = np.array([row.stamp != 0 for row in commands], dtype=bool)
-    known = stamped | ((arrived >= received[0]) & (arrived <= received[-1]))
-    own = np.where(stamped, own, np.interp(arrived, received, stamp))[known]
-    if len(commands) and not ((own >= stamp[0]) & (own <= stamp[-1])).any():
-        problem = "states and commands have no time in common: "
-        problem += f"their stamps begin at {_first(states):.3f} s and {_first(commands):.3f} s"
-        raise unreadable(name, f"{problem}; if that is because of two clocks, the times of receipt may do")
-    return stamp, own, [row for row, there in zip(commands, known.tolist(), strict=True) if there]
-
-
-def _from(origin: int, rows: list[BagRow], field: str) -> Array:
-    """Times since another [s]; the difference is taken of whole numbers, which keep every nanosecond."""
-    return np.array([getattr(row, field) - origin for row in rows], dtype=np.int64) / NANO
-
-
-def _first(rows: list[BagRow]) -> float:
-    return rows[0].stamp / NANO
-
-
 def read_bag(path: Path, joints: tuple[str, ...], source: RecordingSource) -> Recording:
     """Read a bag.
 
     Args:
         path: its folder, or one of its files.
-        joints: names of the arm's joints, in its order.
-        source: where the numbers stand.
+        joints: names of the arm's joints, in the arm's order.
+        source: topics and times to read.
 
     Raises:
         ConfigurationError: rosbags is not installed.
-        InputError: it cannot be read, or something is missing in it; the message says what.
+        InputError: the bag cannot be read, or lacks something; the message says what.
     """
     if find_spec("rosbags") is None:
         raise ConfigurationError("bags need rosbags: pip install 'robodyn_ros[recording]'")
-    _look(path)
+    _check_files(path)
     name = str(path)
     try:
         topics, rows = _read(path, joints, source)
     except InputError:
         raise
-    except Exception as cause:  # of bytes that are not what they should be, anything may come
+    except Exception as cause:  # malformed bytes may raise anything
         hint = "it may be truncated, as when the recorder was killed: `ros2 bag reindex` or `mcap recover` may help"
         raise unreadable(path, f"cannot be read as a bag, {hint} ({type(cause).__name__}: {cause})") from cause
     states, commands = rows
     if not states:
         raise unreadable(name, f"no message on {topics[0]} is of the arm's joints {', '.join(joints)}")
-    bare = sum(row.position is None for row in states)
-    if bare:
-        raise unreadable(name, f"{bare} of {len(states)} messages on {topics[0]} have no positions")
+    without = sum(row.position is None for row in states)
+    if without:
+        raise unreadable(name, f"{without} of {len(states)} messages on {topics[0]} have no positions")
     t, command_t, commands = common_times(name, states, commands, source.times)
     return Recording(
         name,
         joints,
-        track(name, "position", joints, t, np.array([row.position for row in states])),
+        checked_track(name, "position", joints, t, np.array([row.position for row in states])),
         _efforts(name, topics[0], joints, t, states),
         None if topics[1] is None else _efforts(name, topics[1], joints, command_t, commands),
     )
 
 
-def _efforts(name: str, topic: str, joints: tuple[str, ...], t: Array, rows: list[BagRow]) -> RecordedTrack | None:
-    """The track of the efforts; None if no message has any, or not one that is a number."""
-    given = [row.effort for row in rows if row.effort is not None]
-    if not given:
-        return None
-    if len(given) < len(rows):
-        raise unreadable(name, f"only {len(given)} of {len(rows)} messages on {topic} have efforts")
-    values = np.array(given)
-    return None if np.isnan(values).all() else track(name, f"effort on {topic}", joints, t, values)
-
-
-def _look(path: Path) -> None:
-    """See that it is what a bag looks like from outside."""
+def _check_files(path: Path) -> None:
+    """Raise InputError if the path has not the files of a bag."""
     if path.is_dir() and not (path / "metadata.yaml").exists():
         files = sorted(file.name for file in path.iterdir() if file.suffix in BAG_FILES)
         hint = f"`ros2 bag reindex` makes it anew, or read {files[0]} itself" if files else "this is not a rosbag2"
@@ -240,9 +110,9 @@ def _read(
         found = {connection.topic: connection.msgtype for connection in bag.connections if connection.msgcount}
         states = state_topic(str(path), found, source)
         commands = command_topic(str(path), found, source, states)
-        readers = {states: _Joints(str(path), states, joints, joints)}
+        readers = {states: _TopicReader(str(path), states, joints, joints)}
         if commands is not None:
-            readers[commands] = _Joints(str(path), commands, joints, source.order or joints)
+            readers[commands] = _TopicReader(str(path), commands, joints, source.order or joints)
         rows: dict[str, list[BagRow]] = {topic: [] for topic in readers}
         wanted = [connection for connection in bag.connections if connection.topic in readers]
         for connection, time, data in bag.messages(wanted):
@@ -252,7 +122,7 @@ def _read(
 
 
 def _decoded(types: Any, data: bytes, kind: str) -> Any:
-    """A message. rosbags wants no more than three bytes behind it; where sequences are empty, Fast CDR leaves more."""
+    """A message. rosbags accepts at most three bytes behind it; where sequences are empty, Fast CDR leaves more."""
     from rosbags.serde import SerdeError
 
     for spare in (0, 4):
@@ -263,8 +133,8 @@ def _decoded(types: Any, data: bytes, kind: str) -> Any:
     return types.deserialize_cdr(data[:-8], kind)
 
 
-class _Joints:
-    """Brings what the messages of a topic say into the order of the arm."""
+class _TopicReader:
+    """Puts the values of the messages of a topic into the arm's order."""
 
     def __init__(self, name: str, topic: str, joints: tuple[str, ...], order: tuple[str, ...]) -> None:
         self._where = f"topic {topic}"
@@ -272,7 +142,7 @@ class _Joints:
         self._columns: dict[tuple[str, ...], list[int] | None] = {}
 
     def rows(self, received: int, kind: str, message: Any) -> Iterator[BagRow]:
-        """One, or none if the message is about other joints."""
+        """One row; none if the message is about other joints."""
         named = kind == STATE
         names = tuple(message.name) if named else self._order
         if names not in self._columns:
@@ -281,17 +151,18 @@ class _Joints:
         if columns is None:
             return
         if not named:
-            yield BagRow(received, 0, None, self._taken("data", message.data, names, columns))
+            yield BagRow(received, 0, None, self._ordered("data", message.data, names, columns))
             return
         stamp = message.header.stamp
         yield BagRow(
             received,
             stamp.sec * NANO + stamp.nanosec,
-            self._taken("position", message.position, names, columns),
-            self._taken("effort", message.effort, names, columns),
+            self._ordered("position", message.position, names, columns),
+            self._ordered("effort", message.effort, names, columns),
         )
 
     def _match(self, names: tuple[str, ...]) -> list[int] | None:
+        """Place of each of the arm's joints among the names; None if the message has none of them."""
         missing = [joint for joint in self._joints if joint not in names]
         if len(missing) == len(self._joints):
             return None
@@ -302,11 +173,145 @@ class _Joints:
             )
         return [names.index(joint) for joint in self._joints]
 
-    def _taken(self, field: str, values: Any, names: Sequence[str], columns: list[int]) -> Array | None:
+    def _ordered(self, field: str, values: Any, names: Sequence[str], columns: list[int]) -> Array | None:
         if not len(values):
             return None
         if len(values) != len(names):
             problem = f"{self._where}: {field} has {len(values)} values for {len(names)} joints ({', '.join(names)})"
             raise unreadable(self._name, problem)
-        taken: Array = np.asarray(values, dtype=float)[columns]
-        return taken
+        ordered: Array = np.asarray(values, dtype=float)[columns]
+        return ordered
+
+
+def _efforts(name: str, topic: str, joints: tuple[str, ...], t: Array, rows: list[BagRow]) -> RecordedTrack | None:
+    """The track of the efforts; None if no message has any, or if all are NaN."""
+    given = [row.effort for row in rows if row.effort is not None]
+    if not given:
+        return None
+    if len(given) < len(rows):
+        raise unreadable(name, f"only {len(given)} of {len(rows)} messages on {topic} have efforts")
+    values = np.array(given)
+    return None if np.isnan(values).all() else checked_track(name, f"effort on {topic}", joints, t, values)
+
+
+# The topics of the states and of the commands.
+
+
+def state_topic(name: str, topics: Mapping[str, str], source: RecordingSource) -> str:
+    """The topic of the states.
+
+    Args:
+        name: name of the recording.
+        topics: topic → type of its messages, for all topics that have messages.
+        source: the topics that were asked for.
+
+    Raises:
+        InputError: there is no such topic, or several may be meant; the message names them.
+    """
+    if source.states:
+        return _requested(name, source.states, topics, (STATE,))
+    found = _candidates(topics, STATES, (STATE,), "")
+    if not found:
+        raise unreadable(name, f"has no topic joint_states of {STATE}; it has {listed(topics)}")
+    return _outermost(name, found, "states")
+
+
+def command_topic(name: str, topics: Mapping[str, str], source: RecordingSource, states: str) -> str | None:
+    """The topic of the commands; None if none was asked for and there is none.
+
+    Args:
+        name: name of the recording.
+        topics: as for :func:`state_topic`.
+        source: the topics that were asked for.
+        states: the topic of the states; commands are looked for in its namespace and below it.
+
+    Raises:
+        InputError: the requested topic does not exist, or several may be meant.
+    """
+    if source.commands:
+        return _requested(name, source.commands, topics, (STATE, ARRAY))
+    found = _candidates(topics, COMMANDS, (STATE, ARRAY), states.rpartition("/")[0])
+    return _outermost(name, found, "commands") if found else None
+
+
+def listed(topics: Mapping[str, str]) -> str:
+    """All topics with their types, for a message."""
+    return ", ".join(f"{topic} ({kind})" for topic, kind in sorted(topics.items())) or "no messages at all"
+
+
+def _requested(name: str, topic: str, topics: Mapping[str, str], kinds: tuple[str, ...]) -> str:
+    full = f"/{topic.lstrip('/')}"
+    if full not in topics:
+        raise unreadable(name, f"has no topic {full}; it has {listed(topics)}")
+    if topics[full] not in kinds:
+        raise unreadable(name, f"topic {full} is of {topics[full]}, and must be of {' or '.join(kinds)}")
+    return full
+
+
+def _candidates(topics: Mapping[str, str], parts: tuple[str, ...], kinds: tuple[str, ...], namespace: str) -> list[str]:
+    """The topics that end in the first of the parts with which any topic ends; the outermost first."""
+    for part in parts:
+        found = [
+            topic
+            for topic, kind in topics.items()
+            if kind in kinds and topic.startswith(f"{namespace}/") and topic.rpartition("/")[2] == part
+        ]
+        if found:
+            return sorted(found, key=lambda topic: topic.count("/"))
+    return []
+
+
+def _outermost(name: str, found: list[str], what: str) -> str:
+    """The topic in the outermost namespace."""
+    outermost = [topic for topic in found if topic.count("/") == found[0].count("/")]
+    if len(outermost) > 1:
+        raise unreadable(name, f"the {what} may be {' or '.join(outermost)}; say which")
+    return outermost[0]
+
+
+# One clock for all messages of a bag.
+
+
+def common_times(
+    name: str, states: list[BagRow], commands: list[BagRow], times: str
+) -> tuple[Array, Array, list[BagRow]]:
+    """Times since the first state.
+
+    Args:
+        name: name of the recording.
+        states: at least one.
+        commands: any number of them.
+        times: which times count (:class:`RecordingSource`).
+
+    Returns:
+        Times [s] of the states (N,), times [s] of the commands (M,), and those M commands that have a time.
+
+    Raises:
+        InputError: stamps were asked for and states have none, or the times of commands and states do not overlap.
+    """
+    received, stamp = _since(states[0].received, states, "received"), _since(states[0].stamp, states, "stamp")
+    missing = sum(row.stamp == 0 for row in states)
+    if times == "stamp" and missing:
+        raise unreadable(name, f"{missing} of {len(states)} states have no stamp in their header")
+    if times == "received" or missing:
+        own = _since(states[0].received, commands, "received")
+        return received, own, commands
+    own = _since(states[0].stamp, commands, "stamp")
+    arrived = _since(states[0].received, commands, "received")
+    stamped = np.array([row.stamp != 0 for row in commands], dtype=bool)
+    known = stamped | ((arrived >= received[0]) & (arrived <= received[-1]))
+    own = np.where(stamped, own, np.interp(arrived, received, stamp))[known]
+    if len(commands) and not ((own >= stamp[0]) & (own <= stamp[-1])).any():
+        problem = "states and commands have no time in common: "
+        problem += f"their stamps begin at {_first_stamp(states):.3f} s and {_first_stamp(commands):.3f} s"
+        raise unreadable(name, f"{problem}; if that is because of two clocks, the times of receipt may do")
+    return stamp, own, [row for row, timed in zip(commands, known.tolist(), strict=True) if timed]
+
+
+def _since(origin: int, rows: list[BagRow], field: str) -> Array:
+    """Times since the origin [s]; integers are subtracted, which loses no nanosecond."""
+    return np.array([getattr(row, field) - origin for row in rows], dtype=np.int64) / NANO
+
+
+def _first_stamp(rows: list[BagRow]) -> float:
+    return rows[0].stamp / NANO

@@ -1,12 +1,14 @@
-"""Recordings as tables: a column for the time and two for each joint, in any order, named in the first line.
+"""Recordings as CSV tables.
+
+The first line names the columns, which may stand in any order:
 
     time [s]            [s], increasing
-    elbow/position      [rad] or [m]; where there is ``elbow/measured_position`` too, that counts
-    elbow/effort        what the arm measured [N·m] or [N]
-    elbow/command       what it was told; one of the two is enough
+    elbow/position      [rad] or [m]; ``elbow/measured_position`` takes precedence where it exists
+    elbow/effort        measured effort [N·m] or [N]; ``elbow/measured_effort`` takes precedence where it exists
+    elbow/command       commanded effort [N·m] or [N]; one of the two efforts is enough
 
-A unit in brackets may follow a name; it must be one of these. Columns are separated by commas, semicolons or tabs;
-others are left alone. Where the cells of a quantity are empty in all joints there was none at that time.
+A unit in brackets may follow a name; it must be one of these. Commas, semicolons or tabs separate the columns. Columns
+of other names are ignored. Where the cells of a quantity are empty for all joints, that row has no such quantity.
 ``robodyn simulate --out run.csv`` writes such tables.
 """
 
@@ -17,33 +19,34 @@ from pathlib import Path
 
 import numpy as np
 
-from robodyn_ros.identification.recording.recording import RecordedTrack, Recording, track, unreadable
+from robodyn_ros.identification.recording.recording import RecordedTrack, Recording, checked_track, unreadable
 from robodyn_ros.robot.pose import Array
 
-TIMES = ("time", "t", "timestamp", "stamp")
+TIME_COLUMNS = ("time", "t", "timestamp", "stamp")
+"""Names of the time column."""
 
 POSITIONS, MEASURED, COMMANDED = ("measured_position", "position"), ("measured_effort", "effort"), ("command",)
-"""What the columns of a quantity are called, the best first."""
+"""Names of the columns of each quantity; the first that exists counts."""
 
 UNITS = {"position": ("rad", "m"), "effort": ("N·m", "Nm", "N m", "N*m", "N"), "time": ("s",)}
-"""Units that are taken, as SI as everything here."""
+"""Accepted units of each quantity; all are SI."""
 
 
 def read_csv(path: Path, joints: tuple[str, ...]) -> Recording:
     """Read a table.
 
     Args:
-        path: of the file.
-        joints: names of the arm's joints, in its order.
+        path: the file.
+        joints: names of the arm's joints, in the arm's order.
 
     Raises:
-        InputError: it cannot be read, or something is missing in it; the message says what.
+        InputError: the table cannot be read, or lacks something; the message says what.
     """
     name = str(path)
     heading, cells = _table(path)
-    times = [heading[key] for key in TIMES if key in heading]
+    times = [heading[key] for key in TIME_COLUMNS if key in heading]
     if not times:
-        raise unreadable(name, f"has no column {' or '.join(TIMES)}; it has {', '.join(heading)}")
+        raise unreadable(name, f"has no column {' or '.join(TIME_COLUMNS)}; it has {', '.join(heading)}")
     t = cells[:, times[0]]
     if np.isnan(t).any():
         raise unreadable(name, f"line {2 + int(np.argmax(np.isnan(t)))} has no time")
@@ -59,7 +62,7 @@ def read_csv(path: Path, joints: tuple[str, ...]) -> Recording:
 
 
 def _table(path: Path) -> tuple[dict[str, int], Array]:
-    """Name → column, and the cells (N, columns), NaN where empty or not asked for."""
+    """Name → column, and the cells (N, columns); NaN where a cell is empty or belongs to an ignored column."""
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:
             first = file.readline()
@@ -80,12 +83,13 @@ def _table(path: Path) -> tuple[dict[str, int], Array]:
             try:
                 cells[number - 2, column] = float(text) if text else np.nan
             except ValueError as cause:
-                if key in TIMES or "/" in key:
+                if key in TIME_COLUMNS or "/" in key:
                     raise unreadable(path, f"line {number}, {key}: {text!r} is no number") from cause
     return heading, cells
 
 
 def _heading(path: Path, names: list[str]) -> dict[str, int]:
+    """Name without unit → column."""
     heading: dict[str, int] = {}
     for column, text in enumerate(names):
         key, _, unit = text.partition("[")
@@ -102,7 +106,7 @@ def _heading(path: Path, names: list[str]) -> dict[str, int]:
 def _columns(
     name: str, heading: dict[str, int], joints: tuple[str, ...], names: tuple[str, ...], required: bool
 ) -> list[int] | None:
-    """The columns of a quantity, one for each joint."""
+    """The columns of a quantity, one for each joint; None if it is not required and does not exist."""
     for quantity in names:
         found = {joint: heading[f"{joint}/{quantity}"] for joint in joints if f"{joint}/{quantity}" in heading}
         missing = [joint for joint in joints if joint not in found]
@@ -117,5 +121,6 @@ def _columns(
 
 
 def _track(name: str, what: str, joints: tuple[str, ...], t: Array, values: Array) -> RecordedTrack | None:
-    there = ~np.isnan(values).all(axis=1)
-    return track(name, what, joints, t[there], values[there]) if there.any() else None
+    """The track of the rows that are not empty; None if all are."""
+    given = ~np.isnan(values).all(axis=1)
+    return checked_track(name, what, joints, t[given], values[given]) if given.any() else None

@@ -1,7 +1,4 @@
-"""A recording of a moving arm: where its joints were, and which efforts moved them.
-
-Recordings are read without ROS: rosbag2 (SQLite or MCAP) by :mod:`.recording_bag`, tables by :mod:`.recording_csv`.
-"""
+"""What a recording holds: joint positions over time, and the efforts that moved the joints."""
 
 from __future__ import annotations
 
@@ -19,11 +16,11 @@ BAG_FILES = (".mcap", ".db3")
 """Endings of the files of a rosbag2."""
 
 TIMES = ("auto", "stamp", "received")
-"""Which time of a message counts: that in its header where there is one, that in its header, or that of its receipt."""
+"""Which time of a message counts: its header stamp where it has one (``auto``), its stamp, or its time of receipt."""
 
 
 class RecordedTrack(NamedTuple):
-    """Values of all joints at N times, which increase."""
+    """Values of all joints at N increasing times."""
 
     t: Array  # [s] (N,)
     values: Array  # (N, n), in the order of the recording's joints
@@ -31,14 +28,14 @@ class RecordedTrack(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """What was recorded, as it came; times of all tracks are by one clock.
+    """Positions and efforts as they were recorded; one clock gives the times of all tracks.
 
     Attributes:
-        name: what it is called in messages, the path as it was given.
+        name: the path as it was given; messages call the recording by it.
         joints: names, in the order of every array of n.
         position: [rad] or [m].
         measured: effort that the arm reported [N·m] or [N]; None if it reported none.
-        commanded: effort that it was told, each until the next; None if that was not recorded.
+        commanded: effort that was commanded, each value held until the next; None if no command was recorded.
     """
 
     name: str
@@ -49,19 +46,19 @@ class Recording:
 
     @property
     def duration(self) -> float:
-        """From the first position to the last [s]."""
+        """Time from the first position to the last [s]."""
         return float(self.position.t[-1] - self.position.t[0])
 
 
 @dataclass(frozen=True)
 class RecordingSource:
-    """Where in a recording the numbers stand.
+    """Which topics and which times of a bag are read.
 
     Attributes:
-        states: topic of the states (JointState); empty to look for ``joint_states``, in any namespace.
-        commands: topic of the efforts (JointState or Float64MultiArray); empty to look for ``joint_commands`` and
-            ``commands``, in the namespace of the states or below it.
-        order: joints in the order of a Float64MultiArray; empty for that of the arm.
+        states: topic of the states (JointState); if empty, ``joint_states`` is looked for in every namespace.
+        commands: topic of the efforts (JointState or Float64MultiArray); if empty, ``joint_commands`` and ``commands``
+            are looked for in the namespace of the states and below it.
+        order: joints in the order of a Float64MultiArray; the arm's order if empty.
         times: one of :data:`TIMES`.
     """
 
@@ -80,18 +77,20 @@ def unreadable(path: str | os.PathLike[str], problem: str) -> InputError:
     return InputError("recording", f"{os.fspath(path)}: {problem}", os.fspath(path))
 
 
-def track(name: str, what: str, joints: Sequence[str], t: Array, values: Array) -> RecordedTrack:
-    """A track of what was read, checked; of rows of the same time, which are one message that came twice, the last.
+def checked_track(name: str, what: str, joints: Sequence[str], t: Array, values: Array) -> RecordedTrack:
+    """A track of the values that were read, checked.
+
+    Rows of the same time are one message that was recorded several times; the last row is kept.
 
     Args:
-        name: of the recording.
-        what: the values are, for messages.
+        name: name of the recording.
+        what: what the values are; messages use it.
         joints: names (n).
         t: times [s] (N,).
         values: (N, n).
 
     Raises:
-        InputError: a value is no finite number, or time goes back.
+        InputError: a value is not finite, or time goes back.
     """
     bad = ~np.isfinite(values)
     if bad.any():

@@ -110,7 +110,7 @@ PASSES = 2
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class PreparedSamples:
     """Samples, and how they came about.
 
     Attributes:
@@ -143,10 +143,10 @@ class Prepared:
 def prepare(
     recordings: Sequence[Recording],
     robot: Robot,
-    config: SignalSettings | None = None,
+    settings: SignalSettings | None = None,
     *,
     gravity: ArrayLike = STANDARD_GRAVITY,
-) -> list[Prepared]:
+) -> list[PreparedSamples]:
     """Samples of recordings of one arm.
 
     Positions are put on a uniform grid, filtered up to where they are noise, and differentiated, all without phase lag;
@@ -156,18 +156,20 @@ def prepare(
     Args:
         recordings: whose joints are the arm's.
         robot: the arm; its numbers do not matter, but its axes do.
-        config: how.
+        settings: how.
         gravity: acceleration of free fall in the root link's frame, (3,) in [m/s²].
 
     Raises:
         InputError: there are no efforts, too little was recorded, or no joint moves; the message says what is missing.
     """
-    config = config or SignalSettings()
-    drafts = [drafted(recording, robot, config) for recording in recordings]
-    delays = dict.fromkeys((draft.kind for draft in drafts), (config.delay, 0.0))
-    if config.align:
+    settings = settings or SignalSettings()
+    drafts = [drafted(recording, robot, settings) for recording in recordings]
+    delays = dict.fromkeys((draft.kind for draft in drafts), (settings.delay, 0.0))
+    if settings.align:
         dynamics = RNEA(robot, gravity=gravity)
-        delays = {kind: _delay(dynamics, [one for one in drafts if one.kind == kind], config.delay) for kind in delays}
+        delays = {
+            kind: _delay(dynamics, [one for one in drafts if one.kind == kind], settings.delay) for kind in delays
+        }
     return [
         _prepared(recording, draft, *delays[draft.kind], robot)
         for recording, draft in zip(recordings, drafts, strict=True)
@@ -190,11 +192,13 @@ def _delay(dynamics: RNEA, drafts: list[PreparedRecording], start: float) -> tup
     return delay, error
 
 
-def _prepared(recording: Recording, draft: PreparedRecording, delay: float, error: float, robot: Robot) -> Prepared:
+def _prepared(
+    recording: Recording, draft: PreparedRecording, delay: float, error: float, robot: Robot
+) -> PreparedSamples:
     pieces, parts = draft.pieces(delay), draft.parts
     efforts = [piece.stretch.acting(delay, draft.cutoff)[0][piece.rows] for piece in pieces]
     samples = RecordedSamples.of(pieces, efforts, [draft.weights(piece) for piece in pieces])
-    return Prepared(
+    return PreparedSamples(
         recording.name,
         samples,
         draft.kind,

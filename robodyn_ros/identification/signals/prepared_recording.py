@@ -219,23 +219,23 @@ class PreparedRecording:
         return found
 
 
-def drafted(recording: Recording, robot: Robot, config: SignalSettings) -> PreparedRecording:
+def drafted(recording: Recording, robot: Robot, settings: SignalSettings) -> PreparedRecording:
     """The draft of a recording.
 
     Raises:
         InputError: there are no efforts, too little was recorded, or no joint moves; the message says what is missing.
     """
-    kind, effort = _effort(recording, config.effort)
-    parts = _stretches(recording.name, _unwrapped(recording, robot), effort, config)
-    moving = np.any([np.ptp(part.q, axis=0) > config.least_motion for part in parts], axis=0)
+    kind, effort = _effort(recording, settings.effort)
+    parts = _stretches(recording.name, _unwrapped(recording, robot), effort, settings)
+    moving = np.any([np.ptp(part.q, axis=0) > settings.least_motion for part in parts], axis=0)
     if not moving.any():
         raise unreadable(
             recording.name,
-            f"no joint moves by more than {config.least_motion:g} rad or m, and an arm at rest tells nothing",
+            f"no joint moves by more than {settings.least_motion:g} rad or m, and an arm at rest tells nothing",
         )
-    if config.average:
-        parts = [averaged(part, moving, config.period) or part for part in parts]
-    cutoff = config.cutoff or cutoff_frequency(parts, moving)
+    if settings.average:
+        parts = [averaged(part, moving, settings.period) or part for part in parts]
+    cutoff = settings.cutoff or cutoff_frequency(parts, moving)
     limit = FULL * robot.effort_limit if kind == "commanded" else np.full(robot.n, np.inf)
     return PreparedRecording(recording.name, kind, tuple(parts), moving, cutoff, limit)
 
@@ -263,17 +263,17 @@ def _unwrapped(recording: Recording, robot: Robot) -> RecordedTrack:
     return RecordedTrack(recording.position.t, values)
 
 
-def _stretches(name: str, position: RecordedTrack, effort: RecordedTrack, config: SignalSettings) -> list[Segment]:
+def _stretches(name: str, position: RecordedTrack, effort: RecordedTrack, settings: SignalSettings) -> list[Segment]:
     """Those that are long enough."""
     if len(position.t) < 2:
         raise unreadable(name, "there is only one state")
-    parts = list(stretches(position, effort, config.gap, config.shortest))
+    parts = list(stretches(position, effort, settings.gap, settings.shortest))
     if parts:
         return parts
     step = float(np.median(np.diff(position.t)))
     whole = float(position.t[-1] - position.t[0])
-    if step > config.gap:
-        problem = f"there is a state every {step:.3g} s only, and gaps above {config.gap:g} s are not bridged"
+    if step > settings.gap:
+        problem = f"there is a state every {step:.3g} s only, and gaps above {settings.gap:g} s are not bridged"
     else:
-        problem = f"in {whole:.3g} s there are no {config.shortest:g} s of states and efforts without a gap"
+        problem = f"in {whole:.3g} s there are no {settings.shortest:g} s of states and efforts without a gap"
     raise unreadable(name, f"{problem}: it is too short, or too much is lost")

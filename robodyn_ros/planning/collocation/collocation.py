@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.control.motion.trajectory import Trajectory
-from robodyn_ros.planning.collocation.guess import guesses
+from robodyn_ros.planning.collocation.initial_guess import initial_guesses
 from robodyn_ros.planning.collocation.program import Guess, Mesh, NonlinearProgram
 from robodyn_ros.planning.collocation.scheme import SCHEMES, Scheme, scheme
 from robodyn_ros.planning.plan import Plan, points_of
 from robodyn_ros.planning.problem import Problem
-from robodyn_ros.planning.verification import Findings, impossible, verify
+from robodyn_ros.planning.verification import Verification, infeasibility, verify
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import check_settings, choice, setting, whole
 
@@ -88,7 +88,7 @@ def solve(program: NonlinearProgram, start: Array, until: float, report: Report 
             "mu_strategy": "adaptive",
         },
     }
-    watch = _Watch(program, until, report)
+    watch = _IterationCallback(program, until, report)
     options["iteration_callback"] = watch
     solver = ca.nlpsol("plan", "ipopt", nlp, options)
     found = solver(x0=start, lbx=program.low, ubx=program.high, lbg=program.lower, ubg=program.upper)
@@ -104,7 +104,7 @@ def solve(program: NonlinearProgram, start: Array, until: float, report: Report 
     )
 
 
-class _Watch(ca.Callback):  # type: ignore[misc]
+class _IterationCallback(ca.Callback):  # type: ignore[misc]
     """Looks at every iteration: reports it, and stops when time is up."""
 
     def __init__(self, program: NonlinearProgram, until: float, report: Report | None) -> None:
@@ -143,7 +143,7 @@ PIECES = 32
 """An interval becomes so many pieces at most."""
 
 
-class Sampled(NamedTuple):
+class SampledMotion(NamedTuple):
     """A motion on a mesh as points that lie close enough for its efforts to be straight between them."""
 
     trajectory: Trajectory  # through K points, with efforts
@@ -151,7 +151,7 @@ class Sampled(NamedTuple):
     begins: NDArray[np.bool_]  # whether the piece begins the interval (K - 1,)
 
 
-def sample(scheme: Scheme, curve: Trajectory, effort: Array, tolerance: Array) -> Sampled:
+def sample(scheme: Scheme, curve: Trajectory, effort: Array, tolerance: Array) -> SampledMotion:
     """See the module.
 
     Args:
@@ -184,7 +184,7 @@ def sample(scheme: Scheme, curve: Trajectory, effort: Array, tolerance: Array) -
     times.append(curve.times[-1])
     rows.append((curve.positions[-1], curve.velocities[-1], curve.accelerations[-1], effort[-1]))
     columns = (np.array([row[part] for row in rows]) for part in range(4))
-    return Sampled(Trajectory(np.array(times), *columns), np.array(interval), np.array(begins))
+    return SampledMotion(Trajectory(np.array(times), *columns), np.array(interval), np.array(begins))
 
 
 PARTS = 4
@@ -207,35 +207,35 @@ class CollocationSettings:
         check_settings(self)
 
 
-def plan(problem: Problem, config: CollocationSettings | None = None, report: Report | None = None) -> Plan:
+def plan(problem: Problem, settings: CollocationSettings | None = None, report: Report | None = None) -> Plan:
     """The motion of least cost, or why there is none.
 
     Args:
         problem: what is asked.
-        config: settings, the defaults unless given.
+        settings: settings, the defaults unless given.
         report: called in each iteration with its number and the greatest constraint violation.
 
     Raises:
         InputError: the problem is wrong in itself.
     """
-    return _Search(problem, config or CollocationSettings(), report).run()
+    return _MeshRefinement(problem, settings or CollocationSettings(), report).run()
 
 
-class _Search:
-    def __init__(self, problem: Problem, config: CollocationSettings, report: Report | None) -> None:
-        self._problem, self._config, self._report = problem, config, report
-        self._scheme: Scheme = scheme(config.scheme)
+class _MeshRefinement:
+    def __init__(self, problem: Problem, settings: CollocationSettings, report: Report | None) -> None:
+        self._problem, self._settings, self._report = problem, settings, report
+        self._scheme: Scheme = scheme(settings.scheme)
         self._begun = perf_counter()
-        self._until = self._begun + config.time_limit
+        self._until = self._begun + settings.time_limit
 
     def run(self) -> Plan:
-        problem, config = self._problem, self._config
-        why = impossible(problem)
+        problem, settings = self._problem, self._settings
+        why = infeasibility(problem)
         if why is not None:
-            return Plan.refused(problem.joints, *why, config.scheme, perf_counter() - self._begun)
-        mesh = Mesh.uniform(1 + len(problem.via), config.intervals)
+            return Plan.refused(problem.joints, *why, settings.scheme, perf_counter() - self._begun)
+        mesh = Mesh.uniform(1 + len(problem.via), settings.intervals)
         program, outcome = self._first(mesh)
-        for _ in range(config.refinements):
+        for _ in range(settings.refinements):
             if not outcome.optimal:
                 break
             motion = program.unpack(outcome.x)
@@ -255,7 +255,7 @@ class _Search:
         """A solution on the first mesh; from the guess that leads to one, else what came nearest."""
         program = NonlinearProgram(self._problem, mesh, self._scheme)
         best: SolverOutcome | None = None
-        for guess in guesses(self._problem, mesh, self._scheme, self._until):
+        for guess in initial_guesses(self._problem, mesh, self._scheme, self._until):
             outcome = solve(program, program.pack(guess), self._until, self._report)
             if best is None or outcome.optimal or outcome.violation < best.violation:
                 best = outcome
@@ -272,21 +272,21 @@ class _Search:
         times = self._scheme.times(mesh.steps(motion.durations))
         return Trajectory(times, motion.q, motion.qd, motion.qdd)
 
-    def _verified(self, motion: Guess, mesh: Mesh) -> tuple[Sampled, Findings]:
+    def _verified(self, motion: Guess, mesh: Mesh) -> tuple[SampledMotion, Verification]:
         """The motion at so many points that its efforts are straight between them, and what it misses."""
         limit = np.where(np.isfinite(self._problem.bounds.effort), self._problem.bounds.effort, np.inf)
         scale = np.minimum(limit, np.maximum(np.abs(motion.effort).max(axis=0), 1e-9))
-        sampled = sample(self._scheme, self._curve(motion, mesh), motion.effort, self._config.tolerance / 2.0 * scale)
+        sampled = sample(self._scheme, self._curve(motion, mesh), motion.effort, self._settings.tolerance / 2.0 * scale)
         stops = np.flatnonzero(np.append(np.isin(sampled.interval, mesh.ends) & sampled.begins, True))
-        return sampled, verify(self._problem, sampled.trajectory, stops.tolist(), self._config.tolerance)
+        return sampled, verify(self._problem, sampled.trajectory, stops.tolist(), self._settings.tolerance)
 
-    def _parts(self, sampled: Sampled, findings: Findings, mesh: Mesh) -> NDArray[np.int_]:
+    def _parts(self, sampled: SampledMotion, findings: Verification, mesh: Mesh) -> NDArray[np.int_]:
         """Into how many each interval is to be divided (N,)."""
         errors, close = np.zeros(mesh.intervals), np.zeros(mesh.intervals, dtype=bool)
         np.maximum.at(errors, sampled.interval, findings.errors)
         np.logical_or.at(close, sampled.interval, findings.close)
-        needed = np.ceil((errors / self._config.tolerance) ** (1.0 / self._scheme.order))
-        parts = np.where(errors > self._config.tolerance, np.clip(needed, 2, PARTS), 1)
+        needed = np.ceil((errors / self._settings.tolerance) ** (1.0 / self._scheme.order))
+        parts = np.where(errors > self._settings.tolerance, np.clip(needed, 2, PARTS), 1)
         return np.maximum(parts, np.where(close, 2, 1)).astype(int)
 
     def _on(self, motion: Guess, old: Mesh, new: Mesh) -> Guess:
@@ -309,16 +309,16 @@ class _Search:
             violation=findings.worst,
             cost=outcome.cost,
             solve_time=perf_counter() - self._begun,
-            method=self._config.scheme,
+            method=self._settings.scheme,
             dynamics_error=findings.dynamics_error,
         )
 
-    def _reason(self, outcome: SolverOutcome, findings: Findings, mesh: Mesh, solved: bool) -> str:
+    def _reason(self, outcome: SolverOutcome, findings: Verification, mesh: Mesh, solved: bool) -> str:
         if solved:
             return f"solved on {mesh.intervals} intervals"
         worst = f"the {findings.worst.constraint} is missed by {findings.worst.amount:.3g} {findings.worst.unit}"
         if outcome.late or self._late():
-            return f"the time limit of {self._config.time_limit:g} s has passed; {worst}"
+            return f"the time limit of {self._settings.time_limit:g} s has passed; {worst}"
         if not outcome.optimal:
             return f"no solution was found ({outcome.status.replace('_', ' ').lower()}): {worst}"
         return f"between the points of {mesh.intervals} intervals {worst}"

@@ -25,7 +25,7 @@ from robodyn_ros.engine.library import find_library
 from robodyn_ros.errors import InputError
 from robodyn_ros.planning.cost import Cost
 from robodyn_ros.planning.ddp.passes import CompiledPasses, DDPMemory, make_passes
-from robodyn_ros.planning.ddp.programs import Programs
+from robodyn_ros.planning.ddp.programs import DDPPrograms
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import check_settings, setting, whole
 
@@ -55,7 +55,7 @@ class ILQRSettings:
         check_settings(self)
 
 
-class Batch:
+class BatchedProgram:
     """A program on rows of fixed memory: one call for all steps of a trajectory, without making anything new."""
 
     def __init__(
@@ -96,10 +96,10 @@ class Batch:
         return True
 
 
-LENGTHS = 10.0 ** np.linspace(0.0, -3.0, 11)
+STEP_LENGTHS = 10.0 ** np.linspace(0.0, -3.0, 11)
 """α of the line search, one after the other (Tassa et al., 2012)."""
 
-Ending = Literal["", "gradient", "cost", "iterations", "late", "stuck"]
+Termination = Literal["", "gradient", "cost", "iterations", "late", "stuck"]
 """Why the search ended; "" if it has not."""
 
 
@@ -116,22 +116,22 @@ class DDP:
     """
 
     def __init__(
-        self, dynamics: CompiledDynamics, cost: Cost, steps: int, config: ILQRSettings, parameters: Array
+        self, dynamics: CompiledDynamics, cost: Cost, steps: int, settings: ILQRSettings, parameters: Array
     ) -> None:
         """
         Args:
             dynamics: the arm's model.
             cost: what is minimised.
             steps: how many there are in time.
-            config: settings.
+            settings: settings.
             parameters: what the compiled functions read, such as ``dynamics.symbols``.
         """
-        self._config, self.parameters = config, parameters
-        programs = Programs(dynamics, cost)
+        self._settings, self.parameters = settings, parameters
+        programs = DDPPrograms(dynamics, cost)
         m = self.memory = DDPMemory(dynamics.robot.n, steps, programs.width)
 
-        def batch(program: Program, inputs: tuple[Array, ...], outputs: tuple[Array, ...]) -> Batch:
-            return Batch(program, parameters, inputs, outputs, dynamics.compiled)
+        def batch(program: Program, inputs: tuple[Array, ...], outputs: tuple[Array, ...]) -> BatchedProgram:
+            return BatchedProgram(program, parameters, inputs, outputs, dynamics.compiled)
 
         self._passes = make_passes(m, dynamics, programs.motion(), parameters)
         self.quick = isinstance(self._passes, CompiledPasses)
@@ -157,7 +157,7 @@ class DDP:
         m.accept()
         return bool(np.isfinite(self.cost))
 
-    def search(self, start: Array, iterations: int | None = None, deadline: float = np.inf) -> Ending:
+    def search(self, start: Array, iterations: int | None = None, deadline: float = np.inf) -> Termination:
         """Improve the trajectory in the memory, which begins at a state (2n,).
 
         Args:
@@ -165,9 +165,9 @@ class DDP:
             iterations: greatest number, the settings' unless given.
             deadline: when to stop, by ``time.perf_counter`` [s].
         """
-        m, config = self.memory, self._config
+        m, settings = self.memory, self._settings
         m.x_new[0] = m.x[0] = start
-        for _ in range(iterations or config.iterations):
+        for _ in range(iterations or settings.iterations):
             if perf_counter() > deadline:
                 return "late"
             self.iterations += 1
@@ -175,7 +175,7 @@ class DDP:
             while not self._passes.backward(self._mu):
                 if not self._harder():
                     return "stuck"
-            if np.abs(m.k / (np.abs(m.u) + 1.0)).max() < config.gradient_tolerance and self._mu < 1e-5:
+            if np.abs(m.k / (np.abs(m.u) + 1.0)).max() < settings.gradient_tolerance and self._mu < 1e-5:
                 return "gradient"
             ending = self._improved()
             if ending:
@@ -197,33 +197,33 @@ class DDP:
             costate = m.lx[t] + m.A[t].T @ costate
         return found
 
-    def _improved(self) -> Ending:
+    def _improved(self) -> Termination:
         """A step of the line search that lowers the cost is taken, and the regularisation follows."""
-        m, config = self.memory, self._config
+        m, settings = self.memory, self._settings
         linear, square = m.expected.tolist()
-        for alpha in LENGTHS:
+        for alpha in STEP_LENGTHS:
             expected = -alpha * (linear + alpha * square)
             if not self._passes.forward(alpha):
                 continue
             tried = self._cost_of_new()
-            if expected > 0.0 and self.cost - tried >= config.least_reduction * expected:
+            if expected > 0.0 and self.cost - tried >= settings.least_reduction * expected:
                 break
         else:
-            negligible = -(linear + square) <= config.cost_tolerance * abs(self.cost)
+            negligible = -(linear + square) <= settings.cost_tolerance * abs(self.cost)
             return ("cost" if negligible else "") if self._harder() else "cost" if negligible else "stuck"
         gained, self.cost = self.cost - tried, tried
         self.history.append(tried)
         m.accept()
-        self._factor = min(1.0 / config.mu_factor, self._factor / config.mu_factor)
-        self._mu = self._mu * self._factor if self._mu * self._factor >= config.mu_least else 0.0
-        return "cost" if gained <= config.cost_tolerance * abs(tried) and self._mu < 1e-5 else ""
+        self._factor = min(1.0 / settings.mu_factor, self._factor / settings.mu_factor)
+        self._mu = self._mu * self._factor if self._mu * self._factor >= settings.mu_least else 0.0
+        return "cost" if gained <= settings.cost_tolerance * abs(tried) and self._mu < 1e-5 else ""
 
     def _harder(self) -> bool:
         """More regularisation; False if that is enough of it."""
-        config = self._config
-        self._factor = max(config.mu_factor, self._factor * config.mu_factor)
-        self._mu = max(config.mu_least, self._mu * self._factor)
-        return self._mu <= config.mu_greatest
+        settings = self._settings
+        self._factor = max(settings.mu_factor, self._factor * settings.mu_factor)
+        self._mu = max(settings.mu_least, self._mu * self._factor)
+        return self._mu <= settings.mu_greatest
 
     def _cost_of_new(self) -> float:
         m = self.memory

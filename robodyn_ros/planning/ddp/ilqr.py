@@ -23,7 +23,7 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import InputError
 from robodyn_ros.planning.cost import Cost
 from robodyn_ros.planning.ddp.ddp import DDP, ILQRSettings
-from robodyn_ros.planning.ddp.programs import as_rows, written
+from robodyn_ros.planning.ddp.programs import as_rows, require_expressions
 from robodyn_ros.planning.plan import Plan
 from robodyn_ros.robot.pose import Array
 
@@ -105,21 +105,21 @@ class ILQR:
         ddp: what it works with; after a solution it holds the derivatives along it.
     """
 
-    def __init__(self, dynamics: Dynamics, cost: Cost, steps: int, config: ILQRSettings | None = None) -> None:
+    def __init__(self, dynamics: Dynamics, cost: Cost, steps: int, settings: ILQRSettings | None = None) -> None:
         """
         Args:
             dynamics: the arm's model, of the plugins ``rnea`` or ``lagrangian``; friction included if it has any.
             cost: what is minimised; second derivatives are Gauss-Newton's.
             steps: how many there are in time.
-            config: settings, the defaults unless given.
+            settings: settings, the defaults unless given.
 
         Raises:
             InputError: the dynamics have no expressions, or there is no step.
         """
         if steps < 1:
             raise InputError("steps", f"must be at least 1, not {steps}", steps)
-        self._dynamics, self._cost, self._config = written(dynamics), cost, config or ILQRSettings()
-        self.ddp = DDP(self._dynamics, cost, steps, self._config, self._dynamics.symbols)
+        self._dynamics, self._cost, self._settings = require_expressions(dynamics), cost, settings or ILQRSettings()
+        self.ddp = DDP(self._dynamics, cost, steps, self._settings, self._dynamics.symbols)
 
     def solve(
         self,
@@ -163,7 +163,7 @@ class ILQR:
             m.K.copy(),
             ddp.cost,
             ending in {"gradient", "cost"},
-            REASONS[ending].format(iterations=self._config.iterations),
+            REASONS[ending].format(iterations=self._settings.iterations),
             ddp.iterations,
             np.array(ddp.history),
             perf_counter() - begun,

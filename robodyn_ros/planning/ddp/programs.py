@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Built = tuple[list[ca.SX], list[ca.SX]]
 
 
-def written(dynamics: Dynamics) -> CompiledDynamics:
+def require_expressions(dynamics: Dynamics) -> CompiledDynamics:
     """The same dynamics, if its equations are there to be differentiated.
 
     Raises:
@@ -37,7 +37,7 @@ def written(dynamics: Dynamics) -> CompiledDynamics:
     return dynamics
 
 
-class Programs:
+class DDPPrograms:
     """The programs of an arm and a cost.
 
     Attributes:

@@ -151,16 +151,16 @@ class RegressionModel:
 
     Attributes:
         robot: the arm.
-        config: settings.
+        settings: settings.
         nominal: θ before, (p,).
         base: the base parameters.
     """
 
-    def __init__(self, robot: Robot, config: IdentificationSettings, gravity: ArrayLike, armature: ArrayLike) -> None:
+    def __init__(self, robot: Robot, settings: IdentificationSettings, gravity: ArrayLike, armature: ArrayLike) -> None:
         """
         Args:
             robot: the arm.
-            config: settings.
+            settings: settings.
             gravity: (3,) in [m/s²].
             armature: before, (n,) or one for all.
 
@@ -168,16 +168,16 @@ class RegressionModel:
             InputError: gravity or armature is wrong, or nothing is to be identified.
         """
         rotors = non_negative("armature", armature, robot.n)
-        self.robot, self.config = robot, config
+        self.robot, self.settings = robot, settings
         self.nominal = np.concatenate([standard_parameters(robot), rotors, robot.damping, robot.friction])
-        if not (config.inertial or config.armature or config.viscous or config.coulomb):
-            raise InputError("config", "leaves nothing to identify", config)
+        if not (settings.inertial or settings.armature or settings.viscous or settings.coulomb):
+            raise InputError("settings", "leaves nothing to identify", settings)
         self.base: BaseParameters = base_parameters(
             robot,
-            inertial=config.inertial,
-            armature=config.armature,
-            viscous=config.viscous,
-            coulomb=config.coulomb,
+            inertial=settings.inertial,
+            armature=settings.armature,
+            viscous=settings.viscous,
+            coulomb=settings.coulomb,
             gravity=gravity,
         )
         self._dynamics = RNEA(robot, gravity=gravity)
@@ -185,7 +185,7 @@ class RegressionModel:
     @cached_property
     def bodies(self) -> int:
         """How many bodies' parameters are identified."""
-        return len(self.robot.bodies) if self.config.inertial else 0
+        return len(self.robot.bodies) if self.settings.inertial else 0
 
     def regressor(self, samples: Samples) -> Array:
         """Y of all parameters (N, n, p)."""
@@ -198,8 +198,8 @@ class RegressionModel:
             samples: motion.
             fastest: greatest speed of each joint in the samples that are identified from (n,).
         """
-        friction = self.config.coulomb | self.config.stribeck | (self.robot.friction > 0.0)
-        moving = samples.moving(self.config.standstill * fastest)
+        friction = self.settings.coulomb | self.settings.stribeck | (self.robot.friction > 0.0)
+        moving = samples.moving(self.settings.standstill * fastest)
         found: NDArray[np.bool_] = (samples.weights > 0.0)[:, None] & (moving | ~friction)
         return found
 
@@ -213,17 +213,17 @@ class RegressionModel:
 
     def with_stribeck(self, problem: Regression, samples: Samples) -> tuple[Regression, Stribeck]:
         """The regression with the excess of static friction as well, if that is identified, and Stribeck velocities."""
-        if not self.config.stribeck:
+        if not self.settings.stribeck:
             return problem, Stribeck(*np.zeros((2, self.robot.n)))
         nominal = np.concatenate([self.base.values(self.nominal), np.zeros(self.robot.n)])
-        certainty = estimate(problem, nominal[: self.base.rank], self.config).certainty
+        certainty = estimate(problem, nominal[: self.base.rank], self.settings).certainty
         start: Array | None = None
         for _ in range(2):  # with the weights of the model without this friction, and with those of the model with it
             found = stribeck_velocities(problem, samples, certainty, start)
             start = found.velocity
             faded = samples.filtered(partial(_faded, start))[:, :, None] * np.eye(self.robot.n)
             extended = Regression(np.concatenate([problem.regressor, faded], axis=2), problem.effort, problem.weight)
-            certainty = estimate(extended, nominal, self.config).certainty
+            certainty = estimate(extended, nominal, self.settings).certainty
         return extended, found
 
     def solve(self, problem: Regression, start: Array) -> RegressionSolution:
@@ -235,11 +235,11 @@ class RegressionModel:
         """
         extra = problem.regressor.shape[2] - self.base.rank
         nominal = np.concatenate([self.base.values(self.nominal), np.zeros(extra)])
-        found = estimate(problem, nominal, self.config)
+        found = estimate(problem, nominal, self.settings)
         K = np.zeros((len(nominal), len(self.base.columns) + extra))
         K[: self.base.rank, : len(self.base.columns)] = self.base.combination
         K[self.base.rank :, len(self.base.columns) :] = np.eye(extra)
-        fit = fit_physical(found.triangle, K, found.right, start[: K.shape[1]], self.bodies, self.config.prior)
+        fit = fit_physical(found.triangle, K, found.right, start[: K.shape[1]], self.bodies, self.settings.prior)
         theta = self.nominal.copy()
         theta[self.base.columns] = fit.x[: len(self.base.columns)]
         excess = fit.x[len(self.base.columns) :] if extra else np.zeros(self.robot.n)

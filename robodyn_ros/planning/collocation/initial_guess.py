@@ -135,7 +135,7 @@ DETOURS = 6
 """So many ways around are tried, where the first one leads nowhere."""
 
 
-def guesses(problem: Problem, mesh: Mesh, scheme: Scheme, until: float) -> Iterator[Guess]:
+def initial_guesses(problem: Problem, mesh: Mesh, scheme: Scheme, until: float) -> Iterator[Guess]:
     """The straight way from stop to stop if it is free, then ways around; the same each time.
 
     Args:
