@@ -9,8 +9,7 @@ import pytest
 from broken_dynamics import Faultless
 
 import robodyn_ros as rd
-from robodyn_ros.control import Adaptive, AdaptiveSettings, ComputedTorque, ControlLoop, Reference
-from robodyn_ros.control.laws import gains
+from robodyn_ros.control import Adaptive, AdaptiveSettings, ComputedTorque, ControlLoop, Reference, gains
 from robodyn_ros.control.laws.adaptation import PossibleBody
 from robodyn_ros.control.laws.memory_file import recall, save
 from robodyn_ros.dynamics.inertial_parameters import parameters_of, to_pseudo
@@ -217,7 +216,7 @@ def test_in_the_loop_a_change_of_gains_forgets_nothing_and_a_payload_that_is_tol
     assert learnt[-1, 0] > 1.0
     assert np.abs(command.error).max() < 3e-3
     stiffer = Adaptive(dynamics, *gains(Adaptive, dynamics, np.zeros(3), 20.0, 1.0))
-    loop.tune(loop.tuning._replace(controller=stiffer))
+    loop.apply(loop.settings._replace(controller=stiffer))
     assert loop.controller is stiffer
     np.testing.assert_array_equal(stiffer.bodies, learnt)
     told = rd.Payload(PRR.bodies[-1].name, 0.5)

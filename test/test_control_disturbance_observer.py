@@ -112,7 +112,7 @@ def test_a_broken_flow_of_states_begins_anew_and_a_change_of_gains_does_not():
         plant.step()
     observed = loop.controller.disturbance
     assert observed[0] == pytest.approx(-2.0 * 9.81, rel=1e-3)
-    loop.tune(loop.tuning._replace(controller=make(gain=30.0)))
+    loop.apply(loop.settings._replace(controller=make(gain=30.0)))
     np.testing.assert_array_equal(loop.controller.disturbance, observed)
     assert loop.controller.estimates()["disturbance of elevator [N]"] == observed[0]
     loop.update(9.0, 9.0, plant.q, plant.qd)

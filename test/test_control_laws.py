@@ -7,8 +7,7 @@ import pytest
 from scipy.linalg import expm
 
 import robodyn_ros as rd
-from robodyn_ros.control import ComputedTorque, ControlLoop, FreeDrive, Impedance, JointGains, Reference
-from robodyn_ros.control.laws import gains
+from robodyn_ros.control import ComputedTorque, ControlLoop, FreeDrive, Impedance, JointGains, Reference, gains
 from robodyn_ros.control.laws.free_drive import SHARE
 from robodyn_ros.control.laws.friction_compensation import FrictionCompensation
 from robodyn_ros.control.laws.gains import joint_gains
@@ -225,7 +224,7 @@ def test_free_drive_leaves_the_reference_to_whoever_moves_the_arm():
         command = loop.update(t, t, q, hand)
         np.testing.assert_array_equal(command.reference.q, q)
     law = Impedance(dynamics, *gains(Impedance, dynamics, np.zeros(3), 10.0, 1.0))
-    loop.tune(loop.tuning._replace(controller=law))
+    loop.apply(loop.settings._replace(controller=law))
     held = loop.update(t + step, t + step, q, np.zeros(3))
     np.testing.assert_array_equal(held.reference.q, q)
     assert np.abs(held.efforts.feedback).max() < 1e-9

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import robodyn_ros as rd
-from robodyn_ros.control import BehaviourSettings, ControlLoop, Reference, Trajectory, rest_to_rest
-from robodyn_ros.control.faults.reactions import Feedback
+from robodyn_ros.control import ControlLoop, Reference, SafetySettings, Trajectory, rest_to_rest
+from robodyn_ros.control.faults.settings import Feedback
 from robodyn_ros.control.laws.gains import gains
 from robodyn_ros.control.laws.gravity_compensation import GravityCompensation
+from robodyn_ros.control.limits import soften
 from robodyn_ros.control.reference.tolerances import GoalSettings, JointTolerances, Tolerances
-from robodyn_ros.control.shaping import soften
 from robodyn_ros.errors import ConfigurationError
 
 ROBOT = rd.load_robot(arms.mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15)))
@@ -32,7 +32,7 @@ class Arm:
         feedback = Feedback(*gains(GravityCompensation, DYNAMICS, HOME, OMEGA, 1.0)[:2])
         tolerances = settings.pop("tolerances", None)
         self.limit = np.broadcast_to(np.asarray(limit, dtype=float), 3).copy()
-        config = BehaviourSettings(**settings)
+        config = SafetySettings(**settings)
         self.loop = ControlLoop(self.controller, self.limit, config, feedback=feedback, tolerances=tolerances)
         self.real, self.noise, self.rng = real, noise, np.random.default_rng(5)
         self.t, self.q, self.qd = 1.0, q.copy(), ZERO
@@ -145,7 +145,7 @@ def test_the_integral_is_bounded_and_begins_anew_after_a_break():
     arm = Arm(rho=4.0, integral_limit=0.003)
     arm.go(3.0, push=np.array([60.0, 10.0, -10.0]))
     shares = arm.commands[-1].efforts.feedback
-    integral = arm.loop._lead._integral.value
+    integral = arm.loop._step._integral.value
     np.testing.assert_allclose(np.abs(integral), 0.003)
     arm.t += 1.0
     arm.go(STEP)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import robodyn_ros as rd
-from robodyn_ros.control import BehaviourSettings, ControlLoop, GravityCompensation, Reference, Trajectory, rest_to_rest
+from robodyn_ros.control import ControlLoop, GravityCompensation, Reference, SafetySettings, Trajectory, rest_to_rest
 from robodyn_ros.errors import ConfigurationError, EffortError, InputError, LimitError, NotReadyError, StaleStateError
 
 NAMES = ("joint1", "joint2", "joint3")
@@ -104,7 +104,7 @@ def test_no_command_for_a_state_too_old_or_from_the_future(age):
     arm = Arm()
     with pytest.raises(StaleStateError) as caught:
         arm.loop.update(arm.t + PERIOD, arm.t + PERIOD + age, Q, QD)
-    assert caught.value.timeout == BehaviourSettings().state_timeout
+    assert caught.value.timeout == SafetySettings().state_timeout
     assert ("another clock" in str(caught.value)) == (abs(age) >= 1e9)
     assert arm.state().state_age == 0.0
     assert arm.loop.update(arm.t, arm.t + 0.09, Q, QD).state_age == pytest.approx(0.09)
@@ -294,7 +294,7 @@ def test_joints_that_do_not_fit(joints, count):
 
 
 def test_a_stream_is_tracked_until_it_dries_up():
-    arm = Arm(config=BehaviourSettings(reference_timeout=0.2))
+    arm = Arm(config=SafetySettings(reference_timeout=0.2))
     reference = Reference(GOAL, np.full(3, 0.1), np.full(3, 0.2), np.full(3, 5.0))
     arm.loop.track(reference, arm.t)
     begin = arm.t
@@ -386,11 +386,11 @@ def test_an_arm_outside_its_limits_holds_there_and_can_be_led_back():
 @pytest.mark.parametrize("value", [0.0, -1.0, np.nan, np.inf, 11.0, "long", True])
 def test_settings_are_checked(name, value):
     with pytest.raises(ConfigurationError, match=name):
-        BehaviourSettings(**{name: value})
+        SafetySettings(**{name: value})
 
 
 def test_settings_describe_themselves():
-    for field in dataclasses.fields(BehaviourSettings):
+    for field in dataclasses.fields(SafetySettings):
         if isinstance(field.default, str):
             continue
         least, greatest = field.metadata["range"]

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import robodyn_ros as rd
-from robodyn_ros.control import ComputedTorque, ControlLoop
-from robodyn_ros.control.laws import gains
+from robodyn_ros.control import ComputedTorque, ControlLoop, gains
 from robodyn_ros.control.limits import Limits
 from robodyn_ros.control.motion.payload_motion import PayloadSettings, payload_motion
 from robodyn_ros.errors import NotReadyError

@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
+from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.control.loop import ControlLoop
-from robodyn_ros.control.loop_settings import BehaviourSettings
 from robodyn_ros.control.motion.trajectory import PlannedEffort, Trajectory
 from robodyn_ros.errors import InputError
 
@@ -32,7 +32,7 @@ def motion(dynamics, extra=0.0, efforts=True):
 
 
 def loop(dynamics, law):
-    config = BehaviourSettings(ramp_time=0.0, soft_limit_margin=0.0)
+    config = SafetySettings(ramp_time=0.0, soft_limit_margin=0.0)
     return ControlLoop(rd.create_controller(law, dynamics, 50.0, 10.0), np.full(3, np.inf), config)
 
 

@@ -7,21 +7,21 @@ import pytest
 import robodyn_ros as rd
 from robodyn_ros.control import (
     PD,
-    BehaviourSettings,
     ComputedTorque,
     ControlLoop,
     GravityCompensation,
     Reference,
+    SafetySettings,
     rest_to_rest,
 )
-from robodyn_ros.control.faults.dry_run import check_model, rehearse
-from robodyn_ros.control.faults.reactions import (
+from robodyn_ros.control.faults.dry_run import check_model, dry_run
+from robodyn_ros.control.faults.settings import (
     FaultReactions,
     Feedback,
-    LawResponse,
-    PublisherResponse,
-    SpeedResponse,
-    StatesResponse,
+    LawReaction,
+    PublisherReaction,
+    SpeedReaction,
+    StatesReaction,
 )
 from robodyn_ros.control.limits import Limits
 from robodyn_ros.dynamics import Payload
@@ -34,22 +34,22 @@ GRAVITY = DYNAMICS.gravity(Q)
 STIFFNESS, DAMPING = np.array([110.0, 90.0, 70.0]), np.array([21.0, 19.0, 17.0])
 FAST = np.array([0.0, 5.0, 0.0])
 PERIOD = 0.01
-CONFIG = BehaviourSettings(ramp_down_time=0.5, blend_time=0.2)
-ANSWERS = FaultReactions(
-    StatesResponse("hold", 0.295),
-    LawResponse("hold", 0.395),
-    SpeedResponse("damp", 0.195),
-    PublisherResponse("hold", 0.6),
+CONFIG = SafetySettings(ramp_down_time=0.5, blend_time=0.2)
+REACTIONS = FaultReactions(
+    StatesReaction("hold", 0.295),
+    LawReaction("hold", 0.395),
+    SpeedReaction("damp", 0.195),
+    PublisherReaction("hold", 0.6),
 )
 
 
 class Arm:
     """A loop with a clock, and an arm that stays where it is put."""
 
-    def __init__(self, law=GravityCompensation, config=CONFIG, start=True, answers=ANSWERS, **options):
+    def __init__(self, law=GravityCompensation, config=CONFIG, start=True, reactions=REACTIONS, **options):
         given = {"feedback": Feedback(STIFFNESS, DAMPING), "velocity_limit": np.full(3, 4.0)} | options
         controller = law(DYNAMICS, 100.0, 20.0) if isinstance(law, type) else law
-        self.loop = ControlLoop(controller, given.pop("limit", np.full(3, 1e4)), config, answers=answers, **given)
+        self.loop = ControlLoop(controller, given.pop("limit", np.full(3, 1e4)), config, reactions=reactions, **given)
         self.t, self.q, self.qd = 5.0, Q, QD
         if start:
             self.state()
@@ -82,10 +82,10 @@ def is_ramp(times, efforts, begin, duration, start):
 
 def test_without_states_gravity_is_held_blindly_then_ramped_down_then_nothing_is_sent():
     arm = Arm()
-    timeout = arm.loop.tuning.config.state_timeout
+    timeout = arm.loop.settings.safety.state_timeout
     times, efforts = arm.watched(3.0)
     assert times[0] == pytest.approx(timeout + PERIOD)
-    begin = times[0] + ANSWERS.states.expiry
+    begin = times[0] + REACTIONS.states.expiry
     held = times < begin
     np.testing.assert_allclose(efforts[held], np.tile(GRAVITY, (held.sum(), 1)), rtol=1e-12)
     assert held.sum() == 30
@@ -96,7 +96,7 @@ def test_without_states_gravity_is_held_blindly_then_ramped_down_then_nothing_is
 
 @pytest.mark.parametrize("answer", ["hold", "ramp"])
 def test_states_that_come_back_are_answered_from_what_was_sent_last(answer):
-    arm = Arm(answers=ANSWERS._replace(states=StatesResponse(answer, 0.3)))
+    arm = Arm(reactions=REACTIONS._replace(states=StatesReaction(answer, 0.3)))
     arm.loop.follow(rest_to_rest([[1.0, 0.4, -0.6]], [2.0]))
     for _ in range(20):
         arm.state()
@@ -123,7 +123,7 @@ def test_before_the_first_state_and_while_time_stands_still_nothing_is_sent():
 
 def test_damping_needs_states():
     with pytest.raises(RobodynError, match="answer"):
-        StatesResponse("damp")
+        StatesReaction("damp")
 
 
 # States that come, and something is wrong
@@ -131,7 +131,7 @@ def test_damping_needs_states():
 
 def test_an_overspeed_is_damped_then_ramped_down_and_over_when_it_is_over():
     arm = Arm()
-    begin = arm.t + PERIOD + ANSWERS.speed.expiry
+    begin = arm.t + PERIOD + REACTIONS.speed.expiry
     for _ in range(20):
         command = arm.state(qd=FAST)
         assert (command.fault, arm.loop.fault.phase) == ("speed", "damp")
@@ -148,7 +148,7 @@ def test_an_overspeed_is_damped_then_ramped_down_and_over_when_it_is_over():
 
 
 def test_hold_pulls_back_to_where_the_fault_found_the_arm():
-    arm = Arm(answers=ANSWERS._replace(speed=SpeedResponse("hold", 0.2)))
+    arm = Arm(reactions=REACTIONS._replace(speed=SpeedReaction("hold", 0.2)))
     arm.state(qd=FAST)
     moved = Q + [0.0, 0.05, 0.0]
     command = arm.state(moved, FAST)
@@ -159,7 +159,7 @@ def test_hold_pulls_back_to_where_the_fault_found_the_arm():
 def test_while_a_fault_lasts_nothing_is_followed():
     arm = Arm()
     going = arm.loop.follow(rest_to_rest([[1.0, 0.4, -0.6]], [2.0]))
-    arm.loop.beware("/x has 2 publishers")
+    arm.loop.set_publisher_conflict("/x has 2 publishers")
     command = arm.state()
     assert (command.fault, command.problem, going.outcome) == ("publisher", "/x has 2 publishers", "interrupted")
     np.testing.assert_allclose(command.effort, GRAVITY - DAMPING * QD, rtol=1e-12)
@@ -167,7 +167,7 @@ def test_while_a_fault_lasts_nothing_is_followed():
         arm.loop.follow(rest_to_rest([Q], [1.0]))
     with pytest.raises(NotReadyError, match="publisher"):
         arm.loop.track(Reference(Q, ZERO, ZERO, ZERO), arm.t)
-    arm.loop.beware("")
+    arm.loop.set_publisher_conflict("")
     command = arm.state(Q + 0.03)
     assert command.fault is None
     np.testing.assert_array_equal(command.reference.q, Q + 0.03)
@@ -218,7 +218,7 @@ def test_a_law_that_fails_is_answered_by_hold_ramp_and_silence(garbage):
 )
 def test_a_model_that_fails_leaves_the_gravity_it_gave_last(gravity, monkeypatch):
     arm = Arm()
-    monkeypatch.setattr(arm.loop.controller.dynamics, "gravity", gravity, raising=False)
+    monkeypatch.setattr(arm.loop.dynamics, "gravity", gravity, raising=False)
     command = arm.state(Q + 0.01)
     assert command.fault == "law"
     np.testing.assert_allclose(command.effort, GRAVITY - STIFFNESS * 0.0 - DAMPING * QD, rtol=1e-12)
@@ -268,7 +268,7 @@ def test_a_jump_that_stays_is_where_the_arm_is_but_one_that_jumps_on_is_not():
             command = arm.state(there)
         except JumpError:
             refused += 1
-    assert arm.t - begin == pytest.approx(BehaviourSettings().state_timeout + PERIOD)
+    assert arm.t - begin == pytest.approx(SafetySettings().state_timeout + PERIOD)
     assert refused == 10
     np.testing.assert_array_equal(command.reference.q, there)
     assert arm.loop.restarts == 1
@@ -290,7 +290,7 @@ def test_velocities_that_are_missing_are_refused_or_estimated():
     arm = Arm()
     with pytest.raises(InputError, match="missing_velocity"):
         arm.loop.update(arm.t + PERIOD, arm.t + PERIOD, Q, None)
-    config = BehaviourSettings(missing_velocity="estimate", velocity_filter=0.02)
+    config = SafetySettings(missing_velocity="estimate", velocity_filter=0.02)
     loop = ControlLoop(GravityCompensation(DYNAMICS, 0.0, 1.0), np.full(3, 1e4), config)
     for step in range(400):  # q = sin t: velocity and lag of a first-order filter are known
         t = step * 0.001
@@ -321,13 +321,13 @@ def test_no_step_is_ever_larger_than_the_rate_limit(rate):
     for step in range(3000):
         event = rng.integers(200)
         if event == 0:
-            arm.loop.tune(arm.loop.tuning._replace(controller=laws[rng.integers(3)]))
+            arm.loop.apply(arm.loop.settings._replace(controller=laws[rng.integers(3)]))
             kinds.add("law")
         elif event == 1:
             dynamics.configure(payload=Payload(ROBOT.links[-1].name, rng.uniform(0.0, 3.0)))
-            arm.loop.tune(arm.loop.tuning)
+            arm.loop.apply(arm.loop.settings)
         elif event == 2 and arm.loop.mode != "waiting":
-            arm.loop.beware(("", "two")[rng.integers(2)])
+            arm.loop.set_publisher_conflict(("", "two")[rng.integers(2)])
         elif event == 3 and arm.loop.mode != "waiting" and not arm.loop.fault:
             arm.loop.track(Reference(rng.uniform(-1.0, 1.0, 3), ZERO, ZERO, rng.uniform(-30, 30, 3)), arm.t)
         qd = FAST if event == 4 else rng.uniform(-0.1, 0.1, 3)
@@ -362,7 +362,7 @@ def test_another_law_is_blended_in():
     arm = Arm(PD)
     arm.loop.track(Reference(Q + 0.02, ZERO, ZERO, GRAVITY), arm.t + 10.0)
     before = arm.state()
-    arm.loop.tune(arm.loop.tuning._replace(controller=ComputedTorque(DYNAMICS, 150.0, 30.0)))
+    arm.loop.apply(arm.loop.settings._replace(controller=ComputedTorque(DYNAMICS, 150.0, 30.0)))
     first = arm.state()
     np.testing.assert_allclose(first.effort, before.effort, rtol=1e-12)
     difference = np.linalg.norm(before.effort - first.efforts.total)
@@ -375,7 +375,7 @@ def test_another_law_is_blended_in():
 
 
 def test_gravity_ramps_in_when_switched_on():
-    arm = Arm(config=BehaviourSettings(ramp_time=0.5), start=False)
+    arm = Arm(config=SafetySettings(ramp_time=0.5), start=False)
     commands = [arm.state(qd=ZERO) for _ in range(60)]
     share = np.minimum(np.arange(60) * PERIOD / 0.5, 1.0)
     np.testing.assert_allclose([c.effort for c in commands], share[:, np.newaxis] * GRAVITY, rtol=1e-9, atol=1e-9)
@@ -424,15 +424,15 @@ def test_a_model_is_tried_before_it_is_trusted(monkeypatch):
         check_model(dynamics)
 
 
-def test_a_rehearsal_makes_it_or_says_why_not():
-    rehearse("lagrangian", "computed_torque", ROBOT.urdf)
+def test_a_dry_run_makes_it_or_says_why_not():
+    dry_run("lagrangian", "computed_torque", ROBOT.urdf)
     with pytest.raises(NotReadyError, match="magic"):
-        rehearse("rnea", "magic", ROBOT.urdf)
+        dry_run("rnea", "magic", ROBOT.urdf)
 
 
 def test_time_that_runs_backwards_drops_no_arm_that_is_still_there():
     """A stamp out of order is no switching on: gravity does not ramp in again. An arm elsewhere is another one."""
-    arm = Arm(config=BehaviourSettings(ramp_time=1.0, blend_time=0.2))
+    arm = Arm(config=SafetySettings(ramp_time=1.0, blend_time=0.2))
     for _ in range(110):
         before = arm.state(qd=ZERO)
     np.testing.assert_allclose(before.effort, GRAVITY, rtol=1e-12)

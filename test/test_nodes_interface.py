@@ -133,13 +133,13 @@ def test_defaults_are_those_of_the_library(graph, node):
     from rclpy.parameter import parameter_value_to_python
 
     from robodyn_ros import load_robot
-    from robodyn_ros.control.loop_settings import BehaviourSettings
+    from robodyn_ros.control.faults.settings import SafetySettings
     from robodyn_ros.nodes.simulator.node import PaceSettings, SimulatorSettings
     from robodyn_ros.simulation.hardware.settings import default_values
 
     found = described(graph, node)
     expected = {}
-    for settings in {"controller": (BehaviourSettings,), "simulator": (PaceSettings, SimulatorSettings)}[node]:
+    for settings in {"controller": (SafetySettings,), "simulator": (PaceSettings, SimulatorSettings)}[node]:
         expected |= {item.name: item.default for item in fields(settings)}
     if node == "simulator":
         expected |= default_values(load_robot(URDF))

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import robodyn_ros as rd
-from robodyn_ros.control import ComputedTorque, ControlLoop, Reference, rest_to_rest
-from robodyn_ros.control.laws.gains import gains
+from robodyn_ros.control import ComputedTorque, ControlLoop, Reference, gains, rest_to_rest
 from robodyn_ros.planning.mpc import MPC
 from robodyn_ros.planning.mpc_problem import MPCSettings
 from robodyn_ros.simulation import Plant

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import robodyn_ros as rd
-from robodyn_ros.control import Reference, rest_to_rest
-from robodyn_ros.control.laws import gains
+from robodyn_ros.control import Reference, gains, rest_to_rest
 from robodyn_ros.plugins import load
 from robodyn_ros.simulation import Plant, simulate
 

@@ -82,7 +82,7 @@ def both(robot, simulator, controller, poses, duration=1.5):
     values = FileParameters(controller, loop_default_values(robot))
     model = rd.create_dynamics(values["dynamics"], robot)
     tuning = make_loop_settings(values, model)
-    hardware, loop = rig.assemble(), ControlLoop.tuned(tuning)
+    hardware, loop = rig.assemble(), ControlLoop.from_settings(tuning)
     stops = np.array([rig.start, *poses])
     motion = rest_to_rest(stops, np.linspace(0.0, 0.9 * duration, len(stops))) if poses else None
     loop.start(0.0, hardware.plant.q)

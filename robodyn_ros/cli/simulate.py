@@ -72,7 +72,7 @@ def make_loop(given: dict[str, Any], robot: Robot) -> tuple[ControlLoop, set[str
     """
     values = FileParameters(given, loop_default_values(robot))
     dynamics = create_dynamics(values["dynamics"], robot, gravity=tuple(values["gravity"]))
-    return ControlLoop.tuned(make_loop_settings(values, dynamics)), set(values.unused())
+    return ControlLoop.from_settings(make_loop_settings(values, dynamics)), set(values.unused())
 
 
 NOBODY = "none"

@@ -1,5 +1,6 @@
 """What to command: control laws, gains, trajectories, and the loop that keeps to the limits."""
 
+from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.control.laws.adaptation import AdaptiveSettings
 from robodyn_ros.control.laws.adaptive import Adaptive
 from robodyn_ros.control.laws.base import Controller, Efforts, Reference
@@ -12,7 +13,6 @@ from robodyn_ros.control.laws.impedance import Impedance
 from robodyn_ros.control.laws.pd import PD
 from robodyn_ros.control.limits import saturate
 from robodyn_ros.control.loop import ControlLoop
-from robodyn_ros.control.loop_settings import BehaviourSettings
 from robodyn_ros.control.motion.point_to_point import durations, rest_to_rest
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.control.step import Command
@@ -21,7 +21,6 @@ __all__ = [
     "PD",
     "Adaptive",
     "AdaptiveSettings",
-    "BehaviourSettings",
     "Command",
     "ComputedTorque",
     "ControlLoop",
@@ -35,6 +34,7 @@ __all__ = [
     "Impedance",
     "JointGains",
     "Reference",
+    "SafetySettings",
     "Trajectory",
     "durations",
     "gains",

@@ -1,17 +1,7 @@
-"""The control loop: all that a controller node decides, without ROS.
+"""The control loop: everything that a controller node decides, without ROS.
 
-Each state of the arm gets one command or one refusal (an error), never a guess, and what goes wrong gets the answer
-that :mod:`robodyn_ros.control.faults.reactions` states:
-
-- A state that is too old, from the future, not finite, of the wrong shape, without velocities or that jumps gives no
-  command of its own. When there was no usable one for ``state_timeout``, :meth:`ControlLoop.watch` gives the answer.
-- The first reference is where the arm is, and gravity ramps in over ``ramp_time``. It starts there again whenever the
-  flow of states was broken: its time ran backwards (a simulator restarted, a clock was set) or paused for longer than
-  ``state_timeout`` (a driver restarted, a cable was pulled). What was being followed or tracked is dropped then, for
-  the arm is no longer where that left it. So it is after every fault; the way back is blended, not a step.
-- What the arm is to do, :mod:`robodyn_ros.control.reference.manager` decides; what it takes, the controller; how much
-  of it is sent, :mod:`robodyn_ros.control.shaping`.
-- Where an effort is cut, the integral of the error does not wind up, and a trajectory waits.
+:meth:`ControlLoop.update` is the whole way from a state of the arm to a command. Each state gets one command or one
+refusal (an error), never a guess.
 """
 
 from __future__ import annotations
@@ -23,180 +13,211 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import finite_array, is_any
-from robodyn_ros.control.faults.reactions import FaultReactions, Feedback, Kind
+from robodyn_ros.control.faults.settings import FaultKind, FaultReactions, Feedback, SafetySettings
 from robodyn_ros.control.faults.state_validation import StateValidation
 from robodyn_ros.control.faults.supervisor import ActiveFault, FaultSupervisor
 from robodyn_ros.control.laws.base import Controller, Reference
-from robodyn_ros.control.limits import Limits, saturate
-from robodyn_ros.control.loop_settings import BehaviourSettings, LoopSettings, own_feedback
+from robodyn_ros.control.limits import Limits, Shaping, saturate
+from robodyn_ros.control.loop_settings import LoopSettings, law_feedback
 from robodyn_ros.control.motion.trajectory import Trajectory
-from robodyn_ros.control.reference.manager import ReferenceManager
-from robodyn_ros.control.reference.references import Mode
-from robodyn_ros.control.reference.tolerances import Following, Tolerances
-from robodyn_ros.control.shaping import Shaping
-from robodyn_ros.control.step import Command, ControlStep, GravityEffort, total
+from robodyn_ros.control.reference.manager import Following, Mode, ReferenceManager
+from robodyn_ros.control.reference.tolerances import Tolerances
+from robodyn_ros.control.step import Command, ControlStep, GravityEffort, checked_total
+from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import EffortError, NotReadyError
+from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array, read_only
 
-# What a control loop is made of, and what it works by.
-#
-# Its parts share one tuning, which is swapped as a whole between two updates, while the arm moves.
-
-Loop = TypeVar("Loop", bound="TunedLoop")
+Loop = TypeVar("Loop", bound="ControlLoop")
 
 
-class TunedLoop:
-    """The parts of :class:`~robodyn_ros.control.loop.ControlLoop`.
+class ControlLoop:
+    """From the states of an arm to the efforts for its drives.
+
+    - A state that is too old, from the future, not finite, of the wrong shape, without velocities, or that jumps gives
+      no command. When no usable state has come for ``state_timeout``, :meth:`watch` gives the reaction to that fault.
+    - The loop starts at the position of the arm: the first reference is a hold there, and gravity ramps in over
+      ``ramp_time``. It starts there again whenever the flow of states was broken: their time ran backwards (a simulator
+      restarted, a clock was set) or paused for longer than ``state_timeout`` (a driver restarted, a cable was pulled).
+      The trajectory or stream is dropped then, because the arm is no longer where that left it. The same holds after
+      every fault. The efforts are blended from the old to the new; they do not step.
+    - Where an effort is limited, the integral of the error does not wind up, and a trajectory waits.
+    - All settings are replaced as a whole between two updates, while the arm moves (:meth:`apply`).
 
     Attributes:
-        tuning: what it works by.
-        restarts: how often the flow of states was broken, so that the loop had to start again where the arm was.
+        settings: what the loop works with.
+        restarts: how often the flow of states was broken, so that the loop had to start again at the arm's position.
     """
 
     def __init__(
         self,
         controller: Controller,
         effort_limit: ArrayLike,
-        config: BehaviourSettings | None = None,
+        safety: SafetySettings | None = None,
         *,
         rate_limit: ArrayLike | None = None,
         velocity_limit: ArrayLike | None = None,
         feedback: Feedback | None = None,
         tolerances: Tolerances | None = None,
-        answers: FaultReactions | None = None,
+        reactions: FaultReactions | None = None,
     ) -> None:
         """
         Args:
             controller: the control law; called once, so that what it compiles on first use is ready.
             effort_limit: (n,), not negative, in [N·m] or [N]; inf where there is none.
-            config: settings, the defaults unless given.
+            safety: timeouts, ramps and thresholds; the defaults unless given.
             rate_limit: of the effort, (n,) in [N·m/s] or [N/s]; none unless given.
             velocity_limit: (n,) in [rad/s] or [m/s]; the URDF's unless given.
-            feedback: gains of the answers to faults; the law's own unless given.
+            feedback: gains of the reactions to faults; the law's own unless given.
             tolerances: of trajectories that bring none of their own; none unless given.
-            answers: to faults, the defaults unless given.
+            reactions: to faults, the defaults unless given.
 
         Raises:
             InputError: a limit of the wrong shape, negative or NaN.
         """
         robot = controller.dynamics.robot
-        self.tuning = LoopSettings(
+        self.settings = LoopSettings(
             controller,
             Limits.of(robot, effort_limit, rate_limit, velocity_limit),
-            feedback or own_feedback(controller),
+            feedback or law_feedback(controller),
             tolerances or Tolerances.none(robot.n),
-            config or BehaviourSettings(),
-            answers or FaultReactions(),
+            safety or SafetySettings(),
+            reactions or FaultReactions(),
         )
         self.restarts = 0
         self._q = read_only(np.zeros(robot.n))
-        self._intake = StateValidation(robot)
-        self._guide = ReferenceManager(robot, self.tuning.limits.velocity)
+        self._validation = StateValidation(robot)
+        self._references = ReferenceManager(robot, self.settings.limits.velocity)
+        self._gravity = GravityEffort(controller.dynamics)
         self._shaping = Shaping(robot)
-        self._weight = GravityEffort(controller.dynamics)
-        self._lead = ControlStep(robot, self._guide, self._shaping, self._weight)
-        self._guardian = FaultSupervisor(robot, self._shaping, self._weight)
-        self.tune(self.tuning)
+        self._step = ControlStep(robot, self._references, self._shaping)
+        self._supervisor = FaultSupervisor(robot, self._shaping, self._gravity)
+        self.apply(self.settings)
 
     @classmethod
-    def tuned(cls: type[Loop], tuning: LoopSettings) -> Loop:
-        """A loop that works by something made before."""
-        limits = tuning.limits
+    def from_settings(cls: type[Loop], settings: LoopSettings) -> Loop:
+        """A loop that works with given settings."""
+        limits = settings.limits
         return cls(
-            tuning.controller,
+            settings.controller,
             limits.effort,
-            tuning.config,
+            settings.safety,
             rate_limit=limits.rate,
             velocity_limit=limits.velocity,
-            feedback=tuning.feedback,
-            tolerances=tuning.tolerances,
-            answers=tuning.answers,
+            feedback=settings.feedback,
+            tolerances=settings.tolerances,
+            reactions=settings.reactions,
         )
 
     @property
     def controller(self) -> Controller:
         """The control law."""
-        return self.tuning.controller
+        return self.settings.controller
+
+    @property
+    def dynamics(self) -> Dynamics:
+        """The arm's model, which the control law uses."""
+        return self.settings.controller.dynamics
+
+    @property
+    def robot(self) -> Robot:
+        """The arm."""
+        return self.settings.controller.dynamics.robot
 
     @property
     def mode(self) -> Mode:
         """``waiting`` (for the first state), ``hold``, ``follow`` or ``track``."""
-        return self._guide.mode
+        return self._references.mode
 
     @property
     def fault(self) -> ActiveFault | None:
-        """The fault that lasts, if one does."""
-        return self._guardian.emergency
+        """The fault that lasts, if there is one."""
+        return self._supervisor.active
 
-    def tune(self, tuning: LoopSettings) -> None:
-        """Work by something else from the next update on; what that changes of the efforts is blended in.
+    # From a state to a command
 
-        Raises:
-            Exception: whatever the control law raises when it is called once; nothing is changed then.
-        """
-        self.attempt(tuning)
-        if type(tuning.controller) is not type(self.controller):
-            self._lead.begin()
-        tuning.controller.resume(self.controller)
-        self.tuning = tuning
-        self._guide.velocity_limit = tuning.limits.velocity
-        self._weight.dynamics = tuning.controller.dynamics
-        self._shaping.blend(tuning.config.blend_time)
+    def update(self, t: float, now: float, q: ArrayLike, qd: ArrayLike | None) -> Command | None:
+        """The command for a state; None where the reaction to a fault has ended, so that nothing is sent.
 
-    def attempt(self, tuning: LoopSettings) -> None:
-        """Have a control law give efforts where the arm is, without sending them.
+        Args:
+            t: when the state was measured [s].
+            now: the time now, by the same clock [s].
+            q: positions (n,) in [rad] or [m].
+            qd: velocities (n,) in [rad/s] or [m/s]; None where the drives measure none.
 
         Raises:
-            EffortError: they are not n finite numbers.
-            Exception: whatever the law raises.
+            StaleStateError: the state is too old, or from the future.
+            JumpError: it does not follow from the one before.
+            InputError: it is not n finite numbers each, or has no velocities.
+            EffortError: the control law gave no efforts and has given none since the loop was switched on: there is no
+                effort that a reaction could begin with.
         """
-        law, still = tuning.controller, np.zeros(len(self._q))
-        total(law, law.compute(self._q, still, Reference(self._q, still, still, still)), len(still))
+        settings = self.settings
+        q, qd = self._validation.validate(t, now, q, qd, settings.safety)
+        dt = t - self._references.time
+        if not 0.0 <= dt <= settings.safety.state_timeout:
+            self._restart(t, dt, q)
+            dt = 0.0
+        self._q = q
+        fault = self._supervisor.detect(qd, settings)
+        if fault is not None:
+            return self._react(t, now - t, fault, (q, qd))
+        if self.fault is not None:  # it is over: the arm is held where it is
+            self._references.start(t, q)
+            self._shaping.blend(settings.safety.blend_time)
+        try:
+            gravity = self._gravity.at(q)
+            reference = self._step.reference(t, dt, q, settings.controller)
+            error = reference.q - q
+            efforts = self._step.efforts(dt, q, qd, reference, error, settings)
+            wanted = self._step.ramp_in(t, efforts, settings.safety.ramp_time)
+            shaped = self._shaping.shape(t, wanted, q, qd, gravity)
+            self._step.check_tracking(t, q, qd, error, settings.safety.reference_lead)
+        except Exception as cause:  # of a plugin: whatever it is, there are no efforts
+            problem = f"{type(self.controller).__name__}: {type(cause).__name__}: {cause}"
+            if self.fault is None and self._shaping.sent is None:
+                self.stop()
+                raise EffortError(problem) from cause
+            return self._react(t, now - t, ("law", problem), (q, qd))
+        self._supervisor.active = None
+        return Command(*shaped, now - t, efforts, reference, error, state=(q, qd))
 
-    def stop(self) -> Array | None:
-        """Forget everything, and wait for a first state again.
+    def watch(self, t: float) -> Command | None:
+        """The command where no usable state comes; None where none is due. To be called all the time.
 
-        Returns:
-            The effort to part with, (n,) in [N·m] or [N]: what carries the arm where it was last, for drives that keep
-            to their last command. None if nothing was being sent.
+        Args:
+            t: the time now, by the clock of the states [s].
         """
-        parting = None
-        if self._shaping.sent is not None:
-            parting = saturate(self._weight.known(self._q), self.tuning.limits.effort)[0]
-        for part in (self._intake, self._shaping):
-            part.forget()
-        self._guide.stop()
-        self._lead.begin()
-        self._guardian.emergency = None
-        return parting
+        missing = t - self._references.time
+        if self.mode == "waiting" or not missing > self.settings.safety.state_timeout:
+            return None
+        return self._react(t, missing, ("states", f"no usable joint states for {missing:.3g} s"))
 
+    def _restart(self, t: float, since: float, q: Array) -> None:
+        """Hold where the arm is.
 
-class ControlLoop(TunedLoop):
-    """The control loop: all that a controller node decides, without ROS.
+        The efforts go on from what was sent last, unless this is another arm: a simulation that was reset.
+        """
+        self.restarts += self._references.mode != "waiting"
+        if since < 0.0 and is_any(np.abs(q - self._q) > self.settings.safety.position_jump):
+            self._shaping.reset()
+        self._references.start(t, q)
+        self._step.reset()
+        self._shaping.blend(self.settings.safety.blend_time)
 
-    Each state of the arm gets one command or one refusal (an error), never a guess, and what goes wrong gets the answer
-    that :mod:`robodyn_ros.control.faults.reactions` states:
+    def _react(
+        self, t: float, age: float, fault: tuple[FaultKind, str], state: tuple[Array, Array] | None = None
+    ) -> Command | None:
+        """What is sent because of a fault."""
+        self._step.reset()
+        if state is not None:
+            self._references.start(t, state[0])
+        return self._supervisor.react(t, age, fault, self._q, state, self.settings)
 
-    - A state that is too old, from the future, not finite, of the wrong shape, without velocities or that jumps gives
-      no command of its own. When there was no usable one for ``state_timeout``, :meth:`ControlLoop.watch` gives the
-      answer.
-    - The first reference is where the arm is, and gravity ramps in over ``ramp_time``. It starts there again whenever
-      the
-      flow of states was broken: its time ran backwards (a simulator restarted, a clock was set) or paused for longer
-      than
-      ``state_timeout`` (a driver restarted, a cable was pulled). What was being followed or tracked is dropped then,
-      for the arm is no longer where that left it. So it is after every fault; the way back is blended, not a step.
-    - What the arm is to do, :mod:`robodyn_ros.control.reference.manager` decides; what it takes, the controller; how
-      much of it is sent, :mod:`robodyn_ros.control.shaping`.
-    - Where an effort is cut, the integral of the error does not wind up, and a trajectory waits.
-    """
-
-    def beware(self, publishers: str) -> None:
-        """Take in what is wrong with the publishers of commands or references; "" if nothing is."""
-        self._guardian.publishers = publishers
+    # What the arm is to do
 
     def start(self, t: float, q: ArrayLike) -> None:
-        """Hold where the arm is, and forget everything else; the first update does it by itself.
+        """Hold where the arm is, and forget everything else; the first update does this by itself.
 
         Args:
             t: time of the state [s].
@@ -207,7 +228,7 @@ class ControlLoop(TunedLoop):
         """
         q = finite_array("q", q, self._q.shape)
         self.stop()
-        self._guide.start(t, q)
+        self._references.start(t, q)
 
     def hold(self, t: float, q: ArrayLike | None = None) -> None:
         """Stop at once, and stay.
@@ -218,9 +239,10 @@ class ControlLoop(TunedLoop):
 
         Raises:
             NotReadyError: no state has come yet.
-            InputError: q is not n finite numbers, or outside the position limits.
+            InputError: q is not n finite numbers.
+            LimitError: q is outside the position limits.
         """
-        self._guide.hold(t, q)
+        self._references.hold(t, q)
 
     def follow(
         self,
@@ -229,13 +251,16 @@ class ControlLoop(TunedLoop):
         joints: Sequence[str] | None = None,
         tolerances: Tolerances | None = None,
     ) -> Following:
-        """Follow a trajectory; the answer says how it goes.
+        """Follow a trajectory.
 
         Args:
             trajectory: of the joints named.
             t_start: when its time is 0 [s], now unless given; of one that has begun already, the rest is followed.
             joints: names of its joints, in its order; all unless given. The others stay where their reference is.
-            tolerances: what it is judged by; those of the tuning unless given.
+            tolerances: what it is judged by; those of the settings unless given.
+
+        Returns:
+            An object that says how it goes.
 
         Raises:
             NotReadyError: no state has come yet, or a fault lasts.
@@ -244,8 +269,8 @@ class ControlLoop(TunedLoop):
             LimitError: the trajectory leaves the position limits, or is too fast, at a point or between two.
         """
         self._refuse_during_fault()
-        patience = self.tuning.config.cmd_timeout or np.inf
-        return self._guide.follow(trajectory, t_start, joints, tolerances or self.tuning.tolerances, patience)
+        hold_time = self.settings.safety.cmd_timeout or np.inf
+        return self._references.follow(trajectory, t_start, joints, tolerances or self.settings.tolerances, hold_time)
 
     def track(self, reference: Reference, t: float, joints: Sequence[str] | None = None) -> None:
         """Keep to a streamed reference until the next one, for ``reference_timeout`` at most.
@@ -261,7 +286,7 @@ class ControlLoop(TunedLoop):
             LimitError: its position or its velocity is outside the limits.
         """
         self._refuse_during_fault()
-        self._guide.track(reference, t + self.tuning.config.reference_timeout, joints)
+        self._references.track(reference, t + self.settings.safety.reference_timeout, joints)
 
     def expected(self, ahead: float) -> tuple[float, Reference]:
         """A time that is so far ahead of the latest state [s], and the reference then, if nothing else is asked for.
@@ -270,78 +295,58 @@ class ControlLoop(TunedLoop):
             NotReadyError: no state has come yet, or a fault lasts.
         """
         self._refuse_during_fault()
-        t = self._guide.time + ahead
-        return t, self._guide.expected(t)
+        t = self._references.time + ahead
+        return t, self._references.expected(t)
 
-    def update(self, t: float, now: float, q: ArrayLike, qd: ArrayLike | None) -> Command | None:
-        """The command for a state; None where a fault's answer has come to its end, so that nothing is sent.
+    def stop(self) -> Array | None:
+        """Forget everything, and wait for a first state again.
 
-        Args:
-            t: when the state was measured [s].
-            now: the time now, by the same clock [s].
-            q: positions (n,) in [rad] or [m].
-            qd: velocities (n,) in [rad/s] or [m/s]; None where the drives measure none.
-
-        Raises:
-            StaleStateError: the state is too old, or from the future.
-            JumpError: it does not follow from the one before.
-            InputError: it is not n finite numbers each, or has no velocities.
-            EffortError: the control law gave no efforts and has given none since the loop was switched on: there is
-                nothing that an answer could begin with.
+        Returns:
+            The effort to hand over, (n,) in [N·m] or [N]: what carries the arm where it was last, for drives that keep
+            to their last command. None if nothing was being sent.
         """
-        tuning = self.tuning
-        state = q, qd = self._intake.take(t, now, q, qd, tuning.config)
-        dt = t - self._guide.time
-        if not 0.0 <= dt <= tuning.config.state_timeout:
-            self._begin(t, dt, q)
-            dt = 0.0
-        self._q = q
-        fault = self._guardian.fault(qd, tuning)
-        if fault is not None:
-            return self._answer(t, now - t, fault, state)
-        if self.fault is not None:
-            self._guide.start(t, q)
-            self._shaping.blend(tuning.config.blend_time)
-        try:
-            shaped, led = self._lead.command(t, dt, q, qd, tuning)
-        except Exception as cause:  # of a plugin: whatever it is, it gave no efforts
-            problem = f"{type(self.controller).__name__}: {type(cause).__name__}: {cause}"
-            if self.fault is None and self._shaping.sent is None:
-                self.stop()
-                raise EffortError(problem) from cause
-            return self._answer(t, now - t, ("law", problem), state)
-        self._guardian.emergency = None
-        return Command(*shaped, now - t, *led, state=state)
+        hand_over = None
+        if self._shaping.sent is not None:
+            hand_over = saturate(self._gravity.at_or_last(self._q), self.settings.limits.effort)[0]
+        self._validation.reset()
+        self._shaping.reset()
+        self._references.stop()
+        self._step.reset()
+        self._supervisor.active = None
+        return hand_over
 
-    def watch(self, t: float) -> Command | None:
-        """The command where no usable state comes, to be asked for all the time; None where none is due.
-
-        Args:
-            t: the time now, by the clock of the states [s].
-        """
-        missing = t - self._guide.time
-        if self.mode == "waiting" or not missing > self.tuning.config.state_timeout:
-            return None
-        return self._answer(t, missing, ("states", f"no usable joint states for {missing:.3g} s"))
-
-    def _begin(self, t: float, since: float, q: Array) -> None:
-        """Hold where the arm is; from what was sent last, unless it is another arm: a simulation that was reset."""
-        self.restarts += self._guide.mode != "waiting"
-        if since < 0.0 and is_any(np.abs(q - self._q) > self.tuning.config.position_jump):
-            self._shaping.forget()
-        self._guide.start(t, q)
-        self._lead.begin()
-        self._shaping.blend(self.tuning.config.blend_time)
-
-    def _answer(
-        self, t: float, age: float, fault: tuple[Kind, str], state: tuple[Array, Array] | None = None
-    ) -> Command | None:
-        """What is sent because of a fault."""
-        self._lead.begin()
-        if state is not None:
-            self._guide.start(t, state[0])
-        return self._guardian.answer(t, age, fault, self._q, state, self.tuning)
+    def set_publisher_conflict(self, conflict: str) -> None:
+        """State what is wrong with the publishers of commands or references; "" if nothing is."""
+        self._supervisor.publisher_conflict = conflict
 
     def _refuse_during_fault(self) -> None:
         if self.fault is not None:
             raise NotReadyError(f"the {self.fault.kind} fault lasts: the arm follows nothing")
+
+    # What the loop works with
+
+    def apply(self, settings: LoopSettings) -> None:
+        """Work with other settings from the next update on; the change of the efforts is blended in.
+
+        Raises:
+            Exception: whatever the control law raises when it is tried out; nothing is changed then.
+        """
+        self.try_out(settings)
+        if type(settings.controller) is not type(self.controller):
+            self._step.reset()
+        settings.controller.resume(self.controller)
+        self.settings = settings
+        self._references.velocity_limit = settings.limits.velocity
+        self._gravity.dynamics = settings.controller.dynamics
+        self._shaping.apply(settings.limits, settings.feedback, settings.safety)
+        self._shaping.blend(settings.safety.blend_time)
+
+    def try_out(self, settings: LoopSettings) -> None:
+        """Have a control law give efforts where the arm is, without sending them.
+
+        Raises:
+            EffortError: they are not n finite numbers.
+            Exception: whatever the law raises.
+        """
+        law, rest = settings.controller, np.zeros(len(self._q))
+        checked_total(law, law.compute(self._q, rest, Reference(self._q, rest, rest, rest)), len(rest))

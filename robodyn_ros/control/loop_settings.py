@@ -1,14 +1,17 @@
-"""What may change while the arm moves."""
+"""The settings of the control loop: what may change while the arm moves.
+
+:func:`make_loop_settings` makes them of values by name. The names are those of the controller node's parameters.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from robodyn_ros.control.faults.reactions import FaultReactions, Feedback
+from robodyn_ros.control.faults.settings import FaultReactions, Feedback, SafetySettings
 from robodyn_ros.control.laws.base import Controller
 from robodyn_ros.control.laws.gains import JointGains, joint_gains
 from robodyn_ros.control.laws.gravity_compensation import GravityCompensation
@@ -19,78 +22,64 @@ from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY, Payload
 from robodyn_ros.errors import InputError, PluginError
 from robodyn_ros.plugins import available, load
 from robodyn_ros.robot import Robot
-from robodyn_ros.settings import NamedValues, check_settings, choice, setting
+from robodyn_ros.settings import NamedValues
 
-# Settings of the control loop.
+MODEL: dict[str, Any] = {"dynamics": "rnea", "gravity": list(STANDARD_GRAVITY)}
+"""What a model is made from, unless the values say otherwise."""
 
-MISSING_VELOCITY = ("refuse", "estimate")
-"""What to do with states without velocities: not to use them, or to differentiate their positions."""
+NO_LIMIT = 1e301
+"""What stands for no limit in a parameter, which cannot be infinite."""
 
-
-@dataclass(frozen=True)
-class BehaviourSettings:
-    """Settings of the loop; each field's metadata say what it is."""
-
-    state_timeout: float = setting(0.1, "greatest age of a joint state that still gets a command", "s", 1e-3, 10.0)
-    reference_timeout: float = setting(0.5, "longest wait for the next streamed reference", "s", 1e-3, 10.0)
-    cmd_timeout: float = setting(0.0, "how long a trajectory's last point is held (0: for good)", "s", 0.0, 3600.0)
-    ramp_time: float = setting(0.0, "how long gravity takes to ramp in when switched on", "s", 0.0, 60.0)
-    ramp_down_time: float = setting(0.3, "how long an answer to a fault takes to ramp to zero", "s", 1e-3, 60.0)
-    blend_time: float = setting(0.2, "how long a change of law, model or gains is blended over", "s", 0.0, 60.0)
-    soft_limit_margin: float = setting(0.02, "where soft limits begin, before the hard ones", "rad or m", 0.0, 10.0)
-    overspeed: float = setting(1.1, "greatest speed, as a multiple of the velocity limit", "-", 1.0, 100.0)
-    position_jump: float = setting(0.1, "greatest change of position that no velocity explains", "rad or m", 0.0, 1e3)
-    missing_velocity: str = choice(
-        "refuse", "what is done with states without velocities", choices=lambda: MISSING_VELOCITY
-    )
-    velocity_filter: float = setting(0.005, "time constant of estimated velocities", "s", 0.0, 1.0)
-    integral_limit: float = setting(0.1, "bound of the integral of the position error", "rad s or m s", 0.0, 1e3)
-    reference_lead: float = setting(
-        0.2, "how far a trajectory runs ahead of a joint whose effort is saturated", "rad or m", 0.0, 1e3
-    )
-    overrun: float = setting(0.02, "longest period between two states that is no overrun", "s", 1e-3, 10.0)
-
-    def __post_init__(self) -> None:
-        check_settings(self)
+LIMIT_DEFAULTS = {"effort": "effort", "effort_rate": "", "velocity": "velocity"}
+"""Kind of limit, as in ``<kind>_limits.<joint>`` → the attribute of the joint that is the default; "" for no limit."""
 
 
 class LoopSettings(NamedTuple):
-    """All that a loop works by; swapped as a whole between two updates."""
+    """Everything that a loop works with; replaced as a whole between two updates."""
 
     controller: Controller
     limits: Limits
-    feedback: Feedback  # of the answers to faults, and of the soft limits
+    feedback: Feedback  # gains of the reactions to faults, and of the soft limits
     tolerances: Tolerances  # of trajectories that bring none of their own
-    config: BehaviourSettings = BehaviourSettings()
-    answers: FaultReactions = FaultReactions()
+    safety: SafetySettings = SafetySettings()
+    reactions: FaultReactions = FaultReactions()
 
 
-def own_feedback(controller: Controller) -> Feedback:
-    """A law's gains as those of the answers: where they are accelerations, times the inertia felt in the home pose."""
+def law_feedback(controller: Controller) -> Feedback:
+    """A law's gains as effort gains; accelerations are multiplied by the reflected inertia M_ii in the home pose."""
     robot = controller.dynamics.robot
-    felt = np.ones(robot.n)
+    inertia = np.ones(robot.n)
     if controller.feedback == "acceleration":
-        felt = np.diagonal(controller.dynamics.mass_matrix(robot.home))
-    return Feedback(felt * controller.kp, felt * controller.kd)
+        inertia = np.diagonal(controller.dynamics.mass_matrix(robot.home))
+    return Feedback(inertia * controller.kp, inertia * controller.kd)
 
 
-# Settings that a control law has of its own, under the name of its plugin: ``adaptive.rate``.
+def make_loop_settings(values: NamedValues, dynamics: Dynamics, controller: str | None = None) -> LoopSettings:
+    """The settings of a loop.
 
+    Args:
+        values: by name.
+        dynamics: the model.
+        controller: name of the law; the value ``controller`` unless given.
 
-def law_settings() -> dict[str, type[Any]]:
-    """Prefix of the names → dataclass, of every installed law with settings.
-
-    A plugin that cannot be imported has none: whoever asks for that law is told why.
+    Raises:
+        RobodynError: a value is wrong, or an effort limit is missing; the message names it.
     """
-    found = {}
-    for name in available("controllers"):
-        try:
-            settings = getattr(load("controllers", name), "settings", None)
-        except PluginError:
-            continue
-        if settings is not None:
-            found[f"{name}."] = settings
-    return found
+    robot, names = dynamics.robot, dynamics.robot.joint_names
+    gains = [values.settings(JointGains, f"gains.{name}.") for name in names]
+    stiffness, damping, _ = joint_gains(GravityCompensation, dynamics, robot.home, gains)
+    reactions = FaultReactions()._asdict().items()
+    return LoopSettings(
+        make_law(controller or values["controller"], dynamics, gains, values),
+        Limits.of(robot, *(_limits(values, kind, robot) for kind in LIMIT_DEFAULTS)),
+        Feedback(stiffness, damping),
+        Tolerances.of(
+            values.settings(GoalSettings, "constraints."),
+            [values.settings(JointTolerances, f"constraints.{name}.") for name in names],
+        ),
+        values.settings(SafetySettings),
+        FaultReactions(**{kind: values.settings(type(reaction), f"faults.{kind}.") for kind, reaction in reactions}),
+    )
 
 
 def make_law(name: str, dynamics: Dynamics, joints: Sequence[JointGains], values: NamedValues) -> Controller:
@@ -110,43 +99,6 @@ def make_law(name: str, dynamics: Dynamics, joints: Sequence[JointGains], values
     own = {} if settings is None else {"config": values.settings(settings, f"{name}.")}
     made: Controller = law(dynamics, *joint_gains(law, dynamics, dynamics.robot.home, joints), **own)
     return made
-
-
-# What a loop and its model are made from, by the names that the controller node has for them as parameters.
-
-NO_LIMIT = 1e301
-"""What stands for no limit in a parameter, which cannot be infinite."""
-
-LIMITS = ("effort", "effort_rate", "velocity")
-"""Of each joint, as ``<kind>_limits.<joint>``."""
-
-
-def make_loop_settings(values: NamedValues, dynamics: Dynamics, controller: str | None = None) -> LoopSettings:
-    """All that the loop works by.
-
-    Args:
-        values: by name.
-        dynamics: the model.
-        controller: name of the law; the value ``controller`` unless given.
-
-    Raises:
-        RobodynError: a value is wrong, or an effort limit is missing; the message names it.
-    """
-    robot, names = dynamics.robot, dynamics.robot.joint_names
-    gains = [values.settings(JointGains, f"gains.{name}.") for name in names]
-    stiffness, damping, _ = joint_gains(GravityCompensation, dynamics, robot.home, gains)
-    responses = FaultReactions()._asdict().items()
-    return LoopSettings(
-        make_law(controller or values["controller"], dynamics, gains, values),
-        Limits.of(robot, *(_limits(values, kind, robot) for kind in LIMITS)),
-        Feedback(stiffness, damping),
-        Tolerances.of(
-            values.settings(GoalSettings, "constraints."),
-            [values.settings(JointTolerances, f"constraints.{name}.") for name in names],
-        ),
-        values.settings(BehaviourSettings),
-        FaultReactions(**{kind: values.settings(type(response), f"faults.{kind}.") for kind, response in responses}),
-    )
 
 
 def model_parameters(values: NamedValues, robot: Robot) -> dict[str, Any]:
@@ -171,34 +123,39 @@ def model_parameters(values: NamedValues, robot: Robot) -> dict[str, Any]:
     return {"gravity": tuple(values["gravity"]), "payload": payload}
 
 
-def _limits(values: NamedValues, kind: str, robot: Robot) -> list[float]:
-    given = [values[f"{kind}_limits.{name}"] for name in robot.joint_names]
-    return [np.inf if value >= NO_LIMIT else value for value in given]
+def law_settings() -> dict[str, type[Any]]:
+    """Prefix of the names → dataclass, for every installed law with settings of its own, such as ``adaptive.rate``.
 
-
-# All that can be set about the control loop, by name, as its node takes it, and what it is unless it is set.
-
-MODEL: dict[str, Any] = {"dynamics": "rnea", "gravity": list(STANDARD_GRAVITY)}
-"""What a model is made from, unless told otherwise."""
-
-KINDS = {"effort": "effort", "effort_rate": "", "velocity": "velocity"}
-"""Limits, and the attribute of the joint that is the default; none without one."""
+    A plugin that cannot be imported has none: whoever asks for that law is told why.
+    """
+    found = {}
+    for name in available("controllers"):
+        try:
+            settings = getattr(load("controllers", name), "settings", None)
+        except PluginError:
+            continue
+        if settings is not None:
+            found[f"{name}."] = settings
+    return found
 
 
 def loop_default_values(robot: Robot) -> dict[str, Any]:
-    """Name → value of all that can be set."""
+    """Name → default value of everything that can be set about the loop and its model."""
     found: dict[str, Any] = MODEL | {"controller": "computed_torque"}
-    for kind, default in KINDS.items():
+    for kind, default in LIMIT_DEFAULTS.items():
         for joint in robot.joints:
             found[f"{kind}_limits.{joint.name}"] = getattr(joint, default) if default else np.inf
     groups: dict[str, Any] = {f"gains.{name}.": JointGains() for name in robot.joint_names}
-    groups |= {f"constraints.{name}.": JointTolerances() for name in robot.joint_names} | {
-        "constraints.": GoalSettings()
-    }
-    groups |= {f"faults.{kind}.": response for kind, response in FaultReactions()._asdict().items()} | {
-        "": BehaviourSettings()
-    }
+    groups |= {f"constraints.{name}.": JointTolerances() for name in robot.joint_names}
+    groups["constraints."] = GoalSettings()
+    groups |= {f"faults.{kind}.": reaction for kind, reaction in FaultReactions()._asdict().items()}
+    groups[""] = SafetySettings()
     groups |= {prefix: settings() for prefix, settings in law_settings().items()}
     for prefix, settings in groups.items():
         found |= {prefix + item.name: getattr(settings, item.name) for item in fields(settings)}
     return found
+
+
+def _limits(values: NamedValues, kind: str, robot: Robot) -> list[float]:
+    given = [values[f"{kind}_limits.{name}"] for name in robot.joint_names]
+    return [np.inf if value >= NO_LIMIT else value for value in given]

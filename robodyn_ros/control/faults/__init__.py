@@ -1,1 +1,1 @@
-"""What can go wrong with states, models and laws, and what the loop does then."""
+"""Faults: which states are usable, what counts as wrong, and what is sent while something is."""

@@ -1,7 +1,7 @@
-"""A rehearsal: a model and a law are made in a process of their own, before they are made for an arm that moves.
+"""A dry run: a model and a law are made in a process of their own, before they are made for an arm that moves.
 
 What they compile is in the cache afterwards, so that making them again takes milliseconds. A plugin that raises,
-contradicts itself, crashes or never comes to an end does so here.
+contradicts itself, crashes or never ends does so here.
 """
 
 from __future__ import annotations
@@ -18,24 +18,61 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import ModelError, NotReadyError, RobodynError
 from robodyn_ros.robot.pose import Array
 
-# Whether a model may lead an arm: what must hold between its answers, whoever wrote it.
-#
-# At a few states all over the joints' range: every answer has its shape and is finite; M is symmetric and positive
-# definite; inverse dynamics at rest is gravity, and an acceleration adds M q̈. This finds garbage, not a wrong mass; the
-# conformance kit of :mod:`robodyn_ros.dynamics` finds more, and takes more time.
+TIMEOUT = 120.0
+"""How long a dry run may take [s]: compiling a long arm for the first time takes some seconds."""
 
 STATES = 5
 """How many states are tried."""
 
 TOLERANCE = 1e-6
-"""How far two ways to the same number may lead apart, relative to the greatest number."""
+"""Greatest difference of two results that should be equal, relative to the greatest number."""
+
+
+def dry_run(dynamics: str, controller: str, urdf: str) -> None:
+    """Make a model and a law in a process of their own, and call them once.
+
+    Args:
+        dynamics: name of the plugin.
+        controller: likewise.
+        urdf: of the arm.
+
+    Raises:
+        NotReadyError: that failed; the message says how.
+    """
+    command = [sys.executable, "-m", "robodyn_ros.control.faults.dry_run"]
+    given = json.dumps({"dynamics": dynamics, "controller": controller, "urdf": urdf})
+    try:
+        done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=TIMEOUT, check=False)
+    except subprocess.TimeoutExpired as cause:
+        raise NotReadyError(f"{controller} on {dynamics} was not made within {TIMEOUT:g} s") from cause
+    if done.returncode != 0:
+        why = done.stdout.strip() or f"the process ended with code {done.returncode}"
+        raise NotReadyError(f"{controller} on {dynamics} cannot be made: {why}")
+
+
+def make(dynamics: str, controller: str, urdf: str) -> None:
+    """Make a model and a law here, and call them once.
+
+    Raises:
+        Exception: whatever a plugin raises.
+    """
+    import robodyn_ros as rd
+
+    model: Any = rd.create_dynamics(dynamics, rd.load_robot(urdf))
+    check_model(model)
+    rest = np.zeros(model.robot.n)
+    rd.create_controller(controller, model, 1.0, 1.0).compute(rest, rest, Reference(rest, rest, rest, rest))
 
 
 def check_model(dynamics: Dynamics) -> None:
-    """Try a model.
+    """Check that the results of a model, of whatever plugin, agree with each other.
+
+    At a few states all over the joints' range: every result has its shape and is finite; M is symmetric and positive
+    definite; inverse dynamics at rest is gravity, and an acceleration adds M q̈. This finds garbage, not a wrong mass;
+    the conformance kit of :mod:`robodyn_ros.dynamics` finds more, and takes more time.
 
     Raises:
-        ModelError: an answer is garbage; the message says which.
+        ModelError: a result is garbage; the message says which.
         Exception: whatever the plugin raises.
     """
     robot, n = dynamics.robot, dynamics.robot.n
@@ -71,50 +108,10 @@ def _agree(problem: str, one: Array, other: Array, scale: float) -> None:
         raise ModelError(f"dynamics plugin: {problem}: {one} and {other}")
 
 
-PATIENCE = 120.0
-"""How long a rehearsal may take [s]: compiling a long arm for the first time takes some seconds."""
-
-
-def rehearse(dynamics: str, controller: str, urdf: str) -> None:
-    """Make a model and a law in a process of their own, and call them once.
-
-    Args:
-        dynamics: name of the plugin.
-        controller: likewise.
-        urdf: of the arm.
-
-    Raises:
-        NotReadyError: that failed; the message says how.
-    """
-    command = [sys.executable, "-m", "robodyn_ros.control.faults.dry_run"]
-    given = json.dumps({"dynamics": dynamics, "controller": controller, "urdf": urdf})
-    try:
-        done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=PATIENCE, check=False)
-    except subprocess.TimeoutExpired as cause:
-        raise NotReadyError(f"{controller} on {dynamics} was not made within {PATIENCE:g} s") from cause
-    if done.returncode != 0:
-        why = done.stdout.strip() or f"the process ended with code {done.returncode}"
-        raise NotReadyError(f"{controller} on {dynamics} cannot be made: {why}")
-
-
-def perform(dynamics: str, controller: str, urdf: str) -> None:
-    """Make a model and a law, and call them once.
-
-    Raises:
-        Exception: whatever a plugin raises.
-    """
-    import robodyn_ros as rd
-
-    model: Any = rd.create_dynamics(dynamics, rd.load_robot(urdf))
-    check_model(model)
-    rest = np.zeros(model.robot.n)
-    rd.create_controller(controller, model, 1.0, 1.0).compute(rest, rest, Reference(rest, rest, rest, rest))
-
-
 def main() -> int:
-    """Rehearse what stdin asks for; on failure the reason is on stdout."""
+    """Make what stdin asks for, as JSON; on failure the reason is on stdout."""
     try:
-        perform(**json.load(sys.stdin))
+        make(**json.load(sys.stdin))
     except Exception as problem:  # of a plugin, whatever it is
         kind = "" if isinstance(problem, RobodynError) else f"{type(problem).__name__}: "
         print(f"{kind}{problem}")

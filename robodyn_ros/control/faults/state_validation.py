@@ -1,4 +1,4 @@
-"""What becomes of a state before it is used: its age, its numbers, its velocities, and whether it can be true."""
+"""State validation: the age of a state, its numbers, its velocities, and whether it can follow from the one before."""
 
 from __future__ import annotations
 
@@ -6,57 +6,60 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import finite_array
-from robodyn_ros.control.loop_settings import BehaviourSettings
+from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.errors import InputError, JumpError, StaleStateError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.configuration import ConfigurationSpace
 from robodyn_ros.robot.pose import Array
 
 
-class VelocityEstimate:
-    """Velocity from positions, where the drives measure none: filtered differentiation.
+class StateValidation:
+    """Accepts states, or refuses them."""
 
-        v ← v + (Δq / Δt - v) Δt / (T + Δt)
-
-    A first-order low pass of the difference quotient with the time constant T (backward Euler). It lags by T.
-    """
-
-    def __init__(self, n: int) -> None:
+    def __init__(self, robot: Robot) -> None:
         """
         Args:
-            n: number of joints.
+            robot: the arm.
         """
-        self._rest = np.zeros(n)
-        self._velocity = self._rest
-        self._last: tuple[float, Array] | None = None
+        self._shape = (robot.n,)
+        self._space = ConfigurationSpace(robot)
+        self._last = np.zeros(robot.n)
+        self._jumps = JumpDetection(robot)
+        self._estimate = VelocityEstimate(robot.n)
 
-    def forget(self) -> None:
-        """Begin with the next position, at rest."""
-        self._last, self._velocity = None, self._rest
+    def reset(self) -> None:
+        """Accept the next state without regard to those before."""
+        self._jumps.reset()
+        self._estimate.reset()
 
-    def update(self, t: float, q: Array, time_constant: float, timeout: float) -> Array:
-        """The velocity (n,) at time t [s], with the arm at q (n,).
+    def validate(
+        self, t: float, now: float, q: ArrayLike, qd: ArrayLike | None, safety: SafetySettings
+    ) -> tuple[Array, Array]:
+        """The position and velocity of a usable state, (n,) each.
 
-        Args:
-            t: time of the state [s].
-            q: position (n,) in [rad] or [m].
-            time_constant: T [s].
-            timeout: after a longer pause the arm is taken to be at rest [s].
+        A continuous joint goes on in the turn where the last state was. Arguments and errors are those of
+        :meth:`robodyn_ros.control.loop.ControlLoop.update`.
         """
-        if self._last is None or not 0.0 <= t - self._last[0] <= timeout:
-            self._velocity = self._rest
-        elif t > self._last[0]:
-            dt = t - self._last[0]
-            self._velocity = self._velocity + ((q - self._last[1]) / dt - self._velocity) * (dt / (time_constant + dt))
-        self._last = (t, q)
-        return self._velocity
-
-
-# Whether a state can follow from the one before: encoders that lose count, and wires that swap, make it jump.
+        age = now - t
+        if not abs(age) <= safety.state_timeout:
+            raise StaleStateError(age, safety.state_timeout)
+        # What is kept of it must not follow the caller's array.
+        position = self._space.near(self._last, finite_array("q", q, self._shape)).copy()
+        if qd is not None:
+            velocity = finite_array("qd", qd, self._shape).copy()
+        elif safety.missing_velocity == "refuse":
+            raise InputError("velocity", "is missing; the parameter missing_velocity can have it estimated")
+        else:
+            velocity = self._estimate.update(t, position, safety.velocity_filter, safety.state_timeout)
+        self._jumps.check(t, position, velocity, safety.position_jump, safety.state_timeout)
+        self._last = position
+        return position, velocity
 
 
 class JumpDetection:
-    """Compares each state with the last one, and says whether its velocity explains the way between.
+    """Compares each state with the last one: does its velocity explain the change of position?
+
+    Encoders that lose count, and wires that are swapped, make the position jump.
 
     A state that jumps is refused, and so are those after it until they have been consistent with each other for as long
     as states may be missing; then the arm is taken to be there.
@@ -71,18 +74,18 @@ class JumpDetection:
         self._good: tuple[float, list[float], list[float]] | None = None
         self._seen: tuple[float, list[float], list[float]] | None = None
 
-    def forget(self) -> None:
-        """Take the next state as it comes."""
+    def reset(self) -> None:
+        """Accept the next state as it comes."""
         self._good = self._seen = None
 
     def check(self, t: float, q: Array, qd: Array, jump: float, timeout: float) -> None:
-        """Take a state in.
+        """Check a state.
 
         Args:
             t: its time [s].
             q: position (n,).
             qd: velocity (n,).
-            jump: greatest change of position that no velocity explains [rad] or [m].
+            jump: greatest change of position that needs no velocity to explain it [rad] or [m].
             timeout: states further apart than this are not compared [s].
 
         Raises:
@@ -107,40 +110,40 @@ class JumpDetection:
         self._good = self._seen
 
 
-class StateValidation:
-    """Takes states in, or refuses them."""
+class VelocityEstimate:
+    """Velocity from positions, where the drives measure none: filtered differentiation.
 
-    def __init__(self, robot: Robot) -> None:
+        v ← v + (Δq / Δt - v) Δt / (T + Δt)
+
+    A first-order low pass of the difference quotient with the time constant T (backward Euler). It lags by T.
+    """
+
+    def __init__(self, n: int) -> None:
         """
         Args:
-            robot: the arm.
+            n: number of joints.
         """
-        self._shape = (robot.n,)
-        self._space = ConfigurationSpace(robot)
-        self._last = np.zeros(robot.n)
-        self._continuity = JumpDetection(robot)
-        self._estimate = VelocityEstimate(robot.n)
+        self._rest = np.zeros(n)
+        self._velocity = self._rest
+        self._last: tuple[float, Array] | None = None
 
-    def forget(self) -> None:
-        """Take the next state without regard to those before."""
-        self._continuity.forget()
-        self._estimate.forget()
+    def reset(self) -> None:
+        """Begin with the next position, at rest."""
+        self._last, self._velocity = None, self._rest
 
-    def take(
-        self, t: float, now: float, q: ArrayLike, qd: ArrayLike | None, config: BehaviourSettings
-    ) -> tuple[Array, Array]:
-        """Position and velocity (n,); see :meth:`ControlLoop.update` for arguments and errors."""
-        age = now - t
-        if not abs(age) <= config.state_timeout:
-            raise StaleStateError(age, config.state_timeout)
-        # What is kept of it must not follow the caller's array; on a circle it goes on where the last one was.
-        position = self._space.near(self._last, finite_array("q", q, self._shape)).copy()
-        if qd is not None:
-            velocity = finite_array("qd", qd, self._shape).copy()
-        elif config.missing_velocity == "refuse":
-            raise InputError("velocity", "is missing; the parameter missing_velocity can have it estimated")
-        else:
-            velocity = self._estimate.update(t, position, config.velocity_filter, config.state_timeout)
-        self._continuity.check(t, position, velocity, config.position_jump, config.state_timeout)
-        self._last = position
-        return position, velocity
+    def update(self, t: float, q: Array, time_constant: float, timeout: float) -> Array:
+        """The velocity (n,) at time t [s], with the arm at q (n,).
+
+        Args:
+            t: time of the state [s].
+            q: position (n,) in [rad] or [m].
+            time_constant: T [s].
+            timeout: after a longer pause the arm is taken to be at rest [s].
+        """
+        if self._last is None or not 0.0 <= t - self._last[0] <= timeout:
+            self._velocity = self._rest
+        elif t > self._last[0]:
+            dt = t - self._last[0]
+            self._velocity = self._velocity + ((q - self._last[1]) / dt - self._velocity) * (dt / (time_constant + dt))
+        self._last = (t, q)
+        return self._velocity

@@ -197,6 +197,30 @@ class Trajectory:
         moved.planned = self.planned
         return moved
 
+    def completed(self, columns: list[int], others: Array) -> Trajectory:
+        """The trajectory of these m joints as one of n joints; the others stay where they are.
+
+        Args:
+            columns: index among the n joints of each of the m.
+            others: positions (n,) in [rad] or [m], used for the joints without a column.
+        """
+        if columns == list(range(len(others))):
+            return self
+
+        def spread(values: Array | None, background: Array) -> Array | None:
+            if values is None:
+                return None
+            whole = np.tile(background, (len(values), 1))
+            whole[:, columns] = values
+            return whole
+
+        still = np.zeros_like(others)
+        positions = np.tile(others, (len(self.times), 1))
+        positions[:, columns] = self.positions
+        whole = Trajectory(self.times, positions, spread(self.velocities, still), spread(self.accelerations, still))
+        whole.planned = None if self.planned is None else self.planned.spread(columns, len(others))
+        return whole
+
     def continued_from(self, t: float, start: Sample) -> Trajectory:
         """The rest of this trajectory after time t, from a given motion instead of what it did until then.
 

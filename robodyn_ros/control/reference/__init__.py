@@ -1,1 +1,1 @@
-"""Which reference the arm follows: a hold, a trajectory, or a stream."""
+"""References: a hold, a trajectory or a stream, and the tolerances that a trajectory is judged by."""

@@ -1,55 +1,46 @@
-"""The guide: which reference the arm is led by, and how one takes over from another.
+"""The reference manager: which reference the arm follows, and how one takes over from another.
 
-- Before it is started there is no reference.
+There are three kinds: a hold at one position, a trajectory, and a stream of references. Time is that of the states [s].
+
+- There is no reference before the start.
 - A reference outside the position limits or faster than the velocity limits is refused and changes nothing; the one
   before it stays. So is a trajectory that would end in motion.
-- A trajectory goes on from the reference of the moment it starts, so that the reference never jumps; until its start
-  time comes, what was there before goes on. A newer trajectory, stream or hold replaces one that has not started yet.
-- After its last point a trajectory holds that; a stream that dries up holds where the arm is then.
+- A trajectory goes on from the reference of the moment it starts, so that the reference never jumps. Until its start
+  time comes, the reference before it goes on. A newer trajectory, stream or hold replaces one that has not started yet.
+- After its last point a trajectory holds that point. A stream that dries up holds the position of the arm then.
 - A trajectory can be told to wait, where the arm cannot keep up with it.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.checks import finite_array
+from robodyn_ros.checks import finite_array, is_any
 from robodyn_ros.control.laws.base import Reference
 from robodyn_ros.control.limits import check_position_limits, check_velocity_limits
 from robodyn_ros.control.motion.trajectory import Sample, Trajectory
-from robodyn_ros.control.reference.references import (
-    HoldReference,
-    Mode,
-    ReferenceSource,
-    StreamedReference,
-    TrajectoryReference,
-    completed,
-)
-from robodyn_ros.control.reference.tolerances import Following, Outcome, Tolerances
+from robodyn_ros.control.reference.tolerances import Tolerances
 from robodyn_ros.errors import InputError, LimitError, NotReadyError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.configuration import ConfigurationSpace
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot.pose import Array, read_only
+
+Mode = Literal["waiting", "hold", "follow", "track"]
+
+Outcome = Literal["succeeded", "path tolerance violated", "goal tolerance violated", "replaced", "held", "interrupted"]
+"""How a trajectory ended; ``interrupted`` by a fault, by a gap in the states, or by deactivation."""
 
 ROUNDING = 1e-7
 """How far beyond a limit a curve between two points may pass for a rounding error [rad] or [m]."""
 
 
 class ReferenceManager:
-    """The guide: which reference the arm is led by, and how one takes over from another.
-
-    - Before it is started there is no reference.
-    - A reference outside the position limits or faster than the velocity limits is refused and changes nothing; the one
-      before it stays. So is a trajectory that would end in motion.
-    - A trajectory goes on from the reference of the moment it starts, so that the reference never jumps; until its
-      start
-      time comes, what was there before goes on. A newer trajectory, stream or hold replaces one that has not started
-      yet.
-    - After its last point a trajectory holds that; a stream that dries up holds where the arm is then.
-    - A trajectory can be told to wait, where the arm cannot keep up with it.
+    """Holds the present reference and the next one; the module's text states the rules.
 
     Attributes:
         time: of the latest state [s].
@@ -78,16 +69,16 @@ class ReferenceManager:
 
     def start(self, t: float, q: Array) -> None:
         """Hold where the arm is, q (n,), at time t [s], and forget everything else."""
-        self._ended("interrupted")
+        self._end("interrupted")
         self.time, self._source, self._next = t, HoldReference(q), None
 
     def stop(self) -> None:
         """Forget everything, and wait to be started."""
-        self._ended("interrupted")
+        self._end("interrupted")
         self.time, self._source, self._next = -np.inf, None, None
 
     def hold(self, t: float, q: ArrayLike | None = None) -> None:
-        """See :meth:`ControlLoop.hold`."""
+        """Stop at once, and stay (:meth:`robodyn_ros.control.loop.ControlLoop.hold`)."""
         source = self._started()
         if q is None:
             q = source.sample(max(t, self.time)).q
@@ -96,7 +87,7 @@ class ReferenceManager:
             check_position_limits("q", self._robot, q, self._columns(None))
             q = self._space.near(source.sample(max(t, self.time)).q, q)
         self._source, self._next = HoldReference(q), None
-        self._ended("held")
+        self._end("held")
 
     def follow(
         self,
@@ -104,9 +95,12 @@ class ReferenceManager:
         t_start: float | None,
         joints: Sequence[str] | None,
         tolerances: Tolerances,
-        patience: float,
+        hold_time: float,
     ) -> Following:
-        """See :meth:`ControlLoop.follow`; ``patience`` is how long the last point is held [s]."""
+        """Follow a trajectory (:meth:`robodyn_ros.control.loop.ControlLoop.follow`).
+
+        ``hold_time`` is how long its last point is held [s].
+        """
         source = self._started()
         columns = self._columns(joints)
         if trajectory.n != len(columns):
@@ -120,23 +114,23 @@ class ReferenceManager:
             # Where the arm will be when the stream dries up cannot be known yet, so it is held from now on.
             source = HoldReference(source.sample(begin).q)
         before = source.sample(begin)
-        whole = completed(trajectory, columns, before.q)
-        turned = self._space.near(before.q, whole.positions[0]) - whole.positions[0]
-        if turned.any():
-            whole = whole.shifted(turned)
+        whole = trajectory.completed(columns, before.q)
+        turn = self._space.near(before.q, whole.positions[0]) - whole.positions[0]
+        if turn.any():
+            whole = whole.shifted(turn)
         whole = whole.continued_from(begin - start, Sample(before.q, before.qd, before.qdd))
         self._check_extent(whole, before.q)
         speed = whole.speed(self.velocity_limit)
         check_velocity_limits("trajectory, speed", self._robot, self.velocity_limit, speed, self._columns(None))
-        follow = TrajectoryReference(whole, start, patience)
+        follow = TrajectoryReference(whole, start, hold_time)
         self._source, self._next = source, (begin, follow)
-        self._ended("replaced")
+        self._end("replaced")
         self.following = Following(follow, tolerances)
         self._proceed(source, self.time, before.q)
         return self.following
 
     def track(self, reference: Reference, end: float, joints: Sequence[str] | None = None) -> None:
-        """See :meth:`ControlLoop.track`; ``end`` is when the next must have come [s]."""
+        """Keep to a streamed reference until ``end`` [s] (:meth:`robodyn_ros.control.loop.ControlLoop.track`)."""
         source = self._started()
         columns = self._columns(joints)
         shape = (len(columns),)
@@ -148,7 +142,7 @@ class ReferenceManager:
         whole[:, columns] = given
         whole[0] = self._space.near(source.sample(self.time).q, whole[0])
         self._source, self._next = StreamedReference(Reference(*whole), end), None
-        self._ended("replaced")
+        self._end("replaced")
 
     def reference(self, t: float, q: Array) -> Reference:
         """The reference at time t [s], with the arm at q (n,)."""
@@ -156,7 +150,7 @@ class ReferenceManager:
         return self._proceed(self._started(), t, q).sample(t)
 
     def planned(self, t: float) -> Array | None:
-        """See :meth:`ReferenceSource.planned`."""
+        """The planned efforts (n,) at time t [s] (:meth:`ReferenceSource.planned`)."""
         return self._started().planned(t)
 
     def expected(self, t: float) -> Reference:
@@ -169,19 +163,15 @@ class ReferenceManager:
         return source.sample(t)
 
     def ahead(self, time: float) -> Reference:
-        """As :meth:`expected`, so far ahead of the latest state [s]; but a stream is taken to go on as it moves."""
+        """As :meth:`expected`, so far ahead of the latest state [s]; a stream is taken to go on at its velocity."""
         if self._next is None and isinstance(self._source, StreamedReference):
             now = self._source.sample(self.time)
             return now._replace(q=now.q + time * now.qd)
         return self.expected(self.time + time)
 
     def judge(self, t: float, error: Array, qd: Array) -> bool:
-        """See :meth:`Following.judge`."""
+        """True if the trajectory violates a tolerance, so that the arm should stop (:meth:`Following.judge`)."""
         return self.following is not None and self.following.judge(t, error, qd)
-
-    def _ended(self, outcome: Outcome) -> None:
-        if self.following is not None:
-            self.following.end(outcome)
 
     def wait(self, dt: float) -> None:
         """Let the time of the trajectory that is being followed stand still for a while [s]."""
@@ -202,6 +192,10 @@ class ReferenceManager:
             raise NotReadyError("no valid joint state has come yet: there is no reference to start from")
         return self._source
 
+    def _end(self, outcome: Outcome) -> None:
+        if self.following is not None:
+            self.following.end(outcome)
+
     def _columns(self, joints: Sequence[str] | None) -> list[int]:
         names = self._robot.joint_names
         if joints is None:
@@ -212,7 +206,7 @@ class ReferenceManager:
         return [names.index(joint) for joint in joints]
 
     def _check_extent(self, trajectory: Trajectory, start: Array) -> None:
-        """The curve between the points stays within the limits too, or between them and a start outside them."""
+        """Refuse a curve that leaves the position limits between its points; a start outside them widens them."""
         least, greatest = trajectory.extent()
         below = least < np.minimum(self._robot.lower, start) - ROUNDING
         above = greatest > np.maximum(self._robot.upper, start) + ROUNDING
@@ -220,3 +214,164 @@ class ReferenceManager:
             joint = self._robot.joints[index]
             value = float(least[index] if below[index] else greatest[index])
             raise LimitError("trajectory, between its points", joint.name, value, joint.lower, joint.upper)
+
+
+class ReferenceSource(ABC):
+    """A reference over time, until its end; after that comes a hold.
+
+    Attributes:
+        mode: its public name.
+        end: from this time on it no longer counts [s].
+    """
+
+    mode: ClassVar[Mode]
+    end: float = np.inf
+
+    @abstractmethod
+    def sample(self, t: float) -> Reference:
+        """The reference at time t [s]."""
+
+    def planned(self, t: float) -> Array | None:
+        """The efforts (n,) that its motion needs at time t [s] as far as a plan says them; NaN where it does not."""
+        return None
+
+    @abstractmethod
+    def successor(self, q: Array) -> HoldReference:
+        """The hold that takes over at the end, with the arm at q (n,)."""
+
+
+class HoldReference(ReferenceSource):
+    """Stay at one position."""
+
+    mode = "hold"
+
+    def __init__(self, q: Array, end: float = np.inf) -> None:
+        """
+        Args:
+            q: the position, (n,) in [rad] or [m].
+            end: from this time on, hold where the arm is then [s].
+        """
+        self.end = end
+        still = read_only(np.zeros(len(q)))
+        self._reference = Reference(read_only(q), still, still, still)
+
+    def sample(self, t: float) -> Reference:
+        """The same at every time."""
+        return self._reference
+
+    def successor(self, q: Array) -> HoldReference:
+        """Hold where the arm is."""
+        return HoldReference(q)
+
+
+class TrajectoryReference(ReferenceSource):
+    """Follow a trajectory of all joints; after its last point, hold that.
+
+    Attributes:
+        start: when the trajectory's time is 0 [s].
+    """
+
+    mode = "follow"
+
+    def __init__(self, trajectory: Trajectory, start: float, hold_time: float = np.inf) -> None:
+        """
+        Args:
+            trajectory: of all joints of the arm.
+            start: when its time is 0 [s].
+            hold_time: how long its last point is held; then the arm is held where it is [s].
+        """
+        self.start = start
+        self.end = start + trajectory.duration
+        self._trajectory = trajectory
+        self._hold_time = hold_time
+        self._no_effort = read_only(np.zeros(trajectory.n))
+
+    def sample(self, t: float) -> Reference:
+        """The trajectory at time t [s]; at rest outside its points' times."""
+        return Reference(*self._trajectory.sample(t - self.start), self._no_effort)
+
+    def planned(self, t: float) -> Array | None:
+        """The efforts (n,) of the plan at time t [s]."""
+        planned = self._trajectory.planned
+        return None if planned is None else planned.at(t - self.start)
+
+    def successor(self, q: Array) -> HoldReference:
+        """Hold the last point, for ``hold_time``."""
+        return HoldReference(self._trajectory.positions[-1], self.end + self._hold_time)
+
+    def wait(self, dt: float) -> None:
+        """Let its time stand still for a while [s]."""
+        self.start += dt
+        self.end += dt
+
+
+class StreamedReference(ReferenceSource):
+    """Keep to the last reference of a stream; if the next does not come in time, hold where the arm is then."""
+
+    mode = "track"
+
+    def __init__(self, reference: Reference, end: float) -> None:
+        """
+        Args:
+            reference: of all joints of the arm.
+            end: when the next must have come [s].
+        """
+        self._reference = Reference(*map(read_only, reference))
+        self.end = end
+
+    def sample(self, t: float) -> Reference:
+        """The same until the next."""
+        return self._reference
+
+    def successor(self, q: Array) -> HoldReference:
+        """Hold where the arm is."""
+        return HoldReference(q)
+
+
+class Following:
+    """An accepted trajectory, judged as joint_trajectory_controller does.
+
+    - On the way no joint may be further from the reference than its path tolerance.
+    - After the last point the goal counts as reached once every joint is within its goal tolerance of it and slower
+      than ``stopped_velocity_tolerance``; within ``goal_time`` if that is not 0, else however long it takes.
+
+    Attributes:
+        outcome: how it ended; None until then.
+    """
+
+    def __init__(self, source: TrajectoryReference, tolerances: Tolerances) -> None:
+        """
+        Args:
+            source: what gives the reference.
+            tolerances: what it is judged by.
+        """
+        self.outcome: Outcome | None = None
+        self._source = source
+        self._tolerances = tolerances
+
+    def end(self, outcome: Outcome) -> None:
+        """Set the outcome, unless it has ended already."""
+        self.outcome = self.outcome or outcome
+
+    def judge(self, t: float, error: Array, qd: Array) -> bool:
+        """Compare the arm with the tolerances.
+
+        Args:
+            t: time [s].
+            error: reference minus position, (n,).
+            qd: velocity, (n,).
+
+        Returns:
+            True if a tolerance is violated, so that the arm should stop.
+        """
+        allowed, distance = self._tolerances, np.abs(error)
+        if self.outcome is not None or t < self._source.start:
+            return False
+        if t < self._source.end:
+            if is_any(distance > allowed.path):
+                self.end("path tolerance violated")
+        elif (distance <= allowed.goal).all() and (np.abs(qd) <= allowed.speed).all():
+            self.end("succeeded")
+        elif t > self._source.end + allowed.time:
+            self.end("goal tolerance violated")
+        return self.outcome in ("path tolerance violated", "goal tolerance violated")

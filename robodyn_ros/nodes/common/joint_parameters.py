@@ -12,9 +12,9 @@ from rclpy.parameter import Parameter
 
 from robodyn_ros import create_dynamics
 from robodyn_ros.control.faults.dry_run import check_model
-from robodyn_ros.control.faults.reactions import FaultReactions
+from robodyn_ros.control.faults.settings import FaultReactions, SafetySettings
 from robodyn_ros.control.laws.gains import JointGains
-from robodyn_ros.control.loop_settings import NO_LIMIT, BehaviourSettings, law_settings, model_parameters
+from robodyn_ros.control.loop_settings import NO_LIMIT, law_settings, model_parameters
 from robodyn_ros.control.motion.payload_motion import PayloadSettings
 from robodyn_ros.control.motion.tool_motion import ToolSettings
 from robodyn_ros.control.reference.tolerances import GoalSettings, JointTolerances
@@ -58,7 +58,7 @@ def declare_node_parameters(node: Node) -> None:
     declare_settings(node, PayloadSettings, "payload_estimation.")
     declare(node, "estimates_file", "", "path of the YAML file that keeps what the law has learnt; none if empty")
     declare(node, "tool", "", "name of the link that ~/target_pose is about; the last that moves if empty")
-    declare_settings(node, BehaviourSettings)
+    declare_settings(node, SafetySettings)
     declare_settings(node, ToolSettings)
     declare_settings(node, GoalSettings, "constraints.")
     for kind, response in FaultReactions()._asdict().items():

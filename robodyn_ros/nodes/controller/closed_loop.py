@@ -3,7 +3,7 @@
 A command is computed when a state comes, and for the time of that state's stamp; it goes out with that stamp, so that
 whoever waits for the answer to a state (the simulator in lockstep) knows it. A state that cannot be used is counted as
 a fault and not answered. When no usable state has come for ``state_timeout``, a timer sends what
-:mod:`robodyn_ros.control.faults.reactions` has for that; such a command has the stamp of the moment.
+:mod:`robodyn_ros.control.faults.settings` has for that; such a command has the stamp of the moment.
 
 Time passes by a steady clock, and where time is simulated, as it does there: while a simulation stands still, nothing
 is late. Silence is noticed by the steady clock in any case, and reported.
@@ -151,7 +151,7 @@ class StateCallback:
         self._clock = node.get_clock().handle  # what it wraps each time in objects that are not needed here
         self._loop, self._transmission, self._output = loop, transmission, output
         self._faults, self._statistics, self._tell = faults, statistics, tell
-        self._reader = StateReader(loop.controller.dynamics.robot.joint_names)
+        self._reader = StateReader(loop.robot.joint_names)
         self._breath = self._look = 0.0
         self.forget()
 
@@ -186,7 +186,7 @@ class StateCallback:
         if command is not None:
             self._output.send(stamp, self._transmission.motor_effort(command.effort))
         done = perf_counter()
-        overrun = loop.tuning.config.overrun
+        overrun = loop.settings.safety.overrun
         if done - begun > overrun:
             # The executor hands on as many states as have come meanwhile, each as new as can be. Were they answered as
             # slowly, everything else would wait for ever.
@@ -248,7 +248,7 @@ class ClosedLoop:
         """
         self.loop = loop
         self.faults = faults
-        self.robot = loop.controller.dynamics.robot
+        self.robot = loop.robot
         self.statistics = LoopStatistics(self.robot.joint_names)
         self.enabled = True
         self._active = False
@@ -301,9 +301,9 @@ class ClosedLoop:
         """
         self.loop.hold(self._now() / NANO)
 
-    def tune(self, tuning: LoopSettings) -> None:
+    def apply(self, settings: LoopSettings) -> None:
         """Change what may change while the arm moves, from one command to the next."""
-        self.loop.tune(tuning)
+        self.loop.apply(settings)
 
     @property
     def latest(self) -> tuple[Time, Command] | None:
@@ -363,7 +363,7 @@ class ClosedLoop:
             self._output.send(divmod(self._now(), NANO), self._transmission.motor_effort(command.effort))
             self.statistics.add_blind(command)
         self._report.tell(command)
-        silent = since > self.loop.tuning.config.state_timeout
+        silent = since > self.loop.settings.safety.state_timeout
         if silent and not self._silent:
             self.statistics.interrupted()
             self._log.warning("no usable joint states")
@@ -372,4 +372,4 @@ class ClosedLoop:
         self._silent = silent
 
     def _look_around(self) -> None:
-        self.loop.beware(self._others.problem())
+        self.loop.set_publisher_conflict(self._others.problem())

@@ -24,7 +24,8 @@ from robodyn_ros.control.laws.adaptive import Adaptive
 from robodyn_ros.control.laws.base import Controller
 from robodyn_ros.control.laws.memory_file import recall, save
 from robodyn_ros.control.motion.payload_motion import PayloadSettings, payload_motion
-from robodyn_ros.control.reference.tolerances import Following, Tolerances
+from robodyn_ros.control.reference.manager import Following
+from robodyn_ros.control.reference.tolerances import Tolerances
 from robodyn_ros.control.step import Command
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.errors import ConfigurationError, NotReadyError, RobodynError
@@ -117,7 +118,7 @@ class Estimates:
         """Publish what is believed now, if it is something else than before."""
         try:
             if self._recall():
-                self._loop.loop.tune(self._loop.loop.tuning)  # what it changes is blended in
+                self._loop.loop.apply(self._loop.loop.settings)  # what it changes is blended in
         except RobodynError as problem:
             self._loop.faults.count("estimates refused", problem)
         found = self._law.estimates()
@@ -257,7 +258,7 @@ class PayloadEstimation:
         assert command.error is not None
         config = NodeParameters(self._node).settings(PayloadSettings, PREFIX)
         trajectory = payload_motion(
-            loop.controller.dynamics, command.reference.q, command.effort, loop.tuning.limits, config
+            loop.controller.dynamics, command.reference.q, command.effort, loop.settings.limits, config
         )
         anything = Tolerances.none(self._loop.robot.n)
         path = config.deviation * config.distances(self._loop.robot) + 2.0 * np.abs(command.error)
@@ -322,7 +323,7 @@ class PayloadEstimation:
         """In a thread: by a model that belongs to it."""
         from robodyn_ros.identification.estimation.payload import estimate_online  # SciPy would delay the node's start
 
-        given = self._loop.loop.controller.dynamics.parameters
+        given = self._loop.loop.dynamics.parameters
         known = {name: getattr(given, name) for name in ("gravity", "armature", "inertial")}
         t, q, effort, usable = map(np.array, zip(*rows, strict=True))
         link = given.payload.link if given.payload is not None else tip(self._loop.robot)

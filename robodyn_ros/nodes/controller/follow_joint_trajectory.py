@@ -1,6 +1,6 @@
 """The action ~/follow_joint_trajectory, by which MoveIt drives an arm; there where control_msgs is installed.
 
-Thin on purpose: what a goal may ask for and how it ends is :mod:`robodyn_ros.control.reference.tolerances`'s business.
+Thin on purpose: what a goal may ask for and how it ends is :mod:`robodyn_ros.control.reference.action_goal`'s business.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.node import Node
 from rclpy.task import Future
 
-from robodyn_ros.control.reference.tolerances import ActionGoal, GoalResult, Tolerances, asked_tolerances
+from robodyn_ros.control.reference.action_goal import ActionGoal, GoalResult, goal_tolerances
+from robodyn_ros.control.reference.tolerances import Tolerances
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.common.messages import seconds
 from robodyn_ros.nodes.common.timers import steady_timer
@@ -32,7 +33,7 @@ def is_available() -> bool:
 class FollowJointTrajectory:
     """The action ~/follow_joint_trajectory, by which MoveIt drives an arm; there where control_msgs is installed.
 
-    Thin on purpose: what a goal may ask for and how it ends is :mod:`robodyn_ros.control.reference.tolerances`'s
+    Thin on purpose: what a goal may ask for and how it ends is :mod:`robodyn_ros.control.reference.action_goal`'s
     business.
     """
 
@@ -79,7 +80,7 @@ class FollowJointTrajectory:
             [(item.name, item.position) for item in items] for items in (goal.path_tolerance, goal.goal_tolerance)
         )
         time = seconds(goal.goal_time_tolerance)
-        return asked_tolerances(self._loop.loop.tuning.tolerances, self._loop.robot.joint_names, path, end, time)
+        return goal_tolerances(self._loop.loop.settings.tolerances, self._loop.robot.joint_names, path, end, time)
 
     def _on_cancel(self, handle: Any) -> CancelResponse:
         """Hold, if that goal is still being followed."""
@@ -93,25 +94,25 @@ class FollowJointTrajectory:
         """Wait for the end; nothing is blocked meanwhile. Goals are executed in the order of their acceptance."""
         ended: Future = Future(executor=self._node.executor)
         self._pursued.append((handle, self._accepted.pop(0), ended))
-        verdict: GoalResult = await ended
+        result: GoalResult = await ended
         finish: dict[str, Callable[[], None]] = {
             "succeeded": handle.succeed,
             "aborted": handle.abort,
             "canceled": handle.canceled,
         }
-        finish[verdict.status]()
-        return self._type.Result(error_code=verdict.code, error_string=verdict.text)
+        finish[result.status]()
+        return self._type.Result(error_code=result.code, error_string=result.text)
 
     def _look(self) -> None:
         """Give feedback, and tell who has ended."""
         for entry in list(self._pursued):
             handle, pursuit, ended = entry
-            verdict = pursuit.verdict
-            if verdict is None:
+            result = pursuit.result
+            if result is None:
                 self._feed_back(handle)
             else:
                 self._pursued.remove(entry)
-                ended.set_result(verdict)
+                ended.set_result(result)
 
     def _feed_back(self, handle: Any) -> None:
         latest = self._loop.latest

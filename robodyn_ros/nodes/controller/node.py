@@ -107,7 +107,7 @@ class ConfiguredController:
         mention_unknown(node)
         values = NodeParameters(node)
         joints, transmission = joint_order(values, robot), make_transmission(values, robot)
-        loop = ControlLoop.tuned(make_loop_settings(values, make_dynamics(values, robot)))
+        loop = ControlLoop.from_settings(make_loop_settings(values, make_dynamics(values, robot)))
         tool = values["tool"] or tip(robot)
         motion = _tool_motion(node, robot, tool)
         node.get_logger().info(

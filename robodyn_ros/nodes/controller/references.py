@@ -12,7 +12,8 @@ from trajectory_msgs.msg import JointTrajectory
 
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.motion.trajectory import Trajectory
-from robodyn_ros.control.reference.tolerances import Following, Tolerances
+from robodyn_ros.control.reference.manager import Following
+from robodyn_ros.control.reference.tolerances import Tolerances
 from robodyn_ros.errors import NotReadyError, RobodynError
 from robodyn_ros.nodes.common.diagnostics import Faults
 from robodyn_ros.nodes.common.messages import NANO, to_reference, to_trajectory

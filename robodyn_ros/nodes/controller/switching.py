@@ -2,7 +2,7 @@
 
 A change takes effect between two commands, as a whole or not at all, and what it changes of the efforts is blended in.
 Gains, limits and runtime parameters of the model are there at once. Another control law or dynamics plugin may take
-seconds to make: it is made beside the loop, by a rehearsal in a process of its own first, and swapped in when ready.
+seconds to make: it is made beside the loop, by a dry run in a process of its own first, and swapped in when ready.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from robodyn_ros import create_dynamics
-from robodyn_ros.control.faults.dry_run import check_model, rehearse
+from robodyn_ros.control.faults.dry_run import check_model, dry_run
 from robodyn_ros.control.laws.base import Reference
 from robodyn_ros.control.loop_settings import LoopSettings, make_loop_settings, model_parameters
 from robodyn_ros.dynamics import Dynamics
@@ -40,7 +40,7 @@ class Switching:
     A change takes effect between two commands, as a whole or not at all, and what it changes of the efforts is blended
     in.
     Gains, limits and runtime parameters of the model are there at once. Another control law or dynamics plugin may take
-    seconds to make: it is made beside the loop, by a rehearsal in a process of its own first, and swapped in when
+    seconds to make: it is made beside the loop, by a dry run in a process of its own first, and swapped in when
     ready.
 
     Attributes:
@@ -71,7 +71,7 @@ class Switching:
 
         def change() -> None:
             tuning.controller.dynamics.configure(**model)
-            self._loop.tune(tuning)
+            self._loop.apply(tuning)
             if names == self.running:
                 self._preparation = None
             elif self._preparation is None:
@@ -101,7 +101,7 @@ class Switching:
         dynamics.configure(**model)
         try:
             tuning = make_loop_settings(values, dynamics, self.running[1])
-            loop.attempt(tuning)
+            loop.try_out(tuning)
         except RobodynError:
             raise
         except Exception as problem:  # of a plugin
@@ -114,7 +114,7 @@ class Switching:
         robot, parameters = self._loop.robot, model_parameters(NodeParameters(self._node), self._loop.robot)
 
         def make() -> tuple[tuple[str, str], Dynamics]:
-            rehearse(dynamics, controller, robot.urdf)
+            dry_run(dynamics, controller, robot.urdf)
             model = create_dynamics(dynamics, robot, **parameters)
             check_model(model)
             rest = np.zeros(robot.n)
@@ -137,7 +137,7 @@ class Switching:
             names, model = preparation.result()
             values = NodeParameters(self._node)
             model.configure(**model_parameters(values, self._loop.robot))
-            self._loop.tune(make_loop_settings(values, model, names[1]))
+            self._loop.apply(make_loop_settings(values, model, names[1]))
         except Exception as problem:  # of a plugin
             self._faults.counts[FAULT] += 1
             self._node.get_logger().error(f"{FAULT}: {type(problem).__name__}: {problem}; what runs goes on")

@@ -24,7 +24,7 @@ from rclpy.node import Node
 
 from robodyn_ros.control.motion.tool_motion import PoseGoal, ToolMotion, ToolSettings
 from robodyn_ros.control.motion.trajectory import Sample, Trajectory
-from robodyn_ros.control.reference.tolerances import Following
+from robodyn_ros.control.reference.manager import Following
 from robodyn_ros.control.step import Command
 from robodyn_ros.errors import NotReadyError, RobodynError
 from robodyn_ros.kinematics import Kinematics
@@ -116,7 +116,7 @@ class TargetInput:
                 message.header.frame_id,
                 latest[1].state[0],
                 Sample(reference.q, reference.qd, reference.qdd),
-                loop.tuning.limits,
+                loop.settings.limits,
                 loop.controller.dynamics.parameters,
                 NodeParameters(self._node).settings(ToolSettings),
             )

@@ -23,7 +23,7 @@ from trajectory_msgs.msg import JointTrajectory
 from visualization_msgs.msg import MarkerArray
 
 from robodyn_ros import create_dynamics
-from robodyn_ros.control.loop_settings import BehaviourSettings
+from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.parameters import Payload
 from robodyn_ros.errors import InputError, NotReadyError, RobodynError
@@ -60,7 +60,7 @@ class PlannerSettings:
     time_limit: float = setting(20.0, "for a search", "s", 0.01, 3600.0)
     margin: float = setting(0.01, "distance to keep from obstacles", "m", 0.0, 10.0)
     limit_margin: float = setting(
-        BehaviourSettings().soft_limit_margin, "distance to keep from position limits on the way", "rad or m", 0.0, 10.0
+        SafetySettings().soft_limit_margin, "distance to keep from position limits on the way", "rad or m", 0.0, 10.0
     )
     payload: float = setting(0.0, "mass that the tool carries", "kg", 0.0, 1e6)
     execute: bool = switch(False, "whether what is found is sent to the controller at once; see ~/execute")

@@ -135,7 +135,7 @@ def run_until_fault(
         finite_array("initial_position", hardware_settings.start, (hardware_settings.robot.n,)),
     )
     check_position_limits("initial_position", robot, start, list(range(robot.n)))
-    loop = ControlLoop.tuned(loop_settings)
+    loop = ControlLoop.from_settings(loop_settings)
     loop.start(0.0, start)
     if motion is not None:
         loop.follow(motion, 0.0)
@@ -150,7 +150,7 @@ def _compiled(
     hardware: HardwareSettings, dynamics: Dynamics, loop: LoopSettings, motion: Trajectory | None, duration: float
 ) -> Trial | None:
     """The same by C; None if it does not know the case."""
-    config = loop.config
+    config = loop.safety
     if (
         hardware.plant != "native"
         or config.ramp_time
@@ -189,7 +189,7 @@ def _fault(code: int, memory: TrialMemory, events: EventResolver, loop: LoopSett
         return {}
     said = {
         EVENT: f"step failed: {events.failure or 'its result is beyond the range of numbers'}",
-        STALE: f"state refused: {StaleStateError(value, loop.config.state_timeout)}",
+        STALE: f"state refused: {StaleStateError(value, loop.safety.state_timeout)}",
         JUMPED: f"state refused: {JumpError(name, memory.before, value)}",
         TOO_FAST: f"speed: joint {name!r} moves at {value:.4g}; {memory.before:.4g} is the limit",
         MISSING: f"states: no usable joint states for {value:.3g} s",

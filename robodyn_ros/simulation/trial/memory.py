@@ -15,9 +15,9 @@ from robodyn_ros.control.laws.friction_compensation import FrictionCompensation 
 from robodyn_ros.control.laws.gravity_compensation import GravityCompensation
 from robodyn_ros.control.laws.impedance import Impedance
 from robodyn_ros.control.laws.pd import PD
+from robodyn_ros.control.limits import INSTANT
 from robodyn_ros.control.loop_settings import LoopSettings
 from robodyn_ros.control.motion.trajectory import Sample, Trajectory
-from robodyn_ros.control.shaping import INSTANT
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.engine.codegen import scalar_source
 from robodyn_ros.engine.library import find_library
@@ -198,7 +198,7 @@ def law_fields(loop: LoopSettings) -> dict[str, Any] | None:
 
 def loop_fields(loop: LoopSettings, start: Array, motion: Trajectory | None) -> dict[str, Any]:
     """Of the control loop, which begins at a position (n,), and of the motion that it follows."""
-    config, limits, robot = loop.config, loop.limits, loop.controller.dynamics.robot
+    config, limits, robot = loop.safety, loop.limits, loop.controller.dynamics.robot
     space, zero = ConfigurationSpace(robot), np.zeros(robot.n)
     values: dict[str, Any] = {"points": 1, "arrived": 1, "first": start, "goal": start}
     if motion is not None:

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from robodyn_ros.control.motion.point_to_point import rest_to_rest
-from robodyn_ros.control.reference.references import TrajectoryReference
-from robodyn_ros.control.reference.tolerances import VERDICTS, ActionGoal, Following, Tolerances, asked_tolerances
+from robodyn_ros.control.reference.action_goal import RESULTS, ActionGoal, goal_tolerances
+from robodyn_ros.control.reference.manager import Following, TrajectoryReference
+from robodyn_ros.control.reference.tolerances import Tolerances
 from robodyn_ros.errors import InputError, LimitError
 
 JOINTS = ("elevator", "shoulder", "wrist")
@@ -26,25 +27,25 @@ def following():
 
 
 def test_tolerances_that_a_goal_asks_for():
-    asked = asked_tolerances(DEFAULTS, JOINTS, [("shoulder", -1.0), ("wrist", 0.5)], [("elevator", 0.0)], 0.0)
+    asked = goal_tolerances(DEFAULTS, JOINTS, [("shoulder", -1.0), ("wrist", 0.5)], [("elevator", 0.0)], 0.0)
     np.testing.assert_array_equal(asked.path, [0.1, np.inf, 0.5])
     np.testing.assert_array_equal(asked.goal, DEFAULTS.goal)
     assert (asked.speed, asked.time) == (0.05, 2.0)
-    assert asked_tolerances(DEFAULTS, JOINTS, [], [], 3.0).time == 3.0
-    assert asked_tolerances(DEFAULTS, JOINTS, [], [], -1.0).time == np.inf
+    assert goal_tolerances(DEFAULTS, JOINTS, [], [], 3.0).time == 3.0
+    assert goal_tolerances(DEFAULTS, JOINTS, [], [], -1.0).time == np.inf
     np.testing.assert_array_equal(DEFAULTS.path, [0.1, 0.2, np.inf])
     for bad in (("elbow", 0.1), ("wrist", np.nan)):
         with pytest.raises(InputError, match=bad[0]):
-            asked_tolerances(DEFAULTS, JOINTS, [bad], [], 0.0)
+            goal_tolerances(DEFAULTS, JOINTS, [bad], [], 0.0)
 
 
-@pytest.mark.parametrize("outcome", VERDICTS)
+@pytest.mark.parametrize("outcome", RESULTS)
 def test_every_outcome_has_a_verdict(outcome):
     way = following()
     pursuit = ActionGoal(way)
-    assert pursuit.verdict is None
+    assert pursuit.result is None
     way.end(outcome)
-    assert pursuit.verdict == VERDICTS[outcome]
+    assert pursuit.result == RESULTS[outcome]
     assert not pursuit.cancel()
 
 
@@ -52,14 +53,14 @@ def test_a_goal_that_is_canceled():
     way = following()
     pursuit = ActionGoal(way)
     assert pursuit.cancel()
-    assert pursuit.verdict is None
+    assert pursuit.result is None
     way.end("held")
-    assert pursuit.verdict.status == "canceled"
+    assert pursuit.result.status == "canceled"
     late = following()
     raced = ActionGoal(late)
     raced.cancel()
     late.end("succeeded")  # at the same moment: it has
-    assert raced.verdict.status == "succeeded"
+    assert raced.result.status == "succeeded"
 
 
 class Goal(SimpleNamespace):
@@ -87,7 +88,7 @@ class Loop:
     def __init__(self):
         self.counts, self.ways, self.latest = [], [], None
         self.faults = SimpleNamespace(count=lambda kind, problem: self.counts.append(kind))
-        self.loop = SimpleNamespace(tuning=SimpleNamespace(tolerances=DEFAULTS))
+        self.loop = SimpleNamespace(settings=SimpleNamespace(tolerances=DEFAULTS))
         self.robot = SimpleNamespace(joint_names=JOINTS)
         self.references = self
 
@@ -108,7 +109,7 @@ class Loop:
 def served(monkeypatch):
     """The server, its loop, and how a client's goal goes."""
     pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
-    from robodyn_ros.nodes.controller.node import follow_joint_trajectory as module
+    from robodyn_ros.nodes.controller import follow_joint_trajectory as module
 
     message = lambda **fields: SimpleNamespace(  # noqa: E731
         header=SimpleNamespace(stamp=None), desired=SimpleNamespace(), actual=SimpleNamespace(),

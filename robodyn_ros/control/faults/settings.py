@@ -1,0 +1,118 @@
+"""Settings of safety: from when on something counts as wrong, and what is sent while it is.
+
+The reactions to a fault, and when each of them ends::
+
+    hold    τ = g(q) + K (q_f - q) - D q̇    where the fault found the arm, q_f; without states τ = g(q_f), no feedback
+    damp    τ = -D q̇                        no model: the arm sinks slowly under its weight
+    ramp    the effort of that moment fades to zero, linearly, within ``ramp_down_time``
+
+Hold and damp last for ``expiry`` and end in a ramp. After a ramp nothing is sent any more: what the drives do without
+commands is their own matter, and brakes belong there. No reaction ends in a zero that was not announced by a ramp. K
+and D are the gains of the joints as effort gains, whatever law is at work. g(q) comes from the model as long as the
+model gives one, else it is the last one that the model gave.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from robodyn_ros.robot.pose import Array
+from robodyn_ros.settings import check_settings, choice, setting
+
+FaultKind = Literal["states", "law", "speed", "publisher"]
+"""Kinds of faults that have a reaction: no usable states, efforts that are no numbers, a joint too fast, a second
+publisher."""
+
+MISSING_VELOCITY = ("refuse", "estimate")
+"""What to do with states without velocities: refuse them, or differentiate their positions."""
+
+WITHOUT_STATES = ("hold", "ramp")
+"""Reactions that need no states."""
+
+WITH_STATES = ("hold", "damp", "ramp")
+"""Reactions to choose from where states come."""
+
+
+@dataclass(frozen=True)
+class SafetySettings:
+    """Timeouts, ramps and thresholds of the control loop."""
+
+    state_timeout: float = setting(0.1, "greatest age of a joint state that still gets a command", "s", 1e-3, 10.0)
+    reference_timeout: float = setting(0.5, "longest wait for the next streamed reference", "s", 1e-3, 10.0)
+    cmd_timeout: float = setting(0.0, "how long a trajectory's last point is held (0: for good)", "s", 0.0, 3600.0)
+    ramp_time: float = setting(0.0, "how long gravity takes to ramp in when switched on", "s", 0.0, 60.0)
+    ramp_down_time: float = setting(0.3, "how long an answer to a fault takes to ramp to zero", "s", 1e-3, 60.0)
+    blend_time: float = setting(0.2, "how long a change of law, model or gains is blended over", "s", 0.0, 60.0)
+    soft_limit_margin: float = setting(0.02, "where soft limits begin, before the hard ones", "rad or m", 0.0, 10.0)
+    overspeed: float = setting(1.1, "greatest speed, as a multiple of the velocity limit", "-", 1.0, 100.0)
+    position_jump: float = setting(0.1, "greatest change of position that no velocity explains", "rad or m", 0.0, 1e3)
+    missing_velocity: str = choice(
+        "refuse", "what is done with states without velocities", choices=lambda: MISSING_VELOCITY
+    )
+    velocity_filter: float = setting(0.005, "time constant of estimated velocities", "s", 0.0, 1.0)
+    integral_limit: float = setting(0.1, "bound of the integral of the position error", "rad s or m s", 0.0, 1e3)
+    reference_lead: float = setting(
+        0.2, "how far a trajectory runs ahead of a joint whose effort is saturated", "rad or m", 0.0, 1e3
+    )
+    overrun: float = setting(0.02, "longest period between two states that is no overrun", "s", 1e-3, 10.0)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+@dataclass(frozen=True)
+class FaultReaction:
+    """What is sent because of one kind of fault."""
+
+    answer: str = choice("hold", "answer to it", lambda: WITH_STATES)
+    expiry: float = setting(5.0, "how long that lasts before the ramp to zero", "s", 0.0, 3600.0)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+@dataclass(frozen=True)
+class StatesReaction(FaultReaction):
+    """No usable states come. This reaction has no feedback, so it is brief: an error of the model moves the arm."""
+
+    answer: str = choice("hold", "answer to the lack of usable joint states", lambda: WITHOUT_STATES)
+    expiry: float = setting(1.0, "how long that lasts before the ramp to zero", "s", 0.0, 3600.0)
+
+
+@dataclass(frozen=True)
+class LawReaction(FaultReaction):
+    """The control law or the model fails; the model's gravity may have failed too."""
+
+    answer: str = choice("hold", "answer to a control law that raises, or gives no numbers", lambda: WITH_STATES)
+
+
+@dataclass(frozen=True)
+class SpeedReaction(FaultReaction):
+    """A joint is too fast."""
+
+    answer: str = choice("hold", "answer to a joint faster than its limit", lambda: WITH_STATES)
+
+
+@dataclass(frozen=True)
+class PublisherReaction(FaultReaction):
+    """Another node commands the drives, or streams references."""
+
+    answer: str = choice("hold", "answer to a second publisher of commands or references", lambda: WITH_STATES)
+    expiry: float = setting(60.0, "how long that lasts before the ramp to zero", "s", 0.0, 3600.0)
+
+
+class FaultReactions(NamedTuple):
+    """The reaction to each kind of fault; the fields are the kinds."""
+
+    states: StatesReaction = StatesReaction()
+    law: LawReaction = LawReaction()
+    speed: SpeedReaction = SpeedReaction()
+    publisher: PublisherReaction = PublisherReaction()
+
+
+class Feedback(NamedTuple):
+    """Gains of the reactions and of the soft position limits, each (n,)."""
+
+    stiffness: Array  # K [N·m/rad] or [N/m]
+    damping: Array  # D [N·m·s/rad] or [N·s/m]

@@ -1,0 +1,106 @@
+"""A goal of the action FollowJointTrajectory: the tolerances that it may ask for, and its result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from robodyn_ros.control.reference.manager import Following, Outcome
+from robodyn_ros.control.reference.tolerances import Tolerances
+from robodyn_ros.errors import InputError
+from robodyn_ros.robot.pose import Array
+
+Status = Literal["succeeded", "aborted", "canceled"]
+
+
+class GoalResult(NamedTuple):
+    """The result of a goal."""
+
+    status: Status
+    code: int  # error_code of FollowJointTrajectory's result
+    text: str
+
+
+RESULTS: dict[Outcome, GoalResult] = {
+    "succeeded": GoalResult("succeeded", 0, "the goal was reached"),
+    "path tolerance violated": GoalResult(
+        "aborted", -4, "a joint left its path tolerance; the arm is held where it was"
+    ),
+    "goal tolerance violated": GoalResult(
+        "aborted", -5, "the goal was not reached in time; the arm is held where it was"
+    ),
+    "replaced": GoalResult("aborted", -1, "replaced by a newer trajectory or reference"),
+    "held": GoalResult("aborted", -1, "the arm was told to hold"),
+    "interrupted": GoalResult("aborted", -1, "interrupted by a fault, or by a gap in the joint states"),
+}
+"""Outcome of a trajectory → result of its goal."""
+
+
+class ActionGoal:
+    """One goal, from its acceptance to its end."""
+
+    def __init__(self, following: Following) -> None:
+        """
+        Args:
+            following: how the trajectory goes.
+        """
+        self._following = following
+        self._canceled = False
+
+    def cancel(self) -> bool:
+        """Cancel it if it has not ended; True if so, and then the caller tells the arm to hold."""
+        if self._following.outcome is not None:
+            return False
+        self._canceled = True
+        return True
+
+    @property
+    def result(self) -> GoalResult | None:
+        """How it ended; None until then."""
+        outcome = self._following.outcome
+        if outcome is None:
+            return None
+        if self._canceled and outcome == "held":
+            return GoalResult("canceled", 0, "canceled; the arm is held")
+        return RESULTS[outcome]
+
+
+def goal_tolerances(
+    defaults: Tolerances,
+    joints: Sequence[str],
+    path: Iterable[tuple[str, float]],
+    goal: Iterable[tuple[str, float]],
+    time: float,
+) -> Tolerances:
+    """The tolerances that a goal is judged by.
+
+    As in joint_trajectory_controller, 0 leaves the default, and a negative value stands for any distance.
+
+    Args:
+        defaults: where it asks for nothing.
+        joints: names of the arm's.
+        path: joint and tolerance of its position on the way [rad] or [m].
+        goal: likewise, at the end.
+        time: for reaching the goal [s].
+
+    Raises:
+        InputError: an unknown joint, or something that is not finite.
+    """
+
+    def merged(default: Array, given: Iterable[tuple[str, float]]) -> Array:
+        values: Array = default.copy()
+        for name, value in given:
+            if name not in joints or not np.isfinite(value):
+                raise InputError("tolerance", f"{value} of joint {name!r}; the arm has {', '.join(joints)}", value)
+            values[joints.index(name)] = _chosen(default[joints.index(name)], value)
+        return values
+
+    return Tolerances(
+        merged(defaults.path, path), merged(defaults.goal, goal), defaults.speed, _chosen(defaults.time, time)
+    )
+
+
+def _chosen(default: float, value: float) -> float:
+    return default if value == 0.0 else np.inf if value < 0.0 else value
