@@ -1,4 +1,4 @@
-"""The README and the contributor's guide say what is so: their tables are the code's, and what is code in them runs."""
+"""The README and the contributor's guide are true: their tables match the code, and their commands and code run."""
 
 from __future__ import annotations
 
@@ -15,39 +15,31 @@ from pathlib import Path
 import pytest
 
 import robodyn_ros as rd
+from robodyn_ros.cli.main import VERBS
 from robodyn_ros.plugins import GROUPS
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "docs/_ext"))
+
+import executed  # noqa: E402
 
 DOCUMENTS = ("README.md", "CONTRIBUTING.md")
 
+PAGES = (*DOCUMENTS, *sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs").rglob("*.md")))
+
 UNTIL_TOLD = re.compile(r"^(ros2 launch|\.venv/bin/(simulator|controller)) ", re.MULTILINE)
-"""Commands that run until they are told to end."""
+"""Commands that run until they are told to end. Those of the pages of docs/ run here too."""
 
 WORKSPACE = ("rosdep", "colcon", "ros2")
 """Tools that come with a ROS 2 installation only."""
 
-ELSEWHERE = {".venv/bin/robodyn demo --out docs/demo.png": "test_cli_demo.py runs the whole demonstration"}
-
 CONTROLLER_READY = "prr: 3 joints, computed_torque on rnea dynamics"
 SIMULATOR_READY = "prr: 3 joints, states at 500 Hz"
 
-NODES = {
-    "controller": {},
-    "commissioner": {},
-    "simulator": {},
-    "markers": {},
-    "viewer": {},
-    "planner": {},
-    "conductor": {"joints": ["elevator"], "times": [0.0, 1.0], "waypoints": [0.0, 1.0], "record": "record.npz"},
-}
-"""Node → what it must be given."""
-
 
 def blocks(document, language):
-    """The fenced blocks of a language."""
-    text = (ROOT / document).read_text(encoding="utf-8")
-    return re.findall(rf"^ *```{language}\n(.*?)^ *```", text, re.DOTALL | re.MULTILINE)
+    """The code of a document's fenced blocks in a language, without those that say why they are not run."""
+    return [block.code for block in executed.blocks(ROOT / document, language) if not block.why_not]
 
 
 SCRIPTS = [(document, script) for document in DOCUMENTS for script in blocks(document, "bash")]
@@ -87,10 +79,11 @@ def environment(folder, **more):
 
 
 def test_every_script_is_run_somewhere():
-    assert len(SCRIPTS) >= 10
+    assert len(SCRIPTS) >= 8
+    assert sum(len(blocks(page, "bash")) for page in PAGES) >= 30
     for _, script in SCRIPTS:
         tools = {line.split()[0].removeprefix(".venv/bin/") for line in script.splitlines() if line.strip()}
-        assert tools <= {*WORKSPACE, *NODES, "robodyn", "make", "python3", "source"}
+        assert tools <= {*WORKSPACE, "simulator", "controller", "robodyn", "make", "python3", "source"}
 
 
 ENDING = [script for _, script in SCRIPTS if not UNTIL_TOLD.match(script)]
@@ -98,8 +91,6 @@ ENDING = [script for _, script in SCRIPTS if not UNTIL_TOLD.match(script)]
 
 @pytest.mark.parametrize("script", ENDING, ids=lambda script: script.splitlines()[0])
 def test_commands_that_end(script, copy):
-    if script.strip() in ELSEWHERE:
-        pytest.skip(ELSEWHERE[script.strip()])
     missing = [tool for tool in WORKSPACE if re.search(rf"\b{tool}\b", script) and not shutil.which(tool)]
     if missing:
         pytest.skip(f"{', '.join(missing)} not installed")
@@ -132,9 +123,9 @@ def test_commands_that_end(script, copy):
 
 
 def long_running(*starts):
-    """The README's commands that run until they are told to end and begin so."""
-    found = [line for _, script in SCRIPTS for line in script.splitlines() if UNTIL_TOLD.search(line)]
-    return [line for line in found if line.startswith(starts)]
+    """The commands of all pages that run until they are told to end and begin with one of these words, each once."""
+    lines = [line for page in PAGES for script in blocks(page, "bash") for line in script.splitlines()]
+    return list(dict.fromkeys(line for line in lines if UNTIL_TOLD.search(line) and line.startswith(starts)))
 
 
 def runs_until_told(commands, folder, graph, *said):
@@ -202,71 +193,55 @@ def test_python(snippet):
             assert said.group(1) in done.stdout
 
 
-def test_plugins():
-    readme = pytest.importorskip("readme", reason="ROS 2 (rclpy) is not installed")
-    listed = [(kind, name) for kind, name, _ in readme.rows(readme.section("Plugins"), 3)]
-    assert sorted(listed) == sorted((kind, name) for kind in GROUPS for name in rd.available(kind))
-
-
-@pytest.fixture
-def node(request, graph, prr):
-    """A node's name and what it was given, with the node running."""
-    name = request.param
-    if name == "viewer":
-        pytest.importorskip("viser", reason="the viewer needs viser")
-    given = NODES[name] or {"robot_description": prr}
-    graph.start(name, **given)
-    graph.wait(lambda: name in graph.node.get_node_names(), "the node")
-    if name == "controller":
-        graph.wait(lambda: graph.node.count_publishers("/controller/commands"), "a configured controller")
-    return name, set(given)
-
-
-@pytest.mark.parametrize("node", NODES, indirect=True)
-def test_topics_and_services(node, graph):
-    from readme import quality, rows, section
-
-    name, _ = node
-
-    def absolute(topic):
-        return topic.replace("~", f"/{name}") if topic.startswith(("~", "/")) else f"/{topic}"
-
-    def found(listing, details):
-        """Topic, type and quality of service of the node's own end points."""
-        own = [(topic, kinds[0]) for topic, kinds in listing(name, "/")]
-        ends = {topic: [end for end in details(topic) if end.node_name == name] for topic, _ in own}
-        return {(topic, kind, quality(ends[topic][0].qos_profile)) for topic, kind in own if ends[topic]}
-
-    def listed(direction):
-        table = rows(section(f"`{name}`"), 5)
-        return {(absolute(topic), kind, qos) for way, topic, kind, qos, _ in table if way == direction}
-
-    of_every_node = {"/rosout", "/parameter_events", f"/{name}/transition_event", "/clock"}
-    ways = {
-        "sub": (graph.node.get_subscriber_names_and_types_by_node, graph.node.get_subscriptions_info_by_topic),
-        "pub": (graph.node.get_publisher_names_and_types_by_node, graph.node.get_publishers_info_by_topic),
-    }
-    for way, listing in ways.items():
-        own = listed(way)
-        assert own
-        others = of_every_node - {topic for topic, _, _ in own}
-        graph.wait(
-            lambda own=own, listing=listing, others=others: own == {e for e in found(*listing) if e[0] not in others},
-            f"exactly the {way} of the README: {own}",
-        )
-    services = {(absolute(service), kind) for service, kind, _ in rows(section(f"`{name}`"), 3)}
-    own = {(service, kinds[0]) for service, kinds in graph.node.get_service_names_and_types_by_node(name, "/")}
-    assert services == {entry for entry in own if entry[1].startswith("std_srvs/")}
-
-
-@pytest.mark.parametrize("node", NODES, indirect=True)
-def test_parameters(node, graph):
-    from readme import parameters_table
-
-    name, given = node
-    joints = rd.load_robot(ROOT / "urdf/prr.urdf").joint_names
-    table = parameters_table(graph, name, joints, given)
+def named(what):
+    """The names in a row of the README's table of names."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    found = re.search(rf"<!-- parameters of {name} -->\n(.*?)\n?<!-- end -->", text, re.DOTALL)
-    assert found
-    assert found.group(1) == table, f"the README's parameters of {name} should be:\n\n{table}\n"
+    (row,) = re.findall(rf"^\| {re.escape(what)} \| (.*) \|$", text, re.MULTILINE)
+    return re.findall(r"`(\w+)`", row)
+
+
+@pytest.mark.parametrize("kind", GROUPS)
+def test_plugins(kind):
+    assert sorted(named(f"plugins `{kind}`")) == sorted(rd.available(kind))
+
+
+@pytest.mark.parametrize(
+    ("page", "column", "kinds"),
+    [
+        ("docs/explanation/laws.md", 0, ("controllers",)),
+        ("docs/explanation/engine.md", 0, ("dynamics",)),
+        ("docs/how-to/simulate.md", 1, ("plants", "integrators")),
+    ],
+)
+def test_tables_of_plugins(page, column, kinds):
+    """Each plugin has its row in the page that explains its kind."""
+    rows = re.findall(r"^\| `.*\|$", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE)
+    cells = [[cell.strip().strip("`") for cell in row.strip("|").split("|")] for row in rows]
+    listed = [(row[0] if column else kinds[0], row[column]) for row in cells]
+    assert sorted(listed) == sorted((kind, name) for kind in kinds for name in rd.available(kind))
+
+
+def test_nodes():
+    nodes = (ROOT / "docs/reference/nodes.md").read_text(encoding="utf-8")
+    assert sorted(named("nodes")) == sorted(re.findall(r"^## `(\w+)`$", nodes, re.MULTILINE))
+
+
+def test_verbs():
+    assert named("verbs of `robodyn`") == list(VERBS)
+
+
+def test_badges():
+    said = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "docs/badges").glob("*.svg")}
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert sorted(said) == sorted(re.findall(r"\(docs/badges/(\w+)\.svg\)", text))
+    setup = (ROOT / "setup.py").read_text(encoding="utf-8")
+    assert "Apache-2.0" in said["licence"]
+    assert 'license="Apache-2.0"' in setup
+    assert "3.10 – " in said["python"]
+    assert 'python_requires=">=3.10"' in setup
+    distributions = [path.stem.partition("-")[2] for path in (ROOT / ".ci").glob("constraints-*.txt")]
+    assert sorted(word.capitalize() for word in distributions) == re.findall(r"Jazzy|Kilted", said["ros"])[:2]
+
+
+def test_length():
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 160

@@ -13,13 +13,15 @@ import re
 from collections.abc import Iterator
 from contextlib import redirect_stdout
 from pathlib import Path
+from textwrap import dedent
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
 """Where the programs run: the top of the project."""
 
 FENCED = re.compile(
-    r"^(?P<before><!-- not run: (?P<why>[^>]+) -->\n+)?^(?P<fence>```+)(?P<language>\w+)\n(?P<code>.*?)^(?P=fence)$",
+    r"^(?P<before> *<!-- not run: (?P<why>[^>]+) -->\n+)?"
+    r"^(?P<fence> *```+)(?P<language>\w+)\n(?P<code>.*?)^(?P=fence)$",
     re.DOTALL | re.MULTILINE,
 )
 
@@ -55,7 +57,7 @@ def blocks(page: Path, language: str) -> list[Block]:
         Block(
             match["language"],
             text.count("\n", 0, match.start("code")) + 1,
-            match["code"],
+            dedent(match["code"]),
             match["why"] or "",
         )
         for match in FENCED.finditer(text)

@@ -1,14 +1,12 @@
-"""What the site takes from the code and from the project's other documents, so that it is written once."""
+"""Directives that write a page from the code, so that nothing is written twice."""
 
 from __future__ import annotations
 
 import os
-import re
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Iterator
 from dataclasses import Field, fields, is_dataclass
 from importlib import import_module
-from pathlib import Path
 
 from docutils import nodes
 from docutils.statemachine import StringList
@@ -19,8 +17,6 @@ from sphinx.util.docutils import SphinxDirective
 from robodyn_ros.cli.main import VERBS
 from robodyn_ros.cli.verb import Verb
 from robodyn_ros.plugins import GROUPS, available, load
-
-ROOT = Path(__file__).parents[2]
 
 WIDTH = "100"
 """Of the help of a verb [characters]."""
@@ -115,30 +111,6 @@ class Settings(Generated):
                     yield ""
 
 
-class Section(Generated):
-    """What stands in another document of the project under a heading, for example ``{section} README.md Nodes``."""
-
-    required_arguments = 2
-    final_argument_whitespace = True
-
-    def markdown(self) -> Iterator[str]:
-        """See :class:`Generated`; headings move up to below the page's, links into the repository become plain text."""
-        document, heading = self.arguments
-        self.env.note_dependency(str(ROOT / document))
-        text = (ROOT / document).read_text(encoding="utf-8")
-        found = re.search(
-            rf"^(##+) {re.escape(heading)}\n(.*?)(?=^\1 |^## |\Z)",
-            text,
-            re.DOTALL | re.MULTILINE,
-        )
-        if not found:
-            raise self.error(f"{document} has no heading {heading!r}")
-        up = len(found.group(1)) - 1
-        section = re.sub(rf"^#{{{up}}}(#+ )", r"\1", found.group(2), flags=re.MULTILINE)
-        section = re.sub(r"\[([^]\n]+)\]\((?!https?:)[^)\n]+\)", r"`\1`", section)
-        yield from section.splitlines()
-
-
 def _row(item: Field[object]) -> str:
     if "choices" in item.metadata:
         allowed = ", ".join(map(str, item.metadata["choices"]()))
@@ -150,6 +122,6 @@ def _row(item: Field[object]) -> str:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Called by Sphinx."""
-    for directive in (Plugins, Verbs, Settings, Section):
+    for directive in (Plugins, Verbs, Settings):
         app.add_directive(directive.__name__.lower(), directive)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

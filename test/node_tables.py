@@ -1,4 +1,4 @@
-"""Reads the project's Markdown, and works out what its tables have to say from nodes that run."""
+"""Reads the tables of docs/reference/nodes.md, and makes them from running nodes."""
 
 from __future__ import annotations
 
@@ -22,16 +22,22 @@ MANY = 1e300
 """What a range says where there is no limit."""
 
 
-def section(heading: str) -> str:
-    """What stands in the README under a heading, up to the next one."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    found = re.search(rf"^#+ {re.escape(heading)}\n(.*?)(?=^#|\Z)", text, re.DOTALL | re.MULTILINE)
-    assert found, f"README.md has no heading {heading!r}"
+PAGE = ROOT / "docs/reference/nodes.md"
+
+NAMES = tuple(re.findall(r"^## `(\w+)`$", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
+"""Names of the nodes that the page describes."""
+
+
+def section(node: str) -> str:
+    """The part of the page about a node."""
+    text = PAGE.read_text(encoding="utf-8")
+    found = re.search(rf"^## `{re.escape(node)}`\n(.*?)(?=^#|\Z)", text, re.DOTALL | re.MULTILINE)
+    assert found, f"{PAGE.name} has no heading for {node}"
     return found.group(1)
 
 
 def rows(text: str, columns: int) -> list[list[str]]:
-    """Rows of the tables with so many columns in a text, without backticks, headings left out."""
+    """The rows of all tables of a text that have this number of columns, without headings and backticks."""
     found = []
     lines = [line for line in text.splitlines() if line.startswith("|")]
     for line, following in zip(lines, [*lines[1:], ""], strict=True):
@@ -43,7 +49,7 @@ def rows(text: str, columns: int) -> list[list[str]]:
 
 
 def parameters_table(graph: Graph, node: str, joints: tuple[str, ...], given: set[str]) -> str:
-    """The README's table of a node's parameters, from the node itself; those of joints once for all.
+    """The table of a node's parameters, made from the running node; the parameters of joints are listed once.
 
     Args:
         graph: in which the node runs.
@@ -117,7 +123,7 @@ def _allowed(descriptor: ParameterDescriptor) -> str:
 
 
 def quality(profile: QoSProfile) -> str:
-    """The README's word for a quality of service."""
+    """The page's word for a quality of service."""
     if profile.durability == DurabilityPolicy.TRANSIENT_LOCAL:
         return "latched"
     return "newest" if profile.reliability == ReliabilityPolicy.BEST_EFFORT else "reliable"

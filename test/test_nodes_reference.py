@@ -1,0 +1,90 @@
+"""The tables of docs/reference/nodes.md are those of the running nodes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import robodyn_ros as rd
+
+pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
+
+from node_tables import NAMES, parameters_table, quality, rows, section
+
+ROOT = Path(__file__).parents[1]
+
+NODES = {
+    "controller": {},
+    "commissioner": {},
+    "simulator": {},
+    "markers": {},
+    "viewer": {},
+    "planner": {},
+    "conductor": {"joints": ["elevator"], "times": [0.0, 1.0], "waypoints": [0.0, 1.0], "record": "record.npz"},
+}
+"""Node → what it must be given."""
+
+
+def test_every_node_is_listed():
+    assert set(NAMES) == set(NODES)
+
+
+@pytest.fixture
+def node(request, graph, prr):
+    """A node's name and what it was given, with the node running."""
+    name = request.param
+    if name == "viewer":
+        pytest.importorskip("viser", reason="the viewer needs viser")
+    given = NODES[name] or {"robot_description": prr}
+    graph.start(name, **given)
+    graph.wait(lambda: name in graph.node.get_node_names(), "the node")
+    if name == "controller":
+        graph.wait(lambda: graph.node.count_publishers("/controller/commands"), "a configured controller")
+    return name, set(given)
+
+
+@pytest.mark.parametrize("node", NODES, indirect=True)
+def test_topics_and_services(node, graph):
+    name, _ = node
+
+    def absolute(topic):
+        return topic.replace("~", f"/{name}") if topic.startswith(("~", "/")) else f"/{topic}"
+
+    def found(listing, details):
+        """Topic, type and quality of service of the node's own end points."""
+        own = [(topic, kinds[0]) for topic, kinds in listing(name, "/")]
+        ends = {topic: [end for end in details(topic) if end.node_name == name] for topic, _ in own}
+        return {(topic, kind, quality(ends[topic][0].qos_profile)) for topic, kind in own if ends[topic]}
+
+    def listed(direction):
+        table = rows(section(name), 5)
+        return {(absolute(topic), kind, qos) for way, topic, kind, qos, _ in table if way == direction}
+
+    of_every_node = {"/rosout", "/parameter_events", f"/{name}/transition_event", "/clock"}
+    ways = {
+        "sub": (graph.node.get_subscriber_names_and_types_by_node, graph.node.get_subscriptions_info_by_topic),
+        "pub": (graph.node.get_publisher_names_and_types_by_node, graph.node.get_publishers_info_by_topic),
+    }
+    for way, listing in ways.items():
+        own = listed(way)
+        assert own
+        others = of_every_node - {topic for topic, _, _ in own}
+        graph.wait(
+            lambda own=own, listing=listing, others=others: own == {e for e in found(*listing) if e[0] not in others},
+            f"exactly the {way} of the page: {own}",
+        )
+    services = {(absolute(service), kind) for service, kind, _ in rows(section(name), 3)}
+    own = {(service, kinds[0]) for service, kinds in graph.node.get_service_names_and_types_by_node(name, "/")}
+    assert services == {entry for entry in own if entry[1].startswith("std_srvs/")}
+
+
+@pytest.mark.parametrize("node", NODES, indirect=True)
+def test_parameters(node, graph):
+    name, given = node
+    joints = rd.load_robot(ROOT / "urdf/prr.urdf").joint_names
+    table = parameters_table(graph, name, joints, given)
+    found = re.search(rf"<!-- parameters of {name} -->\n(.*?)\n?<!-- end -->", section(name), re.DOTALL)
+    assert found
+    assert found.group(1) == table, f"the parameters of {name} should be:\n\n{table}\n"
