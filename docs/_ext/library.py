@@ -4,55 +4,43 @@ from __future__ import annotations
 
 import pkgutil
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from sphinx.application import Sphinx
 
 import robodyn_ros
 
-SILENT = ("nodes", "cli", "dynamics.conformance")
-"""Rooms whose reference is not that of their modules: nodes have topics, the command has verbs, the kit has clauses."""
+ELSEWHERE = ("nodes", "cli", "dynamics.conformance")
+"""Rooms and folders that have no page here: nodes have topics, the command has verbs, the kit has clauses."""
 
 
 def modules() -> Iterator[str]:
-    """The modules of the library, and of a folder in a room the folder itself only."""
-    for found in sorted(
-        pkgutil.walk_packages(robodyn_ros.__path__), key=lambda found: found.name
-    ):
-        prefix = "robodyn_ros."
-        if found.name in SILENT:
-            continue
-        if found.ispkg:
-            for inner in sorted(
-                pkgutil.iter_modules([f"{robodyn_ros.__path__[0]}/{found.name}"]),
-                key=lambda i: i.name,
-            ):
-                name = f"{found.name}.{inner.name}"
-                if name not in SILENT and not inner.name.startswith("_"):
-                    yield prefix + name
+    """Return the names of all modules and folders in the rooms of the library, at any depth."""
+
+    def inside(package: str, path: Iterable[str]) -> Iterator[str]:
+        for found in sorted(pkgutil.iter_modules(path), key=lambda found: found.name):
+            name = f"{package}.{found.name}"
+            if found.name.startswith("_") or name.partition(".")[2] in ELSEWHERE:
+                continue
+            if package != "robodyn_ros":  # the rooms themselves are the titles of the pages
+                yield name
+            if found.ispkg:
+                yield from inside(name, [f"{folder}/{found.name}" for folder in path])
+
+    return inside("robodyn_ros", list(robodyn_ros.__path__))
 
 
 def write_rooms(app: Sphinx) -> None:
-    """A page for every room of the library; one that has not changed is not written again."""
+    """Write a page for every room of the library; a page that has not changed is not written again."""
     folder = Path(app.srcdir) / "reference" / "api"
     folder.mkdir(exist_ok=True)
     pages: dict[str, list[str]] = {}
     for module in modules():
         room = module.split(".")[1]
-        page = pages.setdefault(
-            room,
-            [
-                f"# {room}",
-                "",
-                "```{eval-rst}",
-                f".. automodule:: robodyn_ros.{room}",
-                "   :no-members:",
-                "```",
-                "",
-            ],
-        )
-        page += [f"## {module}", "", "```{eval-rst}", f".. automodule:: {module}", "```", ""]
+        if room not in pages:
+            pages[room] = [f"# {room}", "", *_documented(f"robodyn_ros.{room}")]
+        pages[room] += [f"## {module}", "", *_documented(module)]
     for old in folder.glob("*.md"):
         if old.stem not in pages:
             old.unlink()
@@ -62,18 +50,29 @@ def write_rooms(app: Sphinx) -> None:
             path.write_text(text, encoding="utf-8")
 
 
+def _documented(module: str) -> list[str]:
+    """The docstrings of a module and of what it defines; a name that it only re-exports is left out."""
+    return [
+        "```{eval-rst}",
+        f".. automodule:: {module}",
+        "   :ignore-module-all:",
+        "```",
+        "",
+    ]
+
+
 def as_sentences(
     app: Sphinx, what: str, name: str, thing: object, options: object, lines: list[str]
 ) -> None:
-    """Docstrings are prose with mathematics in it, for Sphinx to read as such.
+    """Prepare a docstring, which is prose with mathematics in it, for Sphinx.
 
-    What is indented after a paragraph is a formula, to be shown as it stands. Bars are absolute values, not
-    substitutions. And what stands before a colon in the first line about an attribute is no type, for which Napoleon
-    takes it unless that line is one without a colon: an empty comment.
+    An indented block after a paragraph is a formula, and becomes literal text. A bar is an absolute value, not a
+    substitution. Napoleon takes the text before a colon in the first line about an attribute for a type; an empty
+    comment as the first line prevents that.
     """
     if lines and lines[0].startswith(
         "Alias for field number"
-    ):  # Python's own words about a field of a named tuple
+    ):  # Python's own docstring for a field of a named tuple
         lines.clear()
     prose: list[str] = []
     literal = False
