@@ -9,8 +9,10 @@ import pytest
 
 import robodyn_ros as rd
 from robodyn_ros.control.commissioning import Commissioning, CommissioningSettings
-from robodyn_ros.control.commissioning.report import MIRROR, html, markdown
+from robodyn_ros.control.commissioning.report import MIRROR, report
 from robodyn_ros.control.transmission import Transmission, TransmissionSettings
+from robodyn_ros.document.html import html
+from robodyn_ros.document.markdown import markdown
 from robodyn_ros.simulation.plant.joint_effects import FrictionSettings
 from robodyn_ros.simulation.plant.native import Plant
 
@@ -76,7 +78,7 @@ def test_an_arm_that_is_right():
     bench = Bench(noise=1e-4, static=1.3)
     found = bench.run()
     outcome = bench.procedure.outcome
-    assert outcome.good, markdown(outcome)
+    assert outcome.good, markdown(report(outcome))
     assert [joint.name for joint in outcome.joints] == ["joint3", "joint2", "joint1"]
     friction = [found[name].friction for name in ("joint1", "joint2", "joint3")]
     np.testing.assert_allclose(friction, FRICTION, rtol=0.1)
@@ -87,7 +89,7 @@ def test_an_arm_that_is_right():
     # Low effort, short ways, and nothing left in the end.
     assert np.abs(np.array(bench.positions) - [0.0, 2.0, np.pi - 2.0]).max() < 0.15
     assert not bench.efforts[-1].any()
-    assert MIRROR in markdown(outcome)
+    assert MIRROR in markdown(report(outcome))
 
 
 @pytest.mark.parametrize(
@@ -108,10 +110,10 @@ def test_a_mistake_is_found_and_gravity_is_left_alone(name, bench, joint, said):
     if swap:  # two drives exchanged, but not their encoders: what is meant for one moves the other
         made.true.joint_effort = lambda effort: np.array(effort)[[0, 2, 1]]
     found = made.run()
-    assert any(said in problem for problem in found[joint].problems), markdown(made.procedure.outcome)
+    assert any(said in problem for problem in found[joint].problems), markdown(report(made.procedure.outcome))
     assert not made.procedure.outcome.good
     assert not made.procedure.outcome.gravity
-    assert joint in markdown(made.procedure.outcome)
+    assert joint in markdown(report(made.procedure.outcome))
     assert not made.efforts[-1].any()
     assert np.abs(np.array(made.positions)[:, 0]).max() < QUICK.reach
 
@@ -188,7 +190,7 @@ def test_guided_it_asks_and_takes_no_for_an_answer():
     bench.run()
     (found,) = bench.procedure.outcome.joints
     assert "transmission.joint3.reversed" in found.problems[0]
-    assert "stopped by the one who watches" in html(bench.procedure.outcome).lower()
+    assert "stopped by the one who watches" in html(report(bench.procedure.outcome)).lower()
 
 
 def test_an_arm_without_effort_limits_is_refused():
@@ -211,7 +213,7 @@ def test_an_arm_of_six_joints_hanging_down():
         plant.apply(procedure.update(plant.time, plant.q, plant.qd))
         plant.step(PERIOD)
     outcome = procedure.outcome
-    assert outcome.good, markdown(outcome)
+    assert outcome.good, markdown(report(outcome))
     np.testing.assert_allclose([joint.friction for joint in outcome.joints], friction[::-1], rtol=0.05)
     assert np.isnan(outcome.joints[0].inertia)
     np.testing.assert_allclose([joint.inertia_ratio for joint in outcome.joints[1:]], 1.0, atol=0.25)

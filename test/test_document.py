@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import stat
+import sys
 import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
 from pathlib import Path
@@ -15,21 +16,30 @@ import pytest
 
 import robodyn_ros as rd
 from robodyn_ros.document.blocks import (
+    CodeBlock,
+    DetailsBlock,
     Document,
     EquationBlock,
+    HeadingBlock,
+    ListBlock,
+    Literal,
     MatrixBlock,
+    PictureBlock,
     Section,
     SumBlock,
     TextBlock,
+    VerdictBlock,
     broken,
     data,
     equation,
+    literal_table,
     quoted,
     table,
 )
-from robodyn_ros.document.html import html, mathml
+from robodyn_ros.document.html import html
 from robodyn_ros.document.latex import ENGINES, pdf, tex
 from robodyn_ros.document.markdown import markdown
+from robodyn_ros.document.mathml import mathml
 from robodyn_ros.document.text import text, text_lines, unicode, width
 
 NAME = quoted(r"a_b%c$d#e&f{g}h~i^j\k<l>m*n|o`p ü")
@@ -70,16 +80,41 @@ def test_formulas_as_plain_text(formula: str, plain: str) -> None:
 @pytest.mark.parametrize(
     ("formula", "element"),
     [
-        ("m_{2}", "<msub><mi>m</mi><mn>2</mn></msub>"),
-        (r"\dot{q}^{2}", '<msup><mover><mi>q</mi><mo stretchy="false">˙</mo></mover><mn>2</mn></msup>'),
-        (r"\frac{1}{2}", "<mfrac><mn>1</mn><mn>2</mn></mfrac>"),
-        ("l_{c1}^{2}", "<msubsup><mi>l</mi><mrow><mi>c</mi><mn>1</mn></mrow><mn>2</mn></msubsup>"),
-        (r"\sum_i", "<munder><mo>∑</mo><mi>i</mi></munder>"),
-        ("a < b", "<mrow><mi>a</mi><mo>&lt;</mo><mi>b</mi></mrow>"),
+        ("m_{2}", "<msub><mi>m</mi><mrow><mn>2</mn></mrow></msub>"),
+        (
+            r"\dot{q}^{2}",
+            '<msup><mover accent="true"><mrow><mi>q</mi></mrow><mo stretchy="false" class="accent">˙</mo></mover>'
+            "<mrow><mn>2</mn></mrow></msup>",
+        ),
+        (r"\frac{1}{2}", "<mfrac><mrow><mn>1</mn></mrow><mrow><mn>2</mn></mrow></mfrac>"),
+        ("l_{c1}^{2}", "<msubsup><mi>l</mi><mrow><mi>c</mi><mn>1</mn></mrow><mrow><mn>2</mn></mrow></msubsup>"),
+        (r"\sum_i", "<msub><mo>∑</mo><mi>i</mi></msub>"),
+        ("a < b", "<mi>a</mi><mo>&lt;</mo><mi>b</mi>"),
+        (r"-\sin q", '<mo>−</mo><mo lspace="0.17em" rspace="0.17em">sin</mo><mi>q</mi>'),
+        (r"a = -b", '<mi>a</mi><mo>=</mo><mo form="prefix">−</mo><mi>b</mi>'),
+        (r"{}- b", "<mrow></mrow><mo>−</mo><mi>b</mi>"),
     ],
 )
 def test_formulas_as_mathml(formula: str, element: str) -> None:
-    assert mathml(formula) == f"<math>{element}</math>"
+    assert mathml(formula) == f'<math display="inline"><mrow>{element}</mrow></math>'
+
+
+def test_a_sum_on_a_line_of_its_own() -> None:
+    found = mathml(r"\sum_i", "block")
+    assert found == '<math display="block"><mrow><munder><mo>∑</mo><mi>i</mi></munder></mrow></math>'
+
+
+@pytest.mark.parametrize("formula", [r"\unknown x", r"\mathbf q", r"\begin{aligned} a &= b \end{aligned}"])
+def test_what_the_converter_does_not_know_is_refused(formula: str) -> None:
+    with pytest.raises(rd.RobodynError, match=r"converter|browsers"):
+        mathml(formula)
+
+
+def test_html_says_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "latex2mathml.converter", None)
+    with pytest.raises(rd.ConfigurationError, match=r"latex2mathml: pip install 'robodyn_ros\[symbolic\]'"):
+        html(DOCUMENT)
+    assert "<td>$1</td>" in html(Document("t", (literal_table(("a",), [("$1",)]),), ()))
 
 
 @pytest.mark.parametrize("formula", [r"\unknown x", "{a", "a}", r"\frac{1}", "a^", r"\dot"])
@@ -202,3 +237,75 @@ def test_pdf() -> None:
 
 def test_equations_by_hand() -> None:
     assert equation("K", "a", "- b") == SumBlock("K", ("+ a", "- b"))
+
+
+HOSTILE = "<script>alert(1)</script> & &lt; | _a_ $x$ ![i](j) 100% #1 \\input{k} `l` **m** ~~n~~ ^ {o}\n\n# p"
+LITERAL = Literal(HOSTILE)
+EVERY_BLOCK = Document(
+    LITERAL,
+    (
+        VerdictBlock(LITERAL),
+        TextBlock(LITERAL),
+        HeadingBlock(LITERAL),
+        CodeBlock(HOSTILE),
+        ListBlock((LITERAL, Literal("second"))),
+        PictureBlock(b"\x89PNG", "image/png", HOSTILE),
+        literal_table((HOSTILE, "b"), [("[a", "1"), (HOSTILE, "2")], numeric=True, faint=[(1, 1)]),
+        DetailsBlock(LITERAL, (TextBlock(LITERAL),)),
+    ),
+    (Section(HOSTILE, LITERAL, (TextBlock(LITERAL),)),),
+    numbered=False,
+)
+
+
+class Texts(HTMLParser):
+    """What a page shows, element by element."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.shown: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.shown += [value or "" for name, value in attrs if name in {"alt", "id"}]
+
+    def handle_data(self, data: str) -> None:
+        self.shown.append(data)
+
+
+def test_every_block_in_html_keeps_a_hostile_text() -> None:
+    texts = Texts(html(EVERY_BLOCK))
+    assert not texts.tags & {"script", "math", "s", "strong", "em"}
+    assert texts.shown.count(HOSTILE) == 15  # also the title of the tab, alt and id
+
+
+def test_every_block_in_markdown_keeps_a_hostile_text() -> None:
+    markdown_it = pytest.importorskip("markdown_it", reason="markdown-it-py is not installed")
+    found = markdown(EVERY_BLOCK)
+    texts = Texts(markdown_it.MarkdownIt("gfm-like", {"linkify": False}).render(found))
+    assert not texts.tags & {"script", "s", "em"}
+    on_a_line = HOSTILE.replace("\n\n", " ")
+    assert texts.shown.count(on_a_line) >= 9
+    assert not re.search(r"(?<!\\)\$(?![^\n]*data:)", re.sub(r"(?m)^    .*", "", found))
+
+
+def test_every_block_in_latex_keeps_a_hostile_text() -> None:
+    found = tex(EVERY_BLOCK)
+    body = found[found.index(r"\section*") :]
+    assert (
+        r"\textless{}script\textgreater{}alert(1)\textless{}/script\textgreater{} \& \&lt; \textbar{} \_a\_ \$x\$"
+        in body
+    )
+    assert r"\textbackslash{}input\{k\}" in body
+    assert "$" not in body.replace(r"\$", "")
+    assert body.count("{") - body.count(r"\{") == body.count("}") - body.count(r"\}")
+
+
+def test_every_block_as_text_and_json() -> None:
+    found = text(EVERY_BLOCK)
+    assert "- second" in found
+    blocks = json.loads(data(EVERY_BLOCK))["blocks"]
+    assert blocks[0] == {"verdict": HOSTILE}
+    assert blocks[-1] == {"details": HOSTILE, "blocks": [{"text": HOSTILE}]}

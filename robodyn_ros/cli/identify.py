@@ -200,8 +200,9 @@ def _finite(value: Any) -> float | None:
 
 def identify_arm(args: Namespace) -> ExitCode:
     """The arm's numbers."""
+    from robodyn_ros.document.html import html
     from robodyn_ros.identification import IdentificationSettings, identify
-    from robodyn_ros.identification.report import html, improved
+    from robodyn_ros.identification.report import improved, report
 
     robot = load_robot(args.urdf)
     with _progress(args) as at:
@@ -219,7 +220,7 @@ def identify_arm(args: Namespace) -> ExitCode:
             write_file("--out", args.out, result.urdf)
         if args.report is not None:
             at("drawing")
-            write_file("--report", args.report, html(result, used, unused))
+            write_file("--report", args.report, html(report(result, used, unused)))
     (print_arm if args.json else show_arm)(result, used, unused, args)
     return ExitCode.YES if improved(result) else ExitCode.NO
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
-from collections.abc import Iterable, Iterator
-from html import escape
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,19 @@ from rich.table import Table
 from rich.text import Text
 
 from robodyn_ros.cli.demo.plot import COLOURS, DPI, FAINT, INK, PLOT_STYLE
-from robodyn_ros.document.html import page
+from robodyn_ros.document.blocks import (
+    Block,
+    CodeBlock,
+    Document,
+    HeadingBlock,
+    Literal,
+    PictureBlock,
+    Section,
+    TableBlock,
+    TextBlock,
+    literal_table,
+)
+from robodyn_ros.document.html import html
 from robodyn_ros.simulation.sweeps.study import Study
 from robodyn_ros.simulation.sweeps.summary import QUANTILES, Summary
 
@@ -149,7 +159,7 @@ def draw(path: Path, study: Study, summaries: list[Summary]) -> None:
     from matplotlib import pyplot
 
     inputs = list(study.vary)
-    with pyplot.rc_context(PLOT_STYLE):
+    with pyplot.rc_context({**PLOT_STYLE, "text.parse_math": False}):
         size = (13.0, 3.0 + 0.32 * max(6, len(inputs) * len(summaries)))
         figure, (left, middle, right) = pyplot.subplots(
             1, 3, figsize=size, layout="constrained", gridspec_kw={"width_ratios": (1, 1.4, 1.4), "wspace": 0.08}
@@ -218,22 +228,6 @@ def _plot_sensitivities(axes: Any, inputs: list[str], summaries: list[Summary]) 
     axes.set_axisbelow(True)
 
 
-PAGE_STYLE = """
-:root { color-scheme: light dark; }
-body { font: 1rem/1.5 system-ui, sans-serif; max-width: 75rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.6rem; } h2 { font-size: 1.25rem; margin-top: 2.5rem; border-bottom: 1px solid #8886; }
-h3 { font-size: 1rem; margin: 1.5rem 0 0.3rem; }
-img { max-width: 100%; background: white; border-radius: 4px; }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { text-align: right; padding: 0.2rem 1rem 0.2rem 0; border-bottom: 1px solid #8884; }
-th:first-child, td:first-child { text-align: left; }
-.faint { opacity: 0.5; } code { font-size: 0.95em; }
-"""
-
-Row = Iterable[str]
-
-
 def write_report(folder: Path, study: Study, summaries: list[Summary]) -> None:
     """Write ``report.png`` and ``report.html``.
 
@@ -244,8 +238,19 @@ def write_report(folder: Path, study: Study, summaries: list[Summary]) -> None:
     """
     picture = folder / "report.png"
     draw(picture, study, summaries)
-    image = b64encode(picture.read_bytes()).decode()
-    rows = [
+    page = report(study, summaries, picture.read_bytes())
+    (folder / "report.html").write_text(html(page), encoding="utf-8")
+
+
+def report(study: Study, summaries: list[Summary], picture: bytes) -> Document:
+    """Return the report as a page.
+
+    Args:
+        study: what was run.
+        summaries: one for each controller.
+        picture: content of the image that :func:`draw` writes, a PNG.
+    """
+    met = [
         (
             each.controller,
             str(each.cases),
@@ -256,17 +261,18 @@ def write_report(folder: Path, study: Study, summaries: list[Summary]) -> None:
         )
         for each in summaries
     ]
-    parts = [
-        f"<h1>{escape(study.name)}</h1>",
-        f"<p>{_about(study)}</p>",
-        _html_table(("Controller", "Cases", "Met", "Probability", "at least", "at most"), rows),
-        "<p>The interval holds with 95 % confidence (Clopper and Pearson).</p>",
-        f'<img alt="probability, margins and sensitivities" src="data:image/png;base64,{image}">',
-        *(part for each in summaries for part in _of_controller(study, each)),
-        "<h2>What varied</h2>",
-        _html_table(("Input", "Distribution"), [(name, _said(study, name)) for name in study.vary]),
+    opening = (
+        TextBlock(Literal(_about(study))),
+        _page_table(("Controller", "Cases", "Met", "Probability", "at least", "at most"), met),
+        TextBlock("The interval holds with 95 % confidence (Clopper and Pearson)."),
+        PictureBlock(picture, "image/png", "probability, margins and sensitivities"),
+    )
+    varied = _page_table(("Input", "Distribution"), [(name, _distribution(study, name)) for name in study.vary])
+    sections = [
+        *(Section(each.controller, Literal(each.controller), tuple(_of_controller(study, each))) for each in summaries),
+        Section("varied", "What varied", (varied,)),
     ]
-    (folder / "report.html").write_text(page(study.name, PAGE_STYLE, "\n".join(parts)), encoding="utf-8")
+    return Document(Literal(study.name), opening, tuple(sections), numbered=False)
 
 
 def _about(study: Study) -> str:
@@ -277,48 +283,46 @@ def _about(study: Study) -> str:
     )
 
 
-def _of_controller(study: Study, summary: Summary) -> Iterable[str]:
-    yield f"<h2>{escape(summary.controller)}</h2>"
+def _of_controller(study: Study, summary: Summary) -> Iterator[Block]:
     if summary.compiled < summary.cases:
-        yield f"<p>{summary.cases - summary.compiled} of the cases went the slow way, in Python.</p>"
+        yield TextBlock(f"{summary.cases - summary.compiled} of the cases went the slow way, in Python.")
     heads = ["least" if q == 0.0 else "median" if q == 0.5 else f"{100 * q:g} % of cases below" for q in QUANTILES]
-    yield "<h3>Margins, in parts of the bound</h3>"
+    yield HeadingBlock("Margins, in parts of the bound")
     bounds = [
         (f"{b.quantity} {b.joint}", f"{b.bound:g}", str(b.kept), *(f"{100 * x:.1f} %" for x in b.quantiles))
         for b in summary.bounds
     ]
-    yield _html_table(("Bound", "at most", "kept", *heads), bounds)
+    yield _page_table(("Bound", "at most", "kept", *heads), bounds)
     if summary.failed:
-        yield "<h3>Failed</h3>"
-        yield _html_table(("Why", "Cases"), [(why, str(count)) for why, count in summary.failed.items()])
-    yield f"<h3>Worst cases</h3><p>Each can be looked at: <code>robodyn sweep {escape(study.name)}.yaml --case NUMBER"
-    yield " --plot case.png</code></p>"
+        yield HeadingBlock("Failed")
+        yield _page_table(("Why", "Cases"), [(why, str(count)) for why, count in summary.failed.items()])
+    yield HeadingBlock("Worst cases")
+    yield TextBlock("Each can be looked at:")
+    yield CodeBlock(f"robodyn sweep {study.name}.yaml --case NUMBER --plot case.png")
     worst = [(str(n), f"{100 * m:.1f} %" if m == m else "", why) for n, m, why in summary.worst]
-    yield _html_table(("Case", "Margin", "Failed"), worst)
-    yield "<h3>Part of the variance that each input explains by itself</h3>"
-    yield "<p>First-order indices; what chance alone might give is pale.</p>"
+    yield _page_table(("Case", "Margin", "Failed"), worst)
+    yield HeadingBlock("Part of the variance that each input explains by itself")
+    yield TextBlock("First-order indices; what chance alone might give is pale.")
     outputs = summary.sensitivities
-    cells = [(escape(name), *(_index(outputs[out][name]) for out in outputs)) for name in study.vary if outputs]
-    yield _html_table(("Input", *outputs), cells, plain=False)
+    names = list(study.vary) if outputs else []
+    found = [[outputs[output][name] for output in outputs] for name in names]
+    cells = [(name, *(_index(each.first_order) for each in row)) for name, row in zip(names, found, strict=True)]
+    by_chance = [
+        (i, j) for i, row in enumerate(found) for j, each in enumerate(row, 1) if not each.first_order > each.noise
+    ]
+    yield _page_table(("Input", *outputs), cells, by_chance)
 
 
-def _index(found: tuple[float, float]) -> str:
-    index, noise = found
-    if index != index:
-        return ""
-    text = f"{100 * max(index, 0.0):.1f} %"
-    return text if index > noise else f'<span class="faint">{text}</span>'
+def _index(index: float) -> str:
+    return f"{100 * max(index, 0.0):.1f} %" if index == index else ""
 
 
-def _said(study: Study, name: str) -> str:
+def _distribution(study: Study, name: str) -> str:
     each = study.vary[name]
     return f"{each.kind.replace('_', ' ')} {', '.join(map(str, each.values))}"
 
 
-def _html_table(heads: Row, rows: Iterable[Row], *, plain: bool = True) -> str:
-    def line(cells: Row, tag: str) -> str:
-        text = "".join(f"<{tag}>{escape(cell) if plain else cell}</{tag}>" for cell in cells)
-        return f"<tr>{text}</tr>"
-
-    body = "\n".join(line(row, "td") for row in rows)
-    return f'<div class="scroll"><table>\n{line(heads, "th")}\n{body}\n</table></div>'
+def _page_table(
+    heads: Sequence[str], rows: Iterable[Sequence[str]], faint: Iterable[tuple[int, int]] = ()
+) -> TableBlock:
+    return literal_table(heads, rows, numeric=True, faint=faint)

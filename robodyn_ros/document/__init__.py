@@ -1,4 +1,5 @@
-"""A document of prose, formulas and tables, and the formats that it is written in.
+"""Pages of blocks (:mod:`~robodyn_ros.document.blocks`), and the formats that they are written in.
 
-Formulas are LaTeX everywhere in it; for terminals and browsers they are read and written anew, by this package alone.
+Every report of this package is such a page. ``text`` is for a terminal; ``markdown``, ``html`` and ``latex`` are files.
+Formulas are LaTeX.
 """

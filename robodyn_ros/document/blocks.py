@@ -1,25 +1,34 @@
-"""What a document is made of.
+"""The blocks that every page of this package is made of.
 
-A text is prose, with formulas in LaTeX between dollar signs. What comes from a URDF goes through ``quoted`` before it
-stands in one.
+A text is prose with formulas in LaTeX between dollar signs. A name that comes from a URDF goes through :func:`quoted`
+before it stands in such a text. A text without formulas is a :class:`Literal`, in which a dollar sign is a dollar sign.
+The renderers (:mod:`~robodyn_ros.document.text`, ``markdown``, ``html``, ``latex``) escape both.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 
+class Literal(str):
+    """A text without formulas: reports write what comes from a file or a user as one."""
+
+    __slots__ = ()
+
+
 def quoted(name: str) -> str:
-    """A name from a URDF as prose, where a dollar sign would begin a formula."""
+    """Return a name from a URDF for a text with formulas, where a dollar sign would begin one."""
     return name.replace("$", "_")
 
 
 def split(text: str) -> list[tuple[bool, str]]:
-    """The parts of a text: whether each is a formula, and what it says."""
+    """Split a text into prose and formulas: (is a formula, its text) for each part."""
+    if isinstance(text, Literal):
+        return [(False, str(text))] if text else []
     return [(bool(i % 2), part) for i, part in enumerate(re.split(r"\$", text)) if part]
 
 
@@ -31,8 +40,51 @@ class TextBlock:
 
 
 @dataclass(frozen=True)
+class VerdictBlock:
+    """A paragraph that says the result of a page; it stands out."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class HeadingBlock:
+    """A heading within a section."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class CodeBlock:
+    """A command or a piece of a file, to be shown as it is."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class ListBlock:
+    """A list of texts."""
+
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PictureBlock:
+    """A picture.
+
+    Attributes:
+        content: the bytes of its file.
+        kind: their media type, for example ``image/png``.
+        description: what the picture shows, for who cannot see it.
+    """
+
+    content: bytes
+    kind: str
+    description: str
+
+
+@dataclass(frozen=True)
 class SumBlock:
-    """An equation whose right side is a sum; a renderer breaks it before signs where it is wide.
+    """An equation whose right side is a sum; a renderer breaks a wide one before its signs.
 
     Attributes:
         name: left side.
@@ -65,13 +117,45 @@ class EquationBlock:
 
 @dataclass(frozen=True)
 class TableBlock:
-    """A table of texts."""
+    """A table of texts.
+
+    Attributes:
+        heads: heading of each column.
+        rows: cells, row by row.
+        numeric: every column but the first holds numbers. A page aligns those at the right.
+        faint: (row, column) of cells that count less. A page shows those paler, other formats like the rest.
+    """
 
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    numeric: bool = False
+    faint: frozenset[tuple[int, int]] = frozenset()
 
 
-Block = TextBlock | EquationBlock | TableBlock
+@dataclass(frozen=True)
+class DetailsBlock:
+    """Blocks that a page hides until its reader asks for them; other formats show them.
+
+    Attributes:
+        summary: what is hidden.
+        blocks: the hidden part.
+    """
+
+    summary: str
+    blocks: tuple[Block, ...]
+
+
+Block = (
+    TextBlock
+    | VerdictBlock
+    | HeadingBlock
+    | CodeBlock
+    | ListBlock
+    | PictureBlock
+    | EquationBlock
+    | TableBlock
+    | DetailsBlock
+)
 
 
 @dataclass(frozen=True)
@@ -79,9 +163,9 @@ class Section:
     """A part with a heading.
 
     Attributes:
-        name: what it is called on the command line.
+        name: the section's name on the command line and in links.
         title: its heading.
-        blocks: what is in it.
+        blocks: its content.
     """
 
     name: str
@@ -91,36 +175,54 @@ class Section:
 
 @dataclass(frozen=True)
 class Document:
-    """The whole.
+    """A whole page.
 
     Attributes:
         title: its heading.
         blocks: what stands before the first section.
         sections: the rest.
+        numbered: number the headings of the sections.
     """
 
     title: str
     blocks: tuple[Block, ...]
     sections: tuple[Section, ...]
+    numbered: bool = True
+
+    def headings(self) -> list[tuple[int | None, Section]]:
+        """The sections, each with its number if there is one."""
+        return [(number if self.numbered else None, section) for number, section in enumerate(self.sections, 1)]
 
 
 def equation(name: str, *terms: str) -> SumBlock:
-    """An equation written by hand; a term without a sign is added."""
+    """Return an equation written by hand; a term without a sign is added."""
     return SumBlock(name, tuple(term if term.startswith(("+ ", "- ")) else f"+ {term}" for term in terms))
 
 
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> TableBlock:
-    """A table."""
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> TableBlock:
+    """Return a table whose cells may hold formulas."""
     return TableBlock(tuple(heads), tuple(tuple(row) for row in rows))
 
 
+def literal_table(
+    heads: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    numeric: bool = False,
+    faint: Iterable[tuple[int, int]] = (),
+) -> TableBlock:
+    """Return a table without formulas; see :class:`TableBlock` for the arguments."""
+    cells = tuple(tuple(map(Literal, row)) for row in rows)
+    return TableBlock(tuple(map(Literal, heads)), cells, numeric, frozenset(faint))
+
+
 def broken(terms: Sequence[str], width: int, measure: Callable[[str], int]) -> list[str]:
-    """A sum on lines of some width, broken before signs; within a term only if that alone is wider.
+    """Break a sum into lines before its signs; a term is broken only if it alone is wider than a line.
 
     Args:
         terms: each after its sign and a space.
         width: of a line.
-        measure: width of a text.
+        measure: gives the width of a text.
     """
     lines: list[str] = []
     for term in (leading(terms[0]), *terms[1:]):
@@ -133,15 +235,15 @@ def broken(terms: Sequence[str], width: int, measure: Callable[[str], int]) -> l
 
 
 def leading(text: str) -> str:
-    """Without the first plus sign, or without the space after a minus sign."""
+    """Return a sum without its first plus sign, or without the space after its first minus sign."""
     return re.sub(r"^(?:\+ |(-) )", r"\1", text)
 
 
-# A document as JSON, formulas in LaTeX, for a program to read.
-
-
 def data(document: Document) -> str:
-    """The text of the file: title, text, and for each section its name, title and blocks in order."""
+    """Return a document as JSON, with formulas in LaTeX, for a program to read.
+
+    The object has ``title``, ``blocks``, and ``sections``, each with its name, title and blocks in order.
+    """
     sections = [
         {"name": section.name, "title": section.title, "blocks": [_block(block) for block in section.blocks]}
         for section in document.sections
@@ -151,11 +253,25 @@ def data(document: Document) -> str:
 
 
 def _block(block: Block) -> dict[str, Any]:
-    if isinstance(block, TextBlock):
-        return {"text": block.text}
-    if isinstance(block, EquationBlock):
-        return {"equations": [_equation(equation) for equation in block.equations]}
-    return {"heads": block.heads, "rows": block.rows}
+    match block:
+        case TextBlock(text):
+            return {"text": text}
+        case VerdictBlock(text):
+            return {"verdict": text}
+        case HeadingBlock(text):
+            return {"heading": text}
+        case CodeBlock(text):
+            return {"code": text}
+        case ListBlock(items):
+            return {"items": items}
+        case PictureBlock(_, kind, description):
+            return {"picture": description, "kind": kind}
+        case EquationBlock(equations):
+            return {"equations": [_equation(equation) for equation in equations]}
+        case TableBlock(heads, rows):
+            return {"heads": heads, "rows": rows}
+        case DetailsBlock(summary, blocks):
+            return {"details": summary, "blocks": [_block(each) for each in blocks]}
 
 
 def _equation(equation: SumBlock | MatrixBlock) -> dict[str, Any]:

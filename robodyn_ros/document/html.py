@@ -1,113 +1,85 @@
-"""A document as one HTML page that needs nothing else: formulas are MathML, which browsers read by themselves."""
+"""A document as one HTML page that needs nothing else: no other file, no script, no network.
+
+Every text is escaped, so that a name from a file stays text. The style sheet is for light and dark, wide and narrow
+screens: what is wider than the screen (tables, equations, pictures) scrolls in a box of its own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from base64 import b64encode
+from collections.abc import Iterable, Iterator
 from html import escape
 
 from robodyn_ros.document.blocks import (
     Block,
+    CodeBlock,
+    DetailsBlock,
     Document,
     EquationBlock,
+    HeadingBlock,
+    ListBlock,
     MatrixBlock,
+    PictureBlock,
     SumBlock,
     TableBlock,
     TextBlock,
+    VerdictBlock,
     broken,
     split,
 )
-from robodyn_ros.document.text import Dotted, Formula, FormulaRow, Fraction, Leaf, Script, read, unicode, width
+from robodyn_ros.document.mathml import STYLE as MATH_STYLE
+from robodyn_ros.document.mathml import mathml
+from robodyn_ros.document.text import unicode, width
 
-# Formulas for browsers, which read MathML by themselves (MathML Core, W3C).
+WIDTH = 100
+"""Letters and signs in a line of a formula, counted as in plain text."""
 
-TAGS = {"name": "mi", "function": "mi", "number": "mn", "operator": "mo"}
+STYLE = f"""
+:root {{ color-scheme: light dark; }}
+body {{ font: 1rem/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; }}
+h1, h2, h3, p, li, summary {{ overflow-wrap: anywhere; }}
+h1 {{ font-size: 1.6rem; line-height: 1.25; }}
+h2 {{ font-size: 1.25rem; margin-top: 2.5rem; border-bottom: 1px solid #8886; }}
+h3 {{ font-size: 1rem; margin: 1.5rem 0 0.3rem; }}
+p, ul {{ max-width: 60rem; }}
+.verdict {{ font-weight: bold; }}
+.faint {{ opacity: 0.55; }}
+.scroll {{ overflow-x: auto; margin: 0.7rem 0; }}
+pre {{ overflow-x: auto; margin: 0.7rem 0; font-size: 0.95em; }}
+summary {{ cursor: pointer; margin: 0.7rem 0; }}
+.picture img {{ width: 100%; min-width: 44rem; background: white; border-radius: 4px; }}
+.cells {{ border-collapse: collapse; font-size: 0.92rem; font-variant-numeric: tabular-nums; }}
+.cells th, .cells td {{ text-align: left; vertical-align: top; }}
+.cells th, .cells td {{ padding: 0.2rem 1.1rem 0.2rem 0; border-bottom: 1px solid #8884; }}
+.numeric th:not(:first-child), .numeric td:not(:first-child) {{ text-align: right; }}
+.equations td {{ padding: 0.25rem 0.3rem; vertical-align: baseline; white-space: nowrap; }}
+.equations td:first-child {{ text-align: right; padding-left: 1.5rem; }}
+mtd {{ padding: 0.15rem 0.6rem; }}
+@media (max-width: 40rem) {{
+  body {{ margin: 1rem auto; }}
+  .equations td:first-child {{ padding-left: 0; }}
+}}
+{MATH_STYLE}"""
 
-DOTS = ("", "˙", "¨")
 
-SPACE = '<mspace width="0.17em"></mspace>'
-
-
-def mathml(formula: str, display: bool = False) -> str:
-    """A formula in LaTeX as an element ``math``.
-
-    Args:
-        formula: the formula.
-        display: whether it stands on a line of its own, and may be as high as it likes.
+def html(document: Document) -> str:
+    """Return the text of the page.
 
     Raises:
-        RobodynError: it is beyond what ``formula.read`` knows.
+        ConfigurationError: the document has formulas, and latex2mathml is not installed.
     """
-    attribute = ' displaystyle="true"' if display else ""
-    return f"<math{attribute}>{_element(read(formula))}</math>"
-
-
-def mathml_matrix(rows: Sequence[Sequence[str]]) -> str:
-    """Formulas in the rows and columns of a matrix."""
-    body = "".join("<mtr>" + "".join(f"<mtd>{_element(read(cell))}</mtd>" for cell in row) + "</mtr>" for row in rows)
-    return f"<math><mrow><mo>(</mo><mtable>{body}</mtable><mo>)</mo></mrow></math>"
-
-
-def _element(formula: Formula) -> str:
-    match formula:
-        case Leaf("gap", _):
-            return ""
-        case Leaf("space", _):
-            return SPACE
-        case Leaf("operator", "(" | ")" as text):
-            return f'<mo stretchy="false">{text}</mo>'
-        case Leaf(kind, text):
-            return f"<{TAGS[kind]}>{escape(text)}</{TAGS[kind]}>"
-        case FormulaRow(parts):
-            return f"<mrow>{''.join(_elements(parts))}</mrow>"
-        case Dotted(base, dots):
-            # No accents: as such, dots touch the letter in some browsers.
-            return f'<mover>{_element(base)}<mo stretchy="false">{DOTS[dots]}</mo></mover>'
-        case Fraction(top, bottom):
-            return f"<mfrac>{_element(top)}{_element(bottom)}</mfrac>"
-        case Script(base, None, above) if above is not None:
-            return f"<msup>{_element(base)}{_element(above)}</msup>"
-        case Script(Leaf(_, "∑"), below, None) if below is not None:
-            return f"<munder><mo>∑</mo>{_element(below)}</munder>"
-        case Script(base, below, None) if below is not None:
-            return f"<msub>{_element(base)}{_element(below)}</msub>"
-        case Script(base, below, above):
-            assert below is not None and above is not None
-            return f"<msubsup>{_element(base)}{_element(below)}{_element(above)}</msubsup>"
-    raise AssertionError(formula)
-
-
-def _elements(parts: Sequence[Formula]) -> Iterator[str]:
-    """A space follows a function; a minus sign after another operator is a sign, and no difference."""
-    before: Formula | None = None
-    for part in parts:
-        if isinstance(before, Leaf) and before.kind == "function" and part != Leaf("operator", "("):
-            yield SPACE
-        after_operator = isinstance(before, Leaf) and before.kind == "operator" and before.text != ")"
-        if part == Leaf("operator", "−") and after_operator:
-            yield '<mo form="prefix">−</mo>'
-        else:
-            yield _element(part)
-        before = part if part != Leaf("gap", " ") else before
-
-
-# One HTML page that needs nothing else: no other file, no network.
-
-
-def page(title: str, style: str, body: str) -> str:
-    """The text of the page.
-
-    Args:
-        title: for the browser's tab, as plain text.
-        style: its CSS.
-        body: what is on it, as HTML.
-    """
+    parts = [f"<h1>{_prose(document.title)}</h1>", *_blocks(document.blocks)]
+    for number, section in document.headings():
+        heading = f"{f'{number}. ' if number else ''}{_prose(section.title)}"
+        parts += [f'<h2 id="{escape(section.name)}">{heading}</h2>', *_blocks(section.blocks)]
+    body = "\n".join(parts)
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{escape(title)}</title>
-<style>{style}</style>
+<title>{escape(document.title)}</title>
+<style>{STYLE}</style>
 </head>
 <body>
 {body}
@@ -116,54 +88,60 @@ def page(title: str, style: str, body: str) -> str:
 """
 
 
-WIDTH = 100
-"""Letters and signs in a line of a formula, as they are in plain text."""
-
-STYLE = """
-:root { color-scheme: light dark; }
-body { font: 1rem/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2.5rem; border-bottom: 1px solid #8886; }
-.scroll { overflow-x: auto; margin: 0.7rem 0; }
-.equations td { padding: 0.25rem 0.3rem; vertical-align: baseline; white-space: nowrap; }
-.equations td:first-child { text-align: right; padding-left: 1.5rem; }
-.facts { border-collapse: collapse; }
-.facts th, .facts td { text-align: left; padding: 0.2rem 1.2rem 0.2rem 0; border-bottom: 1px solid #8884; }
-mtd { padding: 0.15rem 0.6rem; }
-"""
-
-
-def html(document: Document) -> str:
-    """The text of the page."""
-    parts = [f"<h1>{_prose(document.title)}</h1>", *_blocks(document.blocks)]
-    for number, section in enumerate(document.sections, 1):
-        parts += [f'<h2 id="{escape(section.name)}">{number}. {_prose(section.title)}</h2>', *_blocks(section.blocks)]
-    return page(document.title, STYLE, "\n".join(parts))
-
-
-def _blocks(blocks: tuple[Block, ...]) -> Iterator[str]:
+def _blocks(blocks: Iterable[Block]) -> Iterator[str]:
     for block in blocks:
         match block:
             case TextBlock(content):
                 yield f"<p>{_prose(content)}</p>"
+            case VerdictBlock(content):
+                yield f'<p class="verdict">{_prose(content)}</p>'
+            case HeadingBlock(content):
+                yield f"<h3>{_prose(content)}</h3>"
+            case CodeBlock(content):
+                yield f"<pre><code>{escape(content)}</code></pre>"
+            case ListBlock(items):
+                yield "<ul>\n" + "\n".join(f"<li>{_prose(item)}</li>" for item in items) + "\n</ul>"
+            case PictureBlock(content, kind, description):
+                source = f"data:{escape(kind)};base64,{b64encode(content).decode()}"
+                yield f'<div class="scroll picture"><img alt="{escape(description)}" src="{source}"></div>'
             case EquationBlock(equations):
-                rows = "\n".join(row for equation in equations for row in _rows(equation))
+                rows = "\n".join(row for equation in equations for row in _equation_rows(equation))
                 yield f'<div class="scroll"><table class="equations">\n{rows}\n</table></div>'
-            case TableBlock(heads, rows):
-                head = "".join(f"<th>{_prose(cell)}</th>" for cell in heads)
-                lines = ["<tr>" + "".join(f"<td>{_prose(cell)}</td>" for cell in row) + "</tr>" for row in rows]
-                body = "\n".join(lines)
-                yield f'<div class="scroll"><table class="facts">\n<tr>{head}</tr>\n{body}\n</table></div>'
+            case TableBlock():
+                yield _table(block)
+            case DetailsBlock(summary, inner):
+                content = "\n".join(_blocks(inner))
+                yield f"<details><summary>{_prose(summary)}</summary>\n{content}\n</details>"
 
 
-def _rows(equation: SumBlock | MatrixBlock) -> Iterator[str]:
-    left = mathml(f"{equation.name} =", display=True)
+def _table(block: TableBlock) -> str:
+    lines = ["<tr>" + "".join(f"<th>{_prose(cell)}</th>" for cell in block.heads) + "</tr>"]
+    for i, row in enumerate(block.rows):
+        marks = (' class="faint"' if (i, j) in block.faint else "" for j in range(len(row)))
+        lines.append(
+            "<tr>" + "".join(f"<td{mark}>{_prose(cell)}</td>" for mark, cell in zip(marks, row, strict=True)) + "</tr>"
+        )
+    body = "\n".join(lines)
+    name = "cells numeric" if block.numeric else "cells"
+    return f'<div class="scroll"><table class="{name}">\n{body}\n</table></div>'
+
+
+def _equation_rows(equation: SumBlock | MatrixBlock) -> Iterator[str]:
+    left = _tall(f"{equation.name} =")
     if isinstance(equation, MatrixBlock):
-        yield f"<tr><td>{left}</td><td>{mathml_matrix(equation.rows)}</td></tr>"
+        cells = r" \\ ".join(" & ".join(row) for row in equation.rows)
+        right = mathml(rf"\begin{{pmatrix}} {cells} \end{{pmatrix}}")
+        yield f"<tr><td>{left}</td><td>{right}</td></tr>"
         return
     first, *others = broken(equation.terms, WIDTH, lambda term: width(unicode(term)))
-    yield f"<tr><td>{left}</td><td>{mathml(first, display=True)}</td></tr>"
+    yield f"<tr><td>{left}</td><td>{_tall(first)}</td></tr>"
     for line in others:  # after something, if only {}, a sign is that of a sum
-        yield f"<tr><td></td><td>{mathml('{}' + line, display=True)}</td></tr>"
+        yield f"<tr><td></td><td>{_tall('{}' + line)}</td></tr>"
+
+
+def _tall(formula: str) -> str:
+    """Return a formula as high as on a line of its own, but to stand in a cell."""
+    return mathml(formula, "block").replace('display="block"', 'displaystyle="true"', 1)
 
 
 def _prose(text: str) -> str:

@@ -1,4 +1,4 @@
-"""A document in LaTeX that compiles as it is."""
+"""A document in LaTeX that compiles as it is, and as PDF by whatever LaTeX this machine has."""
 
 from __future__ import annotations
 
@@ -6,17 +6,24 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from robodyn_ros.document.blocks import (
     Block,
+    CodeBlock,
+    DetailsBlock,
     Document,
     EquationBlock,
+    HeadingBlock,
+    ListBlock,
+    Literal,
     MatrixBlock,
+    PictureBlock,
     SumBlock,
     TableBlock,
     TextBlock,
+    VerdictBlock,
     broken,
     split,
 )
@@ -25,83 +32,25 @@ from robodyn_ros.errors import ConfigurationError
 WIDTH = 86
 """Letters and signs in a line."""
 
-PROSE = {character: rf"\{character}" for character in "#%&{}_"} | {
+PROSE = {character: rf"\{character}" for character in "#%&{}_$"} | {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "\n": " ",
+    "\r": " ",
+    "\t": " ",
     "²": "$^2$",
     "·": r"\,",
     "°": r"$^\circ$",
     "→": r"$\to$",
     "−": "$-$",
+    "–": "--",
+    "±": r"$\pm$",
 }
 """What has a meaning in LaTeX, and the signs of this package's prose that are not ASCII."""
-
-
-def tex(document: Document) -> str:
-    """The text of the file."""
-    parts = [
-        r"\documentclass{article}",
-        r"\usepackage{amsmath, longtable}",
-        r"\usepackage[margin=2cm]{geometry}",
-        r"\allowdisplaybreaks",
-        r"\setlength{\parindent}{0pt}",
-        r"\setlength{\parskip}{1ex}",
-        r"\setcounter{MaxMatrixCols}{20}",
-        r"\begin{document}",
-        rf"\section*{{{_prose(document.title)}}}",
-        *_blocks(document.blocks),
-    ]
-    for number, section in enumerate(document.sections, 1):
-        parts += [rf"\subsection*{{{number}\quad {_prose(section.title)}}}", *_blocks(section.blocks)]
-    return "\n".join([*parts, r"\end{document}"]) + "\n"
-
-
-def aligned(equations: Sequence[SumBlock | MatrixBlock]) -> str:
-    """The rows of an environment that aligns at the equals signs."""
-    return " \\\\\n".join(_row(equation) for equation in equations)
-
-
-def _row(equation: SumBlock | MatrixBlock) -> str:
-    if isinstance(equation, SumBlock):
-        lines = broken(equation.terms, WIDTH, _width)
-        return f"{equation.name} &= " + " \\\\\n &\\quad ".join(lines)
-    body = r" \\ ".join(" & ".join(row) for row in equation.rows)
-    return rf"{equation.name} &= \begin{{pmatrix}} {body} \end{{pmatrix}}"
-
-
-def _blocks(blocks: tuple[Block, ...]) -> Iterator[str]:
-    for block in blocks:
-        match block:
-            case TextBlock(content):
-                yield f"{_prose(content)}\n"
-            case EquationBlock(equations):
-                yield f"\\begin{{align*}}\n{aligned(equations)}\n\\end{{align*}}"
-            case TableBlock(heads, rows):
-                yield rf"\begin{{longtable}}{{{'l' * len(heads)}}}"
-                yield rf"{' & '.join(map(_prose, heads))} \\ \hline"
-                yield from (rf"{' & '.join(map(_prose, row))} \\" for row in rows)
-                yield r"\end{longtable}"
-
-
-def _prose(text: str) -> str:
-    """With formulas as they are; a sign that LaTeX may not know becomes an underscore."""
-    return "".join(
-        f"${part}$" if formula else re.sub(r"[^\w .,:;()+/'=-]|_", _sign, part, flags=re.ASCII)
-        for formula, part in split(text)
-    )
-
-
-def _sign(found: re.Match[str]) -> str:
-    return PROSE.get(found.group(), found.group() if found.group().isascii() else r"\_")
-
-
-def _width(text: str) -> int:
-    """About how many letters and signs a formula is."""
-    return len(re.sub(r"\\(operatorname|mathrm|frac|d?dot)|[\\{}_^ ]", "", text))
-
-
-# A document as PDF, by whatever LaTeX there is.
 
 ENGINES = {
     "pdflatex": ("-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape"),
@@ -115,8 +64,88 @@ PATIENCE = 120.0
 """For a document that takes a second or two [s]."""
 
 
+def tex(document: Document) -> str:
+    """Return the text of the file."""
+    parts = [
+        r"\documentclass{article}",
+        r"\usepackage{amsmath, longtable}",
+        r"\usepackage[margin=2cm]{geometry}",
+        r"\allowdisplaybreaks",
+        r"\setlength{\parindent}{0pt}",
+        r"\setlength{\parskip}{1ex}",
+        r"\setcounter{MaxMatrixCols}{20}",
+        r"\begin{document}",
+        rf"\section*{{{_prose(document.title)}}}",
+        *_blocks(document.blocks),
+    ]
+    for number, section in document.headings():
+        heading = f"{number}\\quad " if number else ""
+        parts += [rf"\subsection*{{{heading}{_prose(section.title)}}}", *_blocks(section.blocks)]
+    return "\n".join([*parts, r"\end{document}"]) + "\n"
+
+
+def aligned(equations: Sequence[SumBlock | MatrixBlock]) -> str:
+    """Return the rows of an environment that aligns equations at their equals signs."""
+    return " \\\\\n".join(_row(equation) for equation in equations)
+
+
+def _row(equation: SumBlock | MatrixBlock) -> str:
+    if isinstance(equation, SumBlock):
+        lines = broken(equation.terms, WIDTH, _width)
+        return f"{equation.name} &= " + " \\\\\n &\\quad ".join(lines)
+    body = r" \\ ".join(" & ".join(row) for row in equation.rows)
+    return rf"{equation.name} &= \begin{{pmatrix}} {body} \end{{pmatrix}}"
+
+
+def _blocks(blocks: Iterable[Block]) -> Iterator[str]:
+    for block in blocks:
+        match block:
+            case TextBlock(content):
+                yield f"{_prose(content)}\n"
+            case VerdictBlock(content):
+                yield rf"\textbf{{{_prose(content)}}}" + "\n"
+            case HeadingBlock(content):
+                yield rf"\subsubsection*{{{_prose(content)}}}"
+            case CodeBlock(content):
+                yield "\n\n".join(rf"\texttt{{{_prose(Literal(line))}}}" for line in content.splitlines()) + "\n"
+            case ListBlock(items):
+                lines = "\n".join(rf"\item {{}}{_prose(item)}" for item in items)
+                yield f"\\begin{{itemize}}\n{lines}\n\\end{{itemize}}"
+            case PictureBlock(_, _, description):  # a picture would be a file of its own
+                yield f"[{_prose(Literal(description))}]\n"
+            case EquationBlock(equations):
+                yield f"\\begin{{align*}}\n{aligned(equations)}\n\\end{{align*}}"
+            case TableBlock(heads, rows):
+                yield rf"\begin{{longtable}}{{{'l' * len(heads)}}}"
+                yield rf"{' & '.join(map(_prose, heads))} \\ \hline"
+                for row in rows:
+                    line = " & ".join(map(_prose, row))
+                    yield rf"{'{}' if line.startswith(('[', '*')) else ''}{line} \\"  # \\[ and \\* are commands
+                yield r"\end{longtable}"
+            case DetailsBlock(summary, inner):
+                yield rf"\subsubsection*{{{_prose(summary)}}}"
+                yield from _blocks(inner)
+
+
+def _prose(text: str) -> str:
+    """Return a text with formulas as they are; a sign that LaTeX may not know becomes an underscore."""
+    return "".join(
+        f"${part}$" if formula else re.sub(r"[^\w .,:;()+/'=-]|_", _sign, part, flags=re.ASCII)
+        for formula, part in split(text)
+    )
+
+
+def _sign(found: re.Match[str]) -> str:
+    return PROSE.get(found.group(), found.group() if found.group().isascii() else r"\_")
+
+
+def _width(text: str) -> int:
+    """Return about how many letters and signs a formula has."""
+    return len(re.sub(r"\\(operatorname|mathrm|frac|d?dot)|[\\{}_^ ]", "", text))
+
+
 def pdf(document: Document) -> bytes:
-    """The content of the file.
+    """Return the content of the PDF.
 
     Raises:
         ConfigurationError: there is no LaTeX here, or it fails.

@@ -1,27 +1,36 @@
-"""A document as plain text for a terminal."""
+"""A document as plain text for a terminal, formulas on one line: ``m₂ lc₂² q̈₂``.
+
+A formula is read by :func:`read`, which knows the part of LaTeX in which this package writes formulas, and written
+anew in Unicode by :func:`unicode`.
+"""
 
 from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from robodyn_ros.document.blocks import (
     Block,
+    CodeBlock,
+    DetailsBlock,
     Document,
     EquationBlock,
+    HeadingBlock,
+    ListBlock,
+    Literal,
     MatrixBlock,
+    PictureBlock,
     SumBlock,
     TableBlock,
     TextBlock,
+    VerdictBlock,
     broken,
     split,
 )
 from robodyn_ros.errors import RobodynError
-
-# Reads the part of LaTeX in which this package writes formulas.
 
 NAMES = {
     "tau": "τ",
@@ -96,7 +105,7 @@ Formula = Leaf | FormulaRow | Script | Fraction | Dotted
 
 
 def read(text: str) -> Formula:
-    """The formula that a text is.
+    """Return the formula that a text in LaTeX says.
 
     Raises:
         RobodynError: it is beyond the part of LaTeX that is known here.
@@ -170,8 +179,6 @@ def _scripted(base: Formula, sign: str, script: Formula) -> Formula:
     return Script(base, below, above)
 
 
-# Formulas on one line of plain text: m₂ lc₂² q̈₂.
-
 BELOW = str.maketrans("0123456789ijk+−", "₀₁₂₃₄₅₆₇₈₉ᵢⱼₖ₊₋")
 
 ABOVE = str.maketrans("0123456789+−T", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ᵀ")
@@ -183,16 +190,16 @@ HALVES = {("1", "2"): "½"}
 
 
 def unicode(formula: str) -> str:
-    """A formula in LaTeX as plain text.
+    """Return a formula in LaTeX as plain text.
 
     Raises:
-        RobodynError: it is beyond what ``formula.read`` knows.
+        RobodynError: it is beyond what :func:`read` knows.
     """
     return re.sub(" +", " ", _text(read(formula))).strip()
 
 
 def width(text: str) -> int:
-    """Columns that a text takes in a terminal."""
+    """Return how many columns a text takes in a terminal."""
     return sum(character not in DOTS for character in text)
 
 
@@ -237,15 +244,20 @@ class TextLine(NamedTuple):
 
     Attributes:
         text: without the end of line.
-        role: ``title``, ``heading``, ``formula``, ``table`` or ``prose``.
+        role: ``title``, ``heading``, ``verdict``, ``formula``, ``table``, ``code`` or ``prose``.
     """
 
     text: str
     role: str = "prose"
 
 
+def text(document: Document) -> str:
+    """Return a document as one text, without marks."""
+    return "\n".join(line.text.rstrip() for line in text_lines(document)) + "\n"
+
+
 def text_lines(document: Document, columns: int = COLUMNS) -> Iterator[TextLine]:
-    """The lines of a document.
+    """Yield the lines of a document.
 
     Args:
         document: the document.
@@ -254,28 +266,33 @@ def text_lines(document: Document, columns: int = COLUMNS) -> Iterator[TextLine]
     yield TextLine(document.title, "title")
     yield TextLine("")
     yield from _blocks(document.blocks, columns)
-    for number, section in enumerate(document.sections, 1):
-        yield TextLine(f"{number}  {plain(section.title)}", "heading")
+    for number, section in document.headings():
+        yield TextLine(f"{f'{number}  ' if number else ''}{plain(section.title)}", "heading")
         yield TextLine("")
         yield from _blocks(section.blocks, columns)
 
 
-def text(document: Document) -> str:
-    """A document as one text, without marks."""
-    return "\n".join(line.text.rstrip() for line in text_lines(document)) + "\n"
-
-
 def plain(text: str) -> str:
-    """Prose, its formulas in Unicode."""
+    """Return prose with its formulas in Unicode."""
     return "".join(unicode(part).replace(" ", "\u00a0") if formula else part for formula, part in split(text))
 
 
-def _blocks(blocks: tuple[Block, ...], columns: int) -> Iterator[TextLine]:
+def _blocks(blocks: Iterable[Block], columns: int) -> Iterator[TextLine]:
     for block in blocks:
         match block:
             case TextBlock(content):
-                lines = textwrap.wrap(plain(content), columns, break_long_words=False, break_on_hyphens=False)
-                yield from (TextLine(line.replace("\u00a0", " ")) for line in lines)
+                yield from _paragraph(content, columns)
+            case VerdictBlock(content):
+                yield from _paragraph(content, columns, "verdict")
+            case HeadingBlock(content):
+                yield from _paragraph(content, columns, "heading")
+            case CodeBlock(content):
+                yield from (TextLine(INDENT + line, "code") for line in content.splitlines())
+            case ListBlock(items):
+                for item in items:
+                    yield from _paragraph(item, columns, first="- ", indent=INDENT)
+            case PictureBlock(_, _, description):
+                yield from _paragraph(Literal(f"[{description}]"), columns)
             case TableBlock():
                 yield from (TextLine(line, "table") for line in _table(block, columns))
             case EquationBlock(equations):
@@ -284,7 +301,26 @@ def _blocks(blocks: tuple[Block, ...], columns: int) -> Iterator[TextLine]:
                         yield TextLine("")
                     rows = _sum(equation, columns) if isinstance(equation, SumBlock) else _matrix(equation)
                     yield from (TextLine(row, "formula") for row in rows)
+            case DetailsBlock(summary, inner):
+                yield from _paragraph(summary, columns, "heading")
+                yield TextLine("")
+                yield from _blocks(inner, columns)
+                continue
         yield TextLine("")
+
+
+def _paragraph(
+    content: str, columns: int, role: str = "prose", *, first: str = "", indent: str = ""
+) -> Iterator[TextLine]:
+    lines = textwrap.wrap(
+        plain(content),
+        columns,
+        initial_indent=first,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    yield from (TextLine(line.replace("\u00a0", " "), role) for line in lines)
 
 
 def _sum(equation: SumBlock, columns: int) -> Iterator[str]:

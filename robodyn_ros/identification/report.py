@@ -1,16 +1,26 @@
-"""The report of an identification: one HTML page that needs nothing else."""
+"""The report of an identification: its tables, its pictures, and the page that they make."""
 
 from __future__ import annotations
 
 import io
-from base64 import b64encode
+import re
 from collections.abc import Sequence
-from html import escape
 from typing import Any
 
 import numpy as np
 
-from robodyn_ros.document.html import page
+from robodyn_ros.document.blocks import (
+    Block,
+    DetailsBlock,
+    Document,
+    Literal,
+    PictureBlock,
+    Section,
+    TableBlock,
+    TextBlock,
+    VerdictBlock,
+    literal_table,
+)
 from robodyn_ros.identification.estimation.result import Identification, Parameter, Prediction
 from robodyn_ros.identification.signals.prepare import PreparedSamples
 from robodyn_ros.robot import Joint, Robot
@@ -31,6 +41,7 @@ PLOT_STYLE = {
     "lines.linewidth": 1.1,
     "svg.fonttype": "path",
     "svg.hashsalt": "robodyn",
+    "text.parse_math": False,
 }
 
 POINTS = 1200
@@ -216,17 +227,6 @@ def sought(result: Identification) -> list[Parameter]:
     return [one for one in result.parameters if one.name not in known]
 
 
-PAGE_STYLE = """
-body { font: 1rem/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
-h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin-top: 2.2rem; border-bottom: 1px solid #ccc; }
-table { border-collapse: collapse; font-size: 0.88rem; }
-th, td { text-align: left; padding: 0.2rem 1.1rem 0.2rem 0; border-bottom: 1px solid #ddd; vertical-align: top; }
-td { font-variant-numeric: tabular-nums; }
-.scroll { overflow-x: auto; margin: 0.7rem 0; } .no { color: #777; }
-img { width: 100%; } .verdict { font-weight: bold; } summary { cursor: pointer; margin: 0.7rem 0; }
-"""
-
-
 def verdict(result: Identification) -> str:
     """One sentence: how well the identified arm predicts efforts."""
     found, before, motion = tested(result)
@@ -249,8 +249,8 @@ def tested(result: Identification) -> tuple[Prediction, Prediction, str]:
     return result.cross_validation, result.before, "motions that were left out in turn"
 
 
-def html(result: Identification, used: Sequence[PreparedSamples], unused: Sequence[PreparedSamples] = ()) -> str:
-    """The page.
+def report(result: Identification, used: Sequence[PreparedSamples], unused: Sequence[PreparedSamples] = ()) -> Document:
+    """Return the report as a page.
 
     Args:
         result: what was found.
@@ -260,64 +260,57 @@ def html(result: Identification, used: Sequence[PreparedSamples], unused: Sequen
     Raises:
         ImportError: matplotlib is not installed.
     """
-    title = f"Identification of {result.robot.name}"
-    parts = [f"<h1>{escape(title)}</h1>", f'<p class="verdict">{escape(verdict(result))}</p>']
-    parts += [_section("Recordings", _table(recordings(used, unused)))]
-    parts += [_section("Prediction of the efforts", _prediction(result))]
+    sections = [
+        _section("Recordings", _table(recordings(used, unused))),
+        _section("Prediction of the efforts", TextBlock(Literal(PREDICTION)), _table(joints(result))),
+    ]
     if result.validation is not None and result.validation_before is not None:
-        parts += [_figure("A motion that was not used", result, result.validation_before, result.validation)]
-    parts += [_figure("The motion that was used", result, result.before, result.fit)]
-    parts += [_section("Parameters", _parameters(result))]
-    parts += [_section("What could not be identified, and why", _table(missing(result)))]
-    parts += [_section("What the motion shows", _base(result))]
-    return page(title, PAGE_STYLE, "".join(parts))
+        sections.append(_figure("A motion that was not used", result, result.validation_before, result.validation))
+    sections += [
+        _figure("The motion that was used", result, result.before, result.fit),
+        _section("Parameters", TextBlock(Literal(PARAMETERS)), _table(parameters(result))),
+        _section("What could not be identified, and why", _table(missing(result))),
+        _section("What the motion shows", *_base(result)),
+    ]
+    opening = (VerdictBlock(Literal(verdict(result))),)
+    return Document(Literal(f"Identification of {result.robot.name}"), opening, tuple(sections), numbered=False)
 
 
-def _prediction(result: Identification) -> str:
-    text = (
-        "RMS of what is left of each joint's effort, as a part of the RMS of the effort, while the joint moves. For "
-        "the cross-validation, parts of the recordings are left out in turn and predicted from the others."
-    )
-    return f"<p>{text}</p>{_table(joints(result))}"
+PREDICTION = (
+    "RMS of what is left of each joint's effort, as a part of the RMS of the effort, while the joint moves. For "
+    "the cross-validation, parts of the recordings are left out in turn and predicted from the others."
+)
+
+PARAMETERS = (
+    "First moments (m c) and inertias are about the origin of the body's frame, as the equations of motion have "
+    "them; the new URDF has centres of mass and inertias about these. What is not identified is as near to the "
+    "URDF as the data and physics let it be."
+)
+
+PICTURE = "Measured and predicted effort of each joint over time, and their differences; grey where a joint is at rest"
 
 
-def _parameters(result: Identification) -> str:
-    text = (
-        "First moments (m c) and inertias are about the origin of the body's frame, as the equations of motion have "
-        "them; the new URDF has centres of mass and inertias about these. What is not identified is as near to the "
-        "URDF as the data and physics let it be."
-    )
-    return f"<p>{text}</p>{_table(parameters(result))}"
-
-
-def _base(result: Identification) -> str:
+def _base(result: Identification) -> tuple[Block, ...]:
     text = (
         f"The motion of this arm shows {result.base.rank} independent combinations of the parameters, and this motion "
         f"{result.rank} of them; the condition number of the regressor is {result.condition:.3g}."
     )
-    return f"<p>{text}</p><details><summary>All combinations</summary>{_table(base(result))}</details>"
+    return TextBlock(Literal(text)), DetailsBlock("All combinations", (_table(base(result)),))
 
 
-def _figure(title: str, result: Identification, before: Prediction, now: Prediction) -> str:
-    picture = b64encode(efforts(result.robot, before, now)).decode()
-    alt = "Measured and predicted effort of each joint over time, and their differences; grey where a joint is at rest"
-    return _section(title, f'<img alt="{alt}" src="data:image/svg+xml;base64,{picture}">')
+def _figure(title: str, result: Identification, before: Prediction, now: Prediction) -> Section:
+    return _section(title, PictureBlock(efforts(result.robot, before, now), "image/svg+xml", PICTURE))
 
 
-def _section(title: str, content: str) -> str:
-    return f"<h2>{escape(title)}</h2>\n{content}\n"
+def _section(title: str, *blocks: Block) -> Section:
+    return Section(re.sub(r"\W+", "-", title.lower()), title, blocks)
 
 
-def _table(table: Table) -> str:
-    heading, rows = table
-    head = "".join(f"<th>{escape(cell)}</th>" for cell in heading)
-    lines = [f"<tr{_mark(row)}>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows]
-    body = "\n".join(lines)
-    return f'<div class="scroll"><table>\n<tr>{head}</tr>\n{body}\n</table></div>'
-
-
-def _mark(row: tuple[str, ...]) -> str:
-    return ' class="no"' if row[-1].startswith("no: ") else ""
+def _table(table: Table) -> TableBlock:
+    """Return a table of the page; what was not identified is faint."""
+    heads, rows = table
+    faint = ((i, j) for i, row in enumerate(rows) if row[-1].startswith("no: ") for j in range(len(row)))
+    return literal_table(heads, rows, faint=faint)
 
 
 def _worst(found: Prediction) -> float:

@@ -26,8 +26,10 @@ from std_msgs.msg import Float64MultiArray
 
 from robodyn_ros import create_dynamics
 from robodyn_ros.control.commissioning import Commissioning, CommissioningSettings
-from robodyn_ros.control.commissioning.report import html, markdown, verdict
+from robodyn_ros.control.commissioning.report import report, verdict
 from robodyn_ros.control.transmission import TransmissionSettings
+from robodyn_ros.document.html import html
+from robodyn_ros.document.markdown import markdown
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.common.description import NAME as DESCRIPTION
 from robodyn_ros.nodes.common.description import declare_description, read_description
@@ -203,7 +205,7 @@ class CommissionerNode(Node):  # type: ignore[misc]
         code = 0
         if self._report:
             try:
-                text = html(outcome) if self._report.endswith(".html") else markdown(outcome)
+                text = (html if self._report.endswith(".html") else markdown)(report(outcome))
                 Path(self._report).write_text(text, encoding="utf-8")
             except OSError as problem:
                 self.get_logger().error(f"report: {problem}")

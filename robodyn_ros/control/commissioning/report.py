@@ -1,13 +1,11 @@
-"""The report of a commissioning, for people: Markdown, or the same as HTML."""
+"""The report of a commissioning, for people."""
 
 from __future__ import annotations
-
-from html import escape
 
 import numpy as np
 
 from robodyn_ros.control.commissioning.findings import CommissioningOutcome, JointFindings
-from robodyn_ros.document.html import page
+from robodyn_ros.document.blocks import Block, Document, ListBlock, Literal, Section, VerdictBlock, literal_table
 
 HEADINGS = ("Joint", "Direction", "Friction", "Gravity", "Gravity / model", "Inertia / model", "Verdict")
 
@@ -16,34 +14,21 @@ MIRROR = (
     "mirror image. Look: with a positive effort each joint goes along its axis, or turns about it by the right hand."
 )
 
-STYLE = "body{font:16px/1.5 sans-serif;margin:2em;max-width:60em}td,th{padding:.3em .8em;text-align:left}"
-STYLE += "td:not(:last-child){white-space:nowrap}table{border-collapse:collapse}tr{border-bottom:1px solid #ccc}"
 
-
-def markdown(outcome: CommissioningOutcome) -> str:
-    """The report as Markdown."""
-    lines = [f"# Commissioning of {outcome.robot}", "", f"**{verdict(outcome)}**", ""]
+def report(outcome: CommissioningOutcome) -> Document:
+    """Return the report as a page."""
+    blocks: list[Block] = [VerdictBlock(Literal(verdict(outcome)))]
     if outcome.joints:
-        lines += [_row(HEADINGS), _row(("---",) * len(HEADINGS)), *map(_row, joint_rows(outcome)), ""]
+        blocks.append(literal_table(HEADINGS, joint_rows(outcome)))
+    following = tuple(map(Literal, advice(outcome)))
+    closing: tuple[Block, ...] = (ListBlock(following),) if following else ()
+    sections: tuple[Section, ...] = ()
     if outcome.gravity:
-        lines += ["## Gravity compensation", "", _row(("Share", "Greatest drift", "Joint")), _row(("---",) * 3)]
-        lines += [*map(_row, gravity_rows(outcome)), ""]
-    return "\n".join([*lines, *(f"- {text}" for text in advice(outcome)), ""])
-
-
-def html(outcome: CommissioningOutcome) -> str:
-    """The report as an HTML page."""
-    title = f"Commissioning of {outcome.robot}"
-    parts = [f"<h1>{escape(title)}</h1>", f"<p><b>{escape(verdict(outcome))}</b></p>"]
-    if outcome.joints:
-        parts.append(_html_table(HEADINGS, joint_rows(outcome)))
-    if outcome.gravity:
-        parts += [
-            "<h2>Gravity compensation</h2>",
-            _html_table(("Share", "Greatest drift", "Joint"), gravity_rows(outcome)),
-        ]
-    parts.append("<ul>" + "".join(f"<li>{escape(text)}</li>" for text in advice(outcome)) + "</ul>")
-    return page(title, STYLE, "".join(parts))
+        steps = literal_table(("Share", "Greatest drift", "Joint"), gravity_rows(outcome))
+        sections = (Section("gravity", "Gravity compensation", (steps, *closing)),)
+    else:
+        blocks += closing
+    return Document(Literal(f"Commissioning of {outcome.robot}"), tuple(blocks), sections, numbered=False)
 
 
 def verdict(outcome: CommissioningOutcome) -> str:
@@ -99,13 +84,3 @@ def _quantity(value: float, unit: str) -> str:
 
 def _share(value: float) -> str:
     return f"{value:.0%}" if np.isfinite(value) else ""
-
-
-def _row(cells: tuple[str, ...]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def _html_table(headings: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    head = "".join(f"<th>{escape(cell)}</th>" for cell in headings)
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    return f"<table><tr>{head}</tr>{body}</table>"

@@ -1,0 +1,73 @@
+"""Formulas for browsers, which read MathML by themselves (MathML Core, W3C): no script and no network.
+
+latex2mathml converts LaTeX, and what browsers show badly is mended afterwards. ``robodyn derive`` and the documentation
+share this.
+"""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+from robodyn_ros.errors import ConfigurationError, RobodynError
+
+NAMESPACE = "http://www.w3.org/1998/Math/MathML"
+
+FUNCTIONS = {"sin", "cos", "tan", "exp", "ln", "log", "det"}
+
+ACCENTS = {"˙", "¨", "^", "~", "¯", "→"}
+"""They sit close to what is under them, and are not stretched to its width."""
+
+CLOSING = {")", "]", "}", "|", "‖", "!"}
+"""A minus sign after one of these is that of a difference."""
+
+STYLE = "mo.accent { font-size: 0.85em; }\n"
+"""CSS that a page with formulas needs."""
+
+
+def mathml(formula: str, display: str = "inline") -> str:
+    """Return a formula in LaTeX as an element ``math``.
+
+    Args:
+        formula: the formula.
+        display: ``inline``, or ``block`` for a formula on a line of its own.
+
+    Raises:
+        ConfigurationError: latex2mathml is not installed.
+        RobodynError: the converter does not know a part of the formula.
+    """
+    try:
+        from latex2mathml.converter import convert
+    except ImportError as cause:
+        raise ConfigurationError("formulas in HTML need latex2mathml: pip install 'robodyn_ros[symbolic]'") from cause
+    try:
+        tree = ElementTree.fromstring(convert(formula, display=display))
+    except ElementTree.ParseError as cause:
+        raise RobodynError(f"{formula!r} has something in it that is not known to the converter") from cause
+    for element in tree.iter():
+        element.tag = element.tag.removeprefix(f"{{{NAMESPACE}}}")  # HTML needs no namespace
+    for element in tree.iter():
+        _mend(element, formula)
+    return ElementTree.tostring(tree, encoding="unicode", short_empty_elements=False)
+
+
+def _mend(element: ElementTree.Element, formula: str) -> None:
+    text = (element.text or "").strip()
+    if "\\" in text or text == "&" or (element.tag == "mo" and not text):
+        raise RobodynError(f"{formula!r} has something in it that is not known to the converter")
+    side = element.attrib.pop("columnalign", "")  # MathML Core does not have it: the style sheet has the class
+    if side in {"left", "right"}:
+        element.set("class", side)
+    if element.get("mathvariant", "normal") != "normal":
+        raise RobodynError(f"{formula!r} has letters of a kind that browsers do not show: bold, for example")
+    if (element.tag == "mo" and len(text) > 1 and text.isalpha()) or (element.tag == "mi" and text in FUNCTIONS):
+        element.tag = "mo"
+        element.attrib.update(lspace="0.17em", rspace="0.17em")
+    if text in {"|", "‖", "∥"} and "fence" not in element.attrib:
+        element.set("stretchy", "false")  # one of a pair may stand in an exponent, and would stretch otherwise
+    if element.tag == "mover" and (element[1].text or "") in ACCENTS:
+        element.set("accent", "true")
+        element[1].set("stretchy", "false")
+        element[1].set("class", "accent")
+    for one, other in zip(element, list(element)[1:], strict=False):
+        if other.text == "−" and one.tag == "mo" and one.text not in CLOSING:
+            other.set("form", "prefix")
