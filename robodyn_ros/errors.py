@@ -3,22 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
+
+
+class Place(NamedTuple):
+    """Where something stands in a file."""
+
+    file: str  # as the user wrote it
+    line: int  # from 1
+
+    def __str__(self) -> str:
+        """As compilers and editors write it."""
+        return f"{self.file}:{self.line}"
 
 
 class RobodynError(ValueError):
-    """Base of every error this package raises on purpose."""
+    """Base of every error this package raises on purpose.
+
+    Attributes:
+        place: file and line of what is wrong, or None if it does not stand in a file.
+    """
+
+    place: Place | None = None
+
+    @property
+    def located(self) -> str:
+        """The message with file and line in front, if they are known: ``arm.urdf:12: joint 'shoulder': …``."""
+        return str(self) if self.place is None else f"{self.place}: {self}"
 
 
 class RobotDescriptionError(RobodynError):
     """A URDF that does not describe a robot.
 
     Attributes:
-        element: what is wrong, named as in the file, for example ``joint 'shoulder'``.
+        element: what is wrong, named as in the file, for example ``joint 'shoulder'``; the file's path if it is no
+            element of it.
     """
 
-    def __init__(self, element: str, problem: str) -> None:
+    def __init__(self, element: str, problem: str, place: Place | None = None) -> None:
         super().__init__(f"{element}: {problem}")
         self.element = element
+        self.place = place
+
+    @property
+    def located(self) -> str:
+        """The message with file and line in front, if they are known and the message does not name the file itself."""
+        return str(self) if self.place is None or self.element == self.place.file else super().located
 
 
 class InputError(RobodynError):

@@ -167,7 +167,7 @@ def test_where_no_robot_can_be_made_the_rest_is_still_shown(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("<robot", "is not XML"),
+        ("<robot", "malformed XML at line 1"),
         ("", "is empty"),
         ('<!DOCTYPE x><robot name="x"/>', "document type"),
         (None, "cannot be read"),

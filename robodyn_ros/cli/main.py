@@ -12,7 +12,6 @@ from types import FrameType
 from typing import NoReturn
 
 from robodyn_ros import __version__
-from robodyn_ros.cli.location import located
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import RobodynError
 
@@ -67,9 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(end="", flush=True)
         return code
     except RobodynError as problem:
-        asked = vars(given)
-        place = asked.get("urdf"), asked.get("params", ()), asked.get("given", ())
-        print(f"error: {located(problem, *place)}", file=sys.stderr)
+        print(f"error: {problem.located}", file=sys.stderr)
         return ExitCode.ERROR
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)

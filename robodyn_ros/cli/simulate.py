@@ -12,7 +12,7 @@ from robodyn_ros.cli.console import check_folder, check_picture
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import MODEL, loop_default_values, make_loop_settings
-from robodyn_ros.control.parameter_file import FileParameters, parse_parameter, read_parameters
+from robodyn_ros.control.parameter_file import FileParameters, NodeParameters, parse_parameter, read_parameters
 from robodyn_ros.errors import InputError
 from robodyn_ros.plugins import available
 from robodyn_ros.robot import Robot
@@ -32,7 +32,7 @@ NODES = ("simulator", "controller")
 """The nodes whose parameters are taken."""
 
 
-def gather(files: Sequence[Path], given: Sequence[str]) -> dict[str, dict[str, Any]]:
+def gather(files: Sequence[Path], given: Sequence[str]) -> dict[str, NodeParameters]:
     """Node → parameters given.
 
     Args:
@@ -42,15 +42,15 @@ def gather(files: Sequence[Path], given: Sequence[str]) -> dict[str, dict[str, A
     Raises:
         InputError: a file or a parameter cannot be read.
     """
-    found: dict[str, dict[str, Any]] = {node: {} for node in NODES}
+    found = {node: NodeParameters() for node in NODES}
     for node, parameters in found.items():
         for file in files:
-            parameters.update(read_parameters(file, node))
+            parameters |= read_parameters(file, node)
     for text in given:
         name, value = parse_parameter(text)
         node, _, own = name.rpartition(":")
         for parameters in [found[node]] if node in found else found.values():
-            parameters[own if node in found else name] = value
+            parameters |= {own if node in found else name: value}
     return found
 
 
@@ -61,7 +61,9 @@ def make_simulated(given: dict[str, Any], robot: Robot) -> tuple[Hardware, set[s
         RobodynError: a value is wrong; the message names it.
     """
     values = FileParameters(given, MODEL | default_values(robot))
-    return make_hardware(values, robot), set(values.unused())
+    with values.located():
+        hardware = make_hardware(values, robot)
+    return hardware, set(values.unused())
 
 
 def make_loop(given: dict[str, Any], robot: Robot) -> tuple[ControlLoop, set[str]]:
@@ -71,8 +73,10 @@ def make_loop(given: dict[str, Any], robot: Robot) -> tuple[ControlLoop, set[str
         RobodynError: a value is wrong; the message names it.
     """
     values = FileParameters(given, loop_default_values(robot))
-    dynamics = create_dynamics(values["dynamics"], robot, gravity=tuple(values["gravity"]))
-    return ControlLoop.from_settings(make_loop_settings(values, dynamics)), set(values.unused())
+    with values.located():
+        dynamics = create_dynamics(values["dynamics"], robot, gravity=tuple(values["gravity"]))
+        loop = ControlLoop.from_settings(make_loop_settings(values, dynamics))
+    return loop, set(values.unused())
 
 
 NOBODY = "none"

@@ -1,19 +1,57 @@
-"""Parameter files of ROS 2 nodes, read without ROS, so that one file serves the nodes and the command."""
+"""Parameter files of ROS 2 nodes, read without ROS, so that one file serves the nodes and the command.
+
+The reader keeps where each parameter stands, so that an error about a value carries file and line.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-from robodyn_ros.errors import ConfigurationError, InputError
+from robodyn_ros.errors import ConfigurationError, InputError, Place, RobodynError
 
 Settings = TypeVar("Settings")
 
 PARAMETERS = "ros__parameters"
 """The key under which a node's parameters stand in such a file."""
+
+NAME = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
+"""What may be a parameter's name in a message."""
+
+
+class NodeParameters(dict[str, Any]):
+    """The parameters that a node is given: name → value.
+
+    ``|`` and ``|=`` let a second mapping override the first, as for any dict; the places follow the values.
+
+    Attributes:
+        places: name → file and line, for the values that come from a file.
+    """
+
+    def __init__(self, values: Mapping[str, Any] | None = None, places: Mapping[str, Place] | None = None) -> None:
+        """
+        Args:
+            values: name → value; none unless given.
+            places: name → file and line; none unless given.
+        """
+        super().__init__(values or {})
+        self.places = dict(places or {})
+
+    def __or__(self, other: Mapping[str, Any]) -> NodeParameters:  # type: ignore[override]
+        both = NodeParameters(self, self.places)
+        both |= other
+        return both
+
+    def __ior__(self, other: Mapping[str, Any]) -> NodeParameters:  # type: ignore[override]
+        self.update(other)
+        for name in other:
+            self.places.pop(name, None)
+        self.places.update(other.places if isinstance(other, NodeParameters) else {})
+        return self
 
 
 class FileParameters:
@@ -22,10 +60,11 @@ class FileParameters:
     def __init__(self, given: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
         """
         Args:
-            given: name → value.
+            given: name → value; errors carry the places of :class:`NodeParameters`.
             defaults: of what is not in a dataclass of settings, or has another default there.
         """
         self._given = dict(given)
+        self._places = dict(given.places) if isinstance(given, NodeParameters) else {}
         self._defaults = dict(defaults)
         self._asked: set[str] = set()
 
@@ -59,12 +98,27 @@ class FileParameters:
         except ConfigurationError as cause:
             raise ConfigurationError(prefix + str(cause)) from cause
 
+    @contextmanager
+    def located(self) -> Iterator[None]:
+        """Give each error that is raised inside, and that names a parameter of a file, its file and line.
+
+        If the message names several parameters, the one that stands last counts.
+        """
+        try:
+            yield
+        except RobodynError as problem:
+            named = set(NAME.findall(str(problem)))
+            found = [place for name, place in self._places.items() if name in named]
+            if found and problem.place is None:
+                problem.place = found[-1]
+            raise
+
     def unused(self) -> list[str]:
         """Names of what was given and not asked for so far."""
         return sorted(set(self._given) - self._asked)
 
 
-def read_parameters(path: Path, node: str) -> dict[str, Any]:
+def read_parameters(path: Path, node: str) -> NodeParameters:
     """What a parameter file says of a node, by name.
 
     Args:
@@ -77,13 +131,16 @@ def read_parameters(path: Path, node: str) -> dict[str, Any]:
     import yaml
 
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        loader = yaml.SafeLoader(path.read_text(encoding="utf-8"))
+        tree = loader.get_single_node()
+        content = None if tree is None else loader.construct_document(tree)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as cause:
         raise InputError("parameter file", f"{path} cannot be read: {' '.join(str(cause).split())}", path) from cause
     sections = list(_sections(content, ""))
     if not sections:
         raise InputError("parameter file", f"{path} has no {PARAMETERS!r}", path)
-    return {name: value for key, part in sections if _matches(key, node) for name, value in _flat(part, "")}
+    own = {name: value for key, part in sections if _matches(key, node) for name, value in _flat(part, "")}
+    return NodeParameters(own, {name: Place(str(path), line) for name, line in _lines(tree, node, "") if name in own})
 
 
 def parse_parameter(text: str) -> tuple[str, Any]:
@@ -118,6 +175,27 @@ def _matches(key: str, node: str) -> bool:
     """Whether a section is about the node; ``*`` stands for one name, ``**`` for any number of them."""
     pattern = re.escape(key).replace(r"/\*\*", "(/[^/]+)*").replace(r"\*", "[^/]+")
     return re.fullmatch(pattern, f"/{node}") is not None
+
+
+def _lines(tree: Any, node: str, key: str) -> Iterator[tuple[str, int]]:
+    """Name and line of each parameter of a node, in the order of the file; YAML nodes in place of values."""
+    for name, part in _pairs(tree):
+        if name.value != PARAMETERS:
+            yield from _lines(part, node, f"{key}/{name.value.strip('/')}")
+        elif _matches(key, node):
+            yield from _flat_lines(part, "")
+
+
+def _flat_lines(tree: Any, prefix: str) -> Iterator[tuple[str, int]]:
+    for name, part in _pairs(tree):
+        yield f"{prefix}{name.value}", name.start_mark.line + 1
+        yield from _flat_lines(part, f"{prefix}{name.value}.")
+
+
+def _pairs(tree: Any) -> list[Any]:
+    """Keys and values of a YAML mapping whose keys are scalars; none of anything else."""
+    pairs = tree.value if getattr(tree, "id", "") == "mapping" else []
+    return [(name, part) for name, part in pairs if name.id == "scalar"]
 
 
 def _flat(parameters: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:

@@ -28,7 +28,7 @@ from robodyn_ros.dynamics.inertial_parameters import (
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Body, Inertial, Robot
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.robot.urdf_text import UrdfText
+from robodyn_ros.robot.urdf_editor import UrdfEditor
 
 REST = 0.1
 """Least share of a body that is left to its moving link, in every direction of its pseudo-inertia."""
@@ -49,7 +49,7 @@ def with_parameters(robot: Robot, theta: Array) -> str:
     n, bodies = robot.n, len(robot.bodies)
     if np.shape(theta) != (10 * bodies + 3 * n,) or not np.isfinite(theta).all():
         raise InputError("theta", f"must be {10 * bodies + 3 * n} finite numbers", theta)
-    text = UrdfText(robot.urdf)
+    text = UrdfEditor(robot.urdf)
     before, after = (t[: 10 * bodies].reshape(-1, 10) for t in (standard_parameters(robot), theta))
     for body, old, new in zip(robot.bodies, before, after, strict=True):
         if (np.abs(new - old) > SAME * np.abs(old).max()).any():

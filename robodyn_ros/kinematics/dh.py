@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.engine.states import as_states, refuse_non_finite
-from robodyn_ros.errors import InputError, RobotDescriptionError
+from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import se3
 from robodyn_ros.robot import Body, Pose, Robot
 from robodyn_ros.robot.pose import Array, read_only
@@ -176,7 +176,7 @@ def read_dh(robot: Robot, link: str, convention: Convention = "standard") -> DHR
             or two axes are all but parallel.
     """
     axes, home = _axes(robot, link)
-    normals = _normals(axes)
+    normals = _normals(robot, axes)
     starts = [_frame(axis, normal.leaves, normal.x) for axis, normal in zip(axes, normals, strict=False)]
     ends = [_frame(axis, normal.arrives, normal.x) for axis, normal in zip(axes[1:], normals, strict=False)]
     if not normals:
@@ -207,7 +207,7 @@ def _axes(robot: Robot, link: str) -> tuple[list[_Axis], Array]:
     pose, axes = Pose(), []
     for body in reversed(chain):
         if body.joint.mimic is not None:
-            raise RobotDescriptionError(
+            raise robot.description_error(
                 f"joint {body.joint.name!r}",
                 f"mimics {body.joint.mimic.joint!r}; in a table every joint moves on its own",
             )
@@ -216,7 +216,7 @@ def _axes(robot: Robot, link: str) -> tuple[list[_Axis], Array]:
     return axes, se3.from_pose(pose @ found.pose)
 
 
-def _normals(axes: list[_Axis]) -> list[_Normal]:
+def _normals(robot: Robot, axes: list[_Axis]) -> list[_Normal]:
     size = max(1e-9, *(float(np.linalg.norm(axis.point - axes[0].point)) for axis in axes))
     found: list[_Normal] = []
     for one, other in pairwise(axes):
@@ -230,7 +230,7 @@ def _normals(axes: list[_Axis]) -> list[_Normal]:
             leaves = one.point + np.cross(between, other.direction) @ across / square * one.direction
             arrives = other.point + np.cross(between, one.direction) @ across / square * other.direction
             if max(np.linalg.norm(leaves - one.point), np.linalg.norm(arrives - other.point)) > FAR * size:
-                raise RobotDescriptionError(
+                raise robot.description_error(
                     f"joint {other.body.joint.name!r}",
                     f"its axis is {sine:.2g} rad from parallel to that of {one.body.joint.name!r}, so that the table "
                     f"would need offsets of {np.linalg.norm(leaves - one.point):.2g} m; make the axes parallel",

@@ -18,6 +18,7 @@ from robodyn_ros.kinematics.expressions import placed
 from robodyn_ros.planning.obstacles import Obstacle, Sphere
 from robodyn_ros.planning.smooth_model import SmoothModel
 from robodyn_ros.robot import Robot
+from robodyn_ros.robot.description import read_document
 from robodyn_ros.robot.pose import Array, Pose
 
 # The arm's bodies as capsules: a segment and a radius each, which enclose what the URDF draws.
@@ -45,7 +46,7 @@ def capsules(robot: Robot, radius: float = RADIUS) -> tuple[Capsule, ...]:
         robot: the arm.
         radius: of a body whose shape is not known [m].
     """
-    elements = {str(link.get("name")): link for link in ET.fromstring(robot.urdf).findall("link")}
+    elements = {str(link.get("name")): link for link in read_document(robot.urdf).root.findall("link")}
     found: list[Capsule] = []
     for index, body in enumerate(robot.bodies):
         shapes = [

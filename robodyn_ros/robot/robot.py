@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import InputError, Place, RobotDescriptionError
 from robodyn_ros.robot.pose import Array, Pose, read_only
 
 # Mass, centre of mass and rotational inertia of a rigid body.
@@ -176,6 +176,8 @@ class Robot:
         links: every link of the URDF.
         fixed_joints: joints that do not move.
         urdf: the XML that it was loaded from.
+        places: what a message calls the robot, a link or a joint (``joint 'shoulder'``) → file and line of the URDF;
+            empty if it was not loaded from a file.
     """
 
     name: str
@@ -184,6 +186,7 @@ class Robot:
     links: tuple[Link, ...]
     fixed_joints: tuple[Joint, ...]
     urdf: str
+    places: Mapping[str, Place] = field(default_factory=dict, repr=False)
 
     @property
     def n(self) -> int:
@@ -255,11 +258,20 @@ class Robot:
                 return link
         raise InputError("link", f"{name!r} is not in the robot; it has {', '.join(x.name for x in self.links)}", name)
 
+    def description_error(self, element: str, problem: str) -> RobotDescriptionError:
+        """The error that says what is wrong with a part of this robot, with its place in the URDF.
 
-# Which link an arm works with, unless told.
+        Args:
+            element: what the message calls the part, for example ``joint 'shoulder'``.
+            problem: what is wrong with it.
+        """
+        return RobotDescriptionError(element, problem, self.places.get(element))
 
 
 def tip(robot: Robot) -> str:
-    """Name of the last of the URDF's links that move, links fixed to one that moves among them."""
+    """Name of the link that an arm works with unless told: the last link of the URDF that moves.
+
+    A link that is fixed to a moving link moves too.
+    """
     moving = [link.name for link in robot.links if link.body >= 0]
     return (moving or [link.name for link in robot.links])[-1]

@@ -6,6 +6,11 @@ Where the specification asks for something that the equations can do without, it
 
 * no ``<limit>`` on a revolute or prismatic joint, no effort or velocity in it: no limit is known, infinity;
 * no ``<inertia>``, or zeros: a point mass.
+
+The XML passes three steps: :func:`~robodyn_ros.robot.description.read_document` reads it; this module reduces it to the
+tags and attributes that describe the dynamics, and checks that names and numbers are complete; urdf_parser_py parses
+what is left. All else that a URDF may hold (``<visual>``, ``<gazebo>``, ``<transmission>``, ``<ros2_control>``,
+attributes of other programs) is dropped, so that urdf_parser_py neither fails nor prints because of it.
 """
 
 from __future__ import annotations
@@ -14,73 +19,27 @@ import math
 import os
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
-from xml.parsers import expat
 
 import numpy as np
 from urdf_parser_py import urdf
 
-from robodyn_ros.errors import InputError, RobotDescriptionError
+from robodyn_ros.errors import RobotDescriptionError
 from robodyn_ros.robot.checks import check_finite, check_inertial, check_moves_inertia
+from robodyn_ros.robot.description import MOMENTS, UrdfDocument, line_of, read_document, title_of
 from robodyn_ros.robot.pose import Array, Pose, read_only
 from robodyn_ros.robot.robot import Inertial, Joint, JointType, Mimic, Robot
 from robodyn_ros.robot.tree import build_robot
 
-# A path or an XML string → text.
-
-_BLANK = "\ufeff \t\r\n"  # the byte order mark that some editors write, and white space
-
-
-def read_source(source: str | os.PathLike[str]) -> tuple[str, str]:
-    """What to call the source in a message, and its text: a string that starts with ``<`` is the text itself.
-
-    Raises:
-        RobotDescriptionError: there is no such file, it is not text, or there is nothing in it.
-        InputError: it is neither a path nor a string.
-    """
-    if isinstance(source, str) and source.lstrip(_BLANK).startswith("<"):
-        return "robot description", _clean(source)
-    if not isinstance(source, (str, os.PathLike)) or not isinstance(os.fspath(source), str):
-        raise InputError("source", f"must be a path or an XML string, not {type(source).__name__}", source)
-    label = os.fspath(source)
-    if not label.strip(_BLANK):
-        raise RobotDescriptionError("robot description", "is empty")
-    try:
-        text = _clean(Path(label).read_bytes().decode("utf-8"))
-    except UnicodeDecodeError as cause:
-        raise RobotDescriptionError(label, f"is not UTF-8 text: {cause.reason} at byte {cause.start}") from cause
-    except OSError as cause:
-        raise RobotDescriptionError(label, f"cannot be read: {cause.strerror}") from cause
-    except ValueError as cause:  # a null character in the path
-        raise RobotDescriptionError(repr(label), f"is not a path: {cause}") from cause
-    if not text.strip():
-        raise RobotDescriptionError(label, "is empty")
-    return label, text
-
-
-def _clean(text: str) -> str:
-    """Without what XML forbids ahead of its declaration; blank lines stay where they do no harm, for line numbers."""
-    text = text.removeprefix("\ufeff")
-    bare = text.lstrip(_BLANK)
-    return bare if bare.startswith("<?xml") else text
-
-
-# A robot description's text, reduced to the tags and attributes that this package reads.
-#
-# What a URDF may say besides (``<visual>``, ``<gazebo>``, ``<transmission>``, ``<ros2_control>``, an attribute of
-# somebody's own) is dropped here, so that no later reader can stumble over it or talk about it. What stays is checked
-# for completeness: a missing name or number is reported with the link or joint that misses it.
-#
-# The text comes from users and over the network: it is read by expat, and a document type, with which XML entities
-# would come (external files, exponential expansion), is refused unread.
+TYPES: tuple[JointType, ...] = ("revolute", "continuous", "prismatic", "fixed")
+"""The joint types that an arm can have here."""
 
 
 @dataclass(frozen=True)
 class _Tag:
-    """What a tag must hold and may hold; an attribute in neither is dropped.
+    """What a tag must hold and may hold; all other attributes are dropped.
 
-    ``defaults`` are for attributes that urdf_parser_py insists on and this package does not; see urdf.py.
+    ``defaults`` are for attributes that urdf_parser_py requires and this package does not.
     """
 
     required: tuple[str, ...] = ()
@@ -88,8 +47,6 @@ class _Tag:
     children: tuple[str, ...] = ()
     defaults: dict[str, str] = field(default_factory=dict)
 
-
-_MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 _ORIGIN = _Tag(optional=("xyz", "rpy"))
 
@@ -99,7 +56,7 @@ _SCHEMA = {
     "robot/link/inertial": _Tag(children=("mass",)),
     "robot/link/inertial/origin": _ORIGIN,
     "robot/link/inertial/mass": _Tag(required=("value",)),
-    "robot/link/inertial/inertia": _Tag(optional=_MOMENTS, defaults=dict.fromkeys(_MOMENTS, "0")),
+    "robot/link/inertial/inertia": _Tag(optional=tuple(MOMENTS), defaults=dict.fromkeys(MOMENTS, "0")),
     "robot/joint": _Tag(required=("name", "type"), children=("parent", "child")),
     "robot/joint/origin": _ORIGIN,
     "robot/joint/parent": _Tag(required=("link",)),
@@ -117,121 +74,86 @@ _WORDS = {"name", "type", "link", "joint"}
 _VECTORS = {"xyz", "rpy"}
 
 
-@dataclass(frozen=True, eq=False)
-class UrdfDescription:
-    """A checked description: ``elements`` pairs what a message calls a link or joint with its pruned XML."""
+def load_robot(source: str | os.PathLike[str]) -> Robot:
+    """The robot that a URDF describes.
 
-    name: str
-    elements: tuple[tuple[str, ET.Element], ...]
-    text: str
-
-
-def read_description(source: str | os.PathLike[str]) -> UrdfDescription:
-    """Read a path or an XML string.
+    Args:
+        source: path of a URDF file, or its XML as a string.
 
     Raises:
-        RobotDescriptionError: it cannot be read, is not XML, or lacks something that a URDF must have.
-        InputError: it is neither a path nor a string.
+        RobotDescriptionError: it cannot be read or does not describe an arm; the message names the link or joint, and
+            the error carries file and line.
+        InputError: source is neither a path nor a string.
     """
-    label, text = read_source(source)
-    reader = _UrdfReader(label)
-    reader.read(text)
-    assert reader.root is not None  # expat has reported a document without a root
-    name = f"robot {reader.root.get('name', '')!r}"
-    _check("robot", reader.root, name if reader.root.get("name") else label)
-    elements = []
-    for element in reader.root:
-        title = f"{element.tag} {element.get('name')!r}"
-        if not element.get("name"):
-            title = f"{element.tag} at line {reader.lines[element]}"
-        _check(f"robot/{element.tag}", element, title)
-        elements.append((title, element))
-    return UrdfDescription(reader.root.attrib["name"], tuple(elements), text)
+    return build(read_document(source))
 
 
-class _UrdfReader:
-    """Builds the tree of the tags in ``_SCHEMA`` from expat's events and skips every other subtree.
+def build(document: UrdfDocument) -> Robot:
+    """The robot that a URDF describes, from its tree.
 
-    Namespaces are left alone, as robot_state_publisher's parser does: a URDF may use prefixes that it never declares.
+    Raises:
+        RobotDescriptionError: it does not describe an arm; see :func:`load_robot`.
     """
-
-    def __init__(self, label: str) -> None:
-        self.label = label
-        self.root: ET.Element | None = None
-        self.lines: dict[ET.Element, int] = {}
-        self._open: list[tuple[str, ET.Element]] = []
-        self._skipped = 0
-        self._parser = expat.ParserCreate()
-        self._parser.StartDoctypeDeclHandler = self._doctype
-        self._parser.StartElementHandler = self._start
-        self._parser.EndElementHandler = self._end
-
-    def read(self, text: str) -> None:
-        try:
-            self._parser.Parse(text, True)
-        except expat.ExpatError as cause:
-            where = f"line {cause.lineno}, column {cause.offset + 1}"
-            raise RobotDescriptionError(
-                self.label, f"malformed XML at {where}: {expat.ErrorString(cause.code)}"
-            ) from cause
-        except UnicodeEncodeError as cause:
-            raise RobotDescriptionError(self.label, "is not text: it holds half of a surrogate pair") from cause
-
-    def _doctype(self, *_: object) -> None:
-        line = self._parser.CurrentLineNumber
-        raise RobotDescriptionError(self.label, f"line {line}: a document type (<!DOCTYPE>) is refused; remove it")
-
-    def _start(self, tag: str, attributes: dict[str, str]) -> None:
-        line = self._parser.CurrentLineNumber
-        if tag.startswith("xacro:"):
-            raise RobotDescriptionError(self.label, f"line {line}: <{tag}> is unresolved; run xacro on the file first")
-        if not self._open and tag != "robot":
-            raise RobotDescriptionError(self.label, f"line {line}: the root tag is <{tag}>, a URDF's is <robot>")
-        parent = self._open[-1] if self._open else None
-        path = f"{parent[0]}/{tag}" if parent else tag
-        if self._skipped or path not in _SCHEMA:
-            self._skipped += 1
-            return
-        if path.endswith("/origin") and "quat_xyzw" in attributes:
-            raise RobotDescriptionError(self.label, f"line {line}: quat_xyzw is not read here; use rpy")
-        known = _SCHEMA[path].required + _SCHEMA[path].optional
-        element = ET.Element(tag, {name: value for name, value in attributes.items() if name in known})
-        self.lines[element] = line
-        if parent is None:
-            self.root = element
-        else:
-            parent[1].append(element)
-        self._open.append((path, element))
-
-    def _end(self, _: str) -> None:
-        if self._skipped:
-            self._skipped -= 1
-        else:
-            self._open.pop()
+    try:
+        elements = _validated(document)
+        with np.errstate(all="ignore"):  # what overflows ends as inf or nan, and check_finite reports it
+            links = _links(elements)
+            joints = tuple(_joint(title, element) for title, element in elements if element.tag == "joint")
+            name = document.root.attrib["name"]
+            robot = replace(build_robot(name, links, joints, document.text), places=document.places)
+            check_finite(robot)
+            check_moves_inertia(robot)
+    except RobotDescriptionError as problem:
+        if problem.place is None:
+            problem.place = document.places.get(problem.element)
+        raise
+    return robot
 
 
-def _check(path: str, element: ET.Element, title: str) -> None:
-    """Everything required is there, nothing is there twice, and every number is one; then defaults are filled in."""
+def _validated(document: UrdfDocument) -> tuple[tuple[str, ET.Element], ...]:
+    """Each link and joint, reduced and checked, behind what a message calls it."""
+    if document.objection is not None:
+        raise document.objection
+    root, found = document.root, []
+    _reduced("robot", root, title_of(root) if root.get("name") else document.label)
+    for element in root:
+        path = f"robot/{element.tag}"
+        if path in _SCHEMA:
+            title = title_of(element) if element.get("name") else f"{element.tag} at line {line_of(element)}"
+            found.append((title, _reduced(path, element, title)))
+    return tuple(found)
+
+
+def _reduced(path: str, element: ET.Element, title: str) -> ET.Element:
+    """A copy with the tags and attributes in ``_SCHEMA`` only, and with the defaults filled in.
+
+    Raises:
+        RobotDescriptionError: something required is missing, something is there twice, or a number is none.
+    """
+    tag = _SCHEMA[path]
+    kept = {name: value for name, value in element.items() if name in tag.required + tag.optional}
     where = "" if path.count("/") < 2 else f"<{element.tag}> "
-    for name in _SCHEMA[path].required:
-        if not element.get(name):
+    for name in tag.required:
+        if not kept.get(name):
             raise RobotDescriptionError(title, f"{where}has no {name}")
-    for name, value in element.items():
+    for name, value in kept.items():
         if "${" in value or "$(" in value:
             raise RobotDescriptionError(title, f"{where}{name}={value!r} is unresolved; run xacro on the file first")
         if name not in _WORDS:
             _check_numbers(f"{where}{name}", value, 3 if name in _VECTORS else 1, title)
-    element.attrib.update({**_SCHEMA[path].defaults, **element.attrib})
+    copy = ET.Element(element.tag, {**kept, **{n: v for n, v in tag.defaults.items() if n not in kept}})
     if path == "robot":
-        return
-    tags = [child.tag for child in element]
-    for tag in _SCHEMA[path].children:
-        if tag not in tags:
-            raise RobotDescriptionError(title, f"{where}has no <{tag}>")
-    for child in element:
+        return copy
+    children = [child for child in element if f"{path}/{child.tag}" in _SCHEMA]
+    tags = [child.tag for child in children]
+    for required in tag.children:
+        if required not in tags:
+            raise RobotDescriptionError(title, f"{where}has no <{required}>")
+    for child in children:
         if tags.count(child.tag) > 1:
             raise RobotDescriptionError(title, f"{where}has more than one <{child.tag}>")
-        _check(f"{path}/{child.tag}", child, title)
+        copy.append(_reduced(f"{path}/{child.tag}", child, title))
+    return copy
 
 
 def _check_numbers(what: str, text: str, count: int, title: str) -> None:
@@ -248,33 +170,9 @@ def _check_numbers(what: str, text: str, count: int, title: str) -> None:
             raise RobotDescriptionError(title, f"{what}={text!r} is not a finite number")
 
 
-TYPES: tuple[JointType, ...] = ("revolute", "continuous", "prismatic", "fixed")
-"""The joint types that an arm can have here."""
-
-
-def load_robot(source: str | os.PathLike[str]) -> Robot:
-    """The robot that a URDF describes.
-
-    Args:
-        source: path of a URDF file, or its XML as a string.
-
-    Raises:
-        RobotDescriptionError: it cannot be read or does not describe an arm; the message names the link or joint.
-        InputError: source is neither a path nor a string.
-    """
-    description = read_description(source)
-    with np.errstate(all="ignore"):  # what overflows ends as inf or nan, and check_finite reports it
-        links = _links(description)
-        joints = tuple(_joint(*found) for found in description.elements if found[1].tag == "joint")
-        robot = build_robot(description.name, links, joints, description.text)
-        check_finite(robot)
-        check_moves_inertia(robot)
-    return robot
-
-
-def _links(description: UrdfDescription) -> dict[str, Inertial | None]:
+def _links(elements: tuple[tuple[str, ET.Element], ...]) -> dict[str, Inertial | None]:
     links: dict[str, Inertial | None] = {}
-    for title, element in description.elements:
+    for title, element in elements:
         if element.tag == "link":
             parsed = _parsed(urdf.Link, title, element)
             if parsed.name in links:

@@ -13,6 +13,7 @@ from urdf_parser_py import urdf
 
 from robodyn_ros.errors import RobotDescriptionError
 from robodyn_ros.robot import Robot
+from robodyn_ros.robot.description import read_document
 from robodyn_ros.robot.pose import Pose
 from robodyn_ros.view.marks import Color
 
@@ -37,26 +38,23 @@ def read_shapes(robot: Robot) -> tuple[Shape, ...]:
     Raises:
         RobotDescriptionError: a ``<visual>`` is not what the specification asks for.
     """
-    try:
-        root = ET.fromstring(robot.urdf)
-    except ET.ParseError as cause:
-        raise RobotDescriptionError("robot_description", f"cannot be drawn: {cause}") from cause
+    root = read_document(robot.urdf).root
     palette = {str(m.get("name")): m for m in root.findall("material")}
     return tuple(
-        _shape(str(link.get("name")), visual, palette)
+        _shape(robot, str(link.get("name")), visual, palette)
         for link in root.findall("link")
         for visual in link.findall("visual")
     )
 
 
-def _shape(link: str, visual: ET.Element, palette: dict[str, ET.Element]) -> Shape:
+def _shape(robot: Robot, link: str, visual: ET.Element, palette: dict[str, ET.Element]) -> Shape:
     own = visual.find("material")
     named = palette.get(str(own.get("name"))) if own is not None and own.find("color") is None else own
     try:
         color = _color(named)
-        parsed = urdf.Visual.from_xml_string(ET.tostring(visual))
+        parsed = urdf.Visual.from_xml_string(ET.tostring(_plain(visual, 3)))
     except Exception as cause:  # urdf_parser_py raises AssertionError, KeyError, its own ParseError and bare Exceptions
-        raise RobotDescriptionError(f"link {link!r}", f"<visual> cannot be parsed: {cause}") from cause
+        raise robot.description_error(f"link {link!r}", f"<visual> cannot be parsed: {cause}") from cause
     origin = parsed.origin
     pose = Pose() if origin is None else Pose.from_xyz_rpy(origin.xyz or (0, 0, 0), origin.rpy or (0, 0, 0))
     shape = parsed.geometry
@@ -68,7 +66,15 @@ def _shape(link: str, visual: ET.Element, palette: dict[str, ET.Element]) -> Sha
         return Shape(link, pose, "sphere", (shape.radius,), "", color)
     if isinstance(shape, urdf.Mesh):
         return Shape(link, pose, "mesh", tuple(shape.scale or (1.0, 1.0, 1.0)), shape.filename, color)
-    raise RobotDescriptionError(f"link {link!r}", "<visual> has no box, cylinder, sphere or mesh")
+    raise robot.description_error(f"link {link!r}", "<visual> has no box, cylinder, sphere or mesh")
+
+
+def _plain(element: ET.Element, depth: int) -> ET.Element:
+    """A copy down to a depth, without the prefixed names of other programs, which urdf_parser_py cannot read."""
+    copy = ET.Element(element.tag, {name: value for name, value in element.items() if ":" not in name})
+    if depth:
+        copy.extend(_plain(child, depth - 1) for child in element if ":" not in child.tag)
+    return copy
 
 
 def _color(material: ET.Element | None) -> Color:

@@ -1,26 +1,22 @@
 """A URDF as it stands, mistakes and all: what `robodyn check` looks at even where no robot can be made of it.
 
-Other than :func:`robodyn_ros.robot.load_robot` this reads shapes too, keeps the line of everything, and goes on after a
-number that is none.
+:func:`robodyn_ros.robot.load_robot` ends at the first mistake; this goes on after a number that is none, and it keeps
+the shapes of the links and the line of each element.
 """
 
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
-from xml.parsers import expat
 
 import numpy as np
 
-from robodyn_ros.errors import RobotDescriptionError
+from robodyn_ros.robot.description import MOMENTS, UrdfDocument, line_of, title_of
 from robodyn_ros.robot.pose import Array, Pose, read_only
 from robodyn_ros.robot.robot import Inertial
-from robodyn_ros.robot.urdf import read_source
 
 LIMITS: tuple[str, ...] = ("lower", "upper", "effort", "velocity")
-
-MOMENTS = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
 class Finding(NamedTuple):
@@ -75,64 +71,40 @@ class UrdfJoint:
 
 @dataclass(frozen=True, eq=False)
 class Urdf:
-    """What was read, and what could not be."""
+    """The links and joints of a URDF, and what is wrong with their numbers."""
 
     name: str
     links: tuple[UrdfLink, ...]
     joints: tuple[UrdfJoint, ...]
-    findings: list[Finding] = field(default_factory=list)
+    findings: tuple[Finding, ...]
 
 
-def read_urdf(source: str) -> Urdf:
-    """Read a path or an XML string.
-
-    Raises:
-        RobotDescriptionError: it cannot be read or is not XML.
-    """
-    label, text = read_source(source)
-    root, lines = _parsed(label, text)
-    found = Urdf(root.get("name", ""), (), ())
-    reader = _Reader(lines, found.findings)
-    links = tuple(reader.link(element) for element in root.findall("link"))
-    joints = tuple(reader.joint(element) for element in root.findall("joint"))
-    return Urdf(found.name, links, joints, found.findings)
-
-
-def _parsed(label: str, text: str) -> tuple[ET.Element, dict[ET.Element, int]]:
-    parser, builder, lines = expat.ParserCreate(), ET.TreeBuilder(), {}
-
-    def start(tag: str, attributes: dict[str, str]) -> None:
-        lines[builder.start(tag, attributes)] = parser.CurrentLineNumber
-
-    def refuse(*_: object) -> None:  # with a document type would come entities: external files, exponential expansion
-        raise RobotDescriptionError(label, f"line {parser.CurrentLineNumber}: a document type (<!DOCTYPE>) is refused")
-
-    parser.StartElementHandler = start
-    parser.EndElementHandler = builder.end
-    parser.StartDoctypeDeclHandler = refuse
-    try:
-        parser.Parse(text, True)
-    except (expat.ExpatError, UnicodeEncodeError) as cause:
-        raise RobotDescriptionError(label, f"is not XML: {cause}") from cause
-    return builder.close(), lines
+def read_urdf(document: UrdfDocument) -> Urdf:
+    """The links and joints of a URDF, and what is wrong with their numbers."""
+    findings: list[Finding] = []
+    reader = _Reader(findings)
+    links = tuple(reader.link(element) for element in document.root.findall("link"))
+    joints = tuple(reader.joint(element) for element in document.root.findall("joint"))
+    return Urdf(document.root.get("name", ""), links, joints, tuple(findings))
 
 
 class _Reader:
-    def __init__(self, lines: dict[ET.Element, int], findings: list[Finding]) -> None:
-        self._lines = lines
+    """Reads elements; a number that is none becomes a finding."""
+
+    def __init__(self, findings: list[Finding]) -> None:
         self._findings = findings
         self._title = ""
 
     def link(self, element: ET.Element) -> UrdfLink:
         name, inertial = element.get("name", ""), element.find("inertial")
-        self._title = f"link {name!r}"
+        self._title = title_of(element)
         shapes = tuple(element.iter("visual")) + tuple(element.iter("collision"))
         has_origin = inertial is not None and inertial.find("origin") is not None
-        return UrdfLink(name, self._lines[element], self._inertial(inertial), has_origin, shapes)
+        return UrdfLink(name, line_of(element), self._inertial(inertial), has_origin, shapes)
 
     def joint(self, element: ET.Element) -> UrdfJoint:
         name, limit, axis = element.get("name", ""), element.find("limit"), element.find("axis")
-        self._title = f"joint {name!r}"
+        self._title = title_of(element)
         limits: dict[str, float] | None = None
         if limit is not None:
             given = [key for key in LIMITS if key in limit.attrib]
@@ -140,7 +112,7 @@ class _Reader:
         mimic = element.find("mimic")
         return UrdfJoint(
             name,
-            self._lines[element],
+            line_of(element),
             element.get("type", ""),
             _attribute(element.find("parent"), "link"),
             _attribute(element.find("child"), "link"),
@@ -186,7 +158,7 @@ class _Reader:
         return None
 
     def _note(self, element: ET.Element, text: str) -> None:
-        self._findings.append(Finding("error", self._title, self._lines[element], text))
+        self._findings.append(Finding("error", self._title, line_of(element), text))
 
 
 def _attribute(element: ET.Element | None, name: str) -> str:
@@ -195,5 +167,4 @@ def _attribute(element: ET.Element | None, name: str) -> str:
 
 def shape_pose(shape: ET.Element) -> Pose:
     """Where the shape of a ``<visual>`` or ``<collision>`` is in its link's frame; at its origin if that is no pose."""
-    reader = _Reader(dict.fromkeys(shape.iter(), 0), [])
-    return reader.pose(shape.find("origin"))
+    return _Reader([]).pose(shape.find("origin"))

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.engine.states import as_states, refuse_non_finite
-from robodyn_ros.errors import InputError, RobotDescriptionError
+from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import so3
 from robodyn_ros.kinematics.screws import screws
 from robodyn_ros.kinematics.se3 import as_pose
@@ -101,25 +101,25 @@ def planar_arm(robot: Robot, link: str) -> PlanarArm:
     found, names = screws(robot, link), robot.joint_names
     kind = "".join("R" if axis[3:].any() else "P" for axis in found.axes)
     if kind not in ("RR", "PRR") or found.coordinates != tuple(range(robot.n)):
-        raise RobotDescriptionError(f"link {link!r}", f"is moved by {kind or 'no joint'}, not by RR or PRR alone")
+        raise robot.description_error(f"link {link!r}", f"is moved by {kind or 'no joint'}, not by RR or PRR alone")
     first, second = found.axes[-2], found.axes[-1]
     normal: Array = first[3:]
     if np.linalg.norm(np.cross(normal, second[3:])) > FLAT:
-        raise RobotDescriptionError(f"joint {names[-1]!r}", "does not turn in the plane of the one before")
+        raise robot.description_error(f"joint {names[-1]!r}", "does not turn in the plane of the one before")
     points = [np.cross(axis[3:], axis[:3]) for axis in (first, second)]  # of an axis, the one nearest to the origin
     one: Array = found.axes[0, :3] if kind == "PRR" else points[1] - points[0]
     if kind == "PRR" and abs(one @ normal) > FLAT:
-        raise RobotDescriptionError(f"joint {names[0]!r}", "does not slide in the plane of the others")
+        raise robot.description_error(f"joint {names[0]!r}", "does not slide in the plane of the others")
     one = one - (one @ normal) * normal
     tool = found.home[:3, 3]
     if np.linalg.norm(one) < FLAT or np.linalg.norm(points[1] - points[0]) < FLAT:
-        raise RobotDescriptionError(f"joint {names[-1]!r}", "lies on the axis of the one before")
+        raise robot.description_error(f"joint {names[-1]!r}", "lies on the axis of the one before")
     one = one / np.linalg.norm(one)
     plane = np.stack([one, np.cross(normal, one)])
     shoulder, elbow, tip = (complex(*(plane @ point)) for point in (*points, tool))
     links = elbow - shoulder, tip - elbow
     if abs(links[1]) < FLAT:
-        raise RobotDescriptionError(f"link {link!r}", f"lies on the axis of joint {names[-1]!r}")
+        raise robot.description_error(f"link {link!r}", f"lies on the axis of joint {names[-1]!r}")
     sense = 1.0 if normal @ second[3:] > 0.0 else -1.0
     lengths = abs(links[0]), abs(links[1])
     return PlanarArm(

@@ -15,13 +15,14 @@ import numpy as np
 from robodyn_ros.control.loop_settings import MODEL, LoopSettings, loop_default_values, make_loop_settings
 from robodyn_ros.control.motion.point_to_point import rest_to_rest
 from robodyn_ros.control.motion.trajectory import Trajectory
-from robodyn_ros.control.parameter_file import FileParameters
+from robodyn_ros.control.parameter_file import FileParameters, NodeParameters
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.inertial_parameters import standard_parameters
 from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.plugins import create
 from robodyn_ros.robot import Robot, load_robot
 from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot.urdf_editor import UrdfEditor
 from robodyn_ros.simulation.hardware.settings import HardwareSettings, default_values, make_hardware_settings
 from robodyn_ros.simulation.sweeps.study import ARM, NODES, QUANTITIES, Case, Study
 from robodyn_ros.simulation.trial.compiled import TrialOutcome, run_until_fault
@@ -59,18 +60,15 @@ def varied_arm(urdf: str, changes: Mapping[str, float]) -> Robot:
         RobodynError: the arm is impossible; the message says why.
         InputError: no such name.
     """
-    from robodyn_ros.robot.urdf import load_robot
-
-    root = ElementTree.fromstring(urdf)
-    elements = {(kind, found.get("name")): found for kind in ("link", "joint") for found in root.findall(kind)}
+    editor = UrdfEditor(urdf)
     for name, value in changes.items():
         owner, quantity = _split(name)
         kind = "joint" if quantity in JOINT else "link"
-        element = elements.get((kind, owner))
+        element = editor.find(kind, owner)
         if element is None:
             raise InputError(name, f"the arm has no {kind} {owner!r}", value)
-        (_change_joint if kind == "joint" else _change_link)(element, quantity, float(value))
-    return load_robot(ElementTree.tostring(root, encoding="unicode"))
+        (_change_joint if kind == "joint" else _change_link)(editor, element, quantity, float(value))
+    return load_robot(editor.text())
 
 
 def _split(name: str) -> tuple[str, str]:
@@ -80,34 +78,29 @@ def _split(name: str) -> tuple[str, str]:
     raise InputError(name, f"must end in one of {', '.join((*LINK, *JOINT))}")
 
 
-def _change_joint(joint: ElementTree.Element, quantity: str, value: float) -> None:
-    element = joint.find(JOINT[quantity])
-    if element is None:
-        element = ElementTree.SubElement(joint, JOINT[quantity])
-    element.set(quantity, repr(value))
+def _change_joint(editor: UrdfEditor, joint: ElementTree.Element, quantity: str, value: float) -> None:
+    editor.set(editor.child(joint, JOINT[quantity]), quantity, repr(value))
 
 
-def _change_link(link: ElementTree.Element, quantity: str, value: float) -> None:
+def _change_link(editor: UrdfEditor, link: ElementTree.Element, quantity: str, value: float) -> None:
     inertial = link.find("inertial")
     if inertial is None:
         raise InputError(quantity, f"link {link.get('name')!r} has no <inertial> to change", value)
     mass, inertia = inertial.find("mass"), inertial.find("inertia")
     if quantity.startswith("com."):
-        origin = inertial.find("origin")
-        if origin is None:
-            origin = ElementTree.SubElement(inertial, "origin")
+        origin = editor.child(inertial, "origin")
         place = (origin.get("xyz") or "0 0 0").split()
         place[AXES.index(quantity[-1])] = repr(value)
-        origin.set("xyz", " ".join(place))
+        editor.set(origin, "xyz", " ".join(place))
         return
     factor = value
     if quantity == "mass" and mass is not None:
         before = float(mass.get("value", "0"))
         factor = value / before if before else 1.0
-        mass.set("value", repr(value))
+        editor.set(mass, "value", repr(value))
     if inertia is not None:
-        for entry, number in inertia.attrib.items():
-            inertia.set(entry, repr(factor * float(number)))
+        for entry, number in list(inertia.attrib.items()):
+            editor.set(inertia, entry, repr(factor * float(number)))
 
 
 # An end to what hangs: an alarm of the operating system, which also wakes what sleeps.
@@ -189,7 +182,7 @@ class CaseRunner:
         """
         self.study = study
         self.robot = load_robot(study.urdf)
-        self._given = {node: dict(study.given.get(node, {})) for node in NODES}
+        self._given = {node: NodeParameters() | study.given.get(node, {}) for node in NODES}
         self._defaults = {
             "simulator": MODEL | default_values(self.robot),
             "controller": loop_default_values(self.robot),
@@ -208,7 +201,8 @@ class CaseRunner:
         robot = varied_arm(self.study.urdf, varied[ARM]) if varied[ARM] else self.robot
         defaults = self._defaults["simulator"] if robot is self.robot else MODEL | default_values(robot)
         values = FileParameters(self._given["simulator"] | {"seed": case.seed} | varied["simulator"], defaults)
-        hardware = make_hardware_settings(values, robot)
+        with values.located():
+            hardware = make_hardware_settings(values, robot)
         loop = self._loop_settings(case.controller, tuple(varied["controller"].items()))
         if type(loop.controller) not in LAWS:  # it may remember, or change its model: each case has one of its own
             loop = self._make_loop_settings(case.controller, tuple(varied["controller"].items()), self._make_model)
@@ -279,7 +273,8 @@ class CaseRunner:
     ) -> LoopSettings:
         given = self._given["controller"] | {"controller": controller} | dict(varied)
         values = FileParameters(given, self._defaults["controller"])
-        return make_loop_settings(values, (model or self._model)(values["dynamics"], tuple(values["gravity"])))
+        with values.located():
+            return make_loop_settings(values, (model or self._model)(values["dynamics"], tuple(values["gravity"])))
 
     def _make_model(self, name: str, gravity: tuple[float, ...]) -> Dynamics:
         model: Dynamics = create("dynamics", name, self.robot, gravity=gravity)

@@ -1,0 +1,174 @@
+"""What ``robodyn check`` prints: tables of 80 columns at most and a list of findings, or JSON."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from robodyn_ros.cli.check.joints import Loads
+from robodyn_ros.cli.check.links import moving_links
+from robodyn_ros.cli.check.urdf import Finding, Urdf, UrdfJoint, UrdfLink
+from robodyn_ros.cli.console import console
+from robodyn_ros.robot import Robot
+
+POSES_A_TABLE = 3
+"""How many poses fit beside each other."""
+
+STYLES = {"error": "bold red", "warning": "yellow", "note": "cyan"}
+
+
+def show(urdf: Urdf, findings: list[Finding], robot: Robot | None, found: Loads | None) -> None:
+    """Print the report; robot and loads are None where no robot can be made."""
+    out, moved = console(), moving_links(urdf)
+    mass = sum(link.inertial.mass for link in urdf.links if link.inertial and link.name in moved)
+    order = () if robot is None else robot.joint_names
+    out.print(Text(f"{urdf.name}: {len(urdf.links)} links, {len(order)} joints, {mass:.4g} kg that move\n", "bold"))
+    out.print(link_table(urdf, moved, findings))
+    out.print(joint_table(urdf, order, findings))
+    if robot is not None and found is not None:
+        out.print(Text("Efforts that hold the arm; inertia that each joint feels", "bold"))
+        for made in load_tables(robot, found):
+            out.print(made)
+    for line in finding_lines(findings):
+        out.print(line)
+    count = Counter(finding.severity for finding in findings)
+    counted = ", ".join(f"{count[kind]} {kind}{'s' * (count[kind] != 1)}" for kind in ("error", "warning", "note"))
+    style = "bold red" if count["error"] else "bold yellow" if count["warning"] else "bold green"
+    out.print(Text(f"\n{counted}" if findings else "Nothing suspicious.", style))
+
+
+def as_data(urdf: Urdf, findings: list[Finding], robot: Robot | None, found: Loads | None) -> dict[str, Any]:
+    """The report for a script, as JSON takes it; robot and loads are None where no robot can be made."""
+    moved = moving_links(urdf)
+    report: dict[str, Any] = {
+        "robot": urdf.name,
+        "findings": [finding._asdict() for finding in findings],
+        "links": [
+            {
+                "name": link.name,
+                "moves": link.name in moved,
+                "mass": None if link.inertial is None else link.inertial.mass,
+                "com": None if link.inertial is None else link.inertial.com.tolist(),
+                "inertia": None if link.inertial is None else link.inertial.inertia.tolist(),
+            }
+            for link in urdf.links
+        ],
+        "joints": [
+            {"name": joint.name, "type": joint.type, "mimic": joint.mimic, "limits": joint.limits}
+            for joint in urdf.joints
+        ],
+        "order": None if robot is None else list(robot.joint_names),
+        "loads": None,
+    }
+    if found is not None:
+        report["loads"] = {
+            "poses": {name: pose.tolist() for name, pose in found.poses.items()},
+            "efforts": {name: effort.tolist() for name, effort in found.efforts.items()},
+            "worst": found.worst.tolist(),
+            "worst_poses": found.worst_poses.tolist(),
+            "condition": {**found.condition, "worst": found.worst_condition},
+            "inertia_felt": [found.lightest.tolist(), found.heaviest.tolist()],
+        }
+    return report
+
+
+def table(*headings: str, left: int) -> Table:
+    """A table whose first columns are text and the others numbers."""
+    made = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    for index, heading in enumerate(headings):
+        made.add_column(heading, justify="left" if index < left else "right", overflow="fold", no_wrap=index >= left)
+    return made
+
+
+def link_table(urdf: Urdf, moved: set[str], findings: Sequence[Finding]) -> Table:
+    """The links: their mass and where it is. A mark stands before those with a finding."""
+    made = table("", "Link", "Mass\nkg", "Centre of mass\nmm", "Principal inertias\nkg m²", left=2)
+    for link in urdf.links:
+        if link.inertial is None:
+            remark = "massless" if link.name in moved else "does not move"
+            made.add_row(_mark(link.title, findings), link.name, Text(remark, "dim"))
+        else:
+            made.add_row(_mark(link.title, findings), link.name, *_inertial_cells(link))
+    return made
+
+
+def _inertial_cells(link: UrdfLink) -> tuple[str, ...]:
+    assert link.inertial is not None
+    com = " ".join(f"{1e3 * value:5.0f}" for value in link.inertial.com)
+    moments = " ".join(f"{value:8.3g}" for value in np.linalg.eigvalsh(link.inertial.inertia))
+    return f"{link.inertial.mass:.4g}", com, moments
+
+
+def joint_table(urdf: Urdf, order: Sequence[str], findings: Sequence[Finding]) -> Table:
+    """The joints that move, numbered in the order of every vector; those that mimic have no number."""
+    made = table("", "#", "Joint", "Type", "Axis", "Range", "Velocity", "Effort", left=5)
+    moving = {joint.name: joint for joint in urdf.joints if joint.moves}
+    names = [*order, *(name for name in moving if name not in order)]
+    for name in names:
+        joint = moving[name]
+        number = str(order.index(name) + 1) if name in order else ""
+        made.add_row(_mark(joint.title, findings), number, name, *_joint_cells(joint))
+    return made
+
+
+def _joint_cells(joint: UrdfJoint) -> tuple[str, ...]:
+    limits, unit = joint.limits or {}, "m" if joint.type == "prismatic" else "rad"
+    effort_unit = "N" if joint.type == "prismatic" else "N·m"
+    axis = "x (default)" if joint.axis is None else " ".join(f"{value:.3g}" for value in joint.axis)
+    bounded = joint.type != "continuous" and {"lower", "upper"} & limits.keys()
+    span = f"{limits.get('lower', 0.0):.3g} … {limits.get('upper', 0.0):.3g} {unit}" if bounded else "unlimited"
+    velocity = f"{limits['velocity']:.4g} /s" if "velocity" in limits else "none"
+    effort = f"{limits['effort']:.4g} {effort_unit}" if "effort" in limits else "none"
+    kind = joint.type if joint.mimic is None else f"mimics {joint.mimic}"
+    return kind, axis, span, velocity, effort
+
+
+def load_tables(robot: Robot, found: Loads) -> Iterator[Table]:
+    """What it takes to hold the arm: at each pose, and at the worst of the whole range."""
+    names = list(found.poses)
+    for start in range(0, len(names), POSES_A_TABLE):
+        some = names[start : start + POSES_A_TABLE]
+        headings = ("Joint", "Unit", *(name[:12] for name in some), "Worst", "Limit", "Share", "Inertia felt")
+        made = table(*headings, left=2)
+        for index, joint in enumerate(robot.joints):
+            worst, limit = abs(found.worst[index]), joint.effort
+            share = worst / limit if limit > 0.0 else np.inf
+            made.add_row(
+                joint.name,
+                joint.effort_unit,
+                *(_number(found.efforts[name][index]) for name in some),
+                _number(worst),
+                f"{limit:.4g}" if np.isfinite(limit) else "none",
+                Text(f"{share:.0%}", "bold red" if share > 1.0 else "") if np.isfinite(limit) else "",
+                f"{found.lightest[index]:.3g} … {found.heaviest[index]:.3g}",
+            )
+        condition = ["", *(f"{found.condition[name]:.3g}" for name in some), f"{found.worst_condition:.3g}"]
+        made.add_row("condition of M", *condition, style="dim")
+        yield made
+
+
+def _number(value: float) -> str:
+    return f"{value:.4g}" if abs(value) > 1e-9 else "0"
+
+
+def finding_lines(findings: Sequence[Finding]) -> Iterator[Text]:
+    """The findings, the gravest first."""
+    for severity, style in STYLES.items():
+        for finding in findings:
+            if finding.severity == severity:
+                where = f", line {finding.line}" if finding.line else ""
+                yield Text.assemble((f"{severity}: ", style), (f"{finding.element}{where}: ", "bold"), finding.text)
+
+
+def _mark(title: str, findings: Sequence[Finding]) -> Text:
+    graves = [finding.severity for finding in findings if finding.element == title]
+    for severity, mark in (("error", "✗"), ("warning", "!"), ("note", "·")):
+        if severity in graves:
+            return Text(mark, STYLES[severity])
+    return Text(" ")

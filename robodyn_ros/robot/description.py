@@ -1,0 +1,184 @@
+"""The text of a URDF, read once: a tree of XML elements that know where they stand.
+
+Every reader of a URDF uses this tree: the model (:mod:`robodyn_ros.robot.urdf`), the editor
+(:mod:`robodyn_ros.robot.urdf_editor`), the shapes of the viewer and of the planner, and ``robodyn check``.
+
+The text comes from users and over the network. It is read by expat, and a document type is refused unread, because XML
+entities come with it (external files, exponential expansion). Depth and length cost no more than their number of bytes.
+Namespaces are left alone, as robot_state_publisher's parser does: a URDF may use prefixes that it never declares. (A
+parser that knows namespaces, such as lxml, refuses those files.)
+"""
+
+from __future__ import annotations
+
+import os
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import NoReturn
+from xml.parsers import expat
+
+from robodyn_ros.errors import InputError, Place, RobotDescriptionError
+
+TEXT = "robot description"
+"""What a message calls a URDF that does not come from a file."""
+
+MOMENTS = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
+"""Attribute of ``<inertia>`` → its place in the matrix."""
+
+_BLANK = "\ufeff \t\r\n"  # the byte order mark that some editors write, and white space
+
+_ORIGINS = ("robot/link/inertial/origin", "robot/joint/origin")
+"""Paths of the origins that the model reads."""
+
+
+class UrdfElement(ET.Element):
+    """An XML element that knows where its opening tag stands.
+
+    Attributes:
+        line: its line in the file, from 1; 0 if the element was not read from a text.
+        start: its first byte in the text as UTF-8; -1 if the element was not read from a text.
+    """
+
+    line = 0
+    start = -1
+
+
+def line_of(element: ET.Element) -> int:
+    """The line that an element of a URDF stands in, from 1; 0 if it was not read from a text."""
+    return element.line if isinstance(element, UrdfElement) else 0
+
+
+@dataclass(frozen=True, eq=False)
+class UrdfDocument:
+    """A URDF that is well-formed XML.
+
+    Attributes:
+        label: what a message calls the source: the path as given, or :data:`TEXT`.
+        file: the path as given, or None if the source is the text itself.
+        text: the XML.
+        root: its root element.
+        objection: the first reason, if any, why it is no URDF that this package reads although it is XML.
+    """
+
+    label: str
+    file: str | None
+    text: str
+    root: UrdfElement
+    objection: RobotDescriptionError | None
+
+    @cached_property
+    def places(self) -> dict[str, Place]:
+        """What a message calls the robot, a link or a joint → file and line; empty if there is no file.
+
+        Of two elements with the same name the later one counts, because the earlier one is right.
+        """
+        if self.file is None:
+            return {}
+        elements = [self.root, *self.root.findall("link"), *self.root.findall("joint")]
+        return {title_of(element): Place(self.file, line_of(element)) for element in elements}
+
+
+def title_of(element: ET.Element) -> str:
+    """What a message calls an element, for example ``joint 'shoulder'``."""
+    return f"{element.tag} {element.get('name', '')!r}"
+
+
+def read_document(source: str | os.PathLike[str]) -> UrdfDocument:
+    """Read a path or an XML string; a string that starts with ``<`` is the XML itself.
+
+    Raises:
+        RobotDescriptionError: there is no such file, it is empty or not text, or it is not XML; the message names it.
+        InputError: source is neither a path nor a string.
+    """
+    if isinstance(source, str) and source.lstrip(_BLANK).startswith("<"):
+        return _Parser(TEXT, None).read(source)
+    if not isinstance(source, (str, os.PathLike)) or not isinstance(os.fspath(source), str):
+        raise InputError("source", f"must be a path or an XML string, not {type(source).__name__}", source)
+    file = os.fspath(source)
+    if not file.strip(_BLANK):
+        raise RobotDescriptionError(TEXT, "is empty")
+    try:
+        text = Path(file).read_bytes().decode("utf-8")
+    except UnicodeDecodeError as cause:
+        raise RobotDescriptionError(file, f"is not UTF-8 text: {cause.reason} at byte {cause.start}") from cause
+    except OSError as cause:
+        raise RobotDescriptionError(file, f"cannot be read: {cause.strerror}") from cause
+    except ValueError as cause:  # a null character in the path
+        raise RobotDescriptionError(repr(file), f"is not a path: {cause}") from cause
+    if not text.removeprefix("\ufeff").strip():
+        raise RobotDescriptionError(file, "is empty")
+    return _Parser(file, file).read(text)
+
+
+class _Parser:
+    """Builds the tree from expat's events."""
+
+    def __init__(self, label: str, file: str | None) -> None:
+        self._label = label
+        self._file = file
+        self._skipped = 0
+        self._open: list[str] = []
+        self._objection: RobotDescriptionError | None = None
+        self._builder = ET.TreeBuilder(element_factory=UrdfElement)
+        self._expat = expat.ParserCreate()
+        self._expat.StartDoctypeDeclHandler = self._doctype
+        self._expat.StartElementHandler = self._start
+        self._expat.EndElementHandler = self._end
+
+    def read(self, text: str) -> UrdfDocument:
+        text, self._skipped = _without_blank(text)
+        try:
+            self._expat.Parse(text, True)
+        except expat.ExpatError as cause:
+            where = f"line {cause.lineno + self._skipped}, column {cause.offset + 1}"
+            problem = f"malformed XML at {where}: {expat.ErrorString(cause.code)}"
+            raise self._objection or self._error(problem, cause.lineno) from cause
+        except UnicodeEncodeError as cause:
+            raise RobotDescriptionError(self._label, "is not text: it holds half of a surrogate pair") from cause
+        root = self._builder.close()
+        assert isinstance(root, UrdfElement)
+        return UrdfDocument(self._label, self._file, text, root, self._objection)
+
+    def _doctype(self, *_: object) -> NoReturn:
+        raise self._error_here("a document type (<!DOCTYPE>) is refused; remove it")
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        self._open.append(tag)
+        element = self._builder.start(tag, attributes)
+        assert isinstance(element, UrdfElement)
+        element.line = self._expat.CurrentLineNumber + self._skipped
+        element.start = self._expat.CurrentByteIndex
+        if self._objection is None:
+            self._objection = self._objection_to(tag, attributes)
+
+    def _objection_to(self, tag: str, attributes: dict[str, str]) -> RobotDescriptionError | None:
+        if tag.startswith("xacro:"):
+            return self._error_here(f"<{tag}> is unresolved; run xacro on the file first")
+        if len(self._open) == 1 and tag != "robot":
+            return self._error_here(f"the root tag is <{tag}>, a URDF's is <robot>")
+        if "quat_xyzw" in attributes and len(self._open) <= 4 and "/".join(self._open) in _ORIGINS:
+            return self._error_here("quat_xyzw is not read here; use rpy")
+        return None
+
+    def _end(self, tag: str) -> None:
+        self._open.pop()
+        self._builder.end(tag)
+
+    def _error_here(self, problem: str) -> RobotDescriptionError:
+        line = self._expat.CurrentLineNumber
+        return self._error(f"line {line + self._skipped}: {problem}", line)
+
+    def _error(self, problem: str, line: int) -> RobotDescriptionError:
+        place = None if self._file is None else Place(self._file, line + self._skipped)
+        return RobotDescriptionError(self._label, problem, place)
+
+
+def _without_blank(text: str) -> tuple[str, int]:
+    """The text without what XML forbids ahead of its declaration, and the number of lines that are left out."""
+    text = text.removeprefix("\ufeff")
+    bare = text.lstrip(_BLANK)
+    if bare.startswith("<?xml"):
+        return bare, text[: len(text) - len(bare)].count("\n")
+    return text, 0
