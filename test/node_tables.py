@@ -11,7 +11,7 @@ from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from ros_graph import Graph
 
-from robodyn_ros.nodes.common.joint_parameters import FIXED_WHILE_CONFIGURED
+from robodyn_ros.nodes.controller.parameters import FIXED_WHILE_CONFIGURED
 
 ROOT = Path(__file__).parents[1]
 

@@ -88,11 +88,11 @@ class Loop:
     def __init__(self):
         self.counts, self.ways, self.latest = [], [], None
         self.faults = SimpleNamespace(count=lambda kind, problem: self.counts.append(kind))
-        self.loop = SimpleNamespace(settings=SimpleNamespace(tolerances=DEFAULTS))
+        self.settings = SimpleNamespace(tolerances=DEFAULTS)
         self.robot = SimpleNamespace(joint_names=JOINTS)
         self.references = self
 
-    def follow(self, trajectory, tolerances):
+    def follow_message(self, trajectory, tolerances):
         if trajectory == "bad":
             raise LimitError("trajectory", "wrist", 9.0, -1.5, 2.1)
         for way in self.ways:
@@ -156,7 +156,7 @@ def test_the_server_gives_feedback_and_the_result(served):
     assert server._server.name == "~/follow_joint_trajectory"
     handle, execution = send(server, 1, path=[("wrist", 0.25)])
     assert (loop.ways[0].asked.path[2], loop.ways[0].asked.time) == (0.25, 0.5)
-    server._look()
+    server._update()
     assert handle.feedback == []
     reference = SimpleNamespace(q=np.full(3, 2.0), qd=np.full(3, 0.5))
     command = SimpleNamespace(
@@ -164,14 +164,14 @@ def test_the_server_gives_feedback_and_the_result(served):
         state=(np.full(3, 1.5), np.full(3, 0.25)),
     )
     loop.latest = ("now", command)
-    server._look()
+    server._update()
     (feedback,) = handle.feedback
     assert feedback.header.stamp == "now"
     assert feedback.joint_names == list(JOINTS)
     assert (feedback.desired.positions, feedback.actual.velocities) == ([2.0] * 3, [0.25] * 3)
     assert (feedback.error.positions, feedback.error.velocities) == ([0.5] * 3, [0.25] * 3)
     loop.ways[0].end("goal tolerance violated")
-    server._look()
+    server._update()
     assert result(execution).error_code == -5
     assert handle.ended == "aborted"
 
@@ -180,11 +180,11 @@ def test_the_server_cancels_and_preempts_and_refuses(served):
     server, loop = served
     first, one = send(server, 1)
     second, two = send(server, 2)
-    server._look()
+    server._update()
     assert (result(one).error_code, first.ended) == (-1, "aborted")
     assert server._server.cancel_callback(first).name == "REJECT"  # it has ended
     assert server._server.cancel_callback(second).name == "ACCEPT"
-    server._look()
+    server._update()
     assert (result(two).error_code, second.ended) == (0, "canceled")
     assert send(server, 3, "bad") is None
     assert send(server, 4, "many") is None
@@ -192,7 +192,7 @@ def test_the_server_cancels_and_preempts_and_refuses(served):
     assert loop.counts == ["trajectory refused"] * 3
     third, three = send(server, 6)
     loop.ways[-1].end("succeeded")
-    server._look()
+    server._update()
     assert (result(three).error_code, third.ended) == (0, "succeeded")
 
 

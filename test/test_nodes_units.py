@@ -82,7 +82,7 @@ def test_statistics_of_a_loop():
     statistics = LoopStatistics(["lift", "turn"])
     for begun, saturated in ((0.0, False), (0.002, False), (0.005, True)):
         statistics.add(begun, begun + 0.0004, command([False, saturated], [True, False], 0.001), overrun=0.0025)
-    found = statistics.take()
+    found = statistics.report()
     assert found["commands"] == 3
     assert found["period mean [ms]"] == pytest.approx(2.5)
     assert found["period greatest [ms]"] == pytest.approx(3.0)
@@ -96,7 +96,7 @@ def test_statistics_of_a_loop():
     statistics.interrupted()
     statistics.add(9.0, 9.1, command([False] * 2, [False] * 2, 0.0), overrun=0.0025)  # after a pause: no period of 9 s
     statistics.add_blind(command([True] * 2, [False] * 2, 0.2))
-    found = statistics.take()
+    found = statistics.report()
     assert (found["commands since start"], found["saturated [%]"]) == (5, 50.0)
     assert "period mean [ms]" not in found
     assert found["period overruns since start"] == 1

@@ -86,20 +86,20 @@ def test_the_second_message_of_a_kind_goes_the_short_way():
         message = JointState(name=ARM[::-1], position=[1.0, 2.0, 3.0], velocity=velocity, effort=[7.0, 8.0, 9.0])
         data = serialize_message(message)
         reader.read(data)
-        form = reader._form
-        assert form.read(data).position.tolist() == [3.0, 2.0, 1.0]
-        assert form.read(data[: form._end - 1]) is None  # cut off
-        assert form.read(b"\0\0" + data[2:]) is None  # the greatest byte first
-        for place in range(12, form._same[-1][0].stop):  # any other name, or number of numbers
+        layout = reader._layout
+        assert layout.read(data).position.tolist() == [3.0, 2.0, 1.0]
+        assert layout.read(data[: layout._end - 1]) is None  # cut off
+        assert layout.read(b"\0\0" + data[2:]) is None  # the greatest byte first
+        for place in range(12, layout._constant[-1][0].stop):  # any other name, or number of numbers
             other = data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
-            in_numbers = any(start <= place < start + kind.size for start, kind in form._numbers)
-            between = not any(part.start <= place < part.stop for part, _ in form._same)
-            assert (form.read(other) is not None) == (in_numbers or between)
+            in_numbers = any(start <= place < start + kind.size for start, kind in layout._numbers)
+            between = not any(part.start <= place < part.stop for part, _ in layout._constant)
+            assert (layout.read(other) is not None) == (in_numbers or between)
     with pytest.raises(InputError, match="state: 30 bytes that are no message"):
         reader.read(data[:30])
 
 
-def test_a_stencil_writes_what_rclpy_writes():
+def test_a_template_writes_what_rclpy_writes():
     rng = np.random.default_rng(8)
     for n in (1, 3, 7):
         names = [f"joint_{k}" for k in range(n)]
@@ -118,7 +118,7 @@ def test_a_stencil_writes_what_rclpy_writes():
                 assert deserialize_message(filled, JointState) == expected
 
 
-def test_a_stencil_ends_where_the_message_ends():
+def test_a_template_ends_where_the_message_ends():
     """rclpy leaves up to 8 bytes of anything behind a message with empty sequences, which strict readers refuse."""
     header, names = (
         4 + 8 + 8,

@@ -27,14 +27,19 @@ from std_msgs.msg import Float64MultiArray
 from robodyn_ros import create_dynamics
 from robodyn_ros.control.commissioning import Commissioning, CommissioningSettings
 from robodyn_ros.control.commissioning.report import report, verdict
-from robodyn_ros.control.transmission import TransmissionSettings
 from robodyn_ros.document.html import html
 from robodyn_ros.document.markdown import markdown
 from robodyn_ros.errors import RobodynError
+from robodyn_ros.nodes.common.arm_parameters import (
+    declare_joints,
+    declare_model,
+    declare_transmissions,
+    joint_order,
+    make_transmission,
+)
 from robodyn_ros.nodes.common.description import NAME as DESCRIPTION
 from robodyn_ros.nodes.common.description import declare_description, read_description
 from robodyn_ros.nodes.common.executor import Exit, run
-from robodyn_ros.nodes.common.joint_parameters import declare_joints, declare_model, joint_order, make_transmission
 from robodyn_ros.nodes.common.messages import JointOrder, seconds
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, mention_unknown
 from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
@@ -78,8 +83,7 @@ def declare_joint_parameters(node: Node, robot: Robot) -> None:
         ParameterException: a value given has the wrong type or is out of range.
     """
     declare_joints(node, robot, "~/commands", read_only=True)
-    for joint in robot.joints:
-        declare_settings(node, TransmissionSettings, f"transmission.{joint.name}.", f" of joint {joint.name}", True)
+    declare_transmissions(node, robot)
 
 
 WATCH = 0.01

@@ -117,7 +117,7 @@ class MarkersNode(Node):  # type: ignore[misc]
             ParameterException: a parameter was given a value of the wrong type or out of range.
         """
         super().__init__("markers")
-        declare_description(self, "the topic of this name is used if empty", read_only=True)
+        declare_description(self, read_only=True)
         declare_settings(self, MarkersSettings, read_only=True)
         declare(self, "tip", "", "name of the link that is traced; the last that moves if empty", read_only=True)
         known = (*LAYERS, GHOST, TOOL, TARGET)

@@ -15,9 +15,11 @@ from robodyn_ros.robot import Robot, load_robot
 NAME = "robot_description"
 
 
-def declare_description(node: Node, otherwise: str, read_only: bool = False) -> None:
-    """Declare the parameter; ``otherwise`` says what happens if it is empty."""
-    declare(node, NAME, "", f"the arm's URDF (its XML, or the path of a file); {otherwise}", read_only=read_only)
+def declare_description(
+    node: Node, if_empty: str = "the topic of this name is used if empty", read_only: bool = False
+) -> None:
+    """Declare the parameter; its description ends with what happens if it is empty."""
+    declare(node, NAME, "", f"the arm's URDF (its XML, or the path of a file); {if_empty}", read_only=read_only)
 
 
 def read_description(text: str, more: str = "") -> Robot:

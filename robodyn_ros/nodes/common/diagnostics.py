@@ -1,4 +1,4 @@
-"""/diagnostics: how a node is doing, at a low rate."""
+"""Faults, counted and logged, and ``/diagnostics``: how a node is doing, at a low rate."""
 
 from __future__ import annotations
 
@@ -11,18 +11,17 @@ from typing import NamedTuple
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
+from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.nodes.common.qos import RELIABLE
 from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.settings import check_settings, setting
 
-# Faults: each is counted, and said at most once every few seconds.
-
 PAUSE = 2.0
-"""Time between two warnings of the same kind [s]."""
+"""Shortest time between two warnings of the same kind [s]."""
 
 
 class Faults:
-    """Counts faults by kind.
+    """Counts faults by kind, and logs each kind at most once every ``PAUSE``.
 
     Attributes:
         counts: kind → how often.
@@ -31,20 +30,20 @@ class Faults:
     def __init__(self, warn: Callable[[str], object], clock: Callable[[], float] = time.monotonic) -> None:
         """
         Args:
-            warn: where a warning goes.
+            warn: logs a warning.
             clock: time that never goes back [s].
         """
         self.counts: Counter[str] = Counter()
         self._warn = warn
         self._clock = clock
-        self._said: dict[str, float] = {}
+        self._warned: dict[str, float] = {}
 
     def count(self, kind: str, problem: object) -> None:
-        """Count a fault, and warn of it unless its kind was warned of a moment ago."""
+        """Count a fault, and log a warning unless its kind was logged a moment ago."""
         self.counts[kind] += 1
         now = self._clock()
-        if now - self._said.get(kind, -PAUSE) >= PAUSE:
-            self._said[kind] = now
+        if now - self._warned.get(kind, -PAUSE) >= PAUSE:
+            self._warned[kind] = now
             self._warn(f"{kind}: {problem} (seen {self.counts[kind]} times)")
 
 
@@ -59,7 +58,7 @@ class DiagnosticsSettings:
 
 
 class Report(NamedTuple):
-    """What a node has to say about itself."""
+    """The state of a node."""
 
     hardware: str  # name of the arm, as far as it is known
     problem: str  # empty if all is well
@@ -70,18 +69,17 @@ class Report(NamedTuple):
 class Diagnostics:
     """Publishes a node's reports."""
 
-    def __init__(self, node: Node, config: DiagnosticsSettings, report: Callable[[], Report]) -> None:
+    def __init__(self, node: Node, report: Callable[[], Report]) -> None:
         """
         Args:
-            node: whose.
-            config: the settings.
-            report: called for each message.
+            node: the node, which has declared the parameters of :class:`DiagnosticsSettings`.
+            report: makes a report; called for each message.
         """
         self._node = node
         self._report = report
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", RELIABLE)
-        # By steady time, so that a simulation that stands still is reported too.
-        steady_timer(node, 1.0 / config.diagnostics_rate, self.publish)
+        rate = NodeParameters(node).settings(DiagnosticsSettings).diagnostics_rate
+        steady_timer(node, 1.0 / rate, self.publish)
 
     def publish(self) -> None:
         """Publish a report now."""

@@ -17,7 +17,6 @@ from rclpy.exceptions import ParameterUninitializedException
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from robodyn_ros.dynamics import STANDARD_GRAVITY
 from robodyn_ros.errors import ConfigurationError
 
 Settings = TypeVar("Settings")
@@ -132,12 +131,3 @@ class NodeParameters:
             ConfigurationError: a value is out of range.
         """
         return settings(**{item.name: self[prefix + item.name] for item in fields(settings)})  # type: ignore[arg-type]
-
-
-# The parameter ``gravity``, of every node that has a model of the arm's motion.
-
-
-def declare_gravity(node: Node, read_only: bool = False) -> None:
-    """Declare it."""
-    text = "acceleration of free fall in the root link's frame [m/s²]"
-    declare(node, "gravity", list(STANDARD_GRAVITY), text, constraints="3 finite numbers", read_only=read_only)

@@ -1,10 +1,11 @@
-"""States of the arm out of sensor_msgs/JointState as it comes over the wire.
+"""Messages as the bytes that go over the wire: states read, commands written, without rclpy's Python objects.
 
-rclpy makes Python objects of every field of a message, names of joints among them, before anybody asks for it. A driver
-sends the same names in the same places every time, so from the second message on only its numbers are read. The
-encoding is that of DDS, XCDR version 1 with the least byte first (OMG DDS-XTypes 1.3, section 7.4): doubles stand at
-multiples of 8, all else here at multiples of 4, counted from behind the first 4 bytes, which say how it is encoded.
-What is encoded otherwise, or is not like the message before, goes the long way.
+rclpy makes a Python object of every field of a message, names of joints among them, before anybody asks for it, and
+copies every field again when a message is published. :class:`StateReader` and :class:`CdrTemplate` touch only the
+numbers, since a driver sends the same names in the same places every time, and so does the controller.
+
+The encoding is CDR as DDS has it, XCDR version 1, little-endian (OMG DDS-XTypes 1.3, section 7.4): doubles are aligned
+to 8 bytes and all else here to 4, counted from behind the encapsulation header of 4 bytes, which names the encoding.
 """
 
 from __future__ import annotations
@@ -22,15 +23,24 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.common.messages import JointOrder, Stamp
 from robodyn_ros.robot.pose import Array
 
-HEAD = 4
-"""Bytes before what is aligned."""
+HEADER = 4
+"""Length of the encapsulation header, from whose end alignment counts."""
 
-PLAIN = b"\x00\x01"
-"""They begin so for this encoding."""
+LITTLE_ENDIAN = b"\x00\x01"
+"""The first bytes of the encapsulation header for XCDR version 1, little-endian."""
+
+ENCODED_STAMP = struct.Struct("<iI")
+"""Seconds and nanoseconds of a stamp that is read."""
+
+NATIVE_STAMP = struct.Struct("=iI")
+"""Seconds and nanoseconds of a stamp that is written, in the byte order of this machine's serializer."""
+
+MARK = 0x5AC3_0F71
+"""Seconds of the stamp by which :class:`CdrTemplate` finds the place of a stamp."""
 
 
 class Measured(NamedTuple):
-    """A state as it was measured."""
+    """A state as it was measured, at the motors."""
 
     stamp: Stamp  # seconds and nanoseconds
     position: Array  # (n,) in the arm's order
@@ -38,15 +48,10 @@ class Measured(NamedTuple):
 
 
 class StateReader:
-    """States of the arm out of sensor_msgs/JointState as it comes over the wire.
+    """Reads serialized sensor_msgs/JointState.
 
-    rclpy makes Python objects of every field of a message, names of joints among them, before anybody asks for it. A
-    driver
-    sends the same names in the same places every time, so from the second message on only its numbers are read. The
-    encoding is that of DDS, XCDR version 1 with the least byte first (OMG DDS-XTypes 1.3, section 7.4): doubles stand
-    at
-    multiples of 8, all else here at multiples of 4, counted from behind the first 4 bytes, which say how it is encoded.
-    What is encoded otherwise, or is not like the message before, goes the long way.
+    The first message is deserialized by rclpy, and its layout kept. From a later message with the same layout only the
+    numbers are read; any other message is deserialized again.
     """
 
     def __init__(self, joints: Sequence[str]) -> None:
@@ -55,7 +60,7 @@ class StateReader:
             joints: names of the arm's joints, in its order.
         """
         self._order = JointOrder(joints)
-        self._form: _Form | None = None
+        self._layout: _Layout | None = None
 
     def read(self, data: bytes) -> Measured | None:
         """The state; None if the message is about other joints.
@@ -64,35 +69,35 @@ class StateReader:
             InputError: a joint is missing or there twice, positions or velocities are not one for each name, or it is
                 no message at all.
         """
-        form = self._form
-        if form is not None:
-            found = form.read(data)
+        layout = self._layout
+        if layout is not None:
+            found = layout.read(data)
             if found is not None:
                 return found
         try:
             message = deserialize_message(data, JointState)
-        except Exception as cause:  # of the middleware, each has its own
+        except Exception as cause:  # each middleware raises its own
             raise InputError("state", f"{len(data)} bytes that are no message: {cause}", data) from cause
         motors = self._order.measured(message)
         if motors is None:
             return None
         columns = self._order.columns(message.name)
-        if columns is not None and data[: len(PLAIN)] == PLAIN:
-            self._form = _Form(message, columns.tolist())
+        if columns is not None and data[: len(LITTLE_ENDIAN)] == LITTLE_ENDIAN:
+            self._layout = _Layout(message, columns.tolist())
         stamp = message.header.stamp
         return Measured((stamp.sec, stamp.nanosec), *motors)
 
 
-class _Form:
-    """Where the numbers are in messages that are like one that came before."""
+class _Layout:
+    """Where the numbers are in messages with the same frame, names and lengths as an earlier one."""
 
     def __init__(self, message: JointState, columns: list[int]) -> None:
-        place = HEAD + 8  # behind the stamp
-        self._same: list[tuple[slice, bytes]] = []
+        place = HEADER + ENCODED_STAMP.size
+        self._constant: list[tuple[slice, bytes]] = []
 
         def keep(value: bytes) -> None:
             nonlocal place
-            self._same.append((slice(place, place + len(value)), value))
+            self._constant.append((slice(place, place + len(value)), value))
             place = _aligned(place + len(value), 4)
 
         def word(text: str) -> bytes:
@@ -114,44 +119,36 @@ class _Form:
         self._columns = None if columns == list(range(len(message.name))) else columns
 
     def read(self, data: bytes) -> Measured | None:
-        """The state; None if the message is another kind of one."""
-        if len(data) < self._end or data[: len(PLAIN)] != PLAIN:
+        """The state; None if the message has another layout."""
+        if len(data) < self._end or data[: len(LITTLE_ENDIAN)] != LITTLE_ENDIAN:
             return None
-        for part, value in self._same:
+        for part, value in self._constant:
             if data[part] != value:
                 return None
         arrays = [np.array(numbers.unpack_from(data, place)) for place, numbers in self._numbers]
         if self._columns is not None:
             arrays = [array[self._columns] for array in arrays]
-        return Measured(ENCODED_STAMP.unpack_from(data, HEAD), arrays[0], arrays[1] if len(arrays) > 1 else None)
-
-
-ENCODED_STAMP = struct.Struct("<iI")
-"""A time as it is encoded."""
+        return Measured(ENCODED_STAMP.unpack_from(data, HEADER), arrays[0], arrays[1] if len(arrays) > 1 else None)
 
 
 def _aligned(place: int, size: int) -> int:
-    return HEAD + -(-(place - HEAD) // size) * size
-
-
-MARK = 0x5AC3_0F71
-"""Stands for a second of a stamp, where its place is looked for."""
+    return HEADER + -(-(place - HEADER) // size) * size
 
 
 class CdrTemplate:
-    """A message of which only a stamp and some numbers change, kept as the bytes that go over the wire.
+    """A serialized message of which only a stamp and some numbers change.
 
-    rclpy copies every field of a message, names of joints among them, each time that it is published. Here the message
-    is encoded once; where its numbers are in it is found by looking for them. A tenth of the time is left.
+    The message is serialized once, with marks for the numbers, by which their places are found. Filling it takes a
+    tenth of the time that rclpy takes to publish a message.
 
     Attributes:
-        buffer: the encoded message.
+        buffer: the serialized message.
     """
 
     def __init__(self, message: Any, n: int, *fields: str) -> None:
         """
         Args:
-            message: with all that stays; it has a header or not.
+            message: has all that stays the same; it may have a header.
             n: how many numbers each field has.
             fields: names of the sequences of doubles that change.
         """
@@ -167,7 +164,7 @@ class CdrTemplate:
         self._places = {field: self._place(encoded, values) for field, values in marks.items()}
 
     def fill(self, stamp: Stamp, **values: Array) -> bytes:
-        """The encoded message.
+        """The serialized message.
 
         Args:
             stamp: seconds and nanoseconds.
@@ -187,7 +184,7 @@ class CdrTemplate:
 
 
 def _whole(encoded: bytes, kind: Any) -> bytes:
-    """The message without what the serializer leaves behind its end, up to 8 bytes of anything."""
+    """The message without the up to 8 arbitrary bytes that the serializer leaves behind its end."""
     message, end = deserialize_message(encoded, kind), len(encoded)
     while end and _is(encoded[: end - 1], message):
         end -= 1
@@ -199,7 +196,3 @@ def _is(encoded: bytes, message: Any) -> bool:
         return bool(deserialize_message(encoded, type(message)) == message)
     except RMWError:
         return False
-
-
-NATIVE_STAMP = struct.Struct("=iI")
-"""A time as it is encoded."""

@@ -1,12 +1,16 @@
-"""A configured controller: states in, commands out.
+"""A configured controller: joint states in, efforts out.
 
-A command is computed when a state comes, and for the time of that state's stamp; it goes out with that stamp, so that
+:meth:`StateCallback.on_state` shows the whole path of a state: read the bytes, validate the state and compute the
+command, publish the command, and only then explain it. :class:`ClosedLoop` owns the topics and the timers around it.
+
+A command is computed when a state comes, and for the time of that state's stamp. It goes out with that stamp, so that
 whoever waits for the answer to a state (the simulator in lockstep) knows it. A state that cannot be used is counted as
 a fault and not answered. When no usable state has come for ``state_timeout``, a timer sends what
-:mod:`robodyn_ros.control.faults.settings` has for that; such a command has the stamp of the moment.
+:mod:`robodyn_ros.control.faults.settings` states for that; such a command has the stamp of the moment.
 
-Time passes by a steady clock, and where time is simulated, as it does there: while a simulation stands still, nothing
-is late. Silence is noticed by the steady clock in any case, and reported.
+Timers use the steady clock, so that missing states are noticed and reported even when a simulation stands still. How
+long states have been missing is counted by simulated time where there is one: nothing is late while a simulation
+stands still.
 """
 
 from __future__ import annotations
@@ -21,10 +25,12 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
 from robodyn_ros.control.faults.supervisor import ActiveFault
+from robodyn_ros.control.laws.base import Controller, Reference
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import LoopSettings
 from robodyn_ros.control.step import Command
 from robodyn_ros.control.transmission import Transmission
+from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.errors import EffortError, JumpError, RobodynError, StaleStateError
 from robodyn_ros.nodes.common.diagnostics import PAUSE, Faults
 from robodyn_ros.nodes.common.messages import NANO
@@ -33,95 +39,46 @@ from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.nodes.controller.cdr import StateReader
 from robodyn_ros.nodes.controller.output import LoopStatistics, Output
 from robodyn_ros.nodes.controller.references import ReferenceInput
+from robodyn_ros.robot import Robot
 
-# Who else publishes where only one may.
+WATCH_PERIOD = 0.02
+"""Time between two checks that states still come, and between two answers while none come [s]."""
 
+SUBSCRIBER_PERIOD = 0.02
+"""Shortest time between two checks of which topics have subscribers [s]."""
 
-class PublisherConflicts:
-    """Looks for publishers that there should not be."""
+PUBLISHER_PERIOD = 0.2
+"""Time between two scans for conflicting publishers [s]."""
 
-    def __init__(self, node: Node, allowed: Mapping[str, int]) -> None:
-        """
-        Args:
-            node: who looks.
-            allowed: topic → how many publishers it may have, the node's own among them.
-        """
-        self._node = node
-        self._allowed = {node.resolve_topic_name(topic): count for topic, count in allowed.items()}
+PUBLISHERS_ALLOWED = {"~/commands": 1, "~/joint_commands": 1, "~/reference": 1}
+"""Topic → how many publishers it may have."""
 
-    def problem(self) -> str:
-        """What is wrong; "" if nothing is."""
-        for topic, most in self._allowed.items():
-            if self._node.count_publishers(topic) > most:
-                names = sorted(info.node_name for info in self._node.get_publishers_info_by_topic(topic))
-                return f"{topic} has {len(names)} publishers ({', '.join(names)}), not {most}"
-        return ""
+REFUSALS: dict[type[RobodynError], str] = {
+    StaleStateError: "state too old",
+    JumpError: "position jumped",
+    EffortError: "control law failed",
+}
+"""Error that leaves a state without a command → the name it is counted under; "state refused" for every other."""
 
-
-NAMES = {
+FAULTS = {
     "states": "no joint states",
     "law": "control law failed",
     "speed": "too fast",
     "publisher": "second publisher",
 }
-"""Class of faults that have an answer → what its faults are counted as."""
-
-
-class FaultReport:
-    """What is said of a loop's faults: that one has begun, and that it is over."""
-
-    def __init__(self, loop: ControlLoop, faults: Faults, log: Any) -> None:
-        """
-        Args:
-            loop: whose faults.
-            faults: where they are counted.
-            log: the node's.
-        """
-        self._loop, self._faults, self._log = loop, faults, log
-        self._last: ActiveFault | None = None
-
-    @property
-    def state(self) -> str:
-        """The fault that lasts and the answer to it; "" if there is none."""
-        fault = self._loop.fault
-        return "" if fault is None else f"{NAMES[fault.kind]}: {fault.phase}"
-
-    def tell(self, command: Command | None) -> None:
-        """Count a fault that has just begun, and say when one is over; to be called with each command."""
-        fault = self._loop.fault
-        if fault is self._last:
-            return
-        if fault is not None and command is not None:
-            self._faults.count(NAMES[fault.kind], f"{command.problem}; the answer is {fault.phase}")
-        elif fault is None:
-            self._log.info("the fault is over: the arm is held where it is", throttle_duration_sec=PAUSE)
-        self._last = fault
-
-
-LOOK = 0.02
-"""How often to look who listens, at most [s]."""
-
-FAULTS: dict[type[RobodynError], str] = {
-    StaleStateError: "state too old",
-    JumpError: "position jumped",
-    EffortError: "control law failed",
-}
-"""What gives no command → what it is counted as; all else is a state that is refused."""
+"""Kind of a fault that has a reaction → the name it is counted under."""
 
 
 class StateCallback:
-    """From a state to its command: the way on which every microsecond counts.
-
-    The command goes out before anything else is done; what it came from, statistics and whoever wants to know come
-    after.
+    """The callback of ``joint_states``: from a state to its command, where every microsecond counts.
 
     Attributes:
-        open: whether states are answered.
-        latest: stamp of the latest state that was answered, and the command; None before.
+        active: True if states are answered.
+        latest: stamp of the latest state that was answered, and the command; None before the first.
         listeners: called with both for each state that is answered.
-        received: when the latest usable state came, by a clock that never goes back [s]; 0 before.
-        stamped: its time [s].
-        then: the time by the node's clock when it came [s].
+        received: when the latest usable state came, by the steady clock [s]; 0 before the first.
+        state_time: its stamp [s].
+        node_time: the time by the node's clock when it came [s].
     """
 
     latest: tuple[Time, Command] | None
@@ -134,99 +91,94 @@ class StateCallback:
         output: Output,
         faults: Faults,
         statistics: LoopStatistics,
-        tell: Callable[[Command | None], None],
+        report_fault: Callable[[Command | None], None],
     ) -> None:
         """
         Args:
             node: whose clock.
-            loop: what decides.
-            transmission: what is between the joints and their motors.
+            loop: validates states and computes commands.
+            transmission: between the joints and their motors.
             output: where commands go.
-            faults: where faults are counted.
+            faults: where refused states are counted.
             statistics: of the commands.
-            tell: called after each state that was used, with the command for it if there is one.
+            report_fault: called after each usable state, with its command if there is one.
         """
-        self.open = False
+        self.active = False
         self.listeners: list[Callable[[Time, Command], None]] = []
-        self._clock = node.get_clock().handle  # what it wraps each time in objects that are not needed here
+        self._clock = node.get_clock().handle  # without the objects that rclpy makes around each time
         self._loop, self._transmission, self._output = loop, transmission, output
-        self._faults, self._statistics, self._tell = faults, statistics, tell
+        self._faults, self._statistics, self._report_fault = faults, statistics, report_fault
         self._reader = StateReader(loop.robot.joint_names)
-        self._breath = self._look = 0.0
-        self.forget()
+        self._ignore_until = self._next_refresh = 0.0
+        self.reset()
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """No state has come yet."""
-        self.received = self.stamped = self.then = 0.0
+        self.received = self.state_time = self.node_time = 0.0
         self.latest = None
 
-    def take(self, data: bytes) -> None:
-        """Answer a state, as it comes over the wire."""
+    def on_state(self, data: bytes) -> None:
+        """Answer a serialized sensor_msgs/JointState."""
         begun = perf_counter()
-        if not self.open or begun < self._breath:
+        if not self.active or begun < self._ignore_until:
             return
         now = self._clock.get_now().nanoseconds
-        if now == 0:  # simulated time has not begun for this node, so nothing can be said of a state's age
+        if now == 0:  # simulated time has not begun for this node, so the age of a state is unknown
             return
         loop, restarts = self._loop, self._loop.restarts
         try:
+            # Read the bytes.
             measured = self._reader.read(data)
-            if measured is None:
+            if measured is None:  # a message about other joints
                 return
             stamp, position, velocity = measured
             if stamp == (0, 0):
                 stamp = divmod(now, NANO)
+            # From motors to joints.
             q = self._transmission.joint_position(position)
             qd = None if velocity is None else self._transmission.joint_velocity(velocity)
+            # Validate the state, and compute its command.
             time = stamp[0] + stamp[1] / NANO
             command = loop.update(time, now / NANO, q, qd)
         except RobodynError as problem:
-            self._faults.count(FAULTS.get(type(problem), "state refused"), problem)
+            self._faults.count(REFUSALS.get(type(problem), "state refused"), problem)
             return
+        # Publish the command.
         if command is not None:
-            self._output.send(stamp, self._transmission.motor_effort(command.effort))
+            self._output.publish_command(stamp, self._transmission.motor_effort(command.effort))
         done = perf_counter()
+
+        # Nobody waits for what follows: bookkeeping, statistics, and the terms of the command.
         overrun = loop.settings.safety.overrun
         if done - begun > overrun:
             # The executor hands on as many states as have come meanwhile, each as new as can be. Were they answered as
-            # slowly, everything else would wait for ever.
-            self._breath = 2.0 * done - begun
+            # slowly, every other callback would wait for ever.
+            self._ignore_until = 2.0 * done - begun
         if loop.restarts > restarts:
             self._faults.count("states broke off", "missing, or their time jumped; the arm is held where it is")
-        self.received, self.stamped, self.then = begun, time, now / NANO
+        self.received, self.state_time, self.node_time = begun, time, now / NANO
         if command is not None:
             when = Time(sec=stamp[0], nanosec=stamp[1])
             self.latest = when, command
             for listen in self.listeners:
                 listen(when, command)
             self._statistics.add(begun, done, command, overrun)
-            self._output.explain(stamp, command)
-        if begun >= self._look:  # now, while nobody waits for anything
-            self._look = begun + LOOK
+            self._output.publish_terms(stamp, command)
+        if begun >= self._next_refresh:
+            self._next_refresh = begun + SUBSCRIBER_PERIOD
             self._output.refresh()
-        self._tell(command)
-
-
-WATCH = 0.02
-"""How often to look whether states still come [s]; so often, too, answers go out where none come."""
-
-LOOK_AROUND = 0.2
-"""How often to look for second publishers [s]."""
-
-ONE_OF_EACH = {"~/commands": 1, "~/joint_commands": 1, "~/reference": 1}
-"""Topic → how many publishers it may have."""
+        self._report_fault(command)
 
 
 class ClosedLoop:
-    """The topics of a configured controller.
+    """The topics and timers of a configured controller.
 
     Attributes:
         robot: the arm.
-        loop: what decides.
-        enabled: whether states are answered (``~/enable``); they are only while the node is active.
+        enabled: False after ``~/enable`` was called with false; states are answered only while the node is active, too.
         faults: what went wrong, counted.
         statistics: of the commands.
-        references: where references come from.
+        references: the topics of references.
         listeners: called with stamp and command for each state that is answered.
     """
 
@@ -241,57 +193,86 @@ class ClosedLoop:
         """
         Args:
             node: the node.
-            loop: what decides.
+            loop: validates states and computes commands.
             joints: names of the joints in the order of ``~/commands``.
-            transmission: what is between the joints and their motors.
+            transmission: between the joints and their motors.
             faults: where faults are counted.
         """
-        self.loop = loop
-        self.faults = faults
-        self.robot = loop.robot
-        self.statistics = LoopStatistics(self.robot.joint_names)
+        self.robot: Robot = loop.robot
         self.enabled = True
-        self._active = False
-        self._node = node
-        self._clock = node.get_clock()
-        self._log = node.get_logger()
-        self._transmission = transmission
+        self.faults = faults
+        self.statistics = LoopStatistics(self.robot.joint_names)
+        self._node, self._clock, self._log = node, node.get_clock(), node.get_logger()
+        self._loop, self._transmission = loop, transmission
+        self._active = self._silent = False
         self._output = Output(node, faults, self.robot.joint_names, joints)
-        self._others = PublisherConflicts(node, ONE_OF_EACH)
         self.references = ReferenceInput(node, loop, lambda: "" if self._answers else self.state, faults)
-        self._report = FaultReport(loop, faults, self._log)
-        self._answering = StateCallback(
-            node, loop, transmission, self._output, faults, self.statistics, self._report.tell
+        self._fault_report = FaultReport(loop, faults, self._log)
+        self._callback = StateCallback(
+            node, loop, transmission, self._output, faults, self.statistics, self._fault_report.update
         )
-        self.listeners: list[Callable[[Time, Command], None]] = self._answering.listeners
-        self._states = node.create_subscription(JointState, "joint_states", self._answering.take, NEWEST, raw=True)
-        self._silent = False
-        self._forget()
-        # By steady time, so that silence is noticed when the clock of a simulation has stopped with its states.
+        self.listeners = self._callback.listeners
+        self._conflicts = PublisherConflicts(node, PUBLISHERS_ALLOWED)
+        self._states = node.create_subscription(JointState, "joint_states", self._callback.on_state, NEWEST, raw=True)
+        self._reset()
         self._timers = [
-            steady_timer(node, WATCH, self._watch),
-            steady_timer(node, LOOK_AROUND, self._look_around),
+            steady_timer(node, WATCH_PERIOD, self._watch),
+            steady_timer(node, PUBLISHER_PERIOD, self._scan_publishers),
         ]
+
+    @property
+    def law(self) -> Controller:
+        """The control law."""
+        return self._loop.controller
+
+    @property
+    def dynamics(self) -> Dynamics:
+        """The control law's model of the arm."""
+        return self._loop.dynamics
+
+    @property
+    def settings(self) -> LoopSettings:
+        """The control law, its limits and all else that the loop works by."""
+        return self._loop.settings
+
+    @property
+    def restarts(self) -> int:
+        """How often the flow of states was broken."""
+        return self._loop.restarts
+
+    @property
+    def latest(self) -> tuple[Time, Command] | None:
+        """Stamp of the latest state that was answered, and the command; None before the first."""
+        return self._callback.latest
+
+    @property
+    def state(self) -> str:
+        """What the controller is doing, in a word or two."""
+        if not self._active:
+            return "inactive"
+        if not self.enabled:
+            return "disabled"
+        return self._fault_report.state or ("no joint states" if self._silent else self._loop.mode)
 
     def activate(self) -> None:
         """Answer states from now on; the arm is held where the first one finds it."""
-        self._forget()
-        self._look_around()
+        self._reset()
+        self._scan_publishers()
         self._output.refresh()
         self._active = True
-        self._answering.open = self.enabled
+        self._callback.active = self.enabled
 
     def deactivate(self) -> None:
         """Answer no state from now on. To be called before the node's publishers are deactivated."""
-        self._part()
-        self._active = self._answering.open = False
+        self._hand_over()
+        self._active = self._callback.active = False
 
     def enable(self, enabled: bool) -> None:
         """Answer states, or do not; after a pause the arm is held where it is then."""
         if self.enabled and not enabled:
-            self._part()
+            self._hand_over()
         self.enabled = enabled
-        self._answering.open = self._answers
+        self._callback.active = self._answers
 
     def hold(self) -> None:
         """Stop at once, and stay.
@@ -299,25 +280,32 @@ class ClosedLoop:
         Raises:
             NotReadyError: no state has come yet.
         """
-        self.loop.hold(self._now() / NANO)
+        self._loop.hold(self._now() / NANO)
+
+    def expected(self, ahead: float) -> tuple[float, Reference]:
+        """A time that is so far ahead of the latest state [s], and the reference then, if nothing else is asked for.
+
+        Raises:
+            NotReadyError: no state has come yet, or a fault lasts.
+        """
+        return self._loop.expected(ahead)
+
+    def try_out(self, settings: LoopSettings) -> None:
+        """Compute efforts by other settings where the arm is, without sending them.
+
+        Raises:
+            EffortError: they are not n finite numbers.
+            Exception: whatever the control law raises.
+        """
+        self._loop.try_out(settings)
 
     def apply(self, settings: LoopSettings) -> None:
-        """Change what may change while the arm moves, from one command to the next."""
-        self.loop.apply(settings)
+        """Work by other settings from the next command on; what that changes of the efforts is blended in.
 
-    @property
-    def latest(self) -> tuple[Time, Command] | None:
-        """Stamp of the latest state that was answered, and the command; None before."""
-        return self._answering.latest
-
-    @property
-    def state(self) -> str:
-        """What it is doing, in a word or two."""
-        if not self._active:
-            return "inactive"
-        if not self.enabled:
-            return "disabled"
-        return self._report.state or ("no joint states" if self._silent else self.loop.mode)
+        Raises:
+            Exception: whatever the control law raises when it is tried; nothing is changed then.
+        """
+        self._loop.apply(settings)
 
     def destroy(self) -> None:
         """Withdraw the topics."""
@@ -329,41 +317,41 @@ class ClosedLoop:
 
     @property
     def _answers(self) -> bool:
-        """Whether states are answered now."""
+        """True if states are answered now."""
         return self._active and self.enabled
 
     def _now(self) -> int:
         return int(self._clock.now().nanoseconds)
 
-    def _forget(self) -> None:
+    def _reset(self) -> None:
         """No state has come yet."""
-        self.loop.stop()
-        self._answering.forget()
+        self._loop.stop()
+        self._callback.reset()
         self._silent = False
 
-    def _part(self) -> None:
-        """Answer no more; drives that keep to their last command get one that carries the arm where it is."""
-        effort = self.loop.stop()
+    def _hand_over(self) -> None:
+        """Stop answering; drives that keep their last command get one that carries the arm where it is."""
+        effort = self._loop.stop()
         if effort is not None and self._answers:
-            self._output.send(divmod(self._now(), NANO), self._transmission.motor_effort(effort))
+            self._output.publish_command(divmod(self._now(), NANO), self._transmission.motor_effort(effort))
         self.statistics.interrupted()
-        self._forget()
+        self._reset()
 
     def _watch(self) -> None:
-        """See whether states still come; answer if they do not."""
-        last = self._answering
+        """Check that states still come; send the reaction to the fault if they do not."""
+        last = self._callback
         if not self._answers or not last.received:
             return
-        since = perf_counter() - last.received
-        if since > WATCH:
+        missing = perf_counter() - last.received
+        if missing > WATCH_PERIOD:
             self._output.refresh()
-        elapsed = self._now() / NANO - last.then if self._clock.ros_time_is_active else since
-        command = self.loop.watch(last.stamped + elapsed)
+        elapsed = self._now() / NANO - last.node_time if self._clock.ros_time_is_active else missing
+        command = self._loop.watch(last.state_time + elapsed)
         if command is not None:
-            self._output.send(divmod(self._now(), NANO), self._transmission.motor_effort(command.effort))
+            self._output.publish_command(divmod(self._now(), NANO), self._transmission.motor_effort(command.effort))
             self.statistics.add_blind(command)
-        self._report.tell(command)
-        silent = since > self.loop.settings.safety.state_timeout
+        self._fault_report.update(command)
+        silent = missing > self._loop.settings.safety.state_timeout
         if silent and not self._silent:
             self.statistics.interrupted()
             self._log.warning("no usable joint states")
@@ -371,5 +359,57 @@ class ClosedLoop:
             self._log.info("joint states are back: the arm is held where it is")
         self._silent = silent
 
-    def _look_around(self) -> None:
-        self.loop.set_publisher_conflict(self._others.problem())
+    def _scan_publishers(self) -> None:
+        self._loop.set_publisher_conflict(self._conflicts.scan())
+
+
+class FaultReport:
+    """Counts each fault of a loop when it begins, and logs its end."""
+
+    def __init__(self, loop: ControlLoop, faults: Faults, log: Any) -> None:
+        """
+        Args:
+            loop: whose faults.
+            faults: where they are counted.
+            log: the node's logger.
+        """
+        self._loop, self._faults, self._log = loop, faults, log
+        self._last: ActiveFault | None = None
+
+    @property
+    def state(self) -> str:
+        """The fault that lasts, and the reaction to it; "" if there is none."""
+        fault = self._loop.fault
+        return "" if fault is None else f"{FAULTS[fault.kind]}: {fault.phase}"
+
+    def update(self, command: Command | None) -> None:
+        """Count a fault that has just begun, or log that one is over; to be called with each command."""
+        fault = self._loop.fault
+        if fault is self._last:
+            return
+        if fault is not None and command is not None:
+            self._faults.count(FAULTS[fault.kind], f"{command.problem}; the answer is {fault.phase}")
+        elif fault is None:
+            self._log.info("the fault is over: the arm is held where it is", throttle_duration_sec=PAUSE)
+        self._last = fault
+
+
+class PublisherConflicts:
+    """Scans topics for more publishers than there may be."""
+
+    def __init__(self, node: Node, allowed: Mapping[str, int]) -> None:
+        """
+        Args:
+            node: whose graph.
+            allowed: topic → how many publishers it may have, the node's own among them.
+        """
+        self._node = node
+        self._allowed = {node.resolve_topic_name(topic): count for topic, count in allowed.items()}
+
+    def scan(self) -> str:
+        """The first topic with too many publishers, and who they are; "" if there is none."""
+        for topic, most in self._allowed.items():
+            if self._node.count_publishers(topic) > most:
+                names = sorted(info.node_name for info in self._node.get_publishers_info_by_topic(topic))
+                return f"{topic} has {len(names)} publishers ({', '.join(names)}), not {most}"
+        return ""

@@ -1,6 +1,6 @@
-"""The action ~/follow_joint_trajectory, by which MoveIt drives an arm; there where control_msgs is installed.
+"""The action ``~/follow_joint_trajectory``, by which MoveIt drives an arm, where control_msgs is installed.
 
-Thin on purpose: what a goal may ask for and how it ends is :mod:`robodyn_ros.control.reference.action_goal`'s business.
+What a goal may ask for and how it ends is decided in :mod:`robodyn_ros.control.reference.action_goal`.
 """
 
 from __future__ import annotations
@@ -21,21 +21,17 @@ from robodyn_ros.nodes.common.messages import seconds
 from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 
-LOOK = 0.05
-"""How often feedback is given, and how soon an end is told [s]."""
+PERIOD = 0.05
+"""Time between two messages of feedback, and longest time from the end of a goal to its result [s]."""
 
 
 def is_available() -> bool:
-    """Whether control_msgs is installed."""
+    """Return whether control_msgs is installed."""
     return find_spec("control_msgs") is not None
 
 
 class FollowJointTrajectory:
-    """The action ~/follow_joint_trajectory, by which MoveIt drives an arm; there where control_msgs is installed.
-
-    Thin on purpose: what a goal may ask for and how it ends is :mod:`robodyn_ros.control.reference.action_goal`'s
-    business.
-    """
+    """The server of the action."""
 
     def __init__(self, node: Node, loop: ClosedLoop) -> None:
         """
@@ -46,7 +42,7 @@ class FollowJointTrajectory:
         self._type: Any = import_module("control_msgs.action").FollowJointTrajectory
         self._node, self._loop = node, loop
         self._accepted: list[ActionGoal] = []
-        self._pursued: list[tuple[Any, ActionGoal, Future]] = []
+        self._goals: list[tuple[Any, ActionGoal, Future]] = []
         self._server = ActionServer(
             node,
             self._type,
@@ -55,7 +51,7 @@ class FollowJointTrajectory:
             goal_callback=self._on_goal,
             cancel_callback=self._on_cancel,
         )
-        self._timer = steady_timer(node, LOOK, self._look)
+        self._timer = steady_timer(node, PERIOD, self._update)
 
     def destroy(self) -> None:
         """Withdraw the action."""
@@ -63,12 +59,12 @@ class FollowJointTrajectory:
         self._server.destroy()
 
     def _on_goal(self, goal: Any) -> GoalResponse:
-        """Follow its trajectory, or refuse it."""
+        """Follow the goal's trajectory, or refuse it."""
         if goal.multi_dof_trajectory.points:
             self._loop.faults.count("trajectory refused", "multi_dof_trajectory is not supported")
             return GoalResponse.REJECT
         try:
-            following = self._loop.references.follow(goal.trajectory, self._tolerances(goal))
+            following = self._loop.references.follow_message(goal.trajectory, self._tolerances(goal))
         except RobodynError as problem:
             self._loop.faults.count("trajectory refused", problem)
             return GoalResponse.REJECT
@@ -80,20 +76,20 @@ class FollowJointTrajectory:
             [(item.name, item.position) for item in items] for items in (goal.path_tolerance, goal.goal_tolerance)
         )
         time = seconds(goal.goal_time_tolerance)
-        return goal_tolerances(self._loop.loop.settings.tolerances, self._loop.robot.joint_names, path, end, time)
+        return goal_tolerances(self._loop.settings.tolerances, self._loop.robot.joint_names, path, end, time)
 
     def _on_cancel(self, handle: Any) -> CancelResponse:
-        """Hold, if that goal is still being followed."""
-        for other, pursuit, _ in self._pursued:
-            if other.goal_id == handle.goal_id and pursuit.cancel():
+        """Hold the arm, if the goal is still being followed."""
+        for other, goal, _ in self._goals:
+            if other.goal_id == handle.goal_id and goal.cancel():
                 self._loop.hold()
                 return CancelResponse.ACCEPT
         return CancelResponse.REJECT
 
     async def _execute(self, handle: Any) -> Any:
-        """Wait for the end; nothing is blocked meanwhile. Goals are executed in the order of their acceptance."""
+        """Wait for the end of a goal; nothing is blocked meanwhile. Goals are executed in the order of acceptance."""
         ended: Future = Future(executor=self._node.executor)
-        self._pursued.append((handle, self._accepted.pop(0), ended))
+        self._goals.append((handle, self._accepted.pop(0), ended))
         result: GoalResult = await ended
         finish: dict[str, Callable[[], None]] = {
             "succeeded": handle.succeed,
@@ -103,18 +99,18 @@ class FollowJointTrajectory:
         finish[result.status]()
         return self._type.Result(error_code=result.code, error_string=result.text)
 
-    def _look(self) -> None:
-        """Give feedback, and tell who has ended."""
-        for entry in list(self._pursued):
-            handle, pursuit, ended = entry
-            result = pursuit.result
+    def _update(self) -> None:
+        """Give feedback on goals under way, and the result of those that have ended."""
+        for entry in list(self._goals):
+            handle, goal, ended = entry
+            result = goal.result
             if result is None:
-                self._feed_back(handle)
+                self._give_feedback(handle)
             else:
-                self._pursued.remove(entry)
+                self._goals.remove(entry)
                 ended.set_result(result)
 
-    def _feed_back(self, handle: Any) -> None:
+    def _give_feedback(self, handle: Any) -> None:
         latest = self._loop.latest
         if latest is None or latest[1].reference is None or latest[1].state is None:
             return

@@ -1,12 +1,16 @@
 """The controller node: joint states in, efforts out.
 
-A lifecycle node. ``configure`` reads the description and the parameters and makes the model and the controller,
-``activate`` starts to answer states, ``deactivate`` stops to (a last command carries the arm where it is, and what the
-drives then do is theirs to decide), ``cleanup`` forgets the arm, so that ``configure`` can see another one. With the
-parameter ``autostart`` it does the first two by itself once there is a description.
+It is a lifecycle node:
 
-Parameters change while the arm moves: gains, limits and payload from one command to the next, another control law or
-model once it has been made and tried beside the loop. If that fails, what runs goes on, and the parameter says so.
+- ``configure`` reads the description and the parameters, and makes the model and the controller.
+- ``activate`` starts to answer states (:mod:`robodyn_ros.nodes.controller.closed_loop`).
+- ``deactivate`` stops to. A last command carries the arm where it is; what the drives do then is up to them.
+- ``cleanup`` drops the arm, so that ``configure`` can read another one.
+
+With the parameter ``autostart`` the node configures and activates itself once there is a description.
+
+Parameters may change while the arm moves: gains, limits and payload from one command to the next, another control law
+or model once it has been made and tried beside the loop. If that fails, what runs goes on, and the parameter shows it.
 """
 
 from __future__ import annotations
@@ -25,150 +29,35 @@ from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import make_loop_settings
 from robodyn_ros.control.motion.tool_motion import ToolMotion
 from robodyn_ros.errors import NotReadyError, RobodynError
+from robodyn_ros.nodes.common.arm_parameters import joint_order, make_transmission
 from robodyn_ros.nodes.common.description import DescriptionSource
-from robodyn_ros.nodes.common.diagnostics import Diagnostics, DiagnosticsSettings, Faults, Report
+from robodyn_ros.nodes.common.diagnostics import Diagnostics, Faults, Report
 from robodyn_ros.nodes.common.executor import Exit, run
-from robodyn_ros.nodes.common.joint_parameters import (
-    FIXED_WHILE_CONFIGURED,
-    declare_joint_parameters,
-    declare_node_parameters,
-    joint_order,
-    make_dynamics,
-    make_transmission,
-)
 from robodyn_ros.nodes.common.messages import respond
 from robodyn_ros.nodes.common.parameters import NodeParameters, mention_unknown
 from robodyn_ros.nodes.common.scheduling import Scheduling
 from robodyn_ros.nodes.common.timers import once_running
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
-from robodyn_ros.nodes.controller.estimates import Estimates, PayloadEstimation
+from robodyn_ros.nodes.controller.estimates import Estimates
 from robodyn_ros.nodes.controller.follow_joint_trajectory import FollowJointTrajectory, is_available
+from robodyn_ros.nodes.controller.parameters import (
+    FIXED_WHILE_CONFIGURED,
+    declare_joint_parameters,
+    declare_node_parameters,
+    make_dynamics,
+)
+from robodyn_ros.nodes.controller.payload import PayloadEstimation
 from robodyn_ros.nodes.controller.switching import Switching
 from robodyn_ros.nodes.controller.target import TargetInput, ToolPose
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.robot import tip
 
-# A lifecycle node that starts itself, without waiting for anything in the meantime.
-
-
-class Autostart:
-    """Configures and activates a node once, as soon as it is ready; if that fails the process ends with code 1."""
-
-    def __init__(self, node: LifecycleNode, ready: Callable[[], bool], end: Exit) -> None:
-        """
-        Args:
-            node: which is started when it spins.
-            ready: whether what configuring needs is there.
-            end: ends the process.
-        """
-        self._node = node
-        self._ready = ready
-        self._end = end
-        self._done = False
-        once_running(node, self.attempt)
-
-    def attempt(self) -> None:
-        """Start the node if it is ready and was not started yet; to be called when something has come."""
-        if self._done or not self._ready():
-            return
-        self._done = True
-        started = (self._node.trigger_configure, self._node.trigger_activate)
-        if not all(trigger() == TransitionCallbackReturn.SUCCESS for trigger in started):
-            self._end(1)
-
-
 COMPLAINT = "control law could not do its best"
 """What complaints of the control law are counted as."""
 
 
-class ConfiguredController:
-    """What a controller node is made of while it is configured: an arm, its loop, and all that serves it.
-
-    Attributes:
-        loop: the topics of states and commands.
-        switching: changes what the loop works by.
-        estimates: what the law has learnt.
-    """
-
-    def __init__(self, node: LifecycleNode, robot: Robot, faults: Faults, report: Callable[[], None]) -> None:
-        """
-        Args:
-            node: whose topics and parameters.
-            robot: the arm.
-            faults: where faults are counted.
-            report: publishes the diagnostics at once.
-
-        Raises:
-            RobodynError: a parameter is wrong.
-            ParameterException: a parameter of a joint was given a value of the wrong type or out of range.
-            Exception: whatever a plugin raises.
-        """
-        declare_joint_parameters(node, robot)
-        mention_unknown(node)
-        values = NodeParameters(node)
-        joints, transmission = joint_order(values, robot), make_transmission(values, robot)
-        loop = ControlLoop.from_settings(make_loop_settings(values, make_dynamics(values, robot)))
-        tool = values["tool"] or tip(robot)
-        motion = _tool_motion(node, robot, tool)
-        node.get_logger().info(
-            f"{robot.name}: {robot.n} joints, {values['controller']} on {values['dynamics']} dynamics"
-        )
-        self._faults = faults
-        self.loop = ClosedLoop(node, loop, joints, transmission, faults)
-        self.switching = Switching(node, self.loop, faults)
-        self._target = None if motion is None else TargetInput(node, self.loop, motion, report)
-        self._tool = ToolPose(node, self.loop, tool)
-        self._action = FollowJointTrajectory(node, self.loop) if is_available() else None
-        self.estimates = Estimates(node, self.loop)
-        self._payload = PayloadEstimation(node, self.loop)
-
-    def report(self) -> dict[str, object]:
-        """Name with unit → value, for the diagnostics."""
-        values: dict[str, object] = {}
-        values["dynamics"], values["controller"] = self.switching.running
-        values.update(self.loop.statistics.take())
-        law = self.loop.loop.controller
-        values.update(law.report())
-        complaint = law.complaint()
-        if complaint:
-            self._faults.count(COMPLAINT, complaint)
-        if self.loop.references.latest is not None:
-            values["reference age [s]"] = perf_counter() - self.loop.references.latest
-        if self._target is not None and self._target.state:
-            values["target"] = self._target.state
-        values["restarts"] = self.loop.loop.restarts
-        return values
-
-    def destroy(self) -> None:
-        """Part from the drives, and withdraw the topics."""
-        self.loop.deactivate()
-        for part in (self._payload, self.estimates, self._action, self._tool, self._target, self.switching, self.loop):
-            if part is not None:
-                part.destroy()
-
-
-def _tool_motion(node: LifecycleNode, robot: Robot, tool: str) -> ToolMotion | None:
-    """What plans motions to a pose; None on a robot without CasADi for which that was not compiled ahead."""
-    try:
-        return ToolMotion(robot, tool)
-    except NotReadyError as problem:
-        node.get_logger().warning(f"no ~/target_pose: {problem}")
-        return None
-
-
 class ControllerNode(LifecycleNode):  # type: ignore[misc]
-    """The controller node: joint states in, efforts out.
-
-    A lifecycle node. ``configure`` reads the description and the parameters and makes the model and the controller,
-    ``activate`` starts to answer states, ``deactivate`` stops to (a last command carries the arm where it is, and what
-    the
-    drives then do is theirs to decide), ``cleanup`` forgets the arm, so that ``configure`` can see another one. With
-    the parameter ``autostart`` it does the first two by itself once there is a description.
-
-    Parameters change while the arm moves: gains, limits and payload from one command to the next, another control law
-    or
-    model once it has been made and tried beside the loop. If that fails, what runs goes on, and the parameter says so.
-    """
+    """The lifecycle of the controller."""
 
     def __init__(self, end: Exit) -> None:
         """
@@ -181,7 +70,7 @@ class ControllerNode(LifecycleNode):  # type: ignore[misc]
         super().__init__("controller")
         self._configured: ConfiguredController | None = None
         declare_node_parameters(self)
-        self._next: Callable[[], None] | None = None
+        self._change: Callable[[], None] | None = None
         self._faults = Faults(self.get_logger().warning)
         self._faults_reported = 0
         self._scheduling = Scheduling(self)
@@ -190,7 +79,7 @@ class ControllerNode(LifecycleNode):  # type: ignore[misc]
         self.create_service(Trigger, "~/hold", self._on_hold)
         self.add_on_set_parameters_callback(self._check_change)
         self.add_post_set_parameters_callback(self._apply_change)
-        self._diagnostics = Diagnostics(self, NodeParameters(self).settings(DiagnosticsSettings), self._report)
+        self._diagnostics = Diagnostics(self, self._report)
         starts_itself = self.get_parameter("autostart").value
         self._autostart = Autostart(self, lambda: self._description.known, end) if starts_itself else None
 
@@ -211,18 +100,11 @@ class ControllerNode(LifecycleNode):  # type: ignore[misc]
         """Answer states from now on."""
         answer = super().on_activate(state)
         self._loop().activate()
-        # What was made since the start lives on as well: see the executor.
+        # What was made since the start lives as long as the node; the executor freezes what was made before.
         gc.collect()
         gc.freeze()
         self._scheduling.begin()
         return answer
-
-    def destroy_node(self) -> None:
-        """Part from the drives as in :meth:`on_deactivate`, then end."""
-        if self._configured is not None and self.context.ok():
-            self._configured.loop.deactivate()
-            self._configured.estimates.keep()
-        super().destroy_node()
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Send no command from now on."""
@@ -231,26 +113,33 @@ class ControllerNode(LifecycleNode):  # type: ignore[misc]
         return super().on_deactivate(state)
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Forget the arm."""
-        self._forget()
+        """Drop the arm."""
+        self._cleanup()
         return super().on_cleanup(state)
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Forget the arm, for good."""
-        self._forget()
+        """Drop the arm, for good."""
+        self._cleanup()
         return super().on_shutdown(state)
 
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Forget the arm; another configure may help."""
-        self._forget()
+        """Drop the arm; another configure may help."""
+        self._cleanup()
         return super().on_error(state)
+
+    def destroy_node(self) -> None:
+        """Hand the drives over as in :meth:`on_deactivate`, save what was learnt, then end."""
+        if self._configured is not None and self.context.ok():
+            self._configured.loop.deactivate()
+            self._configured.estimates.save_if_named()
+        super().destroy_node()
 
     def _loop(self) -> ClosedLoop:
         if self._configured is None:
             raise NotReadyError("the node is not configured")
         return self._configured.loop
 
-    def _forget(self) -> None:
+    def _cleanup(self) -> None:
         self._scheduling.end()
         if self._configured is not None:
             self._configured.destroy()
@@ -278,8 +167,8 @@ class ControllerNode(LifecycleNode):  # type: ignore[misc]
         return respond(response, hold)
 
     def _check_change(self, parameters: list[Parameter]) -> SetParametersResult:
-        """Make what the change asks for, or say why not; nothing has changed yet."""
-        self._next = None
+        """Prepare a change of parameters, or refuse it; nothing has changed yet."""
+        self._change = None
         if self._configured is None:
             return SetParametersResult(successful=True)
         for parameter in parameters:
@@ -287,13 +176,14 @@ class ControllerNode(LifecycleNode):  # type: ignore[misc]
                 reason = f"{parameter.name} is read when the node is configured: deactivate and clean it up first"
                 return SetParametersResult(successful=False, reason=reason)
         try:
-            self._next = self._configured.switching.check(NodeParameters(self, parameters))
+            self._change = self._configured.switching.check(NodeParameters(self, parameters))
         except RobodynError as problem:
             return SetParametersResult(successful=False, reason=str(problem))
         return SetParametersResult(successful=True)
 
     def _apply_change(self, parameters: list[Parameter]) -> None:
-        change, self._next = self._next, None
+        """Make the change that was prepared."""
+        change, self._change = self._change, None
         if change is not None:
             change()
 
@@ -308,6 +198,107 @@ class ControllerNode(LifecycleNode):  # type: ignore[misc]
         problem = f"{state}; {new} new faults" if new else state if state == "no joint states" else ""
         hardware = "" if configured is None else configured.loop.robot.name
         return Report(hardware, problem, state, values)
+
+
+class ConfiguredController:
+    """The parts of a controller node while it is configured.
+
+    Attributes:
+        loop: the topics of states and commands.
+        switching: changes of parameters.
+        estimates: what the law has learnt.
+    """
+
+    def __init__(self, node: LifecycleNode, robot: Robot, faults: Faults, report: Callable[[], None]) -> None:
+        """
+        Args:
+            node: whose topics and parameters.
+            robot: the arm.
+            faults: where faults are counted.
+            report: publishes the diagnostics at once.
+
+        Raises:
+            RobodynError: a parameter is wrong.
+            ParameterException: a parameter of a joint was given a value of the wrong type or out of range.
+            Exception: whatever a plugin raises.
+        """
+        declare_joint_parameters(node, robot)
+        mention_unknown(node)
+        parameters = NodeParameters(node)
+        joints, transmission = joint_order(parameters, robot), make_transmission(parameters, robot)
+        loop = ControlLoop.from_settings(make_loop_settings(parameters, make_dynamics(parameters, robot)))
+        tool = parameters["tool"] or tip(robot)
+        motion = _tool_motion(node, robot, tool)
+        node.get_logger().info(
+            f"{robot.name}: {robot.n} joints, {parameters['controller']} on {parameters['dynamics']} dynamics"
+        )
+        self._faults = faults
+        self.loop = ClosedLoop(node, loop, joints, transmission, faults)
+        self.switching = Switching(node, self.loop, faults)
+        self._target = None if motion is None else TargetInput(node, self.loop, motion, report)
+        self._tool = ToolPose(node, self.loop, tool)
+        self._action = FollowJointTrajectory(node, self.loop) if is_available() else None
+        self.estimates = Estimates(node, self.loop)
+        self._payload = PayloadEstimation(node, self.loop)
+
+    def report(self) -> dict[str, object]:
+        """Name with unit → value, for the diagnostics."""
+        values: dict[str, object] = {}
+        values["dynamics"], values["controller"] = self.switching.running
+        values.update(self.loop.statistics.report())
+        law = self.loop.law
+        values.update(law.report())
+        complaint = law.complaint()
+        if complaint:
+            self._faults.count(COMPLAINT, complaint)
+        if self.loop.references.latest is not None:
+            values["reference age [s]"] = perf_counter() - self.loop.references.latest
+        if self._target is not None and self._target.state:
+            values["target"] = self._target.state
+        values["restarts"] = self.loop.restarts
+        return values
+
+    def destroy(self) -> None:
+        """Hand the drives over, and withdraw the topics."""
+        self.loop.deactivate()
+        for part in (self._payload, self.estimates, self._action, self._tool, self._target, self.switching, self.loop):
+            if part is not None:
+                part.destroy()
+
+
+def _tool_motion(node: LifecycleNode, robot: Robot, tool: str) -> ToolMotion | None:
+    """The planner of motions to a pose; None without CasADi, if it was not compiled ahead for the arm."""
+    try:
+        return ToolMotion(robot, tool)
+    except NotReadyError as problem:
+        node.get_logger().warning(f"no ~/target_pose: {problem}")
+        return None
+
+
+class Autostart:
+    """Configures and activates a node once, as soon as it is ready; if that fails the process ends with code 1."""
+
+    def __init__(self, node: LifecycleNode, ready: Callable[[], bool], end: Exit) -> None:
+        """
+        Args:
+            node: started when it spins.
+            ready: returns whether what configuring needs is there.
+            end: ends the process.
+        """
+        self._node = node
+        self._ready = ready
+        self._end = end
+        self._done = False
+        once_running(node, self.attempt)
+
+    def attempt(self) -> None:
+        """Start the node if it is ready and was not started yet; to be called when something has come."""
+        if self._done or not self._ready():
+            return
+        self._done = True
+        started = (self._node.trigger_configure, self._node.trigger_activate)
+        if not all(trigger() == TransitionCallbackReturn.SUCCESS for trigger in started):
+            self._end(1)
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""What the controller publishes for each command: first the command, then what somebody listens to."""
+"""What the controller publishes: commands, the terms that they are the sum of, and statistics for the diagnostics."""
 
 from __future__ import annotations
 
@@ -22,46 +22,6 @@ TERMS = ("gravity", "coriolis", "inertia", "friction", "feedback", "total")
 """The terms of the control law with a topic ``~/efforts/<term>`` of their own."""
 
 
-class Topic:
-    """A topic whose messages differ in a stamp and some numbers.
-
-    Attributes:
-        heard: whether somebody listened when that was last looked at.
-    """
-
-    def __init__(self, node: LifecycleNode, faults: Faults, topic: str, message: Any, n: int, *fields: str) -> None:
-        """
-        Args:
-            node: who publishes.
-            faults: where it is counted that a message could not be published.
-            topic: name of the topic.
-            message: what stays the same.
-            n: how many numbers each field has.
-            fields: names of those that change.
-        """
-        self.heard = False
-        self._faults, self._topic = faults, topic
-        self.publisher: Any = node.create_lifecycle_publisher(type(message), topic, RELIABLE)
-        self._stencil = CdrTemplate(message, n, *fields)
-        # What the publisher wraps in checks that are made here already: the loop sends only while the node is active.
-        self._write = self.publisher.handle.publish_raw
-
-    def look(self) -> None:
-        """See whether somebody listens."""
-        self.heard = self.publisher.get_subscription_count() > 0
-
-    def publish(self, stamp: Stamp, **values: Array) -> None:
-        """Publish arrays (n,) under the names of the message's fields.
-
-        The middleware may refuse a message, for instance while a subscriber that it must reach takes none. That is
-        counted, and the arm goes on being controlled.
-        """
-        try:
-            self._write(self._stencil.fill(stamp, **values))
-        except RCLError as problem:
-            self._faults.count("message not published", f"{self._topic}: {problem}")
-
-
 class Output:
     """The publishers of the controller. They publish only while the node is active."""
 
@@ -83,34 +43,34 @@ class Output:
         }
         self._error = Topic(node, faults, "~/tracking_error", JointState(name=arm), n, "position", "velocity")
         self._all = (self._joint_commands, self._commands, self._error, *self._terms.values())
-        self._heard: list[tuple[str, Topic]] = []
+        self._subscribed_terms: list[tuple[str, Topic]] = []
         self.refresh()
 
     def refresh(self) -> None:
-        """See anew who listens; to be called now and then, since asking for every message would cost time."""
+        """Check which topics have subscribers; asking before every message would cost time."""
         for topic in self._all:
-            topic.look()
-        self._heard = [(term, topic) for term, topic in self._terms.items() if topic.heard]
+            topic.refresh()
+        self._subscribed_terms = [(term, topic) for term, topic in self._terms.items() if topic.subscribed]
 
-    def send(self, stamp: Stamp, effort: Array) -> None:
-        """Publish efforts (n,) in the arm's order; a command is stamped like the state that it answers."""
+    def publish_command(self, stamp: Stamp, effort: Array) -> None:
+        """Publish efforts (n,) in the arm's order; a command has the stamp of the state that it answers."""
         if self._order is not None:
             effort = effort[self._order]
-        if self._joint_commands.heard:
+        if self._joint_commands.subscribed:
             self._joint_commands.publish(stamp, effort=effort)
-        if self._commands.heard:
+        if self._commands.subscribed:
             self._commands.publish(stamp, data=effort)
 
-    def explain(self, stamp: Stamp, command: Command) -> None:
-        """Publish where the command came from, to those who listen; an answer to a fault comes from no law."""
-        # Who listens to commands is looked at every time, but when there is time: a new listener misses one at most.
-        self._joint_commands.look()
-        self._commands.look()
+    def publish_terms(self, stamp: Stamp, command: Command) -> None:
+        """Publish the terms of a command that have subscribers; the reaction to a fault has no terms."""
+        # Commands have been published, so there is time for this check: a new subscriber misses one command at most.
+        self._joint_commands.refresh()
+        self._commands.refresh()
         if command.efforts is None or command.reference is None or command.error is None or command.state is None:
             return
-        for term, topic in self._heard:
+        for term, topic in self._subscribed_terms:
             topic.publish(stamp, effort=getattr(command.efforts, term))
-        if self._error.heard:
+        if self._error.subscribed:
             self._error.publish(stamp, position=command.error, velocity=command.reference.qd - command.state[1])
 
     def destroy(self) -> None:
@@ -119,11 +79,48 @@ class Output:
             self._node.destroy_lifecycle_publisher(topic.publisher)
 
 
-# Statistics of a loop over the time between two reports.
+class Topic:
+    """A topic whose messages differ in a stamp and some numbers.
+
+    Attributes:
+        subscribed: True if there was a subscriber when that was last checked.
+    """
+
+    def __init__(self, node: LifecycleNode, faults: Faults, topic: str, message: Any, n: int, *fields: str) -> None:
+        """
+        Args:
+            node: who publishes.
+            faults: where it is counted that a message could not be published.
+            topic: name of the topic.
+            message: what stays the same.
+            n: how many numbers each field has.
+            fields: names of those that change.
+        """
+        self.subscribed = False
+        self._faults, self._topic = faults, topic
+        self.publisher: Any = node.create_lifecycle_publisher(type(message), topic, RELIABLE)
+        self._template = CdrTemplate(message, n, *fields)
+        # Without the publisher's check that the node is active: the loop sends only while it is.
+        self._write = self.publisher.handle.publish_raw
+
+    def refresh(self) -> None:
+        """Check whether there is a subscriber."""
+        self.subscribed = self.publisher.get_subscription_count() > 0
+
+    def publish(self, stamp: Stamp, **values: Array) -> None:
+        """Publish arrays (n,) under the names of the message's fields.
+
+        The middleware may refuse a message, for instance while a subscriber that it must reach takes none. That is
+        counted, and the arm goes on being controlled.
+        """
+        try:
+            self._write(self._template.fill(stamp, **values))
+        except RCLError as problem:
+            self._faults.count("message not published", f"{self._topic}: {problem}")
 
 
 class LoopStatistics:
-    """Gathers what the loop does; cheap to add to, worked out when asked for.
+    """Statistics of a loop over the time between two reports; adding is cheap, and the report does the work.
 
     Attributes:
         commands: how many were sent.
@@ -143,10 +140,10 @@ class LoopStatistics:
         self._clear()
 
     def add(self, begun: float, done: float, command: Command, overrun: float) -> None:
-        """A state was answered with a command.
+        """Add a command that answered a state.
 
         Args:
-            begun: when the state was there, by a clock that never goes back [s].
+            begun: when the state was there, by the steady clock [s].
             done: when the command was out [s].
             command: what was sent.
             overrun: longest period that is no overrun [s].
@@ -162,7 +159,7 @@ class LoopStatistics:
         self._keep(command)
 
     def add_blind(self, command: Command) -> None:
-        """A command was sent without a state."""
+        """Add a command that was sent without a state."""
         self.commands += 1
         self._keep(command)
 
@@ -175,11 +172,11 @@ class LoopStatistics:
                 count += [True, *hit]
 
     def interrupted(self) -> None:
-        """The flow of states was interrupted: the time until the next is no period."""
+        """Note that the flow of states was interrupted: the time until the next state is no period."""
         self._last = None
 
-    def take(self) -> dict[str, object]:
-        """Name with unit → value, since the last call."""
+    def report(self) -> dict[str, object]:
+        """Name with unit → value, since the last report."""
         count = len(self._latencies)
         values: dict[str, object] = {"commands since start": self.commands, "commands": self._sent}
         values["period overruns since start"] = self.overruns

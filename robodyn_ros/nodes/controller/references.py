@@ -1,4 +1,7 @@
-"""The controller's topics of references: what comes there is followed, or refused and counted."""
+"""The controller's topics of references: ``~/joint_trajectory`` and ``~/reference``.
+
+What comes there is followed, or refused and counted.
+"""
 
 from __future__ import annotations
 
@@ -21,19 +24,19 @@ from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
 
 
 class ReferenceInput:
-    """The controller's topics of references: what comes there is followed, or refused and counted.
+    """Subscribes to references, and hands them to the loop.
 
     Attributes:
-        latest: when the latest reference was taken, by a clock that never goes back [s]; None before.
+        latest: when the latest reference was accepted, by the steady clock [s]; None before the first.
     """
 
     def __init__(self, node: LifecycleNode, loop: ControlLoop, closed: Callable[[], str], faults: Faults) -> None:
         """
         Args:
-            node: who listens.
+            node: who subscribes.
             loop: what follows.
-            closed: why nothing is followed now; "" if something can be.
-            faults: where references that are refused are counted.
+            closed: why no reference is accepted now; "" if one can be.
+            faults: where refused references are counted.
         """
         self.latest: float | None = None
         self._node, self._loop, self._closed, self._faults = node, loop, closed, faults
@@ -43,35 +46,41 @@ class ReferenceInput:
             node.create_subscription(JointState, "~/reference", self._on_reference, NEWEST),
         ]
 
-    def follow(self, message: JointTrajectory, tolerances: Tolerances | None = None) -> Following:
-        """Follow a trajectory; the answer says how it goes.
+    def follow_message(self, message: JointTrajectory, tolerances: Tolerances | None = None) -> Following:
+        """Follow a trajectory message; the answer says how it goes.
 
         Raises:
-            NotReadyError: nothing is followed now.
-            RobodynError: see :meth:`ControlLoop.follow`.
+            NotReadyError: no reference is accepted now.
+            RobodynError: the message holds no trajectory, or see :meth:`ControlLoop.follow`.
         """
-        return self.take(*to_trajectory(message), message.joint_names, tolerances)
+        return self.follow(*to_trajectory(message), message.joint_names, tolerances)
 
-    def take(
+    def follow(
         self,
         trajectory: Trajectory,
         start: float | None,
         joints: Sequence[str] | None = None,
         tolerances: Tolerances | None = None,
     ) -> Following:
-        """As :meth:`follow`, of a trajectory that came another way."""
+        """Follow a trajectory; the answer says how it goes.
+
+        Args:
+            trajectory: of the joints named.
+            start: when it begins, by the time of the states [s]; now if None.
+            joints: names of its joints, in its order; all unless given.
+            tolerances: what it is judged by; those of the loop's settings unless given.
+
+        Raises:
+            NotReadyError: no reference is accepted now.
+            RobodynError: see :meth:`ControlLoop.follow`.
+        """
         self.check_open()
         following = self._loop.follow(trajectory, start, joints, tolerances)
         self.latest = perf_counter()
         return following
 
-    def destroy(self) -> None:
-        """Withdraw the topics."""
-        for subscription in self._subscriptions:
-            self._node.destroy_subscription(subscription)
-
     def check_open(self) -> None:
-        """See that references are followed now.
+        """Check that references are accepted now.
 
         Raises:
             NotReadyError: they are not; the message says why.
@@ -80,9 +89,14 @@ class ReferenceInput:
         if why:
             raise NotReadyError(f"the controller is {why}")
 
+    def destroy(self) -> None:
+        """Withdraw the topics."""
+        for subscription in self._subscriptions:
+            self._node.destroy_subscription(subscription)
+
     def _on_trajectory(self, message: JointTrajectory) -> None:
         try:
-            self.follow(message)
+            self.follow_message(message)
         except RobodynError as problem:
             self._faults.count("trajectory refused", problem)
 

@@ -1,11 +1,12 @@
-"""The controller's ``~/target_pose``: where its tool is to be, answered by a motion there or a refusal that says why.
+"""The controller's topics of its tool: ``~/target_pose``, where it is to be, and ``~/tool_pose``, where it is.
 
-What the joints have to do is worked out beside the loop, in a thread: it takes milliseconds, which no command waits
-for. Meanwhile the arm goes on as before; of targets that come meanwhile the newest is next. An arm at rest then begins
-at once. One that moves begins a moment later than planning takes (``AHEAD``), so that it is known from what; if it took
-longer after all, it is planned again for twice as far ahead.
+A target is answered by a motion there, or by a refusal that says why. What the joints have to do is computed in a
+thread beside the loop: it takes milliseconds, for which no command waits. Meanwhile the arm goes on as before, and of
+the targets that come meanwhile the newest is next. An arm at rest then begins at once. The motion of an arm that moves
+is planned to begin ``LEAD_TIME`` later, so that the state it begins from is known; if planning took longer than that,
+the motion is planned again with twice the lead.
 
-A target is in the root link's frame, or in that of another link of the arm, where that is when the target comes; other
+A target is in the root link's frame, or in the frame of another link of the arm as it is when the target comes. Other
 frames are unknown to a controller.
 """
 
@@ -28,65 +29,57 @@ from robodyn_ros.control.reference.manager import Following
 from robodyn_ros.control.step import Command
 from robodyn_ros.errors import NotReadyError, RobodynError
 from robodyn_ros.kinematics import Kinematics
+from robodyn_ros.nodes.common.background_task import BackgroundTask
 from robodyn_ros.nodes.common.messages import to_matrix, to_pose
 from robodyn_ros.nodes.common.parameters import NodeParameters
-from robodyn_ros.nodes.common.preparation import BackgroundTask
 from robodyn_ros.nodes.common.qos import RELIABLE
 from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 
-LOOK = 0.02
-"""How often to see whether a motion is ready [s]."""
+POLL_PERIOD = 0.02
+"""Time between two checks that a motion is ready [s]."""
 
-AHEAD = 0.1
+LEAD_TIME = 0.1
 """How far ahead of the latest state the motion of an arm that moves begins at first [s]."""
+
+TOOL_POSE_PERIOD = 0.04
+"""Shortest time between two messages on ``~/tool_pose`` [s]: enough to look at, and next to no work."""
 
 
 class TargetMotion(NamedTuple):
     """A motion that is being planned."""
 
     message: PoseStamped
-    wish: PoseGoal
+    goal: PoseGoal
     start: float  # when it is to begin, by the time of the states [s]
-    ahead: float  # how far ahead that was [s]
-    making: BackgroundTask[Trajectory]
+    lead: float  # how far ahead of the latest state that was [s]
+    task: BackgroundTask[Trajectory]
 
 
 class TargetInput:
-    """The controller's ``~/target_pose``: where its tool is to be, answered by a motion there or a refusal that says
-    why.
-
-    What the joints have to do is worked out beside the loop, in a thread: it takes milliseconds, which no command waits
-    for. Meanwhile the arm goes on as before; of targets that come meanwhile the newest is next. An arm at rest then
-    begins
-    at once. One that moves begins a moment later than planning takes (``AHEAD``), so that it is known from what; if it
-    took longer after all, it is planned again for twice as far ahead.
-
-    A target is in the root link's frame, or in that of another link of the arm, where that is when the target comes;
-    other frames are unknown to a controller.
-    """
+    """Subscribes to ``~/target_pose``, plans a motion to each target, and has it followed."""
 
     def __init__(self, node: Node, loop: ClosedLoop, motion: ToolMotion, report: Callable[[], None]) -> None:
         """
         Args:
-            node: who listens.
+            node: who subscribes.
             loop: what follows.
             motion: plans; used in a thread, and by nobody else.
-            report: publishes the diagnostics, where a refusal is told at once.
+            report: publishes the diagnostics, so that a refusal is reported at once.
         """
         self._node, self._loop, self._motion, self._report = node, loop, motion, report
         self._newest: PoseStamped | None = None
-        self._plan: TargetMotion | None = None
+        self._planned: TargetMotion | None = None
         self._following: Following | None = None
         self._refusal = ""
         self._subscription = node.create_subscription(PoseStamped, "~/target_pose", self._on_target, RELIABLE)
-        self._timer = steady_timer(node, LOOK, self._look)
-        self._timer.cancel()  # it runs while there is something to wait for
+        self._timer = steady_timer(node, POLL_PERIOD, self._follow_if_ready)
+        self._timer.cancel()  # it runs while a motion is planned
 
     @property
     def state(self) -> str:
         """What has become of the latest target; "" if there was none."""
-        if self._plan is not None:
+        if self._planned is not None:
             return "being planned"
         if self._following is not None:
             return self._following.outcome or "under way"
@@ -98,67 +91,67 @@ class TargetInput:
         self._node.destroy_subscription(self._subscription)
 
     def _on_target(self, message: PoseStamped) -> None:
-        if self._plan is None:
-            self._begin(message)
+        if self._planned is None:
+            self._plan(message)
         else:
             self._newest = message
 
-    def _begin(self, message: PoseStamped, ahead: float = AHEAD) -> None:
-        """Plan for a target."""
+    def _plan(self, message: PoseStamped, lead: float = LEAD_TIME) -> None:
+        """Plan a motion to a target in the background."""
         try:
             self._loop.references.check_open()
-            latest, loop = self._loop.latest, self._loop.loop
+            latest = self._loop.latest
             if latest is None or latest[1].state is None:
                 raise NotReadyError("no valid joint state has come yet")
-            start, reference = loop.expected(ahead)
-            wish = PoseGoal(
+            start, reference = self._loop.expected(lead)
+            goal = PoseGoal(
                 to_matrix(message.pose),
                 message.header.frame_id,
                 latest[1].state[0],
                 Sample(reference.q, reference.qd, reference.qdd),
-                loop.settings.limits,
-                loop.controller.dynamics.parameters,
+                self._loop.settings.limits,
+                self._loop.dynamics.parameters,
                 NodeParameters(self._node).settings(ToolSettings),
             )
         except RobodynError as problem:
             self._refuse(problem)
             return
-        making = BackgroundTask("target", partial(self._motion.plan, wish))
-        self._plan = TargetMotion(message, wish, start, ahead, making)
+        task = BackgroundTask("target", partial(self._motion.plan, goal))
+        self._planned = TargetMotion(message, goal, start, lead, task)
         self._timer.reset()
 
-    def _look(self) -> None:
-        """Have what is ready followed, and go on with what is newer."""
-        plan = self._plan
-        if plan is None or not plan.making.done:
+    def _follow_if_ready(self) -> None:
+        """Follow the planned motion if it is ready, and go on with a newer target."""
+        planned = self._planned
+        if planned is None or not planned.task.done:
             return
-        self._plan = None
+        self._planned = None
         self._timer.cancel()
         newest, self._newest = self._newest, None
         try:
-            trajectory = plan.making.result()
-            start = self._beginning(plan)
+            trajectory = planned.task.result()
+            start = self._start_time(planned)
             if start is not None:
-                self._following = self._loop.references.take(trajectory, start)
+                self._following = self._loop.references.follow(trajectory, start)
             elif newest is None:
-                self._begin(plan.message, 2.0 * plan.ahead)
+                self._plan(planned.message, 2.0 * planned.lead)
         except RobodynError as problem:
             self._refuse(problem)
         except Exception as problem:  # something unforeseen in the thread: the loop goes on
             self._refuse(f"{type(problem).__name__}: {problem}")
         if newest is not None:
-            self._begin(newest)
+            self._plan(newest)
 
-    def _beginning(self, plan: TargetMotion) -> float | None:
-        """When a motion begins [s]; None if what it was planned for is over.
+    def _start_time(self, planned: TargetMotion) -> float | None:
+        """When a planned motion begins [s]; None if the state that it begins from is over.
 
         Raises:
             NotReadyError: no state has come yet, or a fault lasts.
         """
-        now, reference = self._loop.loop.expected(0.0)
-        if plan.wish.motion.qd.any():
-            return plan.start if now <= plan.start <= now + plan.ahead else None
-        return now if np.array_equal(reference.q, plan.wish.motion.q) else None
+        now, reference = self._loop.expected(0.0)
+        if planned.goal.motion.qd.any():
+            return planned.start if now <= planned.start <= now + planned.lead else None
+        return now if np.array_equal(reference.q, planned.goal.motion.q) else None
 
     def _refuse(self, problem: object) -> None:
         self._following, self._refusal = None, f"refused: {problem}"
@@ -166,14 +159,11 @@ class TargetInput:
         self._report()
 
 
-# The controller's ``~/tool_pose``: where its tool is, a few times a second, worked out when a command has gone out.
-
-PERIOD = 0.04
-"""How often it is published [s]: often enough to be looked at, and seldom enough to cost nothing."""
-
-
 class ToolPose:
-    """See the module. The pose is that of the latest state that was answered, and has its stamp."""
+    """Publishes ``~/tool_pose``: the pose of the tool at the latest state that was answered, with its stamp.
+
+    It is computed after the command for that state has gone out.
+    """
 
     def __init__(self, node: LifecycleNode, loop: ClosedLoop, link: str) -> None:
         """
@@ -199,7 +189,7 @@ class ToolPose:
         now = perf_counter()
         if now < self._due or command.state is None:
             return
-        self._due = now + PERIOD
+        self._due = now + TOOL_POSE_PERIOD
         if self._publisher.get_subscription_count():
             self._message.header.stamp = stamp
             self._message.pose = to_pose(self._kinematics.pose(self._link, command.state[0]))

@@ -27,12 +27,13 @@ from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.parameters import Payload
 from robodyn_ros.errors import InputError, NotReadyError, RobodynError
+from robodyn_ros.nodes.common.arm_parameters import declare_gravity
+from robodyn_ros.nodes.common.background_task import BackgroundTask
 from robodyn_ros.nodes.common.description import DescriptionSource, declare_description
 from robodyn_ros.nodes.common.diagnostics import Diagnostics, DiagnosticsSettings, Report
 from robodyn_ros.nodes.common.executor import Exit, run
 from robodyn_ros.nodes.common.messages import to_matrix
-from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_gravity, declare_settings
-from robodyn_ros.nodes.common.preparation import BackgroundTask
+from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings
 from robodyn_ros.nodes.common.qos import LATCHED, RELIABLE
 from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.nodes.common.watch import CONTROLLER, Watch
@@ -205,7 +206,7 @@ class PlannerNode(Node):  # type: ignore[misc]
             ParameterException: a parameter was given a value of the wrong type or out of range.
         """
         super().__init__("planner")
-        declare_description(self, "the topic of this name is used if empty", read_only=True)
+        declare_description(self, read_only=True)
         declare_planner(self)
         declare_settings(self, DiagnosticsSettings, read_only=True)
         self._watch: Watch | None = None
@@ -226,7 +227,7 @@ class PlannerNode(Node):  # type: ignore[misc]
         self.create_subscription(JointState, "~/plan_to/joints", self._on_joints, RELIABLE)
         self.create_service(Trigger, "~/execute", self._on_execute)
         steady_timer(self, LOOK, self._look)
-        self._diagnostics = Diagnostics(self, NodeParameters(self).settings(DiagnosticsSettings), self._report)
+        self._diagnostics = Diagnostics(self, self._report)
 
     def _on_description(self) -> None:
         if self._watch is not None:

@@ -43,7 +43,7 @@ class SenderNode(Node):  # type: ignore[misc]
             RobodynError: the plan cannot be read, or has no motion.
         """
         super().__init__("planner_sender")
-        declare_description(self, "the topic of this name is used if empty", read_only=True)
+        declare_description(self, read_only=True)
         declare(self, "plan", "", "path of a plan, as `robodyn plan --out` writes it", read_only=True)
         self._plan = Plan.load(NodeParameters(self)["plan"])
         self._message = to_message(self._plan)

@@ -18,11 +18,11 @@ from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
 from robodyn_ros.errors import ConfigurationError, NotReadyError
+from robodyn_ros.nodes.common.arm_parameters import declare_joints, declare_model, joint_order
 from robodyn_ros.nodes.common.description import NAME as DESCRIPTION
 from robodyn_ros.nodes.common.description import declare_description, read_description
 from robodyn_ros.nodes.common.diagnostics import Diagnostics, DiagnosticsSettings, Faults, Report
 from robodyn_ros.nodes.common.executor import Exit, run
-from robodyn_ros.nodes.common.joint_parameters import declare_joints, declare_model, joint_order
 from robodyn_ros.nodes.common.messages import respond
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, mention_unknown
 from robodyn_ros.nodes.common.qos import LATCHED
@@ -229,8 +229,7 @@ class SimulatorNode(Node):  # type: ignore[misc]
         self._report = SimulatorReport(
             self._hardware, self._time, self._output, self._commands, self._faults, scheduling
         )
-        config_of_reports = values.settings(DiagnosticsSettings)
-        self._diagnostics = Diagnostics(self, config_of_reports, lambda: self._report.make(self._paused))
+        self._diagnostics = Diagnostics(self, lambda: self._report.make(self._paused))
         self.get_logger().info(f"{robot.name}: {robot.n} joints, states at {values['state_rate']:g} Hz")
         once_running(self, scheduling.begin)
         self._begin()

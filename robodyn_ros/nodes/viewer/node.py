@@ -225,7 +225,7 @@ class ViewerNode(Node):  # type: ignore[misc]
             ParameterException: a parameter was given a value of the wrong type or out of range.
         """
         super().__init__("viewer")
-        declare_description(self, "the topic of this name is used if empty", read_only=True)
+        declare_description(self, read_only=True)
         declare_settings(self, ViewerSettings, read_only=True)
         declare(self, "host", "127.0.0.1", "address to listen at; 0.0.0.0 lets other machines in", read_only=True)
         declare(self, "port", 8080, "port to listen at", read_only=True)

@@ -1,0 +1,247 @@
+"""The controller's ``~/estimate_payload``: what the arm holds, from a short motion around where the arm is held.
+
+The answer comes when all is done. The motion begins only with an arm that is held, at rest. Whatever ends the motion
+early (another reference, ``~/hold``, a fault, an arm too far from its reference) ends the estimation with it; the arm
+then follows what ended it, or is held. The estimate is computed beside the loop, in a thread, by a model of its own.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import InertiaStamped
+from numpy.typing import ArrayLike
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.task import Future
+from std_srvs.srv import Trigger
+
+from robodyn_ros.control.laws.adaptive import Adaptive
+from robodyn_ros.control.motion.payload_motion import PayloadSettings, payload_motion
+from robodyn_ros.control.reference.manager import Following
+from robodyn_ros.control.reference.tolerances import Tolerances
+from robodyn_ros.control.step import Command
+from robodyn_ros.dynamics.rnea import RNEA
+from robodyn_ros.errors import NotReadyError, RobodynError
+from robodyn_ros.nodes.common.background_task import BackgroundTask
+from robodyn_ros.nodes.common.messages import seconds
+from robodyn_ros.nodes.common.parameters import NodeParameters
+from robodyn_ros.nodes.common.qos import LATCHED
+from robodyn_ros.nodes.common.timers import steady_timer
+from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
+from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot.robot import tip
+
+if TYPE_CHECKING:
+    from robodyn_ros.identification.estimation.payload import PayloadEstimate
+
+POLL_PERIOD = 0.05
+"""Time between two checks that the motion or the calculation has ended [s]."""
+
+REST_SPEED = 0.05
+"""Greatest speed of an arm that is at rest [rad/s] or [m/s]."""
+
+PREFIX = "payload_estimation."
+"""Prefix of the parameters' names."""
+
+MOMENTS = {"xx": (0, 0), "xy": (0, 1), "xz": (0, 2), "yy": (1, 1), "yz": (1, 2), "zz": (2, 2)}
+"""Where the moments and products of inertia are in the matrix, in the order of the parameter ``payload.inertia``."""
+
+Row = tuple[float, Array, Array, bool]
+"""Time of a state [s], its position (n,), the effort sent for it (n,), and True if nothing limited that effort."""
+
+
+class PayloadEstimation:
+    """The service ``~/estimate_payload`` and the topic ``~/payload``."""
+
+    def __init__(self, node: Node, loop: ClosedLoop) -> None:
+        """
+        Args:
+            node: who serves.
+            loop: what moves the arm.
+        """
+        self._node, self._loop = node, loop
+        self._response: Future | None = None
+        self._following: Following | None = None
+        self._task: BackgroundTask[PayloadEstimate] | None = None
+        self._rows: list[Row] = []
+        self._service = node.create_service(Trigger, "~/estimate_payload", self._on_request)
+        self._publisher = node.create_publisher(InertiaStamped, "~/payload", LATCHED)
+        self._timer = steady_timer(node, POLL_PERIOD, self._poll)
+
+    def destroy(self) -> None:
+        """Withdraw service and topic."""
+        self._respond(False, "the controller was cleaned up")
+        self._node.destroy_timer(self._timer)
+        self._node.destroy_service(self._service)
+        self._node.destroy_publisher(self._publisher)
+
+    async def _on_request(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        """Start the motion and wait for the estimate; nothing is blocked meanwhile."""
+        try:
+            self._start_motion()
+        except RobodynError as problem:
+            response.success, response.message = False, str(problem)
+            return response
+        self._response = Future(executor=self._node.executor)
+        response.success, response.message = await self._response
+        return response
+
+    def _start_motion(self) -> None:
+        """Have the arm follow the motion, and keep its states.
+
+        Raises:
+            RobodynError: it cannot, or must not; the message says why.
+        """
+        command = self._held()
+        assert command.reference is not None
+        assert command.error is not None
+        settings = NodeParameters(self._node).settings(PayloadSettings, PREFIX)
+        trajectory = payload_motion(
+            self._loop.dynamics, command.reference.q, command.effort, self._loop.settings.limits, settings
+        )
+        anything = Tolerances.none(self._loop.robot.n)
+        path = settings.deviation * settings.distances(self._loop.robot) + 2.0 * np.abs(command.error)
+        tolerances = Tolerances(path, anything.goal, anything.speed, anything.time)
+        self._following = self._loop.references.follow(trajectory, None, None, tolerances)
+        self._rows = []
+        self._loop.listeners.append(self._keep)
+
+    def _held(self) -> Command:
+        """The latest command, if the arm is held and at rest.
+
+        Raises:
+            NotReadyError: it is not.
+        """
+        if self._response is not None:
+            raise NotReadyError("an estimation is under way")
+        if self._loop.state != "hold" or self._loop.latest is None:
+            raise NotReadyError(f"the arm has to be held, but the controller's state is: {self._loop.state}")
+        command = self._loop.latest[1]
+        if not self._loop.law.follows or command.reference is None or command.state is None:
+            raise NotReadyError("the control law holds the arm nowhere: it takes one that follows")
+        speed = np.abs(command.state[1]).max()
+        if speed > REST_SPEED:
+            raise NotReadyError(f"the arm is not at rest, but moves at up to {speed:.3g}")
+        return command
+
+    def _keep(self, when: Time, command: Command) -> None:
+        """Keep a state and the effort that was sent for it."""
+        if command.state is not None:
+            limited = any(command.saturated.tolist()) or any(command.rate_limited.tolist())
+            self._rows.append((seconds(when), command.state[0], command.effort, not limited))
+
+    def _poll(self) -> None:
+        """Estimate when the motion has ended; respond when the estimate is there."""
+        if self._following is not None and self._following.outcome is not None:
+            outcome = self._following.outcome
+            self._stop_keeping()
+            if outcome == "succeeded":
+                self._task = BackgroundTask("payload", partial(self._estimate, self._rows))
+            else:
+                self._respond(False, f"the motion did not come to its end: {outcome}")
+        elif self._task is not None and self._task.done:
+            try:
+                self._respond(True, self._publish(self._task.result()))
+            except Exception as problem:  # of the calculation: the arm is held, and the client is told
+                kind = "" if isinstance(problem, RobodynError) else f"{type(problem).__name__}: "
+                self._respond(False, f"{kind}{problem}")
+
+    def _stop_keeping(self) -> None:
+        if self._following is not None:
+            self._following = None
+            self._loop.listeners.remove(self._keep)
+
+    def _respond(self, success: bool, message: str) -> None:
+        """Respond to the client, if one waits."""
+        self._stop_keeping()
+        response, self._response, self._task = self._response, None, None
+        if response is not None:
+            response.set_result((success, message))
+
+    def _estimate(self, rows: list[Row]) -> PayloadEstimate:
+        """Estimate the payload, in a thread and by a model that belongs to it."""
+        from robodyn_ros.identification.estimation.payload import estimate_online  # SciPy would delay the node's start
+
+        given = self._loop.dynamics.parameters
+        known = {name: getattr(given, name) for name in ("gravity", "armature", "inertial")}
+        t, q, effort, usable = map(np.array, zip(*rows, strict=True))
+        link = given.payload.link if given.payload is not None else tip(self._loop.robot)
+        return estimate_online(RNEA(self._loop.robot, **known), link, t, q, effort, usable)
+
+    def _publish(self, found: PayloadEstimate) -> str:
+        """Publish an estimate, adopt it if the parameters ask for that, and put it into words.
+
+        Raises:
+            NotReadyError: it cannot be adopted.
+        """
+        message = to_inertia(found)
+        message.header.stamp = self._node.get_clock().now().to_msg()
+        self._publisher.publish(message)
+        adopt = NodeParameters(self._node).settings(PayloadSettings, PREFIX).adopt
+        if adopt:
+            self._adopt(found)
+        return to_text(found, adopt)
+
+    def _adopt(self, found: PayloadEstimate) -> None:
+        """Make it the payload of the model; what a law has learnt of the bodies is part of it."""
+        result = self._node.set_parameters_atomically(to_parameters(found))
+        if not result.successful:
+            raise NotReadyError(f"found, but not adopted: {result.reason}; {to_text(found, False)}")
+        law = self._loop.law
+        if isinstance(law, Adaptive):
+            law.forget_bodies()
+
+
+def to_inertia(found: PayloadEstimate) -> InertiaStamped:
+    """The message for an estimate, in the frame of the link that holds the payload; without a stamp."""
+    message, payload = InertiaStamped(), found.payload
+    message.header.frame_id = payload.link
+    message.inertia.m = float(payload.mass)
+    message.inertia.com.x, message.inertia.com.y, message.inertia.com.z = _com(found)
+    for name, place in MOMENTS.items():
+        setattr(message.inertia, f"i{name}", float(np.asarray(payload.inertia)[place]))
+    return message
+
+
+def to_parameters(found: PayloadEstimate) -> list[Parameter]:
+    """The controller's parameters ``payload.*`` for an estimate."""
+    payload, inertia = found.payload, np.asarray(found.payload.inertia)
+    values = {
+        "link": payload.link,
+        "mass": float(payload.mass),
+        "com": _com(found),
+        "inertia": [float(inertia[place]) for place in MOMENTS.values()],
+    }
+    return [Parameter(f"payload.{name}", value=value) for name, value in values.items()]
+
+
+def to_text(found: PayloadEstimate, adopted: bool) -> str:
+    """An estimate as JSON: link, mass [kg], centre of mass in the link's frame [m], and their standard errors.
+
+    ``null`` stands for an axis along which the motion did not show the centre of mass.
+    """
+
+    def shown(values: ArrayLike) -> list[float | None]:
+        pairs = zip(np.asarray(values).tolist(), found.identified[1:4], strict=True)
+        return [round(value, 5) if known else None for value, known in pairs]
+
+    content = {
+        "link": found.payload.link,
+        "mass": round(float(found.payload.mass), 5),
+        "mass_error": round(found.mass_error, 5),
+        "com": shown(found.payload.com),
+        "com_error": shown(found.com_error),
+        "adopted": adopted,
+    }
+    return json.dumps(content)
+
+
+def _com(found: PayloadEstimate) -> list[float]:
+    """Centre of mass in the link's frame [m]; 0 along an axis that the motion did not show."""
+    known = found.identified[1:4]
+    return [value if sure else 0.0 for value, sure in zip(np.asarray(found.payload.com).tolist(), known, strict=True)]
