@@ -26,7 +26,7 @@ from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.identification import IdentificationSettings, Samples, identify
 from robodyn_ros.identification.estimation.base_parameters import parameter_names
 from robodyn_ros.identification.estimation.physical import fit_physical
-from robodyn_ros.identification.estimation.regression import estimate, product, triangle
+from robodyn_ros.identification.estimation.regression import estimate, matvec, tsqr
 from robodyn_ros.identification.estimation.regression_model import RegressionModel
 from robodyn_ros.robot.checks import check_inertial
 
@@ -217,13 +217,13 @@ def test_stribeck_friction():
         samples = arm.motion(1500, noise=noise)
         more = excess * np.sign(samples.qd) * np.exp(-((samples.qd / velocity) ** 2))
         found = identify(PRR, replace(samples, effort=samples.effort + more), config)
-        assert_allclose(found.excess, excess, rtol=tolerance)
+        assert_allclose(found.stribeck_amplitude, excess, rtol=tolerance)
         assert_allclose(found.stribeck_velocity, velocity, rtol=tolerance)
         errors = np.array([found.parameter(f"stribeck_velocity({name})").standard_error for name in PRR.joint_names])
         assert (np.abs(found.stribeck_velocity - velocity) < 4.0 * errors + 1e-12).all()
     without = identify(PRR, replace(samples, effort=samples.effort + more))
     assert (found.fit.rms < without.fit.rms).all()
-    assert not without.excess.any()
+    assert not without.stribeck_amplitude.any()
 
 
 def test_friction_alone_and_held_numbers():
@@ -256,15 +256,15 @@ def test_weights_and_motions():
 
 
 @pytest.mark.parametrize("shape", [(1, 3), (5, 3), (700, 7), (5000, 60), (300, 95)])
-def test_triangles_of_tall_matrices(shape):
+def test_tsqr_of_tall_matrices(shape):
     matrix = np.random.default_rng(8).normal(size=shape) * 10.0 ** np.linspace(-3, 3, shape[1])
-    found = triangle(matrix)
+    found = tsqr(matrix)
     assert found.shape == (shape[1], shape[1])
     assert (np.tril(found, -1) == 0.0).all()
     scale = np.linalg.norm(matrix, axis=0)
     assert_allclose(found.T @ found / np.outer(scale, scale), matrix.T @ matrix / np.outer(scale, scale), atol=1e-13)
     vector = np.ones(shape[1])
-    assert_allclose(product(matrix, vector), matrix @ vector, rtol=1e-9)
+    assert_allclose(matvec(matrix, vector), matrix @ vector, rtol=1e-9)
 
 
 def test_bodies_without_mass_or_extent_get_some():

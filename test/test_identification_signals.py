@@ -51,7 +51,7 @@ def test_derivatives_have_no_lag():
     """Against the closed form: of the velocity, a lag of a hundredth of a sample would be ten times as much."""
     q, qd, qdd = fourier(T, N, seed=3)
     part = Segment(T, q, q)
-    inner = part.inner(15.0, 0.0)
+    inner = part.settled(15.0, 0.0)
     for found, true in zip(part.motion(15.0), (q, qd, qdd), strict=True):
         greatest = np.abs(true).max()
         np.testing.assert_allclose(found[200:-200], true[200:-200], atol=1e-5 * greatest)

@@ -1,1 +1,1 @@
-"""From samples to the parameters of the arm."""
+"""Estimation of the arm's parameters from samples of motion."""

@@ -1,14 +1,18 @@
-"""The base parameters: what the motion of an arm can show of its numbers at all.
+"""Base parameters: the combinations of an arm's parameters that its motion can show at all.
 
-The columns of the regressor Y(q, q̇, q̈) depend on each other. With Yb independent columns and Yd = Yb X the others,
+The columns of the regressor Y(q, q̇, q̈) depend on each other. With independent columns Yb and the others Yd = Yb X,
 
     Y θ = Yb (θb + X θd) = Yb β,    β = K θ,    K = [1 X]
 
 and no motion tells more than β (Gautier, Numerical calculation of the base inertial parameters of robots, Journal of
-Robotic Systems 8(4), 1991). The rank comes from a QR decomposition with column pivoting of the regressor of many states
-drawn at random. Which columns stay for the others is a matter of taste: here those of the bodies closer to the base,
-and of a body its inertia before its first moment before its mass, so that masses are added to the bodies that carry
-them, as textbooks do it (Khalil and Dombre, Modeling, Identification and Control of Robots, 2002, section 9.4).
+Robotic Systems 8(4), 1991). The rank comes from a QR decomposition with column pivoting of the regressor at many random
+states. Any maximal set of independent columns would do. This module prefers bodies closer to the base, and of a body
+its inertia before its first moment before its mass, so that masses are added to the bodies that carry them, as
+textbooks do (Khalil and Dombre, Modeling, Identification and Control of Robots, 2002, section 9.4).
+
+Parameters are named and ordered as in ``CompiledDynamics.theta``: for each body mass, first moment and inertia about
+the origin of its frame, ``m(hand)``, ``mx(hand)``, …, ``Izz(hand)``; then ``armature(wrist)``, …, ``viscous(wrist)``,
+…, ``coulomb(wrist)``.
 """
 
 from __future__ import annotations
@@ -25,56 +29,34 @@ from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 
-# What the numbers of an arm are called.
-#
-# In the order of ``CompiledDynamics.theta``: for each body mass, first moment and inertia about the origin of its
-# frame,
-# ``m(hand)``, ``mx(hand)``, …, ``Izz(hand)``; then ``armature(wrist)``, …, ``viscous(wrist)``, …, ``coulomb(wrist)``.
-
 INERTIAL = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 """The ten standard parameters of a body."""
 
 MOMENT_DEGREE = (0, 1, 1, 1, 2, 2, 2, 2, 2, 2)
-"""With which power of length each of the ten grows."""
+"""Power of length with which each of the ten grows."""
 
 JOINT = ("armature", "viscous", "coulomb")
-"""What each joint has besides."""
-
-
-def parameter_names(robot: Robot) -> tuple[str, ...]:
-    """Names of θ, (p,)."""
-    bodies = [f"{kind}({body.name})" for body in robot.bodies for kind in INERTIAL]
-    return (*bodies, *(f"{kind}({name})" for kind in JOINT for name in robot.joint_names))
-
-
-def parameter_units(robot: Robot) -> tuple[str, ...]:
-    """Units of θ, (p,)."""
-    bodies = [("kg", "kg m", "kg m²")[degree] for _ in robot.bodies for degree in MOMENT_DEGREE]
-    slides = [joint.is_prismatic for joint in robot.joints]
-    armature = ["kg" if slide else "kg m²" for slide in slides]
-    viscous = ["N·s/m" if slide else "N·m·s/rad" for slide in slides]
-    return (*bodies, *armature, *viscous, *(joint.effort_unit for joint in robot.joints))
-
+"""The parameters of a joint."""
 
 TOLERANCE = 1e-7
-"""Relative size below which what is left of a column counts as rounding: of the arithmetic, 1e-13 here, and of URDFs,
-where right angles are often written with ten digits. What makes so little difference cannot be measured either."""
+"""Relative size below which the rest of a column counts as rounding: of the arithmetic, 1e-13 here, and of URDFs, where
+right angles are often written with ten digits. So small a difference cannot be measured either."""
 
-EXCESS = 4
-"""How many times as many equations as parameters are drawn."""
+OVERSAMPLING = 4
+"""Number of equations per parameter, about."""
 
 
 @dataclass(frozen=True, eq=False)
 class BaseParameters:
-    """Of an arm, or of some of its parameters.
+    """The base parameters of an arm, or of some of its parameters.
 
     Attributes:
-        names: of the p parameters that are combined.
+        names: names of the p parameters that are combined.
         columns: their places in θ, (p,).
-        independent: which of them stand for the others, places among the p, (rank,).
+        independent: places among the p of the parameters that stand for the others, (rank,).
         combination: K with β = K θ[columns], (rank, p).
-        gap: what is left of the least of the independent columns, and of the greatest of the others, relative to their
-            lengths; a clear rank has a wide gap.
+        gap: the rest of the least independent column and that of the greatest dependent one, relative to their lengths;
+            a clear rank has a wide gap.
     """
 
     names: tuple[str, ...]
@@ -94,18 +76,22 @@ class BaseParameters:
         return found
 
     def regressor(self, regressor: Array) -> Array:
-        """Yb (…, rank) of a whole regressor Y (…, p)."""
+        """Yb (…, rank) of a regressor Y (…, p) of all parameters."""
         found: Array = regressor[..., self.columns[self.independent]]
         return found
 
     @property
     def invisible(self) -> tuple[str, ...]:
-        """Parameters without any effect on the efforts."""
+        """Names of the parameters that have no effect on the efforts."""
         seen = np.abs(self.combination).max(axis=0, initial=0.0) > 0.0
         return tuple(name for name, visible in zip(self.names, seen, strict=True) if not visible)
 
     def partners(self, index: int) -> tuple[str, ...]:
-        """With which others a parameter is seen in combination only; none if it is seen by itself, or not at all."""
+        """Names of the parameters with which one is seen only in combination; none if it is seen alone or not at all.
+
+        Args:
+            index: place of the parameter among the p.
+        """
         rows = self.combination[:, index] != 0.0
         together = (self.combination[rows] != 0.0).any(axis=0)
         together[index] = False
@@ -138,37 +124,40 @@ def base_parameters(
 
     Args:
         robot: the arm.
-        inertial: whether masses, first moments and inertias are among the parameters; likewise the next three.
-        armature: rotors.
-        viscous: viscous friction.
-        coulomb: Coulomb friction.
+        inertial: include masses, first moments and inertias.
+        armature: include the rotors' inertias.
+        viscous: include viscous friction.
+        coulomb: include Coulomb friction.
         gravity: acceleration of free fall in the root link's frame, (3,) in [m/s²].
-        compiled: compile the regressor where there is a compiler; False for an arm that is looked at once.
+        compiled: compile the regressor where there is a compiler; False is quicker for an arm that is used once.
     """
     n, bodies = robot.n, len(robot.bodies)
     kinds = np.repeat([inertial, armature, viscous, coulomb], [10 * bodies, n, n, n])
     rng = np.random.default_rng(0)
-    count = EXCESS * (len(kinds) // n + 1)
+    count = OVERSAMPLING * (len(kinds) // n + 1)
     low, high = np.maximum(robot.lower, -np.pi), np.minimum(robot.upper, np.pi)
     q = rng.uniform(np.minimum(low, high - 0.1), np.maximum(high, low + 0.1), (count, n))
     qd, qdd = rng.normal(size=(2, count, n)) * np.array([[[3.0]], [[10.0]]])
     Y = RNEA(robot, gravity=gravity, compiled=compiled).regressor(q, qd, qdd).reshape(count * n, -1)
     columns = np.flatnonzero(kinds)
     names = parameter_names(robot)
-    return grouped(Y[:, columns], columns, tuple(names[k] for k in columns), _taste(bodies, len(kinds), columns))
+    order = _preferred_order(bodies, len(kinds), columns)
+    return group_parameters(Y[:, columns], columns, tuple(names[k] for k in columns), order)
 
 
-def grouped(matrix: Array, columns: NDArray[np.intp], names: Sequence[str], order: Sequence[int]) -> BaseParameters:
+def group_parameters(
+    matrix: Array, columns: NDArray[np.intp], names: Sequence[str], order: Sequence[int]
+) -> BaseParameters:
     """The base parameters that a matrix of regressor rows shows.
 
     Args:
         matrix: regressor of the parameters, (rows, p).
         columns: their places in θ, (p,).
-        names: of them, (p,).
-        order: places among the p, the most welcome as independent first.
+        names: their names, (p,).
+        order: places among the p; earlier ones are preferred as independent.
     """
     length = np.linalg.norm(matrix, axis=0)
-    # Parameters differ by orders of magnitude in what they do, so that each is measured by its own column's length.
+    # The effects of parameters differ by orders of magnitude, so each column is measured by its own length.
     scale = np.where(length > TOLERANCE * length.max(initial=0.0), length, np.inf)
     unit = matrix / scale
     reduced: Array = np.asarray(np.linalg.qr(unit, mode="r"))
@@ -176,16 +165,16 @@ def grouped(matrix: Array, columns: NDArray[np.intp], names: Sequence[str], orde
     rank = int(np.count_nonzero(pivoted > TOLERANCE * pivoted.max(initial=0.0)))
     gap = (float(pivoted[rank - 1]) if rank else 0.0, float(pivoted[rank]) if rank < len(pivoted) else 0.0)
     independent = _first_independent(reduced, order, rank)
-    orthogonal, triangle = np.linalg.qr(reduced[:, independent])
-    shares = solve_triangular(triangle, orthogonal.T @ reduced)
-    shares[np.abs(shares) < TOLERANCE] = 0.0
-    shares[:, independent] = np.eye(rank)
-    combination = shares * np.where(np.isfinite(scale), scale, 0.0) / scale[independent, None]
+    orthogonal, triangular = np.linalg.qr(reduced[:, independent])
+    coefficients = solve_triangular(triangular, orthogonal.T @ reduced)
+    coefficients[np.abs(coefficients) < TOLERANCE] = 0.0
+    coefficients[:, independent] = np.eye(rank)
+    combination = coefficients * np.where(np.isfinite(scale), scale, 0.0) / scale[independent, None]
     return BaseParameters(tuple(names), np.asarray(columns), independent, combination, gap)
 
 
 def _first_independent(unit: Array, order: Sequence[int], rank: int) -> NDArray[np.intp]:
-    """The first ``rank`` columns, in an order, that do not depend on those before them."""
+    """The first ``rank`` columns, in the given order, that do not depend on those before them."""
     basis = np.empty((len(unit), 0))
     chosen: list[int] = []
     for column in order:
@@ -199,10 +188,25 @@ def _first_independent(unit: Array, order: Sequence[int], rank: int) -> NDArray[
     return np.array(chosen, dtype=np.intp)
 
 
-def _taste(bodies: int, count: int, columns: NDArray[np.intp]) -> list[int]:
-    """See the module: base first, of a body the last parameters first."""
+def _preferred_order(bodies: int, count: int, columns: NDArray[np.intp]) -> list[int]:
+    """Places among the chosen columns: bodies from the base on; of a body inertia, first moment, mass."""
     wide = len(INERTIAL)
     every = [wide * body + k for body in range(bodies) for k in (*range(4, wide), 1, 2, 3, 0)]
     every += range(wide * bodies, count)
     place = {int(column): index for index, column in enumerate(columns)}
     return [place[column] for column in every if column in place]
+
+
+def parameter_names(robot: Robot) -> tuple[str, ...]:
+    """Names of θ, (p,)."""
+    bodies = [f"{kind}({body.name})" for body in robot.bodies for kind in INERTIAL]
+    return (*bodies, *(f"{kind}({name})" for kind in JOINT for name in robot.joint_names))
+
+
+def parameter_units(robot: Robot) -> tuple[str, ...]:
+    """Units of θ, (p,)."""
+    bodies = [("kg", "kg m", "kg m²")[degree] for _ in robot.bodies for degree in MOMENT_DEGREE]
+    slides = [joint.is_prismatic for joint in robot.joints]
+    armature = ["kg" if slide else "kg m²" for slide in slides]
+    viscous = ["N·s/m" if slide else "N·m·s/rad" for slide in slides]
+    return (*bodies, *armature, *viscous, *(joint.effort_unit for joint in robot.joints))

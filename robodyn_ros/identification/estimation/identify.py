@@ -1,4 +1,13 @@
-"""From samples of motion to the arm's numbers."""
+"""Identification, from samples of motion to a URDF with new parameters.
+
+1. :class:`RegressionModel` finds the base parameters: what the motion of the arm can show at all.
+2. The equations of motion at the samples become a linear regression for the base parameters, with friction that is
+   linear in its parameters; Stribeck velocities come from a search around the regression.
+3. :func:`.regression.estimate` solves it by weighted robust least squares.
+4. :func:`.physical.fit_physical` finds the physically possible parameters that fit best.
+5. Cross-validation repeats 3 and 4 without each part of the samples and predicts that part.
+6. :func:`with_parameters` writes the parameters into the URDF.
+"""
 
 from __future__ import annotations
 
@@ -18,36 +27,115 @@ from robodyn_ros.identification.urdf_writing import with_parameters
 from robodyn_ros.robot import Robot, load_robot
 from robodyn_ros.robot.pose import Array
 
-# What was found of each number of the arm, and why nothing was.
-
-SHOWN = 0.9
-"""Share of the variance that the URDF's numbers leave which the data must take away from an identified parameter."""
+IDENTIFIED_GAIN = 0.9
+"""Ratio of the variance left by the URDF's numbers that the data must remove from an identified parameter."""
 
 LISTED = 4
-"""How many partners are listed; a wrist's inertia is seen together with dozens of others."""
+"""Number of partners that are listed; a wrist's inertia is seen together with dozens of others."""
 
-POOR = "this motion shows too little of it"
+NOT_EXCITED = "this motion shows too little of it"
 
 
-def explained(model: RegressionModel, solution: RegressionSolution, stribeck: Stribeck) -> tuple[Parameter, ...]:
-    """Every number of the arm; see ``Identification.parameters``."""
-    found = list(_standard(model, solution))
+def identify(
+    robot: Robot,
+    samples: Samples,
+    settings: IdentificationSettings | None = None,
+    *,
+    validation: Samples | None = None,
+    gravity: ArrayLike = STANDARD_GRAVITY,
+    armature: ArrayLike = 0.0,
+) -> Identification:
+    """Identify the physically possible inertial and friction parameters that explain the efforts best.
+
+    Args:
+        robot: the arm as its URDF describes it; what the motion does not show stays as near to that as possible.
+        samples: the measured motion.
+        settings: which parameters to identify, and how.
+        validation: a motion that is predicted and not used for identification.
+        gravity: acceleration of free fall in the root link's frame, (3,) in [m/s²].
+        armature: inertia of the rotors about their joints, (n,) or one for all, in [kg m²] or [kg]; the nominal value
+            if it is identified.
+
+    Raises:
+        InputError: the samples are of another arm, or show no motion; the message says what is missing.
+    """
+    settings = settings or IdentificationSettings()
+    for name, given in (("samples", samples), ("validation", validation)):
+        if given is not None and given.n != robot.n:
+            raise InputError(name, f"are of {given.n} joints; {robot.name!r} has {robot.n}", given.q.shape)
+    model = RegressionModel(robot, settings, gravity, armature)
+    Y, fastest = model.regressor(samples), np.abs(samples.qd).max(axis=0)
+    used = model.used(samples, fastest)
+    problem, stribeck = model.with_stribeck(model.regression(samples, Y, used), samples)
+    scales = model.scales(samples)
+    solution = model.solve(problem, scales)
+    none = np.zeros(robot.n)
+
+    cross = np.empty(samples.effort.shape)
+    for left_out in samples.folds(settings.folds):
+        part = model.solve(problem.chosen(~left_out), scales)
+        cross[left_out] = model.predict(
+            samples.chosen(left_out),
+            Y[left_out],
+            used[left_out],
+            part.theta,
+            part.stribeck_amplitude,
+            stribeck.velocity,
+        ).effort
+
+    def predict(motion: Samples, regressor: Array, theta: Array, amplitude: Array) -> Prediction:
+        return model.predict(motion, regressor, model.used(motion, fastest), theta, amplitude, stribeck.velocity)
+
+    unseen = None if validation is None else (validation, model.regressor(validation))
+    rank = model.base.rank
+    urdf = with_parameters(robot, solution.theta)
+    return Identification(
+        nominal=robot,
+        urdf=urdf,
+        robot=load_robot(urdf),
+        theta=solution.theta,
+        stribeck_amplitude=solution.stribeck_amplitude,
+        stribeck_velocity=stribeck.velocity,
+        parameters=describe_parameters(model, solution, stribeck),
+        base=model.base,
+        base_values=solution.estimate.values[:rank],
+        base_errors=solution.estimate.errors[:rank],
+        base_nominal=model.base.values(model.nominal),
+        rank=solution.estimate.rank - np.count_nonzero(stribeck.velocity),  # each with a column of its own
+        condition=solution.estimate.condition,
+        noise=solution.estimate.noise,
+        outliers=solution.estimate.outliers,
+        before=predict(samples, Y, model.nominal, none),
+        fit=predict(samples, Y, solution.theta, solution.stribeck_amplitude),
+        cross_validation=Prediction(samples, cross, used),
+        validation=None if unseen is None else predict(*unseen, solution.theta, solution.stribeck_amplitude),
+        validation_before=None if unseen is None else predict(*unseen, model.nominal, none),
+    )
+
+
+def describe_parameters(
+    model: RegressionModel, solution: RegressionSolution, stribeck: Stribeck
+) -> tuple[Parameter, ...]:
+    """Every parameter of the arm with its value and error, and why it is not identified (``Identification``)."""
+    found = list(_standard_parameters(model, solution))
     if model.settings.stribeck:
-        shown = solution.fit.gain[len(model.base.columns) :] >= SHOWN
+        excited = solution.fit.gain[len(model.base.columns) :] >= IDENTIFIED_GAIN
         errors = np.sqrt(np.diag(solution.fit.covariance))[len(model.base.columns) :]
-        for joint, value, error, seen in zip(model.robot.joints, solution.excess, errors, shown, strict=True):
-            reason = "" if seen else POOR
+        for joint, value, error, seen in zip(
+            model.robot.joints, solution.stribeck_amplitude, errors, excited, strict=True
+        ):
+            reason = "" if seen else NOT_EXCITED
             name = f"excess({joint.name})"
             found.append(Parameter(name, joint.effort_unit, 0.0, float(value), float(error), not reason, reason))
-        for joint, value, error, seen in zip(model.robot.joints, *stribeck, shown, strict=True):
-            reason = "" if seen and value > 0.0 else POOR
+        for joint, value, error, seen in zip(model.robot.joints, *stribeck, excited, strict=True):
+            reason = "" if seen and value > 0.0 else NOT_EXCITED
             name, unit = f"stribeck_velocity({joint.name})", f"{joint.position_unit}/s"
             found.append(Parameter(name, unit, 0.0, float(value), float(error), not reason, reason))
     return tuple(found)
 
 
-def _standard(model: RegressionModel, solution: RegressionSolution) -> Iterator[Parameter]:
-    """Those of θ."""
+def _standard_parameters(model: RegressionModel, solution: RegressionSolution) -> Iterator[Parameter]:
+    """The parameters of θ."""
     fit, base = solution.fit, model.base
     errors = np.sqrt(np.diag(fit.covariance))
     place = {int(column): k for k, column in enumerate(base.columns)}
@@ -63,83 +151,11 @@ def _standard(model: RegressionModel, solution: RegressionSolution) -> Iterator[
             reason = "no motion of this arm shows it"
         elif partners:
             reason = f"seen only together with {_listed(partners)}"
-        elif fit.gain[k] < SHOWN:
-            reason = POOR
+        elif fit.gain[k] < IDENTIFIED_GAIN:
+            reason = NOT_EXCITED
         yield Parameter(name, unit, nominal, value, float(errors[k]), not reason, reason)
 
 
 def _listed(names: Sequence[str]) -> str:
     more = len(names) - LISTED
     return ", ".join(names[:LISTED]) + (f" and {more} more" if more > 0 else "")
-
-
-def identify(
-    robot: Robot,
-    samples: Samples,
-    settings: IdentificationSettings | None = None,
-    *,
-    validation: Samples | None = None,
-    gravity: ArrayLike = STANDARD_GRAVITY,
-    armature: ArrayLike = 0.0,
-) -> Identification:
-    """The inertial and friction parameters with which the arm's equations explain the efforts, physically possible.
-
-    Args:
-        robot: the arm as its URDF has it; what the motion does not show stays as near to it as can be.
-        samples: what was measured.
-        settings: what to identify, and how.
-        validation: a motion that is not used, to be predicted.
-        gravity: acceleration of free fall in the root link's frame, (3,) in [m/s²].
-        armature: what rotors add to the inertia of their joints, (n,) or one for all, in [kg m²] or [kg]; where it
-            is identified, the value before.
-
-    Raises:
-        InputError: samples of another arm, or of no motion at all; the message says what is missing.
-    """
-    settings = settings or IdentificationSettings()
-    for name, given in (("samples", samples), ("validation", validation)):
-        if given is not None and given.n != robot.n:
-            raise InputError(name, f"are of {given.n} joints; {robot.name!r} has {robot.n}", given.q.shape)
-    model = RegressionModel(robot, settings, gravity, armature)
-    Y, fastest = model.regressor(samples), np.abs(samples.qd).max(axis=0)
-    used = model.used(samples, fastest)
-    problem, stribeck = model.with_stribeck(model.regression(samples, Y, used), samples)
-    start = model.scales(samples)
-    solution = model.solve(problem, start)
-    none = np.zeros(robot.n)
-
-    cross = np.empty(samples.effort.shape)
-    for left_out in samples.folds(settings.folds):
-        part = model.solve(problem.chosen(~left_out), start)
-        cross[left_out] = model.predict(
-            samples.chosen(left_out), Y[left_out], used[left_out], part.theta, part.excess, stribeck.velocity
-        ).effort
-
-    def predict(motion: Samples, regressor: Array, theta: Array, excess: Array) -> Prediction:
-        return model.predict(motion, regressor, model.used(motion, fastest), theta, excess, stribeck.velocity)
-
-    tested = None if validation is None else (validation, model.regressor(validation))
-    rank = model.base.rank
-    urdf = with_parameters(robot, solution.theta)
-    return Identification(
-        nominal=robot,
-        urdf=urdf,
-        robot=load_robot(urdf),
-        theta=solution.theta,
-        excess=solution.excess,
-        stribeck_velocity=stribeck.velocity,
-        parameters=explained(model, solution, stribeck),
-        base=model.base,
-        base_values=solution.estimate.values[:rank],
-        base_errors=solution.estimate.errors[:rank],
-        base_nominal=model.base.values(model.nominal),
-        rank=solution.estimate.rank - np.count_nonzero(stribeck.velocity),  # each with a column of its own
-        condition=solution.estimate.condition,
-        noise=solution.estimate.noise,
-        outliers=solution.estimate.outliers,
-        before=predict(samples, Y, model.nominal, none),
-        fit=predict(samples, Y, solution.theta, solution.excess),
-        cross_validation=Prediction(samples, cross, used),
-        validation=None if tested is None else predict(*tested, solution.theta, solution.excess),
-        validation_before=None if tested is None else predict(*tested, model.nominal, none),
-    )

@@ -1,4 +1,9 @@
-"""What the arm holds, where the arm itself is known."""
+"""Identification of a payload, for an arm whose own parameters are known.
+
+:func:`estimate_payload` takes samples of any motion. :func:`estimate_online` takes the states and commands of a short
+motion that the arm has just made: it smooths and differentiates positions without phase lag, smooths the efforts in the
+same way, and finds friction together with the payload, each in turn with the other held.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +18,7 @@ from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.inertial_parameters import moved, to_inertial, to_parameters, to_pseudo
 from robodyn_ros.dynamics.parameters import Payload
 from robodyn_ros.errors import InputError
-from robodyn_ros.identification.estimation.identify import POOR, SHOWN
+from robodyn_ros.identification.estimation.identify import IDENTIFIED_GAIN, NOT_EXCITED
 from robodyn_ros.identification.estimation.physical import fit_physical
 from robodyn_ros.identification.estimation.regression import Regression, estimate
 from robodyn_ros.identification.settings import IdentificationSettings
@@ -21,24 +26,36 @@ from robodyn_ros.identification.signals.samples import Samples
 from robodyn_ros.robot.pose import Array
 
 SIZE = 0.1
-"""Distance of a payload's mass from the link's origin that is expected, about [m]."""
+"""Radius of the prior ball, about the expected distance of a payload's mass from the link's origin [m]."""
 
 DENSITY = 1000.0
-"""Density of the ball of that size whose numbers are those that nothing is known against [kg/m³]."""
+"""Density of the prior ball [kg/m³]."""
+
+WINDOW = 0.1
+"""Time over which a cubic smooths a signal [s]."""
+
+ROUNDS = 6
+"""Number of times that payload and friction are estimated in turn."""
+
+STANDSTILL = 0.05
+"""Ratio of a joint's greatest speed below which its friction may be anything [-]."""
+
+MIN_STATES = 100
+"""Least number of states of an estimate."""
 
 
 @dataclass(frozen=True, eq=False)
 class PayloadEstimate:
-    """A payload, and how sure it is.
+    """A payload and its uncertainty.
 
     Attributes:
-        payload: what fits best, and can exist.
+        payload: the physically possible payload that fits best.
         mass_error: standard error of the mass [kg].
         com_error: standard errors of the centre of mass, (3,) in [m].
-        identified: of the ten standard parameters about the link's origin (mass, first moment, inertia in the order
-            xx, xy, yy, xz, yz, zz), which the motion shows; the others are guesses of about the right size.
-        reason: why not all of them; empty if they are.
-        rms: what the estimate leaves unexplained (n,) in [N·m] or [N].
+        identified: which of the ten standard parameters about the link's origin (mass, first moment, inertia in the
+            order xx, xy, yy, xz, yz, zz) the motion shows; the others are guesses of about the right size.
+        reason: why some are not identified; empty if all are.
+        rms: root mean square of the unexplained effort (n,) in [N·m] or [N].
         rms_without: the same without a payload.
     """
 
@@ -60,20 +77,20 @@ def estimate_payload(
     coulomb: ArrayLike | None = None,
     settings: IdentificationSettings | None = None,
 ) -> PayloadEstimate:
-    """The payload that explains the efforts, given the arm.
+    """Estimate the payload that explains the efforts, given the arm.
 
     Args:
-        dynamics: the arm without payload; gravity, inertial parameters and armature are taken from its parameters.
+        dynamics: the arm without payload; its parameters give gravity, inertial parameters and armature.
         link: the link that holds the payload.
-        samples: a motion with it; poses in which gravity pulls in different directions are enough for mass and centre
-            of mass.
-        viscous: friction (n,) in [N·m·s/rad] or [N·s/m]; that of the parameters, or of the URDF where they have none,
-            unless given.
+        samples: a motion with the payload; poses in which gravity pulls in different directions are enough for mass and
+            centre of mass.
+        viscous: friction (n,) in [N·m·s/rad] or [N·s/m]; unless given, that of the dynamics' parameters, or of the URDF
+            where these are 0.
         coulomb: likewise in [N·m] or [N].
-        settings: settings; ``robust``, ``huber`` and ``standstill`` are used.
+        settings: ``robust``, ``huber``, ``standstill`` and ``prior`` are used.
 
     Raises:
-        InputError: no such link, a link that cannot move, samples of another arm, or too few.
+        InputError: the link does not exist or cannot move, or the samples are of another arm or too few.
     """
     settings, robot, given = settings or IdentificationSettings(), dynamics.robot, dynamics.parameters
     where = robot.link(link)
@@ -90,33 +107,35 @@ def estimate_payload(
     ]
     Y = samples.regressor(dynamics)
     rest = samples.effort - Y @ np.concatenate([given.inertial, given.armature, *friction])
-    # P_body = T P_link Tᵀ is linear: how the ten parameters in the link's frame read in the body's.
+    # P_body = T P_link Tᵀ is linear, so a matrix takes the ten parameters from the link's frame to the body's.
     units = [to_parameters(moved(to_pseudo(unit), where.pose.rotation, where.pose.translation)) for unit in np.eye(10)]
     columns = Y[:, :, 10 * where.body : 10 * where.body + 10] @ np.array(units).T
     moving = samples.moving(settings.standstill * np.abs(samples.qd).max(axis=0))
     used = (samples.weights > 0.0)[:, None] & (moving | (friction[1] == 0.0))
     problem = Regression(columns, rest, samples.weights[:, None] * used)
     found = estimate(problem, np.zeros(10), settings)
-    fit = fit_physical(found.triangle, np.eye(10), found.right, _ball(), 1, settings.prior)
+    fit = fit_physical(found.factor, np.eye(10), found.rhs, _prior_ball(), 1, settings.prior)
 
     inertial = to_inertial(fit.x)
-    spread = np.column_stack([-inertial.com, np.eye(3)]) / inertial.mass  # of the centre of mass, by m and m c
-    # Where the data say nothing, that a body must be possible says something; it is no measurement.
-    shown = tuple(bool(gain >= SHOWN and np.isfinite(e)) for gain, e in zip(fit.gain, found.errors, strict=True))
+    slope = np.column_stack([-inertial.com, np.eye(3)]) / inertial.mass  # of the centre of mass, by m and m c
+    # The condition that a body must be possible also narrows what the data do not show; that is no measurement.
+    shown = tuple(
+        bool(gain >= IDENTIFIED_GAIN and np.isfinite(e)) for gain, e in zip(fit.gain, found.errors, strict=True)
+    )
     payload = Payload(link, inertial.mass, inertial.com, inertial.inertia)
     return PayloadEstimate(
         payload=payload,
         mass_error=float(np.sqrt(fit.covariance[0, 0])),
-        com_error=np.sqrt(np.diag(spread @ fit.covariance[:4, :4] @ spread.T)),
+        com_error=np.sqrt(np.diag(slope @ fit.covariance[:4, :4] @ slope.T)),
         identified=shown,
-        reason="" if all(shown) else POOR,
+        reason="" if all(shown) else NOT_EXCITED,
         rms=_root_mean_square(rest - columns @ fit.x, used),
         rms_without=_root_mean_square(rest, used),
     )
 
 
-def _ball() -> Array:
-    """A ball around the link's origin, (10,)."""
+def _prior_ball() -> Array:
+    """Standard parameters of a ball around the link's origin, (10,): the prior of a payload."""
     mass = DENSITY * 4.0 / 3.0 * np.pi * SIZE**3
     inertia = 0.4 * mass * SIZE**2
     return np.array([mass, 0.0, 0.0, 0.0, inertia, 0.0, inertia, 0.0, 0.0, inertia])
@@ -128,47 +147,29 @@ def _root_mean_square(values: Array, used: NDArray[np.bool_]) -> Array:
     return found
 
 
-# What an arm holds, from the states and commands of a short motion that it has just made.
-#
-# Positions are smoothed and differentiated without phase lag, efforts smoothed in the same way. Friction is not known,
-# and found together with the payload: each is taken for known in turn.
-
-WINDOW = 0.1
-"""Time over which a signal is smoothed, by a cubic [s]."""
-
-ROUNDS = 6
-"""How often payload and friction take turns."""
-
-STANDSTILL = 0.05
-"""Part of a joint's greatest speed below which its friction may be anything [-]."""
-
-LEAST = 100
-"""Fewest states."""
-
-
 def estimate_online(
     dynamics: CompiledDynamics, link: str, t: Array, q: Array, effort: Array, usable: Array
 ) -> PayloadEstimate:
-    """The payload.
+    """Estimate the payload from the states and commands of a short motion.
 
     Args:
         dynamics: the arm without payload.
-        link: what holds it.
+        link: the link that holds the payload.
         t: times of the states, (N,) in [s], rising.
         q: positions (N, n) in [rad] or [m].
-        effort: sent in answer to each, (N, n) in [N·m] or [N].
-        usable: whether all of that effort was what the drives gave, (N,).
+        effort: effort sent in answer to each state, (N, n) in [N·m] or [N].
+        usable: True where the drives gave all of that effort, (N,).
 
     Raises:
-        InputError: too few states; see :func:`estimate_payload` too.
+        InputError: there are too few states, or as for :func:`estimate_payload`.
     """
-    if len(t) < LEAST:
-        raise InputError("t", f"has {len(t)} states; a motion that shows a payload has {LEAST} at least", t)
+    if len(t) < MIN_STATES:
+        raise InputError("t", f"has {len(t)} states; a motion that shows a payload has {MIN_STATES} at least", t)
     samples = _samples(t, q, effort, usable)
     moving = np.abs(samples.qd) > STANDSTILL * np.abs(samples.qd).max(axis=0)
     friction = np.zeros((2, dynamics.robot.n))
     for _ in range(ROUNDS):
-        # A friction of 0 would stand for the URDF's; the least number above it does not.
+        # ``estimate_payload`` reads a friction of 0 as "take the URDF's"; the least positive number is taken as it is.
         viscous, coulomb = np.maximum(friction, np.finfo(float).tiny)
         found = estimate_payload(dynamics, link, samples, viscous=viscous, coulomb=coulomb)
         friction = _friction(dynamics, found, samples, moving)
@@ -176,24 +177,24 @@ def estimate_online(
 
 
 def _samples(t: Array, q: Array, effort: Array, usable: Array) -> Samples:
-    """At even times, smoothed; ends that the smoothing reaches are left out."""
+    """Samples at even times, smoothed, without the ends that the smoothing window reaches."""
     step = float(np.median(np.diff(t)))
     even = np.arange(t[0], t[-1], step)
     half = max(2, round(WINDOW / step / 2.0))
-    chosen = slice(half, -half, half // 2)  # neighbours say nearly the same
+    chosen = slice(half, -half, half // 2)  # neighbours hold nearly the same information
 
     def smooth(values: Array, order: int) -> Array:
-        spread = np.column_stack([np.interp(even, t, column) for column in values.T])
-        smoothed: Array = savgol_filter(spread, 2 * half + 1, 3, deriv=order, delta=step, axis=0)
+        resampled = np.column_stack([np.interp(even, t, column) for column in values.T])
+        smoothed: Array = savgol_filter(resampled, 2 * half + 1, 3, deriv=order, delta=step, axis=0)
         return smoothed[chosen]
 
-    poor = np.convolve(np.interp(even, t, usable.astype(float)) < 1.0, np.ones(2 * half + 1), "same") > 0.5
-    weight = np.where(poor, 0.0, 1.0)[chosen]
+    unusable = np.convolve(np.interp(even, t, usable.astype(float)) < 1.0, np.ones(2 * half + 1), "same") > 0.5
+    weight = np.where(unusable, 0.0, 1.0)[chosen]
     return Samples(even[chosen], smooth(q, 0), smooth(q, 1), smooth(q, 2), smooth(effort, 0), weight)
 
 
 def _friction(dynamics: CompiledDynamics, found: PayloadEstimate, samples: Samples, moving: Array) -> Array:
-    """Viscous and Coulomb friction (2, n) that explain best what a payload leaves over; none below 0."""
+    """Viscous and Coulomb friction (2, n), not below 0, that fit the residual of a payload best."""
     dynamics.configure(payload=found.payload)
     rest = samples.effort - dynamics.inverse(samples.q, samples.qd, samples.qdd)
     dynamics.configure(payload=None)

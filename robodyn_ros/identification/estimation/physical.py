@@ -2,17 +2,18 @@
 
     minimise  ½ ‖A K x - c‖² + w Σ D(P(x), P₀),    D(P, P₀) = tr(P₀⁻¹ P) - log det(P₀⁻¹ P) - 4
 
-over the parameters x of bodies and joints: the first term is what the data say (β = K x are base parameters, errors
-in units of their standard deviation), the second the entropic distance of each body from the one in the URDF (Lee,
-Wensing and Park, Geometric robot dynamic identification: a convex programming approach, IEEE T-RO 36(2), 2020). It
-keeps what the data do not show near the URDF's numbers, whatever the units, and grows without bound where a
-pseudo-inertia P ceases to be positive definite, so that no other result is possible. What must not be negative of a
-joint is the same with 1 x 1 matrices, x/x₀ - log(x/x₀) - 1.
+over the parameters x of bodies and joints. The first term is the likelihood of the data: β = K x are base parameters,
+and errors are in units of their standard deviation. The second is the entropic distance of each body from the one in
+the URDF (Lee, Wensing and Park, Geometric robot dynamic identification: a convex programming approach, IEEE T-RO 36(2),
+2020). It keeps what the data do not show near the URDF's numbers, whatever the units. It grows without bound where a
+pseudo-inertia P ceases to be positive definite, so every result is physically possible. The non-negative parameters of
+joints have the same distance with 1 x 1 matrices, x/x₀ - log(x/x₀) - 1.
 
-The problem is convex and its second term self-concordant, so Newton's method finds the one minimum (Nesterov and
-Nemirovskii, 1994; Boyd and Vandenberghe, Convex Optimization, 2004, chs. 9 and 11), the weight of the data rising step
-by step as in a path-following method. Each step is taken in coordinates in which D's Hessian is the identity,
-P = C (1 + S) Cᵀ with the Cholesky factor C, so that nothing is badly scaled however close P comes to the edge.
+The problem is convex and its second term self-concordant, so Newton's method finds the only minimum (Nesterov and
+Nemirovskii, 1994; Boyd and Vandenberghe, Convex Optimization, 2004, chs. 9 and 11). The weight of the data rises in
+stages, as in a path-following method. Each Newton step uses coordinates in which the Hessian of D is the identity:
+P = C (1 + S) Cᵀ with the Cholesky factor C of the current pseudo-inertia, and x (1 + s) for parameters of joints. So
+the scaling stays good however close P comes to the boundary of what is possible.
 """
 
 from __future__ import annotations
@@ -26,10 +27,23 @@ from scipy.linalg import solve_triangular
 from robodyn_ros.dynamics.inertial_parameters import least_eigenvalues, to_parameters, to_pseudo
 from robodyn_ros.robot.pose import Array
 
-# Coordinates in which what is near and what is far does not depend on units, nor on how close the impossible is.
-#
-# P = C (1 + S) Cᵀ with the Cholesky factor C of a pseudo-inertia, and x (1 + s) for what must not be negative: in these
-# the distance of ``physical`` has the identity for its Hessian.
+GROWTH = 30.0
+"""Factor by which the weight of the data grows from one stage to the next."""
+
+ROUGH, EXACT = 0.25, 1e-12
+"""Newton decrement at which a stage ends, and the last stage; in units of the negative log-likelihood."""
+
+MAX_STEPS = 60
+"""Greatest number of Newton steps of a stage; the next stage continues a stage that ends early."""
+
+SHORTEST = 1e-9
+"""Least ratio of a Newton step that the line search tries."""
+
+EDGE = 1e-12
+"""Least eigenvalue of a pseudo-inertia, relative to the greatest; below it rounding decides what is possible."""
+
+INWARDS = 0.95
+"""Ratio of the distance to the boundary of what is possible that a step may go."""
 
 
 def _symmetric() -> Array:
@@ -47,62 +61,46 @@ SYMMETRIC = _symmetric()
 
 
 class LocalCoordinates:
-    """Around one x (p,), ten parameters for each body and then those of joints; S in an orthonormal basis."""
+    """The coordinates of the module around one x (p,): ten parameters for each body, then those of joints.
+
+    S is given in the orthonormal basis ``SYMMETRIC``.
+    """
 
     def __init__(self, x: Array, bodies: int) -> None:
         self.factor = np.linalg.cholesky(to_pseudo(x[: 10 * bodies].reshape(-1, 10)))
         self.joints = x[10 * bodies :]
         lower = self.factor[:, None]
-        # Columns: how x changes with each coordinate, (b, 10, 10).
+        # Each column is the derivative of x by a coordinate, (b, 10, 10).
         self.blocks = to_parameters(lower @ SYMMETRIC @ lower.transpose(0, 1, 3, 2)).transpose(0, 2, 1)
 
     def apply(self, matrix: Array) -> Array:
-        """A matrix (r, p) on x as one on these coordinates."""
+        """The matrix on these coordinates for a matrix (r, p) on x."""
         count = 10 * len(self.blocks)
         parts = matrix[:, :count].reshape(len(matrix), -1, 10).transpose(1, 0, 2) @ self.blocks
         return np.hstack([parts.transpose(1, 0, 2).reshape(len(matrix), count), matrix[:, count:] * self.joints])
 
     def step(self, z: Array) -> Array:
-        """How x changes with z."""
+        """The change of x for coordinates z."""
         count = 10 * len(self.blocks)
         bodies = self.blocks @ z[:count].reshape(-1, 10, 1)
         return np.concatenate([bodies.ravel(), self.joints * z[count:]])
 
     def gradient(self, inverse: Array, nominal: Array) -> Array:
-        """Of D, with the inverses of the nominal pseudo-inertias (b, 4, 4) and the nominal joint parameters."""
+        """The gradient of D, for the inverses of the nominal pseudo-inertias (b, 4, 4) and nominal joint parameters."""
         change = self.factor.transpose(0, 2, 1) @ inverse @ self.factor - np.eye(4)
         bodies = np.einsum("bij,kij->bk", change, SYMMETRIC).ravel()
         return np.concatenate([bodies, self.joints / nominal - 1.0])
 
     def reach(self, z: Array) -> float:
-        """How many times z leads to the edge."""
+        """The multiple of z that leads to the boundary of what is possible."""
         count = 10 * len(self.blocks)
         inner = np.tensordot(z[:count].reshape(-1, 10), SYMMETRIC, 1)
         least = min(np.linalg.eigvalsh(inner).min(initial=0.0), z[count:].min(initial=0.0))
         return -1.0 / least if least < 0.0 else np.inf
 
 
-GROWTH = 30.0
-"""By how much the weight of the data grows from one stage to the next."""
-
-ROUGH, EXACT = 0.25, 1e-12
-"""What a Newton step still promises when a stage ends, and the last one; the unit is that of minus log likelihoods."""
-
-STEPS = 60
-"""Newton steps of a stage at most; a stage that ends rough leaves more to the next."""
-
-SHORTEST = 1e-9
-"""Share of a step that is still tried."""
-
-EDGE = 1e-12
-"""Least eigenvalue of a pseudo-inertia, relative to the greatest; below it rounding says what is possible."""
-
-INWARDS = 0.95
-"""How far a step may go towards the edge of what is possible."""
-
-
 class _Objective:
-    """The function of the module, over w, with the data's part times some share."""
+    """The objective of the module over w, with its data term times a weight."""
 
     def __init__(self, A: Array, K: Array, c: Array, nominal: Array, bodies: int, weight: float) -> None:
         root = np.sqrt(weight)
@@ -113,30 +111,30 @@ class _Objective:
         self._joints = nominal[10 * bodies :]
 
     def residual(self, x: Array) -> Array:
-        """Of the data, (r,); β first, for x is known less precisely than that where it has been found."""
+        """The residual of the data, (r,); K x comes first, for rounding changes β less than x near the minimum."""
         found: Array = self._A @ (self._K @ x) - self._c
         return found
 
-    def value(self, x: Array, share: float) -> float:
-        """At x, which is possible."""
+    def value(self, x: Array, data_weight: float) -> float:
+        """The objective at a possible x."""
         pseudo = self._inverse @ to_pseudo(x[: 10 * self.bodies].reshape(-1, 10))
         ratio = x[10 * self.bodies :] / self._joints
         distance = np.trace(pseudo, axis1=1, axis2=2).sum() - np.linalg.slogdet(pseudo)[1].sum()
         residual = self.residual(x)
-        return float(0.5 * share * residual @ residual + distance + (ratio - np.log(ratio)).sum())
+        return float(0.5 * data_weight * residual @ residual + distance + (ratio - np.log(ratio)).sum())
 
-    def _better(self, x: Array, share: float, value: float) -> bool:
-        """Whether x is clear of the edge, and no worse than a value."""
+    def _acceptable(self, x: Array, data_weight: float, value: float) -> bool:
+        """True if x is clear of the boundary, and its objective not above a value."""
         if least_eigenvalues(x[: 10 * self.bodies].reshape(-1, 10)).min(initial=1.0) < EDGE:
             return False
-        return self.value(x, share) <= value
+        return self.value(x, data_weight) <= value
 
-    def minimised(self, x: Array, share: float, end: float) -> Array:
-        """By Newton's method from x, until the decrement is small enough or rounding stops it."""
-        now = self.value(x, share)
-        for _ in range(STEPS):
+    def minimise(self, x: Array, data_weight: float, end: float) -> Array:
+        """The minimum by Newton's method from x; it ends when the decrement is small enough or rounding stops it."""
+        now = self.value(x, data_weight)
+        for _ in range(MAX_STEPS):
             local = LocalCoordinates(x, self.bodies)
-            M, residual = np.sqrt(share) * local.apply(self.data), np.sqrt(share) * self.residual(x)
+            M, residual = np.sqrt(data_weight) * local.apply(self.data), np.sqrt(data_weight) * self.residual(x)
             slope = local.gradient(self._inverse, self._joints)
             z = _newton(M, residual, slope)
             decrement = -float(z @ (slope + M.T @ residual))
@@ -145,33 +143,34 @@ class _Objective:
                 break
             length = min(1.0, INWARDS * local.reach(z))
             ahead = x + length * local.step(z)
-            while not self._better(ahead, share, now - 1e-4 * length * decrement + rounding):
+            while not self._acceptable(ahead, data_weight, now - 1e-4 * length * decrement + rounding):
                 length *= 0.5
                 if length < SHORTEST:
                     return x
                 ahead = x + length * local.step(z)
-            x, now = ahead, self.value(ahead, share)
+            x, now = ahead, self.value(ahead, data_weight)
         return x
 
 
 def _newton(M: Array, residual: Array, slope: Array) -> Array:
-    """The z of least |M z + residual|² + |z + slope|², by orthogonal transformations, for M can be worse conditioned
-    than normal equations bear.
+    """The z that minimises |M z + residual|² + |z + slope|².
+
+    It comes from orthogonal transformations, for M may be too badly conditioned for normal equations.
     """
-    across, triangle = np.linalg.qr(M.T)
-    rotated, upper = np.linalg.qr(np.vstack([triangle.T, np.eye(len(M))]))
+    across, triangular = np.linalg.qr(M.T)
+    rotated, upper = np.linalg.qr(np.vstack([triangular.T, np.eye(len(M))]))
     y = solve_triangular(upper, rotated[: len(M)].T @ (M @ slope - residual))
     step: Array = across @ y - slope
     return step
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
-    """The minimum.
+class PhysicalFit:
+    """The minimum of the module's objective.
 
     Attributes:
         x: parameters (p,), those of bodies first.
-        bodies: how many.
+        bodies: number of bodies.
         data: A K (r, p).
         weight: w.
     """
@@ -183,12 +182,12 @@ class Fit:
 
     @cached_property
     def covariance(self) -> Array:
-        """Of x, by data and prior together (Laplace's approximation), (p, p)."""
+        """Covariance of x by data and prior together (Laplace's approximation), (p, p)."""
         return self._uncertainty[0]
 
     @cached_property
     def gain(self) -> Array:
-        """Which share of each parameter's variance by the prior alone the data take away, (p,)."""
+        """Ratio of each parameter's variance by the prior alone that the data remove, (p,)."""
         return self._uncertainty[1]
 
     @cached_property
@@ -204,23 +203,23 @@ class Fit:
         return covariance, gain
 
 
-def fit_physical(A: Array, K: Array, c: Array, nominal: Array, bodies: int, weight: float) -> Fit:
-    """The minimum of the problem above.
+def fit_physical(A: Array, K: Array, c: Array, nominal: Array, bodies: int, weight: float) -> PhysicalFit:
+    """Minimise the objective of the module.
 
     Args:
         A: (r, r).
-        K: base parameters of parameters (r, p).
+        K: takes parameters to base parameters (r, p).
         c: (r,).
         nominal: x₀ (p,), ten for each body and then those of joints; its pseudo-inertias are positive definite and its
             joint parameters above 0.
-        bodies: how many.
+        bodies: number of bodies.
         weight: w.
     """
     objective = _Objective(A, K, c, nominal, bodies, weight)
     scale = float(np.linalg.norm(LocalCoordinates(nominal, bodies).apply(objective.data), 2))
-    x, share = nominal, 1.0 / max(1.0, scale) ** 2
-    while share < 1.0:
-        x = objective.minimised(x, share, ROUGH)
-        share = GROWTH * share
-    x = objective.minimised(x, 1.0, EXACT)
-    return Fit(x, bodies, A @ K, weight)
+    x, data_weight = nominal, 1.0 / max(1.0, scale) ** 2
+    while data_weight < 1.0:
+        x = objective.minimise(x, data_weight, ROUGH)
+        data_weight = GROWTH * data_weight
+    x = objective.minimise(x, 1.0, EXACT)
+    return PhysicalFit(x, bodies, A @ K, weight)

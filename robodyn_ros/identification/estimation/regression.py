@@ -1,8 +1,14 @@
-"""Weighted and robust least squares for the base parameters.
+"""Weighted robust least squares for the base parameters.
 
-The errors of a joint's efforts have a standard deviation of their own, which is estimated, so that joints count by how
-well they are explained; and errors beyond a few of these count less (Huber's ψ by iteratively reweighted least squares;
-Huber, Robust Statistics, 1981, chs. 7.3 and 7.8). Least squares are solved by QR decomposition.
+The error of each joint's efforts has its own standard deviation, which is estimated, so that a joint counts by how well
+it is explained. Errors beyond a few standard deviations count less: Huber's ψ by iteratively reweighted least squares
+(Huber, Robust Statistics, 1981, chs. 7.3 and 7.8).
+
+Least squares are solved by TSQR, the QR decomposition of a tall matrix in blocks: the factor R of the whole is that of
+the stacked factors of the blocks (Demmel, Grigori, Hoemmen and Langou, Communication-optimal parallel and sequential QR
+and LU factorizations, SIAM J. Scientific Computing 34(1), 2012). Each block is so small that the BLAS library works on
+it in one thread: several threads gain nothing at this size, and where they wait for each other on a busy machine they
+lose a hundredfold.
 """
 
 from __future__ import annotations
@@ -16,52 +22,17 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.identification.settings import IdentificationSettings
 from robodyn_ros.robot.pose import Array
 
-# QR decomposition of tall matrices, in pieces.
-#
-# The triangle of a whole is that of the triangles of its parts, stacked (Demmel, Grigori, Hoemmen and Langou,
-# Communication-optimal parallel and sequential QR and LU factorizations, SIAM J. Scientific Computing 34(1), 2012).
-# Each
-# piece is so small that the BLAS library does it in one thread: several threads gain nothing at this size, and where
-# they wait for each other's turn on a busy machine they lose a hundredfold.
+BLOCK_ELEMENTS = 8192
+"""Number of elements of a block of TSQR, about."""
 
-ELEMENTS = 8192
-"""Of a piece, about."""
-
-
-def triangle(matrix: Array) -> Array:
-    """R (k, k) of a matrix (m, k) with RᵀR = matrixᵀ matrix; rows of zeros where m is less than k."""
-    width = matrix.shape[1]
-    rows = max(2 * width, ELEMENTS // width)
-    pieces = _pieces(matrix, rows)
-    while len(pieces) > 1:
-        reduced = np.asarray(np.linalg.qr(pieces, mode="r")).reshape(-1, width)
-        pieces = _pieces(reduced, max(2 * width, rows // width * width))
-    found: Array = np.asarray(np.linalg.qr(pieces[0], mode="r"))
-    return found
-
-
-def product(matrix: Array, vector: Array) -> Array:
-    """The product of (m, k) and (k,), in one thread for the same reason."""
-    found: Array = np.einsum("ij,j->i", matrix, vector)
-    return found
-
-
-def _pieces(matrix: Array, rows: int) -> Array:
-    """The matrix in pieces (·, rows, k), the last one filled up with zeros."""
-    count = -(-len(matrix) // rows)
-    filled = np.zeros((count * rows, matrix.shape[1]))
-    filled[: len(matrix)] = matrix
-    return filled.reshape(count, rows, -1)
-
-
-ROUNDS = 50
-"""Times that the weights are found anew at most; ten are usual."""
+MAX_ITERATIONS = 50
+"""Greatest number of times that the weights are computed anew; ten are usual."""
 
 SETTLED = 1e-3
-"""Change of the base parameters, in standard errors, at which the weights are found."""
+"""Change of the base parameters, in standard errors, at which the weights have converged."""
 
-SEEN = 1e-8
-"""Least singular value of the regressor with columns of length 1, relative to the greatest, of what a motion shows."""
+RANK_TOLERANCE = 1e-8
+"""Least singular value of the regressor with columns of length 1, relative to the greatest, that counts as excited."""
 
 ROUNDING = 16.0 * np.finfo(float).eps
 """Least standard deviation of an error, relative to the greatest effort."""
@@ -69,12 +40,12 @@ ROUNDING = 16.0 * np.finfo(float).eps
 
 @dataclass(frozen=True, eq=False)
 class Regression:
-    """What is to be explained: Y β = τ.
+    """The equations Y β = τ.
 
     Attributes:
-        regressor: Y, of the base parameters, (N, n, r).
-        effort: τ, without what is known of it, (N, n) in [N·m] or [N].
-        weight: how much each counts, (N, n), 0 for not at all.
+        regressor: Y of the base parameters, (N, n, r).
+        effort: τ without the part that is known, (N, n) in [N·m] or [N].
+        weight: how much each equation counts, (N, n); 0 excludes it.
     """
 
     regressor: Array
@@ -82,45 +53,47 @@ class Regression:
     weight: Array
 
     def chosen(self, rows: NDArray[np.bool_]) -> Regression:
-        """Of some samples, a mask (N,)."""
+        """The equations of some samples, a mask (N,)."""
         return Regression(self.regressor[rows], self.effort[rows], self.weight[rows])
 
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """The solution.
+    """The solution of a regression.
+
+    The negative log-likelihood of β is ½ ‖A β - c‖² plus a constant.
 
     Attributes:
-        values: β (r,); what the motion does not show stays at its nominal value.
-        errors: standard errors (r,), infinite of what the motion does not show.
-        triangle: A (r, r), and
-        right: c (r,): minus the logarithm of β's likelihood is ½ ‖A β - c‖² and a constant.
-        noise: standard deviation of the efforts' errors without outliers (n,) in [N·m] or [N]; NaN of a joint whose
+        values: β (r,); what the motion does not excite stays at its nominal value.
+        errors: standard errors (r,); infinite for what the motion does not excite.
+        factor: A (r, r), the upper triangular square root of the information matrix.
+        rhs: c (r,).
+        noise: standard deviation of the efforts' errors without outliers (n,) in [N·m] or [N]; NaN for a joint whose
             efforts are not used.
-        outliers: share of each joint's efforts that count less than a third (n,).
-        certainty: with which weight each effort counted in the end, (N, n) in [1/(N·m)²] or [1/N²].
-        rank: how many combinations of β the motion shows.
-        condition: condition number of the weighted regressor with columns of length 1, of those combinations.
+        outliers: ratio of each joint's efforts that count less than a third (n,).
+        final_weight: weight of each effort in the last iteration, (N, n) in [1/(N·m)²] or [1/N²].
+        rank: number of combinations of β that the motion excites.
+        condition: condition number of the weighted regressor with columns of length 1, for those combinations.
     """
 
     values: Array
     errors: Array
-    triangle: Array
-    right: Array
+    factor: Array
+    rhs: Array
     noise: Array
     outliers: Array
-    certainty: Array
+    final_weight: Array
     rank: int
     condition: float
 
 
 def estimate(problem: Regression, nominal: Array, settings: IdentificationSettings) -> Estimate:
-    """The base parameters that fit best.
+    """Find the base parameters that fit best.
 
     Args:
-        problem: what is to be explained.
-        nominal: β before (r,).
-        settings: settings.
+        problem: the equations.
+        nominal: nominal β (r,).
+        settings: ``robust`` and ``huber`` are used.
 
     Raises:
         InputError: there are not more equations than parameters.
@@ -137,63 +110,89 @@ def estimate(problem: Regression, nominal: Array, settings: IdentificationSettin
     Y, tau, weight = problem.regressor[used], problem.effort[used], problem.weight[used]
     floor = np.maximum(ROUNDING * np.abs(problem.effort).max(axis=0), np.finfo(float).tiny)
     noise = np.maximum(_greatest(joint, np.abs(tau), len(floor)), floor)
-    trust = np.ones(count)
-    values, errors, rest = nominal, np.full(r, np.inf), tau - product(Y, nominal)
-    for _ in range(ROUNDS):
-        root = np.sqrt(weight * trust) / noise[joint]
-        before, solution = values, _Solution(Y * root[:, None], rest * root)
+    huber_weight = np.ones(count)
+    values, errors, rest = nominal, np.full(r, np.inf), tau - matvec(Y, nominal)
+    for _ in range(MAX_ITERATIONS):
+        root = np.sqrt(weight * huber_weight) / noise[joint]
+        before, solution = values, _LeastSquares(Y * root[:, None], rest * root)
         values, errors = nominal + solution.change, solution.errors
-        residual = tau - product(Y, values)
-        noise = np.maximum(_spread(residual, joint, len(floor), settings.robust, count / (count - r)), floor)
+        residual = tau - matvec(Y, values)
+        noise = np.maximum(_noise(residual, joint, len(floor), settings.robust, count / (count - r)), floor)
         size = np.abs(residual) / noise[joint]
-        trust = np.minimum(1.0, settings.huber / np.maximum(size, 1e-300)) if settings.robust else trust
+        huber_weight = np.minimum(1.0, settings.huber / np.maximum(size, 1e-300)) if settings.robust else huber_weight
         if (np.abs(values - before) <= SETTLED * np.where(np.isfinite(errors), errors, np.inf)).all():
             break
-    deviation = _efficient(residual, trust, weight, noise, joint) * np.sqrt(count / (count - r))
+    deviation = _covariance_scale(residual, huber_weight, weight, noise, joint) * np.sqrt(count / (count - r))
     deviation = np.maximum(deviation, floor)
-    root = np.sqrt(weight * trust) / deviation[joint]
-    solution = _Solution(Y * root[:, None], rest * root)
-    right = solution.right + solution.triangle @ nominal
+    root = np.sqrt(weight * huber_weight) / deviation[joint]
+    solution = _LeastSquares(Y * root[:, None], rest * root)
+    rhs = solution.rhs + solution.factor @ nominal
     per_joint = np.bincount(joint, minlength=len(floor))
     with np.errstate(invalid="ignore"):
         outliers = np.bincount(joint, weights=size > 3.0 * settings.huber, minlength=len(floor)) / per_joint
-    certainty = np.zeros(used.shape)
-    certainty[used] = root**2
+    final_weight = np.zeros(used.shape)
+    final_weight[used] = root**2
     return Estimate(
         nominal + solution.change,
         solution.errors,
-        solution.triangle,
-        right,
+        solution.factor,
+        rhs,
         np.where(per_joint > 0, noise, np.nan),
         outliers,
-        certainty,
+        final_weight,
         solution.rank,
         solution.condition,
     )
 
 
-class _Solution:
-    """Of one least-squares problem (m, r) by QR; the change is 0 along what the matrix does not show."""
+class _LeastSquares:
+    """The solution of one least-squares problem (m, r); the change is 0 along what the matrix does not determine."""
 
     def __init__(self, matrix: Array, right: Array) -> None:
         r = matrix.shape[1]
-        reduced = triangle(np.column_stack([matrix, right]))
-        self.triangle, self.right = reduced[:r, :r], reduced[:r, r]
-        length = np.linalg.norm(self.triangle, axis=0)
+        reduced = tsqr(np.column_stack([matrix, right]))
+        self.factor, self.rhs = reduced[:r, :r], reduced[:r, r]
+        length = np.linalg.norm(self.factor, axis=0)
         scale = np.where(length > 0.0, length, 1.0)
-        left, singular, rows = np.linalg.svd(self.triangle / scale)
-        seen = singular > SEEN * singular.max(initial=0.0)
+        left, singular, rows = np.linalg.svd(self.factor / scale)
+        seen = singular > RANK_TOLERANCE * singular.max(initial=0.0)
         self.rank = int(seen.sum())
         self.condition = float(singular[0] / singular[self.rank - 1]) if self.rank else np.inf
         inverse = rows[seen].T / singular[seen]
-        self.change = inverse @ (left[:, seen].T @ self.right) / scale
+        self.change = inverse @ (left[:, seen].T @ self.rhs) / scale
         variance = np.einsum("ij,ij->i", inverse, inverse)
-        hidden = (np.abs(rows[~seen]) > np.sqrt(SEEN)).any(axis=0)
+        hidden = (np.abs(rows[~seen]) > np.sqrt(RANK_TOLERANCE)).any(axis=0)
         self.errors = np.where(hidden, np.inf, np.sqrt(variance) / scale)
 
 
-def _spread(residual: Array, joint: NDArray[np.intp], n: int, robust: bool, lost: float) -> Array:
-    """Standard deviation of each joint's errors (n,): by the median where outliers must not count."""
+def tsqr(matrix: Array) -> Array:
+    """R (k, k) of a matrix (m, k) with RᵀR = matrixᵀ matrix; the last rows are 0 if m is less than k."""
+    width = matrix.shape[1]
+    rows = max(2 * width, BLOCK_ELEMENTS // width)
+    blocks = _blocks(matrix, rows)
+    while len(blocks) > 1:
+        reduced = np.asarray(np.linalg.qr(blocks, mode="r")).reshape(-1, width)
+        blocks = _blocks(reduced, max(2 * width, rows // width * width))
+    found: Array = np.asarray(np.linalg.qr(blocks[0], mode="r"))
+    return found
+
+
+def _blocks(matrix: Array, rows: int) -> Array:
+    """The matrix in blocks (·, rows, k), the last one filled up with zeros."""
+    count = -(-len(matrix) // rows)
+    filled = np.zeros((count * rows, matrix.shape[1]))
+    filled[: len(matrix)] = matrix
+    return filled.reshape(count, rows, -1)
+
+
+def matvec(matrix: Array, vector: Array) -> Array:
+    """The product of (m, k) and (k,), in one thread for the same reason as :func:`tsqr`."""
+    found: Array = np.einsum("ij,j->i", matrix, vector)
+    return found
+
+
+def _noise(residual: Array, joint: NDArray[np.intp], n: int, robust: bool, lost: float) -> Array:
+    """Standard deviation of each joint's errors (n,); from the median if outliers must not count."""
     if robust:
         medians = [np.median(np.abs(residual[joint == k])) if (joint == k).any() else 0.0 for k in range(n)]
         return np.asarray(1.4826 * np.sqrt(lost) * np.array(medians), dtype=np.float64)
@@ -202,14 +201,16 @@ def _spread(residual: Array, joint: NDArray[np.intp], n: int, robust: bool, lost
     return found
 
 
-def _efficient(residual: Array, trust: Array, weight: Array, noise: Array, joint: NDArray[np.intp]) -> Array:
+def _covariance_scale(
+    residual: Array, huber_weight: Array, weight: Array, noise: Array, joint: NDArray[np.intp]
+) -> Array:
     """The deviation (n,) that makes ``(Yᵀ W Y)⁻¹`` the covariance: Huber, 1981, eq. 7.6.5, for each joint by itself."""
     n = len(noise)
     counts = np.maximum(np.bincount(joint, minlength=n), 1)
-    influence = np.bincount(joint, weights=weight * (trust * residual) ** 2, minlength=n) / counts
-    slope = np.bincount(joint, weights=trust >= 1.0, minlength=n) / counts
-    mean_trust = np.bincount(joint, weights=trust, minlength=n) / counts
-    found: Array = np.sqrt(influence * np.where(slope > 0.0, mean_trust, 1.0)) / np.where(slope > 0.0, slope, 1.0)
+    influence = np.bincount(joint, weights=weight * (huber_weight * residual) ** 2, minlength=n) / counts
+    slope = np.bincount(joint, weights=huber_weight >= 1.0, minlength=n) / counts
+    mean = np.bincount(joint, weights=huber_weight, minlength=n) / counts
+    found: Array = np.sqrt(influence * np.where(slope > 0.0, mean, 1.0)) / np.where(slope > 0.0, slope, 1.0)
     return found
 
 

@@ -1,4 +1,13 @@
-"""An arm as a regression problem, and its solution."""
+"""The equations of motion of an arm as a regression, with Coulomb, viscous and Stribeck friction.
+
+    τ = Y(q, q̇, q̈) θ + Stribeck friction,    F = sign(q̇) (Fc + (Fs - Fc) exp(-(q̇/vs)²)) + d q̇
+
+The model is linear in all parameters but the Stribeck velocities vs, of which each joint has one; Fs - Fc is the
+Stribeck amplitude. The velocities are found by variable projection: everything linear is eliminated exactly, and the
+residual that is left is a function of the vs alone, which Gauss and Newton's method minimises (Golub and Pereyra, The
+differentiation of pseudo-inverses and nonlinear least squares problems whose variables separate, SIAM J. Numerical
+Analysis 10(2), 1973, with Kaufman's simplification of the derivative, BIT 15, 1975).
+"""
 
 from __future__ import annotations
 
@@ -15,7 +24,7 @@ from robodyn_ros.dynamics.inertial_parameters import made_possible, standard_par
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification.estimation.base_parameters import BaseParameters, base_parameters
-from robodyn_ros.identification.estimation.physical import Fit, fit_physical
+from robodyn_ros.identification.estimation.physical import PhysicalFit, fit_physical
 from robodyn_ros.identification.estimation.regression import Estimate, Regression, estimate
 from robodyn_ros.identification.estimation.result import Prediction
 from robodyn_ros.identification.settings import IdentificationSettings
@@ -23,136 +32,50 @@ from robodyn_ros.identification.signals.samples import Samples
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 
-# Stribeck velocities by variable projection.
-#
-#     F = sign(q̇) (Fc + (Fs - Fc) exp(-(q̇/vs)²)) + d q̇
-#
-# is linear in everything but vs, which has a value for each joint. Everything linear is eliminated, exactly, and what
-# is
-# left of the residual is a function of the vs alone, to be minimised by Gauss and Newton's method (Golub and Pereyra,
-# The
-# differentiation of pseudo-inverses and nonlinear least squares problems whose variables separate, SIAM J. Numerical
-# Analysis 10(2), 1973, with Kaufman's simplification of the derivative, BIT 15, 1975).
+FLOOR = 1e-4
+"""Least eigenvalue of a nominal pseudo-inertia (``made_possible``): a body without extent gets a hundredth of the arm's
+length. Below that there is no scale by which to measure the distance from it."""
 
-SHARES = (0.005, 0.015, 0.05, 0.15, 0.5)
-"""Shares of a joint's greatest speed from which the search begins."""
+SMALL = 0.01
+"""Ratio of a joint's effort that friction or a rotor is assumed to cause where the nominal arm has none."""
 
-BOUNDS = (1e-3, 1.0)
-"""Least and greatest share of it that a Stribeck velocity can be found at."""
+START_RATIOS = (0.005, 0.015, 0.05, 0.15, 0.5)
+"""Ratios of a joint's greatest speed from which the search for its Stribeck velocity starts."""
+
+BOUND_RATIOS = (1e-3, 1.0)
+"""Least and greatest ratio of a Stribeck velocity to the joint's greatest speed."""
 
 
 class Stribeck(NamedTuple):
-    """Of each joint (n,), in [rad/s] or [m/s]; 0 where there is none."""
+    """Stribeck velocities of the joints (n,) in [rad/s] or [m/s]; 0 where there is none."""
 
     velocity: Array
     errors: Array  # standard errors
 
 
-def fading(qd: Array, velocity: Array) -> Array:
-    """sign(q̇) exp(-(q̇/vs)²), (N, n): what the excess of static friction is multiplied by; 0 where vs is."""
-    with np.errstate(divide="ignore"):
-        rate = np.where(velocity > 0.0, 1.0 / velocity, np.inf)
-    with np.errstate(invalid="ignore"):
-        return np.where(qd == 0.0, 0.0, np.sign(qd) * np.exp(-((rate * qd) ** 2)))
-
-
-def _slope(qd: Array, velocity: Array) -> Array:
-    """Its derivative by the logarithm of vs."""
-    found: Array = 2.0 * (qd / velocity) ** 2 * fading(qd, velocity)
-    return found
-
-
-def stribeck_velocities(
-    problem: Regression, samples: Samples, certainty: Array, begin: Array | None = None
-) -> Stribeck:
-    """The velocities that fit best; 0 of joints whose efforts are not used.
-
-    Args:
-        problem: the regression without this friction.
-        samples: the motion.
-        certainty: weights of the efforts (N, n).
-        begin: velocities (n,) to begin from; looked for unless given.
-    """
-    used = certainty > 0.0
-    root, joint = np.sqrt(certainty[used]), np.nonzero(used)[1]
-    speed = np.abs(samples.qd).max(axis=0)
-    joints = np.flatnonzero(used.any(axis=0) & (speed > 0.0))
-    if not len(joints):
-        return Stribeck(np.zeros(samples.n), np.zeros(samples.n))
-    basis = np.linalg.qr(problem.regressor[used] * root[:, None])[0]
-    own = [joint == k for k in joints]
-
-    def without(columns: Array) -> Array:
-        """What the other parameters cannot explain of columns."""
-        rest: Array = columns - basis @ (basis.T @ columns)
-        return rest
-
-    tau = without(problem.effort[used] * root)
-
-    def columns(function: Callable[[Array, Array], Array], velocity: Array) -> Array:
-        """A function of velocity and vs as weighted columns, one for each joint."""
-        values = samples.filtered(lambda q, qd, qdd: function(qd[:, joints], velocity))
-        found = np.zeros((len(root), len(joints)))
-        for k, (rows, number) in enumerate(zip(own, joints, strict=True)):
-            found[rows, k] = values[used[:, number], k] * root[rows]
-        return without(found)
-
-    def residual(logarithm: Array) -> Array:
-        shape = columns(fading, np.exp(logarithm))
-        rest: Array = tau - shape @ np.linalg.lstsq(shape, tau, rcond=None)[0]
-        return rest
-
-    def jacobian(logarithm: Array) -> Array:
-        shape, slope = columns(fading, np.exp(logarithm)), columns(_slope, np.exp(logarithm))
-        turned = -slope * np.linalg.lstsq(shape, tau, rcond=None)[0]
-        rest: Array = turned - shape @ np.linalg.lstsq(shape, turned, rcond=None)[0]
-        return rest
-
-    start = np.log(speed[joints] * 0.1 if begin is None else begin[joints])
-    for k in (*range(len(joints)), *range(len(joints))) if begin is None else ():  # one after the other
-        tried = [np.where(np.arange(len(joints)) == k, np.log(speed[joints] * share), start) for share in SHARES]
-        start = min(tried, key=lambda at: float(np.sum(residual(at) ** 2)))
-    bounds = [np.log(speed[joints] * share) for share in BOUNDS]
-    start = np.clip(start, *bounds)
-    found = least_squares(residual, start, jac=jacobian, bounds=bounds, xtol=1e-12, ftol=1e-14, gtol=1e-14, max_nfev=50)
-    velocity, errors = np.zeros((2, samples.n))
-    velocity[joints] = np.exp(found.x)
-    with np.errstate(divide="ignore"):  # infinite where nothing fades
-        errors[joints] = velocity[joints] * np.sqrt(np.diag(np.linalg.pinv(found.jac.T @ found.jac)))
-    return Stribeck(velocity, errors)
-
-
-FLOOR = 1e-4
-"""Least eigenvalue of a nominal pseudo-inertia, see ``made_possible``: a body without extent gets a hundredth of the
-arm's. What lies below has no scale by which one could say what is near to it."""
-
-SMALL = 0.01
-"""Share of a joint's effort that friction or a rotor is taken to cause where the nominal arm has none."""
-
-
 class RegressionSolution(NamedTuple):
-    """Numbers of an arm.
+    """The parameters that solve a regression.
 
     Attributes:
         theta: all parameters, as ``CompiledDynamics.theta`` (p,).
-        excess: of static over Coulomb friction (n,).
-        estimate: of the base parameters, and behind them of the excess where it is identified.
-        fit: of the free parameters, and behind them of the excess where it is identified.
+        stribeck_amplitude: static minus Coulomb friction (n,).
+        estimate: estimate of the base parameters, followed by the Stribeck amplitudes if they are identified.
+        fit: fit of the free parameters, followed by the Stribeck amplitudes if they are identified.
     """
 
     theta: Array
-    excess: Array
+    stribeck_amplitude: Array
     estimate: Estimate
-    fit: Fit
+    fit: PhysicalFit
 
 
 class RegressionModel:
-    """An arm as a regression problem, and its solution.
+    """The regression of one arm.
 
     Attributes:
         robot: the arm.
         settings: settings.
-        nominal: θ before, (p,).
+        nominal: nominal θ, (p,).
         base: the base parameters.
     """
 
@@ -160,9 +83,9 @@ class RegressionModel:
         """
         Args:
             robot: the arm.
-            settings: settings.
+            settings: which parameters are identified, and how.
             gravity: (3,) in [m/s²].
-            armature: before, (n,) or one for all.
+            armature: nominal armature, (n,) or one for all.
 
         Raises:
             InputError: gravity or armature is wrong, or nothing is to be identified.
@@ -184,7 +107,7 @@ class RegressionModel:
 
     @cached_property
     def bodies(self) -> int:
-        """How many bodies' parameters are identified."""
+        """Number of bodies whose parameters are identified."""
         return len(self.robot.bodies) if self.settings.inertial else 0
 
     def regressor(self, samples: Samples) -> Array:
@@ -192,11 +115,11 @@ class RegressionModel:
         return samples.regressor(self._dynamics)
 
     def used(self, samples: Samples, fastest: Array) -> NDArray[np.bool_]:
-        """Which efforts say something, (N, n): friction hides those of joints at rest.
+        """Which efforts are used, (N, n): friction makes those of joints at rest meaningless.
 
         Args:
             samples: motion.
-            fastest: greatest speed of each joint in the samples that are identified from (n,).
+            fastest: greatest speed of each joint in the samples of the identification (n,).
         """
         friction = self.settings.coulomb | self.settings.stribeck | (self.robot.friction > 0.0)
         moving = samples.moving(self.settings.standstill * fastest)
@@ -204,7 +127,7 @@ class RegressionModel:
         return found
 
     def regression(self, samples: Samples, regressor: Array, used: NDArray[np.bool_]) -> Regression:
-        """Efforts without what is held, explained by base parameters."""
+        """The regression of the efforts, without the part of the known parameters, on the base parameters."""
         held = self.nominal.copy()
         held[self.base.columns] = 0.0
         return Regression(
@@ -212,26 +135,26 @@ class RegressionModel:
         )
 
     def with_stribeck(self, problem: Regression, samples: Samples) -> tuple[Regression, Stribeck]:
-        """The regression with the excess of static friction as well, if that is identified, and Stribeck velocities."""
+        """The regression with a Stribeck amplitude for each joint, if they are identified, and Stribeck velocities."""
         if not self.settings.stribeck:
             return problem, Stribeck(*np.zeros((2, self.robot.n)))
         nominal = np.concatenate([self.base.values(self.nominal), np.zeros(self.robot.n)])
-        certainty = estimate(problem, nominal[: self.base.rank], self.settings).certainty
+        weight = estimate(problem, nominal[: self.base.rank], self.settings).final_weight
         start: Array | None = None
-        for _ in range(2):  # with the weights of the model without this friction, and with those of the model with it
-            found = stribeck_velocities(problem, samples, certainty, start)
+        for _ in range(2):  # with the weights of the model without this friction, then with those of the model with it
+            found = stribeck_velocities(problem, samples, weight, start)
             start = found.velocity
             faded = samples.filtered(partial(_faded, start))[:, :, None] * np.eye(self.robot.n)
             extended = Regression(np.concatenate([problem.regressor, faded], axis=2), problem.effort, problem.weight)
-            certainty = estimate(extended, nominal, self.settings).certainty
+            weight = estimate(extended, nominal, self.settings).final_weight
         return extended, found
 
-    def solve(self, problem: Regression, start: Array) -> RegressionSolution:
-        """The numbers that explain it best.
+    def solve(self, problem: Regression, scales: Array) -> RegressionSolution:
+        """The physically possible parameters that explain the efforts best.
 
         Args:
             problem: from ``regression`` or ``with_stribeck``.
-            start: what the joints' parameters are measured against, from :meth:`scales`.
+            scales: nominal values against which the parameters are measured, from :meth:`scales`.
         """
         extra = problem.regressor.shape[2] - self.base.rank
         nominal = np.concatenate([self.base.values(self.nominal), np.zeros(extra)])
@@ -239,14 +162,14 @@ class RegressionModel:
         K = np.zeros((len(nominal), len(self.base.columns) + extra))
         K[: self.base.rank, : len(self.base.columns)] = self.base.combination
         K[self.base.rank :, len(self.base.columns) :] = np.eye(extra)
-        fit = fit_physical(found.triangle, K, found.right, start[: K.shape[1]], self.bodies, self.settings.prior)
+        fit = fit_physical(found.factor, K, found.rhs, scales[: K.shape[1]], self.bodies, self.settings.prior)
         theta = self.nominal.copy()
         theta[self.base.columns] = fit.x[: len(self.base.columns)]
-        excess = fit.x[len(self.base.columns) :] if extra else np.zeros(self.robot.n)
-        return RegressionSolution(theta, excess, found, fit)
+        amplitude = fit.x[len(self.base.columns) :] if extra else np.zeros(self.robot.n)
+        return RegressionSolution(theta, amplitude, found, fit)
 
     def scales(self, samples: Samples) -> Array:
-        """The nominal free parameters, those that cannot be 0 raised above it, and behind them the excess."""
+        """The nominal free parameters, then Stribeck amplitudes; where the fit needs positive values, none is 0."""
         n, bodies = self.robot.n, len(self.robot.bodies)
         theta = self.nominal.copy()
         inertial = theta[: 10 * bodies].reshape(-1, 10)
@@ -257,20 +180,98 @@ class RegressionModel:
         return np.concatenate([theta[self.base.columns], np.maximum(theta[-n:], effort)])
 
     def predict(
-        self, samples: Samples, regressor: Array, used: NDArray[np.bool_], theta: Array, excess: Array, velocity: Array
+        self,
+        samples: Samples,
+        regressor: Array,
+        used: NDArray[np.bool_],
+        theta: Array,
+        amplitude: Array,
+        velocity: Array,
     ) -> Prediction:
-        """Efforts of an arm with these numbers."""
-        faded = samples.filtered(partial(_faded, velocity)) if excess.any() else 0.0
-        return Prediction(samples, regressor @ theta + excess * faded, used)
+        """The efforts of an arm with parameters θ, Stribeck amplitudes (n,) and Stribeck velocities (n,)."""
+        faded = samples.filtered(partial(_faded, velocity)) if amplitude.any() else 0.0
+        return Prediction(samples, regressor @ theta + amplitude * faded, used)
+
+
+def stribeck_velocities(problem: Regression, samples: Samples, weight: Array, begin: Array | None = None) -> Stribeck:
+    """The Stribeck velocities that fit best; 0 for joints whose efforts are not used.
+
+    Args:
+        problem: the regression without Stribeck friction.
+        samples: the motion.
+        weight: weights of the efforts (N, n).
+        begin: velocities (n,) to start from; found by trial of ``START_RATIOS`` unless given.
+    """
+    used = weight > 0.0
+    root, joint = np.sqrt(weight[used]), np.nonzero(used)[1]
+    speed = np.abs(samples.qd).max(axis=0)
+    joints = np.flatnonzero(used.any(axis=0) & (speed > 0.0))
+    if not len(joints):
+        return Stribeck(np.zeros(samples.n), np.zeros(samples.n))
+    basis = np.linalg.qr(problem.regressor[used] * root[:, None])[0]
+    own = [joint == k for k in joints]
+
+    def unexplained(columns: Array) -> Array:
+        """The part of columns that the other parameters cannot explain."""
+        rest: Array = columns - basis @ (basis.T @ columns)
+        return rest
+
+    tau = unexplained(problem.effort[used] * root)
+
+    def columns(function: Callable[[Array, Array], Array], velocity: Array) -> Array:
+        """A function of velocity and vs as weighted columns, one for each joint."""
+        values = samples.filtered(lambda q, qd, qdd: function(qd[:, joints], velocity))
+        found = np.zeros((len(root), len(joints)))
+        for k, (rows, number) in enumerate(zip(own, joints, strict=True)):
+            found[rows, k] = values[used[:, number], k] * root[rows]
+        return unexplained(found)
+
+    def residual(logarithm: Array) -> Array:
+        shape = columns(stribeck_shape, np.exp(logarithm))
+        rest: Array = tau - shape @ np.linalg.lstsq(shape, tau, rcond=None)[0]
+        return rest
+
+    def jacobian(logarithm: Array) -> Array:
+        shape, slope = columns(stribeck_shape, np.exp(logarithm)), columns(_shape_slope, np.exp(logarithm))
+        turned = -slope * np.linalg.lstsq(shape, tau, rcond=None)[0]
+        rest: Array = turned - shape @ np.linalg.lstsq(shape, turned, rcond=None)[0]
+        return rest
+
+    start = np.log(speed[joints] * 0.1 if begin is None else begin[joints])
+    for k in (*range(len(joints)), *range(len(joints))) if begin is None else ():  # one joint after the other, twice
+        tried = [np.where(np.arange(len(joints)) == k, np.log(speed[joints] * ratio), start) for ratio in START_RATIOS]
+        start = min(tried, key=lambda at: float(np.sum(residual(at) ** 2)))
+    bounds = [np.log(speed[joints] * ratio) for ratio in BOUND_RATIOS]
+    start = np.clip(start, *bounds)
+    found = least_squares(residual, start, jac=jacobian, bounds=bounds, xtol=1e-12, ftol=1e-14, gtol=1e-14, max_nfev=50)
+    velocity, errors = np.zeros((2, samples.n))
+    velocity[joints] = np.exp(found.x)
+    with np.errstate(divide="ignore"):  # infinite where there is no Stribeck friction
+        errors[joints] = velocity[joints] * np.sqrt(np.diag(np.linalg.pinv(found.jac.T @ found.jac)))
+    return Stribeck(velocity, errors)
+
+
+def stribeck_shape(qd: Array, velocity: Array) -> Array:
+    """sign(q̇) exp(-(q̇/vs)²), (N, n): Stribeck friction over its amplitude; 0 where vs is 0."""
+    with np.errstate(divide="ignore"):
+        rate = np.where(velocity > 0.0, 1.0 / velocity, np.inf)
+    with np.errstate(invalid="ignore"):
+        return np.where(qd == 0.0, 0.0, np.sign(qd) * np.exp(-((rate * qd) ** 2)))
+
+
+def _shape_slope(qd: Array, velocity: Array) -> Array:
+    """The derivative of :func:`stribeck_shape` by the logarithm of vs."""
+    found: Array = 2.0 * (qd / velocity) ** 2 * stribeck_shape(qd, velocity)
+    return found
 
 
 def _faded(velocity: Array, q: Array, qd: Array, qdd: Array) -> Array:
-    """What the excess of static friction is multiplied by, as a function of the motion."""
-    return fading(qd, velocity)
+    """:func:`stribeck_shape` as a function of the motion."""
+    return stribeck_shape(qd, velocity)
 
 
 def arm_length(robot: Robot) -> float:
-    """A typical length of an arm: the greatest between two joints, or from a joint to a centre of mass [m]."""
+    """A typical length of an arm [m]: the greatest between two joints, or from a joint to a centre of mass."""
     vectors = [body.placement.translation for body in robot.bodies if body.parent >= 0]
     vectors += [body.inertial.com for body in robot.bodies]
     return float(np.linalg.norm(vectors, axis=1).max()) or 1.0

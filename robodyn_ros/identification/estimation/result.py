@@ -1,4 +1,4 @@
-"""What an identification found."""
+"""The result of an identification."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from robodyn_ros.robot.pose import Array
 
 @dataclass(frozen=True, eq=False)
 class Parameter:
-    """One number of the arm.
+    """One parameter of the arm.
 
     Attributes:
-        name: as ``parameter_names`` has it, for example ``m(hand)``.
+        name: as ``parameter_names`` gives it, for example ``m(hand)``.
         unit: its unit.
-        nominal: before.
-        value: now.
-        standard_error: of the value, in its unit: what data and the URDF's numbers together leave open.
-        identified: whether the data say more of it than the URDF's numbers did.
-        reason: why it is not identified; empty where it is.
+        nominal: the URDF's value.
+        value: the identified value.
+        standard_error: standard error of the value given the data and the URDF's numbers, in its unit.
+        identified: True if the data say more about it than the URDF's numbers do.
+        reason: why it is not identified; empty if it is.
     """
 
     name: str
@@ -40,13 +40,13 @@ class Parameter:
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """A model's efforts beside the measured ones.
+    """The efforts that a model predicts, beside the measured ones.
 
     Attributes:
         samples: the motion.
-        effort: what the model predicts, (N, n) in [N·m] or [N].
-        used: which of the measured efforts say something of the model, (N, n): those of moving joints where there is
-            friction, with a weight above 0; the figures below are of these.
+        effort: predicted effort, (N, n) in [N·m] or [N].
+        used: True for the measured efforts that tell of the model, (N, n): those with a weight above 0, and where there
+            is friction only those of moving joints. The figures below are computed from these.
     """
 
     samples: Samples
@@ -60,12 +60,12 @@ class Prediction:
 
     @cached_property
     def rms(self) -> Array:
-        """Root mean square of the residual, (n,) in [N·m] or [N]; NaN where nothing is used."""
+        """Root mean square of the residual, (n,) in [N·m] or [N]; NaN for a joint without used efforts."""
         return self._root_mean_square(self.residual)
 
     @cached_property
     def relative(self) -> Array:
-        """The same over the root mean square of the measured effort, (n,)."""
+        """Root mean square of the residual over that of the measured effort, (n,)."""
         with np.errstate(invalid="ignore", divide="ignore"):
             found: Array = self.rms / self._root_mean_square(self.samples.effort)
         return found
@@ -78,38 +78,39 @@ class Prediction:
 
 @dataclass(frozen=True, eq=False)
 class Identification:
-    """The arm's numbers, and how sure they are.
+    """The arm's parameters and their uncertainty.
 
     Attributes:
-        nominal: the arm as the URDF had it.
+        nominal: the arm as the URDF describes it.
         urdf: the URDF with the new numbers, comments and unknown tags kept.
-        robot: the arm that it describes.
-        theta: all parameters, (p,): ten for each body, then armature, viscous and Coulomb friction (n,) each, as
-            ``CompiledDynamics.theta`` has them.
-        excess: what static friction adds to Coulomb friction, (n,) in [N·m] or [N]; 0 unless identified.
-        stribeck_velocity: speed within which that fades, (n,) in [rad/s] or [m/s]; 0 where there is none.
-        parameters: each number of the arm with its standard error, and why it could not be identified; in the order of
-            ``theta``, then static friction in excess of Coulomb's and Stribeck velocities where identified.
-        base: what the motion of this arm can show at all: combinations of the identified parameters.
-        base_values: of those combinations, by weighted robust least squares, (rank,).
+        robot: the arm that the new URDF describes.
+        theta: all parameters, (p,): ten for each body, then armature, viscous and Coulomb friction (n,) each, in the
+            order of ``CompiledDynamics.theta``.
+        stribeck_amplitude: static minus Coulomb friction, (n,) in [N·m] or [N]; 0 unless identified.
+        stribeck_velocity: speed within which it fades, (n,) in [rad/s] or [m/s]; 0 where there is none.
+        parameters: each parameter with its standard error, and why it is not identified; in the order of ``theta``,
+            then Stribeck amplitudes (named ``excess``) and Stribeck velocities if they are identified.
+        base: the base parameters: the combinations of parameters that the motion of this arm can show at all.
+        base_values: base parameters by weighted robust least squares, (rank,).
         base_errors: their standard errors, (rank,).
-        base_nominal: what they were before, (rank,).
-        rank: how many independent combinations the recorded motion shows; less than ``base.rank`` if it is too poor.
+        base_nominal: their values by the URDF, (rank,).
+        rank: number of independent combinations that the recorded motion shows; below ``base.rank`` if it excites too
+            little.
         condition: condition number of the weighted regressor of the base parameters, columns scaled to length 1.
         noise: standard deviation of the error of the efforts, (n,) in [N·m] or [N].
-        outliers: share of the used efforts of each joint that count less because they do not fit, (n,).
+        outliers: ratio of the used efforts of each joint that count less because they do not fit, (n,).
         before: prediction of the samples by the nominal arm.
         fit: prediction of the samples by the identified arm.
-        cross_validation: prediction of each sample by an arm identified without that sample's part of the samples.
+        cross_validation: prediction of each sample by an arm that was identified without that sample's fold.
         validation: prediction of a motion that was not used; None if none was given.
-        validation_before: the same by the nominal arm.
+        validation_before: prediction of that motion by the nominal arm.
     """
 
     nominal: Robot
     urdf: str
     robot: Robot
     theta: Array
-    excess: Array
+    stribeck_amplitude: Array
     stribeck_velocity: Array
     parameters: tuple[Parameter, ...]
     base: BaseParameters
@@ -128,7 +129,7 @@ class Identification:
 
     @property
     def armature(self) -> Array:
-        """What rotors add to the inertia of their joints, (n,) in [kg m²] or [kg]; no URDF tag holds it."""
+        """Reflected inertia of the rotors, (n,) in [kg m²] or [kg]; no URDF tag holds it."""
         n = self.robot.n
         return self.theta[-3 * n : -2 * n]
 
@@ -148,10 +149,10 @@ class Identification:
         return self.theta[-self.robot.n :]
 
     def parameter(self, name: str) -> Parameter:
-        """The number of that name.
+        """The parameter of that name.
 
         Raises:
-            InputError: there is none.
+            InputError: there is no such parameter.
         """
         for parameter in self.parameters:
             if parameter.name == name:

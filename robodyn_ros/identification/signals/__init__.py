@@ -1,1 +1,1 @@
-"""From recordings to samples: filtered, differentiated, and brought in time."""
+"""Signal processing: from recordings to samples, filtered, differentiated and aligned in time."""

@@ -1,4 +1,12 @@
-"""Samples of motion: what the equations of motion are held against."""
+"""Samples of motion, from which identification estimates parameters.
+
+:class:`Samples` are positions, velocities, accelerations and efforts of any origin. :class:`RecordedSamples` come from
+segments of recordings (:class:`SegmentSamples`), and their regressor goes through the same filter as their efforts.
+Then Y θ = τ holds after the filter as before it, whatever the filter removes, for a filter is linear (Khalil and
+Dombre, Modeling, Identification and Control of Robots, section 12.6). Otherwise a joint that reverses would contradict
+the equations for as long as the filter takes to settle, for friction jumps there at once. Positions are filtered at a
+higher frequency, only so that they can be differentiated.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +26,7 @@ from robodyn_ros.robot.pose import Array, read_only
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """N samples of an arm of n joints, in the order of ``robot.joints``; read-only copies of what is given.
+    """N samples of an arm of n joints, in the order of ``robot.joints``; the arrays are copied and read-only.
 
     Several motions stand one after the other; samples of one motion follow each other in time.
 
@@ -27,9 +35,10 @@ class Samples:
         q: positions (N, n) in [rad] or [m].
         qd: velocities (N, n) in [rad/s] or [m/s].
         qdd: accelerations (N, n) in [rad/s²] or [m/s²].
-        effort: what the drives give, (N, n) in [N·m] or [N].
-        weight: how much each sample counts, (N,), 0 for not at all; 1 unless given.
-        motion: which motion each belongs to, (N,) whole numbers, each motion in one piece; all one unless given.
+        effort: efforts of the drives, (N, n) in [N·m] or [N].
+        weight: how much each sample counts, (N,); 0 excludes it, 1 unless given.
+        motion: number of the motion to which each sample belongs, (N,) whole numbers; the samples of a motion are
+            contiguous; one motion unless given.
     """
 
     t: Array
@@ -43,8 +52,8 @@ class Samples:
     def __post_init__(self) -> None:
         """
         Raises:
-            InputError: nothing in it, wrong shapes, something not finite, times that do not rise within a motion, a
-                motion in several pieces, or a negative weight.
+            InputError: there are no samples, a shape is wrong, a value is not finite, times do not rise within a
+                motion, the samples of a motion are not contiguous, or a weight is negative.
         """
         shape = np.shape(self.q)
         if len(shape) != 2 or 0 in shape:
@@ -72,26 +81,26 @@ class Samples:
 
     @property
     def weights(self) -> Array:
-        """``weight``, also for a type checker, (N,)."""
+        """``weight``, never None, (N,)."""
         assert self.weight is not None
         return self.weight
 
     @property
     def motions(self) -> Array:
-        """``motion``, also for a type checker, (N,)."""
+        """``motion``, never None, (N,)."""
         assert self.motion is not None
         return self.motion
 
     def regressor(self, dynamics: CompiledDynamics) -> Array:
-        """Y with Y θ = effort, (N, n, p), for θ as :meth:`CompiledDynamics.theta` has it."""
+        """Y with Y θ = effort, (N, n, p), for θ in the order of :meth:`CompiledDynamics.theta`."""
         return self.filtered(dynamics.regressor)
 
     def filtered(self, function: Callable[[Array, Array, Array], Array]) -> Array:
-        """A function of q, q̇ and q̈ at the samples, (N, …), through the filter that the efforts went through."""
+        """A function of q, q̇ and q̈ at the samples, (N, …), filtered as the efforts are."""
         return function(self.q, self.qd, self.qdd)
 
     def moving(self, speed: Array) -> NDArray[np.bool_]:
-        """Which joints move faster than a speed (n,), (N, n): friction at rest may be anything."""
+        """Which joints move faster than a speed (n,), (N, n). Friction of a joint at rest may be anything."""
         found: NDArray[np.bool_] = np.abs(self.qd) > speed
         return found
 
@@ -101,14 +110,14 @@ class Samples:
 
     @classmethod
     def joined(cls, parts: Sequence[Samples], weights: Sequence[float] | None = None) -> Samples:
-        """Several motions as one set; each part's motions stay apart.
+        """Several sets of samples as one; each part's motions stay apart.
 
         Args:
-            parts: of the same arm.
-            weights: factor of each part's weights; 1 unless given.
+            parts: samples of the same arm.
+            weights: factor on each part's weights; 1 unless given.
 
         Raises:
-            InputError: no part, or of different arms.
+            InputError: there is no part, or the parts are of different arms.
         """
         if not parts or len({part.n for part in parts}) > 1:
             raise InputError("parts", f"must be samples of one arm, not of {[part.n for part in parts]} joints", parts)
@@ -130,14 +139,16 @@ class Samples:
         return replace(self, **{name: getattr(self, name)[rows] for name in names})
 
     def folds(self, count: int) -> list[NDArray[np.bool_]]:
-        """Masks (N,) of parts to be left out in turn: whole motions where there are at least ``count`` of them, else
-        stretches of time, for neighbouring samples are too alike to test each other.
+        """Masks (N,) of the folds that cross-validation leaves out in turn.
+
+        A fold has whole motions if there are at least ``count`` of them, else segments of time, for neighbouring
+        samples are too alike to test each other.
 
         Args:
-            count: how many parts, 2 or more.
+            count: number of folds, at least 2.
 
         Raises:
-            InputError: fewer than 2 parts, or more than samples.
+            InputError: there are fewer than 2 folds, or more folds than samples.
         """
         if not 2 <= count <= len(self):
             raise InputError("count", f"must be from 2 to {len(self)}, the number of samples, not {count}", count)
@@ -152,24 +163,24 @@ Indices = NDArray[np.intp]
 Moving = NDArray[np.bool_]
 
 BLOCK = 4000
-"""Samples whose regressor is filtered at a time, so that memory does not grow with the recording."""
+"""Number of samples whose regressor is filtered at a time, so that memory does not grow with the recording."""
 
 REACH = 0.5
-"""Periods of the cutoff frequency over which the filter spreads what happens at a moment, to either side."""
+"""Periods of the cutoff frequency over which the filter spreads an event, to either side."""
 
 
 @dataclass(frozen=True, eq=False)
 class SegmentSamples:
-    """A stretch and its motion.
+    """A segment, its motion, and the samples of it that are used.
 
     Attributes:
-        stretch: N samples.
+        segment: N samples as recorded.
         motion: position, velocity and acceleration, (N, n) each.
-        cutoff: of the filter [Hz].
-        rows: which samples are used, rising, (k,).
+        cutoff: cutoff frequency of the filter [Hz].
+        rows: the samples that are used, rising, (k,).
     """
 
-    stretch: Segment
+    segment: Segment
     motion: tuple[Array, Array, Array]
     cutoff: float
     rows: Indices
@@ -179,8 +190,8 @@ class SegmentSamples:
         return self.filtered(dynamics.regressor)
 
     def filtered(self, function: Callable[[Array, Array, Array], Array]) -> Array:
-        """A function of the motion, (N, …), at the rows, filtered, (k, …)."""
-        count, step = len(self.stretch.t), self.stretch.step
+        """A function of the motion, (N, …), filtered, at the rows, (k, …)."""
+        count, step = len(self.segment.t), self.segment.step
         reach = round(2.0 * SETTLING / (self.cutoff * step))
         found = []
         for first in range(0, count, BLOCK):
@@ -188,23 +199,27 @@ class SegmentSamples:
             if not len(rows):
                 continue
             around = np.arange(first - reach, min(first + BLOCK, count) + reach)
-            # Where the motion is the mean of periods, the end is followed by the beginning.
-            around = around % count if self.stretch.periods else around[(around >= 0) & (around < count)]
-            start = reach if self.stretch.periods else min(first, reach)
+            # In a mean of periods the beginning follows the end.
+            around = around % count if self.segment.periods else around[(around >= 0) & (around < count)]
+            start = reach if self.segment.periods else min(first, reach)
             values = function(*(part[around] for part in self.motion))
             found.append(lowpass(values, self.cutoff, step)[rows - first + start])
         return np.concatenate(found) if found else function(*(part[:0] for part in self.motion))
 
     def moving(self, speed: Array) -> Moving:
-        """Which joints move faster than a speed (n,) in [rad/s] or [m/s] at all times that the filter reaches from a
-        row, (k, n) of bool: friction at rest may be anything, and the filter spreads that.
+        """Which joints move at the rows, and as far around them as the filter reaches, (k, n) of bool.
+
+        Friction of a joint at rest may be anything, and the filter spreads that.
+
+        Args:
+            speed: speed above which a joint moves (n,) in [rad/s] or [m/s].
         """
-        reach = max(1, round(REACH / (self.cutoff * self.stretch.step)))
+        reach = max(1, round(REACH / (self.cutoff * self.segment.step)))
         slow = (np.abs(self.motion[1]) <= speed).astype(float)
-        if self.stretch.periods:
+        if self.segment.periods:
             slow = np.concatenate([slow[-reach:], slow, slow[:reach]])
         near = np.column_stack([np.convolve(column, np.ones(2 * reach + 1), "same") for column in slow.T])
-        if self.stretch.periods:
+        if self.segment.periods:
             near = near[reach:-reach]
         found: Moving = near[self.rows] < 0.5
         return found
@@ -212,31 +227,25 @@ class SegmentSamples:
 
 @dataclass(frozen=True, eq=False)
 class RecordedSamples(Samples):
-    """Samples of a recording, whose regressor is filtered as its efforts are.
-
-    Efforts and regressor go through the same filter: Y θ = τ then holds as before, whatever it takes away, for a filter
-    is
-    linear (Khalil and Dombre, Modeling, Identification and Control of Robots, section 12.6). Without that, a joint that
-    turns round would contradict the equations for as long as the filter takes, as friction jumps there at once.
-    Positions are filtered at a higher frequency, only so that they can be differentiated.
+    """Samples of recordings, whose regressor is filtered as their efforts are.
 
     Attributes:
-        pieces: what the samples are of.
-        rows: which of the pieces' samples these are, (N,); all unless given.
+        segments: the segments that the samples come from.
+        rows: places of these samples among the samples of all segments, (N,).
     """
 
-    pieces: tuple[SegmentSamples, ...] = ()
+    segments: tuple[SegmentSamples, ...] = ()
     rows: Indices = field(default_factory=lambda: np.zeros(0, dtype=np.intp))
 
     def filtered(self, function: Callable[[Array, Array, Array], Array]) -> Array:
         """A function of the motion, (N, …), filtered as the efforts are."""
-        whole = np.concatenate([piece.filtered(function) for piece in self.pieces])
+        whole = np.concatenate([segment.filtered(function) for segment in self.segments])
         found: Array = whole[self.rows]
         return found
 
     def moving(self, speed: Array) -> Moving:
-        """Which joints move faster than a speed (n,) at all times that the filter reaches, (N, n) of bool."""
-        whole = np.concatenate([piece.moving(speed) for piece in self.pieces])
+        """Which joints move as :meth:`SegmentSamples.moving` has it, (N, n) of bool; ``speed`` is (n,)."""
+        whole = np.concatenate([segment.moving(speed) for segment in self.segments])
         found: Moving = whole[self.rows]
         return found
 
@@ -248,46 +257,46 @@ class RecordedSamples(Samples):
 
     @classmethod
     def of(
-        cls, pieces: Sequence[SegmentSamples], efforts: Sequence[Array], weights: Sequence[Array]
+        cls, segments: Sequence[SegmentSamples], efforts: Sequence[Array], weights: Sequence[Array]
     ) -> RecordedSamples:
-        """The samples of pieces.
+        """The samples of segments.
 
         Args:
-            pieces: each a motion of its own.
-            efforts: of each piece's rows (k, n), filtered as the piece says.
-            weights: of each piece's rows (k,).
+            segments: each is a motion of its own.
+            efforts: efforts at the rows of each segment (k, n), filtered at its cutoff frequency.
+            weights: weights of the rows of each segment (k,).
         """
-        motion = [np.concatenate([piece.motion[order][piece.rows] for piece in pieces]) for order in range(3)]
-        counts = [len(piece.rows) for piece in pieces]
+        motion = [np.concatenate([one.motion[order][one.rows] for one in segments]) for order in range(3)]
+        counts = [len(segment.rows) for segment in segments]
         return cls(
-            np.concatenate([piece.stretch.t[piece.rows] for piece in pieces]),
+            np.concatenate([one.segment.t[one.rows] for one in segments]),
             motion[0],
             motion[1],
             motion[2],
             np.concatenate(efforts),
             np.concatenate(weights),
-            np.repeat(np.arange(len(pieces), dtype=float), counts),
-            tuple(pieces),
+            np.repeat(np.arange(len(segments), dtype=float), counts),
+            tuple(segments),
             np.arange(sum(counts)),
         )
 
     @classmethod
     def joined(cls, parts: Sequence[Samples], weights: Sequence[float] | None = None) -> RecordedSamples:
-        """Several recordings as one set of samples; see :meth:`Samples.joined`.
+        """Samples of several recordings as one set, as :meth:`Samples.joined`.
 
         Raises:
-            InputError: no part, of different arms, or not of recordings.
+            InputError: there is no part, or the parts are of different arms or not of recordings.
         """
         plain = Samples.joined(parts, weights)
-        pieces: list[SegmentSamples] = []
+        segments: list[SegmentSamples] = []
         rows, before = [], 0
         for part in parts:
             if not isinstance(part, RecordedSamples):
                 raise InputError("parts", f"must all be of recordings, not {type(part).__name__}", parts)
-            pieces += part.pieces
+            segments += part.segments
             rows.append(before + part.rows)
-            before += sum(len(piece.rows) for piece in part.pieces)
+            before += sum(len(segment.rows) for segment in part.segments)
         return cls(
             plain.t, plain.q, plain.qd, plain.qdd, plain.effort, plain.weight, plain.motion,
-            tuple(pieces), np.concatenate(rows),
+            tuple(segments), np.concatenate(rows),
         )  # fmt: skip
