@@ -52,15 +52,15 @@ for method in ("pose", "jacobian"):
     call = getattr(kinematics, method)
     answers[method] = [call("tool", states[0][0]).tolist(), call("tool", states[0]).tolist()]
 from robodyn_ros.control.limits import Limits
-from robodyn_ros.control.motion.tool_motion import ToolMotion, Wish
+from robodyn_ros.control.motion.tool_motion import PoseGoal, ToolMotion
 from robodyn_ros.control.motion.trajectory import Sample
 from robodyn_ros.kinematics.inverse import InverseKinematics, Task
 robot, start = dynamics.robot, [0.3, -0.9, 0.4]
 target, rest = kinematics.pose("tool", [0.6, 0.8, -0.5]), Sample(*(dynamics.gravity(start) * 0 for _ in range(3)))
 solution = InverseKinematics(kinematics, "tool").solve(target, start, Task.planar())
-wish = Wish(target, "", rest.q, rest, Limits.of(robot, robot.effort_limit), dynamics.parameters)
-way = ToolMotion(robot, "tool").plan(wish)
-answers["inverse kinematics"] = [solution.q.tolist(), way.positions.tolist()]
+goal = PoseGoal(target, "", rest.q, rest, Limits.of(robot, robot.effort_limit), dynamics.parameters)
+motion = ToolMotion(robot, "tool").plan(goal)
+answers["inverse kinematics"] = [solution.q.tolist(), motion.positions.tolist()]
 print(json.dumps(answers))
 """
 

@@ -66,9 +66,9 @@ def test_every_shell(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_values_are_those_that_the_verbs_take() -> None:
-    assert set(completion.VALUES["language"]()) == set(LANGUAGES)
-    assert set(completion.VALUES["real"]()) == set(REALS)
-    assert set(completion.VALUES["format"]()) == set(FORMATS)
+    assert set(completion.CHOICES["language"]()) == set(LANGUAGES)
+    assert set(completion.CHOICES["real"]()) == set(REALS)
+    assert set(completion.CHOICES["format"]()) == set(FORMATS)
 
 
 def test_without_shtab(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -54,7 +54,7 @@ class Demo:
 
     def running(self, *nodes):
         """Whether these nodes run, past the moment in which they are only about to."""
-        lines = [line for line in self.others().values() if "bound.py" not in line]
+        lines = [line for line in self.others().values() if "die_with_parent.py" not in line]
         return all(any(f"robodyn_ros.nodes.{node} " in line for line in lines) for node in nodes)
 
     def gone(self, deadline=5.0):

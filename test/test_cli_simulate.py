@@ -14,7 +14,7 @@ import pytest
 
 import robodyn_ros as rd
 from robodyn_ros.cli.main import main
-from robodyn_ros.cli.motion import motion
+from robodyn_ros.cli.motion import requested_trajectory
 from robodyn_ros.cli.simulate import gather, make_loop, make_simulated
 from robodyn_ros.simulation.trial.trial import run_trial
 
@@ -42,7 +42,7 @@ def trial():
     hardware, _ = make_simulated(given["simulator"], ROBOT)
     loop, _ = make_loop(given["controller"], ROBOT)
     loop.start(0.0, hardware.plant.q)
-    way = motion(["0.3,-0.5,0.4", "shoulder=0.2"], False, 1.0, ROBOT, hardware.plant.q)
+    way = requested_trajectory(["0.3,-0.5,0.4", "shoulder=0.2"], False, 1.0, ROBOT, hardware.plant.q)
     loop.follow(way, 0.0)
     return run_trial(hardware, loop, 1.0)
 

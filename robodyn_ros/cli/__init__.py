@@ -1,1 +1,1 @@
-"""The command ``robodyn``: one file a verb, named after it."""
+"""The command ``robodyn``: one file a verb, named after the verb."""

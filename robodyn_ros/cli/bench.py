@@ -1,4 +1,9 @@
-"""``robodyn bench``: how fast an arm's dynamics are on this machine."""
+"""``robodyn bench``: how fast an arm's dynamics are on this machine, beside other libraries in the same run.
+
+Pinocchio, MuJoCo and the Robotics Toolbox do the same work where they are installed and can read the arm. Every figure
+is the median of many short runs, taken in turn (ours, theirs, ours, …), so that a machine that changes its speed
+changes all of them.
+"""
 
 from __future__ import annotations
 
@@ -17,24 +22,202 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from robodyn_ros import Robot, create_dynamics
+from robodyn_ros.cli.console import console, print_json
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import InputError
-from robodyn_ros.simulation.integrators.rk4 import rk4_step
-from robodyn_ros.simulation.rollout import rollout
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from robodyn_ros.robot import Robot
 
-# Pinocchio, MuJoCo and the Robotics Toolbox on the same work, where they are installed and read the arm.
+ROUNDS = 30
+"""Default number of runs that a median is taken of."""
 
-Entrants = dict[str, tuple[str, dict[str, Any]]]
-"""Quantity → a statement, and the names in it."""
+RUN_TIME = 2e-3
+"""Approximate duration of a run [s]: long beside the resolution of the clock."""
+
+BATCH = 100_000
+"""States of a batch."""
+
+STEPS = 1000
+"""Steps of a rollout, of 1 ms each."""
+
+QUANTITIES = {"inverse": 3, "forward": 3, "mass_matrix": 1, "gravity": 1}
+"""Method of the dynamics → number of arrays that it takes."""
+
+FIRST_CALL = """
+import sys, time
+begin = time.perf_counter()
+import numpy
+import robodyn_ros as rd
+imported = time.perf_counter()
+robot = rd.load_robot(sys.argv[1])
+z = numpy.zeros(robot.n)
+rd.create_dynamics(sys.argv[2], robot).inverse(z, z, z)
+print(imported - begin, time.perf_counter() - imported)
+"""
+"""Program that a new process runs: URDF and plugin in; times of import and of load, compile and call out [s]."""
+
+Calls = dict[str, tuple[str, dict[str, Any]]]
+"""Name → a statement to time, and the names in it."""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the arguments of this verb."""
+    parser.add_argument("urdf", help="the arm's URDF")
+    text = "dynamics plugin (default: %(default)s)"
+    parser.add_argument("--dynamics", default="rnea", metavar="NAME", help=text)
+    text = "runs that a median is taken of (default: %(default)s)"
+    parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="N", help=text)
+    parser.add_argument("--json", action="store_true", help="figures for a script, in [µs] and [s]")
+
+
+def run(args: Namespace) -> ExitCode:
+    """Measure and show."""
+    from robodyn_ros import load_robot
+
+    if args.rounds < 1:
+        raise InputError("--rounds", "must be at least 1", args.rounds)
+    robot = load_robot(args.urdf)
+    with console(stderr=True).status(f"Measuring {robot.name}, a few seconds ..."):
+        found = measure(robot, args.dynamics, args.rounds)
+    if args.json:
+        print_json({"robot": robot.name, "joints": robot.n, "dynamics": args.dynamics, **found})
+        return ExitCode.YES
+    out = console()
+    out.print(_call_table(f"{robot.name}, {args.dynamics}: one call [µs]", found["calls"]))
+    batch, rollout, first = found["batch"], found["rollout"], found["first"]
+    out.print(f"\n{BATCH:,} states of inverse dynamics: {_list(batch, lambda time: BATCH / time, ' million/s')}")
+    out.print(f"1 s of RK4 at 1 kHz: {_list(rollout, lambda time: time / 1e3, ' ms')}")
+    warm, cold = first["warm"], first["cold"]
+    out.print(
+        f"URDF to first effort: {warm:.2f} s; with nothing compiled yet {cold:.2f} s; import {first['import']:.2f} s"
+    )
+    return ExitCode.YES
+
+
+def measure(robot: Robot, plugin: str, rounds: int) -> dict[str, dict[str, Any]]:
+    """Return all figures: ``calls``, ``batch`` and ``rollout`` in [µs], ``first`` in [s]."""
+    fewer = max(5, rounds // 5)
+    return {
+        "calls": single_calls(robot, plugin, rounds),
+        "batch": many_states(robot, plugin, fewer),
+        "rollout": one_second(robot, plugin, fewer),
+        "first": first_call(robot, plugin),
+    }
+
+
+def median_times(calls: Calls, rounds: int) -> dict[str, float]:
+    """Return the median time of each call [µs]; the calls take turns."""
+    timers = {name: timeit.Timer(statement, globals=names) for name, (statement, names) in calls.items()}
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    repeats: dict[str, int] = {}
+    for name, timer in timers.items():
+        timer.timeit(1)
+        repeats[name] = max(1, int(10 * RUN_TIME / timer.timeit(10)))
+    for _ in range(rounds):
+        for name, timer in timers.items():
+            times[name].append(timer.timeit(repeats[name]) / repeats[name] * 1e6)
+    return {name: statistics.median(taken) for name, taken in times.items()}
+
+
+def single_calls(robot: Robot, plugin: str, rounds: int) -> dict[str, dict[str, float]]:
+    """Time one state at a time: quantity → library → time [µs].
+
+    Ours has two entries: in place, where the plugin has kernels, and plain.
+    """
+    from robodyn_ros import create_dynamics
+
+    rng = np.random.default_rng(1)
+    states = tuple(rng.uniform(-1.0, 1.0, (3, robot.n)))
+    dynamics: Any = create_dynamics(plugin, robot)
+    others = {name: calls(robot.urdf) for name, calls in OTHERS.items()}
+    results = {}
+    for quantity, count in QUANTITIES.items():
+        timed: Calls = {}
+        if hasattr(dynamics, "kernel"):
+            kernel = dynamics.kernel(quantity)
+            for own, value in zip(kernel.inputs, states, strict=False):
+                own[:] = value
+            timed["in place"] = "f()", {"f": kernel.evaluate}
+        timed["plain"] = "f(*x)", {"f": getattr(dynamics, quantity), "x": states[:count]}
+        timed |= {name: calls[quantity] for name, calls in others.items() if quantity in calls}
+        results[quantity] = median_times(timed, rounds)
+    return results
+
+
+def many_states(robot: Robot, plugin: str, rounds: int) -> dict[str, float]:
+    """Time the inverse dynamics of `BATCH` states on all processors: library → time of the batch [µs]."""
+    from robodyn_ros import create_dynamics
+
+    threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    dynamics = create_dynamics(plugin, robot, threads=threads)
+    rng = np.random.default_rng(2)
+    states = rng.uniform(-1.0, 1.0, (3, BATCH, robot.n))
+    # One after the other and not in turns, because OpenMP's threads spin for a while after their work.
+    taken = median_times({"ours": ("f(*states)", {"f": dynamics.inverse, "states": states})}, rounds)
+    if (model := pinocchio_model(robot.urdf)) is not None:
+        import pinocchio
+
+        names = {
+            "f": pinocchio.rneaInParallel,
+            "threads": threads,
+            "pool": pinocchio.ModelPool(model, threads),
+            "q": np.asfortranarray(rng.uniform(-1.0, 1.0, (model.nq, BATCH))),
+            "v": np.asfortranarray(rng.uniform(-1.0, 1.0, (model.nv, BATCH))),
+            "out": np.zeros((model.nv, BATCH), order="F"),
+        }
+        taken |= median_times({"Pinocchio": ("f(threads, pool, q, v, v, out)", names)}, rounds)
+    return taken
+
+
+def one_second(robot: Robot, plugin: str, rounds: int) -> dict[str, float]:
+    """Time one second of passive motion by RK4 at 1 kHz [µs]: compiled, and in Python on both dynamics."""
+    from robodyn_ros import create_dynamics
+    from robodyn_ros.simulation.integrators.rk4 import rk4_step
+    from robodyn_ros.simulation.rollout import rollout
+
+    dynamics = create_dynamics(plugin, robot)
+    q, zero = np.full(robot.n, 0.3), np.zeros(robot.n)
+
+    def in_python(acceleration: Callable[..., Any]) -> None:
+        position, rate = q, zero
+        for _ in range(STEPS):
+            position, rate = rk4_step(acceleration, position, rate, 1e-3)
+
+    timed: Calls = {
+        "ours": ("f(d, q, z, z, 1e-3, n)", {"f": rollout, "d": dynamics, "q": q, "z": zero, "n": STEPS}),
+        "Python on ours": ("f(a)", {"f": in_python, "a": lambda a, b: dynamics.forward(a, b, zero)}),
+    }
+    model = pinocchio_model(robot.urdf)
+    if model is not None and model.nq == robot.n:
+        import pinocchio
+
+        data = model.createData()
+        timed["Python on Pinocchio"] = (
+            "f(a)",
+            {"f": in_python, "a": lambda a, b: pinocchio.aba(model, data, a, b, zero)},
+        )
+    return median_times(timed, rounds)
+
+
+def first_call(robot: Robot, plugin: str) -> dict[str, float]:
+    """Time a new process from a URDF to its first effort [s]: import, and the rest with the cache empty and full."""
+    with tempfile.TemporaryDirectory(prefix="robodyn-") as folder:
+        path = Path(folder, "arm.urdf")
+        path.write_text(robot.urdf, encoding="utf-8")
+        taken = []
+        for _ in range(2):
+            command = [sys.executable, "-c", FIRST_CALL, str(path), plugin]
+            environment = os.environ | {"XDG_CACHE_HOME": folder}
+            done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+            taken.append([float(part) for part in done.stdout.split()])
+    return {"import": taken[1][0], "cold": taken[0][1], "warm": taken[1][1]}
 
 
 def pinocchio_model(xml: str) -> Any:
-    """Pinocchio's model of the arm, or None where it is not installed or does not read it."""
+    """Return Pinocchio's model of the arm, or None if it is not installed or cannot read the arm."""
     try:
         import pinocchio
 
@@ -43,8 +226,8 @@ def pinocchio_model(xml: str) -> Any:
         return None
 
 
-def pinocchio_calls(xml: str) -> Entrants:
-    """Pinocchio (``pip install pin``)."""
+def pinocchio_calls(xml: str) -> Calls:
+    """Return the calls of Pinocchio (``pip install pin``)."""
     if (model := pinocchio_model(xml)) is None:
         return {}
     import pinocchio
@@ -62,8 +245,8 @@ def pinocchio_calls(xml: str) -> Entrants:
     return {quantity: (call, names | {"f": function}) for quantity, (call, function) in statements.items()}
 
 
-def mujoco_calls(xml: str) -> Entrants:
-    """MuJoCo's inverse and forward dynamics, without contact (``pip install mujoco``)."""
+def mujoco_calls(xml: str) -> Calls:
+    """Return the calls of MuJoCo, without contact (``pip install mujoco``)."""
     try:
         import mujoco
 
@@ -77,8 +260,8 @@ def mujoco_calls(xml: str) -> Entrants:
     return {name: ("f(m, d)", {"f": function, "m": model, "d": data}) for name, function in functions.items()}
 
 
-def toolbox_calls(xml: str) -> Entrants:
-    """Peter Corke's Robotics Toolbox for Python (``pip install roboticstoolbox-python``)."""
+def toolbox_calls(xml: str) -> Calls:
+    """Return the calls of Peter Corke's Robotics Toolbox for Python (``pip install roboticstoolbox-python``)."""
     try:
         from roboticstoolbox import Robot
 
@@ -87,7 +270,7 @@ def toolbox_calls(xml: str) -> Entrants:
             path = Path(folder, "arm.urdf")
             path.write_text(_without_meshes(xml))
             robot = Robot.URDF(str(path))
-    except Exception:  # not there, or whatever its reader raises: then it does not take part
+    except Exception:  # it is not installed, or its reader raises whatever it raises
         return {}
     q = np.full(robot.n, 0.3)
     three, one = "f(q, q, q)", "f(q)"
@@ -100,197 +283,20 @@ def toolbox_calls(xml: str) -> Entrants:
 
 
 OTHERS = {"Pinocchio": pinocchio_calls, "MuJoCo": mujoco_calls, "Robotics Toolbox": toolbox_calls}
-"""Name → what it can do of an arm's URDF."""
+"""Library → its calls for an arm's URDF, none if it is not installed or cannot read the arm."""
 
 
 def _without_meshes(xml: str) -> str:
     return re.sub(r"<(visual|collision)\b[^>]*(?<!/)>.*?</\1>", "", xml, flags=re.DOTALL)
 
 
-# How fast an arm's dynamics are on this machine, beside others that are installed, in the same run.
-#
-# Every figure is the median of many short runs, taken in turn (ours, theirs, ours, …), so that a machine that changes
-# its speed changes both.
-
-BATCH = 100_000
-"""States of a batch."""
-
-STEPS = 1000
-"""Steps of a rollout, of 1 ms each."""
-
-QUANTITIES = {"inverse": 3, "forward": 3, "mass_matrix": 1, "gravity": 1}
-"""What is called → how many arrays it takes."""
-
-_RUN = 2e-3  # [s] that a run takes about, so that the clock's own time does not count
-
-
-def race(entrants: dict[str, tuple[str, dict[str, Any]]], rounds: int) -> dict[str, float]:
-    """Median time of one call of each [µs], the entrants taking turns; a statement and its names each."""
-    timers = {name: timeit.Timer(statement, globals=names) for name, (statement, names) in entrants.items()}
-    times: dict[str, list[float]] = {name: [] for name in entrants}
-    calls: dict[str, int] = {}
-    for name, timer in timers.items():
-        timer.timeit(1)
-        calls[name] = max(1, int(10 * _RUN / timer.timeit(10)))
-    for _ in range(rounds):
-        for name, timer in timers.items():
-            times[name].append(timer.timeit(calls[name]) / calls[name] * 1e6)
-    return {name: statistics.median(taken) for name, taken in times.items()}
-
-
-def single_calls(robot: Robot, plugin: str, rounds: int) -> dict[str, dict[str, float]]:
-    """One state at a time: quantity → who → time [µs]; ours in place where the plugin has kernels, and plain."""
-    rng = np.random.default_rng(1)
-    states = tuple(rng.uniform(-1.0, 1.0, (3, robot.n)))
-    dynamics: Any = create_dynamics(plugin, robot)
-    others = {name: calls(robot.urdf) for name, calls in OTHERS.items()}
-    results = {}
-    for quantity, count in QUANTITIES.items():
-        entrants: dict[str, tuple[str, dict[str, Any]]] = {}
-        if hasattr(dynamics, "kernel"):
-            kernel = dynamics.kernel(quantity)
-            for own, value in zip(kernel.inputs, states, strict=False):
-                own[:] = value
-            entrants["in place"] = "f()", {"f": kernel.evaluate}
-        entrants["plain"] = "f(*x)", {"f": getattr(dynamics, quantity), "x": states[:count]}
-        entrants |= {name: calls[quantity] for name, calls in others.items() if quantity in calls}
-        results[quantity] = race(entrants, rounds)
-    return results
-
-
-def many_states(robot: Robot, plugin: str, rounds: int) -> dict[str, float]:
-    """Inverse dynamics of `BATCH` states, on as many threads each: who → time of all [µs]."""
-    threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    dynamics = create_dynamics(plugin, robot, threads=threads)
-    rng = np.random.default_rng(2)
-    states = rng.uniform(-1.0, 1.0, (3, BATCH, robot.n))
-    # One after the other, not in turns: OpenMP's threads go on spinning for a while after their work.
-    taken = race({"ours": ("f(*states)", {"f": dynamics.inverse, "states": states})}, rounds)
-    if (model := pinocchio_model(robot.urdf)) is not None:
-        import pinocchio
-
-        names = {
-            "f": pinocchio.rneaInParallel,
-            "threads": threads,
-            "pool": pinocchio.ModelPool(model, threads),
-            "q": np.asfortranarray(rng.uniform(-1.0, 1.0, (model.nq, BATCH))),
-            "v": np.asfortranarray(rng.uniform(-1.0, 1.0, (model.nv, BATCH))),
-            "out": np.zeros((model.nv, BATCH), order="F"),
-        }
-        taken |= race({"Pinocchio": ("f(threads, pool, q, v, v, out)", names)}, rounds)
-    return taken
-
-
-def one_second(robot: Robot, plugin: str, rounds: int) -> dict[str, float]:
-    """A second of passive motion by RK4 at 1 kHz [µs]: one compiled call, beside RK4 in Python on both dynamics."""
-    dynamics = create_dynamics(plugin, robot)
-    q, zero = np.full(robot.n, 0.3), np.zeros(robot.n)
-
-    def in_python(acceleration: Callable[..., Any]) -> None:
-        position, rate = q, zero
-        for _ in range(STEPS):
-            position, rate = rk4_step(acceleration, position, rate, 1e-3)
-
-    entrants: dict[str, tuple[str, dict[str, Any]]] = {
-        "ours": ("f(d, q, z, z, 1e-3, n)", {"f": rollout, "d": dynamics, "q": q, "z": zero, "n": STEPS}),
-        "Python on ours": ("f(a)", {"f": in_python, "a": lambda a, b: dynamics.forward(a, b, zero)}),
-    }
-    model = pinocchio_model(robot.urdf)
-    if model is not None and model.nq == robot.n:
-        import pinocchio
-
-        data = model.createData()
-        entrants["Python on Pinocchio"] = (
-            "f(a)",
-            {"f": in_python, "a": lambda a, b: pinocchio.aba(model, data, a, b, zero)},
-        )
-    return race(entrants, rounds)
-
-
-_FIRST = """
-import sys, time
-begin = time.perf_counter()
-import numpy
-import robodyn_ros as rd
-imported = time.perf_counter()
-robot = rd.load_robot(sys.argv[1])
-z = numpy.zeros(robot.n)
-rd.create_dynamics(sys.argv[2], robot).inverse(z, z, z)
-print(imported - begin, time.perf_counter() - imported)
-"""
-
-
-def first_call(robot: Robot, plugin: str) -> dict[str, float]:
-    """Seconds from a URDF to its first effort in a process that has only just imported the package."""
-    with tempfile.TemporaryDirectory(prefix="robodyn-") as folder:
-        path = Path(folder, "arm.urdf")
-        path.write_text(robot.urdf, encoding="utf-8")
-        taken = []
-        for _ in range(2):
-            command = [sys.executable, "-c", _FIRST, str(path), plugin]
-            environment = os.environ | {"XDG_CACHE_HOME": folder}
-            done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-            taken.append([float(part) for part in done.stdout.split()])
-    return {"import": taken[1][0], "cold": taken[0][1], "warm": taken[1][1]}
-
-
-def measure(robot: Robot, plugin: str, rounds: int) -> dict[str, dict[str, Any]]:
-    """Everything: ``calls`` and ``batch`` and ``rollout`` in [µs], ``first`` in [s]."""
-    fewer = max(5, rounds // 5)
-    return {
-        "calls": single_calls(robot, plugin, rounds),
-        "batch": many_states(robot, plugin, fewer),
-        "rollout": one_second(robot, plugin, fewer),
-        "first": first_call(robot, plugin),
-    }
-
-
-ROUNDS = 30
-"""Runs that a median is taken of, unless told otherwise."""
-
-
-def add_arguments(parser: ArgumentParser) -> None:
-    """See :class:`Verb`."""
-    parser.add_argument("urdf", help="the arm's URDF")
-    text = "dynamics plugin (default: %(default)s)"
-    parser.add_argument("--dynamics", default="rnea", metavar="NAME", help=text)
-    text = "runs that a median is taken of (default: %(default)s)"
-    parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="N", help=text)
-    parser.add_argument("--json", action="store_true", help="figures for a script, in [µs] and [s]")
-
-
-def run(args: Namespace) -> ExitCode:
-    """Measure and show."""
-    from robodyn_ros import load_robot
-    from robodyn_ros.cli.console import console, print_json
-
-    if args.rounds < 1:
-        raise InputError("--rounds", "must be at least 1", args.rounds)
-    robot = load_robot(args.urdf)
-    with console(stderr=True).status(f"Measuring {robot.name}, a few seconds ..."):
-        found = measure(robot, args.dynamics, args.rounds)
-    if args.json:
-        print_json({"robot": robot.name, "joints": robot.n, "dynamics": args.dynamics, **found})
-        return ExitCode.YES
-    out = console()
-    out.print(_calls(f"{robot.name}, {args.dynamics}: one call [µs]", found["calls"]))
-    batch, rollout, first = found["batch"], found["rollout"], found["first"]
-    out.print(f"\n{BATCH:,} states of inverse dynamics: {_list(batch, lambda time: BATCH / time, ' million/s')}")
-    out.print(f"1 s of RK4 at 1 kHz: {_list(rollout, lambda time: time / 1e3, ' ms')}")
-    warm, cold = first["warm"], first["cold"]
-    out.print(
-        f"URDF to first effort: {warm:.2f} s; with nothing compiled yet {cold:.2f} s; import {first['import']:.2f} s"
-    )
-    return ExitCode.YES
-
-
 def _list(times: dict[str, float], value: Callable[[float], float], unit: str) -> str:
-    """Ours, and the others in brackets."""
-    said = [f"{name} {value(time):.3g}{unit}" for name, time in times.items() if name != "ours"]
-    return f"{value(times['ours']):.3g}{unit}" + (f" ({', '.join(said)})" if said else "")
+    """Format our figure, and those of the others in brackets."""
+    others = [f"{name} {value(time):.3g}{unit}" for name, time in times.items() if name != "ours"]
+    return f"{value(times['ours']):.3g}{unit}" + (f" ({', '.join(others)})" if others else "")
 
 
-def _calls(title: str, calls: dict[str, dict[str, float]]) -> Table:
+def _call_table(title: str, calls: dict[str, dict[str, float]]) -> Table:
     from rich.table import Table
 
     present = [name for name in OTHERS if any(name in times for times in calls.values())]

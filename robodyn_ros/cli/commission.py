@@ -1,4 +1,8 @@
-"""``robodyn commission``: switches an arm on for the first time, one joint at a time."""
+"""``robodyn commission``: the commissioning of an arm, one joint at a time, by the commissioner node.
+
+The node runs as a process of its own. It writes a line of JSON on stdout for each stage, question and the verdict, and
+reads the answers on stdin.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +21,11 @@ from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import InputError
 
 LAST_LINES = 20
-"""How much of the node's log is shown where it fails."""
+"""Lines of the node's log that are shown if it fails."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """See :class:`Verb`."""
+    """Add the arguments of this verb."""
     parser.add_argument("urdf", help="the arm's URDF, with effort limits")
     text = "parameter file, for instance with the transmissions"
     parser.add_argument("--config", metavar="PATH", help=text)
@@ -52,18 +56,19 @@ def run(args: Namespace) -> ExitCode:
                 stdout=subprocess.PIPE,
                 stderr=err,
                 text=True,
-                start_new_session=True,  # Ctrl-C comes to the one who watches, who then tells the node
+                start_new_session=True,  # Ctrl-C reaches only this process, which passes it on
             )
-            last = _watch(process)
-        if process.wait() != 0 or "verdict" not in last:
+            verdict = _follow(process)
+        if process.wait() != 0 or "verdict" not in verdict:
             lines = log.read_text(encoding="utf-8").splitlines()[-LAST_LINES:]
             print("\n".join(["error: the commissioner did not finish:", *lines]), file=sys.stderr)
             return ExitCode.ERROR
-    console().print(f"\n{last['verdict']}\nReport: {args.report}")
-    return ExitCode.YES if last["good"] else ExitCode.NO
+    console().print(f"\n{verdict['verdict']}\nReport: {args.report}")
+    return ExitCode.YES if verdict["good"] else ExitCode.NO
 
 
 def _command(args: Namespace, folder: Path) -> list[str]:
+    """Return the command line of the node, with its parameters in a file in the folder."""
     parameters: dict[str, Any] = {
         "robot_description": str(Path(args.urdf).resolve()),
         "guided": not args.yes,
@@ -88,20 +93,21 @@ def _command(args: Namespace, folder: Path) -> list[str]:
     return [sys.executable, "-m", "robodyn_ros.nodes.commissioner", "--ros-args", *ros]
 
 
-def _watch(process: subprocess.Popen[str]) -> dict[str, Any]:
-    """Show what the node says, answer its questions, and pass Ctrl-C on; the last that it said."""
+def _follow(process: subprocess.Popen[str]) -> dict[str, Any]:
+    """Show the node's messages, pass the answers to its questions and Ctrl-C on; return its last message."""
     out, last, stage = console(), dict[str, Any](), ""
-    for said in _lines(process):
-        last = said
-        if said.get("stage", stage) != stage:
-            stage = said["stage"]
+    for message in _messages(process):
+        last = message
+        if message.get("stage", stage) != stage:
+            stage = message["stage"]
             out.print(f"  {stage}", style="cyan")
-        if "question" in said:
-            _answer(process, said["question"])
+        if "question" in message:
+            _answer(process, message["question"])
     return last
 
 
-def _lines(process: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
+def _messages(process: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
+    """Yield the messages of the node until it ends; Ctrl-C goes to the node."""
     assert process.stdout is not None
     while True:
         try:
@@ -116,13 +122,14 @@ def _lines(process: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
 
 
 def _answer(process: subprocess.Popen[str], question: str) -> None:
+    """Ask the user; no answer counts as Ctrl-C."""
     assert process.stdin is not None
     try:
-        said = input(f"{question} [y/n] ").strip().lower()
+        answer = input(f"{question} [y/n] ").strip().lower()
     except (EOFError, KeyboardInterrupt):
         process.send_signal(signal.SIGINT)
         return
-    process.stdin.write(f"{said}\n")
+    process.stdin.write(f"{answer}\n")
     process.stdin.flush()
 
 

@@ -1,4 +1,4 @@
-"""The runs of the comparison: each law over the same motions, on the same arm, with the same gains."""
+"""The runs of ``robodyn compare``: the motions, a law that does one, and the figures of that."""
 
 from __future__ import annotations
 
@@ -15,56 +15,56 @@ from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.plant.native import Plant
 
 PART = 0.5
-"""Part of the range of each joint that the trajectory goes through, about its middle [-]."""
+"""Part of each joint's range that the trajectory covers, about the middle [-]."""
 
 STEP = 0.03
-"""Part of the range that the step is high [-]: quick laws come near their effort limits, and do not live on them."""
+"""Height of the step as a part of the range [-]: quick laws come near their effort limits and do not stay there."""
 
 STEP_TIME = 2.5
-"""How long the step is watched [s]."""
+"""Duration of the step [s]."""
 
 REST = 0.5
-"""How long the arm is watched after the trajectory, for what lasts [s]."""
+"""Time after the trajectory, in which the steady-state error shows [s]."""
 
 SPEED, ACCELERATION = 0.35, 1.0
-"""Of the trajectory: part of the velocity limit [-], and velocity limits a second [1/s]."""
+"""Limits of the trajectory: part of the velocity limit [-], and velocity limits a second [1/s]."""
 
 UNLIMITED = {True: (0.5, 0.5), False: (1.0, 1.0)}
-"""How far from 0 a joint without position limits goes, and its speed limit where it has none: prismatic or not."""
+"""Prismatic or not → range of a joint without position limits [m, rad] (±), and speed limit where it has none."""
 
 LASTING = 0.2
-"""The end of a motion, in which an error counts as lasting [s]."""
+"""Time at the end of a motion over which the steady-state (lasting) error is averaged [s]."""
 
 SETTLED = 0.02
-"""An error is settled that stays within this part of the step [-]."""
+"""Band of the settling time, as a part of the step [-]."""
 
 
 class ComparedMotion(NamedTuple):
-    """What the laws are asked to do."""
+    """A motion that each law does."""
 
     name: str
     start: Array  # (n,), at rest [rad] or [m]
     duration: float  # [s]
     reference: Callable[[float], Reference]
-    size: Array  # how far each joint goes (n,)
+    size: Array  # distance that each joint moves (n,) [rad] or [m]
 
 
 class Run(NamedTuple):
-    """What a law made of a motion, at N times."""
+    """A motion under a law, at N times."""
 
     t: Array  # (N,) [s]
     q: Array  # (N, n) [rad] or [m]
     reference: Array  # (N, n)
-    effort: Array  # that acted (N, n) [N·m] or [N]
-    saturated: Array  # share of the time at the effort limit (n,) [-]
+    effort: Array  # effort that acted (N, n) [N·m] or [N]
+    saturated: Array  # part of the time at the effort limit (n,) [-]
 
     @property
     def error(self) -> Array:
-        """Reference minus position (N, n)."""
+        """Reference minus position (N, n) [rad] or [m]."""
         return self.reference - self.q
 
     def figures(self, motion: ComparedMotion) -> dict[str, Array]:
-        """What the tables show, (n,) each."""
+        """Return the figures of the tables, (n,) each; a joint that does not settle has a settling time of NaN."""
         error, final = np.abs(self.error), self.error[self.t >= self.t[-1] - LASTING]
         band = SETTLED * motion.size
         outside = error > band
@@ -82,7 +82,7 @@ class Run(NamedTuple):
 
 
 def motions(robot: Robot) -> tuple[ComparedMotion, ComparedMotion]:
-    """A step of every joint at once, and a trajectory there and back."""
+    """Return a step of all joints at once, and a trajectory there and back."""
     far = np.array([UNLIMITED[joint.is_prismatic][0] for joint in robot.joints])
     fast = np.array([UNLIMITED[joint.is_prismatic][1] for joint in robot.joints])
     lower = np.where(np.isfinite(robot.lower), robot.lower, -far)
@@ -111,14 +111,13 @@ def _followed(trajectory: Trajectory) -> Callable[[float], Reference]:
 
 
 def perform(controller: Controller, plant: Plant, motion: ComparedMotion, rate: float) -> Run:
-    """Have a law do a motion.
+    """Run a motion under a law. The integral of a joint stops while its effort is at the limit.
 
     Args:
-        controller: the law, which has forgotten everything. Its integral stands still for a joint whose effort is
-            limited.
+        controller: the law; its memory is cleared first.
         plant: the arm.
-        motion: what to do.
-        rate: of the control [Hz]; each effort acts for a whole number of the plant's steps.
+        motion: the motion.
+        rate: control rate [Hz]; each effort acts for a whole number of the plant's steps.
     """
     plant.reset(motion.start)
     held = max(1, round(1.0 / (rate * plant.settings.step)))

@@ -1,4 +1,8 @@
-"""``robodyn compile``: fills the cache ahead, for a start without waiting and for robots that cannot compile."""
+"""``robodyn compile``: fill the cache ahead, for a start without delay and for robots that cannot compile.
+
+The functions to compile are found by calling what nodes and programs call, while the engine only lists the libraries
+that these calls need.
+"""
 
 from __future__ import annotations
 
@@ -18,170 +22,57 @@ if TYPE_CHECKING:
     from robodyn_ros.engine.library import Wanted
     from robodyn_ros.robot import Robot
 
-
-# What ``robodyn compile`` makes: found out by doing what nodes and programs do, while only listing what that takes.
+DYNAMICS = ("rnea",)
+"""Plugins by default, those that the nodes choose."""
 
 CONTRACT = ("inverse", "forward", "mass_matrix", "coriolis_matrix", "gravity", "terms", "energy")
-"""The functions of the dynamics that controllers and the simulator call."""
+"""Functions of the dynamics that controllers and the simulator call."""
 
 LOOPS = "motion"
-"""The name that stands for the loops of the simulator and of rollouts."""
+"""Name of the group with the loops of the simulator and of rollouts."""
 
 KINEMATICS = "kinematics"
-"""The name that stands for pose and Jacobian of every link."""
+"""Name of the group with pose and Jacobian of every link."""
 
 TOOL = "tool"
-"""The name that stands for inverse kinematics of the tools, and what motions to a pose are planned with."""
+"""Name of the group with the inverse kinematics of the tools, and what plans motions to a pose."""
 
 PREDICTION = "mpc"
-"""The name that stands for what the control law of that name solves its problems with."""
+"""Name of the group with the problems of the control law ``mpc``."""
 
 TRIALS = "trial"
-"""The name that stands for the loop of a sweep's trials, and what it asks of the model."""
-
-PLANNER = "rnea"
-"""The plugin that motions to a pose are planned with."""
+"""Name of the group with the loop of a sweep's trials, and what it asks of the model."""
 
 GROUPS = (LOOPS, KINEMATICS, TOOL)
-"""Made unless something else is asked for."""
+"""Groups that are compiled by default."""
 
 OTHERS = (PREDICTION, TRIALS)
-"""Made if they are asked for."""
+"""Groups that are compiled on demand."""
+
+PLANNER = "rnea"
+"""Plugin that plans motions to a pose."""
 
 
 class Job(NamedTuple):
-    """A function to make."""
+    """A function to compile."""
 
-    dynamics: str | None  # the plugin that it is for, None for kinematics
-    title: str  # how the table calls it
+    dynamics: str | None  # the plugin, None for kinematics
+    title: str  # its name in the table
     wanted: Wanted
 
 
-def find_jobs(
-    robot: Robot, plugins: Iterable[tuple[str, CompiledDynamics]], names: str, batch: bool, tools: Sequence[str]
-) -> list[Job]:
-    """What is asked for when the functions are called, each once.
-
-    Args:
-        robot: the arm.
-        plugins: name and object of the dynamics.
-        names: of functions and groups, separated by commas, or ``all``.
-        batch: whether to call them with many states too.
-        tools: names of the links that are to be brought somewhere.
-
-    Raises:
-        InputError: there is no such function or link, or a tool that no joint moves.
-    """
-    jobs: dict[tuple[str, str], Job] = {}
-
-    def listed(dynamics: str | None, call: Callable[[], object], suffix: str = "") -> None:
-        from robodyn_ros.engine.library import only_listed
-
-        with only_listed() as found:
-            call()
-        for wanted in found:
-            jobs.setdefault((wanted.name, wanted.key), Job(dynamics, wanted.name + suffix, wanted))
-
-    chosen = [name.strip() for name in names.split(",")]
-    for dynamics, plugin in plugins:
-        for quantity in plugin.quantities() if names == "all" else chosen:
-            if quantity not in (*GROUPS, *OTHERS):
-                listed(dynamics, partial(_call, plugin, quantity, batch))
-        if names == "all" or LOOPS in chosen:
-            listed(dynamics, partial(_move, plugin))
-        if names == "all" or TRIALS in chosen:
-            listed(dynamics, partial(_try, plugin))
-        if names == "all" or PREDICTION in chosen:
-            listed(dynamics, partial(_predict, plugin))
-    if names == "all" or KINEMATICS in chosen:
-        for link in robot.links:
-            listed(None, partial(_place, robot, link.name, batch), f" {link.name}")
-    if names == "all" or TOOL in chosen:
-        for tool in tools:
-            listed(None, partial(_bring, robot, tool), f" {tool}")
-        listed(PLANNER, partial(_plan, robot))
-    return list(jobs.values())
-
-
-def _call(dynamics: CompiledDynamics, quantity: str, batch: bool) -> None:
-    """One state, and many."""
-    import numpy as np
-
-    kernel = dynamics.kernel(quantity)
-    if batch:
-        kernel.call(*(np.zeros((1, len(own))) for own in kernel.inputs))
-
-
-def _move(dynamics: CompiledDynamics) -> None:
-    """What the simulator does; a rollout takes the same library."""
-    from robodyn_ros.simulation import Plant
-
-    Plant(dynamics).step()
-
-
-def _try(dynamics: CompiledDynamics) -> None:
-    """What a trial under any law that is written in C takes, by the integrator that plants have of their own."""
-    from robodyn_ros.plugins import create
-    from robodyn_ros.simulation.hardware.settings import INTEGRATOR
-    from robodyn_ros.simulation.trial.memory import QUANTITIES, model_function, trial_function
-
-    trial_function(dynamics, create("integrators", INTEGRATOR))
-    for quantity in QUANTITIES.values():
-        model_function(dynamics, quantity)
-
-
-def _predict(dynamics: CompiledDynamics) -> None:
-    """What the law solves its problems with, whatever their length."""
-    from robodyn_ros.planning.ddp.ddp import DDP, ILQRSettings
-    from robodyn_ros.planning.mpc_problem import Deviation
-
-    DDP(dynamics, Deviation(), 1, ILQRSettings(), dynamics.symbols)
-
-
-def _place(robot: Robot, link: str, batch: bool) -> None:
-    """One pose, and many."""
-    import numpy as np
-
-    from robodyn_ros.kinematics import Kinematics
-
-    kinematics = Kinematics(robot)
-    for shape in ((robot.n,), (1, robot.n))[: 2 if batch else 1]:
-        kinematics.pose(link, np.zeros(shape))
-
-
-def _bring(robot: Robot, link: str) -> None:
-    """Inverse kinematics, and where the link is."""
-    from robodyn_ros.kinematics import Kinematics
-    from robodyn_ros.kinematics.inverse import InverseKinematics
-
-    kinematics = Kinematics(robot)
-    InverseKinematics(kinematics, link)
-    kinematics.kernel(link)
-
-
-def _plan(robot: Robot) -> None:
-    """What planned motions need: efforts at many states."""
-    from robodyn_ros.dynamics.rnea import RNEA
-
-    _call(RNEA(robot), "inverse", True)
-
-
-DYNAMICS = ("rnea",)
-"""The plugin that the nodes choose."""
-
-
-class Made(NamedTuple):
-    """A function, as the table shows it."""
+class CompiledEntry(NamedTuple):
+    """A compiled function, as the table shows it."""
 
     dynamics: str | None  # the plugin, None for kinematics
     function: str
     size: int  # of the library [byte]
-    seconds: float  # that it took to write, compile or find it
-    cached: bool  # it was there before
+    seconds: float  # time to write and compile it, or to find it [s]
+    cached: bool  # the cache had it
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """See :class:`Verb`."""
+    """Add the arguments of this verb."""
     parser.add_argument("urdf", type=Path, help="the arm")
     text = f"plugins, for example {' '.join(DYNAMICS)} lagrangian (default: {' '.join(DYNAMICS)})"
     parser.add_argument("--dynamics", nargs="+", default=DYNAMICS, metavar="NAME", help=text)
@@ -198,7 +89,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> ExitCode:
-    """Compile what is not there yet."""
+    """List the functions, compile those that the cache does not have, and report."""
     from robodyn_ros import load_robot
     from robodyn_ros.engine.library import CacheError, cache_folder
     from robodyn_ros.robot.robot import tip
@@ -208,18 +99,19 @@ def run(args: Namespace) -> ExitCode:
     plugins = [(name, _plugin(name, robot)) for name in args.dynamics]
     jobs = find_jobs(robot, plugins, args.of, args.batch, args.tool or [tip(robot)])
     try:
-        made = list(_make(jobs))
+        compiled = list(_compile(jobs))
     except OSError as cause:
         raise CacheError(f"{folder} cannot be written to: {cause.strerror}") from cause
     if args.json:
-        functions = [item._asdict() for item in made]
+        functions = [item._asdict() for item in compiled]
         print_json({"robot": robot.name, "folder": str(folder), "functions": functions})
     else:
-        _show(made, folder)
+        _show(compiled, folder)
     return ExitCode.YES
 
 
 def _check_tools() -> None:
+    """Check that a compiler and CasADi are installed."""
     from robodyn_ros.engine import find_compiler
     from robodyn_ros.engine.library import has_casadi
 
@@ -230,6 +122,7 @@ def _check_tools() -> None:
 
 
 def _plugin(name: str, robot: Robot) -> CompiledDynamics:
+    """Return the plugin's dynamics of an arm; an error if they are not compiled."""
     from robodyn_ros.dynamics.compiled import CompiledDynamics
     from robodyn_ros.plugins import create
 
@@ -239,8 +132,117 @@ def _plugin(name: str, robot: Robot) -> CompiledDynamics:
     return dynamics
 
 
-def _make(jobs: list[Job]) -> Iterator[Made]:
-    """Make them one after the other, and show on stderr how far it is."""
+def find_jobs(
+    robot: Robot, plugins: Iterable[tuple[str, CompiledDynamics]], names: str, batch: bool, tools: Sequence[str]
+) -> list[Job]:
+    """List the libraries that the functions need, each once.
+
+    Args:
+        robot: the arm.
+        plugins: name and object of the dynamics.
+        names: functions and groups, separated by commas, or ``all``.
+        batch: list the functions for many states at once too.
+        tools: links whose inverse kinematics are needed.
+
+    Raises:
+        InputError: there is no such function or link, or no joint moves a tool.
+    """
+    jobs: dict[tuple[str, str], Job] = {}
+
+    def add(dynamics: str | None, call: Callable[[], object], suffix: str = "") -> None:
+        from robodyn_ros.engine.library import only_listed
+
+        with only_listed() as found:
+            call()
+        for wanted in found:
+            jobs.setdefault((wanted.name, wanted.key), Job(dynamics, wanted.name + suffix, wanted))
+
+    chosen = [name.strip() for name in names.split(",")]
+    for dynamics, plugin in plugins:
+        for quantity in plugin.quantities() if names == "all" else chosen:
+            if quantity not in (*GROUPS, *OTHERS):
+                add(dynamics, partial(_call_function, plugin, quantity, batch))
+        if names == "all" or LOOPS in chosen:
+            add(dynamics, partial(_step_plant, plugin))
+        if names == "all" or TRIALS in chosen:
+            add(dynamics, partial(_make_trial, plugin))
+        if names == "all" or PREDICTION in chosen:
+            add(dynamics, partial(_make_mpc, plugin))
+    if names == "all" or KINEMATICS in chosen:
+        for link in robot.links:
+            add(None, partial(_call_kinematics, robot, link.name, batch), f" {link.name}")
+    if names == "all" or TOOL in chosen:
+        for tool in tools:
+            add(None, partial(_make_inverse_kinematics, robot, tool), f" {tool}")
+        add(PLANNER, partial(_call_planner, robot))
+    return list(jobs.values())
+
+
+def _call_function(dynamics: CompiledDynamics, quantity: str, batch: bool) -> None:
+    """Call a function of the dynamics with one state, and with many if asked."""
+    import numpy as np
+
+    kernel = dynamics.kernel(quantity)
+    if batch:
+        kernel.call(*(np.zeros((1, len(own))) for own in kernel.inputs))
+
+
+def _step_plant(dynamics: CompiledDynamics) -> None:
+    """Step the simulator's plant; a rollout needs the same library."""
+    from robodyn_ros.simulation import Plant
+
+    Plant(dynamics).step()
+
+
+def _make_trial(dynamics: CompiledDynamics) -> None:
+    """Make the loop of a trial under a law that is written in C, with the default integrator, and its functions."""
+    from robodyn_ros.plugins import create
+    from robodyn_ros.simulation.hardware.settings import INTEGRATOR
+    from robodyn_ros.simulation.trial.memory import QUANTITIES, model_function, trial_function
+
+    trial_function(dynamics, create("integrators", INTEGRATOR))
+    for quantity in QUANTITIES.values():
+        model_function(dynamics, quantity)
+
+
+def _make_mpc(dynamics: CompiledDynamics) -> None:
+    """Make the solver of the law ``mpc``; its length does not matter."""
+    from robodyn_ros.planning.ddp.ddp import DDP, ILQRSettings
+    from robodyn_ros.planning.mpc_problem import Deviation
+
+    DDP(dynamics, Deviation(), 1, ILQRSettings(), dynamics.symbols)
+
+
+def _call_kinematics(robot: Robot, link: str, batch: bool) -> None:
+    """Call pose and Jacobian of a link with one position, and with many if asked."""
+    import numpy as np
+
+    from robodyn_ros.kinematics import Kinematics
+
+    kinematics = Kinematics(robot)
+    for shape in ((robot.n,), (1, robot.n))[: 2 if batch else 1]:
+        kinematics.pose(link, np.zeros(shape))
+
+
+def _make_inverse_kinematics(robot: Robot, link: str) -> None:
+    """Make the inverse kinematics of a link, and its pose."""
+    from robodyn_ros.kinematics import Kinematics
+    from robodyn_ros.kinematics.inverse import InverseKinematics
+
+    kinematics = Kinematics(robot)
+    InverseKinematics(kinematics, link)
+    kinematics.kernel(link)
+
+
+def _call_planner(robot: Robot) -> None:
+    """Call the efforts at many states, which planned motions need."""
+    from robodyn_ros.dynamics.rnea import RNEA
+
+    _call_function(RNEA(robot), "inverse", True)
+
+
+def _compile(jobs: list[Job]) -> Iterator[CompiledEntry]:
+    """Compile one function after the other, and show the progress on stderr."""
     from robodyn_ros.engine.library import make_library
 
     with progress_bar() as progress:
@@ -255,13 +257,13 @@ def _make(jobs: list[Job]) -> Iterator[Made]:
 
             begin = time.perf_counter()
             path = make_library(job.wanted.name, job.wanted.key, source)
-            assert path is not None  # the tools are there
+            assert path is not None  # compiler and CasADi are installed
             seconds = time.perf_counter() - begin
-            yield Made(job.dynamics, job.title, path.stat().st_size, seconds, not written)
+            yield CompiledEntry(job.dynamics, job.title, path.stat().st_size, seconds, not written)
             progress.advance(task)
 
 
-def _show(made: list[Made], folder: Path) -> None:
+def _show(compiled: list[CompiledEntry], folder: Path) -> None:
     from rich import box
     from rich.table import Table
 
@@ -274,7 +276,7 @@ def _show(made: list[Made], folder: Path) -> None:
         ("", "left"),
     ):
         table.add_column(heading, justify=justify, no_wrap=True)  # type: ignore[arg-type]
-    for item in made:
+    for item in compiled:
         state = "was there" if item.cached else "compiled"
         table.add_row(item.dynamics or "", item.function, f"{item.size / 1024:.0f}", f"{item.seconds:.2f}", state)
     out = console()

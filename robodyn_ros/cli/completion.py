@@ -1,4 +1,4 @@
-"""``robodyn completion``: what a shell needs to complete verbs, options, plugins and files with the tab key."""
+"""``robodyn completion``: a shell script that completes verbs, options, plugins and files with the tab key."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from robodyn_ros.plugins import available
 
 SHELLS = ("bash", "zsh", "fish", "tcsh")
 
-FILES = {"FILE", "PATH"}
-"""What an option's argument is called that is a file."""
+FILE_METAVARS = {"FILE", "PATH"}
+"""Names of option arguments that are files."""
 
-VALUES: dict[str, Callable[[], Iterable[str]]] = {
+CHOICES: dict[str, Callable[[], Iterable[str]]] = {
     "controller": lambda: available("controllers"),
     "dynamics": lambda: available("dynamics"),
     "plugin": lambda: available("dynamics"),
@@ -24,16 +24,16 @@ VALUES: dict[str, Callable[[], Iterable[str]]] = {
     "format": lambda: ("text", "markdown", "html", "latex", "pdf", "json"),
     "real": lambda: ("double", "float"),
 }
-"""Option → what it can be, where its parser leaves that to the verb."""
+"""Option → its choices, for options whose choices the verb checks and not the parser."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """See :class:`Verb`."""
+    """Add the arguments of this verb."""
     parser.add_argument("shell", choices=SHELLS, help="for which shell")
 
 
 def run(args: Namespace) -> ExitCode:
-    """Print the script."""
+    """Print the completion script."""
     from robodyn_ros.cli.main import command_parser
 
     try:
@@ -43,16 +43,16 @@ def run(args: Namespace) -> ExitCode:
         raise ConfigurationError(problem) from cause
     parser = command_parser()
     for action in _actions(parser):
-        if action.type is Path or action.metavar in FILES or action.dest == "urdf":
+        if action.type is Path or action.metavar in FILE_METAVARS or action.dest == "urdf":
             action.complete = shtab.FILE  # type: ignore[attr-defined]
-        elif action.choices is None and action.dest in VALUES:
-            action.choices = tuple(VALUES[action.dest]())
+        elif action.choices is None and action.dest in CHOICES:
+            action.choices = tuple(CHOICES[action.dest]())
     sys.stdout.write(shtab.complete(parser, args.shell))
     return ExitCode.YES
 
 
 def _actions(parser: ArgumentParser) -> Iterator[Action]:
-    """Of all verbs."""
+    """Yield the actions of a parser and of the verbs in it."""
     for action in parser._actions:
         if isinstance(action, _SubParsersAction):
             for verb in action.choices.values():

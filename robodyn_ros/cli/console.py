@@ -1,4 +1,8 @@
-"""Where the command writes: results to stdout, progress and errors to stderr; colour on a terminal only."""
+"""The output of the command: results go to stdout, progress and errors to stderr; only a terminal gets colour.
+
+The checks of output files stand here too. A verb calls them before its work, so that a wrong path is an error at once
+and not after a minute.
+"""
 
 from __future__ import annotations
 
@@ -17,31 +21,31 @@ if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn
 
 WIDTH = 80
-"""Columns when the output is no terminal."""
+"""Columns of an output that is not a terminal."""
 
 GREATEST_WIDTH = 100
-"""Columns at most: tables and help stretched over a wide terminal are hard to read."""
+"""Greatest number of columns: a table that fills a wide terminal is hard to read."""
 
 
 class _Console(Console):
     def on_broken_pipe(self) -> NoReturn:
-        """Leave it to the command; rich would end the process with its own code."""
+        """Raise, so that :func:`robodyn_ros.cli.main.main` handles it; rich would exit with a code of its own."""
         raise BrokenPipeError
 
 
 def console(stderr: bool = False) -> Console:
-    """A console for stdout or stderr as it is now."""
+    """Return a console for the present stdout or stderr."""
     made = _Console(stderr=stderr, highlight=False, soft_wrap=False)
     made.width = min(made.width, GREATEST_WIDTH) if made.is_terminal else WIDTH
     return made
 
 
 def progress_bar(*columns: str | ProgressColumn, transient: bool = True) -> Progress:
-    """Shows on stderr how far it is, if that is a terminal.
+    """Return a progress bar on stderr, which shows only on a terminal.
 
     Args:
-        *columns: what to show, rich's choice unless given.
-        transient: whether it goes when it is done.
+        *columns: what to show (default: rich's choice).
+        transient: remove the bar at the end.
     """
     from rich.progress import Progress
 
@@ -50,34 +54,28 @@ def progress_bar(*columns: str | ProgressColumn, transient: bool = True) -> Prog
 
 
 def print_json(value: Any) -> None:
-    """Print a value for a script to read."""
+    """Print a value as JSON."""
     json.dump(value, sys.stdout, indent=2, ensure_ascii=False, allow_nan=False)
     sys.stdout.write("\n")
 
 
-# Numbers with their units, as people read them.
-
-
 def quantity(value: float, unit: str) -> str:
-    """A length in [m] or an angle in [rad] in thousandths, three digits, for example ``0.412 mrad``."""
+    """Format a length [m] or an angle [rad] in thousandths with three digits, for example ``0.412 mrad``."""
     return f"{digits(1e3 * value)} m{unit}"
 
 
 def digits(value: float) -> str:
-    """A number with three digits, or all that stand before the point."""
+    """Format a number with three digits, or with all digits before the point if they are more."""
     magnitude = abs(value)
     places = 0 if magnitude >= 99.95 else 1 if magnitude >= 9.995 else 2 if magnitude >= 0.9995 else 3
     return f"{value:.{places}f}"
 
 
-# The files that a verb writes: whether they can be is found out before its work, not after a minute.
-
-
 def check_picture(option: str, path: Path) -> None:
-    """Find out now that a picture cannot be drawn there.
+    """Check that a picture can be drawn into this file.
 
     Raises:
-        InputError: its ending is of no picture, or its folder is not there or not to be written to.
+        InputError: its ending names no picture format, or its folder does not exist or is not writable.
         ConfigurationError: Matplotlib is not installed.
     """
     if path.suffix not in (".png", ".svg", ".pdf"):
@@ -90,20 +88,20 @@ def check_picture(option: str, path: Path) -> None:
 
 
 def check_folder(option: str, path: Path) -> None:
-    """Find out now that the folder of a file is not there.
+    """Check that the folder of a file exists.
 
     Raises:
-        InputError: it is not.
+        InputError: it does not.
     """
     if not path.resolve().parent.is_dir():
         raise InputError(option, f"there is no folder {str(path.parent)!r}", path)
 
 
 def write_file(option: str, path: Path, content: str | bytes) -> None:
-    """Write a file; one that is there is replaced.
+    """Write a file, or replace it.
 
     Raises:
-        InputError: it cannot be written.
+        InputError: the file cannot be written.
     """
     try:
         path.write_bytes(content.encode() if isinstance(content, str) else content)

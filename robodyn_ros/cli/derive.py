@@ -1,4 +1,4 @@
-"""``robodyn derive``: how the equations of an arm come about, step by step."""
+"""``robodyn derive``: the derivation of an arm's equations of motion, step by step, as a document."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from robodyn_ros.cli.console import write_file
+from robodyn_ros.cli.console import console, write_file
 from robodyn_ros.cli.verb import ExitCode, Verb, add_gravity, names
 from robodyn_ros.errors import InputError
 
@@ -19,11 +19,11 @@ FORMATS = {"text": ".txt", "markdown": ".md", "html": ".html", "latex": ".tex", 
 """Format → ending of its file."""
 
 STYLES = {"title": "bold", "heading": "bold cyan"}
-"""Of the lines of a text, by their role, in a terminal."""
+"""Role of a line → its style in a terminal."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """See :class:`Verb`."""
+    """Add the arguments of this verb."""
     parser.add_argument("urdf", help="the arm's URDF")
     text = "steps to show, separated by commas (default: all): arm, frames, com, jacobians, kinetic, potential,"
     text += " lagrangian, mass_matrix, coriolis, gravity, equations, pose"
@@ -41,7 +41,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> ExitCode:
-    """Write the derivation."""
+    """Derive, and write the document in the chosen format."""
     from robodyn_ros import create_dynamics, load_robot
     from robodyn_ros.dynamics.symbolic.derivation import STEPS, derive
 
@@ -62,6 +62,7 @@ def run(args: Namespace) -> ExitCode:
 
 
 def _format(name: str | None, out: str | None) -> str:
+    """Return the format that ``--format`` names, or the ending of ``--out`` says."""
     if name is None:
         endings = {ending: known for known, ending in FORMATS.items()}
         if out in {None, "-"}:
@@ -85,6 +86,7 @@ def _steps(given: str) -> list[str]:
 
 
 def _writers() -> dict[str, Callable[[Document], str | bytes]]:
+    """Format → the function that writes a document in it."""
     from robodyn_ros.document.blocks import data
     from robodyn_ros.document.html import html
     from robodyn_ros.document.latex import pdf, tex
@@ -95,10 +97,9 @@ def _writers() -> dict[str, Callable[[Document], str | bytes]]:
 
 
 def _show(document: Document) -> None:
-    """On the terminal, as wide as that is."""
+    """Print a document as wide as the terminal."""
     from rich.text import Text
 
-    from robodyn_ros.cli.console import console
     from robodyn_ros.document.text import text_lines
 
     out = console()
@@ -107,6 +108,7 @@ def _show(document: Document) -> None:
 
 
 def _write(content: str | bytes, out: str | None) -> None:
+    """Write to stdout, or to a file and print its name."""
     if out in {None, "-"}:
         sys.stdout.flush()
         sys.stdout.buffer.write(content.encode() if isinstance(content, str) else content)

@@ -1,4 +1,4 @@
-"""``robodyn excite``: a motion from which an arm can be identified."""
+"""``robodyn excite``: an exciting trajectory, from which an arm can be identified."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from robodyn_ros.identification.settings import Workspace
     from robodyn_ros.robot import Robot
 
-OUT = "motion.json"
-
-SETTINGS: tuple[tuple[str, Callable[[str], Any], str, str], ...] = (
+OPTIONS: tuple[tuple[str, Callable[[str], Any], str, str], ...] = (
     ("period", float, "SECONDS", "period of the motion"),
     ("harmonics", int, "N", "frequencies in it, multiples of that of its period"),
     ("periods", int, "N", "how often it is made"),
@@ -27,46 +25,46 @@ SETTINGS: tuple[tuple[str, Callable[[str], Any], str, str], ...] = (
     ("tries", int, "N", "beginnings drawn at random, of which the best result is taken"),
     ("seed", int, "N", "what they are drawn by"),
 )
-"""Settings of ``ExcitationSettings`` that have an option: name, type, unit, what it is."""
+"""Settings of ``ExcitationSettings`` that have an option: name, type, unit, help."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """See :class:`Verb`."""
+    """Add the arguments of this verb."""
     parser.add_argument("urdf", type=Path, help="the arm")
     text = "JointTrajectory to write, as JSON (default: %(default)s)"
-    parser.add_argument("--out", type=Path, default=Path(OUT), metavar="FILE", help=text)
+    parser.add_argument("--out", type=Path, default=Path("motion.json"), metavar="FILE", help=text)
     text = "where the arm is before: 0.3,-1,0 or joint=-1 (default: as near to 0 as its limits allow)"
     parser.add_argument("--start", metavar="POSE", help=text)
     text = "height in the root link's frame that no link's origin is to go below [m]"
     parser.add_argument("--floor", type=float, metavar="Z", help=text)
     text = "box x y z x y z in that frame that the links' origins are to stay in [m]"
     parser.add_argument("--box", type=float, nargs=6, metavar="M", help=text)
-    for name, kind, unit, text in SETTINGS:
+    for name, kind, unit, text in OPTIONS:
         option = f"--{name.replace('_', '-')}"
         parser.add_argument(option, type=kind, metavar=unit, help=text)
     parser.add_argument("--json", action="store_true", help="print the figures as JSON instead of a table")
 
 
 def run(args: Namespace) -> ExitCode:
-    """Optimise, write and report."""
+    """Optimise the trajectory, write it and report."""
     from robodyn_ros import load_robot
-    from robodyn_ros.cli.motion import pose
+    from robodyn_ros.cli.motion import parse_pose
     from robodyn_ros.control.motion.trajectory import write_trajectory
     from robodyn_ros.identification.excitation import excite
     from robodyn_ros.identification.settings import ExcitationSettings
 
     check_folder("--out", args.out)
     robot = load_robot(args.urdf)
-    given = {name: value for name, *_ in SETTINGS if (value := getattr(args, name)) is not None}
-    config = ExcitationSettings(**given)
-    start = robot.home if args.start is None else pose(args.start, robot, robot.home)
-    found = excite(robot, config, workspace=_workspace(args), start=start)
-    write_trajectory(args.out, found.trajectory, robot.joint_names)
-    _report(robot, found, args)
+    given = {name: value for name, *_ in OPTIONS if (value := getattr(args, name)) is not None}
+    start = robot.home if args.start is None else parse_pose(args.start, robot, robot.home)
+    excitation = excite(robot, ExcitationSettings(**given), workspace=_workspace(args), start=start)
+    write_trajectory(args.out, excitation.trajectory, robot.joint_names)
+    _report(robot, excitation, args)
     return ExitCode.YES
 
 
 def _workspace(args: Namespace) -> Workspace | None:
+    """The box that ``--box`` and ``--floor`` leave to the arm."""
     from math import inf
 
     from robodyn_ros.identification.settings import Workspace
@@ -77,20 +75,20 @@ def _workspace(args: Namespace) -> Workspace | None:
     return box if args.floor is None else replace(box, lower=(*args.box[:2], max(args.box[2], args.floor)))
 
 
-def _report(robot: Robot, found: Excitation, args: Namespace) -> None:
+def _report(robot: Robot, excitation: Excitation, args: Namespace) -> None:
     import numpy as np
     from rich.table import Table
 
-    trajectory = found.trajectory
+    trajectory = excitation.trajectory
     least, greatest = trajectory.extent()
     speed = trajectory.speed(np.zeros(robot.n))
     whole: dict[str, Any] = {
         "file": str(args.out),
         "duration": trajectory.duration,
-        "approach": found.approach,
-        "parameters": found.base.rank,
-        "condition": found.condition,
-        "errors_smaller_by": found.gain,
+        "approach": excitation.approach,
+        "parameters": excitation.base.rank,
+        "condition": excitation.condition,
+        "errors_smaller_by": excitation.gain,
     }
     rows = [
         {"joint": name, "least": float(a), "greatest": float(b), "speed": float(v)}
@@ -108,8 +106,9 @@ def _report(robot: Robot, found: Excitation, args: Namespace) -> None:
     out = console()
     out.print(table)
     out.print(
-        f"{args.out}: {trajectory.duration:.1f} s, the way to its beginning {found.approach:.1f} s of them\n"
-        f"{found.base.rank} base parameters, condition {found.condition:.1f}, errors {found.gain:.1f} times smaller\n"
+        f"{args.out}: {trajectory.duration:.1f} s, the way to its beginning {excitation.approach:.1f} s of them\n"
+        f"{excitation.base.rank} base parameters, condition {excitation.condition:.1f}, "
+        f"errors {excitation.gain:.1f} times smaller\n"
         "than by the motion drawn at random that it was made from",
         markup=False,
         soft_wrap=True,

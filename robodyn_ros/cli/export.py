@@ -11,14 +11,14 @@ from robodyn_ros.cli.verb import ExitCode, Verb, add_gravity, names
 from robodyn_ros.errors import InputError
 
 QUANTITIES = "inverse,mass_matrix,coriolis_matrix,gravity"
-"""What is written unless asked otherwise."""
+"""Quantities that are written by default."""
 
 LANGUAGES = {"c": (".c", ".h"), "python": (".py",), "latex": (".tex",)}
 """Language → endings of its files."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """See :class:`Verb`."""
+    """Add the arguments of this verb."""
     parser.add_argument("urdf", help="the arm's URDF")
     parser.add_argument("--language", required=True, metavar="NAME", help=f"{', '.join(LANGUAGES)}")
     text = "what to write, separated by commas: methods of the dynamics (default: %(default)s)"
@@ -33,7 +33,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> ExitCode:
-    """Write the files, and say which."""
+    """Write the files, and print their names."""
     from robodyn_ros import create_dynamics, load_robot
     from robodyn_ros.dynamics.symbolic.export import export
 
@@ -51,7 +51,7 @@ def run(args: Namespace) -> ExitCode:
 
 
 def _place(out: str, language: str) -> tuple[Path, str]:
-    """Folder and stem of the files; an empty stem is the arm's name."""
+    """Return folder and stem of the files; an empty stem stands for the arm's name."""
     if language not in LANGUAGES:
         raise InputError("--language", f"{language!r} is not one of {', '.join(LANGUAGES)}", language)
     path = Path(out)
@@ -64,7 +64,7 @@ def _place(out: str, language: str) -> tuple[Path, str]:
 
 
 def _joined(files: dict[str, str]) -> str:
-    """One text; a C source does not include its header then, it starts with it."""
+    """Join the files to one text; the header then stands in front of the C source instead of being included."""
     text = "\n".join(files.values())
     for name in files:
         text = text.replace(f'#include "{name}"\n\n', "")

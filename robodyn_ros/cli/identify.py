@@ -1,4 +1,4 @@
-"""``robodyn identify``: the arm's real numbers, from recordings of its motion."""
+"""``robodyn identify``: the arm's inertial and friction parameters, from recordings of its motion."""
 
 from __future__ import annotations
 
@@ -6,42 +6,205 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from robodyn_ros import create_dynamics, load_robot
 from robodyn_ros.cli.console import check_folder, console, print_json, progress_bar, write_file
 from robodyn_ros.cli.verb import ExitCode, Verb, add_gravity, names
 from robodyn_ros.errors import InputError
-from robodyn_ros.identification import Identification, report
-from robodyn_ros.identification.estimation.payload import PayloadEstimate
-from robodyn_ros.identification.estimation.result import Parameter, Prediction
-from robodyn_ros.identification.recording import RecordingSource, read_recording
-from robodyn_ros.identification.report import improved, verdict
-from robodyn_ros.identification.settings import SignalSettings
-from robodyn_ros.identification.signals.prepare import PreparedSamples, prepare
-from robodyn_ros.identification.signals.samples import RecordedSamples
-from robodyn_ros.robot import Robot
 
-# What ``robodyn identify`` prints.
+if TYPE_CHECKING:
+    from robodyn_ros.identification import Identification
+    from robodyn_ros.identification.estimation.payload import PayloadEstimate
+    from robodyn_ros.identification.estimation.result import Parameter, Prediction
+    from robodyn_ros.identification.settings import SignalSettings
+    from robodyn_ros.identification.signals.prepare import PreparedSamples
+    from robodyn_ros.robot import Robot
+
+TIMES = ("auto", "stamp", "received")
+"""Choices of ``--times``, those of the library, which is slow to import."""
+
+EFFORTS = ("auto", "measured", "commanded")
+"""Choices of ``--effort``, those of the library."""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the arguments of this verb."""
+    text = "a recording: the folder of a rosbag2, a .mcap or .db3 file, or a .csv table"
+    parser.add_argument("recordings", nargs="+", metavar="RECORDING", help=text)
+    parser.add_argument("--urdf", required=True, metavar="FILE", help="the arm as it is known")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write the URDF with the new numbers here")
+    parser.add_argument("--report", type=Path, metavar="FILE", help="write a report here, .html")
+    text = "a recording that is not used but predicted; again for another"
+    parser.add_argument("--validate", action="append", default=[], metavar="RECORDING", help=text)
+    text = "take the arm as known, and find what this link holds"
+    parser.add_argument("--payload", metavar="LINK", help=text)
+    _add_sources(parser)
+    _add_settings(parser)
+    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+
+
+def _add_sources(parser: ArgumentParser) -> None:
+    group = parser.add_argument_group("what is in a bag")
+    group.add_argument("--states", default="", metavar="TOPIC", help="the states (default: joint_states, anywhere)")
+    text = "the commanded efforts (default: joint_commands or commands, near the states)"
+    group.add_argument("--commands", default="", metavar="TOPIC", help=text)
+    text = "joints in the order of a Float64MultiArray, separated by commas (default: the arm's)"
+    group.add_argument("--command-joints", default="", metavar="NAMES", help=text)
+    text = "which time of a message counts (default: the stamp where there is one)"
+    group.add_argument("--times", default=TIMES[0], choices=TIMES, help=text)
+
+
+def _add_settings(parser: ArgumentParser) -> None:
+    group = parser.add_argument_group("how it is used")
+    text = "which effort counts (default: measured where there is one)"
+    group.add_argument("--effort", default=EFFORTS[0], choices=EFFORTS, help=text)
+    text = "frequency above which nothing counts (default: where positions are noise)"
+    group.add_argument("--cutoff", type=float, metavar="HZ", help=text)
+    text = "time by which efforts act later than recorded (default: found from the motion)"
+    group.add_argument("--delay", type=float, metavar="SECONDS", help=text)
+    text = "period of a motion that repeats, to average over (default: looked for)"
+    group.add_argument("--period", type=float, metavar="SECONDS", help=text)
+    group.add_argument("--no-average", action="store_true", help="do not average over periods")
+    text = "longest time between two messages that belong together"
+    group.add_argument("--gap", type=float, metavar="SECONDS", help=text)
+    group.add_argument("--stribeck", action="store_true", help="identify static friction as well")
+    group.add_argument("--armature", action="store_true", help="identify the inertia of rotors as well")
+    add_gravity(group)
+
+
+def run(args: Namespace) -> ExitCode:
+    """Identify the arm, or the payload of a link; write and report."""
+    _check_outputs(args)
+    return identify_arm(args) if args.payload is None else identify_payload(args)
+
+
+def _check_outputs(args: Namespace) -> None:
+    """Check before the work what would be an error after it."""
+    if args.report is not None and args.report.suffix != ".html":
+        raise InputError("--report", f"{str(args.report)!r} must end in .html", args.report)
+    for option, path in (("--out", args.out), ("--report", args.report)):
+        if path is None:
+            continue
+        check_folder(option, path)
+        if args.payload is not None:
+            raise InputError(option, "is for the arm's numbers; --payload prints what it finds", path)
+    if args.out is not None and args.out.exists() and args.out.samefile(args.urdf):
+        raise InputError("--out", f"{str(args.out)!r} is the URDF itself, which is not written over", args.out)
+    if args.report is not None and find_spec("matplotlib") is None:
+        raise InputError("--report", "needs matplotlib: the extra 'plot'", args.report)
+
+
+def identify_arm(args: Namespace) -> ExitCode:
+    """Identify the arm: read and prepare the recordings, identify, write; the answer is no if the URDF was as good."""
+    from robodyn_ros import load_robot
+    from robodyn_ros.document.html import html
+    from robodyn_ros.identification import IdentificationSettings, identify
+    from robodyn_ros.identification.report import improved, report
+    from robodyn_ros.identification.signals.samples import RecordedSamples
+
+    robot = load_robot(args.urdf)
+    with _progress(args) as tell:
+        used, unused = _prepare(args, robot, tell)
+        tell("identifying")
+        validation = RecordedSamples.joined([one.samples for one in unused]) if unused else None
+        result = identify(
+            robot,
+            RecordedSamples.joined([one.samples for one in used]),
+            IdentificationSettings(stribeck=args.stribeck, armature=args.armature),
+            validation=validation,
+            gravity=args.gravity,
+        )
+        if args.out is not None:
+            write_file("--out", args.out, result.urdf)
+        if args.report is not None:
+            tell("drawing")
+            write_file("--report", args.report, html(report(result, used, unused)))
+    (print_arm if args.json else show_arm)(result, used, unused, args)
+    return ExitCode.YES if improved(result) else ExitCode.NO
+
+
+def identify_payload(args: Namespace) -> ExitCode:
+    """Estimate the payload of a link; the answer is no if its mass is not identified."""
+    from robodyn_ros import create_dynamics, load_robot
+    from robodyn_ros.identification.estimation.payload import estimate_payload
+    from robodyn_ros.identification.signals.samples import RecordedSamples
+
+    robot = load_robot(args.urdf)
+    with _progress(args) as tell:
+        used, unused = _prepare(args, robot, tell)
+        if unused:
+            raise InputError("--validate", "is for the arm's numbers, not for a payload", args.validate)
+        tell("identifying")
+        dynamics: Any = create_dynamics("rnea", robot, gravity=args.gravity)
+        found = estimate_payload(dynamics, args.payload, RecordedSamples.joined([one.samples for one in used]))
+    (print_payload if args.json else show_payload)(found, robot, used)
+    return ExitCode.YES if found.identified[0] else ExitCode.NO
+
+
+def _prepare(
+    args: Namespace, robot: Robot, tell: Callable[[str], None]
+) -> tuple[list[PreparedSamples], list[PreparedSamples]]:
+    """Read and prepare the recordings to identify from, and those to predict (``--validate``)."""
+    from robodyn_ros.identification.recording import RecordingSource, read_recording
+    from robodyn_ros.identification.settings import SignalSettings
+    from robodyn_ros.identification.signals.prepare import prepare
+
+    order = tuple(names(args.command_joints))
+    source = RecordingSource(args.states, args.commands, order, args.times)
+    given = {name: value for name in ("cutoff", "gap", "period") if (value := getattr(args, name)) is not None}
+    if args.delay is not None:
+        given |= {"align": False, "delay": args.delay}
+    settings = SignalSettings(effort=args.effort, average=not args.no_average, **given)
+
+    def read(paths: list[str], settings: SignalSettings) -> list[PreparedSamples]:
+        recordings = []
+        for path in paths:
+            tell(f"reading {path}")
+            recordings.append(read_recording(path, robot.joint_names, source))
+        tell("preparing")
+        return prepare(recordings, robot, settings, gravity=args.gravity)
+
+    used = read(args.recordings, settings)
+    # The recordings to predict take the delay of the others; theirs is not estimated.
+    known = replace(settings, effort=used[0].effort, align=False, delay=used[0].delay)
+    return used, read(args.validate, known)
+
+
+@contextmanager
+def _progress(args: Namespace) -> Iterator[Callable[[str], None]]:
+    """Show on stderr what is being done; yields the function that is told of each step."""
+    from rich.progress import BarColumn, TextColumn
+
+    steps = len(args.recordings + args.validate) + 3 + (args.report is not None)
+    with progress_bar(BarColumn(), TextColumn("{task.description}", markup=False)) as progress:
+        task = progress.add_task("", total=steps, completed=-1)
+
+        def tell(what: str) -> None:
+            progress.update(task, description=what, advance=1)
+
+        yield tell
 
 
 def show_arm(
     result: Identification, used: Sequence[PreparedSamples], unused: Sequence[PreparedSamples], args: Namespace
 ) -> None:
-    """Tables: the recordings, each joint, the numbers that were identified."""
+    """Print the recordings, the prediction of each joint's effort, and the identified parameters."""
     from rich.text import Text
 
+    from robodyn_ros.identification.report import figures, improved, sought, verdict
+
     out = console()
-    _recordings(out, [*used, *unused])
+    _show_recordings(out, [*used, *unused])
     out.print(_table(*_joints(result)))
-    sought = report.sought(result)
-    shown = [one for one in sought if one.identified]
-    rows = [(one.name, *report.figures(one), one.unit) for one in shown]
+    wanted = sought(result)
+    shown = [one for one in wanted if one.identified]
+    rows = [(one.name, *figures(one), one.unit) for one in shown]
     out.print(_table(("Identified", "URDF", "Now", "±", "Unit"), rows))
-    text = f"{len(shown)} of {len(sought)} parameters are identified; {result.rank} of {result.base.rank} combinations "
+    text = f"{len(shown)} of {len(wanted)} parameters are identified; {result.rank} of {result.base.rank} combinations "
     out.print(text + "that motion shows are in this one.", markup=False)
     out.print(Text(verdict(result), "bold green" if improved(result) else "bold yellow"))
     for path in (args.out, args.report):
@@ -52,7 +215,9 @@ def show_arm(
 def print_arm(
     result: Identification, used: Sequence[PreparedSamples], unused: Sequence[PreparedSamples], args: Namespace
 ) -> None:
-    """The same and more as JSON."""
+    """Print the result as JSON."""
+    from robodyn_ros.identification.report import improved, verdict
+
     names = result.robot.joint_names
     predictions = {
         name: None if found is None else _errors(found, names)
@@ -94,9 +259,9 @@ def print_arm(
 
 
 def show_payload(found: PayloadEstimate, robot: Robot, used: Sequence[PreparedSamples]) -> None:
-    """What a link holds."""
+    """Print the payload and the effort that it explains."""
     out, payload = console(), found.payload
-    _recordings(out, used)
+    _show_recordings(out, used)
     com, spread = (", ".join(f"{1e3 * value:.1f}" for value in values) for values in (payload.com, found.com_error))
     rows = [
         ("Mass", f"{payload.mass:.4g} kg", f"{found.mass_error:.2g} kg"),
@@ -114,7 +279,7 @@ def show_payload(found: PayloadEstimate, robot: Robot, used: Sequence[PreparedSa
 
 
 def print_payload(found: PayloadEstimate, robot: Robot, used: Sequence[PreparedSamples]) -> None:
-    """The same as JSON."""
+    """Print the payload as JSON."""
     payload, names = found.payload, robot.joint_names
     print_json(
         {
@@ -133,8 +298,8 @@ def print_payload(found: PayloadEstimate, robot: Robot, used: Sequence[PreparedS
     )
 
 
-def _recordings(out: Any, some: Sequence[PreparedSamples]) -> None:
-    for one in some:
+def _show_recordings(out: Any, recordings: Sequence[PreparedSamples]) -> None:
+    for one in recordings:
         later = f"act {1e3 * one.delay:.1f} ms after they are recorded"
         periods = f", mean of {one.periods} periods" if one.periods else ""
         text = f"{one.name}: {one.used:.1f} s, {len(one.samples)} samples up to {one.cutoff:.1f} Hz{periods}; "
@@ -144,7 +309,7 @@ def _recordings(out: Any, some: Sequence[PreparedSamples]) -> None:
 
 
 def _joints(result: Identification) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """How well each joint's efforts are predicted, as many columns as a terminal has room for."""
+    """Return heading and rows of the table that says how well each joint's effort is predicted."""
     columns = [("URDF", result.before), ("Now", result.fit), ("Left out", result.cross_validation)]
     if result.validation is not None and result.validation_before is not None:
         columns += [("Unseen: URDF", result.validation_before), ("Now", result.validation)]
@@ -191,171 +356,8 @@ def _errors(found: Prediction, names: Sequence[str]) -> dict[str, Any]:
 
 
 def _finite(value: Any) -> float | None:
-    """A number for JSON, which knows no infinity."""
+    """Return a number for JSON, which has no infinity and no NaN."""
     return float(value) if np.isfinite(value) else None
-
-
-# What ``robodyn identify`` does: read, prepare, identify, write.
-
-
-def identify_arm(args: Namespace) -> ExitCode:
-    """The arm's numbers."""
-    from robodyn_ros.document.html import html
-    from robodyn_ros.identification import IdentificationSettings, identify
-    from robodyn_ros.identification.report import improved, report
-
-    robot = load_robot(args.urdf)
-    with _progress(args) as at:
-        used, unused = _prepared(args, robot, at)
-        at("identifying")
-        validation = RecordedSamples.joined([one.samples for one in unused]) if unused else None
-        result = identify(
-            robot,
-            RecordedSamples.joined([one.samples for one in used]),
-            IdentificationSettings(stribeck=args.stribeck, armature=args.armature),
-            validation=validation,
-            gravity=args.gravity,
-        )
-        if args.out is not None:
-            write_file("--out", args.out, result.urdf)
-        if args.report is not None:
-            at("drawing")
-            write_file("--report", args.report, html(report(result, used, unused)))
-    (print_arm if args.json else show_arm)(result, used, unused, args)
-    return ExitCode.YES if improved(result) else ExitCode.NO
-
-
-def identify_payload(args: Namespace) -> ExitCode:
-    """What a link holds."""
-    from robodyn_ros.identification.estimation.payload import estimate_payload
-
-    robot = load_robot(args.urdf)
-    with _progress(args) as at:
-        used, unused = _prepared(args, robot, at)
-        if unused:
-            raise InputError("--validate", "is for the arm's numbers, not for a payload", args.validate)
-        at("identifying")
-        dynamics: Any = create_dynamics("rnea", robot, gravity=args.gravity)
-        found = estimate_payload(dynamics, args.payload, RecordedSamples.joined([one.samples for one in used]))
-    (print_payload if args.json else show_payload)(found, robot, used)
-    return ExitCode.YES if found.identified[0] else ExitCode.NO
-
-
-def _prepared(
-    args: Namespace, robot: Robot, at: Callable[[str], None]
-) -> tuple[list[PreparedSamples], list[PreparedSamples]]:
-    """The recordings to identify from, and those to be predicted."""
-    order = tuple(names(args.command_joints))
-    source = RecordingSource(args.states, args.commands, order, args.times)
-    given = {name: value for name in ("cutoff", "gap", "period") if (value := getattr(args, name)) is not None}
-    if args.delay is not None:
-        given |= {"align": False, "delay": args.delay}
-    config = SignalSettings(effort=args.effort, average=not args.no_average, **given)
-
-    def read(paths: list[str], config: SignalSettings) -> list[PreparedSamples]:
-        recordings = []
-        for path in paths:
-            at(f"reading {path}")
-            recordings.append(read_recording(path, robot.joint_names, source))
-        at("preparing")
-        return prepare(recordings, robot, config, gravity=args.gravity)
-
-    used = read(args.recordings, config)
-    # What is to be predicted is not looked at for the delay of the efforts either.
-    known = replace(config, effort=used[0].effort, align=False, delay=used[0].delay)
-    return used, read(args.validate, known)
-
-
-@contextmanager
-def _progress(args: Namespace) -> Iterator[Callable[[str], None]]:
-    """Show on stderr what is being done."""
-    from rich.progress import BarColumn, TextColumn
-
-    steps = len(args.recordings + args.validate) + 3 + (args.report is not None)
-    with progress_bar(BarColumn(), TextColumn("{task.description}", markup=False)) as progress:
-        task = progress.add_task("", total=steps, completed=-1)
-
-        def at(what: str) -> None:
-            progress.update(task, description=what, advance=1)
-
-        yield at
-
-
-TIMES = ("auto", "stamp", "received")
-
-EFFORTS = ("auto", "measured", "commanded")
-"""As the library has them, which takes time to import."""
-
-
-def add_arguments(parser: ArgumentParser) -> None:
-    """See :class:`Verb`."""
-    text = "a recording: the folder of a rosbag2, a .mcap or .db3 file, or a .csv table"
-    parser.add_argument("recordings", nargs="+", metavar="RECORDING", help=text)
-    parser.add_argument("--urdf", required=True, metavar="FILE", help="the arm as it is known")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="write the URDF with the new numbers here")
-    parser.add_argument("--report", type=Path, metavar="FILE", help="write a report here, .html")
-    text = "a recording that is not used but predicted; again for another"
-    parser.add_argument("--validate", action="append", default=[], metavar="RECORDING", help=text)
-    text = "take the arm as known, and find what this link holds"
-    parser.add_argument("--payload", metavar="LINK", help=text)
-    _add_sources(parser)
-    _add_settings(parser)
-    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
-
-
-def _add_sources(parser: ArgumentParser) -> None:
-    group = parser.add_argument_group("what is in a bag")
-    group.add_argument("--states", default="", metavar="TOPIC", help="the states (default: joint_states, anywhere)")
-    text = "the commanded efforts (default: joint_commands or commands, near the states)"
-    group.add_argument("--commands", default="", metavar="TOPIC", help=text)
-    text = "joints in the order of a Float64MultiArray, separated by commas (default: the arm's)"
-    group.add_argument("--command-joints", default="", metavar="NAMES", help=text)
-    text = "which time of a message counts (default: the stamp where there is one)"
-    group.add_argument("--times", default=TIMES[0], choices=TIMES, help=text)
-
-
-def _add_settings(parser: ArgumentParser) -> None:
-    group = parser.add_argument_group("how it is used")
-    text = "which effort counts (default: measured where there is one)"
-    group.add_argument("--effort", default=EFFORTS[0], choices=EFFORTS, help=text)
-    text = "frequency above which nothing counts (default: where positions are noise)"
-    group.add_argument("--cutoff", type=float, metavar="HZ", help=text)
-    text = "time by which efforts act later than recorded (default: found from the motion)"
-    group.add_argument("--delay", type=float, metavar="SECONDS", help=text)
-    text = "period of a motion that repeats, to average over (default: looked for)"
-    group.add_argument("--period", type=float, metavar="SECONDS", help=text)
-    group.add_argument("--no-average", action="store_true", help="do not average over periods")
-    text = "longest time between two messages that belong together"
-    group.add_argument("--gap", type=float, metavar="SECONDS", help=text)
-    group.add_argument("--stribeck", action="store_true", help="identify static friction as well")
-    group.add_argument("--armature", action="store_true", help="identify the inertia of rotors as well")
-    add_gravity(group)
-
-
-def run(args: Namespace) -> ExitCode:
-    """Identify, write and report; the answer is no if the URDF predicted as well."""
-    _check(args)
-
-    return identify_arm(args) if args.payload is None else identify_payload(args)
-
-
-def _check(args: Namespace) -> None:
-    """Find out now, not after the work, what cannot be written."""
-    if args.report is not None and args.report.suffix != ".html":
-        raise InputError("--report", f"{str(args.report)!r} must end in .html", args.report)
-    for option, path in (("--out", args.out), ("--report", args.report)):
-        if path is None:
-            continue
-        check_folder(option, path)
-        if args.payload is not None:
-            raise InputError(option, "is for the arm's numbers; --payload prints what it finds", path)
-    if args.out is not None and args.out.exists() and args.out.samefile(args.urdf):
-        raise InputError("--out", f"{str(args.out)!r} is the URDF itself, which is not written over", args.out)
-    if args.report is not None:
-        from importlib.util import find_spec
-
-        if find_spec("matplotlib") is None:
-            raise InputError("--report", "needs matplotlib: the extra 'plot'", args.report)
 
 
 VERB = Verb(

@@ -1,4 +1,4 @@
-"""``robodyn <verb>``: finds the verb, runs it, and turns how it ends into an exit code."""
+"""``robodyn <verb>``: finds the verb, runs it and turns its outcome into an exit code."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command.
 
     Args:
-        arguments: the command line after the command's name; that of the process unless given.
+        arguments: the command line after the command's name (default: that of the process).
 
     Returns:
-        The exit code, see :class:`ExitCode`.
+        The exit code, an :class:`ExitCode`.
     """
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _end)
+        signal.signal(number, _unwind)
     verbs = _verbs()
     given = _parser(verbs).parse_args(arguments)
     try:
@@ -72,18 +72,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("interrupted", file=sys.stderr)
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
-        # Who read the output has gone, as `head` does. What is buffered goes nowhere, so that the exit is quiet too.
+        # The reader of the output has gone, as `head` does. The interpreter flushes stdout once more at exit; the null
+        # device keeps that from failing too.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.ERROR
 
 
-def _end(number: int, frame: FrameType | None) -> NoReturn:
-    """Unwind as Ctrl-C does, so that what was started is stopped; the code is the shell's for this signal."""
+def _unwind(number: int, frame: FrameType | None) -> NoReturn:
+    """Unwind the stack as Ctrl-C does, so that started processes end; the exit code is the shell's for a signal."""
     raise SystemExit(128 + number)
 
 
 def command_parser() -> ArgumentParser:
-    """The parser of the whole command line, all verbs in it."""
+    """Return the parser of the whole command line, with all verbs."""
     return _parser(_verbs())
 
 

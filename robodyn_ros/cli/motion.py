@@ -1,4 +1,7 @@
-"""What the arm of ``robodyn simulate`` is to do: stay, go to poses, or make the tour of the demonstration."""
+"""Joint positions and motions from the command line, and the tour of the demonstration.
+
+The tour is a motion of the PRR arm through its named poses, with a moment of rest in each.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,8 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 
-# The motion of the demonstration: through the named poses of the PRR arm, resting a moment in each.
+TOUR_JOINTS = ("elevator", "shoulder", "wrist")
+"""Joints of the PRR arm, whose poses have names."""
 
 POSES: dict[str, tuple[float, float, float]] = {
     "HOME": (0.0, 0.0, 0.0),
@@ -25,10 +29,10 @@ POSES: dict[str, tuple[float, float, float]] = {
     "ALGAE": (1.2, 1.43, 0.0),
     "L1": (0.8, -0.95, -0.5),
 }
-"""Elevator [m], shoulder [rad], wrist [rad]. The angles are the arm's own poses; its elevator is moved as well here."""
+"""Pose → elevator [m], shoulder [rad], wrist [rad]. The angles are those of the real arm; the heights are additions."""
 
 TOUR = (*POSES, "HOME")
-"""The poses in the order of the motion."""
+"""Poses in the order of the tour."""
 
 VELOCITY = (1.0, 4.0, 4.0)
 """Greatest speeds at speed 1 [m/s, rad/s, rad/s]: a half, a third and a half of the arm's limits."""
@@ -37,26 +41,26 @@ ACCELERATION = (3.0, 10.0, 10.0)
 """Greatest accelerations at speed 1 [m/s², rad/s², rad/s²]: computed torque takes 70 % of the effort then."""
 
 REST = 0.2
-"""Time in each pose [s]."""
+"""Time of rest in each pose [s]."""
 
 
 class Tour(NamedTuple):
-    """The motion, and when it is where."""
+    """The motion through the poses, with the times of arrival."""
 
     trajectory: Trajectory
-    arrivals: tuple[float, ...]  # when each pose of the tour is reached [s]
+    arrivals: tuple[float, ...]  # at each pose of the tour [s]
 
     def heading_for(self, time: float) -> str:
-        """Name of the pose that the arm is in or on its way to, at a time [s]."""
+        """Return the name of the pose that the arm is in or moves to at a time [s]."""
         index = int(np.searchsorted(self.arrivals, time - REST))
         return TOUR[min(index, len(TOUR) - 1)]
 
 
 def tour(speed: float = 1.0) -> Tour:
-    """The tour through the poses, from rest to rest by quintics.
+    """Return the tour through the poses, from rest to rest by quintics.
 
     Args:
-        speed: factor on the greatest speeds; accelerations grow with its square.
+        speed: factor on the greatest speeds; the accelerations are scaled by its square.
     """
     stops: Array = np.array([POSES[name] for name in TOUR])
     limits = speed * np.array(VELOCITY), speed**2 * np.array(ACCELERATION)
@@ -67,22 +71,18 @@ def tour(speed: float = 1.0) -> Tour:
     return Tour(rest_to_rest(np.repeat(stops, 2, axis=0), times), tuple(arrivals))
 
 
-TOURED = ("elevator", "shoulder", "wrist")
-"""The joints of the arm whose poses have names."""
-
-
-def pose(text: str, robot: Robot, before: Array) -> Array:
-    """The positions (n,) in [rad] or [m] that a text says.
+def parse_pose(text: str, robot: Robot, before: Array) -> Array:
+    """Return the joint positions (n,) in [rad] or [m] that a text names.
 
     Args:
-        text: a position for every joint, ``0.3,-1,0``; for some, ``shoulder=-1,wrist=0.2``; or a pose's name.
+        text: positions of all joints, ``0.3,-1,0``; of some joints, ``shoulder=-1,wrist=0.2``; or the name of a pose.
         robot: the arm.
-        before: where the joints are of which it does not speak (n,).
+        before: positions of the joints that the text does not name (n,).
 
     Raises:
-        InputError: it is none of these.
+        InputError: the text is none of these.
     """
-    if robot.joint_names == TOURED and text.upper() in POSES:
+    if robot.joint_names == TOUR_JOINTS and text.upper() in POSES:
         return np.array(POSES[text.upper()])
     named = dict(re.findall(r"([^,=\s]+)\s*=\s*([^,=\s]+)", text))
     try:
@@ -97,31 +97,33 @@ def pose(text: str, robot: Robot, before: Array) -> Array:
         pass
     all_of_them = ", ".join(robot.joint_names)
     problem = f"{text!r} is neither {robot.n} positions ({all_of_them}) nor joint=position of some of them"
-    if robot.joint_names == TOURED:
+    if robot.joint_names == TOUR_JOINTS:
         problem += f", nor one of {', '.join(POSES)}"
     raise InputError("--to", problem, text)
 
 
-def motion(poses: Sequence[str], touring: bool, duration: float, robot: Robot, start: Array) -> Trajectory | None:
-    """The trajectory that was asked for; None to stay.
+def requested_trajectory(
+    poses: Sequence[str], with_tour: bool, duration: float, robot: Robot, start: Array
+) -> Trajectory | None:
+    """Return the trajectory that the command line asks for, or None if the arm is to stay.
 
     Args:
-        poses: where to be at rest, one after the other, the time shared equally among the ways.
-        touring: whether to make the demonstration's tour instead.
-        duration: of all the ways [s]; the tour takes its own time.
+        poses: waypoints at rest, one after the other; the segments take equal times.
+        with_tour: follow the tour of the demonstration instead.
+        duration: of all segments together [s]; the tour takes its own time.
         robot: the arm.
-        start: where it begins (n,).
+        start: positions at the beginning (n,).
 
     Raises:
-        InputError: a pose that is none, or no tour for this arm.
+        InputError: a text names no pose, or this arm has no tour.
     """
-    if touring:
-        if robot.joint_names != TOURED:
-            raise InputError("--tour", f"is of an arm with the joints {', '.join(TOURED)}", robot.joint_names)
+    if with_tour:
+        if robot.joint_names != TOUR_JOINTS:
+            raise InputError("--tour", f"is of an arm with the joints {', '.join(TOUR_JOINTS)}", robot.joint_names)
         return tour().trajectory
     if not poses:
         return None
     stops = [start]
     for text in poses:
-        stops.append(pose(text, robot, stops[-1]))
+        stops.append(parse_pose(text, robot, stops[-1]))
     return rest_to_rest(np.array(stops), np.linspace(0.0, duration, len(stops)))

@@ -10,152 +10,32 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from robodyn_ros import create_dynamics, load_robot
-from robodyn_ros.cli.console import check_folder, check_picture, console
-from robodyn_ros.cli.motion import pose
+from robodyn_ros.cli.console import check_folder, check_picture, console, print_json, progress_bar
 from robodyn_ros.cli.verb import ExitCode, Verb, need_ros
-from robodyn_ros.dynamics.parameters import Payload
 from robodyn_ros.errors import InputError, NotReadyError
-from robodyn_ros.planning.cost import read_cost
-from robodyn_ros.planning.obstacles import Sphere, read_obstacles
-from robodyn_ros.planning.plan import Plan
-from robodyn_ros.planning.problem import Goal, JointGoal, MotionLimits, Problem, ToolGoal
-from robodyn_ros.robot import Pose, Robot
-from robodyn_ros.robot.pose import Array
-from robodyn_ros.robot.robot import tip
-from robodyn_ros.view.browser import Browser
 
 if TYPE_CHECKING:
     from robodyn_ros.planning.plan import Plan
-    from robodyn_ros.planning.problem import Problem
-
-
-# From the command line of ``robodyn plan`` to the problem.
-
-
-def problem_of(args: Namespace) -> Problem:
-    """What the arguments ask for.
-
-    Raises:
-        InputError: an argument is wrong.
-    """
-    robot = load_robot(args.urdf)
-    link = args.link or tip(robot)
-    payload = None if args.payload is None else Payload(link, args.payload)
-    dynamics = create_dynamics("rnea", robot, payload=payload, viscous=robot.damping, coulomb=robot.friction)
-    start = robot.home if args.start is None else _pose("--from", args.start, robot, robot.home)
-    stops = [start]
-    for text in args.via:
-        stops.append(_pose("--via", text, robot, stops[-1]))
-    return Problem(
-        dynamics,
-        start,
-        _goal(args, robot, link, stops[-1]),
-        read_cost(args.cost),
-        args.duration,
-        MotionLimits.of(robot, share=args.share, acceleration=args.acceleration),
-        via=tuple(JointGoal(stop, None) for stop in stops[1:]),
-        obstacles=() if args.obstacles is None else read_obstacles(args.obstacles),
-        margin=args.margin,
-        limit_margin=args.limit_margin,
-    )
-
-
-def _goal(args: Namespace, robot: Robot, link: str, before: Array) -> Goal:
-    if (args.to is None) == (args.to_tool is None):
-        raise InputError("--to", "or --to-tool must be given, one of them", args.to)
-    if args.to is not None:
-        return JointGoal(_pose("--to", args.to, robot, before))
-    try:
-        numbers = [float(word) for word in args.to_tool.split(",")]
-    except ValueError:
-        numbers = []
-    if len(numbers) not in (3, 6) or not np.isfinite(numbers).all():
-        raise InputError("--to-tool", f"must be x,y,z or x,y,z,roll,pitch,yaw, not {args.to_tool!r}", args.to_tool)
-    if len(numbers) == 3:
-        return ToolGoal.at(np.array(numbers), link)
-    return ToolGoal(Pose.from_xyz_rpy(numbers[:3], numbers[3:]), link)
-
-
-def _pose(option: str, text: str, robot: Robot, before: Array) -> Array:
-    try:
-        return pose(text, robot, before)
-    except InputError as cause:
-        raise InputError(option, str(cause).partition(": ")[2], text) from cause
-
-
-# A plan to the controller of the ROS 2 graph that is there, by the node that knows how to.
-
-
-def send(plan: Plan) -> None:
-    """Have the controller follow it.
-
-    Raises:
-        NotReadyError: there is no controller, or the arm is not where the plan starts; the node has said so.
-    """
-    with TemporaryDirectory(prefix="robodyn-") as folder:
-        path = Path(folder) / "plan.json"
-        plan.save(path)
-        command = [sys.executable, "-m", "robodyn_ros.nodes.planner.sender", "--ros-args", "-p", f"plan:={path}"]
-        if subprocess.run(command, check=False).returncode != 0:
-            raise NotReadyError("the plan was not sent")
-
-
-# A plan in the browser, again and again: the arm on its way, the tool's trace, what is in the way.
-
-RATE = 25.0
-"""Pictures a second."""
-
-PAUSE = 1.0
-"""At the end, before it begins anew [s]."""
-
-LAYERS = frozenset({"effort", "trace", "com"})
-
-
-def view(plan: Plan, problem: Problem, port: int) -> None:
-    """Show it until Ctrl-C.
-
-    Raises:
-        ConfigurationError: viser is not installed, or the port is taken.
-    """
-    browser, trajectory = Browser(problem.dynamics.robot, "127.0.0.1", port), plan.to_trajectory()
-    _obstacles(browser, problem)
-    console().print(f"http://localhost:{port}  (Ctrl-C ends)", soft_wrap=True)
-    try:
-        while True:
-            browser.overlay.forget()
-            begun = time.monotonic()
-            while (t := time.monotonic() - begun) < plan.duration + PAUSE:
-                sample = trajectory.sample(t)
-                planned = None if trajectory.planned is None else trajectory.planned.at(t)
-                browser.show(sample.q, sample.qd, planned, None, LAYERS)
-                time.sleep(1.0 / RATE)
-    finally:
-        browser.stop()
-
-
-def _obstacles(browser: Browser, problem: Problem) -> None:
-    scene, color = browser.server.scene, (200, 80, 60)
-    for obstacle in problem.obstacles:
-        name, position = f"/obstacles/{obstacle.name}", obstacle.center
-        if isinstance(obstacle, Sphere):
-            scene.add_icosphere(name, radius=obstacle.radius, color=color, opacity=0.5, position=position)
-            continue
-        from scipy.spatial.transform import Rotation
-
-        turn = np.roll(Rotation.from_matrix(obstacle.rotation).as_quat(), 1)  # viser puts w first
-        size = tuple(obstacle.size.tolist())
-        scene.add_box(name, dimensions=size, color=color, opacity=0.5, position=position, wxyz=turn)
-
+    from robodyn_ros.planning.problem import Goal, Problem
+    from robodyn_ros.robot import Robot
+    from robodyn_ros.robot.pose import Array
+    from robodyn_ros.view.browser import Browser
 
 METHODS = ("collocation", "time-scaling")
-"""How a motion is found."""
+"""Methods of planning."""
+
+FRAME_RATE = 25.0
+"""Pictures a second in the browser."""
+
+PAUSE = 1.0
+"""Time at the end of the motion, before it begins again [s]."""
+
+LAYERS = frozenset({"effort", "trace", "com"})
+"""What the browser shows beside the arm."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """See :class:`Verb`."""
+    """Add the arguments of this verb."""
     parser.add_argument("urdf", type=Path, help="the arm")
     where = parser.add_argument_group("where")
     text = "end: 0.3,-1,0 or joint=-1,joint=0.2, or a pose's name"
@@ -193,31 +73,107 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> ExitCode:
-    """Plan, write, draw, show, send; the answer is no if there is no such motion."""
+    """Plan, write, draw, send, show; the answer is no if there is no such motion."""
     _check_outputs(args)
-    problem = problem_of(args)
-    found = _found(args, problem)
-    _report(args, problem, found)
+    problem = make_problem(args)
+    plan = _solve(args, problem)
+    _report(args, problem, plan)
     if args.out is not None:
-        found.save(args.out)
-    if not found.solved:
+        plan.save(args.out)
+    if not plan.solved:
         return ExitCode.NO
     if args.plot is not None:
         from robodyn_ros.cli.plan_report import draw
 
-        draw(args.plot, found, problem)
+        draw(args.plot, plan, problem)
     if args.send:
-        send(found)
+        send(plan)
     if args.view:
-        view(found, problem, args.port)
+        view(plan, problem, args.port)
     return ExitCode.YES
 
 
-def _found(args: Namespace, problem: Problem) -> Plan:
-    """The plan; how far the search is goes to stderr."""
-    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+def _check_outputs(args: Namespace) -> None:
+    """Check before the search what would be an error after it."""
+    if args.plot is not None:
+        check_picture("--plot", args.plot)
+    if args.out is not None:
+        check_folder("--out", args.out)
+    if args.method == "time-scaling" and (args.cost != "time" or args.duration is not None):
+        raise InputError("--method", "time-scaling seeks the shortest time; leave out --cost and --duration", args.cost)
+    if args.send:
+        need_ros()
 
-    from robodyn_ros.cli.console import progress_bar
+
+def make_problem(args: Namespace) -> Problem:
+    """Return the planning problem that the arguments state.
+
+    Raises:
+        InputError: an argument is wrong.
+    """
+    from robodyn_ros import create_dynamics, load_robot
+    from robodyn_ros.dynamics.parameters import Payload
+    from robodyn_ros.planning.cost import read_cost
+    from robodyn_ros.planning.obstacles import read_obstacles
+    from robodyn_ros.planning.problem import JointGoal, MotionLimits, Problem
+    from robodyn_ros.robot.robot import tip
+
+    robot = load_robot(args.urdf)
+    link = args.link or tip(robot)
+    payload = None if args.payload is None else Payload(link, args.payload)
+    dynamics = create_dynamics("rnea", robot, payload=payload, viscous=robot.damping, coulomb=robot.friction)
+    start = robot.home if args.start is None else _positions("--from", args.start, robot, robot.home)
+    stops = [start]
+    for text in args.via:
+        stops.append(_positions("--via", text, robot, stops[-1]))
+    return Problem(
+        dynamics,
+        start,
+        _goal(args, robot, link, stops[-1]),
+        read_cost(args.cost),
+        args.duration,
+        MotionLimits.of(robot, share=args.share, acceleration=args.acceleration),
+        via=tuple(JointGoal(stop, None) for stop in stops[1:]),
+        obstacles=() if args.obstacles is None else read_obstacles(args.obstacles),
+        margin=args.margin,
+        limit_margin=args.limit_margin,
+    )
+
+
+def _goal(args: Namespace, robot: Robot, link: str, before: Array) -> Goal:
+    import numpy as np
+
+    from robodyn_ros.planning.problem import JointGoal, ToolGoal
+    from robodyn_ros.robot import Pose
+
+    if (args.to is None) == (args.to_tool is None):
+        raise InputError("--to", "or --to-tool must be given, one of them", args.to)
+    if args.to is not None:
+        return JointGoal(_positions("--to", args.to, robot, before))
+    try:
+        numbers = [float(word) for word in args.to_tool.split(",")]
+    except ValueError:
+        numbers = []
+    if len(numbers) not in (3, 6) or not np.isfinite(numbers).all():
+        raise InputError("--to-tool", f"must be x,y,z or x,y,z,roll,pitch,yaw, not {args.to_tool!r}", args.to_tool)
+    if len(numbers) == 3:
+        return ToolGoal.at(np.array(numbers), link)
+    return ToolGoal(Pose.from_xyz_rpy(numbers[:3], numbers[3:]), link)
+
+
+def _positions(option: str, text: str, robot: Robot, before: Array) -> Array:
+    """The joint positions that an option names; an error names that option."""
+    from robodyn_ros.cli.motion import parse_pose
+
+    try:
+        return parse_pose(text, robot, before)
+    except InputError as cause:
+        raise InputError(option, str(cause).partition(": ")[2], text) from cause
+
+
+def _solve(args: Namespace, problem: Problem) -> Plan:
+    """Find the plan, and show the progress of the search on stderr."""
+    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with progress_bar(*columns) as progress:
@@ -228,36 +184,79 @@ def _found(args: Namespace, problem: Problem) -> Plan:
             return time_scaling.plan(problem)
         from robodyn_ros.planning.collocation.collocation import CollocationSettings, plan
 
-        def tell(iteration: int, violation: float) -> None:
+        def show(iteration: int, violation: float) -> None:
             progress.update(task, description=f"iteration {iteration}: constraints missed by {violation:.1e}")
 
-        return plan(problem, CollocationSettings(time_limit=args.time_limit), tell)
+        return plan(problem, CollocationSettings(time_limit=args.time_limit), show)
 
 
-def _report(args: Namespace, problem: Problem, found: Plan) -> None:
-    from robodyn_ros.cli.console import console, print_json
+def _report(args: Namespace, problem: Problem, plan: Plan) -> None:
     from robodyn_ros.cli.plan_report import figures, table
 
     if args.json:
-        print_json(figures(found, problem))
+        print_json(figures(plan, problem))
         return
     out = console()
-    title = f"{found.duration:.4g} s" if found.solved else "no such motion"
-    out.print(f"{title}: {found.reason} ({found.method}, {found.solve_time:.2g} s)", markup=False, soft_wrap=True)
-    if len(found.times):
-        out.print(table(found, problem))
+    title = f"{plan.duration:.4g} s" if plan.solved else "no such motion"
+    out.print(f"{title}: {plan.reason} ({plan.method}, {plan.solve_time:.2g} s)", markup=False, soft_wrap=True)
+    if len(plan.times):
+        out.print(table(plan, problem))
 
 
-def _check_outputs(args: Namespace) -> None:
-    """Find out now, not after the search, what cannot be written."""
-    if args.plot is not None:
-        check_picture("--plot", args.plot)
-    if args.out is not None:
-        check_folder("--out", args.out)
-    if args.method == "time-scaling" and (args.cost != "time" or args.duration is not None):
-        raise InputError("--method", "time-scaling seeks the shortest time; leave out --cost and --duration", args.cost)
-    if args.send:
-        need_ros()
+def send(plan: Plan) -> None:
+    """Send a plan to the controller of the running ROS 2 graph, by the sender node.
+
+    Raises:
+        NotReadyError: there is no controller, or the arm is not at the start of the plan; the node has said so.
+    """
+    with TemporaryDirectory(prefix="robodyn-") as folder:
+        path = Path(folder) / "plan.json"
+        plan.save(path)
+        command = [sys.executable, "-m", "robodyn_ros.nodes.planner.sender", "--ros-args", "-p", f"plan:={path}"]
+        if subprocess.run(command, check=False).returncode != 0:
+            raise NotReadyError("the plan was not sent")
+
+
+def view(plan: Plan, problem: Problem, port: int) -> None:
+    """Show the motion in the browser again and again, with tool trace and obstacles, until Ctrl-C.
+
+    Raises:
+        ConfigurationError: viser is not installed, or the port is in use.
+    """
+    from robodyn_ros.view.browser import Browser
+
+    browser, trajectory = Browser(problem.dynamics.robot, "127.0.0.1", port), plan.to_trajectory()
+    _show_obstacles(browser, problem)
+    console().print(f"http://localhost:{port}  (Ctrl-C ends)", soft_wrap=True)
+    try:
+        while True:
+            browser.overlay.forget()
+            begun = time.monotonic()
+            while (t := time.monotonic() - begun) < plan.duration + PAUSE:
+                sample = trajectory.sample(t)
+                planned = None if trajectory.planned is None else trajectory.planned.at(t)
+                browser.show(sample.q, sample.qd, planned, None, LAYERS)
+                time.sleep(1.0 / FRAME_RATE)
+    finally:
+        browser.stop()
+
+
+def _show_obstacles(browser: Browser, problem: Problem) -> None:
+    import numpy as np
+
+    from robodyn_ros.planning.obstacles import Sphere
+
+    scene, color = browser.server.scene, (200, 80, 60)
+    for obstacle in problem.obstacles:
+        name, position = f"/obstacles/{obstacle.name}", obstacle.center
+        if isinstance(obstacle, Sphere):
+            scene.add_icosphere(name, radius=obstacle.radius, color=color, opacity=0.5, position=position)
+            continue
+        from scipy.spatial.transform import Rotation
+
+        wxyz = np.roll(Rotation.from_matrix(obstacle.rotation).as_quat(), 1)  # viser puts w first
+        size = tuple(obstacle.size.tolist())
+        scene.add_box(name, dimensions=size, color=color, opacity=0.5, position=position, wxyz=wxyz)
 
 
 VERB = Verb(

@@ -1,28 +1,31 @@
-"""``robodyn plugins``: what is installed, and where it comes from."""
+"""``robodyn plugins``: the installed plugins, and the module of each."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from robodyn_ros.cli.console import console, print_json
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import PluginError
 from robodyn_ros.plugins import GROUPS, available, load
 
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
-class Found(NamedTuple):
-    """A plugin, as the table shows it."""
+
+class PluginEntry(NamedTuple):
+    """A plugin, as it is listed."""
 
     kind: str
     name: str
     summary: str  # the first line of its docstring
-    origin: str  # its class
-    problem: str  # why it cannot be used, empty if it can
+    origin: str  # its class, as module:name
+    problem: str  # why it cannot be loaded, empty if it can
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """See :class:`Verb`."""
+    """Add the arguments of this verb."""
     parser.add_argument("kind", nargs="?", choices=sorted(GROUPS), help="only plugins of this kind")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
@@ -30,38 +33,62 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> ExitCode:
     """List the plugins; the answer is no if one of them cannot be loaded."""
     kinds = [args.kind] if args.kind else sorted(GROUPS)
-    found = [_look(kind, name) for kind in kinds for name in available(kind)]
+    entries = [_entry(kind, name) for kind in kinds for name in available(kind)]
     if args.json:
-        print_json([plugin._asdict() for plugin in found])
+        print_json([entry._asdict() for entry in entries])
     else:
-        _show(found)
-    return ExitCode.NO if any(plugin.problem for plugin in found) else ExitCode.YES
+        _show(entries)
+    return ExitCode.NO if any(entry.problem for entry in entries) else ExitCode.YES
 
 
-def _look(kind: str, name: str) -> Found:
+def _entry(kind: str, name: str) -> PluginEntry:
     try:
         plugin = load(kind, name)
     except PluginError as problem:
-        return Found(kind, name, "", "", str(problem))
+        return PluginEntry(kind, name, "", "", str(problem))
     summary = (plugin.__doc__ or "").strip().partition("\n")[0]
-    return Found(kind, name, summary, f"{plugin.__module__}:{plugin.__qualname__}", "")
+    return PluginEntry(kind, name, summary, f"{plugin.__module__}:{plugin.__qualname__}", "")
 
 
-def _show(found: list[Found]) -> None:
+def _show(entries: list[PluginEntry]) -> None:
+    """Print a table with a row for each kind and the plugins below it, so that a module's name fits 80 columns."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
+    out = console()
+    names = max([len("Name"), *(len(entry.name) + 2 for entry in entries)])
+    room = out.width - names - 4  # the table pads each column by one space on the left and two on the right
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading, style in (("Kind", "cyan"), ("Name", "bold"), ("What it is", "")):
-        table.add_column(heading, style=style, no_wrap=heading != "What it is", overflow="fold")
+    table.add_column("Name", no_wrap=True)
+    table.add_column("What it is", overflow="fold")
     before = ""
-    for plugin in found:
-        text = Text(plugin.problem, "red") if plugin.problem else Text(plugin.summary)
-        text.append(f"\n{plugin.origin.partition(':')[0]}" if plugin.origin else "", "dim")
-        table.add_row("" if plugin.kind == before else plugin.kind, plugin.name, text)
-        before = plugin.kind
-    console().print(table)
+    for entry in entries:
+        if entry.kind != before:
+            table.add_row(Text(entry.kind, "cyan"), end_section=False)
+            before = entry.kind
+        table.add_row(Text(f"  {entry.name}", "bold"), _what(entry, room))
+    out.print(table)
+
+
+def _what(entry: PluginEntry, room: int) -> RenderableType:
+    """The summary and the module of a plugin, or why it cannot be loaded."""
+    from rich.text import Text
+
+    if entry.problem:
+        return Text(entry.problem, "red")
+    module = _broken_at_dots(entry.origin.partition(":")[0], room)
+    return Text.assemble(entry.summary, "\n", (module, "dim"))
+
+
+def _broken_at_dots(module: str, room: int) -> str:
+    """A module's name in lines of at most that many columns, where its parts are that short."""
+    lines = [""]
+    for part in module.replace(".", ".\n").split("\n"):
+        if lines[-1] and len(lines[-1] + part) > room:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(lines)
 
 
 VERB = Verb(

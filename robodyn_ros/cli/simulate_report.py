@@ -1,4 +1,4 @@
-"""What ``robodyn simulate`` prints: how well each joint was controlled, and what went wrong."""
+"""The report of ``robodyn simulate``: how well each joint was controlled, as figures, a table and a picture."""
 
 from __future__ import annotations
 
@@ -10,15 +10,30 @@ from typing import Any
 import numpy as np
 
 from robodyn_ros.cli.console import console, print_json, quantity
-from robodyn_ros.cli.demo.plot import COLOURS, DPI, FAINT, INK, PLOT_STYLE, POINTS
+from robodyn_ros.cli.plotting import (
+    COLOURS,
+    DPI,
+    FAINT,
+    LIMIT_LINE,
+    REFERENCE_LINE,
+    add_legend,
+    finish_joint_figure,
+    joint_figure,
+    thinned,
+)
 from robodyn_ros.robot import Joint, Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.trial.trial import Trial, TrialSamples
 
+TRUTH = COLOURS[2]
+
+WIDE: dict[str, Any] = {"color": COLOURS[1], "linewidth": 2.6, "alpha": 0.5}
+"""Style of measured positions and commanded efforts, which lie behind the true ones."""
+
 
 @dataclass(frozen=True)
 class SimulatedJointFigures:
-    """How a joint was controlled; errors are None where there was no reference."""
+    """How well a joint was controlled; errors are None where there was no reference."""
 
     joint: str
     unit: str  # of the errors
@@ -31,17 +46,17 @@ class SimulatedJointFigures:
 
 @dataclass(frozen=True)
 class SimulatedFigures:
-    """How it went."""
+    """The figures of a trial."""
 
     simulated: float  # [s]
-    states: int  # that came
-    commands: int
+    states: int  # that the control received
+    commands: int  # that the hardware received
     joints: tuple[SimulatedJointFigures, ...]
     faults: dict[str, int]  # what → how often
 
 
 def figures(trial: Trial, robot: Robot) -> SimulatedFigures:
-    """The figures of a trial."""
+    """Return the figures of a trial."""
     joints = []
     for index, joint in enumerate(robot.joints):
         _, error = tracking_error(trial, index)
@@ -63,13 +78,13 @@ def figures(trial: Trial, robot: Robot) -> SimulatedFigures:
 
 
 def report(found: SimulatedFigures, controller: str, seconds: float, args: Namespace) -> None:
-    """Print them.
+    """Print the figures as a table or as JSON.
 
     Args:
         found: the figures.
         controller: the law's name.
-        seconds: how long the simulation took [s].
-        args: of the command line.
+        seconds: time that the simulation took [s].
+        args: the command line.
     """
     written = {name: str(path) for name, path in (("out", args.out), ("plot", args.plot)) if path is not None}
     if args.json:
@@ -101,31 +116,16 @@ def report(found: SimulatedFigures, controller: str, seconds: float, args: Names
         out.print(f"Written: {path}", markup=False, soft_wrap=True)
 
 
-# The picture of ``robodyn simulate``: position, tracking error and effort, joint by joint.
-
-TRUTH = COLOURS[2]
-
-WIDE: dict[str, Any] = {"color": COLOURS[1], "linewidth": 2.6, "alpha": 0.5}
-"""Of what was measured and commanded, which lies behind what is true."""
-
-
 def draw(path: Path, trial: Trial, robot: Robot, title: str) -> None:
-    """Write the picture.
+    """Draw position, tracking error and effort of each joint.
 
     Args:
-        path: of the image; its ending says of which kind.
-        trial: what happened.
+        path: file of the picture; its ending says the format.
+        trial: the trial.
         robot: the arm.
-        title: what it shows.
+        title: title of the picture.
     """
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    with pyplot.rc_context(PLOT_STYLE):
-        size = (13.0, 2.3 * robot.n + 1.2)
-        figure, grid = pyplot.subplots(robot.n, 3, figsize=size, sharex=True, squeeze=False, layout="constrained")
+    with joint_figure(robot.n, foot=1.2) as (figure, grid):
         figure.get_layout_engine().set(hspace=0.06, wspace=0.04)
         for index, (row, joint) in enumerate(zip(grid, robot.joints, strict=True)):
             _position(row[0], trial, joint, index)
@@ -135,18 +135,14 @@ def draw(path: Path, trial: Trial, robot: Robot, title: str) -> None:
         for axes in grid.flat:
             axes.grid(visible=True, axis="y")
             axes.set_xlim(0.0, max(trial.truth.t[-1], 1e-9))
-        for axes in grid[-1]:
-            axes.set_xlabel("time [s]")
-        figure.align_ylabels()
         found = {label: line for axes in grid[0] for line, label in zip(*axes.get_legend_handles_labels(), strict=True)}
-        figure.legend(found.values(), found, loc="outside lower center", ncols=len(found), frameon=False)
-        figure.suptitle(title, fontsize=12)
+        add_legend(figure, found.values(), found)
+        finish_joint_figure(figure, grid, title)
         figure.savefig(path, dpi=DPI)
-        pyplot.close(figure)
 
 
 def tracking_error(trial: Trial, index: int) -> tuple[Array, Array]:
-    """Times [s] and reference minus position of a joint [rad] or [m], at each command with a reference."""
+    """Return times [s] and reference minus position of a joint [rad] or [m], at each command with a reference."""
     commands, truth = trial.commands, trial.truth
     reference = commands.values["q"][:, index]
     known = ~np.isnan(reference)
@@ -160,13 +156,12 @@ def _position(axes: Any, trial: Trial, joint: Joint, index: int) -> None:
         axes.plot(*_thinned(states, "q", index), **WIDE, label="measured position, commanded effort")
     axes.plot(*_thinned(truth, "q", index), color=TRUTH, label="true")
     if len(commands.t):
-        dashed = {"color": INK, "linestyle": (0, (4, 3)), "linewidth": 1.1}
-        axes.plot(*_thinned(commands, "q", index), **dashed, label="reference")
+        axes.plot(*_thinned(commands, "q", index), **REFERENCE_LINE, label="reference")
     axes.set_ylabel(f"position [{joint.position_unit}]")
 
 
 def _error_or_velocity(axes: Any, trial: Trial, joint: Joint, index: int) -> None:
-    """The tracking error; of an arm that nobody leads, the velocity."""
+    """Draw the tracking error, or the velocity where there is no reference."""
     axes.axhline(0.0, color=FAINT, linewidth=0.8)
     t, error = tracking_error(trial, index)
     if len(t):
@@ -184,10 +179,9 @@ def _effort(axes: Any, trial: Trial, joint: Joint, index: int) -> None:
     axes.plot(*_thinned(truth, "effort", index), color=TRUTH)
     if np.isfinite(joint.effort):
         for limit in (-joint.effort, joint.effort):
-            axes.axhline(limit, color=FAINT, linewidth=1.0, linestyle=(0, (1, 1.5)))
+            axes.axhline(limit, **LIMIT_LINE)
     axes.set_ylabel(f"effort [{joint.effort_unit}]")
 
 
 def _thinned(samples: TrialSamples, name: str, index: int) -> tuple[Array, Array]:
-    step = max(1, len(samples.t) // POINTS)
-    return samples.t[::step], samples.values[name][::step, index]
+    return thinned(samples.t, samples.values[name][:, index])

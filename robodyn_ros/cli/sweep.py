@@ -9,31 +9,68 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
 from robodyn_ros.cli.console import check_picture, console, print_json, progress_bar
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import ConfigurationError, InputError
-from robodyn_ros.simulation.sweeps.runner import CaseRunner, Rows
-from robodyn_ros.simulation.sweeps.study import Study
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from robodyn_ros.simulation.sweeps.runner import Rows
     from robodyn_ros.simulation.sweeps.study import Study
     from robodyn_ros.simulation.sweeps.summary import Summary
     from robodyn_ros.simulation.sweeps.sweep import Backend
 
+    Told = Callable[[int, Rows], None]
 
-# One case of a study by itself: its row, and its picture.
+REPORT = ("report.html", "report.png")
+"""Files that are written beside the results."""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the arguments of this verb."""
+    parser.add_argument("study", type=Path, help="the study, a YAML file")
+    text = "folder for the results and the report (default: the study's name)"
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help=text)
+    parser.add_argument("--resume", action="store_true", help="go on with the results that are there")
+    add_backend_arguments(parser)
+    parser.add_argument("--case", type=int, metavar="NUMBER", help="try this case alone, and print its row")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="with --case: draw it here, .png, .svg or .pdf")
+    parser.add_argument("--no-report", action="store_true", help="leave the report out")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+
+
+def add_backend_arguments(parser: ArgumentParser) -> None:
+    """Add the arguments that choose who runs the cases."""
+    where = parser.add_mutually_exclusive_group()
+    text = "processes that try the cases; 0: this one (default: one for each processor)"
+    where.add_argument("--workers", type=int, metavar="N", help=text)
+    text = "have a Dask cluster try them: tcp://host:port of its scheduler"
+    where.add_argument("--scheduler", metavar="ADDRESS", help=text)
+
+
+def run(args: Namespace) -> ExitCode:
+    """Run the study, or one case of it."""
+    from robodyn_ros.simulation.sweeps.study_reader import read_study
+
+    if args.plot is not None:
+        if args.case is None:
+            raise InputError("--plot", "is of one case: name it by --case", args.plot)
+        check_picture("--plot", args.plot)
+    study = read_study(args.study)
+    if args.case is not None:
+        return show_case(study, args.case, args.plot, args.json)
+    return _run_study(args, study)
 
 
 def show_case(study: Study, number: int, plot: Path | None, json: bool) -> ExitCode:
-    """Try it, and show what came of it; the answer is whether it meets the specification.
+    """Run one case of a study, print its row and draw its picture; the answer is whether it meets the specification.
 
     Raises:
         InputError: there is no such case.
     """
+    from robodyn_ros.simulation.sweeps.runner import CaseRunner
+
     if not 0 <= number < study.size:
         raise InputError("--case", f"must be from 0 to {study.size - 1}, not {number}", number)
     runner = CaseRunner(study)
@@ -42,8 +79,7 @@ def show_case(study: Study, number: int, plot: Path | None, json: bool) -> ExitC
     if plot is not None:
         from robodyn_ros.cli.simulate_report import draw
 
-        setup = runner.setup(case)
-        title = f"{study.name}, case {number}: {setup.hardware.robot.name} under {case.controller}"
+        title = f"{study.name}, case {number}: {runner.setup(case).hardware.robot.name} under {case.controller}"
         draw(plot, runner.run(case).trial, runner.robot, title)
     if json:
         print_json({name: None if value != value else value for name, value in row.items()})
@@ -56,104 +92,8 @@ def show_case(study: Study, number: int, plot: Path | None, json: bool) -> ExitC
     return ExitCode.YES if row["met"] else ExitCode.NO
 
 
-# How far a sweep is, and the time that is left, on stderr.
-
-Told = Callable[[int, Rows], None]
-
-
-@contextmanager
-def progress(total: int, what: str = "cases") -> Iterator[Told]:
-    """Show it.
-
-    Args:
-        total: number of cases.
-        what: they are called.
-    """
-    columns = (
-        TextColumn(what),
-        BarColumn(bar_width=30),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[note]}", style="yellow"),
-    )
-    with progress_bar(*columns) as shown:
-        task = shown.add_task("", total=total, note="")
-        done = failed = 0
-
-        def told(before: int, rows: Rows) -> None:
-            nonlocal done, failed
-            done += len(rows)
-            failed += sum(1 for row in rows if row["failed"])
-            note = f"{failed} failed" if failed else ""
-            if not rows:
-                shown.update(task, completed=before, note=note)
-            else:
-                shown.update(task, completed=before + done, note=note)
-
-        yield told
-
-
-REPORT = ("report.html", "report.png")
-"""What is written beside the results."""
-
-
-def add_arguments(parser: ArgumentParser) -> None:
-    """See :class:`Verb`."""
-    parser.add_argument("study", type=Path, help="the study, a YAML file")
-    text = "folder for the results and the report (default: the study's name)"
-    parser.add_argument("--out", type=Path, metavar="FOLDER", help=text)
-    parser.add_argument("--resume", action="store_true", help="go on with the results that are there")
-    add_backend_arguments(parser)
-    parser.add_argument("--case", type=int, metavar="NUMBER", help="try this case alone, and print its row")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="with --case: draw it here, .png, .svg or .pdf")
-    parser.add_argument("--no-report", action="store_true", help="leave the report out")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
-
-
-def run(args: Namespace) -> ExitCode:
-    """Run the study, or a case of it."""
-    from robodyn_ros.simulation.sweeps.study_reader import read_study
-
-    if args.plot is not None:
-        if args.case is None:
-            raise InputError("--plot", "is of one case: name it by --case", args.plot)
-        check_picture("--plot", args.plot)
-    study = read_study(args.study)
-    if args.case is not None:
-        return show_case(study, args.case, args.plot, args.json)
-    return _sweep(args, study)
-
-
-def add_backend_arguments(parser: ArgumentParser) -> None:
-    """Who tries the cases."""
-    where = parser.add_mutually_exclusive_group()
-    text = "processes that try the cases; 0: this one (default: one for each processor)"
-    where.add_argument("--workers", type=int, metavar="N", help=text)
-    text = "have a Dask cluster try them: tcp://host:port of its scheduler"
-    where.add_argument("--scheduler", metavar="ADDRESS", help=text)
-
-
-def choose_backend(args: Namespace) -> AbstractContextManager[Backend]:
-    """Who tries the cases, from the command line."""
-    from contextlib import nullcontext
-
-    from robodyn_ros.simulation.sweeps.sweep import Workers, in_process
-
-    if args.scheduler is not None:
-        from robodyn_ros.simulation.sweeps.cluster import cluster
-
-        return nullcontext(cluster(args.scheduler))
-    if args.workers == 0:
-        return nullcontext(in_process)
-    if args.workers is not None and not 1 <= args.workers <= 1024:
-        raise InputError("--workers", f"must be from 0 to 1024, not {args.workers}", args.workers)
-    return Workers(args.workers)
-
-
-def _sweep(args: Namespace, study: Study) -> ExitCode:
-    from robodyn_ros.cli.console import console
+def _run_study(args: Namespace, study: Study) -> ExitCode:
+    """Run all cases, summarise and report; the answer is whether every case meets the specification."""
     from robodyn_ros.simulation.sweeps.results import need
     from robodyn_ros.simulation.sweeps.summary import summarise
     from robodyn_ros.simulation.sweeps.sweep import sweep
@@ -175,13 +115,64 @@ def _sweep(args: Namespace, study: Study) -> ExitCode:
         from robodyn_ros.cli.sweep_report import write_report
 
         write_report(folder, study, summaries)
-    _say(args, study, summaries, folder)
-    held = all(summary.met == summary.cases for summary in summaries)
-    return ExitCode.YES if held else ExitCode.NO
+    _show(args, study, summaries, folder)
+    met = all(summary.met == summary.cases for summary in summaries)
+    return ExitCode.YES if met else ExitCode.NO
 
 
-def _say(args: Namespace, study: Study, summaries: list[Summary], folder: Path) -> None:
-    from robodyn_ros.cli.console import console, print_json
+def choose_backend(args: Namespace) -> AbstractContextManager[Backend]:
+    """Return what runs the cases: this process, workers, or a Dask cluster."""
+    from contextlib import nullcontext
+
+    from robodyn_ros.simulation.sweeps.sweep import Workers, in_process
+
+    if args.scheduler is not None:
+        from robodyn_ros.simulation.sweeps.cluster import cluster
+
+        return nullcontext(cluster(args.scheduler))
+    if args.workers == 0:
+        return nullcontext(in_process)
+    if args.workers is not None and not 1 <= args.workers <= 1024:
+        raise InputError("--workers", f"must be from 0 to 1024, not {args.workers}", args.workers)
+    return Workers(args.workers)
+
+
+@contextmanager
+def progress(total: int) -> Iterator[Told]:
+    """Show on stderr how many cases are done and failed, and the time that is left.
+
+    Args:
+        total: number of cases.
+
+    Yields:
+        A function for the number of cases done before and the rows of newly done ones.
+    """
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("cases"),
+        BarColumn(bar_width=30),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[note]}", style="yellow"),
+    )
+    with progress_bar(*columns) as shown:
+        task = shown.add_task("", total=total, note="")
+        done = failed = 0
+
+        def told(before: int, rows: Rows) -> None:
+            nonlocal done, failed
+            done += len(rows)
+            failed += sum(1 for row in rows if row["failed"])
+            note = f"{failed} failed" if failed else ""
+            shown.update(task, completed=before + done if rows else before, note=note)
+
+        yield told
+
+
+def _show(args: Namespace, study: Study, summaries: list[Summary], folder: Path) -> None:
     from robodyn_ros.cli.sweep_report import as_json, tables
 
     if args.json:

@@ -11,7 +11,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from robodyn_ros.cli.demo.plot import COLOURS, DPI, FAINT, INK, PLOT_STYLE
+from robodyn_ros.cli.plotting import COLOURS, DPI, FAINT, INK, new_figure
 from robodyn_ros.document.blocks import (
     Block,
     CodeBlock,
@@ -28,14 +28,15 @@ from robodyn_ros.document.html import html
 from robodyn_ros.simulation.sweeps.study import Study
 from robodyn_ros.simulation.sweeps.summary import QUANTILES, Summary
 
-# What ``robodyn sweep`` prints.
-
 REASONS = 5
-"""Of reasons why cases failed, and of worst cases, so many are shown."""
+"""Greatest number of causes of failure, and of worst cases, that the terminal shows."""
+
+WIDEST = 3.0
+"""Margins further below 0 than this are drawn at this value [-]."""
 
 
 def tables(study: Study, summaries: list[Summary]) -> Iterator[Table | Text]:
-    """For the terminal."""
+    """Yield the tables for the terminal, with their titles."""
     yield Text(f"{study.name}: meets the specification", "bold")
     yield _probabilities(summaries)
     for summary in summaries:
@@ -55,7 +56,7 @@ def tables(study: Study, summaries: list[Summary]) -> Iterator[Table | Text]:
 
 
 def percent(value: float) -> str:
-    """A part of 1."""
+    """Format a ratio as a percentage."""
     return f"{100 * value:.2f} %"
 
 
@@ -103,7 +104,7 @@ def _sensitivities(summary: Summary) -> Table:
 
 
 def as_json(summaries: list[Summary]) -> dict[str, Any]:
-    """For a script; NaN becomes null."""
+    """Return the summaries for JSON; NaN becomes null."""
 
     def plain(value: float) -> float | None:
         return value if value == value else None
@@ -139,38 +140,24 @@ def as_json(summaries: list[Summary]) -> dict[str, Any]:
     }
 
 
-# The picture of a sweep: how probable it is that the specification is met, the margins, and which input matters.
-
-WIDEST = 3.0
-"""Margins further below 0 than this are not shown apart."""
-
-
 def draw(path: Path, study: Study, summaries: list[Summary]) -> None:
-    """Write the picture.
+    """Draw the probability that the specification is met, the margins, and which input matters.
 
     Args:
-        path: of the image; its ending says of which kind.
-        study: what was run.
+        path: file of the picture; its ending says the format.
+        study: the study.
         summaries: one for each controller.
     """
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
     inputs = list(study.vary)
-    with pyplot.rc_context({**PLOT_STYLE, "text.parse_math": False}):
-        size = (13.0, 3.0 + 0.32 * max(6, len(inputs) * len(summaries)))
-        figure, (left, middle, right) = pyplot.subplots(
-            1, 3, figsize=size, layout="constrained", gridspec_kw={"width_ratios": (1, 1.4, 1.4), "wspace": 0.08}
-        )
+    size = (13.0, 3.0 + 0.32 * max(6, len(inputs) * len(summaries)))
+    widths = {"width_ratios": (1, 1.4, 1.4), "wspace": 0.08}
+    with new_figure(1, 3, size, gridspec_kw=widths) as (figure, ((left, middle, right),)):
         _plot_probabilities(left, summaries)
         _margins(middle, summaries)
         _plot_sensitivities(right, inputs, summaries)
         cases = f"{study.samples} cases for each controller" if len(summaries) > 1 else f"{study.samples} cases"
         figure.suptitle(f"{study.name}: {cases}", fontsize=13, weight="bold")
         figure.savefig(path, dpi=DPI)
-        pyplot.close(figure)
 
 
 def _plot_probabilities(axes: Any, summaries: list[Summary]) -> None:

@@ -1,4 +1,4 @@
-"""``robodyn tune``: gains that keep to a specification on arms that differ from the model, with the least effort."""
+"""``robodyn tune``: gains that meet a specification on arms that differ from the model, with the least effort."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from robodyn_ros.cli.console import write_file
+from robodyn_ros.cli.console import console, print_json, progress_bar, write_file
 from robodyn_ros.cli.sweep import add_backend_arguments, choose_backend
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import InputError
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """See :class:`Verb`."""
+    """Add the arguments of this verb."""
     parser.add_argument("study", type=Path, help="the study, a YAML file with a section tune")
     text = "parameter file to write, for the controller node (default: %(default)s)"
     parser.add_argument("--out", type=Path, default=Path("tuned.yaml"), metavar="FILE", help=text)
@@ -39,14 +39,14 @@ def run(args: Namespace) -> ExitCode:
     study, task = read_task(args.study)
     with choose_backend(args) as backend, _progress(task) as told:
         best = tune(study, task, backend, told)[0]
-        before, after = _compared(study, task, best, backend)
+        before, after = _compare(study, task, best, backend)
     write(args.out, study.name, best, after)
-    _say(args, study, best, before, after)
+    _show(args, study, best, before, after)
     return ExitCode.YES if after.violation <= 0.0 else ExitCode.NO
 
 
-def _compared(study: Study, task: TuningTask, best: Tuned, backend: Backend) -> tuple[Score, Score]:
-    """What the gains of the study and the tuned ones are worth on cases that nobody has seen."""
+def _compare(study: Study, task: TuningTask, best: Tuned, backend: Backend) -> tuple[Score, Score]:
+    """Score the gains of the study and the tuned ones on cases that the search has not seen."""
     from dataclasses import replace
 
     from robodyn_ros.robot import load_robot
@@ -61,10 +61,8 @@ def _compared(study: Study, task: TuningTask, best: Tuned, backend: Backend) -> 
 
 @contextmanager
 def _progress(task: TuningTask) -> Iterator[Callable[[str, int, Score], None]]:
-    """Show on stderr how far the search is, and its best."""
+    """Show on stderr the progress of the search and its best score."""
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-
-    from robodyn_ros.cli.console import progress_bar
 
     config = task.config
     most = len(task.controllers) * config.population * len(task.bounds) * (config.generations + 1)
@@ -80,16 +78,16 @@ def _progress(task: TuningTask) -> Iterator[Callable[[str, int, Score], None]]:
 
 
 def write(path: Path, study: str, best: Tuned, after: Score) -> None:
-    """Write the parameter file.
+    """Write the parameter file of the tuned gains.
 
     Args:
-        path: of the file; one that is there is replaced.
-        study: its name.
-        best: what was found.
-        after: what that is worth on cases that the search has not seen.
+        path: the file; an existing one is replaced.
+        study: name of the study.
+        best: the tuned gains.
+        after: their score on cases that the search has not seen.
 
     Raises:
-        InputError: it cannot be written.
+        InputError: the file cannot be written.
     """
     import yaml
 
@@ -102,9 +100,7 @@ def write(path: Path, study: str, best: Tuned, after: Score) -> None:
     write_file("--out", path, about + content)
 
 
-def _say(args: Namespace, study: Study, best: Tuned, before: Score, after: Score) -> None:
-    from robodyn_ros.cli.console import console, print_json
-
+def _show(args: Namespace, study: Study, best: Tuned, before: Score, after: Score) -> None:
     if args.json:
         compared = {"before": before, "after": after, "tuning": best.score}
         scores = {

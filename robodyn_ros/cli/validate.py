@@ -1,9 +1,9 @@
-"""``robodyn validate``: an arm's equations and motions beside MuJoCo's."""
+"""``robodyn validate``: an arm's equations and motions compared with MuJoCo's."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from dataclasses import fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from robodyn_ros.simulation.plant.validation import Comparison, ValidationSettings
 
 OPTIONS = ("states", "motions", "duration", "step", "seed")
-"""Settings of the comparison that are options of the verb."""
+"""Settings of ``ValidationSettings`` that have an option."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """See :class:`Verb`."""
+    """Add the arguments of this verb."""
     parser.add_argument("urdf", type=Path, help="the arm")
     parser.add_argument("--dynamics", default="rnea", metavar="NAME", help="dynamics plugin (default: %(default)s)")
     parser.add_argument("--states", type=int, metavar="N", help="random states")
@@ -31,27 +31,26 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> ExitCode:
-    """Compare; the answer is no if anything is further apart than it may be."""
+    """Compare; the answer is no if a difference is above its tolerance."""
     from robodyn_ros import create_dynamics, load_robot
     from robodyn_ros.simulation.plant.validation import ValidationSettings, validate
 
     robot = load_robot(args.urdf)
     given = {name: getattr(args, name) for name in OPTIONS if getattr(args, name) is not None}
-    config = ValidationSettings(**given)
+    settings = ValidationSettings(**given)
     with progress_bar() as progress:
-        task = progress.add_task("comparing", total=config.states + config.motions)
-        found = validate(create_dynamics(args.dynamics, robot), config, lambda: progress.advance(task))
+        task = progress.add_task("comparing", total=settings.states + settings.motions)
+        found = validate(create_dynamics(args.dynamics, robot), settings, lambda: progress.advance(task))
     agrees = all(comparison.agrees for comparison in found)
     if args.json:
         comparisons = [{**comparison._asdict(), "agrees": comparison.agrees} for comparison in found]
-        settings = {item.name: getattr(config, item.name) for item in fields(config)}
-        print_json({"robot": robot.name, "agrees": agrees, "settings": settings, "comparisons": comparisons})
+        print_json({"robot": robot.name, "agrees": agrees, "settings": asdict(settings), "comparisons": comparisons})
     else:
-        _show(robot, config, found, agrees)
+        _show(robot, settings, found, agrees)
     return ExitCode.YES if agrees else ExitCode.NO
 
 
-def _show(robot: Robot, config: ValidationSettings, found: list[Comparison], agrees: bool) -> None:
+def _show(robot: Robot, settings: ValidationSettings, found: list[Comparison], agrees: bool) -> None:
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -64,10 +63,10 @@ def _show(robot: Robot, config: ValidationSettings, found: list[Comparison], agr
         table.add_row(quantity, f"{error:.1e}", f"{allowed:.0e}", verdict)
     out = console()
     out.print(table)
-    said = f"{config.states} states: norm of the difference, relative to the greatest norm."
-    if config.motions:
-        said += " Motions: greatest difference of a joint's position [rad or m]."
-    out.print(said, markup=False)
+    summary = f"{settings.states} states: norm of the difference, relative to the greatest norm."
+    if settings.motions:
+        summary += " Motions: greatest difference of a joint's position [rad or m]."
+    out.print(summary, markup=False)
     outcome = Text("agrees with MuJoCo", "bold green") if agrees else Text("differs from MuJoCo", "bold red")
     out.print(Text.assemble(robot.name, " ", outcome))
 

@@ -1,8 +1,4 @@
-"""What a verb of the command is.
-
-A verb is one file in this folder that defines ``VERB``, and its name in the list of :mod:`robodyn_ros.cli.main`. What
-it imports at the top, everyone pays for who only asks for help; so what is heavy is imported where it is used.
-"""
+"""The interface of a verb, and what several verbs share: exit codes, common arguments, the check for ROS 2."""
 
 from __future__ import annotations
 
@@ -17,26 +13,26 @@ from robodyn_ros.errors import ConfigurationError
 
 
 class ExitCode(IntEnum):
-    """How the command ends; scripts may rely on it."""
+    """The exit codes of the command; scripts may rely on them."""
 
     YES = 0  # the job is done, and the answer is yes
     NO = 1  # the job is done, and the answer is no
-    ERROR = 2  # the job could not be done as asked: the command line, an input or the machine
-    INTERRUPTED = 130  # by Ctrl-C
+    ERROR = 2  # the job could not be done: the command line, an input or the machine is wrong
+    INTERRUPTED = 130  # Ctrl-C
 
 
 @dataclass(frozen=True)
 class Verb:
-    """What a verb of the command is.
+    """A verb of the command ``robodyn``.
 
     A verb is one file in this folder that defines ``VERB``, and its name in the list of :mod:`robodyn_ros.cli.main`.
-    What it imports at the top, everyone pays for who only asks for help; so what is heavy is imported where it is used.
+    ``robodyn --help`` imports the files of all verbs, so a verb imports what is slow to import inside its functions.
 
     Attributes:
         summary: one line for the list of verbs.
         description: what the verb does, for its own help.
         examples: (command line, what it does), for its own help.
-        add_arguments: adds its arguments to its parser.
+        add_arguments: adds the verb's arguments to its parser.
         run: does the job.
     """
 
@@ -54,29 +50,23 @@ class Verb:
         return "\n".join(["examples:", *lines])
 
 
-# Arguments that several verbs take, and how they are read.
-
-
 def add_gravity(parser: _ActionsContainer) -> None:
-    """Add ``--gravity``, (3,) in [m/s²]."""
+    """Add the argument ``--gravity``, (3,) in [m/s²]."""
     standard = " ".join(f"{value:g}" for value in STANDARD_GRAVITY)
     text = f"acceleration of free fall in the root link's frame [m/s²] (default: {standard})"
     parser.add_argument("--gravity", nargs=3, type=float, default=STANDARD_GRAVITY, metavar=("X", "Y", "Z"), help=text)
 
 
 def names(text: str) -> list[str]:
-    """The names in a text that are separated by commas."""
+    """Split a list of names at its commas."""
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-# What some verbs need beside this package.
-
-
 def need_ros() -> None:
-    """See that there is a ROS 2.
+    """Check that ROS 2 is installed.
 
     Raises:
-        ConfigurationError: there is none; the message says how to get one.
+        ConfigurationError: it is not; the message says how to install it.
     """
     if find_spec("rclpy") is None:
         raise ConfigurationError("there is no ROS 2 here: source an installation, or pip install 'robodyn_ros[ros]'")

@@ -1,4 +1,4 @@
-"""``robodyn view``: an arm in the browser, simulated and controlled by the real nodes."""
+"""``robodyn view``: an arm in the browser, with the simulator and controller nodes or with a running ROS 2 graph."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from robodyn_ros.cli.console import console
 from robodyn_ros.cli.verb import ExitCode, Verb, need_ros
 from robodyn_ros.errors import ConfigurationError, InputError
 
@@ -20,12 +21,12 @@ if TYPE_CHECKING:
 
     from robodyn_ros.cli.processes import ProcessGroup
 
-GLANCE = 0.1
-"""Time between two looks at whether the processes are well [s]."""
+CHECK_PERIOD = 0.1
+"""Period of the check that no process has failed [s]."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """See :class:`Verb`."""
+    """Add the arguments of this verb."""
     parser.add_argument("urdf", nargs="?", type=Path, help="the arm; the PRR arm unless given")
     text = "parameter file of the nodes; the PRR arm has its own"
     parser.add_argument("--config", type=Path, metavar="FILE", help=text)
@@ -39,9 +40,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> ExitCode:
-    """Show the arm until told to end."""
-    need()
-    from robodyn_ros.cli.console import console
+    """Start the nodes, and show the arm until Ctrl-C."""
+    check_viewer()
     from robodyn_ros.cli.processes import ProcessGroup
 
     if args.attach and args.urdf:
@@ -49,34 +49,18 @@ def run(args: Namespace) -> ExitCode:
     with (
         TemporaryDirectory(prefix="robodyn-") as folder,
         _environment(args.attach) as env,
-        ProcessGroup(env, Path(folder)) as crew,
+        ProcessGroup(env, Path(folder)) as group,
     ):
-        model = {} if args.attach else _start_arm(crew, args)
-        crew.start("viewer", {"host": args.host, "port": args.port, "simulated": not args.attach, **model})
+        model = {} if args.attach else _start_arm(group, args)
+        group.start("viewer", {"host": args.host, "port": args.port, "simulated": not args.attach, **model})
         console().print(f"{url(args.host, args.port)}  (Ctrl-C ends)", soft_wrap=True)
         while True:
-            crew.check()
-            time.sleep(GLANCE)
+            group.check()
+            time.sleep(CHECK_PERIOD)
 
 
-def url(host: str, port: int) -> str:
-    """What to open in a browser on this machine."""
-    return f"http://{'localhost' if host in ('127.0.0.1', '0.0.0.0') else host}:{port}"
-
-
-def need() -> None:
-    """See that what the viewer takes is installed.
-
-    Raises:
-        ConfigurationError: it is not; the message says how to.
-    """
-    need_ros()
-    if find_spec("viser") is None:
-        raise ConfigurationError("the viewer needs viser: pip install 'robodyn_ros[viewer]'")
-
-
-def _start_arm(crew: ProcessGroup, args: Namespace) -> dict[str, Any]:
-    """Start simulator and controller; what the viewer is told of the arm."""
+def _start_arm(group: ProcessGroup, args: Namespace) -> dict[str, Any]:
+    """Start simulator and controller; return the parameters of the viewer that describe the arm."""
     from robodyn_ros import load_robot
     from robodyn_ros.assets import find
     from robodyn_ros.cli.demo.run import GAINS, ROBOT
@@ -88,13 +72,14 @@ def _start_arm(crew: ProcessGroup, args: Namespace) -> dict[str, Any]:
             raise InputError("--config", f"there is no file {str(file)!r}", file)
     model = {"robot_description": robot.urdf}
     both = {**model, "dynamics": args.dynamics}
-    crew.start("simulator", both, files, {"commands": "controller/commands"})
-    crew.start("controller", {**both, "controller": args.controller, "use_sim_time": True}, files)
+    group.start("simulator", both, files, {"commands": "controller/commands"})
+    group.start("controller", {**both, "controller": args.controller, "use_sim_time": True}, files)
     return model
 
 
 @contextmanager
 def _environment(attach: bool) -> Iterator[Mapping[str, str]]:
+    """Yield the environment of the processes: the present one, or one of an isolated graph."""
     if attach:
         yield os.environ
         return
@@ -102,6 +87,22 @@ def _environment(attach: bool) -> Iterator[Mapping[str, str]]:
 
     with isolated() as env:
         yield env
+
+
+def url(host: str, port: int) -> str:
+    """Return the address to open in a browser on this machine."""
+    return f"http://{'localhost' if host in ('127.0.0.1', '0.0.0.0') else host}:{port}"
+
+
+def check_viewer() -> None:
+    """Check that ROS 2 and the viewer's dependency are installed.
+
+    Raises:
+        ConfigurationError: one is not; the message says how to install it.
+    """
+    need_ros()
+    if find_spec("viser") is None:
+        raise ConfigurationError("the viewer needs viser: pip install 'robodyn_ros[viewer]'")
 
 
 VERB = Verb(

@@ -1,4 +1,8 @@
-"""``robodyn workspace``: where an arm can go, and what it can do and hold there, as a picture or a point cloud."""
+"""``robodyn workspace``: where an arm can go, and what it can do and hold there, as a picture or a point cloud.
+
+A point cloud is a PLY file (Turk, The PLY polygon file format (1994)), which MeshLab, CloudCompare, Blender and RViz
+read. A picture needs Matplotlib (the extra ``plot``).
+"""
 
 from __future__ import annotations
 
@@ -8,47 +12,158 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.cli.console import print_json
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import InputError, NotReadyError
-from robodyn_ros.robot.pose import Array
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
     from robodyn_ros.kinematics import Kinematics
     from robodyn_ros.kinematics.workspace import Cells
+    from robodyn_ros.robot.pose import Array
 
+OF = ("manipulability", "payload")
+"""Values that a map can show."""
 
-# A cloud of coloured points as a PLY file, for MeshLab, CloudCompare, Blender and RViz (Turk, The PLY polygon file
-# format (1994)).
+LABELS = {"manipulability": "manipulability of the position", "payload": "greatest payload [kg]"}
+"""Value → label of its scale."""
 
-_SCALE = np.array([[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]], dtype=np.float64)
+ENDINGS = (".png", ".svg", ".pdf", ".ply")
+"""Endings of the output file."""
+
+AXES = "xyz"
+
+VIRIDIS = np.array([[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]], dtype=np.float64)
 """Dark blue to yellow, even to the eye and to the colour-blind (the map viridis of Smith and van der Walt, 2015)."""
 
 
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the arguments of this verb."""
+    parser.add_argument("urdf", help="the arm's URDF")
+    parser.add_argument("--link", metavar="NAME", help="the tool (default: the last link of the URDF)")
+    parser.add_argument("--of", default=OF[0], metavar="WHAT", help=f"{' or '.join(OF)} (default: %(default)s)")
+    text = "picture (.png, .svg, .pdf) or point cloud (.ply) to write (default: %(default)s)"
+    parser.add_argument("--out", default="workspace.png", metavar="FILE", help=text)
+    text = "axes of the picture, across and up (default: %(default)s)"
+    parser.add_argument("--plane", default="xz", metavar="AXES", help=text)
+    text = "thickness of the slice around the plane that the picture shows [m] (default: everything, seen through)"
+    parser.add_argument("--slice", type=float, metavar="LENGTH", help=text)
+    parser.add_argument("--cell", type=float, default=0.02, metavar="LENGTH", help="edge of a cell [m] (default: 0.02)")
+    text = "number of positions to sample (default: %(default)s)"
+    parser.add_argument("--samples", type=int, default=300_000, metavar="N", help=text)
+    parser.add_argument("--mass", type=float, metavar="KG", help="payload to ask about: where can the arm hold it?")
+    parser.add_argument("--json", action="store_true", help="print what was found as JSON")
+
+
+def run(args: Namespace) -> ExitCode:
+    """Sample, write and report; with a mass, the answer is no if the arm can hold it nowhere."""
+    from robodyn_ros import load_robot
+    from robodyn_ros.kinematics import Kinematics
+
+    out = Path(args.out)
+    if out.suffix not in ENDINGS:
+        raise InputError("--out", f"{args.out!r} must end in {', '.join(ENDINGS)}", args.out)
+    if args.of not in OF:
+        raise InputError("--of", f"{args.of!r} is not one of {', '.join(OF)}", args.of)
+    if args.samples < 1 or not args.cell > 0.0:
+        raise InputError("--samples", "and --cell must be above 0", args.samples)
+    robot = load_robot(args.urdf)
+    link = args.link or robot.links[-1].name
+    of = "payload" if args.mass is not None else args.of
+    kinematics = Kinematics(robot)
+    found = _payloads(kinematics, link, args) if of == "payload" else _manipulabilities(kinematics, link, args)
+    size = len(found.values)
+    figures: dict[str, Any] = {"robot": robot.name, "link": link, "of": of, "cell": args.cell, "cells": size}
+    if size:
+        _write(out, found, args, f"{robot.name}: {of} of {link}", LABELS[of])
+        figures |= {"least": float(found.values.min()), "greatest": float(found.values.max()), "out": str(out)}
+    if args.mass is not None:
+        ratio = float((found.values >= args.mass).mean()) if size else 0.0
+        figures |= {"mass": args.mass, "share": ratio}
+    _report(figures, args.json)
+    return ExitCode.YES if figures.get("share", size) else ExitCode.NO
+
+
+def _report(figures: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print_json(figures)
+    elif not figures["cells"]:
+        print(f"{figures['link']}: the arm cannot hold itself anywhere")
+    else:
+        count, values = f"{figures['cells']} cells of {figures['cell']:g} m", f"{figures['of']} {figures['least']:.3g}"
+        print(f"{figures['out']}: {count}, {values} to {figures['greatest']:.3g}")
+        if "mass" in figures:
+            print(f"{figures['mass']:g} kg can be held in {figures['share']:.0%} of them")
+
+
+def _manipulabilities(kinematics: Kinematics, link: str, args: Namespace) -> Cells:
+    """Return the cells of the workspace with the best manipulability of each [1]."""
+    from robodyn_ros.kinematics.workspace import cells, sample
+
+    samples = sample(kinematics, link, args.samples, rows=_rows(kinematics, link, args.plane))
+    return cells(samples.points, samples.manipulability, args.cell)
+
+
+def _payloads(kinematics: Kinematics, link: str, args: Namespace) -> Cells:
+    """Return the cells of the workspace with the greatest payload of each [kg]."""
+    from robodyn_ros import create_dynamics
+    from robodyn_ros.dynamics.holding import holding_map
+
+    dynamics = create_dynamics("rnea", kinematics.robot)
+    return holding_map(dynamics, kinematics, link, size=args.cell, count=args.samples).cells
+
+
+def _rows(kinematics: Kinematics, link: str, plane: str) -> tuple[int, ...]:
+    """Return the rows of the Jacobian that count: directions in which the link moves, or else those of the picture."""
+    from robodyn_ros.kinematics.workspace import random_positions
+
+    linear = kinematics.jacobian(link, random_positions(kinematics.robot, 20))[:, :3]
+    moves = np.flatnonzero(np.abs(linear).max(axis=(0, 2)) > 1e-9)
+    return tuple(moves.tolist()) or tuple(AXES.index(axis) for axis in plane if axis in AXES)
+
+
+def _write(out: Path, found: Cells, args: Namespace, title: str, label: str) -> None:
+    """Write the cloud of all cells, or a picture of the plane with the greatest value behind each of its points."""
+    try:
+        if out.suffix == ".ply":
+            write_ply(out, found.centers, found.values)
+            return
+        third = next((AXES.index(axis) for axis in AXES if axis not in args.plane), 1)
+        near = np.abs(found.centers[:, third]) <= (np.inf if args.slice is None else args.slice / 2 + args.cell / 2)
+        if not near.any():
+            raise InputError("--slice", f"the tool is nowhere within {args.slice:g} m around that plane", args.slice)
+        order = np.argsort(found.values[near], kind="stable")  # the greatest is drawn last, over the others
+        levels = () if args.mass is None else (args.mass,)
+        points, values = found.centers[near][order], found.values[near][order]
+        plot_map(out, points, values, plane=args.plane, title=title, label=label, levels=levels, size=args.cell)
+    except OSError as cause:
+        raise InputError("--out", f"{str(out)!r} cannot be written: {cause.strerror}", out) from cause
+
+
 def colours(values: ArrayLike) -> NDArray[np.uint8]:
-    """Red, green, blue (N, 3) of values (N,), from the least to the greatest finite one."""
+    """Return red, green, blue (N, 3) of values (N,), from the least to the greatest finite value."""
     given = np.asarray(values, dtype=np.float64)
     finite = given[np.isfinite(given)]
     least, greatest = (finite.min(), finite.max()) if len(finite) else (0.0, 1.0)
     place = np.nan_to_num((given - least) / (greatest - least or 1.0), nan=0.0, posinf=1.0, neginf=0.0)
-    place = np.clip(place, 0.0, 1.0) * (len(_SCALE) - 1)
-    channels = [np.interp(place, np.arange(len(_SCALE)), channel) for channel in _SCALE.T]
+    place = np.clip(place, 0.0, 1.0) * (len(VIRIDIS) - 1)
+    channels = [np.interp(place, np.arange(len(VIRIDIS)), channel) for channel in VIRIDIS.T]
     return np.round(np.stack(channels, -1)).astype(np.uint8)
 
 
 def write_ply(path: str | os.PathLike[str], points: ArrayLike, values: ArrayLike) -> None:
-    """Write points and their values: position, colour, and the value itself as the property ``value``; binary.
+    """Write points as binary PLY: position, colour, and the value itself as the property ``value``.
 
     Args:
-        path: of the file.
+        path: the file.
         points: (N, 3) in [m].
         values: (N,).
 
     Raises:
-        InputError: shapes that do not fit.
-        OSError: it cannot be written.
+        InputError: the shapes do not fit.
+        OSError: the file cannot be written.
     """
     where: Array = np.asarray(points, dtype=np.float64)
     value: Array = np.asarray(values, dtype=np.float64)
@@ -65,11 +180,6 @@ def write_ply(path: str | os.PathLike[str], points: ArrayLike, values: ArrayLike
     Path(path).write_bytes("\n".join(header).encode() + rows.tobytes())
 
 
-# A picture of a workspace map: points of a plane, coloured by a value. Needs Matplotlib (the extra ``plot``).
-
-AXES = "xyz"
-
-
 def plot_map(
     path: str | os.PathLike[str],
     points: ArrayLike,
@@ -81,20 +191,20 @@ def plot_map(
     levels: tuple[float, ...] = (),
     size: float | None = None,
 ) -> None:
-    """Draw cells of a plane as squares in the colour of their value.
+    """Draw the cells of a plane as squares in the colour of their value.
 
     Args:
-        path: of the picture; its ending says the format, ``.png`` for instance.
+        path: file of the picture; its ending says the format.
         points: centres of the cells (N, 3) in [m].
-        values: (N,); what is not a number is not drawn.
+        values: (N,); NaN is not drawn.
         plane: two of x, y, z: across and up.
-        title: above the picture.
-        label: what the value is, with its unit.
+        title: title of the picture.
+        label: name of the value, with its unit.
         levels: values to mark on the scale.
-        size: edge of a cell [m]; the least distance between two of them unless given.
+        size: edge of a cell [m] (default: the least distance between two cells).
 
     Raises:
-        InputError: no such plane, or shapes that do not fit.
+        InputError: there is no such plane, or the shapes do not fit.
         NotReadyError: Matplotlib is not installed.
     """
     if len(plane) != 2 or plane[0] == plane[1] or not set(plane) <= set(AXES):
@@ -120,133 +230,20 @@ def plot_map(
 
 
 def _figure(width: float, height: float) -> tuple[Any, Any]:
-    """A figure that a map of that width and height [m] fills."""
+    """Return figure and axes that a map of that width and height [m] fills."""
     try:
         from matplotlib.figure import Figure
     except ImportError as cause:
         raise NotReadyError("a picture needs Matplotlib, which is not installed (pip install matplotlib)") from cause
-    share = np.clip((width + 0.1) / (height + 0.1), 0.4, 2.5)
-    figure = Figure(figsize=(5.5 * np.sqrt(share) + 1.6, 5.5 / np.sqrt(share) + 0.8), layout="constrained")
+    ratio = np.clip((width + 0.1) / (height + 0.1), 0.4, 2.5)
+    figure = Figure(figsize=(5.5 * np.sqrt(ratio) + 1.6, 5.5 / np.sqrt(ratio) + 0.8), layout="constrained")
     return figure, figure.add_subplot()
 
 
 def _step(values: np.ndarray[Any, Any]) -> float:
-    """The least distance between two different values [m]."""
+    """Return the least distance between two different values [m]."""
     different = np.diff(np.unique(np.round(values, 9)))
     return float(different.min()) if len(different) else np.inf
-
-
-OF = ("manipulability", "payload")
-"""What a map can show."""
-
-_LABELS = {"manipulability": "manipulability of the position", "payload": "greatest payload [kg]"}
-
-ENDINGS = (".png", ".svg", ".pdf", ".ply")
-
-
-def add_arguments(parser: ArgumentParser) -> None:
-    """See :class:`Verb`."""
-    parser.add_argument("urdf", help="the arm's URDF")
-    parser.add_argument("--link", metavar="NAME", help="the tool (default: the last link of the URDF)")
-    parser.add_argument("--of", default=OF[0], metavar="WHAT", help=f"{' or '.join(OF)} (default: %(default)s)")
-    text = "picture (.png, .svg, .pdf) or point cloud (.ply) to write (default: %(default)s)"
-    parser.add_argument("--out", default="workspace.png", metavar="FILE", help=text)
-    text = "axes of the picture, across and up (default: %(default)s)"
-    parser.add_argument("--plane", default="xz", metavar="AXES", help=text)
-    text = "thickness of the slice around the plane that the picture shows [m] (default: everything, seen through)"
-    parser.add_argument("--slice", type=float, metavar="LENGTH", help=text)
-    parser.add_argument("--cell", type=float, default=0.02, metavar="LENGTH", help="edge of a cell [m] (default: 0.02)")
-    text = "number of positions to sample (default: %(default)s)"
-    parser.add_argument("--samples", type=int, default=300_000, metavar="N", help=text)
-    parser.add_argument("--mass", type=float, metavar="KG", help="payload to ask about: where can the arm hold it?")
-    parser.add_argument("--json", action="store_true", help="print what was found as JSON")
-
-
-def run(args: Namespace) -> ExitCode:
-    """Sample, write, and say what was found; with a mass, the answer is no if it can be held nowhere."""
-    from robodyn_ros import load_robot
-    from robodyn_ros.kinematics import Kinematics
-
-    out = Path(args.out)
-    if out.suffix not in ENDINGS:
-        raise InputError("--out", f"{args.out!r} must end in {', '.join(ENDINGS)}", args.out)
-    if args.of not in OF:
-        raise InputError("--of", f"{args.of!r} is not one of {', '.join(OF)}", args.of)
-    if args.samples < 1 or not args.cell > 0.0:
-        raise InputError("--samples", "and --cell must be above 0", args.samples)
-    robot = load_robot(args.urdf)
-    link = args.link or robot.links[-1].name
-    of = "payload" if args.mass is not None else args.of
-    kinematics = Kinematics(robot)
-    found = _payloads(kinematics, link, args) if of == "payload" else _manipulabilities(kinematics, link, args)
-    size = len(found.values)
-    figures: dict[str, Any] = {"robot": robot.name, "link": link, "of": of, "cell": args.cell, "cells": size}
-    if size:
-        _write(out, found, args, f"{robot.name}: {of} of {link}", _LABELS[of])
-        figures |= {"least": float(found.values.min()), "greatest": float(found.values.max()), "out": str(out)}
-    if args.mass is not None:
-        share = float((found.values >= args.mass).mean()) if size else 0.0
-        figures |= {"mass": args.mass, "share": share}
-    _report(figures, args.json)
-    return ExitCode.YES if figures.get("share", size) else ExitCode.NO
-
-
-def _report(figures: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        print_json(figures)
-    elif not figures["cells"]:
-        print(f"{figures['link']}: the arm cannot hold itself anywhere")
-    else:
-        count, values = f"{figures['cells']} cells of {figures['cell']:g} m", f"{figures['of']} {figures['least']:.3g}"
-        print(f"{figures['out']}: {count}, {values} to {figures['greatest']:.3g}")
-        if "mass" in figures:
-            print(f"{figures['mass']:g} kg can be held in {figures['share']:.0%} of them")
-
-
-def _manipulabilities(kinematics: Kinematics, link: str, args: Namespace) -> Cells:
-    from robodyn_ros.kinematics.workspace import cells, sample
-
-    samples = sample(kinematics, link, args.samples, rows=_rows(kinematics, link, args.plane))
-    return cells(samples.points, samples.manipulability, args.cell)
-
-
-def _payloads(kinematics: Kinematics, link: str, args: Namespace) -> Cells:
-    from robodyn_ros import create_dynamics
-    from robodyn_ros.dynamics.holding import holding_map
-
-    dynamics = create_dynamics("rnea", kinematics.robot)
-    return holding_map(dynamics, kinematics, link, size=args.cell, count=args.samples).cells
-
-
-def _rows(kinematics: Kinematics, link: str, plane: str) -> tuple[int, ...]:
-    """All three directions, or those of the picture where the arm never leaves a plane."""
-    import numpy as np
-
-    from robodyn_ros.kinematics.workspace import random_positions
-
-    linear = kinematics.jacobian(link, random_positions(kinematics.robot, 20))[:, :3]
-    moves = np.flatnonzero(np.abs(linear).max(axis=(0, 2)) > 1e-9)
-    return tuple(moves.tolist()) or tuple("xyz".index(axis) for axis in plane if axis in "xyz")
-
-
-def _write(out: Path, found: Cells, args: Namespace, title: str, label: str) -> None:
-    """The cloud of all cells, or a picture of the plane: the greatest value behind each point of it."""
-    import numpy as np
-
-    try:
-        if out.suffix == ".ply":
-            write_ply(out, found.centers, found.values)
-            return
-        third = next((AXES.index(axis) for axis in AXES if axis not in args.plane), 1)
-        near = np.abs(found.centers[:, third]) <= (np.inf if args.slice is None else args.slice / 2 + args.cell / 2)
-        if not near.any():
-            raise InputError("--slice", f"the tool is nowhere within {args.slice:g} m around that plane", args.slice)
-        order = np.argsort(found.values[near], kind="stable")  # the greatest is drawn last, over the others
-        levels = () if args.mass is None else (args.mass,)
-        points, values = found.centers[near][order], found.values[near][order]
-        plot_map(out, points, values, plane=args.plane, title=title, label=label, levels=levels, size=args.cell)
-    except OSError as cause:
-        raise InputError("--out", f"{str(out)!r} cannot be written: {cause.strerror}", out) from cause
 
 
 VERB = Verb(

@@ -1,4 +1,7 @@
-"""``robodyn demo``: the main job, on real ROS 2 topics between real processes."""
+"""``robodyn demo``: the PRR arm under several control laws, on real ROS 2 topics between real processes.
+
+:mod:`.run` starts the processes of one run, :mod:`.figures` evaluates the records and judges, :mod:`.plot` draws.
+"""
 
 from __future__ import annotations
 
@@ -11,91 +14,28 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
-
-from robodyn_ros.cli.console import check_picture, progress_bar, quantity
-from robodyn_ros.cli.motion import Tour
+from robodyn_ros.cli.console import check_picture, console, print_json, progress_bar, quantity
 from robodyn_ros.cli.verb import ExitCode, Verb, names, need_ros
 from robodyn_ros.errors import InputError, PluginError
 from robodyn_ros.plugins import available
-from robodyn_ros.robot import Robot
 
 if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
     from robodyn_ros.cli.demo.figures import DemoVerdict, RunFigures
     from robodyn_ros.cli.motion import Tour
     from robodyn_ros.control.run_record import RunRecord
     from robodyn_ros.robot import Robot
 
-
-# Progress of the demonstration, live on a terminal and a line a run elsewhere; on stderr.
-
-
-class Stage:
-    """Shows how far the runs are."""
-
-    def __init__(self, progress: Progress, controllers: Sequence[str], tour: Tour, robot: Robot) -> None:
-        """See :func:`stage`."""
-        self._progress = progress
-        self._tour = tour
-        self._robot = robot
-        self._tasks: dict[str, TaskID] = {
-            name: progress.add_task(name, total=tour.trajectory.duration, start=False, note="waiting")
-            for name in controllers
-        }
-
-    def begin(self, controller: str) -> None:
-        """A run begins."""
-        self._progress.start_task(self._tasks[controller])
-        self._progress.update(self._tasks[controller], note="starting the nodes")
-
-    def moved(self, controller: str, report: Mapping[str, Any]) -> None:
-        """The conductor has reported: show where the arm goes, and how far each joint is off."""
-        time = float(report["time"])
-        pose = self._tour.heading_for(time)
-        errors = [
-            quantity(abs(error), joint.position_unit)
-            for error, joint in zip(report["error"], self._robot.joints, strict=True)
-        ]
-        note = f"{pose:<9} {' '.join(errors)}"
-        self._progress.update(self._tasks[controller], completed=time, note=note)
-
-    def done(self, controller: str) -> None:
-        """A run is over."""
-        task = self._tasks[controller]
-        self._progress.update(task, completed=self._tour.trajectory.duration, note="done")
-        self._progress.stop_task(task)
-        if not self._progress.console.is_terminal:
-            self._progress.console.print(f"{controller}: {self._tour.trajectory.duration:.1f} s of motion recorded")
-
-
-@contextmanager
-def stage(controllers: Sequence[str], tour: Tour, robot: Robot) -> Iterator[Stage]:
-    """Show progress.
-
-    Args:
-        controllers: of the runs.
-        tour: the motion.
-        robot: the arm.
-    """
-    columns = (
-        TextColumn("[bold cyan]{task.description}"),
-        BarColumn(bar_width=8),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[note]}", markup=False),
-    )
-    with progress_bar(*columns, transient=False) as progress:
-        yield Stage(progress, controllers, tour, robot)
-
-
 CONTROLLERS = "pd,gravity_compensation,computed_torque"
-"""The laws that are compared."""
+"""Laws that are compared by default."""
 
 SPEEDS = (0.1, 1.2)
-"""Range of the speed factor: beyond it the arm has not the effort."""
+"""Range of the speed factor; above it the efforts of the arm do not suffice."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """See :class:`Verb`."""
+    """Add the arguments of this verb."""
     text = "write the picture here (default: %(default)s; .png, .svg or .pdf)"
     parser.add_argument("--out", type=Path, default=Path("demo.png"), metavar="FILE", help=text)
     text = "control laws to compare, separated by commas (default: %(default)s)"
@@ -108,14 +48,14 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> ExitCode:
-    """Run every law, and judge."""
+    """Run the tour under every law, judge, report and draw; the answer is the verdict."""
     controllers = _controllers(args.controllers)
     check_picture("--out", args.out)
     need_ros()
     if args.view:
-        from robodyn_ros.cli.view import need
+        from robodyn_ros.cli.view import check_viewer
 
-        need()
+        check_viewer()
     from robodyn_ros import load_robot
     from robodyn_ros.assets import find
     from robodyn_ros.cli.demo.figures import cut, evaluate, judge
@@ -123,57 +63,18 @@ def run(args: Namespace) -> ExitCode:
     from robodyn_ros.cli.demo.run import ROBOT
     from robodyn_ros.cli.motion import tour
 
-    robot, way = load_robot(find(ROBOT)), tour(args.speed)
-    records = _perform(controllers, way, robot, args.view)
-    runs = [evaluate(name, record, way.trajectory, robot) for name, record in records.items()]
+    robot, motion = load_robot(find(ROBOT)), tour(args.speed)
+    records = _perform(controllers, motion, robot, args.view)
+    runs = [evaluate(name, record, motion.trajectory, robot) for name, record in records.items()]
     verdict = judge(runs)
     _report(args, runs, verdict)
-    motions = {name: cut(record, way.trajectory) for name, record in records.items()}
-    draw(args.out, motions, way, robot, f"The {robot.name.upper()} arm through its named poses\n{verdict}")
+    motions = {name: cut(record, motion.trajectory) for name, record in records.items()}
+    draw(args.out, motions, motion, robot, f"The {robot.name.upper()} arm through its named poses\n{verdict}")
     return ExitCode.YES if verdict.passed else ExitCode.NO
 
 
-def _perform(controllers: list[str], way: Tour, robot: Robot, port: int | None) -> dict[str, RunRecord]:
-    from robodyn_ros.cli.console import console
-    from robodyn_ros.cli.demo.run import perform
-    from robodyn_ros.cli.processes import ProcessGroup, isolated
-    from robodyn_ros.cli.view import url
-
-    records = {}
-    with (
-        isolated() as env,
-        TemporaryDirectory(prefix="robodyn-") as folder,
-        ProcessGroup(env, Path(folder)) as onlookers,
-        stage(controllers, way, robot) as show,
-    ):
-        if port:
-            onlookers.start("viewer", {"robot_description": robot.urdf, "port": port})
-            console().print(f"Watch it at {url('127.0.0.1', port)}")
-        for name in controllers:
-            onlookers.check()
-            show.begin(name)
-            own = Path(folder) / name
-            own.mkdir()
-            records[name] = perform(name, way.trajectory, robot, env, own, partial(show.moved, name))
-            show.done(name)
-    return records
-
-
-def _report(args: Namespace, runs: list[RunFigures], verdict: DemoVerdict) -> None:
-    from robodyn_ros.cli.console import console, print_json
-    from robodyn_ros.cli.demo.figures import table, verdict_text
-
-    if args.json:
-        about = {"passed": verdict.passed, **asdict(verdict), "picture": str(args.out)}
-        print_json({**about, "runs": [asdict(run) for run in runs]})
-        return
-    out = console()
-    out.print(table(runs))
-    out.print(verdict_text(verdict))
-    out.print(f"The picture is {args.out}.", soft_wrap=True)
-
-
 def _controllers(given: str) -> list[str]:
+    """Return the controllers that the command line names, each once."""
     chosen = list(dict.fromkeys(names(given)))
     for name in chosen:
         if name not in available("controllers"):
@@ -184,6 +85,7 @@ def _controllers(given: str) -> list[str]:
 
 
 def _speed(text: str) -> float:
+    """Read the speed factor."""
     try:
         value = float(text)
     except ValueError:
@@ -191,6 +93,104 @@ def _speed(text: str) -> float:
     if not SPEEDS[0] <= value <= SPEEDS[1]:
         raise ArgumentTypeError(f"must be a number from {SPEEDS[0]} to {SPEEDS[1]}, not {text!r}")
     return value
+
+
+def _perform(controllers: list[str], motion: Tour, robot: Robot, port: int | None) -> dict[str, RunRecord]:
+    """Run the tour under each law, and show the progress: controller → record."""
+    from robodyn_ros.cli.demo.run import perform
+    from robodyn_ros.cli.processes import ProcessGroup, isolated
+    from robodyn_ros.cli.view import url
+
+    records = {}
+    with (
+        isolated() as env,
+        TemporaryDirectory(prefix="robodyn-") as folder,
+        ProcessGroup(env, Path(folder)) as viewers,
+        show_progress(controllers, motion, robot) as progress,
+    ):
+        if port:
+            viewers.start("viewer", {"robot_description": robot.urdf, "port": port})
+            console().print(f"Watch it at {url('127.0.0.1', port)}")
+        for name in controllers:
+            viewers.check()
+            progress.begin(name)
+            own = Path(folder) / name
+            own.mkdir()
+            records[name] = perform(name, motion.trajectory, robot, env, own, partial(progress.report, name))
+            progress.done(name)
+    return records
+
+
+class DemoProgress:
+    """The progress of the runs on stderr: live on a terminal, a line for each run elsewhere."""
+
+    def __init__(self, progress: Progress, controllers: Sequence[str], tour: Tour, robot: Robot) -> None:
+        """Add a task for each run; :func:`show_progress` has the arguments."""
+        self._progress = progress
+        self._tour = tour
+        self._robot = robot
+        self._tasks: dict[str, TaskID] = {
+            name: progress.add_task(name, total=tour.trajectory.duration, start=False, note="waiting")
+            for name in controllers
+        }
+
+    def begin(self, controller: str) -> None:
+        """Show that a run begins."""
+        self._progress.start_task(self._tasks[controller])
+        self._progress.update(self._tasks[controller], note="starting the nodes")
+
+    def report(self, controller: str, progress: Mapping[str, Any]) -> None:
+        """Show a report of the conductor: the pose that the arm moves to, and the error of each joint."""
+        time = float(progress["time"])
+        pose = self._tour.heading_for(time)
+        errors = [
+            quantity(abs(error), joint.position_unit)
+            for error, joint in zip(progress["error"], self._robot.joints, strict=True)
+        ]
+        note = f"{pose:<9} {' '.join(errors)}"
+        self._progress.update(self._tasks[controller], completed=time, note=note)
+
+    def done(self, controller: str) -> None:
+        """Show that a run is over."""
+        task = self._tasks[controller]
+        self._progress.update(task, completed=self._tour.trajectory.duration, note="done")
+        self._progress.stop_task(task)
+        if not self._progress.console.is_terminal:
+            self._progress.console.print(f"{controller}: {self._tour.trajectory.duration:.1f} s of motion recorded")
+
+
+@contextmanager
+def show_progress(controllers: Sequence[str], tour: Tour, robot: Robot) -> Iterator[DemoProgress]:
+    """Show the progress of the runs.
+
+    Args:
+        controllers: names of the laws, one for each run.
+        tour: the motion.
+        robot: the arm.
+    """
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("[bold cyan]{task.description}"),
+        BarColumn(bar_width=8),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[note]}", markup=False),
+    )
+    with progress_bar(*columns, transient=False) as progress:
+        yield DemoProgress(progress, controllers, tour, robot)
+
+
+def _report(args: Namespace, runs: list[RunFigures], verdict: DemoVerdict) -> None:
+    from robodyn_ros.cli.demo.figures import table, verdict_text
+
+    if args.json:
+        about = {"passed": verdict.passed, **asdict(verdict), "picture": str(args.out)}
+        print_json({**about, "runs": [asdict(run) for run in runs]})
+        return
+    out = console()
+    out.print(table(runs))
+    out.print(verdict_text(verdict))
+    out.print(f"The picture is {args.out}.", soft_wrap=True)
 
 
 VERB = Verb(

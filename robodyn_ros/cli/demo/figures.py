@@ -1,7 +1,7 @@
-"""The figures of the demonstration, and what they are worth: from records of runs, without ROS.
+"""The figures of the demonstration and its verdict, from records of runs, without ROS.
 
-The tracking error is worked out here from the states as they were received and from the trajectory's own definition, at
-each state's stamp. What the controller believes its error to be plays no part.
+The tracking error is computed from the received states and from the trajectory itself, at each state's stamp. The error
+that the controller reports plays no part.
 """
 
 from __future__ import annotations
@@ -23,16 +23,19 @@ from robodyn_ros.robot import Joint, Robot
 from robodyn_ros.robot.pose import Array
 
 BASELINE = "pd"
-"""The law that the promise is measured against."""
+"""Law that the others are compared with."""
 
 MODEL_BASED = "computed_torque"
-"""The law that has to keep it."""
+"""Law that must meet the requirements."""
 
 IMPROVEMENT = 10.0
-"""How many times smaller its RMS error must be on each revolute joint."""
+"""Least factor by which its RMS error must be smaller on each revolute joint [-]."""
 
 RMS_LIMIT = {"m": 2e-3, "rad": 5e-3}
-"""Greatest RMS error it may have, by the unit of the joint's position."""
+"""Unit of a joint's position → its greatest RMS error."""
+
+LEAST_ERROR = 1e-12
+"""Least error of a division [m] or [rad]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,12 +43,12 @@ class RecordedMotion:
     """A run from the start of the trajectory to its end.
 
     Attributes:
-        time: of the states, by the trajectory's clock, (N,) in [s].
-        received: when they were, (N,) in [s], by the observer's clock.
-        q: (N, n) in [rad] or [m].
-        reference: (N, n) in [rad] or [m].
-        command_time: of the commands, likewise, (M,) in [s].
-        effort: commanded, (M, n) in [N·m] or [N].
+        time: stamps of the states from the start of the trajectory, (N,) in [s].
+        received: times at which they were received, by the observer's clock, (N,) in [s].
+        q: positions (N, n) in [rad] or [m].
+        reference: reference positions (N, n) in [rad] or [m].
+        command_time: stamps of the commands from the start of the trajectory, (M,) in [s].
+        effort: commanded efforts (M, n) in [N·m] or [N].
     """
 
     time: Array
@@ -62,10 +65,10 @@ class RecordedMotion:
 
 
 def cut(record: RunRecord, trajectory: Trajectory) -> RecordedMotion:
-    """What a record says about the time of the trajectory.
+    """Cut a record to the time of the trajectory.
 
     Raises:
-        InputError: no state or no command fell into it.
+        InputError: the record has too few states or no command in that time.
     """
     t, c = record.state_stamp - record.start, record.command_stamp - record.start
     states, commands = ((time >= 0.0) & (time <= trajectory.duration) for time in (t, c))
@@ -78,7 +81,7 @@ def cut(record: RunRecord, trajectory: Trajectory) -> RecordedMotion:
 
 @dataclass(frozen=True)
 class JointFigures:
-    """How a joint was controlled; errors in its position's unit, efforts in its effort's."""
+    """How well a joint was controlled; errors in the unit of its position, efforts in that of its effort."""
 
     joint: str
     unit: str
@@ -90,21 +93,21 @@ class JointFigures:
 
     @property
     def effort_share(self) -> float:
-        """Peak effort as a part of the limit."""
+        """Peak effort over the limit [-]."""
         return self.peak_effort / self.effort_limit
 
 
 @dataclass(frozen=True)
 class RunFigures:
-    """How a law did.
+    """The figures of a run.
 
     Attributes:
         controller: the law's name.
-        joints: its figures, joint by joint.
-        state_rate: at which states were received [Hz].
-        commands_sent: by the controller, from before the trajectory until after it.
-        commands_lost: of them, those that the simulator did not get in time: never, or only after the next.
-        states_unanswered: states during the trajectory without a command.
+        joints: the figures of each joint.
+        state_rate: rate at which states were received [Hz].
+        commands_sent: number of commands that the controller sent, from before the trajectory until after it.
+        commands_lost: number of these that the simulator received never, or only after the next.
+        states_unanswered: number of states during the trajectory that had no command.
     """
 
     controller: str
@@ -116,7 +119,7 @@ class RunFigures:
 
 
 def evaluate(controller: str, record: RunRecord, trajectory: Trajectory, robot: Robot) -> RunFigures:
-    """The figures of a run."""
+    """Return the figures of a run."""
     motion = cut(record, trajectory)
     rms = np.sqrt(np.mean(motion.error**2, axis=0))
     peak, effort = np.abs(motion.error).max(axis=0), np.abs(motion.effort).max(axis=0)
@@ -144,11 +147,11 @@ def evaluate(controller: str, record: RunRecord, trajectory: Trajectory, robot: 
     )
 
 
-# The table of the demonstration: 80 columns at most.
-
-
 def table(runs: Sequence[RunFigures]) -> Table:
-    """A row for each controller and joint. Under the controller's name: rate of the states, commands sent and lost."""
+    """Return a table of at most 80 columns, with a row for each controller and joint.
+
+    Below the controller's name stand the rate of the states, and the commands sent and lost.
+    """
     made = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     for heading in ("Controller", "Joint"):
         made.add_column(heading, no_wrap=True)
@@ -178,25 +181,19 @@ def _cells(joint: JointFigures) -> tuple[str, ...]:
 
 
 def verdict_text(verdict: DemoVerdict) -> Text:
-    """The verdict, in the colour of its outcome."""
+    """Return the verdict in the colour of its outcome."""
     style = "bold red" if verdict.failures else "bold green" if verdict.judged else "yellow"
     return Text(str(verdict), style)
 
 
-# The promise of the demonstration, and whether it was kept.
-
-NONE = 1e-12
-"""What an error is taken for at least when something is divided by it [m] or [rad]."""
-
-
 @dataclass(frozen=True)
 class DemoVerdict:
-    """Whether the promise was kept.
+    """The verdict on the requirements of the demonstration.
 
     Attributes:
-        judged: whether the runs that it needs are there.
-        failures: what was not kept, with its figures.
-        improvements: joint → how many times smaller its RMS error is, where there is one to compare with.
+        judged: True if both laws that it compares were run.
+        failures: requirements that were not met, with their figures.
+        improvements: joint → factor by which its RMS error is smaller; empty if not judged.
     """
 
     judged: bool
@@ -205,7 +202,7 @@ class DemoVerdict:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing speaks against it."""
+        """True if no requirement was missed."""
         return not self.failures
 
     def __str__(self) -> str:
@@ -224,7 +221,7 @@ def judge(runs: Sequence[RunFigures]) -> DemoVerdict:
     if before is None or after is None:
         return DemoVerdict(judged=False, failures=tuple(_limits(after.joints) if after else ()), improvements={})
     improvements = {
-        new.joint: old.rms_error / max(new.rms_error, NONE)
+        new.joint: old.rms_error / max(new.rms_error, LEAST_ERROR)
         for old, new in zip(before.joints, after.joints, strict=True)
     }
     failures = [*_factors(after.joints, improvements), *_limits(after.joints)]

@@ -1,4 +1,8 @@
-"""One run of the demonstration: simulator, controller and conductor as processes, and what they leave behind."""
+"""One run of the demonstration: simulator, controller and conductor as processes, and the record of the motion.
+
+The conductor is a node that sends the trajectory and records states and commands. It writes its progress on stdout, a
+line of JSON for each report.
+"""
 
 from __future__ import annotations
 
@@ -19,36 +23,36 @@ ROBOT = "urdf/prr.urdf"
 """The arm of the demonstration."""
 
 GAINS = "config/prr.yaml"
-"""The parameters that it is launched with, its gains among them: the same for every law."""
+"""Parameters of the nodes, with the gains: the same for every law."""
 
 DYNAMICS = "rnea"
-"""The model of the simulator and of the controller."""
+"""Dynamics plugin of the simulator and of the controller."""
 
 DIAGNOSTICS_RATE = 20.0
-"""Rate of the nodes' own reports [Hz]; the conductor waits for some of them."""
+"""Rate of the nodes' diagnostics [Hz]; the conductor waits for some of them."""
 
-GLANCE = 0.1
-"""Time between two looks at whether the processes are well [s]."""
+CHECK_PERIOD = 0.1
+"""Period of the check that no process has failed [s]."""
 
 Told = Callable[[Mapping[str, Any]], None]
-"""Is told each progress report of the conductor."""
+"""Function that takes each progress report of the conductor."""
 
 
 def perform(
     controller: str, trajectory: Trajectory, robot: Robot, env: Mapping[str, str], folder: Path, told: Told
 ) -> RunRecord:
-    """Have one law follow the trajectory, from rest at its first point, in processes made for it.
+    """Run the trajectory under one law, from rest at its first point, in processes of its own.
 
     Args:
         controller: the law's name.
-        trajectory: through waypoints, at rest in each.
+        trajectory: a trajectory through waypoints, at rest in each.
         robot: the arm.
         env: environment of the processes.
-        folder: an empty one for their files.
-        told: is told of the progress.
+        folder: an empty folder for their files.
+        told: takes the progress reports.
 
     Raises:
-        ProcessError: a process ended that should not have.
+        ProcessError: a process has failed.
     """
     model = {"robot_description": robot.urdf, "dynamics": DYNAMICS, "diagnostics_rate": DIAGNOSTICS_RATE}
     record = folder / "record.npz"
@@ -59,34 +63,34 @@ def perform(
         "record": str(record),
     }
     files = [find(GAINS)]
-    with ProcessGroup(env, folder) as crew:
-        crew.start("simulator", model, files, {"commands": "controller/commands"})
-        crew.start("controller", {**model, "controller": controller, "use_sim_time": True}, files)
-        conductor = crew.start("conductor", motion, piped=True)
-        _follow(crew, conductor, told)
+    with ProcessGroup(env, folder) as group:
+        group.start("simulator", model, files, {"commands": "controller/commands"})
+        group.start("controller", {**model, "controller": controller, "use_sim_time": True}, files)
+        conductor = group.start("conductor", motion, piped=True)
+        _follow(group, conductor, told)
     return RunRecord.load(record)
 
 
-def _follow(crew: ProcessGroup, conductor: GroupProcess, told: Told) -> None:
-    """Pass progress on until the conductor has finished."""
+def _follow(group: ProcessGroup, conductor: GroupProcess, told: Told) -> None:
+    """Pass the progress reports on until the conductor has ended."""
     lines: SimpleQueue[str] = SimpleQueue()
     assert conductor.process.stdout is not None
     Thread(target=_read, args=(conductor.process.stdout, lines), daemon=True).start()
     while True:
         try:
-            line = lines.get(timeout=GLANCE)
+            line = lines.get(timeout=CHECK_PERIOD)
         except Empty:
-            crew.check()
+            group.check()
             continue
-        if not line:  # it has closed its end
+        if not line:  # the conductor has closed the pipe
             break
         told(json.loads(line))
     conductor.process.wait()
-    crew.check()
+    group.check()
 
 
 def _read(pipe: IO[str], lines: SimpleQueue[str]) -> None:
-    """Put each line into the queue, and an empty one at the end."""
+    """Put each line into the queue, and an empty line at the end."""
     for line in pipe:
         lines.put(line)
     lines.put("")
