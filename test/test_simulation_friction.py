@@ -210,7 +210,7 @@ def test_friction_only_takes_energy(frictions, rates, gravity):
 
 
 @pytest.mark.parametrize("arm", ["gantry", "tilted", "branched"])
-def test_compiled_stretches_and_single_exact_steps_are_the_same(arm):
+def test_compiled_steps_and_steps_in_python_are_the_same(arm):
     """The compiled loop against steps that all go through Python, over sticking, sliding, stops and speed limits."""
     robot = rd.load_robot(arms.awkward()[arm])
     n = robot.n

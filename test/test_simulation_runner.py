@@ -1,4 +1,4 @@
-"""Compiled stretches: that they are what runs, are the same to the last bit however they are cut, and how they end."""
+"""Compiled steps: most steps are compiled, results are the same to the last bit however they are cut, and failures."""
 
 from __future__ import annotations
 

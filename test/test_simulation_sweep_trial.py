@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,8 @@ from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.engine import find_compiler
 from robodyn_ros.errors import InputError, LimitError
 from robodyn_ros.simulation.hardware.settings import default_values, make_hardware_settings
+from robodyn_ros.simulation.trial import compiled as trial
+from robodyn_ros.simulation.trial import memory
 from robodyn_ros.simulation.trial.compiled import EventResolver, run_until_fault
 from robodyn_ros.simulation.trial.trial import run_trial
 
@@ -78,19 +81,19 @@ FAULTS = {"too fast": "speed: ", "too late": "state refused: state", "gaps": "st
 
 def both(robot, simulator, controller, poses, duration=1.5):
     """Trials in Python and in C."""
-    rig = make_hardware_settings(FileParameters(simulator, MODEL | default_values(robot)), robot)
+    hardware_settings = make_hardware_settings(FileParameters(simulator, MODEL | default_values(robot)), robot)
     values = FileParameters(controller, loop_default_values(robot))
     model = rd.create_dynamics(values["dynamics"], robot)
-    tuning = make_loop_settings(values, model)
-    hardware, loop = rig.assemble(), ControlLoop.from_settings(tuning)
-    stops = np.array([rig.start, *poses])
+    loop_settings = make_loop_settings(values, model)
+    hardware, loop = hardware_settings.assemble(), ControlLoop.from_settings(loop_settings)
+    stops = np.array([hardware_settings.start, *poses])
     motion = rest_to_rest(stops, np.linspace(0.0, 0.9 * duration, len(stops))) if poses else None
     loop.start(0.0, hardware.plant.q)
     if motion is not None:
         loop.follow(motion, 0.0)
     slow = run_trial(hardware, loop, duration, until_fault=True)
-    dynamics = rd.create_dynamics(rig.dynamics, robot, **rig.parameters)
-    return slow, run_until_fault(rig, dynamics, tuning, motion, duration)
+    dynamics = rd.create_dynamics(hardware_settings.dynamics, robot, **hardware_settings.parameters)
+    return slow, run_until_fault(hardware_settings, dynamics, loop_settings, motion, duration)
 
 
 def assert_same(one, other, tolerance):
@@ -153,8 +156,51 @@ def test_what_c_does_not_know_goes_the_other_way(controller):
 def test_a_motion_that_is_not_for_the_arm_is_refused():
     with pytest.raises(LimitError, match="speed"):
         both(PRR, {}, {}, [(2.0, -1.0, 0.4)], 0.1)
-    rig = make_hardware_settings(FileParameters({"initial_position.wrist": 3.0}, MODEL | default_values(PRR)), PRR)
+    hardware_settings = make_hardware_settings(
+        FileParameters({"initial_position.wrist": 3.0}, MODEL | default_values(PRR)), PRR
+    )
     dynamics = rd.create_dynamics("rnea", PRR)
-    tuning = make_loop_settings(FileParameters({}, loop_default_values(PRR)), dynamics)
+    loop_settings = make_loop_settings(FileParameters({}, loop_default_values(PRR)), dynamics)
     with pytest.raises(InputError, match="initial_position"):
-        run_until_fault(rig, dynamics, tuning, None, 0.1)
+        run_until_fault(hardware_settings, dynamics, loop_settings, None, 0.1)
+
+
+def complete(**changes):
+    """Values for every field of a trial's memory, with changes; None leaves a field out."""
+    values = {
+        name: np.zeros(2, dtype=np.int64 if kind == "int64_t*" else float) if kind.endswith("*") else 1
+        for kind, names in memory.INPUTS
+        for name in names.split()
+    }
+    values |= dict.fromkeys(memory.FUNCTIONS, 0) | changes
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def test_a_memory_takes_each_field_exactly_once():
+    made = memory.TrialMemory(complete())
+    assert (made.step, made.period, made.now, made.fault_value) == (1.0, 1, 0, 0.0)
+    assert made.kp == made.arrays["kp"].ctypes.data
+    with pytest.raises(AttributeError):
+        made.mode_knwon = 1
+    for parts, said in (
+        ([complete(jump_limt=1.0)], "unknown: jump_limt$"),
+        ([complete(now=1)], "unknown: now$"),
+        ([complete(jump_limit=None, gravity=None)], "missing: gravity, jump_limit$"),
+        ([complete(), {"kp": np.zeros(2)}], "given twice: kp$"),
+        ([complete(kp=np.zeros(2, dtype=np.int64))], "kp .* float64"),
+        ([complete(circular=np.zeros(2))], "circular .* int64"),
+        ([complete(kp=np.zeros(4)[::2])], "kp .* contiguous"),
+        ([complete(kp=1.0)], "kp .* contiguous"),
+    ):
+        with pytest.raises(TypeError, match=said):
+            memory.TrialMemory(*parts)
+
+
+def test_the_memory_in_c_has_the_fields_of_python():
+    """The declaration has the same names in the same order, and the C code names no other field."""
+    code = trial.CODE
+    names = {name for kind, group in memory.INPUTS + memory.STATE for name in group.split()} | set(memory.FUNCTIONS)
+    assert set(re.findall(r"\bs->(\w+)", code)) - {"row", "held", "count", "p", "k", "p0", "k0"} <= names
+    declared = re.findall(r"\w+(?=[,;])", memory.declaration())
+    assert declared == [name for name, *_ in memory.TrialMemory._fields_]
+    assert names == set(declared) and len(declared) == len(names)

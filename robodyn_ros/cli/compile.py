@@ -198,7 +198,7 @@ def _make_trial(dynamics: CompiledDynamics) -> None:
     """Make the loop of a trial under a law that is written in C, with the default integrator, and its functions."""
     from robodyn_ros.plugins import create
     from robodyn_ros.simulation.hardware.settings import INTEGRATOR
-    from robodyn_ros.simulation.trial.memory import QUANTITIES, model_function, trial_function
+    from robodyn_ros.simulation.trial.compiled import QUANTITIES, model_function, trial_function
 
     trial_function(dynamics, create("integrators", INTEGRATOR))
     for quantity in QUANTITIES.values():

@@ -1,4 +1,9 @@
-"""A closed loop without ROS and without waiting: plant and controller, step by step."""
+"""Rollouts: motions of an arm in one call, without ROS and without hardware effects.
+
+:func:`rollout` integrates the bare equations of motion M q̈ + C q̇ + g = τ by any integrator. Where there is a compiler,
+the loop over the steps is C code around the arm's compiled forward dynamics; otherwise the same steps are made in
+Python. :func:`simulate` runs a plant under a control law, with one command a step.
+"""
 
 from __future__ import annotations
 
@@ -22,26 +27,110 @@ from robodyn_ros.simulation.plant.compiled_motion import motion_library
 from robodyn_ros.simulation.plant.native import Plant
 
 
+class RolloutResult(NamedTuple):
+    """States at the steps, the initial state included, (steps + 1, n) each."""
+
+    q: Array  # [rad] or [m]
+    qd: Array  # [rad/s] or [m/s]
+
+
+def rollout(
+    dynamics: Dynamics,
+    q: ArrayLike,
+    qd: ArrayLike,
+    tau: ArrayLike,
+    dt: float,
+    steps: int,
+    integrator: str | Integrator = "rk4",
+) -> RolloutResult:
+    """Integrate the forward dynamics from a state, with constant efforts over each step.
+
+    Args:
+        dynamics: the arm.
+        q: initial positions (n,) in [rad] or [m].
+        qd: initial velocities (n,) in [rad/s] or [m/s].
+        tau: efforts, (n,) for all steps or (steps, n), in [N·m] or [N].
+        dt: length of a step [s].
+        steps: number of steps.
+        integrator: an integrator, or the name of its plugin.
+
+    Raises:
+        InputError: a shape is wrong, a number is not finite, dt is not positive, or steps is negative.
+        PluginError: there is no such integrator.
+        SimulationError: a step failed, or a state became too large for a float.
+    """
+    n = dynamics.robot.n
+    if not (np.isfinite(dt) and dt > 0.0):
+        raise InputError("dt", f"must be positive and finite, not {dt!r}", dt)
+    if steps < 0:
+        raise InputError("steps", f"must not be negative, not {steps!r}", steps)
+    first, rate = as_states(("q", "qd"), (q, qd), (n, n))
+    (efforts,) = as_states(("tau",), (tau,), (n,))
+    if first.ndim != 1 or efforts.shape not in ((n,), (steps, n)):
+        raise InputError("tau", f"must be of shape ({n},) or ({steps}, {n}), not {efforts.shape}", tau)
+    refuse_non_finite(("q", "qd", "tau"), (first, rate, efforts))
+    rule = create("integrators", integrator) if isinstance(integrator, str) else integrator
+    motion = RolloutResult(*np.full((2, steps + 1, n), np.nan))  # states that are not reached stay NaN
+    motion.q[0], motion.qd[0] = first, rate
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):  # reported as an error below
+            whole = rule.motion(dynamics, first, rate, efforts, dt, steps)
+            if whole is None:
+                _rollout_stepwise(dynamics, motion, efforts, dt, rule)
+            else:
+                motion = RolloutResult(*whole)
+    except InputError as cause:  # the dynamics refused a state that is not finite
+        raise _overflow(motion, dt) from cause
+    if not (np.isfinite(motion.q).all() and np.isfinite(motion.qd).all()):
+        raise _overflow(motion, dt)
+    return motion
+
+
+def _overflow(motion: RolloutResult, dt: float) -> SimulationError:
+    """The error for a motion that is not finite; it names the first such step and the state at its beginning."""
+    step = int(np.flatnonzero(~np.isfinite(np.hstack(motion)).all(axis=1))[0]) - 1
+    state = f"q = {motion.q[step]}, qd = {motion.qd[step]}"
+    return SimulationError(f"step {step} of {dt:g} s, from {state}, leads beyond the range of numbers")
+
+
+def _rollout_stepwise(dynamics: Dynamics, motion: RolloutResult, efforts: Array, dt: float, rule: Integrator) -> None:
+    """Fill in the states after the initial one; its compiled loop is ``rollout`` in ``plant/motion.c``."""
+    steps, n = len(motion.q) - 1, motion.q.shape[1]
+    library, made = motion_library(dynamics, rule), 0
+    if library is not None:
+        assert isinstance(dynamics, CompiledDynamics)
+        pointers = (array.ctypes.data_as(ctypes.c_void_p) for array in (efforts, *motion, dynamics.symbols))
+        stride = 0 if efforts.ndim == 1 else n
+        made = library.rollout(ctypes.c_longlong(steps), ctypes.c_double(dt), ctypes.c_longlong(stride), *pointers)
+    for k in range(made, steps):  # all steps, or from the one that failed, which then raises its error
+        acceleration = partial(_acceleration, dynamics, efforts if efforts.ndim == 1 else efforts[k])
+        motion.q[k + 1], motion.qd[k + 1] = rule.step(acceleration, motion.q[k], motion.qd[k], dt)
+
+
+def _acceleration(dynamics: Dynamics, tau: Array, q: Array, qd: Array) -> Array:
+    return dynamics.forward(q, qd, tau)
+
+
 class RolloutRecording(NamedTuple):
-    """What happened, at N + 1 times of which the last is the end."""
+    """The closed loop at N + 1 times; the last one is the end."""
 
     t: Array  # (N + 1,) [s]
     q: Array  # (N + 1, n) [rad] or [m]
     qd: Array  # (N + 1, n) [rad/s] or [m/s]
-    reference: Array  # position that was asked for, (N + 1, n) [rad] or [m]
-    effort: Array  # that acted after each time, the last one for no time, (N + 1, n) [N·m] or [N]
+    reference: Array  # reference position (N + 1, n) [rad] or [m]
+    effort: Array  # effort from each time on (N + 1, n) [N·m] or [N]; the last one does not act any more
 
 
 def simulate(
     plant: Plant, controller: Controller, reference: Callable[[float], Reference], duration: float
 ) -> RolloutRecording:
-    """Run a plant under a controller, with one command a step of the plant.
+    """Run a plant under a control law, with one command a step of the plant.
 
     Args:
-        plant: goes on from the state it is in.
+        plant: the plant; it continues from its state.
         controller: the control law.
-        reference: what to do at a time [s] of the plant.
-        duration: [s], rounded to whole steps.
+        reference: the reference at a time [s] of the plant.
+        duration: duration [s], rounded to whole steps.
     """
     steps = round(duration / plant.settings.step)
     n = plant.dynamics.robot.n
@@ -57,93 +146,3 @@ def simulate(
         if index < steps:
             plant.step()
     return RolloutRecording(t, q, qd, asked, effort)
-
-
-# A whole passive or driven motion of the bare equations M q̈ + C q̇ + g = τ, by any integrator.
-#
-# The loop is C, around the arm's compiled forward dynamics, where there is a compiler: between the first step and the
-# last nothing goes through Python. Without one the same steps are made in Python.
-
-
-class RolloutResult(NamedTuple):
-    """States at the steps, the first one included, (steps + 1, n) each."""
-
-    q: Array  # [rad] or [m]
-    qd: Array  # [rad/s] or [m/s]
-
-
-def rollout(
-    dynamics: Dynamics,
-    q: ArrayLike,
-    qd: ArrayLike,
-    tau: ArrayLike,
-    dt: float,
-    steps: int,
-    integrator: str | Integrator = "rk4",
-) -> RolloutResult:
-    """Integrate forward dynamics from a state, each effort held for a step.
-
-    Args:
-        dynamics: the arm.
-        q: first positions (n,) in [rad] or [m].
-        qd: first velocities (n,) in [rad/s] or [m/s].
-        tau: efforts, (n,) for all steps or (steps, n), in [N·m] or [N].
-        dt: length of a step [s].
-        steps: how many.
-        integrator: the plugin's name, or an integrator.
-
-    Raises:
-        InputError: a wrong shape, something not finite, dt not positive, steps negative.
-        PluginError: no such integrator.
-        SimulationError: a step failed, or the motion leads beyond the range of numbers.
-    """
-    n = dynamics.robot.n
-    if not (np.isfinite(dt) and dt > 0.0):
-        raise InputError("dt", f"must be positive and finite, not {dt!r}", dt)
-    if steps < 0:
-        raise InputError("steps", f"must not be negative, not {steps!r}", steps)
-    first, rate = as_states(("q", "qd"), (q, qd), (n, n))
-    (efforts,) = as_states(("tau",), (tau,), (n,))
-    if first.ndim != 1 or efforts.shape not in ((n,), (steps, n)):
-        raise InputError("tau", f"must be of shape ({n},) or ({steps}, {n}), not {efforts.shape}", tau)
-    refuse_non_finite(("q", "qd", "tau"), (first, rate, efforts))
-    rule = create("integrators", integrator) if isinstance(integrator, str) else integrator
-    motion = RolloutResult(*np.full((2, steps + 1, n), np.nan))  # what is not reached stays so
-    motion.q[0], motion.qd[0] = first, rate
-    try:
-        with np.errstate(over="ignore", invalid="ignore"):  # reported below
-            whole = rule.motion(dynamics, first, rate, efforts, dt, steps)
-            if whole is None:
-                _stepwise(dynamics, motion, efforts, dt, rule)
-            else:
-                motion = RolloutResult(*whole)
-    except InputError as cause:  # the dynamics were shown the overflow first
-        raise _beyond(motion, dt) from cause
-    if not (np.isfinite(motion.q).all() and np.isfinite(motion.qd).all()):
-        raise _beyond(motion, dt)
-    return motion
-
-
-def _beyond(motion: RolloutResult, dt: float) -> SimulationError:
-    """The error for a motion that is not finite: names the step, and the state that it started from."""
-    step = int(np.flatnonzero(~np.isfinite(np.hstack(motion)).all(axis=1))[0]) - 1
-    state = f"q = {motion.q[step]}, qd = {motion.qd[step]}"
-    return SimulationError(f"step {step} of {dt:g} s, from {state}, leads beyond the range of numbers")
-
-
-def _stepwise(dynamics: Dynamics, motion: RolloutResult, efforts: Array, dt: float, rule: Integrator) -> None:
-    """Fill in the states after the first one."""
-    steps, n = len(motion.q) - 1, motion.q.shape[1]
-    library, done = motion_library(dynamics, rule), 0
-    if library is not None:
-        assert isinstance(dynamics, CompiledDynamics)
-        pointers = (array.ctypes.data_as(ctypes.c_void_p) for array in (efforts, *motion, dynamics.symbols))
-        stride = 0 if efforts.ndim == 1 else n
-        done = library.rollout(ctypes.c_longlong(steps), ctypes.c_double(dt), ctypes.c_longlong(stride), *pointers)
-    for k in range(done, steps):  # all of them, or the one that failed, which says why
-        acceleration = partial(_acceleration, dynamics, efforts if efforts.ndim == 1 else efforts[k])
-        motion.q[k + 1], motion.qd[k + 1] = rule.step(acceleration, motion.q[k], motion.qd[k], dt)
-
-
-def _acceleration(dynamics: Dynamics, tau: Array, q: Array, qd: Array) -> Array:
-    return dynamics.forward(q, qd, tau)

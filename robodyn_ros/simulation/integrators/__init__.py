@@ -1,4 +1,4 @@
-"""Rules that take q̈ = a(q, q̇) over a step: the plugins of the group ``robodyn_ros.integrators``."""
+"""Integrators: methods that integrate q̈ = a(q, q̇) over a step, plugins of the group ``robodyn_ros.integrators``."""
 
 from robodyn_ros.simulation.integrators.base import Acceleration, Integrator
 

@@ -1,7 +1,8 @@
-"""The Integrator interface: the contract of every plugin in the group ``robodyn_ros.integrators``.
+"""The interface of an integrator, which every plugin of the group ``robodyn_ros.integrators`` implements.
 
-An integrator takes q̈ = a(q, q̇) over a step, in Python; and, where it says so, in C, which is compiled together with
-the arm's forward dynamics, so that a whole motion is one call (:mod:`robodyn_ros.simulation.plant.compiled_motion`).
+An integrator makes a step of q̈ = a(q, q̇) in Python. It may give the same step in C too. That code is compiled
+together with the arm's forward dynamics, and a whole motion is then one call
+(:mod:`robodyn_ros.simulation.plant.compiled_motion`). ``test_simulation_integrators.py`` compares the two.
 """
 
 from __future__ import annotations
@@ -21,13 +22,14 @@ Sampled = tuple[Array, Array]
 
 
 class Integrator(ABC):
-    """One rule, without state of its own.
+    """One integration method, without a state of its own.
 
     Attributes:
-        order: p, where halving the step makes the error 2ᵖ times smaller.
-        code: the same step in C, or "" where there is none: the body of
-            ``int advance(const System* s, double h, const double* q, const double* v, double* q1, double* v1)``,
-            which calls ``acceleration(s, q, v, a)``, knows the number of joints as ``N``, and returns 0 if all is well.
+        order: p; half the step makes the error of a motion 2ᵖ times smaller.
+        code: the same step in C, or "" if there is none: the body of
+            ``int advance(const System* s, double h, const double* q, const double* v, double* q1, double* v1)`` in
+            ``../plant/motion.c``. It calls ``acceleration(s, q, v, a)``; ``N`` is the number of joints. It returns 0,
+            or 1 if the step failed.
     """
 
     order: ClassVar[int]
@@ -35,10 +37,10 @@ class Integrator(ABC):
 
     @abstractmethod
     def step(self, acceleration: Acceleration, q: Array, qd: Array, dt: float) -> tuple[Array, Array]:
-        """The state after a step, as new arrays.
+        """Return the state after a step, as new arrays.
 
         Args:
-            acceleration: the equation of motion, with the efforts held over the step.
+            acceleration: the equation of motion, with constant efforts over the step.
             q: position (n,) in [rad] or [m].
             qd: velocity (n,) in [rad/s] or [m/s].
             dt: length of the step [s].
@@ -48,14 +50,14 @@ class Integrator(ABC):
         """
 
     def motion(self, dynamics: Dynamics, q: Array, qd: Array, efforts: Array, dt: float, steps: int) -> Sampled | None:
-        """A whole motion by a way of its own, or None for step after step.
+        """Integrate a whole motion by another method than step by step; None if the integrator has none.
 
         Args:
             dynamics: the arm.
             q: first positions (n,) in [rad] or [m].
             qd: first velocities (n,) in [rad/s] or [m/s].
-            efforts: (n,) for all steps, or (steps, n), in [N·m] or [N].
+            efforts: (n,) for all steps, or (steps, n), constant over each step, in [N·m] or [N].
             dt: length of a step [s].
-            steps: how many.
+            steps: number of steps.
         """
         return None

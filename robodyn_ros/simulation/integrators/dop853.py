@@ -1,4 +1,4 @@
-"""SciPy's DOP853 as a plugin: the reference, with a step of its own and dense output between."""
+"""DOP853, the reference integrator: SciPy's Dormand-Prince method of order 8, with step size control."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from robodyn_ros.simulation.integrators.base import Acceleration, Integrator, Sa
 
 
 class DOP853(Integrator):
-    """Order 8, for reference: Dormand-Prince with steps of its own.
+    """Order 8: Dormand-Prince with adaptive steps.
 
     Source: Hairer, Nørsett, Wanner, Solving Ordinary Differential Equations I (1993), section II.5.
 
@@ -30,20 +30,20 @@ class DOP853(Integrator):
         """
         Args:
             rtol: relative tolerance of a step.
-            atol: absolute tolerance of a step; rtol unless given.
-            max_step: the longest step [s], and then also the first one.
+            atol: absolute tolerance of a step [rad], [m], [rad/s] or [m/s]; rtol if None.
+            max_step: the longest step [s]; if finite, also the first step.
         """
         self.max_step = max_step
         self.rtol = rtol
         self.atol = rtol if atol is None else atol
 
     def step(self, acceleration: Acceleration, q: Array, qd: Array, dt: float) -> tuple[Array, Array]:
-        """See :class:`Integrator`; the step is cut into as many of its own as the tolerance asks for."""
+        """Make a step, by as many steps of DOP853 as the tolerance needs; see :meth:`Integrator.step`."""
         qs, qds = self._solve(acceleration, q, qd, np.array([0.0, dt]))
         return qs[-1], qds[-1]
 
     def motion(self, dynamics: Dynamics, q: Array, qd: Array, efforts: Array, dt: float, steps: int) -> Sampled | None:
-        """Under constant efforts a single integration, looked at by dense output; else None."""
+        """Integrate once under constant efforts, and sample the dense output; None if the efforts change."""
         if efforts.ndim > 1 or steps == 0:
             return None
 

@@ -1,4 +1,4 @@
-"""Euler's method, of order one: it adds energy to whatever swings. For the lesson, not for work."""
+"""The explicit and the semi-implicit Euler method, both of order 1."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from robodyn_ros.simulation.integrators.base import Acceleration, Integrator
 
 
 class ExplicitEuler(Integrator):
-    """Order 1, for the lesson: whatever swings gains energy.
+    """Order 1, for teaching only: it adds energy to every oscillation.
 
     Source: Hairer, Nørsett, Wanner, Solving Ordinary Differential Equations I (1993), eq. I.7.3.
     """
@@ -21,17 +21,14 @@ class ExplicitEuler(Integrator):
 """
 
     def step(self, acceleration: Acceleration, q: Array, qd: Array, dt: float) -> tuple[Array, Array]:
-        """See :class:`Integrator`."""
+        """Make a step; see :meth:`Integrator.step`."""
         return q + dt * qd, qd + dt * acceleration(q, qd)
 
 
-# Semi-implicit Euler: first the velocity, then the position with the new velocity.
-
-
 class SemiImplicitEuler(Integrator):
-    """Order 1: the velocity first, then the position with it.
+    """Order 1: first the velocity, then the position with the new velocity.
 
-    Symplectic only where q̈ does not depend on q̇ and M is constant; an arm has neither.
+    It is symplectic only if q̈ does not depend on q̇ and M is constant; neither holds for an arm.
     Source: Hairer, Lubich, Wanner, Geometric Numerical Integration (2006), eq. I.1.9.
     """
 
@@ -44,6 +41,6 @@ class SemiImplicitEuler(Integrator):
 """
 
     def step(self, acceleration: Acceleration, q: Array, qd: Array, dt: float) -> tuple[Array, Array]:
-        """See :class:`Integrator`."""
+        """Make a step; see :meth:`Integrator.step`."""
         after = qd + dt * acceleration(q, qd)
         return q + dt * after, after

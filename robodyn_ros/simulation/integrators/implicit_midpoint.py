@@ -1,10 +1,10 @@
-"""The implicit midpoint rule: its energy error stays within bounds for as long as one cares to wait.
+"""The implicit midpoint rule, whose energy error stays bounded over any time.
 
     q₁ = q + h (q̇ + q̇₁)/2,   q̇₁ = q̇ + h a((q + q₁)/2, (q̇ + q̇₁)/2)
 
-In q and q̇ it is symmetric (time-reversible); in q and p = M q̇, where M depends on q, it is symplectic up to terms of
-order h² that are a change of variables, so its energy error oscillates and does not drift, where the exact motion is
-reversible (Hairer, Lubich, Wanner, Geometric Numerical Integration (2006), sections II.1, XI.3).
+In q and q̇ it is symmetric (time-reversible). In q and p = M q̇ it is symplectic up to terms of order h², because M
+depends on q; these terms are a change of variables. So its energy error oscillates and does not drift where the exact
+motion is reversible (Hairer, Lubich, Wanner, Geometric Numerical Integration (2006), sections II.1, XI.3).
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.integrators.base import Acceleration, Integrator
 
 ITERATIONS = 100
-"""More than a step that suits the arm ever takes (about five): each brings the error down by about (h ω/2)²."""
+"""Most iterations. A suitable step takes about five; each reduces the error by a factor of about (h ω/2)²."""
 
 ROUNDING = 4 * float_info.epsilon
-"""The iteration has converged when the velocity changes by less than this part of itself."""
+"""The iteration has converged when the relative change of the velocity is less than this."""
 
 
 class ImplicitMidpoint(Integrator):
-    """Order 2, symmetric: the energy error stays within bounds.
+    """Order 2, symmetric: the energy error stays bounded.
 
     Source: Hairer, Lubich, Wanner, Geometric Numerical Integration (2006), eq. I.1.7; fixed point iteration,
     section VIII.6.
@@ -57,14 +57,14 @@ class ImplicitMidpoint(Integrator):
 """
 
     def step(self, acceleration: Acceleration, q: Array, qd: Array, dt: float) -> tuple[Array, Array]:
-        """See :class:`Integrator`."""
+        """Make a step; see :meth:`Integrator.step`."""
         half, middle, before = 0.5 * dt, qd, np.inf
         for _ in range(ITERATIONS):
             gain = half * acceleration(q + half * middle, middle)
             after = qd + gain
             change, scale = np.abs(after - middle).max(), (np.abs(qd) + np.abs(gain)).max()
             middle = after
-            # Close to rounding the changes no longer shrink.
+            # Near the rounding error the changes no longer shrink.
             if change <= ROUNDING * scale or (change <= 1e-12 * scale and change >= before):
                 return q + dt * middle, 2.0 * middle - qd
             before = change

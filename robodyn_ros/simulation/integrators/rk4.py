@@ -1,20 +1,19 @@
-"""The classical Runge-Kutta method as a plugin."""
+"""The classical Runge-Kutta method of order 4.
+
+Source: Hairer, Nørsett, Wanner, Solving Ordinary Differential Equations I (1993), section II.1, table II.1.2.
+"""
 
 from __future__ import annotations
 
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.integrators.base import Acceleration, Integrator
 
-# The classical Runge-Kutta step of order four for q̈ = a(q, q̇).
-#
-# Source: Hairer, Nørsett, Wanner, Solving Ordinary Differential Equations I (1993), §II.1.
-
 
 def rk4_step(acceleration: Acceleration, q: Array, qd: Array, dt: float) -> tuple[Array, Array]:
-    """State after a step.
+    """Return position and velocity after a step of q̈ = a(q, q̇).
 
     Args:
-        acceleration: the equation of motion, with the efforts held over the step.
+        acceleration: the equation of motion, with constant efforts over the step.
         q: position (n,) in [rad] or [m].
         qd: velocity (n,) in [rad/s] or [m/s].
         dt: length of the step [s].
@@ -32,10 +31,7 @@ def rk4_step(acceleration: Acceleration, q: Array, qd: Array, dt: float) -> tupl
 
 
 class RK4(Integrator):
-    """Order 4: the classical Runge-Kutta method.
-
-    Source: Hairer, Nørsett, Wanner, Solving Ordinary Differential Equations I (1993), table II.1.2.
-    """
+    """Order 4: the classical Runge-Kutta method."""
 
     order = 4
     code = """
@@ -56,5 +52,5 @@ class RK4(Integrator):
 """
 
     def step(self, acceleration: Acceleration, q: Array, qd: Array, dt: float) -> tuple[Array, Array]:
-        """See :class:`Integrator`."""
+        """Make a step; see :meth:`Integrator.step`."""
         return rk4_step(acceleration, q, qd, dt)

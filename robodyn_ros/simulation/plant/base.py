@@ -1,6 +1,6 @@
-"""The interface of a plant: the contract of every plugin in the group ``robodyn_ros.plants``.
+"""The interface of a plant, which every plugin of the group ``robodyn_ros.plants`` implements.
 
-A plant is an arm that takes efforts and has a state, as the arm on the table does.
+A plant is an arm that takes efforts and has a state, as the real arm does.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ class PlantSettings:
 
 
 class PlantBase(ABC):
-    """The state of an arm, and what efforts do to it. Everything is deterministic; time is a count of steps.
+    """An arm that efforts move. Everything is deterministic; time is a count of steps.
 
     Attributes:
         dynamics: the equations of motion.
-        settings: the settings.
-        friction: of each joint.
+        settings: the step of the integration.
+        friction: the friction of each joint.
         effort_limit: (n,) in [N·m] or [N].
-        velocity_limit: (n,) in [rad/s] or [m/s]: from here on the drives give no effort towards more speed.
+        velocity_limit: (n,) in [rad/s] or [m/s]; at or beyond it a drive gives no effort towards more speed.
     """
 
     def __init__(
@@ -65,15 +65,15 @@ class PlantBase(ABC):
         """
         Args:
             dynamics: the equations of motion.
-            settings: settings, the defaults unless given.
-            effort_limit: (n,) in [N·m] or [N], the URDF's unless given; inf where there is none.
-            q0: where it starts, (n,) in [rad] or [m]; as near to zero as the position limits allow unless given.
-            velocity_limit: (n,) in [rad/s] or [m/s], the URDF's unless given; inf where there is none.
-            friction: of each joint, the URDF's unless given.
-            stops: of every joint, or of each; rigid and inelastic unless given.
+            settings: the step of the integration; the default if None.
+            effort_limit: (n,) in [N·m] or [N], inf where there is none; the URDF's if None.
+            q0: initial position (n,) in [rad] or [m]; the nearest to zero within the position limits if None.
+            velocity_limit: (n,) in [rad/s] or [m/s], inf where there is none; the URDF's if None.
+            friction: the friction of each joint; the URDF's if None.
+            stops: one for every joint, or one for each; rigid and inelastic if None.
 
         Raises:
-            InputError: an argument of the wrong shape or out of range; q0 as in :meth:`reset`.
+            InputError: an argument has the wrong shape or is out of range; q0 as in :meth:`reset`.
         """
         robot = dynamics.robot
         self.dynamics = dynamics
@@ -99,25 +99,25 @@ class PlantBase(ABC):
 
     @property
     def q(self) -> Array:
-        """Position (n,) in [rad] or [m]; read-only, and never changed: each step makes a new one."""
+        """Position (n,) in [rad] or [m], read-only; each step makes a new array and leaves this one as it is."""
         return self._q
 
     @property
     def qd(self) -> Array:
-        """Velocity (n,) in [rad/s] or [m/s]; likewise."""
+        """Velocity (n,) in [rad/s] or [m/s], likewise."""
         return self._qd
 
     @property
     def effort(self) -> Array:
-        """The effort that acts, (n,) in [N·m] or [N]; likewise."""
+        """The effort that acts, (n,) in [N·m] or [N], likewise."""
         return self._effort
 
     def reset(self, q: ArrayLike | None = None, qd: ArrayLike | None = None) -> None:
-        """Back to time zero, without effort.
+        """Go back to time zero, without effort.
 
         Args:
-            q: position (n,) in [rad] or [m]; where it started first unless given.
-            qd: velocity (n,) in [rad/s] or [m/s]; 0 unless given. What of it goes into a rigid stop is lost there.
+            q: position (n,) in [rad] or [m]; the initial position if None.
+            qd: velocity (n,) in [rad/s] or [m/s]; 0 if None. A component into a rigid stop is set to 0.
 
         Raises:
             InputError: they are not n finite numbers.
@@ -132,34 +132,34 @@ class PlantBase(ABC):
         self._steps = 0
 
     def apply(self, effort: ArrayLike) -> None:
-        """Let an effort act from now on, as far as the effort limit allows.
+        """Apply an effort from now on, clamped to the effort limit.
 
         Args:
             effort: (n,) in [N·m] or [N].
 
         Raises:
-            InputError: it is not n finite numbers; what acted before goes on.
+            InputError: it is not n finite numbers; the effort before goes on.
         """
         self._effort = read_only(saturate(finite_array("effort", effort, self._q.shape), self.effort_limit)[0])
 
     def halt(self) -> None:
-        """Stand still where it is, at once, as by a rigid brake. Time and effort stay what they are."""
+        """Stop at once where the arm is, as a rigid brake does. Time and effort stay as they are."""
         self._place(self._q, np.zeros(self._q.shape))
 
     @abstractmethod
     def step(self, count: int = 1) -> None:
-        """Go on by a number of steps under the present effort.
+        """Make a number of steps under the present effort.
 
         Raises:
-            SimulationError: the result of a step would not be finite; the state stays what it was before that step.
+            SimulationError: the result of a step would not be finite; the state before that step stays.
         """
 
     def advance(self, duration: float) -> None:
-        """Go on by a duration [s], rounded to whole steps.
+        """Make the steps of a duration [s], rounded to whole steps.
 
         Raises:
             InputError: it is negative or not finite.
-            SimulationError: see :meth:`step`.
+            SimulationError: as in :meth:`step`.
         """
         if float(finite_array("duration", duration, ())) < 0.0:
             raise InputError("duration", f"must not be negative: {duration!r}", duration)
@@ -167,10 +167,10 @@ class PlantBase(ABC):
 
     @abstractmethod
     def _place(self, q: Array, qd: Array) -> None:
-        """Take over a state, checked, and :meth:`_keep` what becomes of it."""
+        """Take over a state that is checked, and :meth:`_keep` it, without velocities into rigid stops."""
 
     def _keep(self, q: Array, qd: Array) -> None:
-        """The state from now on."""
+        """Store the state; the arrays become read-only."""
         q.setflags(write=False)
         qd.setflags(write=False)
         self._q, self._qd = q, qd
@@ -187,22 +187,20 @@ def _limit(name: str, value: Any) -> Array:
         raise InputError(name, f"must be numbers, not {value!r}", value) from cause
 
 
-# Plants by name: the plugins of the group ``robodyn_ros.plants``.
-
-
 def create_plant(name: str, dynamics: Dynamics, settings: PlantSettings | None = None, **options: Any) -> PlantBase:
-    """The plant plugin of that name for an arm.
+    """Create a plant by the name of its plugin.
 
     Args:
         name: one of ``available("plants")``.
-        dynamics: the arm's equations of motion, with the parameters that the plant is to have.
-        settings: settings, the defaults unless given.
-        **options: of the plugin; each takes those of :class:`robodyn_ros.simulation.Plant` but ``integrator``.
+        dynamics: the arm's equations of motion, with the parameters of the plant.
+        settings: the step of the integration; the default if None.
+        **options: arguments of the plugin; each takes those of :class:`robodyn_ros.simulation.Plant` except
+            ``integrator``.
 
     Raises:
-        PluginError: no such plugin, or it cannot be imported.
+        PluginError: there is no such plugin, or it cannot be imported.
         InputError: an option is wrong.
-        ConfigurationError: the plant cannot do what is asked of it, or what it needs is not installed.
+        ConfigurationError: the plant does not support a setting, or a package that it needs is not installed.
     """
     plant: PlantBase = create("plants", name, dynamics, settings, **options)
     return plant

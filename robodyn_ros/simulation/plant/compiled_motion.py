@@ -1,9 +1,13 @@
-"""C loops around an arm's compiled forward dynamics and an integrator's step: what makes a motion one call.
+"""The compiled library of ``motion.c``: loops over the steps of an arm's motion, in one call from Python.
 
-They are compiled into one library for each arm and integrator. ``rollout`` integrates the bare equations of motion from
-first state to last. ``stretch`` integrates an arm with friction, stops and limits for as long as the mode that it is in
-lasts (:mod:`robodyn_ros.simulation.plant.modes`), and gives back how many steps that was: what comes next, a joint at
-its stop or at rest, is for Python to find and resolve, with ``smooth``, a single step of any length.
+One library is compiled for each arm and integrator, from the arm's forward dynamics, the integrator's step and
+``motion.c``. It has three functions:
+
+- ``rollout`` integrates the bare equations of motion from the first state to the last.
+- ``advance_many`` integrates an arm with friction, stops and limits for as long as its mode (:mod:`.modes`) lasts, and
+  returns the number of steps that it made. The step in which the mode ends, for example because a joint reaches a stop,
+  is made in Python (:mod:`.mechanism`).
+- ``smooth`` makes a single step of any length within a mode.
 """
 
 from __future__ import annotations
@@ -31,51 +35,56 @@ ROWS = (
     *("Q", "V", "EFFORT"),
     *("DIRECTION", "HELD", "OVER", "CONTACT"),
     *("Q_LOW", "Q_HIGH", "V_LOW", "V_HIGH", "R_LOW", "R_HIGH"),
-    *("SPEED", "VISCOUS", "COULOMB", "EXCESS", "RATE", "LOWER", "UPPER", "STIFFNESS", "DISSIPATION"),
+    *("SPEED", "VISCOUS", "COULOMB", "STRIBECK_AMPLITUDE", "STRIBECK_RATE"),
+    *("LOWER", "UPPER", "STIFFNESS", "DISSIPATION"),
 )
-"""What ``stretch`` and ``smooth`` work on, a frame (len(ROWS), n): state and effort, the mode, the arm's constants."""
+"""Rows of a frame (len(ROWS), n), the memory of ``advance_many`` and ``smooth``: state and effort, the mode (the fields
+of :class:`.modes.Mode` in their order), and the arm's constants."""
 
 MODE = slice(ROWS.index("DIRECTION"), ROWS.index("R_HIGH") + 1)
+"""Rows of the mode."""
 
 CONSTANTS = slice(ROWS.index("SPEED"), len(ROWS))
+"""Rows of the arm's constants."""
 
 _libraries: dict[tuple[str, str], Any] = {}
 
 
 def make_frame(joints: JointEffects) -> Array:
-    """A frame of an arm, its constants filled in, (len(ROWS), n)."""
+    """Return a frame of an arm with its constants, (len(ROWS), n); the rest is zero."""
     friction, stops, velocity_limit = joints
     frame = np.zeros((len(ROWS), len(velocity_limit)))
     frame[CONSTANTS] = (
-        *(velocity_limit, friction.viscous, friction.coulomb, friction.excess, friction.rate),
+        *(velocity_limit, friction.viscous, friction.coulomb, friction.stribeck_amplitude, friction.stribeck_rate),
         *(stops.lower, stops.upper, stops.stiffness, stops.dissipation),
     )
     return frame
 
 
 def motion_source(dynamics: CompiledDynamics, integrator: Integrator) -> str:
-    """The C code that stands behind that of the arm's forward dynamics."""
+    """Return the C code of the loops; it follows the code of the arm's forward dynamics."""
     code = CODE.replace("@advance", integrator.code).replace("@rows", ", ".join(ROWS))
     return f"#define N {dynamics.robot.n}\n#define P {len(dynamics.symbols)}\n{code}"
 
 
 def motion_library(dynamics: Dynamics, integrator: Integrator) -> Any:
-    """The library with ``rollout`` and ``stretch`` for an arm, or None where there is no compiler, or nothing to
-    compile; looked up once in a process.
+    """Return the library of an arm and an integrator, loaded once in a process.
+
+    It is None where there is no compiler, and for dynamics or integrators that have no C code.
     """
     if not (isinstance(dynamics, CompiledDynamics) and dynamics.compiled and integrator.code):
         return None
     program = dynamics.program("forward")
-    known = program.key, integrator.code
-    if known in _libraries:
-        return _libraries[known]
+    loaded = program.key, integrator.code
+    if loaded in _libraries:
+        return _libraries[loaded]
     code = motion_source(dynamics, integrator)
     key = hashlib.sha256(f"{program.key}\n{code}".encode()).hexdigest()[:32]
     path = find_library("motion", key, lambda: scalar_source(program) + code)
-    if path is None:  # not remembered: there may be one later
+    if path is None:  # not remembered: a compiler may be installed later
         return None
-    library = _libraries[known] = ctypes.CDLL(str(path))
-    library.rollout.restype = library.stretch.restype = ctypes.c_longlong
+    library = _libraries[loaded] = ctypes.CDLL(str(path))
+    library.rollout.restype = library.advance_many.restype = ctypes.c_longlong
     return library
 
 
@@ -84,15 +93,15 @@ Step = Callable[[Array, Array, float], tuple[Array, Array]]
 
 
 class SmoothMotion:
-    """The motion within one mode: smooth, and so a matter of the integrator alone; in C where there is a compiler."""
+    """The smooth motion within one mode, by the integrator alone; in C where there is a compiler."""
 
     def __init__(self, dynamics: Dynamics, joints: JointEffects, integrator: Integrator, modes: Modes) -> None:
         """
         Args:
             dynamics: the equations of motion.
-            joints: their friction, stops and velocity limits.
-            integrator: takes the motion over its steps.
-            modes: of the same arm.
+            joints: friction, stops and velocity limits.
+            integrator: makes the steps.
+            modes: the modes of the same arm.
         """
         self._modes = modes
         self._integrator = integrator
@@ -105,11 +114,11 @@ class SmoothMotion:
             self._pointers = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
 
     def within(self, mode: Mode, effort: Array) -> Step:
-        """Steps in a mode, until the next call of this method.
+        """Return a function that makes steps in a mode; it is valid until the next call of this method.
 
         Args:
-            mode: what the joints are doing.
-            effort: held over the steps (n,) in [N·m] or [N].
+            mode: the mode.
+            effort: effort of the drives, constant over the steps (n,) in [N·m] or [N].
         """
         acceleration = self._modes.acceleration(mode, effort)
 
@@ -124,7 +133,7 @@ class SmoothMotion:
         def compiled(q: Array, qd: Array, dt: float) -> tuple[Array, Array]:
             frame[0], frame[1] = q, qd
             if smooth(ctypes.c_double(dt), *self._pointers):
-                return step(q, qd, dt)  # it says what went wrong
+                return step(q, qd, dt)  # the same step in Python raises the error
             return self._end[0].copy(), self._end[1].copy()
 
         return compiled

@@ -1,4 +1,27 @@
-"""What the equations of motion leave out of an arm's joints."""
+"""Joint friction and joint stops: the effects in the joints that the rigid-body equations of motion leave out.
+
+Friction is static, Coulomb, Stribeck and viscous:
+
+    sliding:   F(q̇) = sign(q̇) (Fc + (Fs - Fc) exp(-(q̇/vs)²)) + d q̇
+    at rest:   whatever holds the joint, up to Fs
+
+Fs - Fc is the Stribeck amplitude. With vs = 0 friction falls from Fs to Fc the moment the joint moves. F opposes q̇ for
+all admissible parameters, so friction only dissipates energy. Source: Armstrong-Hélouvry, Dupont, Canudas de Wit, A
+survey of models, analysis tools and compensation methods for the control of machines with friction (1994), section 2.1,
+with exponent 2.
+
+Stops stand at the position limits and are rigid or compliant. A rigid stop has a coefficient of restitution e: a joint
+that hits it at velocity v leaves it at -e v (Newton's law), by an impulse that acts on the other joints through M. A
+compliant stop pushes back with
+
+    F = k δ (1 + λ δ̇)
+
+at depth δ beyond the limit. It never pulls. Like the material that it models, it dissipates energy, and the force does
+not jump at first contact (Hunt and Crossley, Coefficient of restitution interpreted as damping in vibroimpact, 1975,
+with exponent 1). A mass that hits it at speed v leaves it at e v, with (1 + e) λv = ln((1 + λv) / (1 - λ e v)).
+
+``force_on`` in ``motion.c`` has the same forces in C; ``test_simulation_friction.py`` compares them.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +36,8 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array, read_only
 from robodyn_ros.settings import check_settings, setting
 
-# Friction of the joints: static, Coulomb, Stribeck and viscous.
-#
-#     sliding:   F(q̇) = sign(q̇) (Fc + (Fs - Fc) exp(-(q̇/vs)²)) + d q̇
-#     at rest:   whatever holds the joint, up to Fs
-#
-# Source: Armstrong-Hélouvry, Dupont, Canudas de Wit, A survey of models, analysis tools and compensation methods for
-# the
-# control of machines with friction (1994), section 2.1, with exponent 2. With vs = 0 friction falls from Fs to Fc the
-# moment the joint moves. F opposes q̇ whatever the numbers, so that friction only takes energy out.
-
 GREATEST = 1e9
-"""More than any friction there is; beyond it a number is a mistake."""
+"""Upper bound of every friction parameter; a greater number is a mistake."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +54,10 @@ class FrictionSettings:
 
 
 def urdf_friction(robot: Robot) -> tuple[FrictionSettings, ...]:
-    """What ``<dynamics damping friction>`` says of each joint, that of mimicking joints included.
+    """The friction of each joint by the URDF's ``<dynamics damping friction>``, mimicking joints included.
 
     Raises:
-        ConfigurationError: a number is beyond all bounds.
+        ConfigurationError: a number is out of range.
     """
     return tuple(FrictionSettings(float(d), float(f)) for d, f in zip(robot.damping, robot.friction, strict=True))
 
@@ -53,19 +66,19 @@ class Friction:
     """The friction of all joints.
 
     Attributes:
-        viscous, coulomb, static: (n,); static is at least coulomb.
-        excess: what static friction adds to Coulomb's while sliding, (n,): 0 where it is gone at once.
-        rate: 1 / vs, (n,), 0 where vs is.
+        viscous, coulomb, static: d, Fc and Fs, (n,); static is at least coulomb.
+        stribeck_amplitude: Fs - Fc while sliding, (n,) in [N·m] or [N]; 0 where vs is 0.
+        stribeck_rate: 1 / vs, (n,) in [s/rad] or [s/m]; 0 where vs is 0.
     """
 
     def __init__(self, joints: Sequence[FrictionSettings], n: int) -> None:
         """
         Args:
-            joints: one for each joint.
-            n: how many there are.
+            joints: the friction of each joint.
+            n: number of joints.
 
         Raises:
-            InputError: not one for each joint.
+            InputError: the number of settings is not n.
         """
         if len(joints) != n or not all(isinstance(joint, FrictionSettings) for joint in joints):
             raise InputError("friction", f"must be one FrictionSettings for each of {n} joints, not {joints!r}", joints)
@@ -74,37 +87,25 @@ class Friction:
         self.static = read_only([max(joint.coulomb, joint.static_friction) for joint in joints])
         speed = np.array([joint.stribeck_velocity for joint in joints])
         smooth = speed > 0.0
-        self.excess = read_only(np.where(smooth, self.static - self.coulomb, 0.0))
-        self.rate = read_only(np.divide(1.0, speed, out=np.zeros(n), where=smooth))
+        self.stribeck_amplitude = read_only(np.where(smooth, self.static - self.coulomb, 0.0))
+        self.stribeck_rate = read_only(np.divide(1.0, speed, out=np.zeros(n), where=smooth))
 
     def force(self, qd: Array, direction: Array) -> Array:
-        """What acts on the joints (n,) in [N·m] or [N].
+        """The friction force on the joints, (n,) in [N·m] or [N].
 
         Args:
             qd: velocity (n,) in [rad/s] or [m/s].
-            direction: in which each slides, +1 or -1; 0 for one at rest, on which there is only viscous friction.
+            direction: in which each joint slides, +1 or -1; 0 for a joint at rest, which has only viscous friction.
         """
         force: Array = -direction * self.dry(qd) - self.viscous * qd
         return force
 
     def dry(self, qd: Array) -> Array:
-        """What of it does not grow with the speed, while sliding, (n,), not negative."""
-        if not self.excess.any():
+        """The magnitude of Coulomb and Stribeck friction while sliding, (n,) in [N·m] or [N], not negative."""
+        if not self.stribeck_amplitude.any():
             return self.coulomb
-        sum_: Array = self.coulomb + self.excess * np.exp(-((self.rate * qd) ** 2))
-        return sum_
-
-
-# Stops at the position limits: rigid ones, at which a joint bounces or not, and compliant ones, which give way.
-#
-# A rigid stop has a coefficient of restitution e: the joint that hits it at velocity v leaves it at -e v (Newton's
-# law), by an impulse that acts on the other joints through M. A compliant stop pushes back with
-#
-#     F = k δ (1 + λ δ̇)
-#
-# at depth δ beyond the limit, never pulls, and like the material it stands for loses energy without a jump of force
-# when it is touched (Hunt and Crossley, Coefficient of restitution interpreted as damping in vibroimpact, 1975, with
-# exponent 1). A mass that hits it at speed v leaves it at e v, with (1 + e) λv = ln((1 + λv) / (1 - λ e v)).
+        magnitude: Array = self.coulomb + self.stribeck_amplitude * np.exp(-((self.stribeck_rate * qd) ** 2))
+        return magnitude
 
 
 @dataclass(frozen=True)
@@ -123,20 +124,21 @@ class Stops:
     """The stops of all joints.
 
     Attributes:
-        lower, upper: where they are, (n,) in [rad] or [m].
-        rigid: (n,) whether they are.
-        wall_lower, wall_upper: beyond which no joint can be, (n,): infinite where the stop is compliant.
-        restitution, stiffness, dissipation: (n,).
+        lower, upper: positions of the stops, (n,) in [rad] or [m].
+        rigid: True where the stops are rigid, (n,).
+        wall_lower, wall_upper: positions that no joint can pass, (n,) in [rad] or [m]; infinite where the stop is
+            compliant.
+        restitution, stiffness, dissipation: e, k and λ, (n,).
     """
 
     def __init__(self, robot: Robot, stops: StopSettings | Sequence[StopSettings] | None) -> None:
         """
         Args:
             robot: the arm.
-            stops: those of every joint, or one for each; rigid and inelastic unless given.
+            stops: one for every joint, or one for each; rigid and inelastic if None.
 
         Raises:
-            InputError: not one for each joint.
+            InputError: the number of settings is not that of the joints.
         """
         joints = [stops or StopSettings()] * robot.n if stops is None or isinstance(stops, StopSettings) else stops
         if len(joints) != robot.n or not all(isinstance(joint, StopSettings) for joint in joints):
@@ -150,7 +152,7 @@ class Stops:
         self.wall_upper = read_only(np.where(self.rigid, self.upper, np.inf))
 
     def force(self, q: Array, qd: Array, contact: Array) -> Array:
-        """What compliant stops do to the joints, (n,) in [N·m] or [N].
+        """The force of compliant stops on the joints, (n,) in [N·m] or [N].
 
         Args:
             q: position (n,) in [rad] or [m].
@@ -164,8 +166,8 @@ class Stops:
 
 
 class JointEffects(NamedTuple):
-    """What the equations of motion leave out of an arm's joints."""
+    """The effects in an arm's joints that the equations of motion leave out."""
 
     friction: Friction
     stops: Stops  # at the position limits
-    velocity_limit: Array  # (n,) in [rad/s] or [m/s], inf where there is none
+    velocity_limit: Array  # of the drives (n,) in [rad/s] or [m/s], inf where there is none

@@ -1,13 +1,22 @@
-"""The arm with what the equations of motion leave out: friction, stops, and drives with a greatest speed.
+"""One step of the arm with friction, stops and velocity limits, cut at the events in it.
 
     M(q) q̈ + C(q, q̇) q̇ + g(q) = τ - friction(q̇) - stops(q, q̇) + r
 
-r holds joints that stand still, by friction or by a stop, for as long as that can bear the load; then they stand
-exactly still. Reaching a rigid stop, a joint changes its velocity by an impulse, which acts on the others through M.
+r holds joints at rest, by friction or by a stop, for as long as these can bear the load; a held joint stands exactly
+still. A joint that reaches a rigid stop changes its velocity by an impulse, which acts on the other joints through M.
 
-Between such events the motion is smooth (:mod:`.mode`), and integrated with the full order; a step in which one happens
-is cut there: at the root of the cubic through its ends (:mod:`.event`), improved by Newton's method on the integrator
-itself. So the stops and friction only take energy out.
+Between two events the motion is smooth (:mod:`.modes`) and the integrator keeps its full order.
+:meth:`Mechanism.advance` makes a step:
+
+1. Find the mode of the state (:class:`.modes.Modes`).
+2. Integrate in that mode to the end of the step (:class:`.compiled_motion.SmoothMotion`).
+3. Find the first event: the first joint that leaves the mode's domain, by the root of the cubic through both ends.
+   Without an event the step is done.
+4. Refine its time by Newton's method on the integrator itself, and go to the state at that time.
+5. Apply the impulses of rigid stops, and continue at 1 with the rest of the step.
+
+So stops and friction only take energy out. ``../trial/trial.c`` has the same step in C, where function names are those
+of this module; a change here must be made there too. ``test_simulation_sweep_trial.py`` compares them.
 """
 
 from __future__ import annotations
@@ -23,35 +32,143 @@ from robodyn_ros.simulation.plant.compiled_motion import SmoothMotion, Step
 from robodyn_ros.simulation.plant.joint_effects import JointEffects
 from robodyn_ros.simulation.plant.modes import Mask, Mode, Modes, solve_boxed_lcp
 
-# Events: a joint leaves the domain of the mode that it is in, within a step.
-
 BISECTIONS = 52
-"""Halvings of a step to find an event in it: as many as a float64 has binary digits."""
+"""Bisections to find the root of a cubic in a step: the binary digits of a float64."""
+
+REFINEMENTS = 4
+"""Newton steps to find an event. Each reduces the error by the factor of the cubic's relative error, about 1e-3."""
+
+CLOSE = 1e-13
+"""Tolerance of a joint's distance to its bound at an event, relative to its motion in the step."""
 
 Polynomial = tuple[float, float, float, float]
 """Coefficients of a cubic over [0, 1], highest power first."""
 
 
+class Mechanism:
+    """An arm with friction, stops, and drives that have a velocity limit.
+
+    Attributes:
+        modes: the modes of its joints.
+    """
+
+    def __init__(self, dynamics: Dynamics, joints: JointEffects, integrator: Integrator) -> None:
+        """
+        Args:
+            dynamics: the equations of motion.
+            joints: friction, stops and velocity limits.
+            integrator: integrates the smooth parts of the motion.
+        """
+        self.modes = Modes(dynamics, joints)
+        self._smooth = SmoothMotion(dynamics, joints, integrator, self.modes)
+        self._dynamics = dynamics
+        self._stops = joints.stops
+
+    def advance(self, q: Array, qd: Array, effort: Array, dt: float) -> tuple[Array, Array, Mode | None]:
+        """Make a step.
+
+        Args:
+            q: position (n,) in [rad] or [m], within the rigid stops.
+            qd: velocity (n,) in [rad/s] or [m/s], not into a rigid stop, as :meth:`settled` or this method returned it.
+            effort: effort of the drives, constant over the step (n,) in [N·m] or [N].
+            dt: length of the step [s].
+
+        Returns:
+            Position and velocity after the step, and the mode at its end, or None if the next step has to find it.
+
+        Raises:
+            SimulationError: an equation was not solved.
+        """
+        bounced, stuck = np.zeros((2, len(q)), dtype=bool)
+        for _ in range(4 * len(q)):  # a joint has two events, to arrive and to leave; more in one step is chattering
+            mode = self.modes.at(q, qd, effort, stuck)
+            step = self._smooth.within(mode, effort)
+            q1, qd1 = step(q, qd, dt)
+            event = first_event(mode, q, qd, q1, qd1, dt)
+            if event is None:
+                return q1, qd1, None if stuck.any() else mode
+            last = event
+            if event.part == 0.0 and qd[event.joint] == (event.bound if event.moving else 0.0):
+                stuck[event.joint] = True  # it would leave and return at once: too short for the rest of the step
+                continue
+            part, q, qd = self._reach(event, step, q, qd, dt)
+            if not event.moving:
+                q[event.joint] = event.bound
+            q, qd, hit = self._settle(q, qd, event if event.moving else None, bounced)
+            bounced |= hit
+            dt -= part * dt
+        return *self._settle(q1, qd1, last if last.moving else None, np.ones(len(q), dtype=bool))[:2], None
+
+    def _reach(self, event: Event, step: Step, q: Array, qd: Array, dt: float) -> tuple[float, Array, Array]:
+        """Refine the time of an event, as a part of the step; return it and the state at that time."""
+        part = event.part
+        for _ in range(REFINEMENTS):
+            q1, qd1 = step(q, qd, part * dt)
+            off = (qd1 if event.moving else q1)[event.joint] - event.bound
+            better = min(max(part - off / event.slope, 0.0), 1.0) if event.slope else part
+            if better == part or abs(off) <= CLOSE * abs(event.slope):
+                break
+            part = better
+        return part, q1, qd1
+
+    def settled(self, q: Array, qd: Array) -> tuple[Array, Array]:
+        """Return the nearest valid state: no joint is beyond a rigid stop or moves into one."""
+        return self._settle(q, qd, None, np.ones(len(q), dtype=bool))[:2]
+
+    def _settle(self, q: Array, qd: Array, reached: Event | None, dead: Mask) -> tuple[Array, Array, Mask]:
+        """Apply the impulses of rigid stops.
+
+        Args:
+            q: position (n,) in [rad] or [m].
+            qd: velocity (n,) in [rad/s] or [m/s].
+            reached: the event at a velocity bound, which the velocity then has exactly; None if there is none.
+            dead: joints that do not bounce (n,). A joint that hits its stop twice in a step comes to rest, because a
+                bouncing ball has infinitely many impacts in finite time.
+
+        Returns:
+            Position, velocity, and the joints that hit their stops.
+        """
+        stops = self._stops
+        q = np.clip(q, stops.wall_lower, stops.wall_upper)
+        at_lower, at_upper = q <= stops.wall_lower, q >= stops.wall_upper
+        hit = at_lower & (qd < 0.0) | at_upper & (qd > 0.0)
+        if reached is None and not hit.any():
+            return q, qd, hit
+        least, greatest = np.where(at_upper, -np.inf, 0.0), np.where(at_lower, np.inf, 0.0)
+        kept = np.zeros(len(q))  # velocities after the impulse of the joints that it acts on
+        if hit.any():
+            # All joints that hit at once take the least coefficient: with several, Newton's law may add energy.
+            kept[hit] = -np.where(dead, 0.0, stops.restitution)[hit].min() * qd[hit]
+        elif reached is not None:
+            # This impulse is as small as the error in the time of the event; joints at rest stay at rest.
+            corrected = qd == 0.0
+            corrected[reached.joint] = True
+            least[corrected], greatest[corrected] = -np.inf, np.inf
+            kept[reached.joint] = reached.bound
+        impulse = solve_boxed_lcp(self._dynamics.mass_matrix(q), qd - kept, least, greatest)
+        return q, impulse.motion + kept, hit
+
+
 class Event(NamedTuple):
     """A joint leaves the mode's domain."""
 
-    part: float  # when, as a part of the step
+    part: float  # time, as a part of the step
     joint: int
-    bound: float  # the position [rad] or [m], or the velocity [rad/s] or [m/s], at which it does
-    moving: bool  # whether that is a velocity
-    slope: float  # by how much that changes in a step
+    bound: float  # position [rad] or [m], or velocity [rad/s] or [m/s], that the joint passes
+    moving: bool  # True if that is a velocity
+    slope: float  # change of that quantity, per step
 
 
 def first_event(mode: Mode, q: Array, qd: Array, q1: Array, qd1: Array, dt: float) -> Event | None:
-    """The first of the joints to leave a mode's domain in a step, or None if none does.
+    """Return the first event in a step, or None if no joint leaves the mode's domain.
 
     Args:
-        mode: that the step begins in.
-        q: position at its beginning (n,) in [rad] or [m].
-        qd: velocity at its beginning (n,) in [rad/s] or [m/s].
-        q1: position at its end.
-        qd1: velocity at its end.
-        dt: its length [s].
+        mode: the mode at the beginning of the step.
+        q: position at the beginning (n,) in [rad] or [m].
+        qd: velocity at the beginning (n,) in [rad/s] or [m/s].
+        q1: position at the end.
+        qd1: velocity at the end.
+        dt: length of the step [s].
     """
     below, above = q1 < mode.q_low, q1 > mode.q_high
     slower, faster = qd1 < mode.v_low, qd1 > mode.v_high
@@ -72,13 +189,13 @@ def first_event(mode: Mode, q: Array, qd: Array, q1: Array, qd1: Array, dt: floa
 
 
 def _cubic(y0: float, v0: float, y1: float, v1: float) -> Polynomial:
-    """The cubic with these values and slopes at its ends."""
+    """The cubic over [0, 1] with these values and slopes at its ends."""
     rise = y1 - y0
     return float(v0 + v1 - 2.0 * rise), float(3.0 * rise - 2.0 * v0 - v1), float(v0), float(y0)
 
 
 def _crossing(cubic: Polynomial, sign: float) -> float:
-    """The last point in [0, 1) before ``sign`` times the cubic, not positive at 0, turns positive."""
+    """The last point in [0, 1) before ``sign`` times the cubic turns positive; at 0 it is not positive."""
     a, b, c, d = cubic
     low, high = 0.0, 1.0
     for _ in range(BISECTIONS):
@@ -88,115 +205,3 @@ def _crossing(cubic: Polynomial, sign: float) -> float:
         else:
             low = middle
     return low
-
-
-REFINEMENTS = 4
-"""Newton steps to find an event: each brings the error down by the part that the cubic is wrong by, about 1e-3."""
-
-CLOSE = 1e-13
-"""How far from its bound a joint may be at an event, relative to what it does in a step."""
-
-
-class Mechanism:
-    """The arm with what the equations of motion leave out: friction, stops, and drives with a greatest speed.
-
-        M(q) q̈ + C(q, q̇) q̇ + g(q) = τ - friction(q̇) - stops(q, q̇) + r
-
-    r holds joints that stand still, by friction or by a stop, for as long as that can bear the load; then they stand
-    exactly still. Reaching a rigid stop, a joint changes its velocity by an impulse, which acts on the others through
-    M.
-
-    Between such events the motion is smooth (:mod:`.mode`), and integrated with the full order; a step in which one
-    happens is cut there: at the root of the cubic through its ends (:mod:`.event`), improved by Newton's method on the
-    integrator itself. So the stops and friction only take energy out.
-
-    Attributes:
-        modes: finds out what the joints are doing.
-    """
-
-    def __init__(self, dynamics: Dynamics, joints: JointEffects, integrator: Integrator) -> None:
-        """
-        Args:
-            dynamics: the equations of motion.
-            joints: their friction, stops and velocity limits.
-            integrator: takes the smooth parts of the motion over their steps.
-        """
-        self.modes = Modes(dynamics, joints)
-        self._smooth = SmoothMotion(dynamics, joints, integrator, self.modes)
-        self._dynamics = dynamics
-        self._stops = joints.stops
-
-    def advance(self, q: Array, qd: Array, effort: Array, dt: float) -> tuple[Array, Array, Mode | None]:
-        """The state after a step.
-
-        Args:
-            q: position (n,) in [rad] or [m], within the rigid stops.
-            qd: velocity (n,) in [rad/s] or [m/s], not into one: what :meth:`settled` or this method returned.
-            effort: held over the step (n,) in [N·m] or [N].
-            dt: length of the step [s].
-
-        Returns:
-            Position, velocity, and the mode that the step ended in, or None if that is for the next step to find out.
-        """
-        bounced, stuck = np.zeros((2, len(q)), dtype=bool)
-        for _ in range(4 * len(q)):  # a joint has two events, to arrive and to leave; more in one step is chatter
-            mode = self.modes.at(q, qd, effort, stuck)
-            step = self._smooth.within(mode, effort)
-            q1, qd1 = step(q, qd, dt)
-            event = first_event(mode, q, qd, q1, qd1, dt)
-            if event is None:
-                return q1, qd1, None if stuck.any() else mode
-            last = event
-            if event.part == 0.0 and qd[event.joint] == (event.bound if event.moving else 0.0):
-                stuck[event.joint] = True  # let go, and back at once: what remains of the step is too short for it
-                continue
-            part, q, qd = self._reach(event, step, q, qd, dt)
-            if not event.moving:
-                q[event.joint] = event.bound
-            q, qd, hit = self._settle(q, qd, event if event.moving else None, bounced)
-            bounced |= hit
-            dt -= part * dt
-        return *self._settle(q1, qd1, last if last.moving else None, np.ones(len(q), dtype=bool))[:2], None
-
-    def _reach(self, event: Event, step: Step, q: Array, qd: Array, dt: float) -> tuple[float, Array, Array]:
-        """When an event is, as a part of the step, and the state then."""
-        part = event.part
-        for _ in range(REFINEMENTS):
-            q1, qd1 = step(q, qd, part * dt)
-            off = (qd1 if event.moving else q1)[event.joint] - event.bound
-            better = min(max(part - off / event.slope, 0.0), 1.0) if event.slope else part
-            if better == part or abs(off) <= CLOSE * abs(event.slope):
-                break
-            part = better
-        return part, q1, qd1
-
-    def settled(self, q: Array, qd: Array) -> tuple[Array, Array]:
-        """A state put right: no joint beyond a rigid stop or moving into one."""
-        return self._settle(q, qd, None, np.ones(len(q), dtype=bool))[:2]
-
-    def _settle(self, q: Array, qd: Array, reached: Event | None, dead: Mask) -> tuple[Array, Array, Mask]:
-        """The same, with the velocity that was ``reached`` exact, and bouncing but where the joints are ``dead``: what
-        hits its stop twice in a step has come to rest, for the bounces of a ball are infinitely many.
-
-        Returns:
-            Position, velocity, and which joints hit their stops.
-        """
-        stops = self._stops
-        q = np.clip(q, stops.wall_lower, stops.wall_upper)
-        at_lower, at_upper = q <= stops.wall_lower, q >= stops.wall_upper
-        hit = at_lower & (qd < 0.0) | at_upper & (qd > 0.0)
-        if reached is None and not hit.any():
-            return q, qd, hit
-        least, greatest = np.where(at_upper, -np.inf, 0.0), np.where(at_lower, np.inf, 0.0)
-        kept = np.zeros(len(q))  # velocities that remain where the impulse has done its work
-        if hit.any():
-            # One coefficient for all that hit at once: with several, Newton's law may add energy.
-            kept[hit] = -np.where(dead, 0.0, stops.restitution)[hit].min() * qd[hit]
-        elif reached is not None:
-            # An impulse as small as the error in the time of the event: what rests is not torn loose by it.
-            corrected = qd == 0.0
-            corrected[reached.joint] = True
-            least[corrected], greatest[corrected] = -np.inf, np.inf
-            kept[reached.joint] = reached.bound
-        impulse = solve_boxed_lcp(self._dynamics.mass_matrix(q), qd - kept, least, greatest)
-        return q, impulse.motion + kept, hit

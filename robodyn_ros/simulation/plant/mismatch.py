@@ -1,10 +1,10 @@
-"""An arm that is not its model: masses, centres of mass, inertias, friction and payload scaled or drawn at random.
+"""Model mismatch: an arm whose masses, inertias, friction and payload differ from its model, by factors or at random.
 
-What is drawn can exist: a body's mass and inertia are scaled together, as by another density; its inertia by itself is
-scaled along the principal axes of the second moments Σ = ½ tr(I) 1 - I of its mass about its centre, which stay
-positive, so that no moment becomes negative and none exceeds the sum of the others (Wensing, Kim and Slotine, Linear
-matrix inequalities for physically consistent inertial parameter identification, 2018). Everything that is a scale lies
-within 1 ± spread times its fixed factor, and the same seed gives the same arm.
+Every sampled arm is physically possible. A body's mass and inertia are scaled together, as by another density. Its
+inertia alone is scaled along the principal axes of the second moments Σ = ½ tr(I) 1 - I of its mass about its centre;
+these stay positive, so no moment of inertia becomes negative and none exceeds the sum of the other two (Wensing, Kim
+and Slotine, Linear matrix inequalities for physically consistent inertial parameter identification, 2018). Each factor
+lies within 1 ± spread times its fixed scale. The same seed gives the same arm.
 """
 
 from __future__ import annotations
@@ -22,25 +22,10 @@ from robodyn_ros.robot.pose import Array, read_only
 from robodyn_ros.settings import check_settings, setting
 from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, urdf_friction
 
-Draw = np.random.Generator
-
-
-class SampledArm(NamedTuple):
-    """An arm that was drawn."""
-
-    inertial: Array  # standard parameters of the bodies, (10 · bodies,)
-    payload: Payload | None
-    friction: tuple[FrictionSettings, ...]  # of each joint
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """For ``create_dynamics`` or ``configure``; nothing is compiled anew."""
-        return {"inertial": self.inertial, "payload": self.payload}
-
 
 @dataclass(frozen=True)
 class Mismatch:
-    """Settings of the difference; each field's metadata say what it is."""
+    """Settings of the mismatch; each field's metadata say what it is."""
 
     mass_scale: float = setting(1.0, "factor of every mass and inertia", "-", 0.01, 100.0)
     mass_spread: float = setting(0.0, "greatest relative change of each body's mass, at random", "-", 0.0, 0.95)
@@ -55,15 +40,15 @@ class Mismatch:
         check_settings(self)
 
     def draw(self, robot: Robot, seed: int, friction: Sequence[FrictionSettings] | None = None) -> SampledArm:
-        """An arm that differs from the URDF's.
+        """Sample an arm that differs from the URDF's.
 
         Args:
             robot: the arm of the URDF.
-            seed: the same one gives the same arm.
-            friction: of each joint, the URDF's unless given.
+            seed: seed of the random numbers; the same seed gives the same arm.
+            friction: the friction of each joint before scaling; the URDF's if None.
 
         Raises:
-            ConfigurationError: friction is scaled beyond all bounds.
+            ConfigurationError: the scaled friction is out of range.
         """
         rng = np.random.default_rng(seed)
         bodies = [self._body(rng, body.inertial) for body in robot.bodies]
@@ -72,7 +57,7 @@ class Mismatch:
         inertial = read_only(np.concatenate([parameters_of(body) for body in bodies]))
         return SampledArm(inertial, payload, tuple(self._joint(rng, joint) for joint in joints))
 
-    def _body(self, rng: Draw, body: Inertial) -> Inertial:
+    def _body(self, rng: np.random.Generator, body: Inertial) -> Inertial:
         density = self.mass_scale * _factor(rng, self.mass_spread)
         direction, part = rng.normal(size=3), rng.uniform()
         shift = self.com_spread * part ** (1 / 3) * direction / np.linalg.norm(direction)
@@ -83,18 +68,31 @@ class Mismatch:
         inertia = np.trace(second) * np.eye(3) - second
         return Inertial(density * body.mass, read_only(body.com + shift), read_only(inertia))
 
-    def _joint(self, rng: Draw, joint: FrictionSettings) -> FrictionSettings:
+    def _joint(self, rng: np.random.Generator, joint: FrictionSettings) -> FrictionSettings:
         factor = self.friction_scale * _factor(rng, self.friction_spread)
         forces = {name: factor * getattr(joint, name) for name in ("viscous", "coulomb", "static_friction")}
         return replace(joint, **forces)
 
 
-def _factor(rng: Draw, spread: float) -> float:
+class SampledArm(NamedTuple):
+    """An arm that was sampled at random."""
+
+    inertial: Array  # standard parameters of the bodies, (10 · bodies,)
+    payload: Payload | None
+    friction: tuple[FrictionSettings, ...]  # one for each joint
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Parameters for ``create_dynamics`` or ``configure``; they need no new compilation."""
+        return {"inertial": self.inertial, "payload": self.payload}
+
+
+def _factor(rng: np.random.Generator, spread: float) -> float:
     return float(rng.uniform(1.0 - spread, 1.0 + spread))
 
 
 def _last_link(robot: Robot) -> str:
-    """The link furthest from the base, counted in joints; the last of them in the order of the URDF."""
+    """The link with the most joints between it and the base; of several, the last in the URDF."""
     depths = [0 for _ in robot.bodies]
     for index, body in enumerate(robot.bodies):
         depths[index] = depths[body.parent] + 1 if body.parent >= 0 else 1

@@ -1,12 +1,29 @@
-"""What the joints are doing between two events: sliding, held, at a compliant stop, faster than their drives push.
+"""Modes: how each joint moves between two events (sliding, held, at a compliant stop, beyond its velocity limit).
 
-In one mode the motion is smooth, and stays so until a joint leaves the mode's domain (reaches a stop, comes to rest,
-reaches its velocity limit) or a held joint breaks loose.
+Within one mode the motion is smooth. The mode ends when a joint leaves the mode's domain (it reaches a stop, comes to
+rest or reaches its velocity limit) or when a held joint breaks loose. :mod:`.mechanism` finds the end.
 
-Held are joints at rest, by friction or by a rigid stop, as long as these can bear the load; and joints at their
-velocity limit, by a drive that gives just the effort that keeps them there, as long as that is between nothing and the
-effort that was asked for. Beyond the limit a drive gives no effort towards more speed: so it is with a motor whose
-voltage is used up. All of it is one problem (:mod:`.restraint`).
+A joint is held in two cases. At rest, friction or a rigid stop holds it for as long as they can bear the load. At its
+velocity limit, the drive holds its velocity with an effort between zero and the commanded effort. Beyond the limit a
+drive gives no effort towards more speed, as a motor at its voltage limit.
+
+Which joints are held is one linear complementarity problem with bounds (boxed LCP): find r, lower ≤ r ≤ upper, with
+w⁺ = w + M⁻¹ r and
+
+    w⁺_i = 0 where lower_i < r_i < upper_i        (held)
+    w⁺_i ≥ 0 where r_i = lower_i                  (gives way, upwards)
+    w⁺_i ≤ 0 where r_i = upper_i                  (gives way, downwards)
+
+With accelerations for w, r are forces, and dry friction has its Coulomb bounds. With velocities for w, r are impulses;
+a stop gives an impulse of any size, friction gives none. M is positive definite, so there is exactly one solution. It
+is Gauss's principle of least constraint, and impulses take away kinetic energy, 1/2 w⁺ᵀ M w⁺ ≤ 1/2 wᵀ M w.
+
+Sources: Featherstone, Rigid Body Dynamics Algorithms (2008), ch. 11 (contact and impact). Solved by Murty's least-index
+principal pivoting: Cottle, Pang, Stone, The Linear Complementarity Problem (1992), ch. 4.
+
+The forces and the held joints' motion are written in C too (``force_on`` and ``hold`` in ``motion.c``), and so are the
+boxed LCP and the search for the mode (``../trial/trial.c``). A change here must be made there too;
+``test_simulation_friction.py`` and ``test_simulation_sweep_trial.py`` compare them.
 """
 
 from __future__ import annotations
@@ -23,48 +40,35 @@ from robodyn_ros.robot.pose import Array, read_only
 from robodyn_ros.simulation.integrators.base import Acceleration
 from robodyn_ros.simulation.plant.joint_effects import JointEffects
 
-# Forces that can hold a joint, within bounds: stops only push, and dry friction has a greatest value.
-#
-# Both are one problem, a linear complementarity problem with bounds: find r, lower ≤ r ≤ upper, with w⁺ = w + M⁻¹ r and
-#
-#     w⁺_i = 0 where lower_i < r_i < upper_i        (held)
-#     w⁺_i ≥ 0 where r_i = lower_i                  (gives way, upwards)
-#     w⁺_i ≤ 0 where r_i = upper_i                  (gives way, downwards)
-#
-# With accelerations for w, r are forces and friction gets its Coulomb bounds; with velocities, r are impulses, of which
-# a
-# stop has any amount and friction none. M is positive definite, so that there is one solution; it is Gauss's principle
-# of least constraint, and for impulses takes away kinetic energy, 1/2 w⁺ᵀ M w⁺ ≤ 1/2 wᵀ M w.
-#
-# Sources: Featherstone, Rigid Body Dynamics Algorithms (2008), ch. 11 (contact and impact). Solved by Murty's
-# least-index principal pivoting: Cottle, Pang, Stone, The Linear Complementarity Problem (1992), ch. 4.
-
 ROUNDING = 1e-10
-"""What counts as a rounding error of r, relative to the greatest load."""
+"""Rounding error of r, relative to the greatest load."""
 
 PIVOTS = 1000
-"""More than any arm needs (each joint takes one or two); reaching it means that M is not positive definite."""
+"""Most pivots; each joint takes one or two. More are needed only if M is not positive definite."""
+
+Mask = NDArray[np.bool_]
+"""True for some of the joints (n,)."""
 
 
 class BoxedLCPSolution(NamedTuple):
-    """The solution; see the module."""
+    """The solution of a boxed LCP."""
 
     force: Array  # r (n,)
     motion: Array  # w⁺ (n,), exactly zero where held
-    held: NDArray[np.bool_]  # (n,)
+    held: Mask  # (n,)
 
 
 def solve_boxed_lcp(M: Array, w: Array, lower: Array, upper: Array) -> BoxedLCPSolution:
-    """Solve for the restraining forces or impulses.
+    """Solve for the forces or impulses that hold joints.
 
     Args:
         M: mass matrix (n, n).
-        w: accelerations or velocities without them (n,).
+        w: accelerations or velocities without these forces or impulses (n,).
         lower: least force or impulse (n,), at most 0.
-        upper: greatest (n,), at least 0; a joint with both 0 is free.
+        upper: greatest force or impulse (n,), at least 0; a joint with both 0 is free.
 
     Raises:
-        SimulationError: no solution, which is so only if M is not positive definite.
+        SimulationError: no solution was found; then M is not positive definite.
     """
     joints = np.flatnonzero(lower < upper)
     low, high, own = lower[joints], upper[joints], w[joints]
@@ -93,22 +97,18 @@ def solve_boxed_lcp(M: Array, w: Array, lower: Array, upper: Array) -> BoxedLCPS
     raise SimulationError(f"no forces of stops and friction were found at mass matrix {M.tolist()}")
 
 
-Mask = NDArray[np.bool_]
-"""Which of the joints (n,)."""
-
-
 class Mode(NamedTuple):
-    """See the module; every array is (n,)."""
+    """One mode and its domain; every array is (n,)."""
 
-    direction: Array  # in which the joint slides against friction, +1 or -1, or 0 if it does not
-    held: Mask  # the joints whose velocity stays what it is
-    over: Array  # +1 or -1 for a joint beyond its velocity limit on that side and driven further, else 0
-    contact: Array  # +1 or -1 for a joint in a compliant stop, upper or lower, 0 in none
-    q_low: Array  # the domain
+    direction: Array  # in which the joint slides against friction, +1 or -1, or 0 if it does not slide
+    held: Mask  # joints whose velocity stays constant
+    over: Array  # +1 or -1 for a joint that is beyond its velocity limit on that side and driven further, else 0
+    contact: Array  # +1 or -1 for a joint in its upper or lower compliant stop, else 0
+    q_low: Array  # bounds of the domain: positions in [rad] or [m]
     q_high: Array
-    v_low: Array
+    v_low: Array  # and velocities in [rad/s] or [m/s]
     v_high: Array
-    r_low: Array  # what friction and rigid stops can bear
+    r_low: Array  # load that friction and rigid stops can bear in [N·m] or [N]
     r_high: Array
 
 
@@ -119,25 +119,28 @@ class Modes:
         """
         Args:
             dynamics: the equations of motion.
-            joints: their friction, stops and velocity limits.
+            joints: friction, stops and velocity limits.
         """
         self._dynamics = dynamics
         self._friction, self._stops, self._speed = joints
-        self._rough = self._friction.static > 0.0
+        self._dry = self._friction.static > 0.0
         self._zero = read_only(np.zeros(dynamics.robot.n))
 
     def at(self, q: Array, qd: Array, effort: Array, stuck: Mask | None = None) -> Mode:
-        """The mode that begins in a state.
+        """Return the mode that begins in a state.
 
         Args:
             q: position (n,) in [rad] or [m].
             qd: velocity (n,) in [rad/s] or [m/s].
-            effort: of the drives, (n,) in [N·m] or [N].
-            stuck: joints that are held whatever the load, (n,).
+            effort: effort of the drives (n,) in [N·m] or [N].
+            stuck: joints to hold under any load (n,); none if None.
+
+        Raises:
+            SimulationError: as :func:`solve_boxed_lcp`.
         """
         speed, stops = self._speed, self._stops
         rest = qd == 0.0
-        direction = np.where(self._rough, np.sign(qd), 0.0)
+        direction = np.where(self._dry, np.sign(qd), 0.0)
         pushed = np.sign(effort)
         over = np.where(pushed * qd > speed, pushed, 0.0)
         contact = self._contact(q, qd, effort, direction)
@@ -158,12 +161,13 @@ class Modes:
             slips = loose & rest & (self._friction.static > self._friction.dry(qd))
             if not slips.any():
                 break
-            # What breaks loose is held by less at once, which may set others loose, or spare them: one at a time.
+            # A joint that breaks loose gets less friction at once. That may free other joints, or keep them held, so
+            # only the fastest is freed before the problem is solved again.
             first = np.argmax(np.where(slips, np.abs(motion), -1.0))
             direction[first], low[first], high[first] = side[first], 0.0, 0.0
             held = loose = np.zeros(len(q), dtype=bool)
         over = np.where(loose & (qd == side * speed), side, over)
-        direction = np.where(loose & rest & self._rough, side, direction)
+        direction = np.where(loose & rest & self._dry, side, direction)
         inside = contact == 0.0
         return Mode(
             np.where(held & rest, 0.0, direction),
@@ -179,11 +183,11 @@ class Modes:
         )
 
     def acceleration(self, mode: Mode, effort: Array) -> Acceleration:
-        """The equation of motion in a mode.
+        """Return the equation of motion in a mode.
 
         Args:
-            mode: see :meth:`at`.
-            effort: of the drives, (n,) in [N·m] or [N].
+            mode: as :meth:`at` returns it.
+            effort: effort of the drives (n,) in [N·m] or [N].
         """
         dynamics, zero = self._dynamics, self._zero
         force = self._force(effort, mode.direction, mode.over, mode.contact)
@@ -201,7 +205,7 @@ class Modes:
         return held
 
     def _contact(self, q: Array, qd: Array, effort: Array, direction: Array) -> Array:
-        """Which compliant stops are touched. At the limit itself it depends on where the joint is going."""
+        """Return :attr:`Mode.contact`. Exactly at a limit, the direction of motion decides."""
         stops = self._stops
         contact = np.where(q > stops.upper, 1.0, np.where(q < stops.lower, -1.0, 0.0))
         edge = ~stops.rigid & ((q == stops.upper) | (q == stops.lower))
@@ -213,11 +217,11 @@ class Modes:
         return contact
 
     def _least(self, pushed: Array, over: Array) -> Array:
-        """The least velocity on this side of the velocity limit, which binds only those who push beyond it, (n,)."""
+        """The least velocity in the domain (n,); the velocity limit counts only for drives that push beyond it."""
         return np.where(over > 0.0, self._speed, np.where((pushed < 0.0) & (over == 0.0), -self._speed, -np.inf))
 
     def _force(self, effort: Array, direction: Array, over: Array, contact: Array) -> Callable[[Array, Array], Array]:
-        """What acts on the joints as a function of position and velocity."""
+        """The force of drives, friction and stops on the joints, as a function of position and velocity."""
         friction, stops = self._friction, self._stops
         drive = np.where(over * effort > 0.0, 0.0, effort)
         touched = bool(contact.any())

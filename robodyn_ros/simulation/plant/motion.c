@@ -1,14 +1,23 @@
-/* The motion of an arm in C: forces, joints that are held, and the loops over steps.
+/* The motion of an arm within one mode: forces on the joints, held joints, and the loops over steps.
 
-   It stands behind the functions `prepare` and `compute` of the arm's forward dynamics (engine/codegen.py) and the macros
-   N and P, the numbers of joints and of runtime parameters. `@rows` stands for the rows of a frame (motion_loop.py), and
-   `@advance` for the integrator's step. The same physics stands in Python in modes.py, for machines without a compiler;
-   test_simulation_runner.py compares the two. */
+   This file follows the functions `prepare` and `compute` of the arm's forward dynamics (engine/codegen.py) and the
+   macros N and P, the numbers of joints and of runtime parameters. compiled_motion.py replaces `@rows` by the rows of a
+   frame and `@advance` by the body of the integrator's step.
+
+   The same physics is written in Python for machines without a compiler. A change here must be made there too:
+
+     force_on            Modes._force in modes.py with Friction.force and Stops.force in joint_effects.py
+     hold, acceleration  Modes.acceleration in modes.py
+     advance             the integrator's step (../integrators/)
+     rollout             _rollout_stepwise in ../rollout.py
+
+   test_simulation_friction.py (test_compiled_steps_and_steps_in_python_are_the_same) and test_simulation_integrators.py
+   (test_compiled_and_not_are_the_same) compare the two. */
 
 enum { @rows };
 typedef struct {
   const double *p, *effort;
-  const double (*row)[N];  /* null: the bare equations of motion */
+  const double (*row)[N];  /* rows of the frame; null for the bare equations of motion */
   int held[N], count;      /* the joints whose acceleration is kept zero */
   double p0[P];            /* the parameters without gravity */
   double k[CONSTANTS], k0[CONSTANTS];
@@ -31,8 +40,9 @@ static double force_on(const System* s, int i, double q, double v) {
   double force = row[OVER][i] * row[EFFORT][i] > 0 ? 0 : row[EFFORT][i];
   force -= row[VISCOUS][i] * v;
   if (row[DIRECTION][i] != 0) {
-    const double x = row[RATE][i] * v;
-    const double dry = row[COULOMB][i] + (row[EXCESS][i] != 0 ? row[EXCESS][i] * exp(-x * x) : 0);
+    const double x = row[STRIBECK_RATE][i] * v;
+    const double dry = row[COULOMB][i]
+      + (row[STRIBECK_AMPLITUDE][i] != 0 ? row[STRIBECK_AMPLITUDE][i] * exp(-x * x) : 0);
     force -= row[DIRECTION][i] * dry;
   }
   if (row[CONTACT][i] != 0) {
@@ -43,7 +53,7 @@ static double force_on(const System* s, int i, double q, double v) {
   return force;
 }
 
-/* Forces r on the held joints that make their accelerations zero, and the accelerations of the others with them. */
+/* Forces r on the held joints, which make their accelerations zero; a becomes the accelerations with these forces. */
 static void hold(const System* s, const double* q, double* a, double* r) {
   static const double zero[N];
   double column[N][N], L[N][N], check;
@@ -83,7 +93,8 @@ static void acceleration(const System* s, const double* q, const double* v, doub
 
 static int advance(const System* s, double h, const double* q, const double* v, double* q1, double* v1) {@advance}
 
-/* q and v: steps + 1 states, of which the first is given. Returns the number of steps that succeeded. */
+/* Integrates the bare equations of motion. q and v are steps + 1 states, the first of them given; effort advances by
+   stride each step. Returns the number of steps that succeeded. */
 long long rollout(
   long long steps, double h, long long stride, const double* effort, double* q, double* v, const double* p
 ) {
@@ -94,14 +105,14 @@ long long rollout(
   return steps;
 }
 
-/* Whether a joint at velocity v is driven to more speed than its limit, and the mode says nothing of it. */
+/* True if a joint at velocity v is driven beyond its velocity limit, while the mode does not cut off its drive. */
 static int driven_over(const System* s, int i, double v) {
   const double u = s->row[EFFORT][i];
   return s->row[OVER][i] == 0 && u * v > 0 && fabs(v) > s->row[SPEED][i];
 }
 
-/* Whether the mode applies to this state: no joint at rest that has yet to be judged, no drive to be cut off, and the
-   forces on the held joints within what holds them. */
+/* True if the mode in the frame still applies to the state in the frame: no sliding joint has come to rest, no drive
+   must be cut off, and the forces on the held joints are within their bounds. */
 static int applies(const System* s) {
   const double (*row)[N] = s->row, *q = row[Q], *v = row[V];
   for (int i = 0; i < N; ++i)
@@ -129,15 +140,15 @@ static void begin(System* s, const double (*row)[N], const double* p) {
     if (row[HELD][i] != 0) s->held[s->count++] = i;
 }
 
-/* One step of any length in the mode, from rows Q and V; whether it failed. */
+/* Makes one step of any length in the mode from rows Q and V. Returns nonzero if it failed. */
 int smooth(double h, const double (*row)[N], const double* p, double* q1, double* v1) {
   System s;
   begin(&s, row, p);
   return advance(&s, h, row[Q], row[V], q1, v1);
 }
 
-/* Steps that were made before something happened; the state in rows Q and V is the one after them. */
-long long stretch(long long steps, double h, double (*row)[N], const double* p) {
+/* Makes steps in the mode until it ends. Returns their number; rows Q and V become the state after them. */
+long long advance_many(long long steps, double h, double (*row)[N], const double* p) {
   System s;
   double *q = row[Q], *v = row[V], q1[N], v1[N];
   int resting = 0;
@@ -145,7 +156,7 @@ long long stretch(long long steps, double h, double (*row)[N], const double* p) 
   for (int i = 0; i < N; ++i) resting += row[HELD][i] != 0 && v[i] == 0;
   for (long long k = 0; k < steps; ++k) {
     if (!applies(&s)) return k;
-    if (resting == N) return steps; /* the same state under the same efforts again and again */
+    if (resting == N) return steps; /* every joint rests: the state stays the same */
     if (advance(&s, h, q, v, q1, v1)) return k;
     for (int i = 0; i < N; ++i) {
       if (!(q1[i] >= row[Q_LOW][i] && q1[i] <= row[Q_HIGH][i] && isfinite(q1[i]))) return k;

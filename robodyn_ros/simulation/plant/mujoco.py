@@ -1,4 +1,9 @@
-"""The arm in MuJoCo: a second opinion, and contact."""
+"""The arm in MuJoCo: an independent second plant, with contact between bodies.
+
+MuJoCo's own importer reads the same URDF. Its changes to the arm are undone: it refuses or alters bodies without mass
+and inertias at the limit of what is physically possible, and it does not know payload, armature and the parameters
+given to the dynamics.
+"""
 
 from __future__ import annotations
 
@@ -20,39 +25,113 @@ from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.plant.base import PlantBase, PlantSettings
 from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, StopSettings
 
-# A MuJoCo model of an arm, from the same URDF by MuJoCo's own importer.
-#
-# Where the importer has rules of its own, which would change the arm, they are put right: it refuses or alters bodies
-# without mass and inertias at the edge of the possible, and knows nothing of payload, armature and parameters that were
-# given to the dynamics.
-
 KEPT = {"link": {"inertial", "collision"}, "joint": {"origin", "parent", "child", "axis", "limit"}}
-"""What of the URDF MuJoCo reads. Friction and mimicking joints become something else there than they are here."""
+"""Elements of the URDF that MuJoCo reads. Friction and mimicking joints have another meaning there."""
 
 SOLID = {"box", "cylinder", "sphere"}
-"""Shapes that need no file."""
+"""Shapes of collision bodies that need no mesh file."""
 
 LEAST = {"boundmass": 1e-6, "boundinertia": 1e-9, "balanceinertia": True}
-"""What the importer makes of bodies that it would refuse [kg], [kg m²]; they get their real numbers afterwards."""
+"""Least mass [kg] and inertia [kg m²] for the importer, which refuses less; the bodies get their own afterwards."""
+
+STIFF = 2.0
+"""Time constant of MuJoCo's stops and dry friction, in steps: as stiff as it allows."""
+
+
+class MuJoCoPlant(PlantBase):
+    """The arm in MuJoCo: RK4, with the same limits, viscous and Coulomb friction, and with contact.
+
+    MuJoCo's stops and dry friction are not quite rigid: a joint creeps where it rests in the native plant.
+    """
+
+    def __init__(
+        self,
+        dynamics: Dynamics,
+        settings: PlantSettings | None = None,
+        effort_limit: ArrayLike | None = None,
+        q0: ArrayLike | None = None,
+        *,
+        friction: Sequence[FrictionSettings] | None = None,
+        stops: StopSettings | Sequence[StopSettings] | None = None,
+        velocity_limit: ArrayLike | None = None,
+        contact: bool = True,
+    ) -> None:
+        """
+        Args:
+            dynamics: the arm and its parameters.
+            settings: the step of the integration; the default if None.
+            effort_limit: (n,) in [N·m] or [N], inf where there is none; the URDF's if None.
+            q0: initial position (n,) in [rad] or [m]; the nearest to zero within the position limits if None.
+            friction: viscous and Coulomb friction of each joint; the URDF's if None.
+            stops: rigid and inelastic ones only.
+            velocity_limit: (n,) in [rad/s] or [m/s], inf where there is none; the URDF's if None.
+            contact: True if bodies collide; those with simple shapes in ``<collision>`` do.
+
+        Raises:
+            InputError: an argument has the wrong shape or is out of range; q0 as in :meth:`reset`.
+            ConfigurationError: MuJoCo is not installed or does not support a setting.
+        """
+        super().__init__(dynamics, settings, effort_limit, q0, velocity_limit, friction=friction, stops=stops)
+        losses, limits, _ = self._joints
+        if (losses.static > losses.coulomb).any():
+            raise ConfigurationError("static_friction: MuJoCo has viscous and Coulomb friction only")
+        if not limits.rigid.all() or limits.restitution.any():
+            raise ConfigurationError("stops: those of the mujoco plant are rigid and inelastic")
+        self.arm = MuJoCoModel(dynamics, contact)
+        model, mujoco = self.arm.model, self.arm.module
+        model.dof_damping[self.arm.index] += losses.viscous
+        model.dof_frictionloss[self.arm.index] += losses.coulomb
+        model.opt.timestep = self.settings.step
+        model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
+        model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
+        if not contact:
+            model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
+        for reference in (model.jnt_solref, model.dof_solref):
+            reference[:] = STIFF * self.settings.step, 1.0
+        self.reset()
+
+    def step(self, count: int = 1) -> None:
+        """Make steps; see :meth:`PlantBase.step`."""
+        model, data, index, step = self.arm.model, self.arm.data, self.arm.index, self.arm.module.mj_step
+        limited = bool(np.isfinite(self.velocity_limit).any() and self._effort.any())
+        at_once = 1 if limited else count  # with velocity limits, the drives are checked before every step
+        for _ in range(0, count, max(at_once, 1)):
+            effort = self._effort
+            if limited:
+                over = np.sign(effort) * self._qd >= self.velocity_limit
+                effort = np.where(over, 0.0, effort)
+            data.qfrc_applied[index] = effort
+            step(model, data, at_once)
+            q, qd = data.qpos[index], data.qvel[index]
+            if not (is_finite(q) and is_finite(qd)):
+                self.arm.place(self._q, self._qd)
+                raise SimulationError(self._beyond())
+            self._keep(q, qd)
+            self._steps += at_once
+
+    def _place(self, q: Array, qd: Array) -> None:
+        self.arm.place(q, qd)
+        self._keep(q.copy(), qd)
 
 
 class MuJoCoModel:
-    """The arm in MuJoCo, its joints in the order of the Robot's.
+    """A MuJoCo model of an arm, with the joints in the order of the Robot's.
 
     Attributes:
-        module: ``mujoco``.
-        model: mjModel. data: mjData.
-        index: of each joint in qpos, qvel and qfrc_applied, (n,).
+        module: the module ``mujoco``.
+        model: mjModel.
+        data: mjData.
+        index: index of each joint in qpos, qvel and qfrc_applied, (n,).
     """
 
     def __init__(self, dynamics: Dynamics, contact: bool = False) -> None:
         """
         Args:
             dynamics: the arm and its parameters: gravity, payload, armature, friction, inertial parameters.
-            contact: whether bodies collide, as far as ``<collision>`` gives them simple shapes.
+            contact: True if bodies collide; those with simple shapes in ``<collision>`` do.
 
         Raises:
-            ConfigurationError: MuJoCo is not installed, or the arm is not for it.
+            ConfigurationError: MuJoCo is not installed, or cannot model this arm.
         """
         self.module = mujoco = _import()
         robot, parameters = dynamics.robot, dynamics.parameters
@@ -70,7 +149,7 @@ class MuJoCoModel:
         mujoco.mj_setConst(self.model, self.data)
 
     def _compiled(self, urdf: str) -> tuple[Any, bool]:
-        """The mjModel, and whether it had to be altered for MuJoCo to take it."""
+        """Return the mjModel, and True if bodies had to be altered for MuJoCo to accept it."""
         spec = self.module.MjSpec.from_string(urdf)
         with suppress(ValueError):
             return spec.compile(), False
@@ -82,7 +161,7 @@ class MuJoCoModel:
             raise ConfigurationError(f"MuJoCo cannot take this arm: {cause}") from cause
 
     def _set_inertias(self, dynamics: Dynamics, altered: bool) -> None:
-        """Give bodies their real numbers where these are not what the importer made of the URDF."""
+        """Set the inertial parameters of the bodies that the importer altered or that differ from the URDF's."""
         robot, theta = dynamics.robot, dynamics.parameters.inertial.reshape(-1, 10).copy()
         payload = dynamics.parameters.payload
         if payload is not None:
@@ -105,7 +184,7 @@ class MuJoCoModel:
         self.module.mju_mat2Quat(self.model.body_iquat[index], axes.ravel())
 
     def place(self, q: Array, qd: Array) -> None:
-        """Put the arm into a state, without efforts.
+        """Set the state, without efforts.
 
         Args:
             q: position (n,) in [rad] or [m].
@@ -125,7 +204,7 @@ class MuJoCoModel:
         return columns
 
     def inverse(self, q: Array, qd: Array, qdd: Array) -> Array:
-        """τ (n,), friction included."""
+        """Efforts τ (n,) in [N·m] or [N], friction included."""
         self.place(q, qd)
         self.data.qacc[self.index] = qdd
         self.module.mj_inverse(self.model, self.data)
@@ -133,7 +212,7 @@ class MuJoCoModel:
         return effort
 
     def forward(self, q: Array, qd: Array, tau: Array) -> Array:
-        """q̈ (n,)."""
+        """Accelerations q̈ (n,) in [rad/s²] or [m/s²]."""
         self.place(q, qd)
         self.data.qfrc_applied[self.index] = tau
         self.module.mj_forward(self.model, self.data)
@@ -142,9 +221,9 @@ class MuJoCoModel:
 
 
 def reduced(urdf: str, contact: bool) -> str:
-    """A URDF of links and joints alone, and of simple shapes to collide with if need be.
+    """Return a URDF with links and joints only, and with simple collision shapes if ``contact`` is True.
 
-    Prefixes that are never declared are read as they stand, as robot_state_publisher does.
+    XML prefixes that are not declared are read as they stand, as robot_state_publisher reads them.
     """
     builder, parser = ET.TreeBuilder(), expat.ParserCreate()
     parser.StartElementHandler, parser.EndElementHandler = builder.start, builder.end
@@ -162,7 +241,7 @@ def reduced(urdf: str, contact: bool) -> str:
 
 
 def _fits(robot: Robot, name: str) -> bool:
-    """Whether the importer takes a link's inertial as it is."""
+    """True if the importer accepts a link's inertial without a change."""
     inertial = robot.link(name).inertial
     if inertial is None:
         return False
@@ -177,84 +256,3 @@ def _import() -> Any:
     except ImportError as cause:
         raise ConfigurationError("MuJoCo is not installed: python3 -m pip install mujoco") from cause
     return mujoco
-
-
-STIFF = 2.0
-"""Time constant of MuJoCo's stops and dry friction, in steps: as stiff as it allows."""
-
-
-class MuJoCoPlant(PlantBase):
-    """The same URDF in MuJoCo: a second opinion, and contact.
-
-    RK4, with the same limits, viscous and Coulomb friction. MuJoCo's stops and dry friction give way a little: a joint
-    creeps where the native plant stands.
-    """
-
-    def __init__(
-        self,
-        dynamics: Dynamics,
-        settings: PlantSettings | None = None,
-        effort_limit: ArrayLike | None = None,
-        q0: ArrayLike | None = None,
-        *,
-        friction: Sequence[FrictionSettings] | None = None,
-        stops: StopSettings | Sequence[StopSettings] | None = None,
-        velocity_limit: ArrayLike | None = None,
-        contact: bool = True,
-    ) -> None:
-        """
-        Args:
-            dynamics: the arm and its parameters.
-            settings: settings, the defaults unless given.
-            effort_limit: (n,) in [N·m] or [N], the URDF's unless given; inf where there is none.
-            q0: where it starts, (n,) in [rad] or [m]; as near to zero as the position limits allow unless given.
-            friction: of each joint, the URDF's unless given; MuJoCo has viscous and Coulomb friction.
-            stops: rigid and inelastic, as far as MuJoCo's can be.
-            velocity_limit: (n,) in [rad/s] or [m/s], the URDF's unless given; inf where there is none.
-            contact: whether bodies collide, as far as ``<collision>`` gives them simple shapes.
-
-        Raises:
-            InputError: an argument of the wrong shape or out of range; q0 as in :meth:`reset`.
-            ConfigurationError: MuJoCo is not installed or has not what is asked for.
-        """
-        super().__init__(dynamics, settings, effort_limit, q0, velocity_limit, friction=friction, stops=stops)
-        losses, limits, _ = self._joints
-        if (losses.static > losses.coulomb).any():
-            raise ConfigurationError("static_friction: MuJoCo has viscous and Coulomb friction only")
-        if not limits.rigid.all() or limits.restitution.any():
-            raise ConfigurationError("stops: those of the mujoco plant are rigid and inelastic")
-        self.arm = MuJoCoModel(dynamics, contact)
-        model, mujoco = self.arm.model, self.arm.module
-        model.dof_damping[self.arm.index] += losses.viscous
-        model.dof_frictionloss[self.arm.index] += losses.coulomb
-        model.opt.timestep = self.settings.step
-        model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
-        model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
-        if not contact:
-            model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
-        for reference in (model.jnt_solref, model.dof_solref):
-            reference[:] = STIFF * self.settings.step, 1.0
-        self.reset()
-
-    def step(self, count: int = 1) -> None:
-        """See :class:`PlantBase`."""
-        model, data, index, step = self.arm.model, self.arm.data, self.arm.index, self.arm.module.mj_step
-        limited = bool(np.isfinite(self.velocity_limit).any() and self._effort.any())
-        at_once = 1 if limited else count  # the drives are looked at before every step
-        for _ in range(0, count, max(at_once, 1)):
-            effort = self._effort
-            if limited:
-                over = np.sign(effort) * self._qd >= self.velocity_limit
-                effort = np.where(over, 0.0, effort)
-            data.qfrc_applied[index] = effort
-            step(model, data, at_once)
-            q, qd = data.qpos[index], data.qvel[index]
-            if not (is_finite(q) and is_finite(qd)):
-                self.arm.place(self._q, self._qd)
-                raise SimulationError(self._beyond())
-            self._keep(q, qd)
-            self._steps += at_once
-
-    def _place(self, q: Array, qd: Array) -> None:
-        self.arm.place(q, qd)
-        self._keep(q.copy(), qd)

@@ -1,4 +1,9 @@
-"""The native plant: the arm's own equations of motion, with friction, stops, limits, and any integrator."""
+"""The native plant: the arm's own equations of motion with friction, stops, limits and any integrator.
+
+:class:`Plant` is the plant; :class:`TimeStepper` makes its steps. Most steps lie within one mode (:mod:`.modes`); they
+are made by one call of compiled code (:mod:`.compiled_motion`). The compiled code returns before the step in which the
+mode ends, and :class:`.mechanism.Mechanism` makes that step in Python, exactly. Without a compiler it makes every step.
+"""
 
 from __future__ import annotations
 
@@ -20,117 +25,12 @@ from robodyn_ros.simulation.plant.compiled_motion import MODE, make_frame, motio
 from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, JointEffects, StopSettings
 from robodyn_ros.simulation.plant.mechanism import Mechanism
 
-# Steps of a mechanism as fast as they go: in compiled stretches where nothing happens, else one by one.
-#
-# The state lives in an array that the compiled loop works on (:mod:`.motion_loop`). It hands back the step in which
-# something happens, undone; :class:`.mechanism.Mechanism` makes that one, exactly. Without a compiler it makes every
-# one.
-
 CHUNK = 100_000
-"""Steps of one compiled call at most: between two calls, a tenth of a second or less, Ctrl-C is heard."""
-
-
-class TimeStepper:
-    """See the module. It remembers the state that it left an arm in.
-
-    Attributes:
-        mechanism: makes the steps in which something happens.
-        failure: what went wrong in the last run: a dynamics plugin was shown something that is not finite, or an
-            equation was not solved.
-    """
-
-    def __init__(self, dynamics: Dynamics, joints: JointEffects, integrator: Integrator, dt: float) -> None:
-        """
-        Args:
-            dynamics: the equations of motion.
-            joints: their friction, stops and velocity limits.
-            integrator: takes the smooth parts of the motion over their steps.
-            dt: length of a step [s].
-        """
-        self.mechanism = Mechanism(dynamics, joints, integrator)
-        self._dt = dt
-        self._frame = make_frame(joints)
-        self._q, self._qd, self._effort = self._frame[:3]
-        self.failure: InputError | SimulationError | None = None
-        self._known = False  # whether the mode in the frame is that of the state
-        library = motion_library(dynamics, integrator)
-        self._stretch = None
-        if library is not None:
-            assert isinstance(dynamics, CompiledDynamics)
-            self._keep_alive = dynamics.symbols
-            pointers = (ctypes.c_void_p(array.ctypes.data) for array in (self._frame, dynamics.symbols))
-            self._stretch, self._arguments = library.stretch, (ctypes.c_double(dt), *pointers)
-
-    def place(self, q: Array, qd: Array) -> tuple[Array, Array]:
-        """Take over a state, put right: see :meth:`.mechanism.Mechanism.settled`."""
-        self._q[:], self._qd[:] = self.mechanism.settled(q, qd)
-        self._known = False
-        return self.state()
-
-    def state(self) -> tuple[Array, Array]:
-        """The state as new arrays (n,)."""
-        return self._q.copy(), self._qd.copy()
-
-    def run(self, effort: Array, steps: int) -> int:
-        """Go on.
-
-        Args:
-            effort: held meanwhile (n,) in [N·m] or [N].
-            steps: how many.
-
-        Returns:
-            How many were made; fewer if one failed: if its result would not be finite, or as ``failure`` says.
-        """
-        self.failure = None
-        self._effort[:] = effort
-        left = steps
-        while left > 0:
-            if self._stretch is not None:
-                if not self._known and not self._find_mode(effort):
-                    break
-                chunk = min(left, CHUNK)
-                made = self._stretch(chunk, *self._arguments)
-                left -= made
-                if made == chunk:
-                    continue
-            self._known, before = False, self.state()
-            if not self._step(effort):
-                break
-            # A step that leads nowhere does so again and again.
-            left = 0 if np.array_equal(before, self._frame[:2]) else left - 1
-        return steps - left
-
-    def _find_mode(self, effort: Array) -> bool:
-        with np.errstate(over="ignore", invalid="ignore"):
-            try:
-                self._frame[MODE] = self.mechanism.modes.at(*self.state(), effort)
-            except (InputError, SimulationError) as cause:
-                self.failure = cause
-                return False
-        self._known = True
-        return True
-
-    def _step(self, effort: Array) -> bool:
-        """One exact step, or False if there is none; then nothing has changed."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            try:
-                q, qd, mode = self.mechanism.advance(*self.state(), effort, self._dt)
-            except (InputError, SimulationError) as cause:
-                self.failure = cause
-                return False
-        if not (is_finite(q) and is_finite(qd)):
-            return False
-        self._q[:], self._qd[:] = q, qd
-        if mode is not None:
-            self._frame[MODE], self._known = mode, True
-        return True
+"""Most steps in one compiled call. It lasts a tenth of a second or less, and Ctrl-C takes effect between two calls."""
 
 
 class Plant(PlantBase):
-    """The arm's own equations, with friction, stops and limits.
-
-    Everything is deterministic; time is a count of steps.
-    """
+    """The arm's own equations of motion, with friction, stops and limits."""
 
     def __init__(
         self,
@@ -146,37 +46,134 @@ class Plant(PlantBase):
     ) -> None:
         """
         Args:
-            dynamics: the equations of motion; called here, so that what they compile on first use is ready.
-            settings: settings, the defaults unless given.
-            effort_limit: (n,) in [N·m] or [N], the URDF's unless given; inf where there is none.
-            q0: where it starts, (n,) in [rad] or [m]; as near to zero as the position limits allow unless given.
-            friction: of each joint, the URDF's unless given.
-            stops: of every joint, or of each; rigid and inelastic unless given.
-            velocity_limit: (n,) in [rad/s] or [m/s], the URDF's unless given; inf where there is none.
-            integrator: the plugin's name, or an integrator.
+            dynamics: the equations of motion; the constructor calls them once, so that they are compiled then.
+            settings: the step of the integration; the default if None.
+            effort_limit: (n,) in [N·m] or [N], inf where there is none; the URDF's if None.
+            q0: initial position (n,) in [rad] or [m]; the nearest to zero within the position limits if None.
+            friction: the friction of each joint; the URDF's if None.
+            stops: one for every joint, or one for each; rigid and inelastic if None.
+            velocity_limit: (n,) in [rad/s] or [m/s], inf where there is none; the URDF's if None.
+            integrator: an integrator, or the name of its plugin.
 
         Raises:
-            InputError: an argument of the wrong shape or out of range; q0 as in :meth:`reset`.
-            PluginError: no such integrator.
+            InputError: an argument has the wrong shape or is out of range; q0 as in :meth:`reset`.
+            PluginError: there is no such integrator.
         """
         super().__init__(dynamics, settings, effort_limit, q0, velocity_limit, friction=friction, stops=stops)
         rule = create("integrators", integrator) if isinstance(integrator, str) else integrator
-        self._runner = TimeStepper(dynamics, self._joints, rule, self.settings.step)
+        self._stepper = TimeStepper(dynamics, self._joints, rule, self.settings.step)
         self.reset()
         rest = np.zeros(dynamics.robot.n)
         dynamics.forward(rest, rest, dynamics.inverse(rest, rest, dynamics.mass_matrix(rest) @ rest))
 
     def step(self, count: int = 1) -> None:
-        """See :class:`PlantBase`."""
-        made = self._runner.run(self._effort, count)
+        """Make steps; see :meth:`PlantBase.step`."""
+        made = self._stepper.run(self._effort, count)
         if made:
-            self._keep(*self._runner.state())
+            self._keep(*self._stepper.state())
             self._steps += made
         if made < count:
-            failure = self._runner.failure
+            failure = self._stepper.failure
             if isinstance(failure, SimulationError):
                 raise failure
             raise SimulationError(self._beyond()) from failure
 
     def _place(self, q: Array, qd: Array) -> None:
-        self._keep(*self._runner.place(q, qd))
+        self._keep(*self._stepper.place(q, qd))
+
+
+class TimeStepper:
+    """The steps of a plant. It keeps the state, in an array that the compiled code works on.
+
+    Attributes:
+        mechanism: makes the steps in which a mode ends.
+        failure: the error of the last run: a dynamics plugin got numbers that are not finite, or an equation was not
+            solved; None without one.
+    """
+
+    def __init__(self, dynamics: Dynamics, joints: JointEffects, integrator: Integrator, dt: float) -> None:
+        """
+        Args:
+            dynamics: the equations of motion.
+            joints: friction, stops and velocity limits.
+            integrator: integrates the smooth parts of the motion.
+            dt: length of a step [s].
+        """
+        self.mechanism = Mechanism(dynamics, joints, integrator)
+        self._dt = dt
+        self._frame = make_frame(joints)
+        self._q, self._qd, self._effort = self._frame[:3]
+        self.failure: InputError | SimulationError | None = None
+        self._mode_known = False  # True if the mode in the frame is that of the state
+        library = motion_library(dynamics, integrator)
+        self._advance_many = None
+        if library is not None:
+            assert isinstance(dynamics, CompiledDynamics)
+            self._keep_alive = dynamics.symbols
+            pointers = (ctypes.c_void_p(array.ctypes.data) for array in (self._frame, dynamics.symbols))
+            self._advance_many, self._arguments = library.advance_many, (ctypes.c_double(dt), *pointers)
+
+    def place(self, q: Array, qd: Array) -> tuple[Array, Array]:
+        """Take over a state, corrected by :meth:`.mechanism.Mechanism.settled`; return what it became."""
+        self._q[:], self._qd[:] = self.mechanism.settled(q, qd)
+        self._mode_known = False
+        return self.state()
+
+    def state(self) -> tuple[Array, Array]:
+        """The state as new arrays (n,)."""
+        return self._q.copy(), self._qd.copy()
+
+    def run(self, effort: Array, steps: int) -> int:
+        """Make steps.
+
+        Args:
+            effort: effort of the drives, constant over the steps (n,) in [N·m] or [N].
+            steps: number of steps.
+
+        Returns:
+            The number of steps that were made. It is less than ``steps`` if the result of a step would not be finite,
+            or by an error in ``failure``.
+        """
+        self.failure = None
+        self._effort[:] = effort
+        left = steps
+        while left > 0:
+            if self._advance_many is not None:
+                if not self._mode_known and not self._find_mode(effort):
+                    break
+                chunk = min(left, CHUNK)
+                made = self._advance_many(chunk, *self._arguments)
+                left -= made
+                if made == chunk:
+                    continue
+            self._mode_known, before = False, self.state()
+            if not self._step(effort):
+                break
+            # A step that changes nothing changes nothing in the next steps either.
+            left = 0 if np.array_equal(before, self._frame[:2]) else left - 1
+        return steps - left
+
+    def _find_mode(self, effort: Array) -> bool:
+        with np.errstate(over="ignore", invalid="ignore"):
+            try:
+                self._frame[MODE] = self.mechanism.modes.at(*self.state(), effort)
+            except (InputError, SimulationError) as cause:
+                self.failure = cause
+                return False
+        self._mode_known = True
+        return True
+
+    def _step(self, effort: Array) -> bool:
+        """Make one step in Python; False if it fails, and then the state stays."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            try:
+                q, qd, mode = self.mechanism.advance(*self.state(), effort, self._dt)
+            except (InputError, SimulationError) as cause:
+                self.failure = cause
+                return False
+        if not (is_finite(q) and is_finite(qd)):
+            return False
+        self._q[:], self._qd[:] = q, qd
+        if mode is not None:
+            self._frame[MODE], self._mode_known = mode, True
+        return True

@@ -1,8 +1,8 @@
-"""The native equations and the native plant beside MuJoCo's, over random states and motions.
+"""Validation of the native equations of motion and the native plant against MuJoCo, over random states and motions.
 
-The equations are compared state by state, without friction; the plants over motions under one and the same record of
-efforts: what computed torque gave the native plant on its way between random poses. The motions keep clear of the stops
-and both plants go without dry friction and speed limits: MuJoCo softens what the native plant has sharp.
+The equations are compared state by state, without friction. The plants are compared over motions under the same record
+of efforts, which computed torque gives to the native plant between random poses. The motions keep away from the stops,
+and both plants have no dry friction and no velocity limits, because MuJoCo smooths what is sharp in the native plant.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from robodyn_ros.simulation.plant.native import Plant
 QUANTITIES = ("mass matrix M", "gravity g", "inverse dynamics τ", "forward dynamics q̈")
 
 CLEAR = 0.7
-"""The part of a joint's range that poses are drawn from, so that motions between them keep clear of the stops."""
+"""Part of a joint's range that poses are sampled from, so that motions between them keep away from the stops."""
 
 TURN = np.pi
-"""Where a range has no end, poses are drawn from within this [rad] or [m] of zero."""
+"""Bound of the sampled positions where a joint has no limit [rad] or [m]."""
 
 FREQUENCY = 10.0
-"""Natural frequency of the position error under the law that writes the record [rad/s], critically damped."""
+"""Natural frequency of the position error under computed torque [rad/s], critically damped."""
 
 PERIOD = 1e-3
-"""Time between two commands of that law [s]."""
+"""Time between two commands of computed torque [s]."""
 
 
 @dataclass(frozen=True)
@@ -56,15 +56,15 @@ class ValidationSettings:
 
 
 class Comparison(NamedTuple):
-    """How far apart the two are."""
+    """The difference of one quantity between the two."""
 
     quantity: str
-    error: float  # relative to the greatest norm of the quantity; of a motion, of a joint's position [rad] or [m]
+    error: float  # relative to the greatest norm of the quantity; for a motion, that of a joint's position [rad] or [m]
     allowed: float
 
     @property
     def agrees(self) -> bool:
-        """Whether the error is allowed."""
+        """True if the error is within the allowed error."""
         return self.error <= self.allowed
 
 
@@ -75,12 +75,13 @@ def validate(
 
     Args:
         dynamics: the arm.
-        settings: settings, the defaults unless given.
+        settings: settings of the comparison; the defaults if None.
         progress: called after each state and each motion.
 
     Raises:
-        ConfigurationError: MuJoCo is not installed, or the arm is not for it.
-        SimulationError: a motion led beyond the range of numbers.
+        ConfigurationError: MuJoCo is not installed, or cannot model this arm.
+        InputError: the step does not divide the period of the commands.
+        SimulationError: a state became too large for a float.
     """
     settings = settings or ValidationSettings()
     rng = np.random.default_rng(settings.seed)
@@ -109,7 +110,7 @@ def _equations(
         )
         for row, (ours, theirs) in enumerate(pairs):
             errors[row, state], sizes[row, state] = np.linalg.norm(ours - theirs), np.linalg.norm(ours)
-            # Not a number is no agreement.
+            # NaN counts as an infinite error.
             errors[row, state] = np.nan_to_num(errors[row, state], nan=np.inf)
         progress()
     scale = np.where(sizes.max(axis=1) > 0.0, sizes.max(axis=1), 1.0)

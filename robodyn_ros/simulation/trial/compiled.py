@@ -1,12 +1,15 @@
-"""A trial as one call of C: what :func:`.trial.run_trial` gives until its first fault, to rounding, but faster.
+"""A trial until its first fault in compiled C: the result of :func:`.trial.run_trial` up to rounding, faster.
 
-The loop in C (:mod:`.trial_code`) holds control loop, drives, sensors and plant. What it does not know, a law or a
-plant of one's own for example, goes the other way altogether, as if nobody had tried.
+The C code (``trial.c``) contains control loop, drives, sensors and plant. What it does not contain, for example the
+control law or the plant of another package, runs in Python from the beginning. ``test_simulation_sweep_trial.py``
+compares the two.
 """
 
 from __future__ import annotations
 
 import ctypes
+import hashlib
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,97 +21,50 @@ from robodyn_ros.control.loop_settings import LoopSettings
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.engine.codegen import scalar_source
+from robodyn_ros.engine.library import find_library
+from robodyn_ros.engine.program import Program
 from robodyn_ros.errors import InputError, JumpError, SimulationError, StaleStateError
 from robodyn_ros.plugins import create
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.hardware.settings import HardwareSettings
 from robodyn_ros.simulation.integrators.base import Integrator
-from robodyn_ros.simulation.plant.compiled_motion import MODE, make_frame
+from robodyn_ros.simulation.plant.compiled_motion import MODE, make_frame, motion_source
 from robodyn_ros.simulation.plant.joint_effects import Friction, JointEffects, Stops
 from robodyn_ros.simulation.plant.mechanism import CLOSE, REFINEMENTS, Mechanism
 from robodyn_ros.simulation.plant.modes import PIVOTS, ROUNDING, Mode
 from robodyn_ros.simulation.trial.memory import (
     CODES,
+    LAWS,
     TrialMemory,
+    declaration,
     hardware_fields,
     law_fields,
     loop_fields,
-    model_function,
-    trial_function,
 )
 from robodyn_ros.simulation.trial.trial import Trial, TrialSamples, run_trial
 
-STEPPED = 2
-"""The phase of a step that has been made."""
+CODE = Path(__file__).with_name("trial.c").read_text(encoding="utf-8")
 
+QUANTITIES = {"gravity": "gravity", "mass": "mass_matrix", "coriolis": "coriolis_matrix", "inverse": "inverse"}
+"""Functions of the model that the control laws call: name in the memory → quantity."""
 
-class EventResolver:
-    """The steps of a compiled trial that C gives up, one by one, in Python.
-
-    Attributes:
-        frame: state, effort and mode of the plant, and its constants, as the C code takes them.
-        failure: why a step could not be made.
-        values: what the C code has to know of it, by field.
-    """
-
-    def __init__(self, hardware: HardwareSettings, dynamics: Dynamics) -> None:
-        """
-        Args:
-            hardware: what the hardware is made of.
-            dynamics: of its arm.
-        """
-        robot = hardware.robot
-        joints = JointEffects(Friction(hardware.friction, robot.n), Stops(robot, hardware.stops), robot.velocity_limit)
-        self.integrator: Integrator = create("integrators", hardware.integrator)
-        self.mechanism = Mechanism(dynamics, joints, self.integrator)
-        self.frame = make_frame(joints)
-        self.frame[:2] = self.mechanism.settled(np.array(hardware.start, dtype=np.float64), np.zeros(robot.n))
-        self.failure: Exception | None = None
-        self.values: dict[str, Any] = {
-            "frame": self.frame,
-            "hold_limit": joints.friction.static,
-            "restitution": joints.stops.restitution,
-            "rounding": ROUNDING,
-            "pivots": PIVOTS,
-            "refinements": REFINEMENTS,
-            "close": CLOSE,
-        }
-
-    def resolve(self, memory: TrialMemory) -> bool:
-        """Find the mode that applies, or make the step in which it ends; whether that could be done."""
-        q, qd, effort = self.frame[:3].copy()
-        with np.errstate(over="ignore", invalid="ignore"):
-            try:
-                if not memory.known:
-                    self.frame[MODE], memory.known = self.mechanism.modes.at(q, qd, effort), 1
-                    return True
-                state = self.mechanism.advance(q, qd, effort, memory.step)
-            except (InputError, SimulationError) as cause:
-                self.failure = cause
-                return False
-        return self._take(memory, *state)
-
-    def _take(self, memory: TrialMemory, q: Array, qd: Array, mode: Mode | None) -> bool:
-        if not (is_finite(q) and is_finite(qd)):
-            return False
-        self.frame[0], self.frame[1] = q, qd
-        memory.known, memory.phase = int(mode is not None), STEPPED
-        if mode is not None:
-            self.frame[MODE] = mode
-        return True
-
-
-QUANTITIES = {"q": "q", "qd": "v", "effort": "effort"}
-"""What is recorded → what C calls it."""
+RECORDED = {"q": "q", "qd": "v", "effort": "effort"}
+"""Recorded quantities: name in a trial → name in the memory."""
 
 DONE, EVENT, STALE, JUMPED, TOO_FAST, MISSING, OTHER = range(len(CODES))
 
+STEPPED = 2
+"""Phase of a step that has been made, as in the enum of ``trial.c``."""
+
+_functions: dict[tuple[str, str], Any] = {}
+
 
 class TrialOutcome(NamedTuple):
-    """A trial, and how it came about."""
+    """A trial, and how it was run."""
 
     trial: Trial
-    compiled: bool  # C did it
+    compiled: bool  # True if the C code ran it
 
 
 def run_until_fault(
@@ -118,97 +74,191 @@ def run_until_fault(
     motion: Trajectory | None,
     duration: float,
 ) -> TrialOutcome:
-    """A trial of an arm under a control loop, until its first fault.
+    """Run a trial of an arm under a control loop until its first fault; compiled if possible.
 
     Args:
-        hardware_settings: what the hardware is made of.
-        dynamics: of its arm, with its parameters.
-        loop_settings: what the control loop works by.
-        motion: that it is to follow, from the beginning; None to stay.
-        duration: [s], rounded to whole steps.
+        hardware_settings: settings of the hardware.
+        dynamics: the equations of motion of its arm, with their parameters.
+        loop_settings: settings of the control loop.
+        motion: the motion to follow from the beginning; None to stay.
+        duration: duration [s], rounded to whole steps.
 
     Raises:
-        RobodynError: a setting does not fit the arm or another setting, or the motion is not for this arm.
+        RobodynError: a setting does not fit the arm or another setting, or the arm cannot make the motion.
     """
-    robot, start = (
-        hardware_settings.robot,
-        finite_array("initial_position", hardware_settings.start, (hardware_settings.robot.n,)),
-    )
+    robot = hardware_settings.robot
+    start = finite_array("initial_position", hardware_settings.start, (robot.n,))
     check_position_limits("initial_position", robot, start, list(range(robot.n)))
     loop = ControlLoop.from_settings(loop_settings)
     loop.start(0.0, start)
     if motion is not None:
         loop.follow(motion, 0.0)
-    trial = _compiled(hardware_settings, dynamics, loop_settings, motion, duration)
+    trial = _run_compiled(hardware_settings, dynamics, loop_settings, motion, duration)
     if trial is not None:
         return TrialOutcome(trial, True)
     hardware = hardware_settings.assemble()
     return TrialOutcome(run_trial(hardware, loop, duration, until_fault=True), False)
 
 
-def _compiled(
+def _run_compiled(
     hardware: HardwareSettings, dynamics: Dynamics, loop: LoopSettings, motion: Trajectory | None, duration: float
 ) -> Trial | None:
-    """The same by C; None if it does not know the case."""
-    config = loop.safety
-    if (
-        hardware.plant != "native"
-        or config.ramp_time
-        or config.cmd_timeout
-        or not isinstance(dynamics, CompiledDynamics)
-    ):
+    """Run the trial in C; None if the C code does not contain what it needs."""
+    safety, model = loop.safety, loop.controller.dynamics
+    if hardware.plant != "native" or not isinstance(dynamics, CompiledDynamics):
         return None
-    if motion is not None and motion.planned is not None:
+    if type(loop.controller) not in LAWS or not isinstance(model, CompiledDynamics):
         return None
-    law = law_fields(loop)
-    if law is None:
+    if safety.ramp_time or safety.cmd_timeout or (motion is not None and motion.planned is not None):
         return None
-    events = EventResolver(hardware, dynamics)
-    function, weigh = trial_function(dynamics, events.integrator), model_function(dynamics, "mass_matrix")
-    if function is None or weigh is None:
+    functions = {name: model_function(model, quantity) for name, quantity in QUANTITIES.items()}
+    functions["plant_mass"] = model_function(dynamics, "mass_matrix")
+    resolver = EventResolver(hardware, dynamics)
+    run = trial_function(dynamics, resolver.integrator)
+    if run is None or None in functions.values():
         return None
-    values = hardware_fields(hardware, round(duration / hardware.plant_settings.step))
-    start = events.frame[0].copy()
-    memory = TrialMemory()
-    arm = {"symbols": dynamics.symbols, "weigh": ctypes.cast(weigh, ctypes.c_void_p).value}
-    memory.hold(values | law | loop_fields(loop, start, motion) | events.values | arm)
-    place = ctypes.byref(memory)
-    code = function(place)
-    while code == EVENT and events.resolve(memory):
-        code = function(place)
+    memory = TrialMemory(
+        hardware_fields(hardware, round(duration / hardware.plant_settings.step)),
+        law_fields(loop, model),
+        loop_fields(loop, resolver.frame[0].copy(), motion),
+        resolver.fields,
+        {"symbols": dynamics.symbols},
+        {name: ctypes.cast(function, ctypes.c_void_p).value for name, function in functions.items()},
+    )
+    address = ctypes.byref(memory)
+    code = run(address)
+    while code == EVENT and resolver.resolve(memory):
+        code = run(address)
     if code == OTHER:
         return None
-    return _trial(memory, values, _fault(code, memory, events, loop))
+    return _recorded(memory, _fault(code, memory, resolver, loop))
 
 
-def _fault(code: int, memory: TrialMemory, events: EventResolver, loop: LoopSettings) -> dict[str, int]:
-    """What went wrong, in the words of whoever says it in Python."""
+class EventResolver:
+    """Makes in Python the steps of a compiled trial that the C code cannot make.
+
+    Attributes:
+        frame: state, effort and mode of the plant, and its constants (:mod:`..plant.compiled_motion`).
+        failure: the error of a step that could not be made.
+        fields: values of the plant for the memory.
+    """
+
+    def __init__(self, hardware: HardwareSettings, dynamics: Dynamics) -> None:
+        """
+        Args:
+            hardware: settings of the hardware.
+            dynamics: the equations of motion of its arm.
+        """
+        robot = hardware.robot
+        joints = JointEffects(Friction(hardware.friction, robot.n), Stops(robot, hardware.stops), robot.velocity_limit)
+        self.integrator: Integrator = create("integrators", hardware.integrator)
+        self.mechanism = Mechanism(dynamics, joints, self.integrator)
+        self.frame = make_frame(joints)
+        self.frame[:2] = self.mechanism.settled(np.array(hardware.start, dtype=np.float64), np.zeros(robot.n))
+        self.failure: Exception | None = None
+        self.fields: dict[str, Any] = {
+            "frame": self.frame,
+            "static_friction": joints.friction.static,
+            "restitution": joints.stops.restitution,
+            "lcp_rounding": ROUNDING,
+            "pivots": PIVOTS,
+            "refinements": REFINEMENTS,
+            "event_tolerance": CLOSE,
+        }
+
+    def resolve(self, memory: TrialMemory) -> bool:
+        """Find the mode of the state, or make the step in which it ends; False if that failed."""
+        q, qd, effort = self.frame[:3].copy()
+        with np.errstate(over="ignore", invalid="ignore"):
+            try:
+                if not memory.mode_known:
+                    self.frame[MODE], memory.mode_known = self.mechanism.modes.at(q, qd, effort), 1
+                    return True
+                state = self.mechanism.advance(q, qd, effort, memory.step)
+            except (InputError, SimulationError) as cause:
+                self.failure = cause
+                return False
+        return self._store(memory, *state)
+
+    def _store(self, memory: TrialMemory, q: Array, qd: Array, mode: Mode | None) -> bool:
+        if not (is_finite(q) and is_finite(qd)):
+            return False
+        self.frame[0], self.frame[1] = q, qd
+        memory.mode_known, memory.phase = int(mode is not None), STEPPED
+        if mode is not None:
+            self.frame[MODE] = mode
+        return True
+
+
+def _fault(code: int, memory: TrialMemory, resolver: EventResolver, loop: LoopSettings) -> dict[str, int]:
+    """The fault that ended the trial, with the message that Python gives."""
     robot = loop.controller.dynamics.robot
-    value, name = memory.value, robot.joint_names[memory.joint]
+    value, bound, name = memory.fault_value, memory.fault_bound, robot.joint_names[memory.fault_joint]
     if code == DONE:
         return {}
-    said = {
-        EVENT: f"step failed: {events.failure or 'its result is beyond the range of numbers'}",
+    messages = {
+        EVENT: f"step failed: {resolver.failure or 'its result is beyond the range of numbers'}",
         STALE: f"state refused: {StaleStateError(value, loop.safety.state_timeout)}",
-        JUMPED: f"state refused: {JumpError(name, memory.before, value)}",
-        TOO_FAST: f"speed: joint {name!r} moves at {value:.4g}; {memory.before:.4g} is the limit",
+        JUMPED: f"state refused: {JumpError(name, bound, value)}",
+        TOO_FAST: f"speed: joint {name!r} moves at {value:.4g}; {bound:.4g} is the limit",
         MISSING: f"states: no usable joint states for {value:.3g} s",
     }
-    return {said[code]: 1}
+    return {messages[code]: 1}
 
 
-def _trial(memory: TrialMemory, values: dict[str, Array], faults: dict[str, int]) -> Trial:
-    """What was recorded."""
-    truths, came, sent = memory.truths, memory.came, memory.commanded
+def _recorded(memory: TrialMemory, faults: dict[str, int]) -> Trial:
+    """The trial that the memory recorded."""
+    values, truths, received, commanded = memory.arrays, memory.truths, memory.received, memory.commanded
+    readings = values["arrival_reading"][:received]
     times = np.arange(truths) * memory.period * memory.step
-    stamps = values["which"][:came] * memory.period * memory.step
+    stamps = readings * memory.period * memory.step
 
-    def cut(kind: str, rows: slice | Array) -> dict[str, Array]:
-        return {name: values[f"{kind}_{short}"][rows] for name, short in QUANTITIES.items()}
+    def rows(kind: str, which: slice | Array) -> dict[str, Array]:
+        return {name: values[f"{kind}_{field}"][which] for name, field in RECORDED.items()}
 
     return Trial(
-        TrialSamples(times, times, cut("true", slice(truths))),
-        TrialSamples(values["came_t"][:came], stamps, cut("read", values["which"][:came])),
-        TrialSamples(values["log_t"][:sent], values["log_stamp"][:sent], cut("log", slice(sent))),
+        TrialSamples(times, times, rows("true", slice(truths))),
+        TrialSamples(values["received_t"][:received], stamps, rows("read", readings)),
+        TrialSamples(
+            values["command_t"][:commanded], values["command_stamp"][:commanded], rows("command", slice(commanded))
+        ),
         faults,
     )
+
+
+def trial_function(dynamics: CompiledDynamics, integrator: Integrator) -> Any:
+    """Return the C function ``trial`` for an arm and an integrator, loaded once in a process.
+
+    It is None where there is no compiler, and for dynamics or integrators that have no C code.
+    """
+    if not (dynamics.compiled and integrator.code):
+        return None
+    program = dynamics.program("forward")
+    code = CODE.replace("@fields", declaration()).replace("@codes", ", ".join(CODES))
+    return _function("trial", program, motion_source(dynamics, integrator) + code)
+
+
+def model_function(dynamics: CompiledDynamics, quantity: str) -> Any:
+    """Return a quantity as a C function of its inputs, the parameters and the memory for the result; None likewise."""
+    if not dynamics.compiled:
+        return None
+    program = dynamics.program(quantity)
+    inputs = [f"x{i}" for i in range(len(program.inputs))]
+    code = f"""
+void {quantity}_plain({", ".join(f"const double* {name}" for name in inputs)}, const double* p, double* y) {{
+  double k[CONSTANTS], check;
+  prepare(p, k);
+  compute({", ".join(inputs)}, p, k, y, &check);
+}}
+"""
+    return _function(f"{quantity}_plain", program, code)
+
+
+def _function(name: str, program: Program, code: str) -> Any:
+    key = hashlib.sha256(f"{program.key}\n{code}".encode()).hexdigest()[:32]
+    if (name, key) not in _functions:
+        path = find_library(name, key, lambda: scalar_source(program) + code)
+        if path is None:  # not remembered: a compiler may be installed later
+            return None
+        _functions[name, key] = ctypes.CDLL(str(path))[name]
+    return _functions[name, key]

@@ -1,17 +1,21 @@
-"""What a compiled trial starts from: the numbers of its hardware, its control loop and its motion, by field."""
+"""The memory of a compiled trial: one table of fields that Python fills and the C code of ``trial.c`` works on.
+
+:func:`declaration` gives the table to C as the members of a struct; :class:`TrialMemory` is the same struct in Python.
+The functions ``*_fields`` give the values of the hardware, the control law and the control loop by name.
+"""
 
 from __future__ import annotations
 
 import ctypes
-import hashlib
-from pathlib import Path
+from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.control.laws.computed_torque import SMOOTHING, ComputedTorque
-from robodyn_ros.control.laws.friction_compensation import FrictionCompensation as KnownFriction
+from robodyn_ros.control.laws.friction_compensation import FrictionCompensation
 from robodyn_ros.control.laws.gravity_compensation import GravityCompensation
 from robodyn_ros.control.laws.impedance import Impedance
 from robodyn_ros.control.laws.pd import PD
@@ -19,169 +23,148 @@ from robodyn_ros.control.limits import INSTANT
 from robodyn_ros.control.loop_settings import LoopSettings
 from robodyn_ros.control.motion.trajectory import Sample, Trajectory
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.engine.codegen import scalar_source
-from robodyn_ros.engine.library import find_library
-from robodyn_ros.engine.program import Program
 from robodyn_ros.robot.configuration import TURN, ConfigurationSpace
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.hardware.actuators import GREATEST
 from robodyn_ros.simulation.hardware.actuators import ROUNDING as COMMAND_ROUNDING
 from robodyn_ros.simulation.hardware.sensors import ROUNDING, whole_steps
 from robodyn_ros.simulation.hardware.settings import HardwareSettings
-from robodyn_ros.simulation.integrators.base import Integrator
-from robodyn_ros.simulation.plant.compiled_motion import motion_source
 
-# The memory that a compiled trial works on, as Python and C see it: one list of fields for both.
+INPUTS = (
+    # simulated time: the last step, steps between two readings, length of a step [s]
+    ("int64_t", "end period"),
+    ("double", "step"),
+    # plant: its frame (compiled_motion.py) and parameters, and constants of modes.py and mechanism.py
+    ("double*", "frame symbols static_friction restitution"),
+    ("int64_t", "pivots refinements"),
+    ("double", "lcp_rounding event_tolerance"),
+    # drives: settings, state, and the effort that acts (N,)
+    ("int64_t", "command_timeout hold_on_timeout braked active last_command"),
+    ("double", "command_delay greatest_command"),
+    ("double*", "drive_limit drive_lag drive_rate command_resolution drive_ramp drive_effort effort"),
+    # sensors and transport: settings, readings, and the step of arrival and number of each reading that arrives
+    ("int64_t", "noisy differentiated arrivals"),
+    ("double*", "resolution noise read_q read_v read_effort"),
+    ("int64_t*", "arrival_step arrival_reading"),
+    # control law and its model
+    ("int64_t", "law integrating"),
+    ("double", "smoothing"),
+    ("double*", "kp kd ki model viscous coulomb compensated_viscous compensated_coulomb"),
+    # control loop: settings and state
+    ("double", "state_timeout turn jump_limit integral_limit reference_lead soft_margin instant"),
+    ("double*", "overspeed upper lower spring damper effort_limit effort_rate"),
+    ("double*", "last_q last_v integral clipped sent"),
+    ("int64_t*", "circular"),
+    # motion: a table of polynomials between its knots, and where it begins and ends
+    ("int64_t", "points degree finished"),
+    ("double*", "knots table first goal"),
+    # records: arrival of readings, commands, and the state of the plant
+    ("double*", "received_t command_t command_stamp command_due command_effort command_q command_v drive_command"),
+    ("double*", "true_q true_v true_effort"),
+)
+"""Fields that must be given: C type, and names of that type."""
 
-_SCALARS = {
-    "int64_t": (
-        *("now", "end", "period", "command_timeout", "phase", "known", "joint", "law", "integrating"),
-        *("braked", "holds", "silent", "noisy", "differentiated", "points", "degree", "arrived", "lags"),
-        *(
-            "pivots",
-            "refinements",
-            "states_used",
-            "came",
-            "coming",
-            "commanded",
-            "reached",
-            "told",
-            "last_command",
-            "truths",
-        ),
-    ),
-    "double": (
-        *("step", "state_timeout", "turn", "last_t", "jump", "guide_time", "start", "integral_limit", "lead", "margin"),
-        *("sent_time", "instant", "greatest", "rounding", "close", "command_delay", "smoothing", "value", "before"),
-    ),
-}
+STATE = (
+    # simulated time [steps], phase of the step, 1 if the mode in the frame is that of the state
+    ("int64_t", "now phase mode_known"),
+    # counts: states that were used, readings received, commands sent, commands that reached the drives, records
+    ("int64_t", "states_used received commanded reached truths"),
+    # loop: 1 if no command comes any more, 1 if the motion waits for the arm; times [s]
+    ("int64_t", "silent lags"),
+    ("double", "last_t reference_time start sent_time"),
+    # fault: the joint, what it did and what it may do or did before
+    ("int64_t", "fault_joint"),
+    ("double", "fault_value fault_bound"),
+)
+"""Fields that the C code changes and that are 0 in the beginning."""
 
-_ARRAYS = {
-    "int64_t": ("arrival", "which", "circular"),
-    "double": (
-        *(
-            "frame",
-            "symbols",
-            "hold_limit",
-            "restitution",
-            "model",
-            "effort",
-            "drive_limit",
-            "lag",
-            "slew",
-            "fineness",
-            "aim",
-            "given",
-        ),
-        *("due", "asked", "resolution", "noise", "read_q", "read_v", "read_effort"),
-        *("knots", "table", "first", "goal", "kp", "kd", "ki", "viscous", "coulomb", "damping", "dry"),
-        *("last_q", "last_v", "overspeed", "integral", "cut", "sent", "upper", "lower", "spring", "damper"),
-        *("effort_limit", "rate", "came_t", "log_t", "log_stamp", "log_effort", "log_q", "log_v"),
-        *("true_q", "true_v", "true_effort"),
-    ),
-}
-
-FUNCTIONS = {"gravity": 1, "mass": 1, "coriolis": 2, "inverse": 3, "weigh": 1}
-"""What the laws ask of the model and, last, what the plant asks of the arm; and of how many arrays it is a function."""
+FUNCTIONS = {"gravity": 1, "mass": 1, "coriolis": 2, "inverse": 3, "plant_mass": 1}
+"""Functions of the control law's model, and the mass matrix of the plant: name → number of arrays it is a function of.
+They must be given."""
 
 CODES = ("DONE", "EVENT", "STALE", "JUMPED", "TOO_FAST", "MISSING", "OTHER")
-"""Why the C code returned: the end, an event of the plant, a state that is refused or has a fault as its answer, or
-something so rare that only Python knows it."""
-
-
-class TrialMemory(ctypes.Structure):
-    """The fields; scalars by value, arrays by address."""
-
-    _fields_ = tuple(
-        [(name, ctypes.c_int64) for name in _SCALARS["int64_t"]]
-        + [(name, ctypes.c_double) for name in _SCALARS["double"]]
-        + [(name, ctypes.c_void_p) for names in _ARRAYS.values() for name in names]
-        + [(name, ctypes.c_void_p) for name in FUNCTIONS]
-    )
-
-    def hold(self, values: dict[str, Any]) -> None:
-        """Take values over; arrays stay the caller's own, and are kept alive.
-
-        Args:
-            values: name → number, contiguous array of the field's type, or address of a function.
-        """
-        self.kept = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
-        for name, value in values.items():
-            setattr(self, name, value.ctypes.data if isinstance(value, np.ndarray) else value)
-
-
-def declaration() -> str:
-    """The fields in C."""
-    lines = [f"{kind} {', '.join(names)};" for kind, names in _SCALARS.items()]
-    lines += [f"{kind} *{', *'.join(names)};" for kind, names in _ARRAYS.items()]
-    return " ".join([*lines, *(f"Plain{count} *{name};" for name, count in FUNCTIONS.items())])
-
-
-# The libraries of a compiled trial: the loop of an arm and an integrator, and what a law asks of its model.
-
-CODE = Path(__file__).with_name("trial.c").read_text(encoding="utf-8")
-
-_functions: dict[tuple[str, str], Any] = {}
-
-
-def trial_function(dynamics: CompiledDynamics, integrator: Integrator) -> Any:
-    """The loop for an arm, or None where there is no compiler; looked up once in a process."""
-    if not (dynamics.compiled and integrator.code):
-        return None
-    program = dynamics.program("forward")
-    code = CODE.replace("@fields", declaration()).replace("@codes", ", ".join(CODES))
-    return _function("trial", program, motion_source(dynamics, integrator) + code)
-
-
-def model_function(dynamics: CompiledDynamics, quantity: str) -> Any:
-    """A quantity as a C function of its inputs, the parameters and the place for the result; or None likewise."""
-    if not dynamics.compiled:
-        return None
-    program = dynamics.program(quantity)
-    inputs = [f"x{i}" for i in range(len(program.inputs))]
-    code = f"""
-void {quantity}_plain({", ".join(f"const double* {name}" for name in inputs)}, const double* p, double* y) {{
-  double k[CONSTANTS], check;
-  prepare(p, k);
-  compute({", ".join(inputs)}, p, k, y, &check);
-}}
-"""
-    return _function(f"{quantity}_plain", program, code)
-
-
-def _function(name: str, program: Program, code: str) -> Any:
-    key = hashlib.sha256(f"{program.key}\n{code}".encode()).hexdigest()[:32]
-    if (name, key) not in _functions:
-        path = find_library(name, key, lambda: scalar_source(program) + code)
-        if path is None:  # not remembered: there may be one later
-            return None
-        _functions[name, key] = ctypes.CDLL(str(path))[name]
-    return _functions[name, key]
-
+"""Results of the C code: the end; a step that Python has to make; four faults (a state is too old, a position jumped, a
+joint is too fast, states are missing); or a rare case that only Python knows."""
 
 LAWS = (PD, GravityCompensation, ComputedTorque, Impedance)
-"""Those that are written in C, in the order of its list."""
-
-QUANTITIES = {"gravity": "gravity", "mass": "mass_matrix", "coriolis": "coriolis_matrix", "inverse": "inverse"}
-"""What C calls them → those of the model that the laws ask for."""
-
-Steps = NDArray[np.int64]
-"""Times, counted in steps of the plant, or numbers of readings."""
+"""Control laws that are written in C, in the order of the C code's list."""
 
 NEVER = -1
 
+StepCounts = NDArray[np.int64]
+"""Times in steps of the plant, or numbers of readings."""
 
-def law_fields(loop: LoopSettings) -> dict[str, Any] | None:
-    """Of the control law and its model; None if it is not written in C."""
-    law = loop.controller
-    model = law.dynamics
-    if type(law) not in LAWS or not isinstance(model, CompiledDynamics):
-        return None
-    functions = {name: model_function(model, quantity) for name, quantity in QUANTITIES.items()}
-    if None in functions.values():
-        return None
-    parameters, known = model.parameters, KnownFriction(model)
-    return {name: ctypes.cast(function, ctypes.c_void_p).value for name, function in functions.items()} | {
+_C_TYPES: dict[str, type[ctypes.c_int64 | ctypes.c_double]] = {"int64_t": ctypes.c_int64, "double": ctypes.c_double}
+_NUMPY_TYPES = {"int64_t*": np.dtype(np.int64), "double*": np.dtype(np.float64)}
+
+
+def _by_name(groups: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    return {name: kind for kind, names in groups for name in names.split()}
+
+
+_INPUT_TYPES, _STATE_TYPES = _by_name(INPUTS), _by_name(STATE)
+
+
+def declaration() -> str:
+    """Return the fields as members of a C struct."""
+    lines = []
+    for kind, names in INPUTS + STATE:
+        star = "*" if kind.endswith("*") else ""
+        lines.append(f"{kind.rstrip('*')} {', '.join(star + name for name in names.split())};")
+    return " ".join([*lines, *(f"Function{count} *{name};" for name, count in FUNCTIONS.items())])
+
+
+class TrialMemory(ctypes.Structure):
+    """The memory of one trial; numbers by value, arrays and functions by address.
+
+    A name that is not a field cannot be set.
+
+    Attributes:
+        arrays: the arrays of the fields by name; they stay alive with the memory.
+    """
+
+    __slots__ = ("arrays",)
+    _fields_ = (
+        *((name, _C_TYPES.get(kind, ctypes.c_void_p)) for name, kind in (_INPUT_TYPES | _STATE_TYPES).items()),
+        *((name, ctypes.c_void_p) for name in FUNCTIONS),
+    )
+
+    def __init__(self, *parts: Mapping[str, Any]) -> None:
+        """
+        Args:
+            parts: name → number, array or address of a function; together they give each input exactly once.
+
+        Raises:
+            TypeError: a name is unknown, missing or given twice, or an array does not have the field's type
+                or is not contiguous.
+        """
+        super().__init__()
+        counts, wanted = Counter(name for part in parts for name in part), {*_INPUT_TYPES, *FUNCTIONS}
+        wrong = {
+            "unknown": counts.keys() - wanted,
+            "missing": wanted - counts.keys(),
+            "given twice": {name for name, count in counts.items() if count > 1},
+        }
+        said = [f"{problem}: {', '.join(sorted(names))}" for problem, names in wrong.items() if names]
+        if said:
+            raise TypeError(f"fields of a trial's memory, {'; '.join(said)}")
+        values = {name: value for part in parts for name, value in part.items()}
+        self.arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+        for name, value in values.items():
+            wanted_type = _NUMPY_TYPES.get(_INPUT_TYPES.get(name, ""))
+            if wanted_type is None:
+                setattr(self, name, value)
+                continue
+            array = self.arrays.get(name)
+            if array is None or array.dtype != wanted_type or not array.flags.c_contiguous:
+                raise TypeError(f"field {name} of a trial's memory must be a contiguous array of {wanted_type}")
+            setattr(self, name, array.ctypes.data)
+
+
+def law_fields(loop: LoopSettings, model: CompiledDynamics) -> dict[str, Any]:
+    """Return the values of a control law, one of :data:`LAWS`, and its model."""
+    law, parameters, friction = loop.controller, model.parameters, FrictionCompensation(model)
+    return {
         "law": LAWS.index(type(law)),
         "integrating": int(law.ki.any()),
         "kp": law.kp,
@@ -190,37 +173,25 @@ def law_fields(loop: LoopSettings) -> dict[str, Any] | None:
         "model": model.symbols,
         "viscous": parameters.viscous,
         "coulomb": parameters.coulomb,
-        "damping": known.viscous,
-        "dry": known.coulomb,
+        "compensated_viscous": friction.viscous,
+        "compensated_coulomb": friction.coulomb,
         "smoothing": SMOOTHING,
     }
 
 
 def loop_fields(loop: LoopSettings, start: Array, motion: Trajectory | None) -> dict[str, Any]:
-    """Of the control loop, which begins at a position (n,), and of the motion that it follows."""
-    config, limits, robot = loop.safety, loop.limits, loop.controller.dynamics.robot
-    space, zero = ConfigurationSpace(robot), np.zeros(robot.n)
-    values: dict[str, Any] = {"points": 1, "arrived": 1, "first": start, "goal": start}
-    if motion is not None:
-        turned = space.near(start, motion.positions[0]) - motion.positions[0]
-        whole = (motion.shifted(turned) if turned.any() else motion).continued_from(0.0, Sample(start, zero, zero))
-        values = {
-            "points": len(whole.times),
-            "degree": whole.coefficients.shape[1] - 1,
-            "knots": whole.times,
-            "table": whole.coefficients,
-            "first": np.array(whole.positions[0]),
-            "goal": np.array(whole.positions[-1]),
-        }
-    return values | {
-        "state_timeout": config.state_timeout,
-        "jump": config.position_jump,
-        "integral_limit": config.integral_limit,
-        "lead": config.reference_lead,
-        "margin": config.soft_limit_margin,
-        "overspeed": config.overspeed * limits.velocity,
+    """Return the values of a control loop that starts at a position (n,), and of its motion; None to stay."""
+    safety, limits, robot = loop.safety, loop.limits, loop.controller.dynamics.robot
+    space = ConfigurationSpace(robot)
+    return _motion_fields(space, start, motion) | {
+        "state_timeout": safety.state_timeout,
+        "jump_limit": safety.position_jump,
+        "integral_limit": safety.integral_limit,
+        "reference_lead": safety.reference_lead,
+        "soft_margin": safety.soft_limit_margin,
+        "overspeed": safety.overspeed * limits.velocity,
         "effort_limit": limits.effort,
-        "rate": limits.rate,
+        "effort_rate": limits.rate,
         "spring": loop.feedback.stiffness,
         "damper": loop.feedback.damping,
         "lower": robot.lower,
@@ -228,20 +199,38 @@ def loop_fields(loop: LoopSettings, start: Array, motion: Trajectory | None) -> 
         "circular": space.circular.astype(np.int64),
         "turn": TURN,
         "instant": INSTANT,
-        "greatest": GREATEST,
-        **{name: np.zeros(robot.n) for name in ("last_q", "last_v", "integral", "cut", "sent")},
+        **{name: np.zeros(robot.n) for name in ("last_q", "last_v", "integral", "clipped", "sent")},
+    }
+
+
+def _motion_fields(space: ConfigurationSpace, start: Array, motion: Trajectory | None) -> dict[str, Any]:
+    """The motion, shifted by whole turns of circular joints to begin near the start; without one, the start."""
+    if motion is None:
+        none = np.zeros(1)
+        return {"points": 1, "degree": 0, "finished": 1, "knots": none, "table": none, "first": start, "goal": start}
+    zero = np.zeros(len(start))
+    turned = space.near(start, motion.positions[0]) - motion.positions[0]
+    whole = (motion.shifted(turned) if turned.any() else motion).continued_from(0.0, Sample(start, zero, zero))
+    return {
+        "points": len(whole.times),
+        "degree": whole.coefficients.shape[1] - 1,
+        "finished": 0,
+        "knots": whole.times,
+        "table": whole.coefficients,
+        "first": np.array(whole.positions[0]),
+        "goal": np.array(whole.positions[-1]),
     }
 
 
 def hardware_fields(hardware: HardwareSettings, end: int) -> dict[str, Any]:
-    """Of drives and sensors, for so many steps; and the places for what is recorded."""
+    """Return the values of drives, sensors and transport for so many steps, with the arrays of the records."""
     n, step, commands, states = hardware.robot.n, hardware.plant_settings.step, hardware.commands, hardware.states
     period = whole_steps("state_rate, its period", 1.0 / states.state_rate, step)
-    made = end // period + 1
+    readings = end // period + 1
     noise, chance = np.random.SeedSequence(states.seed).spawn(2)
-    arrival, which = _arrivals(hardware, made, period, np.random.default_rng(chance))
+    arrival, which = _arrivals(hardware, readings, period, np.random.default_rng(chance))
     arrival, which = arrival[arrival <= end], which[: np.count_nonzero(arrival <= end)]
-    come = len(which)
+    arrivals = len(which)
     delay = commands.command_delay / step
     whole = round(delay)
     amount = np.array([[joint.position_noise, joint.velocity_noise] for joint in hardware.encoders]).T
@@ -252,38 +241,40 @@ def hardware_fields(hardware: HardwareSettings, end: int) -> dict[str, Any]:
         "period": period,
         "command_timeout": max(1, round(commands.command_timeout / step)),
         "command_delay": float(whole) if abs(delay - whole) < COMMAND_ROUNDING else delay,
-        "holds": int(commands.on_command_timeout == "hold"),
+        "greatest_command": GREATEST,
+        "hold_on_timeout": int(commands.on_command_timeout == "hold"),
         "braked": int(commands.brake),
         "last_command": NEVER,
-        "told": NEVER,
-        "lag": np.array([drive.lag for drive in hardware.drives]),
-        "slew": np.array([drive.rate_limit or np.inf for drive in hardware.drives]),
-        "fineness": np.array([drive.resolution for drive in hardware.drives]),
+        "active": NEVER,
+        "drive_lag": np.array([drive.lag for drive in hardware.drives]),
+        "drive_rate": np.array([drive.rate_limit or np.inf for drive in hardware.drives]),
+        "command_resolution": np.array([drive.resolution for drive in hardware.drives]),
         "drive_limit": hardware.robot.effort_limit,
         "resolution": np.array([joint.resolution for joint in hardware.encoders]),
         "noisy": int(noisy),
-        "noise": amount * np.random.default_rng(noise).standard_normal((made, 2, n)) if noisy else np.zeros(1),
+        "noise": amount * np.random.default_rng(noise).standard_normal((readings, 2, n)) if noisy else np.zeros(1),
         "differentiated": int(states.velocity_source == "differentiated"),
-        "coming": come,
-        "arrival": arrival,
-        "which": which,
-        **{name: np.zeros(n) for name in ("aim", "given", "effort")},
-        **{
-            name: np.empty((made, n)) for name in ("read_q", "read_v", "read_effort", "true_q", "true_v", "true_effort")
-        },
-        **{name: np.empty(come) for name in ("came_t", "log_t", "log_stamp", "due")},
-        **{name: np.empty((come, n)) for name in ("log_effort", "log_q", "log_v", "asked")},
+        "arrivals": arrivals,
+        "arrival_step": arrival,
+        "arrival_reading": which,
+        **{name: np.zeros(n) for name in ("drive_ramp", "drive_effort", "effort")},
+        **{name: np.empty((readings, n)) for name in ("read_q", "read_v", "read_effort")},
+        **{name: np.empty((readings, n)) for name in ("true_q", "true_v", "true_effort")},
+        **{name: np.empty(arrivals) for name in ("received_t", "command_t", "command_stamp", "command_due")},
+        **{name: np.empty((arrivals, n)) for name in ("command_effort", "command_q", "command_v", "drive_command")},
     }
 
 
-def _arrivals(hardware: HardwareSettings, made: int, period: int, random: np.random.Generator) -> tuple[Steps, Steps]:
-    """When readings come [steps], and which, in the order in which they do: see :class:`.transport.Transport`."""
+def _arrivals(
+    hardware: HardwareSettings, readings: int, period: int, random: np.random.Generator
+) -> tuple[StepCounts, StepCounts]:
+    """Step and number of each reading that arrives, in order; its twin is :class:`..hardware.sensors.Transport`."""
     states, step = hardware.states, hardware.plant_settings.step
     delay, jitter = states.state_delay / step, states.state_jitter / step
-    which = np.arange(made, dtype=np.int64)
+    which = np.arange(readings, dtype=np.int64)
     if not (jitter or states.state_drop or states.state_repeat):
         return np.ceil(which * period + (np.ceil(delay - ROUNDING))).astype(np.int64), which
-    late, lost, twice = random.random((made, 3)).T
+    late, lost, twice = random.random((readings, 3)).T
     which = which[lost >= states.state_drop]
     due = np.maximum.accumulate(which * period + np.ceil(delay + late[which] * jitter - ROUNDING)).astype(np.int64)
     times = np.where(twice[which] < states.state_repeat, 2, 1)

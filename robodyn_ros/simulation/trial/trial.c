@@ -1,12 +1,26 @@
-/* A trial in C: the plant with its events, drives and sensors, the control loop, and the loop around everything.
+/* A trial: the plant with its events, drives and sensors, the control loop, and the loop over simulated time.
 
-   It stands behind motion.c, whose plant it moves. Each part has its twin in Python, where it is explained; the same
-   numbers to rounding are expected of both, and test_simulation_sweep_trial.py compares them. The order of all is that of
-   run_trial in trial.py. `@fields` and `@codes` stand for the memory that both languages see (setup.py). */
+   This file follows plant/motion.c, whose functions move the plant within a mode. compiled.py replaces `@fields` by the
+   members of the memory that Python and C share and `@codes` by the results of the C code (both in memory.py).
 
-typedef void Plain1(const double*, const double*, double*);
-typedef void Plain2(const double*, const double*, const double*, double*);
-typedef void Plain3(const double*, const double*, const double*, const double*, double*);
+   Each part is a twin of Python code, which explains it; a change must be made in both:
+
+     solve_boxed_lcp, find_contacts, find_mode   ../plant/modes.py
+     crossing, first_event, settle, exact_step   ../plant/mechanism.py
+     smooth_step, step                           TimeStepper in ../plant/native.py
+     lagged, follow, drive                       ../hardware/actuators.py
+     measure                                     Encoders in ../hardware/sensors.py
+     held_or_driven                              ../hardware/hardware.py
+     sample                                      control/motion/trajectory.py
+     control                                     control/laws/ (pd, gravity_compensation, computed_torque, impedance)
+     update                                      ControlLoop.update in control/loop.py
+     instant, trial                              run_trial in trial.py
+
+   The results are the same up to rounding; test_simulation_sweep_trial.py (test_c_and_python_agree) compares them. */
+
+typedef void Function1(const double*, const double*, double*);
+typedef void Function2(const double*, const double*, const double*, double*);
+typedef void Function3(const double*, const double*, const double*, const double*, double*);
 typedef struct { @fields } Trial;
 enum { @codes };
 enum { INSTANT, STEP, STEPPED };  /* phases of a step */
@@ -18,7 +32,7 @@ static inline double clamped(double x, double low, double high) {
 }
 
 static int stop(Trial* s, int code, int joint, double value, double before) {
-  s->joint = joint; s->value = value; s->before = before;
+  s->fault_joint = joint; s->fault_value = value; s->fault_bound = before;
   return code;
 }
 
@@ -26,7 +40,7 @@ static int stop(Trial* s, int code, int joint, double value, double before) {
 
 static inline double sign(double x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
 
-/* x with A x = b, A symmetric and positive definite; whether it is not. */
+/* Solves A x = b for a symmetric positive definite A. Returns nonzero if A is not. */
 static int solve(int n, double (*A)[N], const double* b, double* x) {
   double L[N][N];
   for (int i = 0; i < n; ++i) {
@@ -47,12 +61,12 @@ static int solve(int n, double (*A)[N], const double* b, double* x) {
   return 0;
 }
 
-/* restraint.py: forces within bounds, what moves in spite of them, and what they hold. */
-static int restrain(Trial* s, const double* q, const double* w, const double* low, const double* high,
+/* Solves for forces within bounds, the motion with them, and the held joints. Returns nonzero without a solution. */
+static int solve_boxed_lcp(Trial* s, const double* q, const double* w, const double* low, const double* high,
                     double* force, double* motion, int* is_held) {
   double M[N][N], A[N][N], r[N] = {0}, moved[N], greatest = 0;
   int joint[N], held[N], count = 0;
-  s->weigh(q, s->symbols, &M[0][0]);
+  s->plant_mass(q, s->symbols, &M[0][0]);
   for (int j = 0; j < N; ++j) {
     double unit[N] = {0};
     unit[j] = 1;
@@ -62,7 +76,7 @@ static int restrain(Trial* s, const double* q, const double* w, const double* lo
     if (fabs(load) > greatest) greatest = fabs(load);
     if (low[j] < high[j]) { joint[count] = j; held[count++] = 1; }
   }
-  const double rounding = s->rounding * (1 + greatest);
+  const double rounding = s->lcp_rounding * (1 + greatest);
   for (int pivot = 0; pivot < s->pivots; ++pivot) {
     double B[N][N], b[N], x[N];
     int place[N], n = 0, first = -1, below = 0, caught = 0;
@@ -93,13 +107,13 @@ static int restrain(Trial* s, const double* q, const double* w, const double* lo
   return 1;
 }
 
-static void take_mode(System* y) {
+static void collect_held(System* y) {
   y->count = 0;
   EACH if (y->row[HELD][i] != 0) y->held[y->count++] = i;
 }
 
-/* mode.py: which compliant stops are touched. */
-static void touch(Trial* s, System* y, const double* direction) {
+/* Fills row CONTACT: the compliant stops that joints touch. */
+static void find_contacts(Trial* s, System* y, const double* direction) {
   double (*row)[N] = (double (*)[N])s->frame, *q = row[Q], *v = row[V], net[N], going[N];
   int edge = 0;
   EACH {
@@ -108,15 +122,15 @@ static void touch(Trial* s, System* y, const double* direction) {
   }
   if (!edge) return;
   EACH {
-    const double x = row[RATE][i] * v[i], dry = row[COULOMB][i] + row[EXCESS][i] * exp(-x * x);
+    const double x = row[STRIBECK_RATE][i] * v[i], dry = row[COULOMB][i] + row[STRIBECK_AMPLITUDE][i] * exp(-x * x);
     net[i] = row[EFFORT][i] - direction[i] * dry - row[VISCOUS][i] * v[i];
   }
   bare(y, q, v, net, going);
   EACH {
-    const double way = v[i] == 0 ? going[i] : v[i];
+    const double direction_of_motion = v[i] == 0 ? going[i] : v[i];
     if (row[STIFFNESS][i] == 0) continue;
-    if (q[i] == row[UPPER][i] && way > 0) row[CONTACT][i] = 1;
-    if (q[i] == row[LOWER][i] && way < 0) row[CONTACT][i] = -1;
+    if (q[i] == row[UPPER][i] && direction_of_motion > 0) row[CONTACT][i] = 1;
+    if (q[i] == row[LOWER][i] && direction_of_motion < 0) row[CONTACT][i] = -1;
   }
 }
 
@@ -124,14 +138,14 @@ static double least(double speed, double pushed, double over) {
   return over > 0 ? speed : pushed < 0 && over == 0 ? -speed : -INFINITY;
 }
 
-/* mode.py: the mode that begins in the state of the frame, with the stuck joints held whatever the load. */
+/* Finds the mode that begins in the state of the frame; stuck joints are held under any load. Nonzero if it fails. */
 static int find_mode(Trial* s, System* y, const int* stuck) {
   double (*row)[N] = (double (*)[N])s->frame, *q = row[Q], *v = row[V], *effort = row[EFFORT], *speed = row[SPEED];
   double direction[N], over[N], low[N], high[N], side[N] = {0}, net[N], free[N], force[N], motion[N];
   int held[N] = {0}, loose[N] = {0};
   EACH {
-    const double borne = v[i] == 0 ? s->hold_limit[i] : 0;
-    direction[i] = s->hold_limit[i] > 0 ? sign(v[i]) : 0;
+    const double borne = v[i] == 0 ? s->static_friction[i] : 0;
+    direction[i] = s->static_friction[i] > 0 ? sign(v[i]) : 0;
     over[i] = sign(effort[i]) * v[i] > speed[i] ? sign(effort[i]) : 0;
     const int rigid = row[STIFFNESS][i] == 0;
     row[R_LOW][i] = v[i] == 0 && rigid && q[i] >= row[UPPER][i] ? -INFINITY : -borne;
@@ -140,20 +154,21 @@ static int find_mode(Trial* s, System* y, const int* stuck) {
     high[i] = row[R_HIGH][i] + (v[i] == -speed[i] && effort[i] < 0 ? -effort[i] : 0);
     if (stuck && stuck[i]) { low[i] = -INFINITY; high[i] = INFINITY; }
   }
-  touch(s, y, direction);
+  find_contacts(s, y, direction);
   for (;;) {
     int bound = 0, first = -1;
     EACH bound |= low[i] < high[i];
     if (!bound) break;
     EACH { row[DIRECTION][i] = direction[i]; row[OVER][i] = over[i]; net[i] = force_on(y, i, q[i], v[i]); }
     bare(y, q, v, net, free);
-    if (restrain(s, q, free, low, high, force, motion, held)) return 1;
+    if (solve_boxed_lcp(s, q, free, low, high, force, motion, held)) return 1;
     EACH {
-      const double x = row[RATE][i] * v[i];
+      const double x = row[STRIBECK_RATE][i] * v[i];
       loose[i] = !held[i] && force[i] != 0;
       side[i] = -sign(force[i]);
       const int slips = loose[i] && v[i] == 0
-        && s->hold_limit[i] > row[COULOMB][i] + (row[EXCESS][i] != 0 ? row[EXCESS][i] * exp(-x * x) : 0);
+        && s->static_friction[i] > row[COULOMB][i]
+          + (row[STRIBECK_AMPLITUDE][i] != 0 ? row[STRIBECK_AMPLITUDE][i] * exp(-x * x) : 0);
       if (slips && (first < 0 || fabs(motion[i]) > fabs(motion[first]))) first = i;
     }
     if (first < 0) break;
@@ -163,7 +178,7 @@ static int find_mode(Trial* s, System* y, const int* stuck) {
   EACH {
     const double pushed = sign(effort[i]), contact = row[CONTACT][i];
     if (loose[i] && v[i] == side[i] * speed[i]) over[i] = side[i];
-    if (loose[i] && v[i] == 0 && s->hold_limit[i] > 0) direction[i] = side[i];
+    if (loose[i] && v[i] == 0 && s->static_friction[i] > 0) direction[i] = side[i];
     row[DIRECTION][i] = held[i] && v[i] == 0 ? 0 : direction[i];
     row[HELD][i] = held[i]; row[OVER][i] = over[i];
     row[Q_LOW][i] = contact == 0 ? row[LOWER][i] : contact > 0 ? row[UPPER][i] : -INFINITY;
@@ -171,13 +186,13 @@ static int find_mode(Trial* s, System* y, const int* stuck) {
     row[V_LOW][i] = fmax(direction[i] > 0 ? 0 : -INFINITY, least(speed[i], pushed, over[i]));
     row[V_HIGH][i] = fmin(direction[i] < 0 ? 0 : INFINITY, -least(speed[i], -pushed, -over[i]));
   }
-  take_mode(y);
+  collect_held(y);
   return 0;
 }
 
 typedef struct { double part, bound, slope; int joint, moving; } Event;
 
-/* event.py: the last point in [0, 1) before sign times the cubic turns positive. */
+/* The last point in [0, 1) before sign times the cubic turns positive. The twin of 52 is BISECTIONS. */
 static double crossing(double a, double b, double c, double d, double sign) {
   double low = 0, high = 1;
   for (int k = 0; k < 52; ++k) {
@@ -187,7 +202,7 @@ static double crossing(double a, double b, double c, double d, double sign) {
   return low;
 }
 
-/* event.py: the first joint to leave the mode's domain; whether one does. */
+/* Finds the first joint that leaves the mode's domain. Returns nonzero if one does. */
 static int first_event(const double (*row)[N], const double* q1, const double* v1, double dt, Event* first) {
   const double *q = row[Q], *v = row[V];
   int found = 0;
@@ -212,7 +227,7 @@ static int first_event(const double (*row)[N], const double* q1, const double* v
   return found;
 }
 
-/* mechanism.py: no joint beyond a rigid stop or moving into one, and the velocity that was reached exact. */
+/* Applies the impulses of rigid stops; the velocity that was reached becomes exact. Returns nonzero if it failed. */
 static int settle(Trial* s, double* q, double* v, const Event* reached, const int* dead, int* hit) {
   const double (*row)[N] = (const double (*)[N])s->frame;
   double low[N], high[N], kept[N] = {0}, w[N], force[N], motion[N], bounce = INFINITY;
@@ -234,12 +249,12 @@ static int settle(Trial* s, double* q, double* v, const Event* reached, const in
     if (i == reached->joint) kept[i] = reached->bound;
   }
   EACH w[i] = v[i] - kept[i];
-  if (restrain(s, q, w, low, high, force, motion, held)) return 1;
+  if (solve_boxed_lcp(s, q, w, low, high, force, motion, held)) return 1;
   EACH v[i] = motion[i] + kept[i];
   return 0;
 }
 
-/* mechanism.py: one step, cut where something happens; whether Python has to make it. */
+/* Makes one step, cut at the events in it. Returns nonzero if Python has to make it. */
 static int exact_step(Trial* s, System* y) {
   double (*row)[N] = (double (*)[N])s->frame, *q = row[Q], *v = row[V], q0[N], v0[N], q1[N], v1[N], dt = s->step;
   int bounced[N] = {0}, stuck[N] = {0}, hit[N], any = 0;
@@ -251,7 +266,7 @@ static int exact_step(Trial* s, System* y) {
     EACH if (!isfinite(q1[i]) || !isfinite(v1[i])) goto back;
     if (!first_event((const double (*)[N])row, q1, v1, dt, &event)) {
       EACH { q[i] = q1[i]; v[i] = v1[i]; any |= stuck[i]; }
-      s->known = !any;
+      s->mode_known = !any;
       return 0;
     }
     if (event.part == 0 && v[event.joint] == (event.moving ? event.bound : 0)) { stuck[event.joint] = 1; continue; }
@@ -260,7 +275,7 @@ static int exact_step(Trial* s, System* y) {
       if (advance(y, part * dt, q, v, qe, ve)) goto back;
       const double off = (event.moving ? ve : qe)[event.joint] - event.bound;
       const double better = event.slope != 0 ? clamped(part - off / event.slope, 0, 1) : part;
-      if (better == part || fabs(off) <= s->close * fabs(event.slope)) break;
+      if (better == part || fabs(off) <= s->event_tolerance * fabs(event.slope)) break;
       part = better;
     }
     EACH { q[i] = qe[i]; v[i] = ve[i]; }
@@ -271,14 +286,14 @@ static int exact_step(Trial* s, System* y) {
   }
   EACH { q[i] = q1[i]; v[i] = v1[i]; bounced[i] = 1; }
   if (settle(s, q, v, event.moving ? &event : 0, bounced, hit)) goto back;
-  s->known = 0;
+  s->mode_known = 0;
   return 0;
 back:
   EACH { q[i] = q0[i]; v[i] = v0[i]; }
   return 1;
 }
 
-/* A step within the mode; whether there was none, for something happens in it. */
+/* Makes a step within the mode. Returns nonzero if the mode ends in it. */
 static int smooth_step(Trial* s, System* y) {
   double q1[N], v1[N], (*row)[N] = (double (*)[N])s->frame;
   int resting = 0;
@@ -296,63 +311,65 @@ static int smooth_step(Trial* s, System* y) {
 }
 
 static int step(Trial* s, System* y) {
-  if (!s->known) {
+  if (!s->mode_known) {
     if (find_mode(s, y, 0)) return 1;
-    s->known = 1;
+    s->mode_known = 1;
   }
   return smooth_step(s, y) && exact_step(s, y);
 }
 
-/* The drives (drive.py): the response of a joint's lag to a ramp of this slope; the integral of the effort. */
+/* A joint's lag follows a ramp of this slope. Returns the integral of the effort. */
 static double lagged(Trial* s, int i, double slope, double duration) {
-  const double lag = s->lag[i], behind = slope * lag;
-  const double area = (s->aim[i] - behind + 0.5 * slope * duration) * duration;
-  const double away = s->given[i] - s->aim[i] + behind, decay = lag != 0 ? expm1(-duration / lag) : -1.0;
-  s->aim[i] += slope * duration;
-  s->given[i] = s->aim[i] - behind + away * (1.0 + decay);
+  const double lag = s->drive_lag[i], behind = slope * lag;
+  const double area = (s->drive_ramp[i] - behind + 0.5 * slope * duration) * duration;
+  const double away = s->drive_effort[i] - s->drive_ramp[i] + behind, decay = lag != 0 ? expm1(-duration / lag) : -1.0;
+  s->drive_ramp[i] += slope * duration;
+  s->drive_effort[i] = s->drive_ramp[i] - behind + away * (1.0 + decay);
   return area - away * lag * decay;
 }
 
-static double followed(Trial* s, int i, double command, double duration) {
-  const double way = command - s->aim[i], needed = fabs(way) / s->slew[i];
+/* A drive follows a command for a duration. Returns the integral of the effort. */
+static double follow(Trial* s, int i, double command, double duration) {
+  const double distance = command - s->drive_ramp[i], needed = fabs(distance) / s->drive_rate[i];
   const double ramp = needed < duration ? needed : duration;
-  double total = ramp > 0 ? lagged(s, i, copysign(s->slew[i], way), ramp) : 0;
+  double total = ramp > 0 ? lagged(s, i, copysign(s->drive_rate[i], distance), ramp) : 0;
   if (ramp < duration) {
-    s->aim[i] = command;
+    s->drive_ramp[i] = command;
     total += lagged(s, i, 0, duration - ramp);
   }
   return total;
 }
 
-/* The effort over the step that begins now (actuators.py). */
+/* The mean effort of the drives over the step that begins now. */
 static void drive(Trial* s, double* effort) {
   double time = (double)s->now, end = time + 1.0, impulse[N] = {0};
-  while (s->reached < s->commanded && s->due[s->reached] <= time) s->told = s->reached++;
+  while (s->reached < s->commanded && s->command_due[s->reached] <= time) s->active = s->reached++;
   int settled = s->reached == s->commanded;
   for (int i = 0; i < N && settled; ++i) {
-    const double told = s->told < 0 ? 0 : s->asked[s->told * N + i];
-    settled = (s->lag[i] == 0 && isinf(s->slew[i])) || (s->given[i] == told && told == s->aim[i]);
+    const double target = s->active < 0 ? 0 : s->drive_command[s->active * N + i];
+    settled = (s->drive_lag[i] == 0 && isinf(s->drive_rate[i]))
+      || (s->drive_effort[i] == target && target == s->drive_ramp[i]);
   }
   if (settled) {
-    for (int i = 0; i < N; ++i) effort[i] = s->told < 0 ? 0 : s->asked[s->told * N + i];
+    for (int i = 0; i < N; ++i) effort[i] = s->active < 0 ? 0 : s->drive_command[s->active * N + i];
     return;
   }
   for (int last = 0; !last;) {
-    last = !(s->reached < s->commanded && s->due[s->reached] < end);
-    const double due = last ? end : s->due[s->reached];
+    last = !(s->reached < s->commanded && s->command_due[s->reached] < end);
+    const double due = last ? end : s->command_due[s->reached];
     if (due > time) {
       for (int i = 0; i < N; ++i) {
-        const double told = s->told < 0 ? 0 : s->asked[s->told * N + i];
-        impulse[i] += followed(s, i, told, (due - time) * s->step) / s->step;
+        const double target = s->active < 0 ? 0 : s->drive_command[s->active * N + i];
+        impulse[i] += follow(s, i, target, (due - time) * s->step) / s->step;
       }
       time = due;
     }
-    if (!last) s->told = s->reached++;
+    if (!last) s->active = s->reached++;
   }
   for (int i = 0; i < N; ++i) effort[i] = impulse[i];
 }
 
-/* A reading is made (encoders.py). */
+/* Makes a reading. */
 static void measure(Trial* s) {
   const int64_t k = s->now / s->period;
   const double *q = s->frame + Q * N, *v = s->frame + V * N;
@@ -366,11 +383,11 @@ static void measure(Trial* s) {
   }
 }
 
-/* The motion's position, velocity and acceleration (trajectory.py). */
+/* Position, velocity and acceleration of the motion at a time: r (3, N). */
 static void sample(const Trial* s, double t, double* r) {
   const int64_t last = s->points - 1;
-  if (s->arrived || !last || t >= s->knots[last] || t < s->knots[0]) {
-    const double* rest = s->arrived || !last || t >= s->knots[last] ? s->goal : s->first;
+  if (s->finished || !last || t >= s->knots[last] || t < s->knots[0]) {
+    const double* rest = s->finished || !last || t >= s->knots[last] ? s->goal : s->first;
     for (int i = 0; i < 3 * N; ++i) r[i] = i < N ? rest[i] : 0;
     return;
   }
@@ -394,7 +411,7 @@ static void add_product(const double* matrix, const double* x, double* y) {
   }
 }
 
-/* The control laws: pd.py, gravity_compensation.py, computed_torque.py, impedance.py. */
+/* The effort of the control law. */
 static void control(const Trial* s, const double* q, const double* v, const double* r, const double* g, double* total) {
   double feedback[N], matrix[N * N];
   for (int i = 0; i < N; ++i) {
@@ -418,13 +435,14 @@ static void control(const Trial* s, const double* q, const double* v, const doub
   if (s->law == COMPUTED_TORQUE || s->law == IMPEDANCE) {
     s->mass(q, s->model, matrix);
     add_product(matrix, r + 2 * N, total);
-    for (int i = 0; i < N; ++i) total[i] += s->damping[i] * r[N + i] + s->dry[i] * tanh(r[N + i] / s->smoothing);
+    for (int i = 0; i < N; ++i)
+      total[i] += s->compensated_viscous[i] * r[N + i] + s->compensated_coulomb[i] * tanh(r[N + i] / s->smoothing);
   }
   if (s->law == COMPUTED_TORQUE) add_product(matrix, feedback, total);
   else for (int i = 0; i < N; ++i) total[i] += feedback[i];
 }
 
-/* A state has come: what is sent for it (loop.py and what it calls). */
+/* A reading arrives: checks the state, and sends a command. */
 static int update(Trial* s, int64_t reading) {
   const double t = (double)(reading * s->period) * s->step, now = (double)s->now * s->step, age = now - t;
   const double *v = s->read_v + reading * N;
@@ -440,7 +458,7 @@ static int update(Trial* s, int64_t reading) {
   if (s->states_used && 0 <= since && since <= s->state_timeout) {
     for (int i = 0; i < N; ++i) {
       const double speed = fabs(v[i]) > fabs(s->last_v[i]) ? fabs(v[i]) : fabs(s->last_v[i]);
-      const double beyond = fabs(q[i] - s->last_q[i]) - (s->jump + since * speed);
+      const double beyond = fabs(q[i] - s->last_q[i]) - (s->jump_limit + since * speed);
       if (beyond > most) { most = beyond; worst = i; }
     }
     if (worst >= 0) return stop(s, JUMPED, worst, q[worst], s->last_q[worst]);
@@ -448,21 +466,21 @@ static int update(Trial* s, int64_t reading) {
   for (int i = 0; i < N; ++i) { s->last_q[i] = q[i]; s->last_v[i] = v[i]; }
   s->last_t = t;
   s->states_used++;
-  const double dt = t - s->guide_time;
+  const double dt = t - s->reference_time;
   if (!(0 <= dt && dt <= s->state_timeout)) return OTHER;
   for (int i = 0; i < N; ++i) {
     const double beyond = fabs(v[i]) - s->overspeed[i];
     if (beyond > most) { most = beyond; worst = i; }
   }
   if (worst >= 0) return stop(s, TOO_FAST, worst, v[worst], s->overspeed[worst]);
-  if (s->lags && !s->arrived) s->start += dt;
-  s->guide_time = t;
-  if (s->points > 1 && t >= s->start + s->knots[s->points - 1]) s->arrived = 1;
+  if (s->lags && !s->finished) s->start += dt;
+  s->reference_time = t;
+  if (s->points > 1 && t >= s->start + s->knots[s->points - 1]) s->finished = 1;
   sample(s, t - s->start, r);
   s->gravity(q, s->model, g);
   if (s->integrating)
     for (int i = 0; i < N; ++i) {
-      const double error = r[i] - q[i], grown = s->integral[i] + (error * s->cut[i] > 0 ? 0 : dt * error);
+      const double error = r[i] - q[i], grown = s->integral[i] + (error * s->clipped[i] > 0 ? 0 : dt * error);
       s->integral[i] = clamped(grown, -s->integral_limit, s->integral_limit);
     }
   control(s, q, v, r, g, total);
@@ -474,45 +492,46 @@ static int update(Trial* s, int64_t reading) {
     if (!isfinite(total[i])) return OTHER;
     double wanted = total[i];
     const double above = s->upper[i] - q[i], below = q[i] - s->lower[i], still = g[i] - s->damper[i] * v[i];
-    if (below < s->margin) wanted = fmax(wanted, still - s->spring[i] * clamped(below, 0, s->margin));
-    if (above < s->margin) wanted = fmin(wanted, still + s->spring[i] * clamped(above, 0, s->margin));
+    if (below < s->soft_margin) wanted = fmax(wanted, still - s->spring[i] * clamped(below, 0, s->soft_margin));
+    if (above < s->soft_margin) wanted = fmin(wanted, still + s->spring[i] * clamped(above, 0, s->soft_margin));
     double effort = clamped(wanted, -s->effort_limit[i], s->effort_limit[i]);
     if (s->commanded) {
-      const double change = s->rate[i] * passed;
+      const double change = s->effort_rate[i] * passed;
       effort = clamped(effort, s->sent[i] - change, s->sent[i] + change);
     }
-    s->cut[i] = total[i] - effort;
+    s->clipped[i] = total[i] - effort;
     s->sent[i] = effort;
-    lags |= (r[i] - q[i]) * s->cut[i] > 0 && fabs(r[i] - q[i]) > s->lead;
-    s->log_effort[row + i] = effort; s->log_q[row + i] = r[i]; s->log_v[row + i] = r[N + i];
-    if (fabs(effort) > s->greatest) return OTHER;
+    lags |= (r[i] - q[i]) * s->clipped[i] > 0 && fabs(r[i] - q[i]) > s->reference_lead;
+    s->command_effort[row + i] = effort; s->command_q[row + i] = r[i]; s->command_v[row + i] = r[N + i];
+    if (fabs(effort) > s->greatest_command) return OTHER;
     double asked = clamped(effort, -s->drive_limit[i], s->drive_limit[i]);
-    if (s->fineness[i] != 0) asked = nearbyint(asked / s->fineness[i]) * s->fineness[i];
-    s->asked[row + i] = asked;
+    if (s->command_resolution[i] != 0) asked = nearbyint(asked / s->command_resolution[i]) * s->command_resolution[i];
+    s->drive_command[row + i] = asked;
   }
   s->lags = lags;
   s->sent_time = t;
-  s->due[s->commanded] = (double)s->now + s->command_delay;
-  s->log_t[s->commanded] = now; s->log_stamp[s->commanded] = t;
+  s->command_due[s->commanded] = (double)s->now + s->command_delay;
+  s->command_t[s->commanded] = now; s->command_stamp[s->commanded] = t;
   s->last_command = s->now;
   s->silent = 0;
   s->commanded++;
   return DONE;
 }
 
-/* All that happens at an instant, before time goes on. */
+/* Everything that happens at one instant: measuring, readings that arrive with their commands, and the record. */
 static int instant(Trial* s) {
   const int regular = s->now % s->period == 0;
   const double now = (double)s->now * s->step;
   if (regular) measure(s);
-  for (; s->came < s->coming && s->arrival[s->came] <= s->now; ) {
-    s->came_t[s->came] = now;
-    const int64_t reading = s->which[s->came++];
+  for (; s->received < s->arrivals && s->arrival_step[s->received] <= s->now; ) {
+    s->received_t[s->received] = now;
+    const int64_t reading = s->arrival_reading[s->received++];
     const int code = update(s, reading);
     if (code) return code;
   }
   if (!regular) return DONE;
-  if (now - s->guide_time > s->state_timeout) return stop(s, s->commanded ? MISSING : OTHER, 0, now - s->guide_time, 0);
+  if (now - s->reference_time > s->state_timeout)
+    return stop(s, s->commanded ? MISSING : OTHER, 0, now - s->reference_time, 0);
   const int64_t row = s->now / s->period * N;
   for (int i = 0; i < N; ++i) {
     s->true_q[row + i] = s->frame[Q * N + i]; s->true_v[row + i] = s->frame[V * N + i];
@@ -522,14 +541,14 @@ static int instant(Trial* s) {
   return DONE;
 }
 
-/* The effort of the step that begins now; whether the plant moves, or its brakes hold it (hardware.py). */
-static int pushed(Trial* s, int* code) {
+/* Sets the effort of the step that begins now. Returns 0 if brakes hold the plant, 1 if it moves. */
+static int held_or_driven(Trial* s, int* code) {
   if (s->last_command >= 0 && !s->silent && s->now - s->last_command >= s->command_timeout) {
     s->silent = 1;
-    if (!s->holds) *code = OTHER;
+    if (!s->hold_on_timeout) *code = OTHER;
   }
   if (s->braked) {
-    if (s->reached == s->commanded || ceil(s->due[s->reached] - (double)s->now) > 0) return 0;
+    if (s->reached == s->commanded || ceil(s->command_due[s->reached] - (double)s->now) > 0) return 0;
     s->braked = 0;
   }
   double effort[N];
@@ -539,7 +558,7 @@ static int pushed(Trial* s, int* code) {
   return 1;
 }
 
-/* Goes on until the end or until something happens that it leaves to Python, as its result says. */
+/* Goes on until the end, a fault, or a step that Python has to make. Returns a code. */
 int trial(Trial* s) {
   System y;
   begin(&y, (const double (*)[N])s->frame, s->symbols);
@@ -548,7 +567,7 @@ int trial(Trial* s) {
     if (s->phase == INSTANT) {
       code = instant(s);
       if (code || s->now >= s->end) return code;
-      s->phase = pushed(s, &code) ? STEP : STEPPED;
+      s->phase = held_or_driven(s, &code) ? STEP : STEPPED;
       if (code) return code;
     }
     if (s->phase == STEP && step(s, &y)) return EVENT;
