@@ -53,7 +53,7 @@ def test_pacer_forgets_a_pause_and_takes_another_pace():
     assert not pacer.due(0.0)
     pacer.restart()
     assert [beats(pacer, now) for now in (60.0, 60.002)] == [0, 1]
-    pacer.pace(0.0002)
+    pacer.set_period(0.0002)
     assert [beats(pacer, now) for now in (60.01, 60.012)] == [0, 10]
     assert pacer.lost == 0.0
 

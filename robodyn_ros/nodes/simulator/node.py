@@ -1,9 +1,16 @@
 """The simulator node: efforts in, joint states out.
 
-The arm, its drives and its sensors are the library's :class:`~robodyn_ros.simulation.hardware.hardware.Hardware`. This
-node gives it the commands that come, publishes what its sensors read, and lets time pass: in step with the clock on the
-wall, so many times as fast, or in lockstep with the controller. Time is simulated: stamps and /clock start at 0, also
-after ``~/reset``. A state is stamped with the time of its measurement.
+The path of the data, in :class:`SimulatorNode`:
+
+1. A command comes on ``commands`` or ``joint_commands`` (:class:`~robodyn_ros.nodes.simulator.topics.CommandInput`)
+   and goes to the simulated hardware, :class:`~robodyn_ros.simulation.hardware.hardware.Hardware`: the arm, its drives
+   and its sensors.
+2. Time passes (:mod:`robodyn_ros.nodes.simulator.pace`) by real time, so many times as fast, or in lockstep with the
+   controller. At each beat the hardware advances by some steps.
+3. What its sensors have read by then is published on ``joint_states``, and the time on ``/clock``
+   (:class:`~robodyn_ros.nodes.simulator.topics.SimulatorOutput`).
+
+Time is simulated: stamps and ``/clock`` start at 0, also after ``~/reset``. A state has the stamp of its measurement.
 """
 
 from __future__ import annotations
@@ -36,8 +43,6 @@ from robodyn_ros.simulation.hardware.hardware import Hardware
 from robodyn_ros.simulation.hardware.sensors import whole_steps
 from robodyn_ros.simulation.hardware.settings import arm_groups, initial_positions, joint_groups, make_hardware
 
-# The simulator's parameters: those of the simulated hardware, and those of the node itself.
-
 
 @dataclass(frozen=True)
 class SimulatorSettings:
@@ -47,7 +52,7 @@ class SimulatorSettings:
     lockstep: bool = switch(
         False, "whether to wait for the answer to each state on joint_commands, instead of keeping to real time"
     )
-    lockstep_timeout: float = setting(1.0, "how long to wait for an answer before saying so", "s", 0.1, 3600.0)
+    lockstep_timeout: float = setting(1.0, "longest wait for an answer before it is reported", "s", 0.1, 3600.0)
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -58,61 +63,170 @@ class PaceSettings:
     """Settings of how time passes; each field's metadata say what it is."""
 
     real_time_factor: float = setting(1.0, "simulated time per real time, except in lockstep", "-", 1e-3, 1000.0)
-    step_by: float = setting(0.0, "how far ~/step goes, in whole steps (0: one period of the states)", "s", 0.0, 60.0)
+    step_by: float = setting(
+        0.0, "duration of ~/step, a multiple of the step (0: one period of the states)", "s", 0.0, 60.0
+    )
 
     def __post_init__(self) -> None:
         check_settings(self)
 
 
-def declare_node_parameters(node: Node) -> None:
-    """Declare what is known before the arm is; what the hardware is made of is fixed when the node starts.
+class SimulatorNode(Node):  # type: ignore[misc]
+    """The simulator: its topics, its services, and how its time passes."""
 
-    Raises:
-        ParameterException: a value given has the wrong type or is out of range.
-    """
-    declare_description(node, "must be given", read_only=True)
-    declare_model(node, read_only=True)
-    for group in arm_groups():
-        declare_settings(node, group.defaults, group.prefix, read_only=True)
-    declare_settings(node, SimulatorSettings, read_only=True)
-    declare_settings(node, PaceSettings)
-    declare_settings(node, DiagnosticsSettings, read_only=True)
-    # Where a simulation goes as fast as it can, nothing ordinary would get the processor beside a real-time one.
-    declare_scheduling(node, SchedulingSettings(thread_priority=0))
-    text = "whether to publish the topic robot_description; false where robot_state_publisher does"
-    declare(node, "publish_robot_description", True, text, read_only=True)
+    def __init__(self, end: Exit) -> None:
+        """
+        Args:
+            end: not used; this node ends when it is told to.
 
+        Raises:
+            RobodynError: the description or a parameter is wrong.
+            ParameterException: a parameter was given a value of the wrong type or out of range.
+        """
+        super().__init__("simulator")
+        declare_node_parameters(self)
+        parameters = NodeParameters(self)
+        robot = read_description(parameters[DESCRIPTION])
+        declare_joint_parameters(self, robot)
+        mention_unknown(self)
+        settings, pace = parameters.settings(SimulatorSettings), parameters.settings(PaceSettings)
+        self._faults = Faults(self.get_logger().warning)
+        self._hardware = make_hardware(parameters, robot)
+        self._step, self._steps = self._hardware.plant.settings.step, self._hardware.sensors.steps
+        # States that come late come at any step, others only at those at which they are measured.
+        self._beat = self._steps if self._hardware.sensors.transport.punctual else 1
+        self._clock_steps = clock_steps(settings.clock_rate, parameters["state_rate"], self._steps)
+        self._paused = False
+        self._output = SimulatorOutput(self, robot.joint_names, self._step)
+        if parameters["publish_robot_description"]:
+            self._descriptions = self.create_publisher(String, DESCRIPTION, LATCHED)
+            self._descriptions.publish(String(data=robot.urdf))
+        self._lockstep: Lockstep | None = None
+        self._real_time: RealTime | None = None
+        if settings.lockstep:
+            self._lockstep = Lockstep(
+                self, settings.lockstep_timeout, self._next_beat, self._repeat_state, self._faults
+            )
+        else:
+            beat = self._beat * self._step
+            self._real_time = RealTime(self, beat, pace.real_time_factor, self._next_beat, self._faults)
+        joints, accept = joint_order(parameters, robot), self._hardware.command
+        self._commands = CommandInput(self, robot.joint_names, joints, accept, self._faults, self._lockstep)
+        self.create_service(SetBool, "~/pause", self._on_pause)
+        self.create_service(Trigger, "~/reset", self._on_reset)
+        self.create_service(Trigger, "~/step", self._on_step)
+        self.add_post_set_parameters_callback(self._on_parameters)
+        scheduling = Scheduling(self)
+        self._report = SimulatorReport(
+            self._hardware, self._time, self._output, self._commands, self._faults, scheduling
+        )
+        self._diagnostics = Diagnostics(self, lambda: self._report.make(self._paused))
+        self.get_logger().info(f"{robot.name}: {robot.n} joints, states at {parameters['state_rate']:g} Hz")
+        once_running(self, scheduling.begin)
+        self._begin()
 
-def declare_joint_parameters(node: Node, robot: Robot) -> None:
-    """Declare what each joint has.
+    # From the commands that have come to the next states
 
-    Raises:
-        ParameterException: a value given has the wrong type or is out of range.
-    """
-    declare_joints(node, robot, "commands", read_only=True)
-    greatest = np.finfo(float).max
-    for joint, (name, default) in zip(robot.joints, initial_positions(robot).items(), strict=True):
-        bounds = max(joint.lower, -greatest), min(joint.upper, greatest)
-        text = f"where joint {joint.name} starts [{joint.position_unit}]"
-        declare(node, name, default, text, bounds=bounds, read_only=True)
-    for group in joint_groups(robot):
-        assert group.joint is not None
-        declare_settings(node, group.defaults, group.prefix, f" of joint {group.joint.name}", read_only=True)
+    def _next_beat(self) -> None:
+        """Advance by one beat; in lockstep, states that came together are published one by one before that."""
+        if self._output.waiting:
+            self._publish_state()
+        else:
+            self._advance(self._steps_to_beat())
 
+    def _advance(self, steps: int) -> None:
+        """Advance by some steps of the plant, and publish the states that come on the way."""
+        hardware = self._hardware
+        failures, end = hardware.failures, hardware.now + steps
+        while hardware.now < end:
+            hardware.advance(min(self._steps_to_beat(), end - hardware.now))
+            self._publish(clock=hardware.now % self._clock_steps == 0 or self._paused)
+        if hardware.failures > failures:
+            self._faults.count("step failed", hardware.failure)
 
-def clock_steps(clock_rate: float, state_rate: float, state_steps: int) -> int:
-    """Steps of the plant between two messages on /clock: a whole number of periods of the states.
+    def _steps_to_beat(self) -> int:
+        """Steps to the next beat; ~/step may have left the beat."""
+        return self._beat - self._hardware.now % self._beat
 
-    Raises:
-        ConfigurationError: /clock would be faster than the states.
-    """
-    if clock_rate > state_rate:
-        raise ConfigurationError(f"clock_rate: must be at most state_rate {state_rate:g}, not {clock_rate:g}")
-    return max(1, round(state_rate / clock_rate)) * state_steps
+    def _publish(self, clock: bool) -> None:
+        """Publish the states that have come, in lockstep the first of them, and the time if it is due."""
+        output = self._output
+        output.waiting.extend(self._hardware.readings())
+        if clock or (self._lockstep and output.waiting):
+            output.publish_clock(self._hardware.now)
+        while output.waiting:
+            self._publish_state()
+            if self._lockstep and not self._paused:
+                break
+
+    def _publish_state(self) -> None:
+        stamp = self._output.publish_state()
+        if self._lockstep:
+            self._lockstep.expect(stamp)
+
+    def _repeat_state(self) -> None:
+        self._output.repeat(self._hardware.now)
+
+    # How time passes
+
+    @property
+    def _time(self) -> Lockstep | RealTime:
+        """How time passes."""
+        time = self._lockstep or self._real_time
+        assert time is not None
+        return time
+
+    def _begin(self) -> None:
+        """Publish the state at time 0, and let time pass from there."""
+        self._publish(clock=True)
+        if not self._paused:
+            self._resume()
+
+    def _resume(self) -> None:
+        """Let time pass, and measure its rate from here on."""
+        self._report.restart()
+        self._time.start()
+
+    def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        def pause() -> str:
+            before, self._paused = self._paused, request.data
+            if self._paused:
+                self._time.stop()
+            elif before:
+                self._resume()
+            return "paused" if request.data else "running"
+
+        return respond(response, pause)
+
+    def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        def reset() -> str:
+            self._hardware.reset()
+            self._output.waiting.clear()
+            self._time.restart()
+            self._begin()
+            return "back at the start, at time 0"
+
+        return respond(response, reset)
+
+    def _on_step(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        def step() -> str:
+            if not self._paused:
+                raise NotReadyError("only a paused simulation can be stepped")
+            duration = self.get_parameter("step_by").value or self._steps * self._step
+            self._advance(whole_steps("step_by", duration, self._step))
+            return f"at {self._hardware.time:.9g} s"
+
+        return respond(response, step)
+
+    def _on_parameters(self, parameters: list[Parameter]) -> None:
+        for parameter in parameters:
+            if parameter.name == "real_time_factor" and self._real_time:
+                self._real_time.set_factor(parameter.value)
+                self._report.restart()
 
 
 class SimulatorReport:
-    """What the simulator reports to /diagnostics, above all how fast its time passes."""
+    """The simulator's report to /diagnostics, above all how fast its time passes."""
 
     def __init__(
         self,
@@ -127,8 +241,8 @@ class SimulatorReport:
         Args:
             hardware: what is simulated.
             time: how its time passes.
-            output: what was published.
-            commands: what was taken.
+            output: counts what was published.
+            commands: counts what was accepted.
             faults: what went wrong.
             scheduling: how the node is scheduled.
         """
@@ -152,7 +266,7 @@ class SimulatorReport:
             "real-time factor": (hardware.now - steps) * hardware.plant.settings.step / (self._since[0] - then),
             "simulated time [s]": hardware.time,
             "states since start": self._output.states,
-            "commands since start": self._commands.taken,
+            "commands since start": self._commands.accepted,
             "lost time [s]": self._time.lost,
             "scheduling": self._scheduling.state,
             **dict(sorted(self._faults.counts.items())),
@@ -169,157 +283,51 @@ class SimulatorReport:
         return "running, without commands" if self._hardware.silent else "running"
 
 
-class SimulatorNode(Node):  # type: ignore[misc]
-    """The simulator node: efforts in, joint states out.
+def declare_node_parameters(node: Node) -> None:
+    """Declare the parameters that do not depend on the arm; those of the hardware are fixed when the node starts.
 
-    The arm, its drives and its sensors are the library's :class:`~robodyn_ros.simulation.hardware.hardware.Hardware`.
-    This node
-    gives it the commands that come, publishes what its sensors read, and lets time pass: in step with the clock on the
-    wall, so many times as fast, or in lockstep with the controller. Time is simulated: stamps and /clock start at 0,
-    also after ``~/reset``. A state is stamped with the time of its measurement.
+    Raises:
+        ParameterException: a value given has the wrong type or is out of range.
     """
+    declare_description(node, "must be given", read_only=True)
+    declare_model(node, read_only=True)
+    for group in arm_groups():
+        declare_settings(node, group.defaults, group.prefix, read_only=True)
+    declare_settings(node, SimulatorSettings, read_only=True)
+    declare_settings(node, PaceSettings)
+    declare_settings(node, DiagnosticsSettings, read_only=True)
+    # A simulation that runs as fast as it can, at real-time priority, would leave no processor to other processes.
+    declare_scheduling(node, SchedulingSettings(thread_priority=0))
+    text = "whether to publish the topic robot_description; false where robot_state_publisher does"
+    declare(node, "publish_robot_description", True, text, read_only=True)
 
-    def __init__(self, end: Exit) -> None:
-        """
-        Args:
-            end: not used; this node ends when it is told to.
 
-        Raises:
-            RobodynError: the description or a parameter is wrong.
-            ParameterException: a parameter was given a value of the wrong type or out of range.
-        """
-        super().__init__("simulator")
-        declare_node_parameters(self)
-        values = NodeParameters(self)
-        robot = read_description(values[DESCRIPTION])
-        declare_joint_parameters(self, robot)
-        mention_unknown(self)
-        config, pace = values.settings(SimulatorSettings), values.settings(PaceSettings)
-        self._hardware = make_hardware(values, robot)
-        self._step, self._steps = self._hardware.plant.settings.step, self._hardware.sensors.steps
-        # States that come late come at any step, others only at those at which they are measured.
-        self._beat = self._steps if self._hardware.sensors.transport.punctual else 1
-        self._clock_steps = clock_steps(config.clock_rate, values["state_rate"], self._steps)
-        self._paused = False
-        self._faults = Faults(self.get_logger().warning)
-        self._output = SimulatorOutput(self, robot.joint_names, self._step)
-        if values["publish_robot_description"]:
-            self._descriptions = self.create_publisher(String, DESCRIPTION, LATCHED)
-            self._descriptions.publish(String(data=robot.urdf))
-        self._lockstep: Lockstep | None = None
-        self._real_time: RealTime | None = None
-        if config.lockstep:
-            self._lockstep = Lockstep(
-                self,
-                config.lockstep_timeout,
-                self._go_on,
-                lambda: self._output.repeat(self._hardware.now),
-                self._faults,
-            )
-        else:
-            beat = self._beat * self._step
-            self._real_time = RealTime(self, beat, pace.real_time_factor, self._go_on, self._faults)
-        joints, take = joint_order(values, robot), self._hardware.command
-        self._commands = CommandInput(self, robot.joint_names, joints, take, self._faults, self._lockstep)
-        self.create_service(SetBool, "~/pause", self._on_pause)
-        self.create_service(Trigger, "~/reset", self._on_reset)
-        self.create_service(Trigger, "~/step", self._on_step)
-        self.add_post_set_parameters_callback(self._on_parameters)
-        scheduling = Scheduling(self)
-        self._report = SimulatorReport(
-            self._hardware, self._time, self._output, self._commands, self._faults, scheduling
-        )
-        self._diagnostics = Diagnostics(self, lambda: self._report.make(self._paused))
-        self.get_logger().info(f"{robot.name}: {robot.n} joints, states at {values['state_rate']:g} Hz")
-        once_running(self, scheduling.begin)
-        self._begin()
+def declare_joint_parameters(node: Node, robot: Robot) -> None:
+    """Declare the parameters of the joints.
 
-    @property
-    def _time(self) -> Lockstep | RealTime:
-        """How time passes."""
-        made = self._lockstep or self._real_time
-        assert made is not None
-        return made
+    Raises:
+        ParameterException: a value given has the wrong type or is out of range.
+    """
+    declare_joints(node, robot, "commands", read_only=True)
+    greatest = np.finfo(float).max
+    for joint, (name, default) in zip(robot.joints, initial_positions(robot).items(), strict=True):
+        bounds = max(joint.lower, -greatest), min(joint.upper, greatest)
+        text = f"initial position of joint {joint.name} [{joint.position_unit}]"
+        declare(node, name, default, text, bounds=bounds, read_only=True)
+    for group in joint_groups(robot):
+        assert group.joint is not None
+        declare_settings(node, group.defaults, group.prefix, f" of joint {group.joint.name}", read_only=True)
 
-    def _begin(self) -> None:
-        """Tell the state at time 0, and let time pass from there."""
-        self._tell(clock=True)
-        if not self._paused:
-            self._resume()
 
-    def _resume(self) -> None:
-        """Let time pass, and measure it from here on."""
-        self._report.restart()
-        self._time.start()
+def clock_steps(clock_rate: float, state_rate: float, state_steps: int) -> int:
+    """Steps of the plant between two messages on /clock, a whole number of periods of the states.
 
-    def _go_on(self) -> None:
-        """Go on by one beat, and tell what has come; in lockstep, of several states that came together, one by one."""
-        if self._output.waiting:
-            self._tell_state()
-        else:
-            self._advance(self._to_next_beat())
-
-    def _advance(self, steps: int) -> None:
-        """Go on by some steps of the plant, and tell what has come; what was measured on the way comes one by one."""
-        hardware = self._hardware
-        failures, end = hardware.failures, hardware.now + steps
-        while hardware.now < end:
-            hardware.advance(min(self._to_next_beat(), end - hardware.now))
-            self._tell(clock=hardware.now % self._clock_steps == 0 or self._paused)
-        if hardware.failures > failures:
-            self._faults.count("step failed", hardware.failure)
-
-    def _to_next_beat(self) -> int:
-        """Steps to the next beat, which ~/step may have left behind."""
-        return self._beat - self._hardware.now % self._beat
-
-    def _tell(self, clock: bool) -> None:
-        output = self._output
-        output.waiting.extend(self._hardware.readings())
-        if clock or (self._lockstep and output.waiting):
-            output.tell_time(self._hardware.now)
-        while output.waiting:
-            self._tell_state()
-            if self._lockstep and not self._paused:
-                break
-
-    def _tell_state(self) -> None:
-        stamp = self._output.tell_state()
-        if self._lockstep:
-            self._lockstep.expect(stamp)
-
-    def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
-        before, self._paused = self._paused, request.data
-        if self._paused:
-            self._time.stop()
-        elif before:
-            self._resume()
-        response.success, response.message = True, "paused" if request.data else "running"
-        return response
-
-    def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        self._hardware.reset()
-        self._output.waiting.clear()
-        self._time.restart()
-        self._begin()
-        response.success, response.message = True, "back at the start, at time 0"
-        return response
-
-    def _on_step(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        def step() -> str:
-            if not self._paused:
-                raise NotReadyError("only a paused simulation can be stepped")
-            way = self.get_parameter("step_by").value or self._steps * self._step
-            self._advance(whole_steps("step_by", way, self._step))
-            return f"at {self._hardware.time:.9g} s"
-
-        return respond(response, step)
-
-    def _on_parameters(self, parameters: list[Parameter]) -> None:
-        for parameter in parameters:
-            if parameter.name == "real_time_factor" and self._real_time:
-                self._real_time.set_factor(parameter.value)
-                self._report.restart()
+    Raises:
+        ConfigurationError: /clock would be faster than the states.
+    """
+    if clock_rate > state_rate:
+        raise ConfigurationError(f"clock_rate: must be at most state_rate {state_rate:g}, not {clock_rate:g}")
+    return max(1, round(state_rate / clock_rate)) * state_steps
 
 
 def main() -> int:

@@ -1,4 +1,7 @@
-"""Time as the clock on the wall has it, or so many times as fast."""
+"""How simulated time passes: by real time, so many times as fast, or in lockstep with the controller.
+
+A beat is the unit by which the simulation advances: a whole number of steps of the plant.
+"""
 
 from __future__ import annotations
 
@@ -12,24 +15,40 @@ from robodyn_ros.nodes.common.diagnostics import Faults
 from robodyn_ros.nodes.common.messages import NANO
 from robodyn_ros.nodes.common.timers import steady_timer
 
-# Real time: which beats of a simulation are due.
+WAKE_PERIOD = 1e-3
+"""Shortest time between two checks for beats that are due [s]; the check is what costs."""
+
+CATCH_UP = 2
+"""How many times the beats of that period may be made at once, so that whoever answers the states can keep up."""
+
+BURST = 0.005
+"""How long beats may be made at once [s]; every other callback has to wait for them."""
+
+PATIENCE = 0.5
+"""How far behind real time the simulation may fall before that time is given up, and reported [s]."""
+
+REPEAT_PERIOD = 0.05
+"""Time after which an unanswered state is published again [s]."""
+
+FAULT = "no answer in lockstep"
+"""What is counted when an answer has been due for too long."""
 
 
 class Pacer:
     """Counts beats against a clock, from one fixed start, so that rounding and late calls do not add up to a drift.
 
-    What was missed stays due. Only what would take too long to make up for is given up, and counted.
+    Beats that were missed stay due. Only what would take too long to catch up on is given up, and counted.
 
     Attributes:
         lost: time that was given up [s].
-        period: between two beats [s].
+        period: time between two beats [s].
     """
 
     def __init__(self, period: float, patience: float) -> None:
         """
         Args:
-            period: between two beats [s].
-            patience: how far behind it may be without giving up [s].
+            period: time between two beats [s].
+            patience: how far behind the beats may be before time is given up [s].
         """
         self.lost = 0.0
         self.period = period
@@ -37,8 +56,8 @@ class Pacer:
         self._start: float | None = None
         self._count = 0
 
-    def pace(self, period: float) -> None:
-        """Have another period [s], and count from the next call of :meth:`due`."""
+    def set_period(self, period: float) -> None:
+        """Change the period [s], and count from the next call of :meth:`due`."""
         self.period = period
         self.restart()
 
@@ -47,7 +66,7 @@ class Pacer:
         self._start = None
 
     def due(self, now: float) -> bool:
-        """Whether a beat is due at a time of the clock [s]; it counts as made then.
+        """Return whether a beat is due at a time of the clock [s]; it then counts as made.
 
         A beat is due when half of its period is over: a timer that fires once a period, a little early or late, finds
         one each time, not none and then two.
@@ -65,40 +84,27 @@ class Pacer:
         return True
 
 
-WAKE = 1e-3
-"""Shortest time between two looks at what is due [s]; what costs is the look."""
-
-CATCH_UP = 2
-"""How many times what is due in that time may be made at once, so that who answers the states can keep up."""
-
-SLICE = 0.005
-"""How long beats may be made at once [s]: what else there is to do has to wait for them."""
-
-PATIENCE = 0.5
-"""How far behind real time the simulation may fall before it gives up making up for it, and says so [s]."""
-
-
 class RealTime:
-    """Has the simulation go on by one beat after the other, each when it is due.
+    """Makes each beat of the simulation when it is due by real time.
 
     Attributes:
-        problem: empty: what is wrong shows in the time that is lost.
+        problem: always empty; a problem shows in the time that is lost.
     """
 
     problem = ""
 
-    def __init__(self, node: Node, beat: float, factor: float, go_on: Callable[[], None], faults: Faults) -> None:
+    def __init__(self, node: Node, beat: float, factor: float, make_beat: Callable[[], None], faults: Faults) -> None:
         """
         Args:
-            node: who has the timer.
+            node: whose timer.
             beat: simulated time of a beat [s].
             factor: simulated time per real time.
-            go_on: makes a beat.
+            make_beat: advances the simulation by a beat.
             faults: where lost time is counted.
         """
         self._node = node
         self._beat = beat
-        self._go_on = go_on
+        self._make_beat = make_beat
         self._faults = faults
         self._running = False
         self._pacer = Pacer(beat / factor, PATIENCE)
@@ -108,15 +114,15 @@ class RealTime:
 
     @property
     def lost(self) -> float:
-        """Real time that was given up, because the simulation could not keep up [s]."""
+        """Real time that was given up because the simulation could not keep up [s]."""
         return self._pacer.lost
 
     def set_factor(self, factor: float) -> None:
-        """Have time pass so many times as fast as on the wall from now on."""
+        """Change the ratio of simulated to real time."""
         if self._timer is not None:
             self._node.destroy_timer(self._timer)
-        self._pacer.pace(self._beat / factor)
-        wake = max(self._pacer.period, WAKE)
+        self._pacer.set_period(self._beat / factor)
+        wake = max(self._pacer.period, WAKE_PERIOD)
         self._timer = steady_timer(self._node, wake, self._tick)
 
     def start(self) -> None:
@@ -129,116 +135,108 @@ class RealTime:
         self._running = False
 
     def restart(self) -> None:
-        """Forget the time before."""
+        """Count beats from here on."""
         self._pacer.restart()
 
     def _tick(self) -> None:
         now = monotonic()
-        since, self._last = min(now - self._last, SLICE), now
+        since, self._last = min(now - self._last, BURST), now
         if not self._running:
             return
         lost = self.lost
         for _ in range(CATCH_UP * max(1, round(since / self._pacer.period))):
             if not self._pacer.due(now):
                 break
-            self._go_on()
-            if monotonic() - now > SLICE:
+            self._make_beat()
+            if monotonic() - now > BURST:
                 break
         if self.lost > lost:
             self._faults.count("cannot keep up", f"{self.lost:.3g} s lost against real time so far")
 
 
-AGAIN = 0.05
-"""Time after which an unanswered state is published again [s]."""
-
-FAULT = "no answer in lockstep"
-"""What is counted when one has been due for too long."""
-
-
 class Lockstep:
-    """Time that waits for the controller: the next state comes when the one before has been answered.
+    """Makes a beat when the controller has answered the state before.
 
-    An answer is a message on ``joint_commands`` with the stamp of the state
-    (:class:`~robodyn_ros.nodes.controller.closed_loop.ClosedLoop` stamps like this). A state that is stamped 0, as the
-    first one is,
-    cannot be answered, for 0 means "no time" in ROS; the simulation goes on without. While an answer is due nothing is
-    blocked: every service is at hand, and the state is published again and again, for it may have been sent before the
-    controller was there. That goes for a paused simulation too, so that what a controller is to do from the first state
-    on can be asked of it before time goes on.
+    An answer is a message on ``joint_commands`` with the stamp of the state, as
+    :class:`~robodyn_ros.nodes.controller.closed_loop.ClosedLoop` sends it. A state with stamp 0, as the first one has,
+    cannot be answered, because 0 means "no time" in ROS; the simulation goes on without an answer. While an answer is
+    due, nothing is blocked: every service is available, and the state is published again and again, since it may have
+    been sent before the controller was there. The same holds while the simulation is paused, so that a controller can
+    be given its reference for the first state before time passes.
 
     Attributes:
-        lost: none, for real time does not matter.
+        lost: always 0, since real time does not matter.
     """
 
     lost = 0.0
 
     def __init__(
-        self, node: Node, timeout: float, go_on: Callable[[], None], again: Callable[[], None], faults: Faults
+        self, node: Node, timeout: float, make_beat: Callable[[], None], repeat: Callable[[], None], faults: Faults
     ) -> None:
         """
         Args:
-            node: who has the timer.
-            timeout: how long to wait for an answer before saying so [s].
-            go_on: has the simulation go on by one beat, and calls :meth:`expect` for what it publishes.
-            again: publishes the latest state again.
+            node: whose timer.
+            timeout: longest wait for an answer before it is reported [s].
+            make_beat: advances the simulation by a beat, and calls :meth:`expect` for the state that it publishes.
+            repeat: publishes the latest state again.
             faults: where missing answers are counted.
         """
         self._timeout = timeout
-        self._go_on = go_on
-        self._again = again
+        self._make_beat = make_beat
+        self._repeat = repeat
         self._faults = faults
         self._running = False
-        self._said = False
+        self._reported = False
         self._other = ""
         self._awaited: int | None = None
         self._since = monotonic()
-        steady_timer(node, AGAIN, self._look)
+        steady_timer(node, REPEAT_PERIOD, self._check)
 
     @property
     def problem(self) -> str:
-        """What is wrong, if an answer has been due for too long."""
+        """The problem if an answer has been due for too long; else empty."""
         return f"{FAULT} {self._delay()}" if self._is_late() else ""
 
     def start(self) -> None:
-        """Go on whenever there is nothing to wait for."""
+        """Let time pass whenever no answer is due."""
         self._running, self._since = True, monotonic()
         self._proceed()
 
     def stop(self) -> None:
-        """Let time stand still; answers are still taken."""
+        """Let time stand still; answers are still accepted."""
         self._running = False
 
     def restart(self) -> None:
-        """Wait for nothing; the states before do not count any more."""
+        """Wait for no answer; the states before no longer count."""
         self._awaited = None
 
     def expect(self, stamp: int) -> None:
-        """A state with this stamp [ns] was published: it is the one to be answered."""
+        """Wait for the answer to a state that was published with this stamp [ns]."""
         self._awaited = stamp or None
-        self._since, self._said, self._other = monotonic(), False, ""
+        self._since, self._reported, self._other = monotonic(), False, ""
 
     def is_answer(self, stamp: int) -> bool:
-        """Whether a command with this stamp [ns] is what is waited for."""
+        """Return whether a command with this stamp [ns] is the answer that is due."""
         if stamp != self._awaited:
             self._other = f"; the last command is for {stamp / NANO:.9g} s"
         return stamp == self._awaited
 
     def answered(self) -> None:
-        """The answer was taken."""
+        """Go on: the answer was accepted."""
         self._awaited = None
         self._proceed()
 
     def _proceed(self) -> None:
         while self._running and self._awaited is None:
-            self._go_on()
+            self._make_beat()
 
-    def _look(self) -> None:
-        if self._awaited is None or monotonic() - self._since < AGAIN:
+    def _check(self) -> None:
+        if self._awaited is None or monotonic() - self._since < REPEAT_PERIOD:
             return
-        if self._is_late() and not self._said:
-            self._said = True
+        if self._is_late() and not self._reported:
+            self._reported = True
             self._faults.count(FAULT, self._delay())
-        self._again()
+        self._repeat()
 
     def _is_late(self) -> bool:
         return self._running and self._awaited is not None and monotonic() - self._since >= self._timeout

@@ -1,4 +1,4 @@
-"""The simulator's topics of commands: what comes there is taken or refused, and both are counted."""
+"""The simulator's topics: commands in, joint states and ``/clock`` out."""
 
 from __future__ import annotations
 
@@ -22,10 +22,12 @@ from robodyn_ros.simulation.hardware.sensors import SensorReading
 
 
 class CommandInput:
-    """See the module. In lockstep only what answers a state is a command.
+    """Subscribes to ``commands`` and ``joint_commands``; a command is accepted or refused, and both are counted.
+
+    In lockstep only the answer to a state is a command.
 
     Attributes:
-        taken: how many commands were taken.
+        accepted: how many commands were accepted.
     """
 
     def __init__(
@@ -33,23 +35,23 @@ class CommandInput:
         node: Node,
         arm: Sequence[str],
         joints: Sequence[str],
-        take: Callable[[Array], None],
+        accept: Callable[[Array], None],
         faults: Faults,
         lockstep: Lockstep | None,
     ) -> None:
         """
         Args:
-            node: who listens.
+            node: who subscribes.
             arm: names of the arm's joints, in its order.
             joints: the same in the order of ``commands``.
-            take: takes efforts (n,) in the arm's order, or raises RobodynError.
+            accept: called with efforts (n,) in the arm's order; raises RobodynError to refuse them.
             faults: where commands that are refused are counted.
-            lockstep: who waits for answers, if anyone.
+            lockstep: waits for answers; None in real time.
         """
-        self.taken = 0
+        self.accepted = 0
         self._order = np.array([list(joints).index(name) for name in arm], dtype=np.intp)
         self._names = JointOrder(arm)
-        self._take = take
+        self._accept = accept
         self._faults = faults
         self._lockstep = lockstep
         node.create_subscription(Float64MultiArray, "commands", self._on_commands, NEWEST)
@@ -73,21 +75,20 @@ class CommandInput:
             self._lockstep.answered()
 
     def _try(self, effort: Callable[[], Array]) -> bool:
-        """Whether a command was taken."""
+        """Accept a command or refuse it; True if it was accepted."""
         try:
-            self._take(effort())
+            self._accept(effort())
         except RobodynError as problem:
             self._faults.count("command refused", problem)
             return False
-        self.taken += 1
+        self.accepted += 1
         return True
 
 
-# What the simulator publishes as time goes by: readings as joint_states, and /clock.
-
-
 class SimulatorOutput:
-    """The two topics. A state's stamp is the time of its measurement, however late it comes.
+    """Publishes ``joint_states`` and ``/clock``.
+
+    The stamp of a state is the time of its measurement, however late it is published.
 
     Attributes:
         states: how many were published.
@@ -99,37 +100,37 @@ class SimulatorOutput:
         Args:
             node: who publishes.
             joints: names, in the order of the readings.
-            step: of the plant [s].
+            step: duration of a step of the plant [s].
         """
         self.states = 0
         self.waiting: deque[SensorReading] = deque()
         self._step = step
-        self._publisher = node.create_publisher(JointState, "joint_states", RELIABLE)
-        self._clocks = node.create_publisher(Clock, "/clock", RELIABLE)
+        self._state_publisher = node.create_publisher(JointState, "joint_states", RELIABLE)
+        self._clock_publisher = node.create_publisher(Clock, "/clock", RELIABLE)
         self._state, self._clock = JointState(name=list(joints)), Clock()  # made once, filled anew for each message
 
-    def tell_time(self, steps: int) -> None:
+    def publish_clock(self, steps: int) -> None:
         """Publish the time, counted in steps."""
         time = self._clock.clock
         time.sec, time.nanosec = divmod(self._nanoseconds(steps), NANO)
-        self._clocks.publish(self._clock)
+        self._clock_publisher.publish(self._clock)
 
-    def tell_state(self) -> int:
-        """Publish the next reading; its stamp [ns]."""
+    def publish_state(self) -> int:
+        """Publish the next reading, and return its stamp [ns]."""
         reading, message = self.waiting.popleft(), self._state
         stamp, when = message.header.stamp, self._nanoseconds(reading.step)
         stamp.sec, stamp.nanosec = divmod(when, NANO)
         message.position = array("d", reading.q.tobytes())
         message.velocity = array("d", reading.qd.tobytes())
         message.effort = array("d", reading.effort.tobytes())
-        self._publisher.publish(message)
+        self._state_publisher.publish(message)
         self.states += 1
         return when
 
     def repeat(self, steps: int) -> None:
         """Publish the time, counted in steps, and the latest state once more."""
-        self.tell_time(steps)
-        self._publisher.publish(self._state)
+        self.publish_clock(steps)
+        self._state_publisher.publish(self._state)
         self.states += 1
 
     def _nanoseconds(self, steps: int) -> int:
