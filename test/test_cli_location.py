@@ -9,6 +9,10 @@ from arms import joint, link, robot
 
 from robodyn_ros.assets import find
 from robodyn_ros.cli import main as command
+from robodyn_ros.control.parameter_file import read_parameters
+from robodyn_ros.errors import RobotDescriptionError
+from robodyn_ros.kinematics.inverse.planar import planar_arm
+from robodyn_ros.robot import load_robot
 
 GOOD = robot("arm", link("a"), link("b", 1.0), joint("j", "revolute", "a", "b"))
 
@@ -73,3 +77,48 @@ def test_mistakes_in_a_parameter_file(right, wrong, more, message, tmp_path, cap
     )
     out, err = capsys.readouterr()
     assert out == "" and err.replace(str(tmp_path), "").startswith(f"error: {message}")
+
+
+def test_a_name_that_other_programs_use_too_does_not_mislead(tmp_path, capsys):
+    tail = '<transmission name="t"><joint name="j"/></transmission>\n</robot>'
+    text = GOOD.replace("</robot>", tail).replace('type="revolute"', 'type="revolut"')
+    assert run(text, tmp_path, capsys).startswith("error: /arm.urdf:4: joint 'j': type 'revolut'")
+
+
+def test_blank_lines_before_the_declaration_count(tmp_path, capsys):
+    text = "\n\n<?xml version='1.0'?>\n" + GOOD.replace('type="revolute"', 'type="x"')
+    assert run(text, tmp_path, capsys).startswith("error: /arm.urdf:7: joint 'j': type 'x'")
+    text = text.replace("</robot>", "")
+    assert run(text, tmp_path, capsys).startswith("error: /arm.urdf: malformed XML at line 8")
+
+
+def test_errors_carry_their_place(tmp_path):
+    path = tmp_path / "arm.urdf"
+    path.write_text(GOOD.replace("<parent", "\n<parent").replace('type="revolute"', 'type="revolut"'))
+    with pytest.raises(RobotDescriptionError) as error:
+        load_robot(path)
+    assert error.value.place == (str(path), 4)
+    assert error.value.located == f"{path}:4: {error.value}"
+    with pytest.raises(RobotDescriptionError) as error:
+        load_robot(path.read_text())
+    assert error.value.place is None and error.value.located == str(error.value)
+
+
+def test_errors_of_a_whole_robot_carry_their_place(tmp_path):
+    path = tmp_path / "arm.urdf"
+    path.write_text(robot("arm", link("a"), link("b", 1.0, (0.1, 0.2, 0.3)), joint("j", "revolute", "a", "b")))
+    with pytest.raises(RobotDescriptionError, match="not by RR or PRR alone") as error:
+        planar_arm(load_robot(path), "b")
+    assert error.value.place == (str(path), 3)
+
+
+def test_the_place_of_a_parameter_follows_its_value(tmp_path):
+    one, other = tmp_path / "one.yaml", tmp_path / "other.yaml"
+    one.write_text(PARAMETERS)
+    other.write_text("controller:\n  ros__parameters: {ramp_time: 2.0, ki: 1.0}\n")
+    given = read_parameters(one, "controller")
+    assert given.places == {"ramp_time": (str(one), 10)}
+    given = given | read_parameters(other, "controller") | {"ki": 2.0}
+    assert given == {"ramp_time": 2.0, "ki": 2.0}
+    assert given.places == {"ramp_time": (str(other), 2)}
+    assert "friction.shoulder.coulomb" in read_parameters(one, "simulator").places

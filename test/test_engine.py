@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import logging
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -16,7 +18,8 @@ from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
 from robodyn_ros.engine import compiler, library
-from robodyn_ros.engine.library import CacheError, cache_folder
+from robodyn_ros.engine.library import CacheError, cache_folder, make_library
+from robodyn_ros.engine.program import hash_sources
 
 needs_compiler = pytest.mark.skipif(compiler.find_compiler() is None, reason="there is no C compiler on this machine")
 
@@ -46,7 +49,9 @@ def test_compiled_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @needs_compiler
-@pytest.mark.parametrize("damage", ["truncated", "other content", "no checksum", "writable by others", "a link"])
+@pytest.mark.parametrize(
+    "damage", ["truncated", "other content", "no checksum", "checksum is no text", "writable by others", "a link"]
+)
 def test_a_damaged_entry_is_rebuilt(cache: Path, damage: str, tmp_path: Path) -> None:
     expected = gravity()
     (entry,) = cache.glob("*.so")
@@ -57,6 +62,8 @@ def test_a_damaged_entry_is_rebuilt(cache: Path, damage: str, tmp_path: Path) ->
     entry.chmod(0o600)
     if damage == "no checksum":
         checksum.unlink()
+    if damage == "checksum is no text":
+        checksum.write_bytes(b"\xff\xfe")
     if damage == "writable by others":
         entry.write_bytes(whole)
         entry.chmod(0o666)
@@ -135,3 +142,81 @@ def test_the_key_tells_arms_formulations_and_code_apart(cache: Path) -> None:
     # Masses and gravity are inputs, not code: changing them compiles nothing.
     rd.create_dynamics("rnea", robots[0], gravity=(1, 2, 3)).gravity(np.zeros(2))
     assert len([*cache.glob("*.so")]) == 4
+
+
+CODE = "int answer(void) { return 42; }"
+
+
+def answers(path: Path | None) -> bool:
+    return path is not None and ctypes.CDLL(str(path)).answer() == 42
+
+
+@needs_compiler
+def test_the_same_code_under_another_key_compiles_nothing(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = make_library("answer", "one", lambda: CODE)
+    monkeypatch.setattr(compiler.Compiler, "compile", None)  # a second compilation would fail
+    second = make_library("answer", "other", lambda: CODE)
+    assert first is not None and second is not None and first != second
+    assert first.read_bytes() == second.read_bytes()
+    assert answers(second)
+    assert len([*cache.glob("*.so")]) == 2 and len([*cache.glob("code/*.so")]) == 1
+    assert make_library("answer", "other", lambda: pytest.fail("the source is not asked for again")) == second
+
+
+@needs_compiler
+def test_a_file_system_without_hard_links_gets_copies(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "link", refuse)
+    assert answers(make_library("answer", "one", lambda: CODE))
+    assert make_library("answer", "one", str) is not None
+    assert not [*cache.glob(".*")], "temporary files are left behind"
+
+
+@needs_compiler
+@pytest.mark.parametrize("key", ["one", "other"])
+@pytest.mark.parametrize("damage", ["both names of the file", "the library of the code", "the checksum of the code"])
+def test_damaged_code_is_compiled_again(cache: Path, key: str, damage: str) -> None:
+    made = make_library("answer", "one", lambda: CODE)
+    assert made is not None
+    whole = made.read_bytes()
+    (library_,), (checksum,) = cache.glob("code/*.so"), cache.glob("code/*.sha256")
+    if damage == "both names of the file":
+        library_.write_bytes(whole[:100])  # they are hard links to one file
+        assert made.read_bytes() == whole[:100]
+    elif damage == "the library of the code":
+        library_.unlink()
+        library_.write_bytes(whole[:100])
+    else:
+        checksum.unlink()
+        checksum.write_bytes(b"\xff")
+    found = make_library("answer", key, lambda: CODE)
+    assert found is not None and found.read_bytes() == whole
+    assert answers(found)
+
+
+@needs_compiler
+@pytest.mark.parametrize("mode", [0o777, 0o770])
+def test_a_code_folder_that_others_can_write_to_is_not_used(cache: Path, mode: int) -> None:
+    (cache / "code").mkdir(parents=True)
+    cache.chmod(0o700)
+    (cache / "code").chmod(mode)
+    with pytest.raises(CacheError, match=r"code is not safe .* writable by you alone"):
+        make_library("answer", "one", lambda: CODE)
+
+
+@pytest.mark.parametrize(
+    "file", ["engine/codegen.py", "kinematics/inverse/step.py", "dynamics/symbolic/export/graph.py"]
+)
+def test_an_edit_of_a_source_file_changes_the_program_key(file: str, tmp_path: Path) -> None:
+    package = Path(rd.__file__).parent
+    for room in ("engine", "kinematics", "dynamics"):
+        shutil.copytree(package / room, tmp_path / room)
+    before = hash_sources(tmp_path)
+    assert before == hash_sources(package)
+    text = (tmp_path / file).read_text(encoding="utf-8")
+    (tmp_path / file).write_text(f"{text}\n", encoding="utf-8")
+    after = hash_sources(tmp_path)
+    (tmp_path / file).rename((tmp_path / file).with_name("renamed.py"))
+    assert len({before, after, hash_sources(tmp_path)}) == 3

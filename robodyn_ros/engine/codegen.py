@@ -1,13 +1,23 @@
 """C code of a program: for one state, and for many at once.
 
-Both are the same statements (:mod:`.listing`) on different numbers (:mod:`.arithmetic`): a ``real`` is a double, or a
-vector of eight, one state a lane. Two functions hold them, for other loops in C to call as well::
+Both are the same statements (:mod:`robodyn_ros.engine.listing`) on different numbers: a ``real`` is a double, or a
+vector of eight doubles, one state a lane. Two functions hold them, for other loops in C to call as well::
 
     static inline void prepare(const double* p, double* k);
     static inline void compute(const real* x0, …, const double* p, const double* k, real* y0, …);
 
 ``k`` takes ``CONSTANTS`` numbers that depend on the parameters ``p`` alone. x are the inputs, y the results and, last,
-the check: finite if all inputs are.
+the check, which is finite if all inputs are.
+
+``lanes`` are ``LANES`` doubles, which the processor's vector instructions work on at once. In the code for one state
+they hold its angles; in the code for many states each number of a state is one lane.
+
+The sine has one kernel for vectors of any length. A multiple n of π/2 is subtracted from the angle (Cody and Waite,
+Software Manual for the Elementary Functions, 1980; π/2 in three parts, as in fdlibm's e_rem_pio2.c, so that n times
+the first two is exact). The rest is the argument of an odd polynomial on [-π/2, π/2], the best of its degree (Remez),
+with a relative error of 2.8e-19. For the sine n is even, for the cosine odd, and its second bit is the sign: no branch,
+no table. With rounding the error is below 2.5 units in the last place. The C library reduces angles beyond 2¹⁹ and
+numbers that are not finite.
 """
 
 from __future__ import annotations
@@ -18,17 +28,8 @@ from collections.abc import Iterable
 from robodyn_ros.engine.listing import BINARY, UNARY, Angles, Statements
 from robodyn_ros.engine.program import Program
 
-# C text: the numbers of the generated code, and its sines and cosines.
-#
-# ``lanes`` are ``LANES`` doubles, which the processor's vector instructions work on at once. In the code for one state
-# they hold its angles; in the code for many states each number of a state is one lane.
-#
-# The sine has one kernel for any vector. The angle, less a multiple n of π/2 (Cody and Waite, Software Manual for the
-# Elementary Functions, 1980; π/2 in three parts, as in fdlibm's e_rem_pio2.c, so that n times the first two is exact),
-# is
-# the argument of an odd polynomial on [-π/2, π/2], with a relative error of 2.8e-19 the best of its degree (Remez). For
-# the sine n is even, for the cosine odd, and its second bit is the sign: no branch, no table. With rounding the error
-# is below 2.5 units in the last place. Angles beyond 2¹⁹, and what is not finite, take the way through the C library.
+LANES = 8
+"""Doubles in a vector: those of the widest vector registers."""
 
 HEADER = """#include <math.h>
 #include <stdint.h>
@@ -93,7 +94,7 @@ _TERMS = {
     "or": "x || y",
     "if_else_zero": "x ? y : 0",
 }
-"""Functions that the C library has not, or under another name."""
+"""Functions that the C library does not have, or has under another name."""
 
 
 def definitions(functions: Iterable[str]) -> str:
@@ -108,12 +109,8 @@ def definitions(functions: Iterable[str]) -> str:
     return "\n".join(lines)
 
 
-LANES = 8
-"""Doubles in a vector: those of the widest vector registers."""
-
-
 def scalar_source(program: Program) -> str:
-    """``prepare`` and ``compute`` for one state: what a loop in C is written around."""
+    """``prepare`` and ``compute`` for one state, for a loop in C that calls them."""
     listing = Statements(program.function())
     angles = max((len(s.angles) for s in listing.statements if isinstance(s, Angles)), default=1)
     lanes = next(width for width in (2, 4, LANES) if width >= angles or width == LANES)
@@ -121,7 +118,7 @@ def scalar_source(program: Program) -> str:
 
 
 def kernel_source(program: Program) -> str:
-    """``{program.name}_python``, a function of CPython without arguments: see :mod:`.native`."""
+    """``{program.name}_python``, a function of CPython without arguments, which the kernel binds to its arrays."""
     count = len(program.inputs)
     given = _arguments(program, [f"x[{i}]" for i in range(count)], f"x[{count}]", f"x[{count + 1} + {{}}]")
     return f"""{scalar_source(program)}
@@ -140,7 +137,7 @@ void* {program.name}_python(void* capsule, void* none) {{
 
 
 def batch_source(program: Program) -> str:
-    """The function ``{program.name}_batch(count, arg, res)``; it returns whether an input was not finite."""
+    """The function ``{program.name}_batch(count, arg, res)``; it returns 1 if an input is not finite, else 0."""
     widths_in, widths_out = program.widths
     last = len(widths_in)
     inputs = " ".join(f"lanes in{i}[{max(width, 1)}];" for i, width in enumerate(widths_in))
@@ -189,7 +186,7 @@ int {program.name}_batch(long long count, const double** arg, double** res) {{
 
 
 def _functions(program: Program, listing: Statements, lanes: int, *, packed: bool) -> str:
-    """What prepares, and what computes."""
+    """The functions ``prepare`` and ``compute``."""
     lines = [line for s in listing.statements for line in (_angles(s, lanes, packed) if isinstance(s, Angles) else [s])]
     words = set(re.findall(r"\w+", " ".join(lines)))
     shared = [name for name, _ in listing.constants if name in words]
@@ -215,7 +212,7 @@ def _arguments(program: Program, inputs: list[str], parameters: str, result: str
 
 
 def _angles(group: Angles, lanes: int, packed: bool) -> list[str]:
-    """All sines and cosines of a group, the check of the range first."""
+    """The statements of all sines and cosines of a group; the check of the range comes first."""
     size = lanes if packed else 1
     first = group.sines[0]
     parts = [group.angles[i : i + size] for i in range(0, len(group.angles), size)]

@@ -1,4 +1,4 @@
-"""C source → shared library, by whatever C compiler the machine has."""
+"""C source → shared library, by the C compiler of the machine."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class Compiler:
     """A C compiler.
 
     Attributes:
-        command: how it is called.
-        identity: changes when the compiler, its flags or the processor do.
+        command: the command that calls it.
+        identity: a hash that changes with the compiler and its flags.
     """
 
     command: tuple[str, ...]
@@ -90,7 +90,7 @@ def _find(configured: str, _path: str) -> Compiler | None:
 
 @lru_cache(maxsize=1)
 def processor() -> str:
-    """What code compiled for this very processor depends on: its model and its instruction sets."""
+    """The processor's model and instruction sets, on which code compiled for this very processor depends."""
     try:
         lines = Path("/proc/cpuinfo").read_text().split("\n\n", 1)[0].splitlines()
     except OSError:

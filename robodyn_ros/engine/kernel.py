@@ -1,13 +1,13 @@
 """A program that is called with NumPy arrays.
 
-Generated C where there is a compiler, CasADi's virtual machine where there is none; both work on memory that the kernel
-owns, so that a call allocates nothing but its result. A kernel belongs to one thread.
+It runs as generated C where there is a compiler, and on CasADi's virtual machine where there is none. Both work on
+memory that the kernel owns, so that a call allocates nothing but its result. A kernel belongs to one thread.
 
-Two ways to call. The plain one takes arrays and gives new ones::
+There are two ways to call it. The plain one takes arrays and returns new ones::
 
     tau = kernel.call(q, qd, qdd)
 
-The other one works in place, for loops at 1 kHz and above; it checks nothing and allocates nothing::
+The other one works in place, for loops at 1 kHz and above. It checks nothing and allocates nothing::
 
     q, qd, qdd = kernel.inputs
     (tau,) = kernel.results
@@ -34,93 +34,10 @@ from robodyn_ros.engine.states import as_states, refuse_non_finite
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.robot.pose import Array
 
-# Call a compiled function from Python at the price of a built-in function: about 0.02 µs.
-#
-# ``casadi.Function.buffer()`` does the same for 0.06 µs, because CasADi 3.8 lets go of the interpreter's lock and takes
-# it again around each call. That is longer than the arithmetic of a small arm takes, and invites another thread to take
-# over in the middle of a control period.
-#
-# The function is one of CPython's stable ABI: ``PyObject* f(PyObject* self, PyObject* none)`` where ``self`` is a
-# capsule
-# with the addresses of the arrays that it works on (https://docs.python.org/3/c-api/structures.html, ``PyMethodDef``
-# and ``METH_NOARGS``).
-
-_NO_ARGUMENTS = 0x0004  # METH_NOARGS
-
-
-class _Method(ctypes.Structure):
-    """PyMethodDef."""
-
-    _fields_ = (
-        ("name", ctypes.c_char_p),
-        ("function", ctypes.c_void_p),
-        ("flags", ctypes.c_int),
-        ("doc", ctypes.c_char_p),
-    )
-
-
-class _Module(str):
-    """The name of this module, with what must not go before the function does."""
-
-    memory: tuple[object, ...]
-
-
-def bind(library: Path, name: str, arrays: Sequence[Array]) -> Callable[[], None]:
-    """A function of a library as a Python function without arguments. It keeps the arrays, its memory, alive.
-
-    Args:
-        library: where it is.
-        name: of the function.
-        arrays: what it works on.
-    """
-    new_capsule = _from_python("PyCapsule_New", ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
-    new_function = _from_python("PyCFunction_NewEx", ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
-    function = ctypes.cast(ctypes.CDLL(str(library))[name], ctypes.c_void_p)
-    method = _Method(name.encode(), function.value, _NO_ARGUMENTS, b"Run on the arrays that it was bound to.")
-    addresses = (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
-    capsule = new_capsule(ctypes.addressof(addresses), None, None)
-    module = _Module(__name__)  # the function's __module__, which may be any object and lives as long as it does
-    module.memory = (method, addresses, *arrays)
-    bound: Callable[[], None] = new_function(ctypes.addressof(method), capsule, module)
-    return bound
-
-
-def _from_python(name: str, *arguments: type) -> Callable[..., Any]:
-    """A function of CPython that gives a new object."""
-    return ctypes.PYFUNCTYPE(ctypes.py_object, *arguments)((name, ctypes.pythonapi))
-
-
-# One compiled loop over many states, shared out among threads.
-
 LEAST = 4096
 """A thread is worth its start from about this many states."""
 
-
-def in_parts(loop: Any, inputs: list[Array], parameters: Array, outputs: list[Array], threads: int) -> bool:
-    """Run the loop on all states; ctypes lets go of the interpreter meanwhile, so threads run side by side.
-
-    Returns:
-        Whether an input was not finite.
-    """
-    count = len(inputs[0])
-    parts = max(1, min(threads, count // LEAST))
-    bounds = [count * part // parts for part in range(parts + 1)]
-
-    def run(begin: int, end: int) -> int:
-        arg = (ctypes.c_void_p * (len(inputs) + 1))(
-            *(array[begin:end].ctypes.data for array in inputs), parameters.ctypes.data
-        )
-        res = (ctypes.c_void_p * len(outputs))(*(array[begin:end].ctypes.data for array in outputs))
-        return int(loop(ctypes.c_longlong(end - begin), arg, res))
-
-    if parts == 1:
-        return bool(run(0, count))
-    return any([*_pool(threads).map(run, bounds[:-1], bounds[1:])])
-
-
-@lru_cache(maxsize=4)
-def _pool(threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(threads, thread_name_prefix="robodyn")
+_NO_ARGUMENTS = 0x0004  # METH_NOARGS
 
 
 class Kernel:
@@ -128,20 +45,20 @@ class Kernel:
 
     Attributes:
         inputs: one array (width,) for each input, which ``evaluate`` reads.
-        parameters: the runtime parameters, which it reads too.
-        results: one array for each result, which it writes.
+        parameters: the runtime parameters, which ``evaluate`` reads too.
+        results: one array for each result, which ``evaluate`` writes.
         evaluate: runs the program on those arrays.
-        call: the plain way: one state, arrays (n,), or N of them, (N, n). InputError if an array has the wrong shape,
-            is not of numbers, or holds a NaN or an infinity.
+        call: the plain way, for one state, arrays (n,), or for N states, arrays (N, n). It raises InputError if an
+            array has the wrong shape, is not of numbers, or holds a NaN or an infinity.
     """
 
     def __init__(self, program: Program, parameters: Array, *, compiled: bool = True, threads: int = 1) -> None:
         """
         Args:
-            program: what to run.
+            program: the program to run.
             parameters: the program's runtime parameters; the kernel reads this very array whenever it runs.
             compiled: use C where there is a compiler; False keeps to CasADi's virtual machine.
-            threads: how many may share the work on many states.
+            threads: the greatest number of threads that share the work on many states.
         """
         self._program = program
         self._compiled = compiled
@@ -153,17 +70,17 @@ class Kernel:
         self.results = tuple(flat.reshape(shape) for flat, shape in zip(self._flat, program.outputs, strict=False))
         self._arrays = (*self.inputs, parameters, *self._flat)
         self._names = [name for name, _ in program.inputs]
-        self.evaluate: Callable[[], object] = self._bind()
-        self.call: Callable[..., Any] = self._plain()
+        self.evaluate: Callable[[], object] = self._evaluator()
+        self.call: Callable[..., Any] = self._unrolled()
 
-    def _bind(self) -> Callable[[], object]:
-        """The program on this kernel's arrays."""
+    def _evaluator(self) -> Callable[[], object]:
+        """The program as a function without arguments that works on this kernel's arrays."""
         program = self._program
         library = None
         if self._compiled:
             library = find_library(program.name, program.key, lambda: kernel_source(program))
         if library is not None:
-            return bind(library, f"{program.name}_python", self._arrays)
+            return _bind(library, f"{program.name}_python", self._arrays)
         if not has_casadi():
             raise NotReadyError(
                 f"{program.name} of this arm cannot run: CasADi is not installed (pip install casadi), and the cache "
@@ -179,8 +96,8 @@ class Kernel:
         self._buffer = buffer  # evaluate does not keep it alive
         return evaluate  # type: ignore[no-any-return]
 
-    def _plain(self) -> Callable[..., Any]:
-        """The plain way to call, unrolled for the program's inputs as ``dataclasses`` does it: each operation counts.
+    def _unrolled(self) -> Callable[..., Any]:
+        """The plain way to call, as a function written for the program's inputs, because each operation counts.
 
         Assigning between memory views checks type and shape, at a third of what NumPy's own checks cost.
         """
@@ -214,7 +131,7 @@ def call({arguments}):
         return call
 
     def _call_otherwise(self, *values: object) -> Any:
-        """The way for everything but float64 arrays of shape (n,)."""
+        """Call with anything but float64 arrays of shape (n,)."""
         arrays = as_states(self._names, values, self._program.widths[0])
         return self.call(*arrays) if arrays[0].ndim == 1 else self._call_batch(arrays)
 
@@ -222,7 +139,7 @@ def call({arguments}):
         count = len(arrays[0])
         outputs = [np.empty((count, *shape)) for shape in self._program.outputs]
         if self._batch is not None:
-            bad = in_parts(self._batch, arrays, self.parameters, outputs, self._threads)
+            bad = _in_parts(self._batch, arrays, self.parameters, outputs, self._threads)
         else:
             bad = False
             for row in range(count):
@@ -238,10 +155,87 @@ def call({arguments}):
 
     @cached_property
     def _batch(self) -> Any:
-        """The compiled loop over many states, or None without a compiler; made when it is first needed."""
+        """The compiled loop over many states, or None without a compiler; it is made when it is first needed."""
         if not self._compiled:
             return None
         program = self._program
         name = f"{program.name}_batch"
         library = find_library(name, program.key, lambda: batch_source(program))
         return None if library is None else ctypes.CDLL(str(library))[name]
+
+
+class _Method(ctypes.Structure):
+    """PyMethodDef."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+class _Module(str):
+    """The name of this module, with the objects that must live as long as the function."""
+
+    memory: tuple[object, ...]
+
+
+def _bind(library: Path, name: str, arrays: Sequence[Array]) -> Callable[[], None]:
+    """A function of a library as a Python function without arguments, which keeps the arrays alive.
+
+    The function is one of CPython's stable ABI: ``PyObject* f(PyObject* self, PyObject* none)``, where ``self`` is a
+    capsule with the addresses of the arrays (https://docs.python.org/3/c-api/structures.html, ``PyMethodDef`` and
+    ``METH_NOARGS``). A call costs as much as one of a built-in function, about 0.02 µs.
+
+    ``casadi.Function.buffer()`` does the same for 0.06 µs, because CasADi 3.8 releases the interpreter's lock and
+    acquires it again around each call. That takes longer than the arithmetic of a small arm, and it invites another
+    thread to take over in the middle of a control period.
+
+    Args:
+        library: path of the shared library.
+        name: name of the function in it.
+        arrays: the arrays that the function works on.
+    """
+    new_capsule = _from_python("PyCapsule_New", ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+    new_function = _from_python("PyCFunction_NewEx", ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
+    function = ctypes.cast(ctypes.CDLL(str(library))[name], ctypes.c_void_p)
+    method = _Method(name.encode(), function.value, _NO_ARGUMENTS, b"Run on the arrays that it was bound to.")
+    addresses = (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
+    capsule = new_capsule(ctypes.addressof(addresses), None, None)
+    module = _Module(__name__)  # the function's __module__, which may be any object and lives as long as it does
+    module.memory = (method, addresses, *arrays)
+    bound: Callable[[], None] = new_function(ctypes.addressof(method), capsule, module)
+    return bound
+
+
+def _from_python(name: str, *arguments: type) -> Callable[..., Any]:
+    """A function of CPython that gives a new object."""
+    return ctypes.PYFUNCTYPE(ctypes.py_object, *arguments)((name, ctypes.pythonapi))
+
+
+def _in_parts(loop: Any, inputs: list[Array], parameters: Array, outputs: list[Array], threads: int) -> bool:
+    """Run a compiled loop on all states. ctypes releases the interpreter's lock, so threads run side by side.
+
+    Returns:
+        True if an input is not finite.
+    """
+    count = len(inputs[0])
+    parts = max(1, min(threads, count // LEAST))
+    bounds = [count * part // parts for part in range(parts + 1)]
+
+    def run(begin: int, end: int) -> int:
+        arg = (ctypes.c_void_p * (len(inputs) + 1))(
+            *(array[begin:end].ctypes.data for array in inputs), parameters.ctypes.data
+        )
+        res = (ctypes.c_void_p * len(outputs))(*(array[begin:end].ctypes.data for array in outputs))
+        return int(loop(ctypes.c_longlong(end - begin), arg, res))
+
+    if parts == 1:
+        return bool(run(0, count))
+    return any([*_pool(threads).map(run, bounds[:-1], bounds[1:])])
+
+
+@lru_cache(maxsize=4)
+def _pool(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads, thread_name_prefix="robodyn")

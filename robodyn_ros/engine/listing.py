@@ -1,8 +1,9 @@
 """A program as C statements, one operation each.
 
-What depends on the parameters alone is told apart, so that a loop computes it once. All sines and cosines that can be
-taken at once stand in one place, so that they are taken at once. Of divisions by the same number the first makes the
-reciprocal, the others multiply: a division costs as much as a dozen multiplications.
+A CasADi function of scalars is read as a list of nodes, each an operation on nodes before it. Numbers that depend on
+the parameters alone are listed apart, so that a loop computes them once. All sines and cosines that can be computed at
+once stand in one group. Divisions by the same number share its reciprocal, because a division costs as much as a dozen
+multiplications.
 """
 
 from __future__ import annotations
@@ -18,10 +19,8 @@ if TYPE_CHECKING:
     import casadi as ca
 
 
-# A CasADi function of scalars as a list of nodes: each an operation on others before it.
-
 SIGNS = {"add": "+", "sub": "-", "mul": "*"}
-"""Operations that C has a sign for."""
+"""CasADi's name of an operation → its operator in C."""
 
 UNARY = (
     *("tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
@@ -56,10 +55,10 @@ def _names() -> dict[int, tuple[str, int]]:
 
 
 def read(function: ca.Function) -> tuple[list[Operation], list[tuple[int, int, int]]]:
-    """The nodes, operands first, and of each output: which, which element, which node.
+    """The nodes, operands first, and for each element of an output: the output, the element, its node.
 
     Raises:
-        RobodynError: an operation that is none of those above.
+        RobodynError: it holds an operation that is not listed here.
     """
     import casadi as ca
 
@@ -86,7 +85,7 @@ def read(function: ca.Function) -> tuple[list[Operation], list[tuple[int, int, i
 
 
 class Angles(NamedTuple):
-    """Numbers of which sines and cosines are wanted: the names of the numbers, and of both results."""
+    """Angles whose sines and cosines are computed at once: names of the angles, the sines and the cosines."""
 
     angles: list[str]
     sines: list[str]
@@ -97,8 +96,8 @@ class Statements:
     """The statements. Names: ``x0[i]`` inputs, ``p[i]`` parameters, ``y0[i]`` results, ``v7`` and ``r7`` numbers.
 
     Attributes:
-        constants: names and terms of what depends on the parameters alone.
-        statements: text, or angles whose sines and cosines are due.
+        constants: names and terms of the numbers that depend on the parameters alone.
+        statements: text, or a group of angles whose sines and cosines are due.
         functions: those of ``UNARY`` and ``BINARY`` that are used.
     """
 
@@ -108,7 +107,7 @@ class Statements:
             function: of some inputs and, last, the parameters, all dense; a function of scalars (``ca.SX``).
 
         Raises:
-            RobodynError: it does something that has no counterpart here.
+            RobodynError: it holds an operation that is not listed here.
         """
         self.constants: list[tuple[str, str]] = []
         self.statements: list[str | Angles] = []
@@ -126,7 +125,7 @@ class Statements:
         self.statements += [f"y{k}[{j}] = {self._real(i)};" for k, j, i in self._outputs]
 
     def _find_constant(self) -> list[bool]:
-        """Which nodes depend on the parameters alone."""
+        """For each node, True if it depends on the parameters alone."""
         constant: list[bool] = []
         for node in self._nodes:
             known = node.place[0] == self._parameters if node.name == "input" else True
@@ -134,7 +133,7 @@ class Statements:
         return constant
 
     def _find_angles(self) -> list[list[int]]:
-        """Nodes whose sine or cosine is wanted; those of a list depend on none of the same list or a later one."""
+        """Nodes whose sine or cosine is needed, in groups; a node depends on no node of its own or a later group."""
         depth = [0] * len(self._nodes)
         groups: dict[int, dict[int, None]] = {}
         for i, node in enumerate(self._nodes):
@@ -145,7 +144,7 @@ class Statements:
         return [list(groups[level]) for level in sorted(groups)]
 
     def _feeding(self, angles: list[int]) -> list[int]:
-        """These nodes and all that they are computed from."""
+        """These nodes and all nodes that they are computed from, in order."""
         found, left = set(), list(angles)
         while left:
             i = left.pop()
@@ -201,7 +200,7 @@ class Statements:
         return f"{node.name}({given[0]})"  # sine or cosine of a parameter: once, by the library
 
     def _real(self, i: int) -> str:
-        """A node where a parameter or a number does not become a ``real`` by itself."""
+        """A node's text, converted where a parameter or a number does not become a ``real`` by itself."""
         return f"uniform({self._text[i]})" if self._constant[i] else self._text[i]
 
     def _quotient(self, node: Operation) -> str:

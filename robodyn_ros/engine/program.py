@@ -1,4 +1,4 @@
-"""What to compile: named CasADi expressions and the key by which their code is known."""
+"""What to compile: CasADi expressions with a name, and the key by which the cache knows their code."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ class Program:
 
 
 def digest(*facts: object, source: str) -> str:
-    """A program's key: changes with the facts that it was built from and with the code that builds it.
+    """A program's key. It changes with the facts that the program is built from and with the code that builds it.
 
     Args:
-        *facts: anything whose ``repr`` tells all that matters of it.
-        source: name of the module, perhaps a third party's, that writes the expressions.
+        *facts: objects whose ``repr`` tells all that matters.
+        source: name of the module that writes the expressions; it may be a plugin's outside this package.
     """
     origin = getattr(sys.modules[source], "__file__", None)
     code = Path(origin).read_bytes() if origin else b""
@@ -66,10 +66,19 @@ def digest(*facts: object, source: str) -> str:
 
 @lru_cache(maxsize=1)
 def _generator() -> bytes:
-    """A hash of everything of ours that writes code."""
-    package = Path(__file__).parent.parent
+    return hash_sources(Path(__file__).parent.parent)
+
+
+def hash_sources(package: Path) -> bytes:
+    """A hash of every source file that writes expressions or C code, subfolders included.
+
+    Args:
+        package: the folder of this package.
+    """
     hashed = hashlib.sha256()
     for room in ("engine", "kinematics", "dynamics"):
         for file in sorted((package / room).rglob("*.py")):
-            hashed.update(file.read_bytes())
+            content = file.read_bytes()
+            hashed.update(f"{file.relative_to(package)} {len(content)}\n".encode())
+            hashed.update(content)
     return hashed.digest()

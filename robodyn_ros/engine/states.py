@@ -1,4 +1,4 @@
-"""What a call takes: one state or many."""
+"""The arguments of a call: one state or many."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from robodyn_ros.robot.pose import Array
 
 
 def as_states(names: Sequence[str], values: Sequence[object], widths: Sequence[int]) -> list[Array]:
-    """Contiguous, aligned float64 arrays, all of one state, (width,), or all of N states, (N, width).
+    """Contiguous, aligned float64 arrays, either all for one state, (width,), or all for N states, (N, width).
 
     Raises:
-        InputError: one has the wrong shape or is not of real numbers, or they are of different numbers of states.
+        InputError: one has the wrong shape or is not of real numbers, or the arrays differ in their number of states.
     """
     arrays = [_as_state(*given) for given in zip(names, values, widths, strict=True)]
     if len({array.shape[:-1] for array in arrays}) > 1:
@@ -27,9 +27,9 @@ def as_real(name: str, value: object, expected: str) -> Array:
     """A contiguous, aligned float64 array of real numbers, of any shape.
 
     Args:
-        name: the argument's, for the message.
-        value: what was given.
-        expected: what it must be, for the message.
+        name: the argument's name, for the message.
+        value: the argument.
+        expected: what the argument must be, for the message.
 
     Raises:
         InputError: it is no array, or holds something else than real numbers: complex ones, text, objects, booleans.
@@ -45,7 +45,10 @@ def as_real(name: str, value: object, expected: str) -> Array:
 
 
 def refuse_non_finite(names: Sequence[str], values: Sequence[object]) -> None:
-    """Name the culprit. Finite numbers whose sum overflows are nobody's fault.
+    """Raise an error for the first value that is not finite.
+
+    The check of a kernel is the sum of its inputs, which may overflow although all values are finite; then there is no
+    error.
 
     Raises:
         InputError: a value holds a NaN or an infinity.
