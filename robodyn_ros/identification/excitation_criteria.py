@@ -1,9 +1,12 @@
-"""How much a motion tells of the base parameters, and how that changes with the motion.
+"""The criterion and the constraints of exciting motions, with their derivatives by the motion.
 
-    I = - log det Σ Ybᵀ W Yb
+The criterion is D-optimality, I = - log det Σ Ybᵀ W Yb over the samples. It does not depend on the units or the choice
+of the base parameters (Swevers et al., 1997; :mod:`robodyn_ros.identification.excitation`). Its derivative goes through
+the regressor in reverse mode, in compiled code.
 
-over the samples: D-optimality, which does not depend on the units or the choice of the parameters (Swevers et al.,
-1997). Its derivative by the samples goes through the regressor in reverse, in compiled code.
+Each constraint is a number that must not exceed 1: the distance of a position from the middle over half its range, a
+speed or an effort over its limit, the distance of a link from the middle of the workspace or, where that is open, from
+its wall.
 """
 
 from __future__ import annotations
@@ -26,15 +29,22 @@ if TYPE_CHECKING:
     import casadi as ca
 
 
+PENALTY_START = 0.975
+"""Constraint at which the penalty starts, so that the limits hold between the samples too."""
+
+MotionArrays = tuple[Array, ...]
+"""Positions, velocities and accelerations, each (N, n)."""
+
+
 class DOptimality:
-    """Of motions of one arm; ``rank`` is the number of base parameters."""
+    """The criterion for motions of one arm; ``rank`` is the number of base parameters."""
 
     def __init__(self, dynamics: RNEA, base: BaseParameters, scale: Array) -> None:
         """
         Args:
             dynamics: the arm.
             base: its base parameters.
-            scale: efforts of each joint that count as equally uncertain (n,) in [N·m] or [N].
+            scale: effort of each joint that counts as equally uncertain (n,) in [N·m] or [N].
         """
         self._dynamics, self._base, self._scale, self.rank = dynamics, base, scale, base.rank
         self._reverse = Kernel(self._program(), dynamics.symbols, compiled=dynamics.compiled)
@@ -51,16 +61,19 @@ class DOptimality:
         return float(np.linalg.cond(rows / np.linalg.norm(rows, axis=0)))
 
     def loss(self, q: Array, qd: Array, qdd: Array) -> tuple[float, tuple[Array, Array, Array]]:
-        """I of a motion (N, n), and its derivatives by each; infinite where the motion does not show every one."""
+        """I of a motion (N, n), and its derivatives by q, q̇ and q̈.
+
+        I is infinite if the motion does not excite every base parameter.
+        """
         rows = self.weighted(q, qd, qdd)
         length = np.linalg.norm(rows, axis=0)
         try:
             unit = rows / np.where(length > 0.0, length, 1.0)
-            triangle = np.linalg.cholesky(unit.T @ unit)
+            factor = np.linalg.cholesky(unit.T @ unit)
         except np.linalg.LinAlgError:
             return np.inf, (np.zeros_like(q),) * 3
-        value = -2.0 * float(np.log(np.diag(triangle)).sum() + np.log(length).sum())
-        inverse = np.linalg.inv(triangle)
+        value = -2.0 * float(np.log(np.diag(factor)).sum() + np.log(length).sum())
+        inverse = np.linalg.inv(factor)
         slope = -2.0 * (unit @ (inverse.T @ inverse)) / length  # -2 F (FᵀF)⁻¹
         seed = (slope.reshape(len(q), -1, self._base.rank) / self._scale[:, None]).reshape(len(q), -1)
         return value, self._reverse.call(q, qd, qdd, np.ascontiguousarray(seed))
@@ -84,37 +97,26 @@ class DOptimality:
         return Program("regressor_reverse", key, inputs, ((n,), (n,), (n,)), build)
 
 
-# What an exciting motion must not do, as a penalty and as a verdict.
-#
-# A constraint is a number that must not exceed 1: a position's distance from the middle over half its range, a speed or
-# an effort over its limit, a link's distance from the middle of the box or, where the box is open, from its wall.
-
-KEPT = 0.975
-"""What the penalty begins at, so that the limits are kept between the samples too."""
-
-MotionArrays = tuple[Array, ...]
-"""Positions, velocities and accelerations, each (N, n)."""
-
-
 class ExcitationLimits:
-    """Of one arm.
+    """The constraints on motions of one arm.
 
     Attributes:
-        middle: of each joint's range (n,).
+        middle: middle of each joint's range (n,).
         half: half of each joint's range without the margins (n,).
-        speed: greatest (n,), inf where there is no limit.
-        effort: greatest (n,), inf where there is no limit.
+        speed: greatest speeds (n,), inf where there is no limit.
+        effort: greatest efforts (n,), inf where there is no limit.
     """
 
     def __init__(self, dynamics: RNEA, settings: ExcitationSettings, workspace: Workspace | None) -> None:
         """
         Args:
             dynamics: the arm, with friction.
-            settings: settings.
-            workspace: where links stay; anywhere unless given.
+            settings: margins of the limits.
+            workspace: the box in which links stay; none unless given.
 
         Raises:
-            InputError: a sliding joint without position limits, a joint that its limits hold still, a wrong workspace.
+            InputError: a prismatic joint has no position limits, limits leave a joint no motion, or the workspace is
+                wrong.
         """
         robot = dynamics.robot
         lower, upper = robot.lower.copy(), robot.upper.copy()
@@ -138,10 +140,10 @@ class ExcitationLimits:
         self._kinematics = Kinematics(robot)
 
     def penalty(self, *motion: Array) -> tuple[float, list[Array]]:
-        """Sum over joints and links of the mean square beyond ``KEPT``, and its derivatives by the motion."""
+        """Sum over constraints of the mean square beyond ``PENALTY_START``, and its derivatives by the motion."""
         total, slopes = 0.0, [np.zeros_like(part) for part in motion]
-        for _, excess, derivatives in self._constraints(motion):
-            beyond = np.maximum(excess - KEPT, 0.0)  # (N, m)
+        for _, constraint, derivatives in self._constraints(motion):
+            beyond = np.maximum(constraint - PENALTY_START, 0.0)  # (N, m)
             total += float((beyond**2).sum()) / len(beyond)
             seed = 2.0 / len(beyond) * beyond
             for slope, derivative in zip(slopes, derivatives, strict=True):
@@ -150,14 +152,14 @@ class ExcitationLimits:
         return total, slopes
 
     def worst(self, motion: MotionArrays) -> tuple[float, str]:
-        """The greatest of all constraints, within limits up to 1, and what it is of."""
-        found = [(float(excess.max()), kind) for kind, excess, _ in self._constraints(motion, slopes=False)]
+        """The greatest of all constraints, at most 1 within limits, and its name."""
+        found = [(float(constraint.max()), kind) for kind, constraint, _ in self._constraints(motion, slopes=False)]
         return max(found)
 
     def _constraints(
         self, motion: MotionArrays, slopes: bool = True
     ) -> Iterator[tuple[str, Array, list[Array | None]]]:
-        """Names of constraints, the constraints (N, m), and their derivatives by the motion, (N, m, n) each or None."""
+        """Name of each group of constraints, the constraints (N, m), and their derivatives, (N, m, n) each or None."""
         q, qd, qdd = motion
         one = np.eye(q.shape[1])
         offset = (q - self.middle) / self.half
@@ -186,10 +188,10 @@ class ExcitationLimits:
         lower, upper, links = self._box
         scale = np.where(np.isfinite(upper - lower), (upper - lower) / 2.0, 1.0)
         for link in links:
-            place = self._kinematics.pose(link, q)[:, :3, 3]
+            position = self._kinematics.pose(link, q)[:, :3, 3]
             jacobian = self._kinematics.jacobian(link, q)[:, :3] / scale[:, None]
             for wall, side in ((lower, -1.0), (upper, 1.0)):
-                there = np.isfinite(wall)
-                if there.any():
-                    beyond = side * (place - wall)[:, there] / scale[there] + 1.0
-                    yield f"place of link {link!r}", beyond, [side * jacobian[:, there], None, None]
+                closed = np.isfinite(wall)
+                if closed.any():
+                    beyond = side * (position - wall)[:, closed] / scale[closed] + 1.0
+                    yield f"place of link {link!r}", beyond, [side * jacobian[:, closed], None, None]

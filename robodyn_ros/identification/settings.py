@@ -1,4 +1,4 @@
-"""What is identified, and how, unless told otherwise."""
+"""The settings of identification: of the estimation, of the preparation of recordings, and of exciting motions."""
 
 from __future__ import annotations
 
@@ -16,66 +16,63 @@ from robodyn_ros.settings import check_settings, choice, setting, switch, whole
 
 @dataclass(frozen=True)
 class IdentificationSettings:
-    """Settings of :func:`identify`; each field's metadata say what it is. What is not identified stays as it is."""
+    """Settings of :func:`identify`; each field's metadata describe it. What is not identified keeps its value."""
 
     inertial: bool = switch(True, "identify masses, first moments and inertias")
     viscous: bool = switch(True, "identify viscous friction")
     coulomb: bool = switch(True, "identify Coulomb friction")
     stribeck: bool = switch(False, "identify static friction and the Stribeck velocity")
-    armature: bool = switch(False, "identify what rotors add to the inertia of their joints; a URDF cannot hold it")
+    armature: bool = switch(False, "identify the reflected inertia of the rotors; a URDF cannot hold it")
     robust: bool = switch(True, "let outliers count less (Huber)")
     huber: float = setting(1.345, "error beyond which a sample counts less, in standard deviations", "-", 0.1, 100.0)
     standstill: float = setting(
-        0.01, "share of a joint's greatest speed below which friction hides its effort", "-", 0.0, 0.5
+        0.01, "ratio of a joint's greatest speed below which friction hides its effort", "-", 0.0, 0.5
     )
     prior: float = setting(
-        1.0, "weight of the URDF's numbers: 1 takes them to be right within a factor of e", "-", 1e-6, 1e6
+        1.0, "weight of the URDF's numbers: 1 assumes that they are right within a factor of e", "-", 1e-6, 1e6
     )
-    folds: int = whole(5, "parts of the samples that are left out in turn for cross-validation", 2, 100)
+    folds: int = whole(5, "folds of the samples that cross-validation leaves out in turn", 2, 100)
 
     def __post_init__(self) -> None:
         check_settings(self)
 
 
-# How recordings are made into samples, unless told otherwise.
-
 EFFORTS = ("auto", "measured", "commanded")
-"""Which effort counts: what the arm measured where it did and what it was told else, or one of the two."""
+"""Which effort counts: the measured one, else the commanded one (``auto``), or always the named one."""
 
 
 @dataclass(frozen=True)
 class SignalSettings:
-    """Settings of :func:`prepare`; each field's metadata say what it is."""
+    """Settings of :func:`prepare`; each field's metadata describe it."""
 
     effort: str = choice("auto", "which effort counts: measured where there is one, or one of the two", lambda: EFFORTS)
-    cutoff: float = setting(0.0, "frequency above which nothing counts (0: where positions are noise)", "Hz", 0.0, 1e3)
-    gap: float = setting(0.05, "longest time between two messages that belong together", "s", 1e-4, 10.0)
-    shortest: float = setting(1.0, "shortest stretch without a gap that is used", "s", 0.1, 1000.0)
-    align: bool = switch(True, "find out how much later than recorded the efforts act, and take it out")
-    delay: float = setting(0.0, "that time, where it begins to be looked for or is known", "s", -0.5, 0.5)
+    cutoff: float = setting(0.0, "cutoff frequency (0: the one at which positions become noise)", "Hz", 0.0, 1e3)
+    gap: float = setting(0.05, "longest time between two messages of one segment", "s", 1e-4, 10.0)
+    shortest: float = setting(1.0, "shortest segment without a gap that is used", "s", 0.1, 1000.0)
+    align: bool = switch(True, "find the delay of the efforts and remove it")
+    delay: float = setting(0.0, "known delay of the efforts, or the start of the search for it", "s", -0.5, 0.5)
     average: bool = switch(True, "average over the periods of a motion that repeats")
-    period: float = setting(0.0, "period of the motion (0: look whether there is one)", "s", 0.0, 1000.0)
+    period: float = setting(0.0, "period of the motion (0: look for one)", "s", 0.0, 1000.0)
     least_motion: float = setting(0.01, "range of positions below which a joint stands still", "rad or m", 1e-6, 1.0)
 
     def __post_init__(self) -> None:
         check_settings(self)
 
 
-# How an exciting motion is made, unless told otherwise.
-
-
 @dataclass(frozen=True)
 class ExcitationSettings:
-    """Settings of :func:`excite`; each field's metadata say what it is."""
+    """Settings of :func:`excite`; each field's metadata describe it."""
 
     period: float = setting(10.0, "period of the motion", "s", 0.1, 1000.0)
     harmonics: int = whole(5, "frequencies in the motion, multiples of that of its period", 2, 50)
-    periods: int = whole(3, "how often the motion is made", 1, 1000)
-    position_margin: float = setting(0.02, "share of a joint's range to be kept away from its limits", "-", 0.0, 0.45)
-    velocity_share: float = setting(0.8, "share of the velocity limits to be used", "-", 0.01, 1.0)
-    effort_share: float = setting(0.8, "share of the effort limits to be used, by the URDF's numbers", "-", 0.01, 1.0)
-    tries: int = whole(2, "beginnings drawn at random, of which the best result is taken", 1, 1000)
-    seed: int = whole(0, "what they are drawn by", 0, 2**31 - 1)
+    periods: int = whole(3, "number of periods of the motion", 1, 1000)
+    position_margin: float = setting(0.02, "ratio of a joint's range that is kept clear at each limit", "-", 0.0, 0.45)
+    velocity_share: float = setting(0.8, "ratio of the velocity limits that may be used", "-", 0.01, 1.0)
+    effort_share: float = setting(
+        0.8, "ratio of the effort limits that may be used, by the URDF's numbers", "-", 0.01, 1.0
+    )
+    tries: int = whole(2, "number of random initial motions; the best result is taken", 1, 1000)
+    seed: int = whole(0, "seed of the random initial motions", 0, 2**31 - 1)
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -86,9 +83,9 @@ class Workspace:
     """A box in the root link's frame within which the origins of links stay.
 
     Attributes:
-        lower: (x, y, z) in [m], -inf where there is none.
-        upper: likewise, inf where there is none.
-        links: names; all that move unless given.
+        lower: lower bounds (x, y, z) in [m]; -inf where there is none.
+        upper: upper bounds (x, y, z) in [m]; inf where there is none.
+        links: names of the links; all that move unless given.
     """
 
     lower: Sequence[float] = (-np.inf, -np.inf, -np.inf)
@@ -96,10 +93,10 @@ class Workspace:
     links: tuple[str, ...] = ()
 
     def checked(self, robot: Robot) -> tuple[Array, Array, tuple[str, ...]]:
-        """Bounds (3,) and (3,), and the links.
+        """Lower and upper bounds (3,), and the names of the links.
 
         Raises:
-            InputError: not three numbers, none between them, no such link, or one that cannot move.
+            InputError: a bound is not three numbers, the box is empty, or a link does not exist or cannot move.
         """
         bounds = []
         for name, given in (("lower", self.lower), ("upper", self.upper)):

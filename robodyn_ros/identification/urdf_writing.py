@@ -1,12 +1,12 @@
-"""A URDF with other numbers, everything else in it as it was, to the byte.
+"""Writing identified parameters into a URDF, with everything else in it unchanged to the byte.
 
-Only the attributes that hold the numbers are written anew, where they stand; a tag that is missing is put in. So
-comments, unknown tags, the order of things and white space stay.
+Only the attributes that hold the parameters are replaced, in their place; a missing tag is inserted. So comments,
+unknown tags, order and white space stay.
 
-What is identified of a body is the sum of all links that are fixed together. The links that are fixed to the moving
-one keep their shares, and the moving link gets the rest. Where that rest would be no body, because they weigh more than
-all was found to weigh, the shares of the fixed ones are made smaller, by the one factor that leaves a tenth to the
-moving link.
+The parameters of a body are those of all links that are fixed together. The links that are fixed to the moving link
+keep their inertias, and the moving link gets the rest. If that rest is not physically possible, because the fixed links
+weigh more than the whole body was found to weigh, their inertias are scaled by the one factor that leaves a tenth to
+the moving link.
 """
 
 from __future__ import annotations
@@ -30,10 +30,11 @@ from robodyn_ros.robot import Body, Inertial, Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.urdf_editor import UrdfEditor
 
-REST = 0.1
-"""Least share of a body that is left to its moving link, in every direction of its pseudo-inertia."""
-SAME = 1e-14
-"""Relative difference of parameters that are not written anew."""
+LEAST_REST = 0.1
+"""Least ratio of a body that is left to its moving link, in every direction of its pseudo-inertia."""
+
+UNCHANGED = 1e-14
+"""Greatest relative difference of parameters that are not written."""
 
 
 def with_parameters(robot: Robot, theta: Array) -> str:
@@ -41,10 +42,11 @@ def with_parameters(robot: Robot, theta: Array) -> str:
 
     Args:
         robot: the arm.
-        theta: all parameters, as ``CompiledDynamics.theta`` has them, (p,); a URDF has no place for the armature.
+        theta: all parameters in the order of ``CompiledDynamics.theta``, (p,); a URDF has no place for the armature.
 
     Raises:
-        InputError: wrong shape, not finite, negative friction, or a changed body that cannot exist.
+        InputError: the shape is wrong, a value is not finite, friction is negative, or a changed body is not physically
+            possible.
     """
     n, bodies = robot.n, len(robot.bodies)
     if np.shape(theta) != (10 * bodies + 3 * n,) or not np.isfinite(theta).all():
@@ -52,19 +54,19 @@ def with_parameters(robot: Robot, theta: Array) -> str:
     text = UrdfEditor(robot.urdf)
     before, after = (t[: 10 * bodies].reshape(-1, 10) for t in (standard_parameters(robot), theta))
     for body, old, new in zip(robot.bodies, before, after, strict=True):
-        if (np.abs(new - old) > SAME * np.abs(old).max()).any():
-            for link, inertial in _shares(robot, body, new):
+        if (np.abs(new - old) > UNCHANGED * np.abs(old).max()).any():
+            for link, inertial in _link_inertials(robot, body, new):
                 text.set_inertial(link, inertial)
     for kind, old, new in (("damping", robot.damping, theta[-2 * n : -n]), ("friction", robot.friction, theta[-n:])):
         if (new < 0.0).any():
             raise InputError(kind, f"must not be negative: {new}", new)
-        for joint, value in _joints(robot, kind, old, new):
+        for joint, value in _joint_friction(robot, kind, old, new):
             text.set_dynamics(joint, kind, value)
     return text.text()
 
 
-def _shares(robot: Robot, body: Body, parameters: Array) -> Iterator[tuple[str, Inertial]]:
-    """Links of a body with what they get; those without a change are left out."""
+def _link_inertials(robot: Robot, body: Body, parameters: Array) -> Iterator[tuple[str, Inertial]]:
+    """Links of a body with their new inertials; links that do not change are left out."""
     if least_eigenvalues(parameters[None])[0] <= 0.0:
         raise InputError("theta", f"the parameters of {body.name!r} are those of no body: {parameters}", parameters)
     whole, links = to_pseudo(parameters), {link.name: link for link in robot.links}
@@ -76,7 +78,7 @@ def _shares(robot: Robot, body: Body, parameters: Array) -> Iterator[tuple[str, 
     others = np.sum(list(fixed.values()), axis=0) if fixed else np.zeros((4, 4))
     scale = np.sqrt(np.diag(whole))
     most = eigh(others / np.outer(scale, scale), whole / np.outer(scale, scale), eigvals_only=True)[-1]
-    factor = min(1.0, (1.0 - REST) / most) if most > 0.0 else 1.0
+    factor = min(1.0, (1.0 - LEAST_REST) / most) if most > 0.0 else 1.0
     yield body.name, to_inertial(to_parameters(whole - factor * others))
     if factor < 1.0:
         for name in fixed:
@@ -85,8 +87,8 @@ def _shares(robot: Robot, body: Body, parameters: Array) -> Iterator[tuple[str, 
             yield name, Inertial(factor * inertial.mass, inertial.com, factor * inertial.inertia)
 
 
-def _joints(robot: Robot, kind: str, old: Array, new: Array) -> Iterator[tuple[str, float]]:
-    """Joints with what they get; a coordinate's is spread over the joints that it moves as it was before."""
+def _joint_friction(robot: Robot, kind: str, old: Array, new: Array) -> Iterator[tuple[str, float]]:
+    """Joints with their new friction; that of a coordinate is spread over its joints in the ratio of the old URDF."""
     for coordinate, joint in enumerate(robot.joints):
         before, after = float(old[coordinate]), float(new[coordinate])
         if before == after:
