@@ -11,7 +11,7 @@ from broken_dynamics import Faultless
 import robodyn_ros as rd
 from robodyn_ros.control import Adaptive, AdaptiveSettings, ComputedTorque, ControlLoop, Reference, gains
 from robodyn_ros.control.laws.adaptation import PossibleBody
-from robodyn_ros.control.laws.memory_file import recall, save
+from robodyn_ros.control.laws.memory_file import restore_memory, save_memory
 from robodyn_ros.dynamics.inertial_parameters import parameters_of, to_pseudo
 from robodyn_ros.robot import Inertial
 from robodyn_ros.simulation import FrictionSettings, Plant, PlantSettings
@@ -264,12 +264,12 @@ def test_the_file_keeps_what_was_learnt(tmp_path):
     """Of several laws, of one arm."""
     file = tmp_path / "learnt.yaml"
     law, other = make(Adaptive, model(), rate=20.0), make(Adaptive, model())
-    assert not recall(file, other)
+    assert not restore_memory(file, other)
     run(law, model(payload=rd.Payload(PRR.bodies[-1].name, 1.0)), 1.0)
     file.write_text("{robot: prr, Another: {mass: 3}}")
-    assert not recall(file, other)
-    save(file, law)
-    assert recall(file, other)
+    assert not restore_memory(file, other)
+    save_memory(file, law)
+    assert restore_memory(file, other)
     np.testing.assert_allclose(other.bodies, law.bodies, rtol=1e-12, atol=1e-12)
     assert "Another" in file.read_text()
     assert [path.name for path in tmp_path.iterdir()] == [file.name]
@@ -289,11 +289,11 @@ def test_a_file_of_something_else_is_refused(tmp_path, text, said):
     file = tmp_path / "learnt.yaml"
     file.write_text(text)
     with pytest.raises(rd.InputError, match=said):
-        recall(file, make(Adaptive, model()))
+        restore_memory(file, make(Adaptive, model()))
     with pytest.raises(rd.InputError, match="cannot be written"):
-        save(tmp_path / "nowhere" / "learnt.yaml", make(Adaptive, model()))
+        save_memory(tmp_path / "nowhere" / "learnt.yaml", make(Adaptive, model()))
     with pytest.raises(rd.InputError, match="learns nothing that could be saved"):
-        save(file, make(ComputedTorque, model()))
+        save_memory(file, make(ComputedTorque, model()))
 
 
 def test_laws_that_learn_nothing_say_so():

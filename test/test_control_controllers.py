@@ -78,7 +78,7 @@ def test_law_is_the_published_formula(name, arm):
         "gravity_compensation": (g, zero, zero, zero, pid),
         "computed_torque": (g, bias - g, M @ reference.qdd, ahead, M @ pid),
         "impedance": (g, C @ reference.qd, M @ reference.qdd, ahead, pid),
-        "free_drive": (g, zero, zero, free_drive.SHARE * felt, zero),
+        "free_drive": (g, zero, zero, free_drive.FRICTION_RATIO * felt, zero),
         "adaptive": (g, C @ reference.qd, M @ reference.qdd, ahead, learnt),
         "disturbance_observer": (g, bias - g, M @ reference.qdd, ahead, M @ pid),
     }[name]

@@ -8,8 +8,8 @@ from scipy.linalg import expm
 
 import robodyn_ros as rd
 from robodyn_ros.control import ComputedTorque, ControlLoop, FreeDrive, Impedance, JointGains, Reference, gains
-from robodyn_ros.control.laws.free_drive import SHARE
-from robodyn_ros.control.laws.friction_compensation import FrictionCompensation
+from robodyn_ros.control.laws.base import FrictionCompensation
+from robodyn_ros.control.laws.free_drive import FRICTION_RATIO
 from robodyn_ros.control.laws.gains import joint_gains
 from robodyn_ros.simulation.plant.native import Plant
 
@@ -209,7 +209,7 @@ def test_free_drive_never_feeds_a_motion(velocity):
     dynamics = rd.create_dynamics("rnea", robot)
     q, qd = np.array([0.4, 0.3, 0.2]), velocity * np.array([1.0, -1.0, 1.0])
     given = FreeDrive(dynamics, 0.0, 0.0).compute(q, qd, Reference(q, qd, qd, np.zeros(3))).friction
-    there = SHARE * (robot.damping * qd + robot.friction * np.sign(qd))
+    there = FRICTION_RATIO * (robot.damping * qd + robot.friction * np.sign(qd))
     assert (qd * (given - there) <= 0.0).all()
 
 

@@ -24,9 +24,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.control.laws.base import Controller, Efforts, Reference
+from robodyn_ros.control.laws.base import Controller, Efforts, FrictionCompensation, Reference
 from robodyn_ros.control.laws.computed_torque import SMOOTHING, ComputedTorque
-from robodyn_ros.control.laws.friction_compensation import FrictionCompensation
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.planning.mpc_problem import MPCPlan, MPCProblem, MPCSettings
 from robodyn_ros.robot.pose import Array

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.control.laws.base import Reference
+from robodyn_ros.control.laws.base import FrictionCompensation, Reference
 from robodyn_ros.control.laws.computed_torque import SMOOTHING
-from robodyn_ros.control.laws.friction_compensation import FrictionCompensation
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.errors import NotReadyError, RobodynError

@@ -1,14 +1,14 @@
-"""How an arm's unknown numbers are learnt: which, how quickly, and how far.
+"""Adaptation of an arm's unknown parameters: which are learnt, how quickly, and within which bounds.
 
     θ̂̇ = Γ Yᵀ s,   then the nearest possible θ̂
 
-Γ is symmetric and positive definite, and the possible θ̂ are a convex set; so with the true θ in the set, the projection
-never takes θ̂ further from it, in the metric Γ⁻¹. For a body's ten parameters metric and set are those of
-:mod:`robodyn_ros.control.laws.adaptation`, for friction coefficients they are scales and intervals.
+Γ is symmetric and positive definite, and the possible θ̂ are a convex set. So if the true θ is in the set, the
+projection never takes θ̂ further from it, in the metric Γ⁻¹. :class:`PossibleBody` has the metric and the set of the ten
+parameters of a body; those of friction coefficients are scales and intervals.
 
-How quick this is depends on the regressor Y and on the damping K_D of the law: an error θ̃ that makes the arm lag by
-s = K_D⁻¹ Y θ̃ dies away with the matrix Γ Yᵀ K_D⁻¹ Y. Γ is such that its greatest part from one joint is the ``rate``
-asked for, over poses all over the joints' range, at rest and accelerated by 1 rad/s² or 1 m/s².
+The speed depends on the regressor Y and on the damping K_D of the law: an error θ̃ that makes the arm lag by
+s = K_D⁻¹ Y θ̃ dies away with the matrix Γ Yᵀ K_D⁻¹ Y. Γ is chosen so that the greatest part of this matrix from one
+joint is the ``rate`` asked for, over poses all over the joints' range, at rest and accelerated by 1 rad/s² or 1 m/s².
 
 Source: Slotine and Li, On the adaptive control of robot manipulators, International Journal of Robotics Research 6(3)
 (1987); Ioannou and Sun, Robust Adaptive Control (1996), chapters 4 (projection) and 8 (dead zone).
@@ -27,15 +27,29 @@ from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import tip
 from robodyn_ros.settings import check_settings, choice, setting, switch
 
-# What the law ``adaptive`` learns, how quickly, and how far.
-
 UNKNOWN = ("payload", "friction", "payload_and_friction", "everything")
 """What may be learnt: the last body's inertial parameters, friction of the joints, both, or all bodies and friction."""
+
+LEAST_RATIO = 0.1
+"""Ratio of its model that a body keeps in any case [-]."""
+
+FLOOR = 1e-6
+"""Least eigenvalue of Z [-]: above 0, because a model may have point masses."""
+
+UNITS: Array = BASIS.reshape(10, 16)  # the pseudo-inertia of each parameter
+
+PARAMETERS: Array = np.linalg.pinv(UNITS.T)  # (10, 16): the ten parameters of a symmetric matrix
+
+POSES = 24
+"""Number of poses that the rate is found from."""
+
+SPEED = 1.0
+"""Speed that scales viscous friction where a joint has no velocity limit [rad/s] or [m/s]; else half of the limit."""
 
 
 @dataclass(frozen=True)
 class AdaptiveSettings:
-    """Settings of the law; each field's metadata say what it is."""
+    """What the law ``adaptive`` learns, how quickly, and within which bounds."""
 
     learn: bool = switch(True, "learn; if not, what was learnt stays as it is")
     unknown: str = choice("payload_and_friction", "what is learnt", choices=lambda: UNKNOWN)
@@ -49,31 +63,123 @@ class AdaptiveSettings:
         check_settings(self)
 
 
-LEAST = 0.1
-"""Part of its model that a body keeps in any case [-]."""
+class Adaptation:
+    """Adaptation of an arm with B bodies and n joints.
 
-FLOOR = 1e-6
-"""Least eigenvalue of Z [-]: above 0, for a model may be of point masses."""
+    Attributes:
+        bodies: indices of the bodies that are learnt.
+        friction: True if friction is learnt.
+        greatest: upper bounds of viscous and Coulomb friction, (2, n).
+    """
 
-_UNITS = BASIS.reshape(10, 16)
+    greatest: Array
 
-_PARAMETERS: Array = np.linalg.pinv(_UNITS.T)  # (10, 16): the ten parameters of a symmetric matrix
+    def __init__(self, dynamics: CompiledDynamics, settings: AdaptiveSettings, decay: Array) -> None:
+        """
+        Args:
+            dynamics: the arm's model.
+            settings: what to learn, and how.
+            decay: of the law, whose K_D is that times the diagonal of M, (n,) in [1/s].
+        """
+        robot = dynamics.robot
+        self._dynamics, self._settings, self._decay = dynamics, settings, decay
+        held = robot.link(tip(robot)).body
+        self.bodies = {"everything": tuple(range(len(robot.bodies))), "friction": ()}.get(settings.unknown, (held,))
+        self.friction = settings.unknown != "payload"
+        limited = (robot.velocity_limit > 0.0) & np.isfinite(robot.velocity_limit)
+        self._speed = np.where(limited, robot.velocity_limit / 2.0, SPEED)
+        self._softness = np.divide(1.0, decay, out=np.zeros(robot.n), where=decay > 0.0)
+        self._poses, self._regressors = _regressors(dynamics)
+
+    def refresh(self, friction: Array) -> None:
+        """Adapt to the parameters of the model, which have changed.
+
+        Args:
+            friction: viscous and Coulomb friction of the model, (2, n).
+        """
+        n, settings, robot = self._dynamics.robot.n, self._settings, self._dynamics.robot
+        self._model = self._dynamics.theta()[: -3 * n].reshape(-1, 10)
+        added = settings.mass_limit * float(sum(body.inertial.mass for body in robot.bodies))
+        self._possible = [PossibleBody(one, added, settings.spread) for one in self._model]
+        efforts = np.abs(np.einsum("snbk,bk->sn", self._regressors, self._model)).max(axis=0)
+        coulomb = settings.friction_limit * np.where(np.isfinite(robot.effort_limit), robot.effort_limit, efforts)
+        self.greatest = np.maximum(np.array([coulomb / self._speed, coulomb]), friction)
+        inertia = np.array([self._dynamics.mass_matrix(q).diagonal() for q in self._poses])
+        self._quickness = settings.rate * self._decay * inertia.min(axis=0) / np.array([self._speed**2, np.ones(n)])
+        lags = np.zeros(self._regressors.shape[:2])
+        for body in self.bodies:
+            own = self._regressors[:, :, body]
+            lags += np.einsum("sni,ij,snj->sn", own, self._possible[body].metric, own)
+        quickest = (lags / inertia * self._softness).max() if self._softness.all() else 0.0
+        self._gain = settings.rate / quickest if quickest > 0.0 else 0.0
+        self._room = [0.0 for _ in self._possible]
+
+    def lag(self, s: Array, slope: Array, hidden: Array, inertia: Array) -> Array:
+        """The part of s that teaches: what is outside the dead zone.
+
+        Args:
+            s: velocity error plus slope times position error, (n,).
+            slope: (n,) in [1/s].
+            hidden: efforts that friction may hide, (n,) in [N·m] or [N].
+            inertia: the diagonal of M, (n,) in [kg m²] or [kg].
+        """
+        zone = slope * self._settings.dead_zone + self._softness * hidden / inertia
+        beyond: Array = s - np.minimum(np.maximum(s, -zone), zone)
+        return beyond
+
+    def learn_bodies(self, change: Array, power: Array, dt: float) -> None:
+        """Learn the bodies for a time dt [s].
+
+        Args:
+            change: learnt difference of the standard parameters from the model's, (B, 10); is changed.
+            power: Yᵀ s, (10 · B or more,).
+        """
+        for body in self.bodies:
+            own = power[10 * body : 10 * body + 10]
+            steepest, step = self._possible[body].metric @ own, dt * self._gain
+            change[body] += step * steepest
+            # The length of the step is more than any eigenvalue of Z can change by.
+            self._room[body] -= step * sqrt(own @ steepest)
+            if self._room[body] < 0.0:
+                self._project(body, change)
+
+    def learn_friction(self, friction: Array, shape: Array, s: Array, dt: float) -> None:
+        """Learn friction for a time dt [s].
+
+        Args:
+            friction: viscous and Coulomb friction, (2, n); is changed.
+            shape: the factors of both, (2, n).
+            s: (n,).
+        """
+        if self.friction:
+            step = shape * (dt * self._quickness * s)
+            friction[:] = np.minimum(np.maximum(friction + step, 0.0), self.greatest)
+
+    def make_possible(self, change: Array) -> None:
+        """Change what was learnt of each body, (B, 10), as little as needed for the body to be possible."""
+        for body in range(len(change)):
+            if change[body].any():
+                self._project(body, change)
+
+    def _project(self, body: int, change: Array) -> None:
+        parameters = self._model[body] + change[body]
+        nearest, self._room[body] = self._possible[body].nearest(parameters)
+        if nearest is not parameters:
+            change[body] = nearest - self._model[body]
 
 
 class PossibleBody:
-    """What a body may be taken for: the physically possible ones that are neither much lighter nor much heavier than
-    its model.
+    """The physically possible parameters of a body that are neither much lighter nor much heavier than its model.
 
     A body is physically possible if its pseudo-inertia P is positive definite
-    (:mod:`robodyn_ros.dynamics.inertial_parameters`); with a part of the model's as the least body P̲ and a heaviest
-    one P̄,
-    the possible ones are P̲ ≼ P ≼ P̄. Written as P = P̲ + S Z Sᵀ with S Sᵀ = P̄ - P̲, these are the Z whose eigenvalues lie
-    within [0, 1], a convex set; the nearest one to a Z is found by clipping them. Distance is that of Z (Frobenius), so
-    that metres and kilograms weigh what they do for this body: the metric ‖P₀^(-½) dP P₀^(-½)‖ that the
-    affine-invariant
-    one of the positive definite matrices has at P₀ = P̄ - P̲ (Lee, Kwon and Park, A Natural Adaptive Control Law for
-    Robot Manipulators, 2018; with the metric held constant as in Lee, Wensing and Park, Geometric Robot Dynamic
-    Identification: A Convex Programming Approach, 2020).
+    (:mod:`robodyn_ros.dynamics.inertial_parameters`). The least body P̲ is a part of the model's, and P̄ is the heaviest.
+    The possible bodies are P̲ ≼ P ≼ P̄. With P = P̲ + S Z Sᵀ and S Sᵀ = P̄ - P̲, these are the Z whose eigenvalues lie
+    within [0, 1], a convex set; clipping the eigenvalues gives the nearest Z in it.
+
+    The distance is that of Z (Frobenius), so that metres and kilograms count by their effect on this body. It is the
+    metric ‖P₀^(-½) dP P₀^(-½)‖ that the affine-invariant metric of the positive definite matrices has at P₀ = P̄ - P̲
+    (Lee, Kwon and Park, A Natural Adaptive Control Law for Robot Manipulators, 2018; with the metric held constant as
+    in Lee, Wensing and Park, Geometric Robot Dynamic Identification: A Convex Programming Approach, 2020).
 
     Attributes:
         metric: G (10, 10), symmetric and positive definite: along G y the power yᵀ θ of parameters θ grows the fastest.
@@ -94,17 +200,19 @@ class PossibleBody:
         added[:3, :3] = mass * (spread**2 * np.eye(3) + np.outer(com, com))
         added[:3, 3] = added[3, :3] = mass * com
         added[3, 3] = mass
-        self.greatest, self.least = to_pseudo(model) + added, LEAST * to_pseudo(model)
+        self.greatest, self.least = to_pseudo(model) + added, LEAST_RATIO * to_pseudo(model)
         values, axes = np.linalg.eigh(self.greatest - self.least)  # negative, perhaps, where the model is impossible
         self._factor = axes * np.sqrt(np.maximum(values, FLOOR * values[-1]))
         inverse, between = np.linalg.inv(self._factor), self._factor @ self._factor.T
-        self._scaled = np.kron(inverse, inverse) @ _UNITS.T  # (16, 10): parameters → Z, but for P̲'s part of it
-        self._scaled_least = self._scaled @ (LEAST * model)
-        self.metric = _PARAMETERS @ np.kron(between, between) @ _PARAMETERS.T
+        self._scaled = np.kron(inverse, inverse) @ UNITS.T  # (16, 10): parameters → Z, but for P̲'s part of it
+        self._scaled_least = self._scaled @ (LEAST_RATIO * model)
+        self.metric = PARAMETERS @ np.kron(between, between) @ PARAMETERS.T
 
     def nearest(self, parameters: Array) -> tuple[Array, float]:
-        """The possible ones that are nearest to standard parameters (10,), and how far Z can go from there in any
-        direction and be possible [-]: 0 if they were not possible themselves.
+        """The nearest possible parameters to standard parameters (10,), and the room of Z there.
+
+        The room is how far Z can go from there in any direction and stay possible [-]; 0 if the given parameters were
+        not possible.
         """
         values, axes = np.linalg.eigh((self._scaled @ parameters - self._scaled_least).reshape(4, 4))
         room = min(float(values[0]) - FLOOR, 1.0 - float(values[-1]))
@@ -112,120 +220,8 @@ class PossibleBody:
             return parameters, room
         half = self._factor @ axes
         clipped = np.minimum(np.maximum(values, FLOOR), 1.0)
-        nearest: Array = _PARAMETERS @ (self.least + (half * clipped) @ half.T).reshape(16)
+        nearest: Array = PARAMETERS @ (self.least + (half * clipped) @ half.T).reshape(16)
         return nearest, 0.0
-
-
-POSES = 24
-"""How many poses the rate is found from."""
-
-SPEED = 1.0
-"""Speed that viscous friction is scaled by where a joint has no limit [rad/s] or [m/s]; else half of the limit."""
-
-
-class Adaptation:
-    """See the module; of an arm with B bodies and n joints.
-
-    Attributes:
-        bodies: indices of the bodies that are learnt.
-        friction: whether friction is.
-        greatest: viscous and Coulomb friction that is learnt at most, (2, n).
-    """
-
-    greatest: Array
-
-    def __init__(self, dynamics: CompiledDynamics, config: AdaptiveSettings, decay: Array) -> None:
-        """
-        Args:
-            dynamics: the arm's model.
-            config: what to learn, and how.
-            decay: of the law, whose K_D is that times the diagonal of M, (n,) in [1/s].
-        """
-        robot = dynamics.robot
-        self._dynamics, self._config, self._decay = dynamics, config, decay
-        held = robot.link(tip(robot)).body
-        self.bodies = {"everything": tuple(range(len(robot.bodies))), "friction": ()}.get(config.unknown, (held,))
-        self.friction = config.unknown != "payload"
-        limited = (robot.velocity_limit > 0.0) & np.isfinite(robot.velocity_limit)
-        self._speed = np.where(limited, robot.velocity_limit / 2.0, SPEED)
-        self._softness = np.divide(1.0, decay, out=np.zeros(robot.n), where=decay > 0.0)
-        self._poses, self._regressors = _regressors(dynamics)
-
-    def refresh(self, friction: Array) -> None:
-        """Look at the model anew, whose parameters are others.
-
-        Args:
-            friction: viscous and Coulomb friction that it knows, (2, n).
-        """
-        n, config, robot = self._dynamics.robot.n, self._config, self._dynamics.robot
-        self._model = self._dynamics.theta()[: -3 * n].reshape(-1, 10)
-        added = config.mass_limit * float(sum(body.inertial.mass for body in robot.bodies))
-        self._possible = [PossibleBody(one, added, config.spread) for one in self._model]
-        efforts = np.abs(np.einsum("snbk,bk->sn", self._regressors, self._model)).max(axis=0)
-        coulomb = config.friction_limit * np.where(np.isfinite(robot.effort_limit), robot.effort_limit, efforts)
-        self.greatest = np.maximum(np.array([coulomb / self._speed, coulomb]), friction)
-        felt = np.array([self._dynamics.mass_matrix(q).diagonal() for q in self._poses])
-        self._quickness = config.rate * self._decay * felt.min(axis=0) / np.array([self._speed**2, np.ones(n)])
-        lags = np.zeros(self._regressors.shape[:2])
-        for body in self.bodies:
-            own = self._regressors[:, :, body]
-            lags += np.einsum("sni,ij,snj->sn", own, self._possible[body].metric, own)
-        quickest = (lags / felt * self._softness).max() if self._softness.all() else 0.0
-        self._gain = config.rate / quickest if quickest > 0.0 else 0.0
-        self._room = [0.0 for _ in self._possible]
-
-    def lag(self, s: Array, slope: Array, hidden: Array, felt: Array) -> Array:
-        """What is learnt from of s: nothing within the dead zone.
-
-        Args:
-            s: velocity error plus slope times position error, (n,).
-            slope: (n,) in [1/s].
-            hidden: efforts that friction may hide, (n,) in [N·m] or [N].
-            felt: the diagonal of M, (n,) in [kg m²] or [kg].
-        """
-        zone = slope * self._config.dead_zone + self._softness * hidden / felt
-        beyond: Array = s - np.minimum(np.maximum(s, -zone), zone)
-        return beyond
-
-    def learn_bodies(self, change: Array, power: Array, dt: float) -> None:
-        """Go on by dt [s].
-
-        Args:
-            change: what was learnt: by how much the standard parameters differ from the model's, (B, 10); is changed.
-            power: Yᵀ s, (10 · B or more,).
-        """
-        for body in self.bodies:
-            own = power[10 * body : 10 * body + 10]
-            steepest, step = self._possible[body].metric @ own, dt * self._gain
-            change[body] += step * steepest
-            # The length of the step is more than any eigenvalue of Z can change by.
-            self._room[body] -= step * sqrt(own @ steepest)
-            if self._room[body] < 0.0:
-                self._bring_back(body, change)
-
-    def learn_friction(self, friction: Array, shape: Array, s: Array, dt: float) -> None:
-        """Go on by dt [s].
-
-        Args:
-            friction: viscous and Coulomb friction, (2, n); is changed.
-            shape: what they are multiplied by, (2, n).
-            s: (n,).
-        """
-        if self.friction:
-            step = shape * (dt * self._quickness * s)
-            friction[:] = np.minimum(np.maximum(friction + step, 0.0), self.greatest)
-
-    def make_possible(self, change: Array) -> None:
-        """Change what was learnt of each body, (B, 10), by as little as makes the body possible."""
-        for body in range(len(change)):
-            if change[body].any():
-                self._bring_back(body, change)
-
-    def _bring_back(self, body: int, change: Array) -> None:
-        taken = self._model[body] + change[body]
-        nearest, self._room[body] = self._possible[body].nearest(taken)
-        if nearest is not taken:
-            change[body] = nearest - self._model[body]
 
 
 def _regressors(dynamics: CompiledDynamics) -> tuple[list[Array], Array]:

@@ -1,21 +1,26 @@
-"""Adaptive control: the law learns what the arm carries, and its friction, while it follows the reference.
+"""Adaptive control: the law learns the load of the arm and its friction while it follows the reference.
 
     τ = Ŷ θ̂ + K_D s + K_P e,   Ŷ θ̂ = M̂(q) q̈_r + Ĉ(q, q̇) q̇_r + ĝ(q) + τ̂_friction(q̇_d)
     q̇_r = q̇_d + Λ e,   q̈_r = q̈_d + Λ ė,   s = q̇_r - q̇ = ė + Λ e,   e = q_d - q
     θ̂̇ = Γ Yᵀ s
 
-Along the motion V = ½ sᵀ M s + ½ eᵀ K_P e + ½ θ̃ᵀ Γ⁻¹ θ̃ has V̇ = -sᵀ K_D s - eᵀ Λ K_P e ≤ 0, for Ṁ - 2C is
-skew-symmetric: the errors die away, whether θ̂ becomes θ or not. The gains are the same numbers as those of computed
-torque, and to a joint that moves alone they mean the same: Λ is the lesser root of λ² - Kd λ + Kp = 0 (half of Kd where
-there is none), K_D = diag M̂(q) (Kd - Λ), and K_P = diag M̂(q) (Kp - Λ (Kd - Λ)) is what is left. From ζ = 1 up it is 0;
-below, the proof takes it for constant, which it is not quite.
+Along the motion V = ½ sᵀ M s + ½ eᵀ K_P e + ½ θ̃ᵀ Γ⁻¹ θ̃ has V̇ = -sᵀ K_D s - eᵀ Λ K_P e ≤ 0, because Ṁ - 2C is
+skew-symmetric: the errors die away, whether θ̂ becomes θ or not.
 
-What keeps it from learning nonsense (:mod:`robodyn_ros.control.laws.adaptation`): bodies stay physically possible and
-friction within bounds; nothing is learnt from errors within a dead zone, which at a standstill is as wide as the
-friction known, for that hides so much; nor, in the direction of the cut, at a joint whose effort was cut. Friction is
-fed forward at the velocity that the reference asks for, smoothly: no noise of a measured velocity comes through.
+The gains are the same numbers as those of computed torque, and they mean the same to a joint that moves alone: Λ is the
+lesser root of λ² - Kd λ + Kp = 0 (half of Kd where there is none), K_D = diag M̂(q) (Kd - Λ), and
+K_P = diag M̂(q) (Kp - Λ (Kd - Λ)) is the rest. K_P is 0 from ζ = 1 up; below, the proof takes it for constant, which it
+is not quite.
 
-What is learnt is what differs from the model: when the model is told of a payload, that is added.
+These rules keep the law from learning nonsense (:mod:`robodyn_ros.control.laws.adaptation`):
+
+- Bodies stay physically possible, and friction stays within bounds.
+- Errors within a dead zone teach nothing. At a standstill the zone is as wide as the known friction, which hides that
+  much effort.
+- Where the effort of a joint was cut, the joint learns nothing in the direction of the cut.
+
+Friction is fed forward at the velocity of the reference, smoothly: no noise of a measured velocity comes through. The
+law learns the differences from the model: when the model gets a payload, that is added.
 
 Source: Slotine and Li, On the adaptive control of robot manipulators, International Journal of Robotics Research 6(3)
 (1987), with K_P as in Berghuis, Model-based Robot Control (1993).
@@ -31,9 +36,8 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import finite_array
 from robodyn_ros.control.laws.adaptation import Adaptation, AdaptiveSettings
-from robodyn_ros.control.laws.base import Controller, Efforts, Reference
+from robodyn_ros.control.laws.base import Controller, Efforts, FrictionCompensation, Reference
 from robodyn_ros.control.laws.computed_torque import SMOOTHING
-from robodyn_ros.control.laws.friction_compensation import FrictionCompensation
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.parameters import Parameters
@@ -43,80 +47,16 @@ from robodyn_ros.kinematics.tree import build_tree
 from robodyn_ros.robot import Joint, Robot
 from robodyn_ros.robot.pose import Array
 
-# What the adaptive law has learnt, in words for people and as plain data for a file.
-
-LEAST = 1e-3
-"""Mass from which on a centre of mass is told [kg]: of less it is the quotient of two errors."""
-
-
-def described(
-    robot: Robot, bodies: Sequence[int], changes: Array, joints: Sequence[Joint], friction: Array
-) -> dict[str, float]:
-    """Estimates by name.
-
-    Args:
-        robot: the arm.
-        bodies: indices of those that are learnt.
-        changes: of each body's standard parameters, (B, 10).
-        joints: those whose friction is learnt: all, or none.
-        friction: viscous and Coulomb friction, (2, n).
-    """
-    found: dict[str, float] = {}
-    for body in bodies:
-        name, change = robot.bodies[body].name, changes[body].tolist()
-        found[f"mass added to {name} [kg]"] = change[0]
-        for axis, moment in zip("xyz", change[1:4], strict=True):
-            found[f"first moment {axis} added to {name} [kg m]"] = moment
-            if abs(change[0]) >= LEAST:
-                found[f"centre of mass {axis} of what was added to {name} [m]"] = moment / change[0]
-    for index, joint in enumerate(joints):
-        found[f"viscous friction of {joint.name} [{joint.effort_unit}·s/{joint.position_unit}]"] = float(
-            friction[0, index]
-        )
-        found[f"Coulomb friction of {joint.name} [{joint.effort_unit}]"] = float(friction[1, index])
-    return found
-
-
-def to_memory(robot: Robot, bodies: Array, friction: Array) -> dict[str, Any]:
-    """Plain data.
-
-    Args:
-        robot: the arm.
-        bodies: change of each body's standard parameters, (B, 10).
-        friction: change of viscous and Coulomb friction, (2, n).
-    """
-    return {
-        "bodies": {body.name: change for body, change in zip(robot.bodies, bodies.tolist(), strict=True)},
-        "viscous": dict(zip(robot.joint_names, friction[0].tolist(), strict=True)),
-        "coulomb": dict(zip(robot.joint_names, friction[1].tolist(), strict=True)),
-    }
-
-
-def from_memory(robot: Robot, memory: dict[str, Any]) -> tuple[Array, Array]:
-    """What :func:`to_memory` was given.
-
-    Raises:
-        InputError: names are missing or unknown, or values are no finite numbers.
-    """
-    bodies = _column("bodies", memory, tuple(body.name for body in robot.bodies), (10,))
-    friction = [_column(name, memory, robot.joint_names, ()) for name in ("viscous", "coulomb")]
-    return bodies, np.array(friction)
-
-
-def _column(name: str, memory: dict[str, Any], keys: tuple[str, ...], shape: tuple[int, ...]) -> Array:
-    given = memory.get(name)
-    if not isinstance(given, dict) or sorted(given) != sorted(keys):
-        has = ", ".join(map(str, given)) if isinstance(given, dict) else repr(given)
-        raise InputError(name, f"must be of {', '.join(keys)}, not of {has}", given)
-    return np.array([finite_array(f"{name}, {key}", given[key], shape) for key in keys])
+LEAST_MASS = 1e-3
+"""Mass from which on a centre of mass is given [kg]; below, it is the quotient of two errors."""
 
 
 class Adaptive(Controller):
-    """The whole model, and it learns what the arm carries, and its friction, while it follows.
+    """The whole model, with a load and friction that are learnt on the way.
 
     Attributes:
-        bodies: by how much each body's standard parameters differ from the model's, as learnt, (B, 10).
-        friction: viscous and Coulomb friction as taken now, (2, n), in [N·m·s/rad, N·s/m] and [N·m, N].
+        bodies: learnt difference of each body's standard parameters from the model's, (B, 10).
+        friction: present estimate of viscous and Coulomb friction, (2, n), in [N·m·s/rad, N·s/m] and [N·m, N].
     """
 
     feedback = "acceleration"
@@ -147,60 +87,34 @@ class Adaptive(Controller):
         self._decay = self.kd - self._slope
         self._spring = np.maximum(self.kp - self._slope * self._decay, 0.0)
         self._map = dynamics.parameter_map(build_tree(robot))
-        self._own = dynamics.symbols.copy()  # what the compiled functions read: the model, and what was learnt
+        self._symbols = dynamics.symbols.copy()  # the compiled functions read these: the model, and what was learnt
         self._inertial = slice(3 + 3 * robot.n, None)
 
         def kernel(quantity: str) -> Any:
-            return Kernel(dynamics.program(quantity), self._own, compiled=dynamics.compiled).call
+            return Kernel(dynamics.program(quantity), self._symbols, compiled=dynamics.compiled).call
 
         self._mass_matrix, self._coriolis = kernel("mass_matrix"), kernel("coriolis_matrix")
         self._gravity, self._regressor = kernel("gravity"), kernel("slotine_li_regressor")
         self._known = FrictionCompensation(dynamics)
         self._adaptation = Adaptation(dynamics, self.config, self._decay)
         self.bodies = np.zeros((len(robot.bodies), 10))
-        self.friction = self._before = np.zeros((2, robot.n))
+        self.friction = self._modelled = np.zeros((2, robot.n))
         self._seen: Parameters | None = None
-        self._look()
+        self._refresh()
 
     def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
-        """Adaptive control: the law learns what the arm carries, and its friction, while it follows the reference.
-
-            τ = Ŷ θ̂ + K_D s + K_P e,   Ŷ θ̂ = M̂(q) q̈_r + Ĉ(q, q̇) q̇_r + ĝ(q) + τ̂_friction(q̇_d)
-            q̇_r = q̇_d + Λ e,   q̈_r = q̈_d + Λ ė,   s = q̇_r - q̇ = ė + Λ e,   e = q_d - q
-            θ̂̇ = Γ Yᵀ s
-
-        Along the motion V = ½ sᵀ M s + ½ eᵀ K_P e + ½ θ̃ᵀ Γ⁻¹ θ̃ has V̇ = -sᵀ K_D s - eᵀ Λ K_P e ≤ 0, for Ṁ - 2C is
-        skew-symmetric: the errors die away, whether θ̂ becomes θ or not. The gains are the same numbers as those of
-        computed
-        torque, and to a joint that moves alone they mean the same: Λ is the lesser root of λ² - Kd λ + Kp = 0 (half of
-        Kd where
-        there is none), K_D = diag M̂(q) (Kd - Λ), and K_P = diag M̂(q) (Kp - Λ (Kd - Λ)) is what is left. From ζ = 1 up
-        it is 0; below, the proof takes it for constant, which it is not quite.
-
-        What keeps it from learning nonsense (:mod:`robodyn_ros.control.laws.adaptation`): bodies stay physically
-        possible and
-        friction within bounds; nothing is learnt from errors within a dead zone, which at a standstill is as wide as
-        the friction known, for that hides so much; nor, in the direction of the cut, at a joint whose effort was cut.
-        Friction is
-        fed forward at the velocity that the reference asks for, smoothly: no noise of a measured velocity comes
-        through.
-
-        What is learnt is what differs from the model: when the model is told of a payload, that is added.
-
-        Source: Slotine and Li, On the adaptive control of robot manipulators, International Journal of Robotics
-        Research 6(3) (1987), with K_P as in Berghuis, Model-based Robot Control (1993).
-        """
-        self._look()
+        """The efforts of the law, as :meth:`Controller.compute`."""
+        self._refresh()
         e, ed = reference.q - q, reference.qd - qd
-        wished = self._slope * e
+        offset = self._slope * e
         mass_matrix, coriolis_matrix, gravity = self._mass_matrix(q), self._coriolis(q, qd), self._gravity(q)
         inertia, coriolis = mass_matrix @ reference.qdd, coriolis_matrix @ reference.qd
         viscous, coulomb = self.friction * _shape(reference.qd)
         friction = viscous + coulomb
-        pull = self._decay * (ed + wished) + self._spring * e
+        pull = self._decay * (ed + offset) + self._spring * e
         if integral is not None:
             pull += self.ki * integral
-        feedback = mass_matrix @ (self._slope * ed) + coriolis_matrix @ wished + mass_matrix.diagonal() * pull
+        feedback = mass_matrix @ (self._slope * ed) + coriolis_matrix @ offset + mass_matrix.diagonal() * pull
         total = gravity + coriolis + inertia + friction + feedback + reference.effort
         return Efforts(gravity, coriolis, inertia, friction, feedback, reference.effort, total)
 
@@ -208,10 +122,10 @@ class Adaptive(Controller):
         """Learn from a period."""
         if not (self.config.learn and dt > 0.0):
             return
-        self._look()
+        self._refresh()
         e, ed = reference.q - q, reference.qd - qd
-        wished, shape, cut = self._slope * e, _shape(reference.qd), asked - sent
-        s = ed + wished
+        offset, shape, cut = self._slope * e, _shape(reference.qd), asked - sent
+        s = ed + offset
         if any(cut.tolist()):
             s = np.where(s * cut > 0.0, 0.0, s)
         hidden = self.friction[1] * (1.0 - np.abs(shape[1]))
@@ -219,70 +133,132 @@ class Adaptive(Controller):
         if not any(s.tolist()):
             return
         if self._adaptation.bodies:
-            regressor = self._regressor(q, qd, reference.qd + wished, reference.qdd + self._slope * ed)
+            regressor = self._regressor(q, qd, reference.qd + offset, reference.qdd + self._slope * ed)
             self._adaptation.learn_bodies(self.bodies, s @ regressor, dt)
         self._adaptation.learn_friction(self.friction, shape, s, dt)
-        self._take()
+        self._update_symbols()
 
     def resume(self, before: Controller) -> None:
-        """Take over what another one has learnt of the same arm."""
+        """Take over what another adaptive law has learnt of the same arm."""
         if isinstance(before, Adaptive) and before is not self and before.bodies.shape == self.bodies.shape:
             self._set(before.bodies, before.learnt_friction)
 
     def forget(self) -> None:
-        """Believe the model."""
+        """Take the model as it is."""
         self._set(np.zeros_like(self.bodies), np.zeros_like(self.friction))
 
     def forget_bodies(self) -> None:
-        """Believe the model's bodies, and keep what was learnt of friction."""
+        """Take the bodies of the model as they are, and keep what was learnt of friction."""
         self._set(np.zeros_like(self.bodies), self.learnt_friction)
 
     def estimates(self) -> dict[str, float]:
         """Mass and centre of mass of what was added to each body that is learnt, and friction."""
         learnt = self._adaptation
         joints = self.dynamics.robot.joints if learnt.friction else ()
-        return described(self.dynamics.robot, learnt.bodies, self.bodies, joints, self.friction)
+        return describe(self.dynamics.robot, learnt.bodies, self.bodies, joints, self.friction)
 
     def memory(self) -> dict[str, Any]:
         """What was learnt, as differences from the model."""
         return to_memory(self.dynamics.robot, self.bodies, self.learnt_friction)
 
     def restore(self, memory: dict[str, Any]) -> None:
-        """Go on from what was learnt before; what is beyond the bounds of now is brought within them.
+        """Go on from what was learnt before, as far as it is within the present bounds.
 
         Raises:
-            InputError: it is of another arm, or no such thing.
+            InputError: it is of another arm, or is not such data.
         """
         self._set(*from_memory(self.dynamics.robot, memory))
 
     @property
     def learnt_friction(self) -> Array:
-        """By how much viscous and Coulomb friction differ from the model's, as learnt, (2, n)."""
-        learnt: Array = self.friction - self._before
+        """Learnt difference of viscous and Coulomb friction from the model's, (2, n)."""
+        learnt: Array = self.friction - self._modelled
         return learnt
 
     def _set(self, bodies: Array, friction: Array) -> None:
         """Take over differences from the model, as far as they are possible."""
-        self.bodies, self.friction, self._seen = bodies.copy(), self._before + friction, None
-        self._look()
+        self.bodies, self.friction, self._seen = bodies.copy(), self._modelled + friction, None
+        self._refresh()
 
-    def _look(self) -> None:
-        """See whether the model's parameters are others than before."""
+    def _refresh(self) -> None:
+        """Adapt to the model's parameters, if they have changed."""
         if self.dynamics.parameters is self._seen:
             return
         self._seen, known = self.dynamics.parameters, np.array([self._known.viscous, self._known.coulomb])
         self._adaptation.refresh(known)
         self.friction = np.clip(self.learnt_friction + known, 0.0, self._adaptation.greatest)
-        self._before = known
+        self._modelled = known
         self._adaptation.make_possible(self.bodies)
-        self._own[:] = self.dynamics.symbols
-        self._take()
+        self._symbols[:] = self.dynamics.symbols
+        self._update_symbols()
 
-    def _take(self) -> None:
-        """Write what is believed now where the compiled functions read it."""
-        self._own[self._inertial] = self.dynamics.symbols[self._inertial] + self._map @ self.bodies.ravel()
+    def _update_symbols(self) -> None:
+        """Write the present estimates where the compiled functions read them."""
+        self._symbols[self._inertial] = self.dynamics.symbols[self._inertial] + self._map @ self.bodies.ravel()
 
 
 def _shape(qd: Array) -> Array:
-    """What viscous and Coulomb friction are multiplied by, (2, n)."""
+    """The factors of viscous and Coulomb friction, (2, n)."""
     return np.array([qd, np.tanh(qd / SMOOTHING)])
+
+
+def describe(
+    robot: Robot, bodies: Sequence[int], changes: Array, joints: Sequence[Joint], friction: Array
+) -> dict[str, float]:
+    """Estimates by name with unit, for people.
+
+    Args:
+        robot: the arm.
+        bodies: indices of the bodies that are learnt.
+        changes: of each body's standard parameters, (B, 10).
+        joints: the joints whose friction is learnt: all, or none.
+        friction: viscous and Coulomb friction, (2, n).
+    """
+    found: dict[str, float] = {}
+    for body in bodies:
+        name, change = robot.bodies[body].name, changes[body].tolist()
+        found[f"mass added to {name} [kg]"] = change[0]
+        for axis, moment in zip("xyz", change[1:4], strict=True):
+            found[f"first moment {axis} added to {name} [kg m]"] = moment
+            if abs(change[0]) >= LEAST_MASS:
+                found[f"centre of mass {axis} of what was added to {name} [m]"] = moment / change[0]
+    for index, joint in enumerate(joints):
+        found[f"viscous friction of {joint.name} [{joint.effort_unit}·s/{joint.position_unit}]"] = float(
+            friction[0, index]
+        )
+        found[f"Coulomb friction of {joint.name} [{joint.effort_unit}]"] = float(friction[1, index])
+    return found
+
+
+def to_memory(robot: Robot, bodies: Array, friction: Array) -> dict[str, Any]:
+    """What was learnt, as plain data for a file.
+
+    Args:
+        robot: the arm.
+        bodies: change of each body's standard parameters, (B, 10).
+        friction: change of viscous and Coulomb friction, (2, n).
+    """
+    return {
+        "bodies": {body.name: change for body, change in zip(robot.bodies, bodies.tolist(), strict=True)},
+        "viscous": dict(zip(robot.joint_names, friction[0].tolist(), strict=True)),
+        "coulomb": dict(zip(robot.joint_names, friction[1].tolist(), strict=True)),
+    }
+
+
+def from_memory(robot: Robot, memory: dict[str, Any]) -> tuple[Array, Array]:
+    """The arguments of :func:`to_memory`, from its result.
+
+    Raises:
+        InputError: names are missing or unknown, or values are no finite numbers.
+    """
+    bodies = _column("bodies", memory, tuple(body.name for body in robot.bodies), (10,))
+    friction = [_column(name, memory, robot.joint_names, ()) for name in ("viscous", "coulomb")]
+    return bodies, np.array(friction)
+
+
+def _column(name: str, memory: dict[str, Any], keys: tuple[str, ...], shape: tuple[int, ...]) -> Array:
+    given = memory.get(name)
+    if not isinstance(given, dict) or sorted(given) != sorted(keys):
+        has = ", ".join(map(str, given)) if isinstance(given, dict) else repr(given)
+        raise InputError(name, f"must be of {', '.join(keys)}, not of {has}", given)
+    return np.array([finite_array(f"{name}, {key}", given[key], shape) for key in keys])

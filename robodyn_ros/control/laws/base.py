@@ -1,4 +1,7 @@
-"""The Controller interface: the contract of every plugin in the group ``robodyn_ros.controllers``."""
+"""The interface of a control law, and what the laws share: reference, efforts and friction compensation.
+
+:class:`Controller` is the contract of every plugin in the group ``robodyn_ros.controllers``.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import non_negative
 from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.dynamics.parameters import Parameters
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot.pose import Array, read_only
 
@@ -37,19 +41,19 @@ class Efforts(NamedTuple):
 
 
 class Controller(ABC):
-    """A control law τ = f(q, q̇, reference, ∫e dt), and what it remembers, which most laws do not.
+    """A control law τ = f(q, q̇, reference, ∫e dt).
 
-    ``compute`` changes nothing, and may be called for any state. A law that learns or observes does so in ``advance``,
-    which is called once a period, before ``compute``.
+    ``compute`` changes nothing, and may be called for any state. Most laws have no memory. A law that learns or
+    observes does so in ``advance``, which is called once a period, before ``compute``.
 
     Attributes:
         feedback: what the gains produce. With ``effort`` they are a stiffness [N·m/rad, N/m] and a damping; with
             ``acceleration`` they are [1/s²] and [1/s], and the law multiplies by M(q).
         settings: dataclass of the settings that the constructor takes as its keyword ``config``; None if it takes none.
-        follows: whether the law leads the arm to the reference; one that does not leaves it to whoever moves it.
+        follows: True if the law drives the arm to the reference; else the arm goes where somebody moves it.
         kp: gain on the position error, (n,).
         kd: gain on the velocity error, (n,).
-        ki: gain on the integral of the position error, (n,); where all are zero, nobody need integrate.
+        ki: gain on the integral of the position error, (n,); where all are zero, the caller does not integrate.
     """
 
     feedback: ClassVar[Literal["effort", "acceleration"]]
@@ -75,18 +79,18 @@ class Controller(ABC):
 
     @abstractmethod
     def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
-        """The efforts for a state and a reference. Inputs are finite and of shape (n,): the caller sees to it.
+        """The efforts for a state and a reference. The caller makes sure that inputs are finite and of shape (n,).
 
         Args:
             q: positions (n,) in [rad] or [m].
             qd: velocities (n,) in [rad/s] or [m/s].
             reference: what the arm should do.
-            integral: of the position error over time (n,) in [rad s] or [m s]; zero unless given. Whoever calls owns
-                it, and keeps it from winding up while an effort is saturated.
+            integral: of the position error over time (n,) in [rad s] or [m s]; zero unless given. The caller
+                owns it, and keeps it from winding up while an effort is saturated.
         """
 
     def look_ahead(self, expected: Callable[[float], Reference], effort_limit: Array) -> None:  # noqa: B027
-        """Hear what is to come, before each ``advance``; for laws that plan.
+        """Receive the future reference, before each ``advance``; for laws that plan.
 
         Args:
             expected: the reference so far ahead of now [s], if nothing else is asked for.
@@ -94,7 +98,7 @@ class Controller(ABC):
         """
 
     def advance(self, dt: float, q: Array, qd: Array, reference: Reference, asked: Array, sent: Array) -> None:  # noqa: B027
-        """Go on by a period.
+        """Update the memory of the law by a period.
 
         Args:
             dt: the period [s]; 0 where there was none: it is the first state, or the flow of states was broken.
@@ -106,32 +110,32 @@ class Controller(ABC):
         """
 
     def resume(self, before: Controller) -> None:  # noqa: B027
-        """Take over what another law remembers, in whose place this one is put while the arm moves."""
+        """Take over the memory of the law that this one replaces while the arm moves."""
 
     def forget(self) -> None:  # noqa: B027
-        """Remember nothing any more."""
+        """Clear the memory."""
 
     def estimates(self) -> dict[str, float]:
-        """What it believes of the arm now, by names with units, for people and plots."""
+        """What the law estimates of the arm now, by names with units, for people and plots."""
         return {}
 
     def report(self) -> dict[str, float]:
-        """How it is doing, by names with units, for the diagnostics."""
+        """How well the law works, by names with units, for the diagnostics."""
         return {}
 
     def complaint(self) -> str:
-        """What went wrong since it was last asked, so that it could not do its best; "" if nothing did."""
+        """What went wrong since the last call, so that the efforts are not as good as usual; "" if nothing did."""
         return ""
 
     def memory(self) -> dict[str, Any]:
-        """What it has learnt that is worth a file, as plain data for YAML; empty if nothing is."""
+        """What the law has learnt, as plain data for a YAML file; empty if it learns nothing."""
         return {}
 
     def restore(self, memory: dict[str, Any]) -> None:
         """Take over what :meth:`memory` gave, of this arm.
 
         Raises:
-            InputError: this law remembers nothing of the kind, or something else is wrong with it.
+            InputError: the law learns nothing of the kind, or the data are not valid.
         """
         raise InputError("memory", f"{type(self).__name__} learns nothing", memory)
 
@@ -139,3 +143,58 @@ class Controller(ABC):
         """The feedback kp e + kd ė + ki ∫e dt (n,), in the unit of the gains; arguments as :meth:`compute`."""
         corrected: Array = self.kp * (reference.q - q) + self.kd * (reference.qd - qd)
         return corrected if integral is None else corrected + self.ki * integral
+
+
+class FrictionCompensation:
+    """The effort against the friction that a model knows.
+
+        τ_friction(q̇) = d q̇ + f tanh(q̇ / v)
+
+    d is the viscous and f the Coulomb friction, v the smoothing velocity. Both are the parameters of the model where it
+    has any, else those of the URDF's ``<dynamics>``. They may change while the arm moves, and are then read again.
+
+    At a standstill Coulomb friction is whatever the load asks for, up to ± f, so nothing is compensated there: a jump
+    by sign(q̇) would shake the arm at every change of sign, and so with the noise of every encoder.
+
+    Source: Andersson, Söderberg, Björklund, Friction models for sliding dry, boundary and mixed lubricated contacts,
+    Tribology International 40 (2007), the smoothed Coulomb model (tanh).
+    """
+
+    def __init__(self, dynamics: Dynamics) -> None:
+        """
+        Args:
+            dynamics: the model.
+        """
+        self._dynamics = dynamics
+        self._none = read_only(np.zeros(dynamics.robot.n))
+        self._seen: Parameters | None = None
+        self._refresh()
+
+    @property
+    def viscous(self) -> Array:
+        """(n,) in [N·m·s/rad] or [N·s/m]."""
+        self._refresh()
+        return self._viscous
+
+    @property
+    def coulomb(self) -> Array:
+        """(n,) in [N·m] or [N]."""
+        self._refresh()
+        return self._coulomb
+
+    def against(self, qd: Array, smoothing: float) -> Array:
+        """The effort that overcomes friction at velocities (n,), with a smoothing velocity in [rad/s] or [m/s]."""
+        self._refresh()
+        if not self._known:
+            return self._none
+        effort: Array = self._viscous * qd + self._coulomb * np.tanh(qd / smoothing)
+        return effort
+
+    def _refresh(self) -> None:
+        robot, parameters = self._dynamics.robot, self._dynamics.parameters
+        if parameters is self._seen:
+            return
+        self._seen = parameters
+        self._viscous = parameters.viscous if parameters.viscous.any() else robot.damping
+        self._coulomb = parameters.coulomb if parameters.coulomb.any() else robot.friction
+        self._known = bool(self._viscous.any() or self._coulomb.any())

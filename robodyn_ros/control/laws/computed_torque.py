@@ -6,25 +6,24 @@ With an exact model the error obeys ë + Kd ė + Kp e + Ki ∫e dt = 0 on every 
 
 Source: Siciliano, Sciavicco, Villani, Oriolo, Robotics: Modelling, Planning and Control (2009), §8.5.2, eq. 8.57 with
 its stabilising y; Lynch and Park, Modern Robotics (2017), §11.4, computed torque. Friction is fed forward at the
-reference velocity (:mod:`robodyn_ros.control.laws.friction_compensation`).
+reference velocity (:class:`robodyn_ros.control.laws.base.FrictionCompensation`).
 """
 
 from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from robodyn_ros.control.laws.base import Controller, Efforts, Reference
-from robodyn_ros.control.laws.friction_compensation import FrictionCompensation
+from robodyn_ros.control.laws.base import Controller, Efforts, FrictionCompensation, Reference
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.robot.pose import Array
 
 SMOOTHING = 0.01
 """Reference velocity at which three quarters of the Coulomb friction are fed forward [rad/s] or [m/s]. A reference has
-no noise, so this is only as wide as keeps the step at its reversals within what drives follow."""
+no noise, so this is only as great as it has to be for drives to follow the change at a reversal."""
 
 
 class ComputedTorque(Controller):
-    """Feedback linearisation by the whole model."""
+    """Feedback linearisation by the whole model: the error obeys the same linear equation everywhere."""
 
     feedback = "acceleration"
 
@@ -34,17 +33,7 @@ class ComputedTorque(Controller):
         self._friction = FrictionCompensation(dynamics)
 
     def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
-        """Computed torque, also called inverse dynamics control.
-
-            τ = M(q) (q̈_d + Kd ė + Kp e + Ki ∫e dt) + C(q, q̇) q̇ + g(q) + τ_friction(q̇_d) + τ_ff,   e = q_d - q
-
-        With an exact model the error obeys ë + Kd ė + Kp e + Ki ∫e dt = 0 on every joint, wherever the arm is.
-
-        Source: Siciliano, Sciavicco, Villani, Oriolo, Robotics: Modelling, Planning and Control (2009), §8.5.2, eq.
-        8.57 with
-        its stabilising y; Lynch and Park, Modern Robotics (2017), §11.4, computed torque. Friction is fed forward at
-        the reference velocity (:mod:`robodyn_ros.control.laws.friction_compensation`).
-        """
+        """The efforts of the law, as :meth:`Controller.compute`."""
         correction = self.correction(q, qd, reference, integral)
         gravity, coriolis, inertia, feedback = self.dynamics.terms(q, qd, reference.qdd, correction)
         friction = self._friction.against(reference.qd, SMOOTHING)

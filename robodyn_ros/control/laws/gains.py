@@ -1,18 +1,18 @@
-"""One meaning of gains for every law: what the error does at the home pose.
+"""Gains that mean the same for every law: how the error behaves at the home pose.
 
     ë + 2ζω ė + ω² e = 0        ω natural frequency [rad/s], ζ damping ratio [-]
 
-With integral action at the rate ρ [1/s] there is a third pole beside the two, at -ρ, where those stay what they are:
+With integral action at the rate ρ [1/s] there is a third pole at -ρ, and the other two stay the same:
 
     (s² + 2ζω s + ω²)(s + ρ) = s³ + (2ζω + ρ) s² + (ω² + 2ζωρ) s + ω²ρ
 
 so the gains on ė, e and ∫e dt are 2ζω + ρ, ω² + 2ζωρ and ω²ρ. A lasting error dies away as exp(-ρt), and no ρ makes
-the error grow (of the linear system; the roots are the stated ones).
+the error of the linear system grow, because its roots are the stated ones.
 
 A law whose feedback is an acceleration takes these as they are. A law whose feedback is an effort takes them times
-M_ii(home), the inertia that joint i feels there, so that every law gives joint i the same stiffness and damping at home
-(exactly so for joint i moving alone). Who thinks in stiffness K [N·m/rad, N/m] and damping D [N·m·s/rad, N·s/m] gives
-those: they stand for ω² = K / M_ii(home) and 2ζω = D / M_ii(home).
+M_ii(home), the reflected inertia of joint i there. So every law gives joint i the same stiffness and damping at home
+(exactly so for joint i moving alone). A stiffness K [N·m/rad, N/m] and a damping D [N·m·s/rad, N·s/m] can be given
+instead: they stand for ω² = K / M_ii(home) and 2ζω = D / M_ii(home).
 
 Source: Siciliano, Sciavicco, Villani, Oriolo, Robotics: Modelling, Planning and Control (2009), §8.5.2, where
 Kp = diag(ω²) and Kd = diag(2ζω); Lynch and Park, Modern Robotics (2017), §11.4; the third pole is pole placement.
@@ -36,7 +36,7 @@ from robodyn_ros.settings import check_settings, setting
 
 @dataclass(frozen=True)
 class JointGains:
-    """How a joint's error dies away; the same meaning for every controller plugin."""
+    """How the error of a joint dies away; the same meaning for every controller plugin."""
 
     natural_frequency: float = setting(10.0, "natural frequency ω of the position error", "rad/s", 0.0, 1000.0)
     damping_ratio: float = setting(1.0, "damping ratio ζ of the position error", "-", 0.0, 100.0)
@@ -49,7 +49,7 @@ class JointGains:
 
 
 class Gains(NamedTuple):
-    """What a law is made with, each (n,)."""
+    """The gains that a law is made with, each (n,)."""
 
     kp: Array
     kd: Array
@@ -86,14 +86,14 @@ def gains(
     zeta = non_negative("damping_ratio", damping_ratio, n)
     rho = non_negative("integral_rate", integral_rate, n)
     stiff, damped = non_negative("stiffness", stiffness, n), non_negative("damping", damping, n)
-    felt = np.diagonal(dynamics.mass_matrix(finite_array("home", home, (n,))))
-    omega = np.where(stiff > 0.0, np.sqrt(stiff / felt), omega)
-    spring, damper = omega**2, np.where(damped > 0.0, damped / felt, 2.0 * zeta * omega)
-    scale = np.ones(n) if law.feedback == "acceleration" else felt
+    inertia = np.diagonal(dynamics.mass_matrix(finite_array("home", home, (n,))))
+    omega = np.where(stiff > 0.0, np.sqrt(stiff / inertia), omega)
+    spring, damper = omega**2, np.where(damped > 0.0, damped / inertia, 2.0 * zeta * omega)
+    scale = np.ones(n) if law.feedback == "acceleration" else inertia
     return Gains(scale * (spring + damper * rho), scale * (damper + rho), scale * spring * rho)
 
 
 def joint_gains(law: type[Controller], dynamics: Dynamics, home: ArrayLike, joints: Sequence[JointGains]) -> Gains:
-    """As :func:`gains`, of settings for each joint, in the order of ``robot.joints``."""
+    """As :func:`gains`, from the settings of each joint, in the order of ``robot.joints``."""
     wanted = {item.name: [getattr(joint, item.name) for joint in joints] for item in fields(JointGains)}
     return gains(law, dynamics, home, **wanted)

@@ -14,19 +14,12 @@ from robodyn_ros.robot.pose import Array
 
 
 class GravityCompensation(Controller):
-    """PD that no longer sags: gravity is carried by the model, where the arm is."""
+    """PD that does not sag: the model gives the gravity effort at the position of the arm."""
 
     feedback = "effort"
 
     def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
-        """Proportional-derivative feedback with gravity compensation.
-
-            τ = Kp e + Kd ė + Ki ∫e dt + g(q) + τ_ff,   e = q_d - q
-
-        Source: Siciliano, Sciavicco, Villani, Oriolo, Robotics: Modelling, Planning and Control (2009), §8.5.1, eq.
-        8.51; Lynch and Park, Modern Robotics (2017), §11.4.2. Globally asymptotically stable about a constant reference
-        without the integral, locally with it.
-        """
+        """The efforts of the law, as :meth:`Controller.compute`."""
         none = self._none
         gravity = self.dynamics.gravity(q)
         feedback = self.correction(q, qd, reference, integral)

@@ -1,14 +1,14 @@
-"""Joint impedance: to whoever pushes it, the arm is a spring and a damper around the reference.
+"""Joint impedance: to somebody who pushes it, the arm is a spring and a damper around the reference.
 
     τ = M(q) q̈_d + C(q, q̇) q̇_d + g(q) + K e + D ė + Ki ∫e dt + τ_friction(q̇_d) + τ_ff,   e = q_d - q
 
-K [N·m/rad, N/m] and D [N·m·s/rad, N·s/m] are what is felt at the joints. The arm's own inertia is left as it is (no
-inertia shaping, which would need a measurement of the contact force). With an exact model and Ki = 0
+K [N·m/rad, N/m] and D [N·m·s/rad, N·s/m] are the stiffness and damping at the joints. The inertia of the arm is
+left as it is (no inertia shaping, which would need a measurement of the contact force). With an exact model and Ki = 0
 
     M(q) ë + (C(q, q̇) + D) ė + K e = - τ_external
 
-and since Ṁ - 2 C is skew-symmetric, ½ ėᵀ M ė + ½ eᵀ K e falls by ėᵀ D ė: the arm is passive, whatever it touches.
-Ki takes the compliance away in the long run: leave it at zero unless that is wanted.
+and because Ṁ - 2 C is skew-symmetric, ½ ėᵀ M ė + ½ eᵀ K e falls by ėᵀ D ė: the arm is passive, whatever it touches.
+Ki takes the compliance away in the long run: leave it at zero unless you want that.
 
 Source: Ott, Cartesian Impedance Control of Redundant and Flexible-Joint Robots (2008), chapter 3, in joint space; the
 law is the "PD+" of Paden and Panja, Globally asymptotically stable 'PD+' controller for robot manipulators,
@@ -19,15 +19,14 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from robodyn_ros.control.laws.base import Controller, Efforts, Reference
+from robodyn_ros.control.laws.base import Controller, Efforts, FrictionCompensation, Reference
 from robodyn_ros.control.laws.computed_torque import SMOOTHING
-from robodyn_ros.control.laws.friction_compensation import FrictionCompensation
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.robot.pose import Array
 
 
 class Impedance(Controller):
-    """A spring and a damper around the reference, and the whole model to keep it there."""
+    """A spring and a damper around the reference; the model carries the rest."""
 
     feedback = "effort"
 
@@ -37,23 +36,7 @@ class Impedance(Controller):
         self._friction = FrictionCompensation(dynamics)
 
     def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
-        """Joint impedance: to whoever pushes it, the arm is a spring and a damper around the reference.
-
-            τ = M(q) q̈_d + C(q, q̇) q̇_d + g(q) + K e + D ė + Ki ∫e dt + τ_friction(q̇_d) + τ_ff,   e = q_d - q
-
-        K [N·m/rad, N/m] and D [N·m·s/rad, N·s/m] are what is felt at the joints. The arm's own inertia is left as it is
-        (no inertia shaping, which would need a measurement of the contact force). With an exact model and Ki = 0
-
-            M(q) ë + (C(q, q̇) + D) ė + K e = - τ_external
-
-        and since Ṁ - 2 C is skew-symmetric, ½ ėᵀ M ė + ½ eᵀ K e falls by ėᵀ D ė: the arm is passive, whatever it
-        touches. Ki takes the compliance away in the long run: leave it at zero unless that is wanted.
-
-        Source: Ott, Cartesian Impedance Control of Redundant and Flexible-Joint Robots (2008), chapter 3, in joint
-        space; the
-        law is the "PD+" of Paden and Panja, Globally asymptotically stable 'PD+' controller for robot manipulators,
-        International Journal of Control 47 (1988).
-        """
+        """The efforts of the law, as :meth:`Controller.compute`."""
         dynamics = self.dynamics
         gravity = dynamics.gravity(q)
         coriolis = dynamics.coriolis_matrix(q, qd) @ reference.qd

@@ -1,4 +1,4 @@
-"""The file that keeps what control laws have learnt of an arm: YAML, the arm's name and what each law remembers."""
+"""The file with what control laws have learnt: YAML, with the name of the arm and the memory of each law by class."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from robodyn_ros.control.laws.base import Controller
 from robodyn_ros.errors import InputError
 
 
-def save(path: str | os.PathLike[str], law: Controller) -> None:
-    """Write what a law remembers, all of it or nothing; what the file keeps of other laws stays in it.
+def save_memory(path: str | os.PathLike[str], law: Controller) -> None:
+    """Write the memory of a law, all of it or nothing; the memory of other laws stays in the file.
 
     Args:
         path: of the file; a ``~`` stands for the home folder.
-        law: what has learnt.
+        law: that has learnt.
 
     Raises:
-        InputError: the law remembers nothing, the file cannot be written, or the one that is there is something else.
+        InputError: the law learns nothing, the file cannot be written, or the existing file is something else.
     """
     file, name, memory = Path(path).expanduser(), law.dynamics.robot.name, law.memory()
     if not memory:
@@ -35,11 +35,11 @@ def save(path: str | os.PathLike[str], law: Controller) -> None:
         raise InputError("path", f"{file} cannot be written: {cause.strerror}", path) from cause
 
 
-def recall(path: str | os.PathLike[str], law: Controller) -> bool:
-    """Give a law what a file keeps of it; whether there was something. A file that is not there keeps nothing.
+def restore_memory(path: str | os.PathLike[str], law: Controller) -> bool:
+    """Give a law its memory from a file; True if the file has one. A missing file has none.
 
     Raises:
-        InputError: the file cannot be read, is something else, or is of another arm; the law is as before.
+        InputError: the file cannot be read, is something else, or is of another arm; the law is unchanged then.
     """
     file = Path(path).expanduser()
     if not law.memory() or not file.exists():

@@ -13,18 +13,12 @@ from robodyn_ros.robot.pose import Array
 
 
 class PD(Controller):
-    """Stiffness and damping about the reference. What the load needs shows up as a lasting error."""
+    """Stiffness and damping about the reference. The effort that the load needs shows up as a lasting error."""
 
     feedback = "effort"
 
     def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
-        """Proportional-derivative feedback, without a model.
-
-            τ = Kp e + Kd ė + Ki ∫e dt + τ_ff,   e = q_d - q
-
-        Source: Siciliano, Sciavicco, Villani, Oriolo, Robotics: Modelling, Planning and Control (2009), §8.5.1, eq.
-        8.51 without its gravity term; Lynch and Park, Modern Robotics (2017), §11.4.2, PID.
-        """
+        """The efforts of the law, as :meth:`Controller.compute`."""
         none = self._none
         feedback = self.correction(q, qd, reference, integral)
         return Efforts(none, none, none, none, feedback, reference.effort, feedback + reference.effort)

@@ -1,1 +1,1 @@
-"""Motions: trajectories, and how they are made."""
+"""Motions: trajectories, and how they are made within the limits of the arm."""

@@ -1,8 +1,8 @@
-"""A short motion around where the arm is held, that shows what it holds.
+"""A short motion around the held position, from which the payload can be estimated.
 
-Every joint goes there and back on both sides of where it is held, as far as its limits let it, in another order than
-the others: gravity pulls in different directions, and friction, which turns with the velocity, averages out. It begins
-and ends at rest where the arm is held.
+Every joint moves to both sides of its position, as far as its limits allow, in another order than the other joints: so
+gravity pulls in different directions, and friction, whose sign is that of the velocity, averages out. The motion begins
+and ends at rest at the held position.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import check_settings, setting, switch
 
-LEGS = 8
-"""How many waypoints there are before the way back."""
+WAYPOINTS = 8
+"""Number of waypoints before the return to the held position."""
 
-LEAST = 0.2
-"""Part of the way that a joint must have room for, to move at all [-]."""
+LEAST_ROOM = 0.2
+"""Ratio of its distance that a joint must have room for, to move at all [-]."""
 
 CHECKS = 20
-"""How many times of each leg efforts are predicted for."""
+"""Number of instants between two waypoints at which efforts are predicted."""
 
 
 @dataclass(frozen=True)
 class PayloadSettings:
-    """Settings of the estimation of a payload; each field's metadata say what it is."""
+    """Settings of the estimation of a payload."""
 
     angle: float = setting(0.3, "how far a revolute joint goes to either side", "rad", 0.01, 1.5)
     way: float = setting(0.05, "how far a prismatic joint goes to either side", "m", 0.001, 1.0)
@@ -52,45 +52,45 @@ class PayloadSettings:
 
 
 def payload_motion(
-    dynamics: Dynamics, held: Array, effort: Array, limits: Limits, config: PayloadSettings
+    dynamics: Dynamics, held: Array, effort: Array, limits: Limits, settings: PayloadSettings
 ) -> Trajectory:
-    """The motion.
+    """A motion that shows the payload.
 
     Args:
         dynamics: the arm's model.
         held: where the arm is held, (n,) in [rad] or [m].
-        effort: that holds it there, (n,) in [N·m] or [N]. What the model does not explain of it is taken to be needed
-            on the way as well.
+        effort: that holds it there, (n,) in [N·m] or [N]. The part that the model does not explain is taken to be
+            needed during the motion as well.
         limits: of the arm.
-        config: settings.
+        settings: of the motion.
 
     Raises:
-        NotReadyError: there is no room for it, or no effort; the message names the joint.
+        NotReadyError: there is no room for it, or not enough effort; the message names the joint.
     """
     robot = dynamics.robot
-    most = config.distances(robot)
-    above = np.clip(robot.upper - config.margin - held, 0.0, most)
-    below = np.clip(held - robot.lower - config.margin, 0.0, most)
-    above, below = (np.where(room >= LEAST * most, room, 0.0) for room in (above, below))
+    most = settings.distances(robot)
+    above = np.clip(robot.upper - settings.margin - held, 0.0, most)
+    below = np.clip(held - robot.lower - settings.margin, 0.0, most)
+    above, below = (np.where(room >= LEAST_ROOM * most, room, 0.0) for room in (above, below))
     if not (above + below).any():
         raise NotReadyError("no joint has room to move: each is at its position limits")
-    leg, joint = np.arange(LEGS)[:, None], np.arange(robot.n)[None, :]
+    leg, joint = np.arange(WAYPOINTS)[:, None], np.arange(robot.n)[None, :]
     turn = leg + joint
     side = np.where(turn // 2 ** (joint % 3) % 2 == 0, 1.0, -1.0) * np.where((turn + turn // 2) % 2 == 0, 1.0, 0.5)
     there = held - below + (1.0 + side) / 2.0 * (above + below)
     waypoints = np.vstack([held, there, held])
-    speed = np.where(np.isfinite(limits.velocity), config.speed * limits.velocity, np.inf)
-    legs = durations(waypoints, speed, config.acceleration)
+    speed = np.where(np.isfinite(limits.velocity), settings.speed * limits.velocity, np.inf)
+    legs = durations(waypoints, speed, settings.acceleration)
     kept = np.concatenate([[True], legs > 0.0])
     trajectory = rest_to_rest(waypoints[kept], np.concatenate([[0.0], np.cumsum(legs[legs > 0.0])]))
     unexplained = np.abs(effort - dynamics.gravity(held))
     for t in np.linspace(0.0, trajectory.duration, CHECKS * len(legs)):
         needed = np.abs(dynamics.inverse(*trajectory.sample(t))) + unexplained
-        too_much = np.flatnonzero(needed > config.strain * limits.effort)
+        too_much = np.flatnonzero(needed > settings.strain * limits.effort)
         if len(too_much):
             joint = robot.joints[too_much[0]]
             raise NotReadyError(
                 f"{joint.name} would need about {needed[too_much[0]]:.3g} {joint.effort_unit} on the way, and "
-                f"{config.strain:g} of its limit are {config.strain * limits.effort[too_much[0]]:.3g}"
+                f"{settings.strain:g} of its limit are {settings.strain * limits.effort[too_much[0]]:.3g}"
             )
     return trajectory

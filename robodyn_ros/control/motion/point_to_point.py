@@ -1,9 +1,12 @@
-"""From where the arm is to where it should be, at rest at both ends, as quickly as its limits allow.
+"""Motions from rest to rest and from motion to rest, as quickly as the limits of the arm allow.
 
-Every joint moves by the same quintic, on a straight line of the configuration space (a continuous joint the shorter way
-round). Its duration keeps speeds within the velocity limits, and efforts, by the model, within the effort limits: where
-they are exceeded the motion is stretched in time (after Hollerbach, Dynamic scaling of manipulator trajectories, ASME
-J. Dyn. Sys. Meas. Control 106 (1984)).
+A quintic from rest to rest over Δ in T reaches the speed 15/8 Δ/T and the acceleration 10/√3 Δ/T² (Biagiotti and
+Melchiorri, Trajectory Planning for Automatic Machines and Robots (2008), ch. 2; 10/√3 at (3 ± √3)/6 of the time).
+
+:func:`point_to_point` moves every joint by the same quintic, on a straight line of the configuration space (a
+continuous joint the shorter way round). The duration keeps speeds within the velocity limits, and efforts, by the
+model, within the effort limits: a motion that exceeds them is scaled in time (after Hollerbach, Dynamic scaling of
+manipulator trajectories, ASME J. Dyn. Sys. Meas. Control 106 (1984)).
 """
 
 from __future__ import annotations
@@ -18,75 +21,29 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.robot.configuration import ConfigurationSpace
 from robodyn_ros.robot.pose import Array
 
-# From waypoints to a trajectory that stops at each, and how quickly it can.
-#
-# A quintic from rest to rest over Δ in T reaches the speed 15/8 Δ/T and the acceleration 10/√3 Δ/T² (Biagiotti and
-# Melchiorri, Trajectory Planning for Automatic Machines and Robots (2008), ch. 2; 10/√3 at (3 ± √3)/6 of the time).
-
 PEAK_VELOCITY = 15.0 / 8.0
+"""Greatest speed of a quintic from rest to rest, in Δ/T [-]."""
 
 PEAK_ACCELERATION = 10.0 / np.sqrt(3.0)
-
-
-def rest_to_rest(waypoints: ArrayLike, times: ArrayLike) -> Trajectory:
-    """A quintic from each waypoint to the next, at rest with no acceleration in each.
-
-    Args:
-        waypoints: (K, n) in [rad] or [m].
-        times: when to be there, (K,) in [s].
-
-    Raises:
-        InputError: see :class:`Trajectory`.
-    """
-    rest = np.zeros(np.shape(waypoints))
-    return Trajectory(times, waypoints, rest, rest)
-
-
-def durations(waypoints: ArrayLike, velocity_limit: ArrayLike, acceleration_limit: ArrayLike) -> Array:
-    """Shortest times in which :func:`rest_to_rest` keeps within limits, from each waypoint to the next.
-
-    Args:
-        waypoints: (K, n) in [rad] or [m], K >= 2.
-        velocity_limit: (n,) or one for all, in [rad/s] or [m/s]; inf where there is none.
-        acceleration_limit: likewise, in [rad/s²] or [m/s²].
-
-    Returns:
-        (K - 1,) in [s]; 0 between equal waypoints.
-
-    Raises:
-        InputError: a wrong shape, a limit not above zero, or no finite limit on a joint that has to move.
-    """
-    shape = np.shape(waypoints)
-    if len(shape) != 2 or shape[0] < 2:
-        raise InputError("waypoints", f"must be 2 or more by n joints, not of shape {shape}", waypoints)
-    way = np.abs(np.diff(finite_array("waypoints", waypoints, shape), axis=0))
-    velocity = _limit("velocity_limit", velocity_limit, shape[1])
-    acceleration = _limit("acceleration_limit", acceleration_limit, shape[1])
-    needed = np.maximum(PEAK_VELOCITY * way / velocity, np.sqrt(PEAK_ACCELERATION * way / acceleration))
-    if ((way > 0.0) & (needed == 0.0)).any():
-        raise InputError("velocity_limit", "a joint that moves has neither this limit nor one on acceleration")
-    longest: Array = needed.max(axis=1)
-    return longest
-
-
-def _limit(name: str, value: ArrayLike, n: int) -> Array:
-    limit = np.asarray(value, dtype=np.float64)
-    if limit.shape not in ((), (n,)) or not (limit > 0.0).all():
-        raise InputError(name, f"must be above zero, one or {n} of them, not {value!r}", value)
-    return limit
-
+"""Greatest acceleration of a quintic from rest to rest, in Δ/T² [-]."""
 
 SAMPLES = 101
-"""At so many instants of the motion the efforts are looked at."""
+"""Number of instants of a motion at which the efforts are checked."""
 
 LONGEST = 600.0
-"""A motion that no effort limit allows in this time is given up [s]."""
+"""Longest duration of a motion [s]; a motion that needs longer is refused."""
 
 SHORTEST = 0.02
-"""A motion takes at least this long [s], also one from a place to itself."""
+"""Shortest duration of a motion [s], also of one from a position to itself."""
 
 PRECISION = 1e-3
-"""How closely the duration is found, relative to itself."""
+"""Relative precision of the duration."""
+
+SHORTEST_BRAKING, LONGEST_BRAKING = 0.02, 20.0
+"""Shortest and longest duration of braking [s]."""
+
+BRAKING_SAMPLES = 41
+"""Number of instants of braking at which the efforts are checked."""
 
 
 def point_to_point(
@@ -124,7 +81,7 @@ def point_to_point(
     last = ConfigurationSpace(robot).near(first, last)
     shortest = max(SHORTEST, float(np.max(PEAK_VELOCITY * np.abs(last - first) / speed)))
     duration = shortest
-    while (too_much := _excess(dynamics, first, last, duration, effort)) is not None:
+    while (too_much := _exceeded_limit(dynamics, first, last, duration, effort)) is not None:
         if duration > LONGEST:
             name, place, needed, allowed = too_much
             raise InputError(
@@ -137,61 +94,68 @@ def point_to_point(
     low, high = max(shortest, duration / 2.0), duration
     while high - low > PRECISION * high:
         middle = (low + high) / 2.0
-        if _excess(dynamics, first, last, middle, effort) is None:
+        if _exceeded_limit(dynamics, first, last, middle, effort) is None:
             high = middle
         else:
             low = middle
     return rest_to_rest([first, last], [0.0, high])
 
 
-def _excess(
-    dynamics: Dynamics, first: Array, last: Array, duration: float, limit: Array
-) -> tuple[str, float, float, float] | None:
-    """Where an effort passes its limit most: joint, share of the way, effort needed and allowed; None if none does."""
-    u = np.linspace(0.0, 1.0, SAMPLES)[:, None]
-    way = last - first
-    q = first + (10 * u**3 - 15 * u**4 + 6 * u**5) * way
-    qd = (30 * u**2 - 60 * u**3 + 30 * u**4) * way / duration
-    qdd = (60 * u - 180 * u**2 + 120 * u**3) * way / duration**2
-    efforts = np.abs(dynamics.inverse(q, qd, qdd))
-    excess = efforts / limit
-    place, joint = np.unravel_index(np.argmax(excess), excess.shape)
-    if excess[place, joint] <= 1.0:
-        return None
-    name = dynamics.robot.joint_names[joint]
-    return name, float(u[place, 0]), float(efforts[place, joint]), float(limit[joint])
+def rest_to_rest(waypoints: ArrayLike, times: ArrayLike) -> Trajectory:
+    """A quintic from each waypoint to the next, at rest with no acceleration in each.
+
+    Args:
+        waypoints: (K, n) in [rad] or [m].
+        times: when to be there, (K,) in [s].
+
+    Raises:
+        InputError: as for :class:`Trajectory`.
+    """
+    rest = np.zeros(np.shape(waypoints))
+    return Trajectory(times, waypoints, rest, rest)
 
 
-def _checked_limit(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
-    limit = np.asarray(value, dtype=np.float64)
-    if limit.shape != shape or not (limit > 0.0).all():
-        raise InputError(name, f"must be {shape[0]} numbers above 0, not {value!r}", value)
-    return limit
+def durations(waypoints: ArrayLike, velocity_limit: ArrayLike, acceleration_limit: ArrayLike) -> Array:
+    """Shortest times in which :func:`rest_to_rest` keeps within limits, from each waypoint to the next.
 
+    Args:
+        waypoints: (K, n) in [rad] or [m], K >= 2.
+        velocity_limit: (n,) or one for all, in [rad/s] or [m/s]; inf where there is none.
+        acceleration_limit: likewise, in [rad/s²] or [m/s²].
 
-# From motion to rest, as quickly as the efforts allow.
-#
-# A quintic whose end follows from its beginning: of the Bernstein coefficients of its velocity::
-#
-#     v,  v + h a/4,  (v + h a/4) / 2,  0,  0
-#
-# the first two are the motion that it begins with, the last two rest, and the third lies between, so that a joint that
-# does not speed up at the beginning never turns back and is never faster than at first. Its duration h is doubled until
-# the efforts, by the model, are within their limits.
+    Returns:
+        (K - 1,) in [s]; 0 between equal waypoints.
 
-SHORTEST_BRAKING, LONGEST_BRAKING = 0.02, 20.0
-"""Between them lies the duration [s]."""
-
-BRAKING_SAMPLES = 41
-"""At so many instants the efforts are looked at."""
+    Raises:
+        InputError: a wrong shape, a limit not above zero, or no finite limit on a joint that has to move.
+    """
+    shape = np.shape(waypoints)
+    if len(shape) != 2 or shape[0] < 2:
+        raise InputError("waypoints", f"must be 2 or more by n joints, not of shape {shape}", waypoints)
+    distance = np.abs(np.diff(finite_array("waypoints", waypoints, shape), axis=0))
+    velocity = _limit("velocity_limit", velocity_limit, shape[1])
+    acceleration = _limit("acceleration_limit", acceleration_limit, shape[1])
+    needed = np.maximum(PEAK_VELOCITY * distance / velocity, np.sqrt(PEAK_ACCELERATION * distance / acceleration))
+    if ((distance > 0.0) & (needed == 0.0)).any():
+        raise InputError("velocity_limit", "a joint that moves has neither this limit nor one on acceleration")
+    longest: Array = needed.max(axis=1)
+    return longest
 
 
 def braking(dynamics: Dynamics, motion: Sample, velocity_limit: Array, effort_limit: Array) -> Trajectory:
-    """The way to rest.
+    """A motion to rest, as quickly as the efforts allow.
+
+    It is a quintic whose end follows from its beginning. The Bernstein coefficients of its velocity are::
+
+        v,  v + h a/4,  (v + h a/4) / 2,  0,  0
+
+    The first two are the motion that it begins with, the last two are rest, and the third lies between. So a joint that
+    does not speed up at the beginning never turns back and is never faster than at first. The duration h is doubled
+    until the efforts, by the model, are within their limits.
 
     Args:
         dynamics: of the arm.
-        motion: that it begins with.
+        motion: at the beginning.
         velocity_limit: (n,) in [rad/s] or [m/s].
         effort_limit: (n,) in [N·m] or [N].
 
@@ -211,3 +175,35 @@ def braking(dynamics: Dynamics, motion: Sample, velocity_limit: Array, effort_li
             return found
         h *= 2.0
     raise InputError("motion", f"at {v} cannot be brought to rest within the limits of speed and effort", motion)
+
+
+def _exceeded_limit(
+    dynamics: Dynamics, first: Array, last: Array, duration: float, limit: Array
+) -> tuple[str, float, float, float] | None:
+    """Where an effort passes its limit most: joint, ratio of the path, effort needed and allowed; None if none does."""
+    u = np.linspace(0.0, 1.0, SAMPLES)[:, None]
+    distance = last - first
+    q = first + (10 * u**3 - 15 * u**4 + 6 * u**5) * distance
+    qd = (30 * u**2 - 60 * u**3 + 30 * u**4) * distance / duration
+    qdd = (60 * u - 180 * u**2 + 120 * u**3) * distance / duration**2
+    efforts = np.abs(dynamics.inverse(q, qd, qdd))
+    ratio = efforts / limit
+    place, joint = np.unravel_index(np.argmax(ratio), ratio.shape)
+    if ratio[place, joint] <= 1.0:
+        return None
+    name = dynamics.robot.joint_names[joint]
+    return name, float(u[place, 0]), float(efforts[place, joint]), float(limit[joint])
+
+
+def _checked_limit(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
+    limit = np.asarray(value, dtype=np.float64)
+    if limit.shape != shape or not (limit > 0.0).all():
+        raise InputError(name, f"must be {shape[0]} numbers above 0, not {value!r}", value)
+    return limit
+
+
+def _limit(name: str, value: ArrayLike, n: int) -> Array:
+    limit = np.asarray(value, dtype=np.float64)
+    if limit.shape not in ((), (n,)) or not (limit > 0.0).all():
+        raise InputError(name, f"must be above zero, one or {n} of them, not {value!r}", value)
+    return limit

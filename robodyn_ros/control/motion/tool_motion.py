@@ -1,7 +1,8 @@
-"""From a pose for the tool to a motion of the joints that the limits allow, or a refusal that says why.
+"""Motions to a pose of the tool, within the limits of the joints.
 
-An arm at rest goes straight there (:mod:`robodyn_ros.control.motion.point_to_point`); one that moves is brought to rest
-first (:mod:`robodyn_ros.control.motion.point_to_point`). Both ask the equations of motion what efforts that takes.
+An arm at rest goes there by :func:`~robodyn_ros.control.motion.point_to_point.point_to_point`. An arm that moves is
+brought to rest first, by :func:`~robodyn_ros.control.motion.point_to_point.braking`. Both keep the efforts, by the
+model, within the limits.
 """
 
 from __future__ import annotations
@@ -23,16 +24,16 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import check_settings, setting
 
-EFFORT_SHARE = 0.8
-"""Share of the effort limits that a motion may use; the rest is left to feedback."""
+EFFORT_RATIO = 0.8
+"""Ratio of the effort limits that a motion may use [-]; the rest is left to feedback."""
 
-BRAKING_SHARE = 0.9
-"""The same while an arm that moves is brought to rest: more, so that what it was doing is surely within it."""
+BRAKING_RATIO = 0.9
+"""The same while a moving arm is brought to rest [-]: greater, so that the present motion is surely within it."""
 
 
 @dataclass(frozen=True)
 class ToolSettings:
-    """Settings of motions to a pose; each field's metadata say what it is."""
+    """Settings of motions to a pose."""
 
     target_speed: float = setting(0.5, "speed of a motion to ~/target_pose, of the velocity limits", "-", 0.01, 1.0)
 
@@ -41,19 +42,19 @@ class ToolSettings:
 
 
 class PoseGoal(NamedTuple):
-    """What is asked for, and of which arm."""
+    """A pose for the tool, and the present state of the arm."""
 
     target: Array  # pose of the tool in the frame, (4, 4)
     frame: str  # name of a link; the root link if empty
-    q: Array  # where the arm is, and so the frame, (n,) in [rad] or [m]
-    motion: Sample  # what the arm is asked to do when the motion begins
+    q: Array  # position of the arm, and so of the frame, (n,) in [rad] or [m]
+    motion: Sample  # the reference of the arm when the motion begins
     limits: Limits
     parameters: Parameters  # of its dynamics
-    config: ToolSettings = ToolSettings()
+    settings: ToolSettings = ToolSettings()
 
 
 class ToolMotion:
-    """Plans motions of one link. An object of this class belongs to one thread.
+    """Plans motions of one link. Use an object of this class in one thread only.
 
     Attributes:
         link: name of the tool.
@@ -63,7 +64,7 @@ class ToolMotion:
         """
         Args:
             robot: the arm.
-            link: name of the tool. All that has to be compiled for it is compiled now.
+            link: name of the tool. The constructor compiles everything that it needs.
 
         Raises:
             InputError: there is no such link, or no joint moves it.
@@ -75,26 +76,26 @@ class ToolMotion:
         self._kinematics.pose(link, np.zeros(robot.n))
         self._dynamics.inverse(*np.zeros((3, 1, robot.n)))
 
-    def plan(self, wish: PoseGoal) -> Trajectory:
-        """The motion, from where the arm is asked to be when it begins.
+    def plan(self, goal: PoseGoal) -> Trajectory:
+        """The motion to a goal, from the reference when it begins.
 
         Raises:
             InputError: no such frame, a target that is no pose, or limits that allow no motion there.
             UnreachableError: no positions within the limits bring the tool there.
         """
-        target, limits, now = wish.target, wish.limits, wish.motion
-        if wish.frame:
-            target = self._frame(wish.frame, wish.q) @ target
+        target, limits, now = goal.target, goal.limits, goal.motion
+        if goal.frame:
+            target = self._frame(goal.frame, goal.q) @ target
         dynamics = self._dynamics
-        dynamics.apply(wish.parameters)
-        brake = braking(dynamics, now, limits.velocity, BRAKING_SHARE * limits.effort) if now.qd.any() else None
+        dynamics.apply(goal.parameters)
+        brake = braking(dynamics, now, limits.velocity, BRAKING_RATIO * limits.effort) if now.qd.any() else None
         start = now.q if brake is None else brake.positions[-1]
-        goal = self._target.goal(target, start).q
-        speed = limits.velocity * wish.config.target_speed / EFFORT_SHARE
-        way = point_to_point(
-            dynamics, start, goal, velocity_limit=speed, effort_limit=limits.effort, share=EFFORT_SHARE
+        end = self._target.goal(target, start).q
+        speed = limits.velocity * goal.settings.target_speed / EFFORT_RATIO
+        motion = point_to_point(
+            dynamics, start, end, velocity_limit=speed, effort_limit=limits.effort, share=EFFORT_RATIO
         )
-        return way if brake is None else _joined(brake, way)
+        return motion if brake is None else _joined(brake, motion)
 
     def _frame(self, name: str, q: Array) -> Array:
         known = [link.name for link in self._kinematics.robot.links]
@@ -104,7 +105,7 @@ class ToolMotion:
 
 
 def _joined(first: Trajectory, second: Trajectory) -> Trajectory:
-    """One after the other; the second begins at rest where the first ends at rest."""
+    """Both motions as one; the second begins at rest where the first ends at rest."""
     times = np.concatenate((first.times, first.duration + second.times[1:]))
     rows = (
         np.concatenate((getattr(first, name), getattr(second, name)[1:]))

@@ -1,14 +1,17 @@
-"""Trajectories through points, of the degree that the points call for.
+"""Trajectories through points, and their files.
 
-As joint_trajectory_controller does: positions alone are joined by straight lines, with velocities by cubics, with
-accelerations as well by quintics. Between two points h apart each piece is written on the Bernstein basis, whose
-coefficients follow from the ends alone (Farin, Curves and Surfaces for CAGD (2002), ch. 5; Biagiotti and Melchiorri,
-Trajectory Planning for Automatic Machines and Robots (2008), ch. 2)::
+The degree follows from the points, as in joint_trajectory_controller: positions alone are joined by straight lines,
+positions and velocities by cubics, and with accelerations by quintics. Each segment between two points h apart is
+written on the Bernstein basis, whose coefficients follow from the ends alone (Farin, Curves and Surfaces for CAGD
+(2002), ch. 5; Biagiotti and Melchiorri, Trajectory Planning for Automatic Machines and Robots (2008), ch. 2)::
 
     cubic    y0, y0 + h v0/3, y1 - h v1/3, y1
     quintic  y0, y0 + h v0/5, y0 + 2 h v0/5 + h² a0/20, (the same mirrored), y1
 
 The polynomial stays between the least and the greatest coefficient, which makes limits cheap to check.
+
+A trajectory file is the message trajectory_msgs/msg/JointTrajectory as JSON, which is YAML as well. So ``ros2 topic
+pub`` takes it for the topics of joint_trajectory_controller and of this package's controller.
 """
 
 from __future__ import annotations
@@ -29,48 +32,10 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array, read_only
 
-# The efforts that a plan says its motion needs: all of them, gravity included, not what a law has to add.
+NANO = 1_000_000_000
 
-
-class PlannedEffort:
-    """Efforts of some of n joints at K times, linear between them.
-
-    Attributes:
-        times: (K,) in [s], rising.
-        efforts: (K, n) in [N·m] or [N]; NaN for joints that the plan does not speak of.
-    """
-
-    def __init__(self, times: Array, efforts: ArrayLike, n: int) -> None:
-        """
-        Args:
-            times: see the class.
-            efforts: likewise, finite.
-            n: number of joints.
-
-        Raises:
-            InputError: wrong shapes, or something not finite.
-        """
-        self.times = times
-        self.efforts = read_only(finite_array("efforts", efforts, (len(times), n)))
-        self._knots: list[float] = times.tolist()
-
-    def spread(self, columns: list[int], n: int) -> PlannedEffort:
-        """The same as efforts of n joints, of which these are the columns given."""
-        whole = np.full((len(self.times), n), np.nan)
-        whole[:, columns] = self.efforts
-        wider = PlannedEffort(self.times, np.zeros_like(whole), n)
-        wider.efforts = read_only(whole)
-        return wider
-
-    def at(self, t: float) -> Array | None:
-        """Efforts (n,) at time t [s]; None outside of the points: at the last, the arm may still brake."""
-        after = bisect_right(self._knots, t)
-        if after in (0, len(self._knots)):
-            return None
-        begin, end = self._knots[after - 1], self._knots[after]
-        share = (t - begin) / (end - begin)
-        between: Array = self.efforts[after - 1] + share * (self.efforts[after] - self.efforts[after - 1])
-        return between
+FIELDS = {"positions": "positions", "velocities": "velocities", "accelerations": "accelerations"}
+"""Field of a point → attribute of a trajectory."""
 
 
 class Sample(NamedTuple):
@@ -82,14 +47,14 @@ class Sample(NamedTuple):
 
 
 class Trajectory:
-    """Motion through K points of n joints; before the first and after the last it rests there.
+    """A motion through K points of n joints; before the first and after the last the arm rests there.
 
     Attributes:
         times: (K,) in [s], rising; 0 is when the trajectory starts, and the first point may lie later.
         positions: (K, n) in [rad] or [m].
         velocities: (K, n) in [rad/s] or [m/s], or None.
         accelerations: (K, n) in [rad/s²] or [m/s²], or None.
-        planned: the efforts that the motion needs, or None if nobody said.
+        planned: the efforts that the motion needs, or None if unknown.
     """
 
     def __init__(
@@ -102,10 +67,10 @@ class Trajectory:
     ) -> None:
         """
         Args:
-            times: see the class, as the rest.
-            positions: see the class.
-            velocities: may be left out.
-            accelerations: may be left out, and must be where velocities are.
+            times: (K,) in [s], rising.
+            positions: (K, n) in [rad] or [m].
+            velocities: (K, n); may be left out.
+            accelerations: (K, n); may be left out, and must be without velocities.
             efforts: that the motion needs at the points, (K, n) in [N·m] or [N]; may be left out.
 
         Raises:
@@ -123,10 +88,10 @@ class Trajectory:
             raise InputError("times", f"must rise strictly: {self.times}", times)
         if self.velocities is None and self.accelerations is not None:
             raise InputError("accelerations", "need velocities as well", accelerations)
-        self._pieces = _bernstein(self.times, self.positions, self.velocities, self.accelerations)
+        self._bernstein = _bernstein_coefficients(self.times, self.positions, self.velocities, self.accelerations)
         self._knots: list[float] = self.times.tolist()
-        self._powers = np.arange(len(self._pieces) - 1.0, -1.0, -1.0)
-        self._table = _table(self._pieces, self.times)
+        self._powers = np.arange(len(self._bernstein) - 1.0, -1.0, -1.0)
+        self._table = _power_coefficients(self._bernstein, self.times)
         zero = read_only(np.zeros(shape[1]))
         self._first, self._last = Sample(self.positions[0], zero, zero), Sample(self.positions[-1], zero, zero)
 
@@ -142,8 +107,9 @@ class Trajectory:
 
     @property
     def coefficients(self) -> Array:
-        """Of position, velocity and acceleration abreast, by powers of the time since the piece's first point, the
-        highest first: (K - 1, degree + 1, 3 n).
+        """Coefficients of position, velocity and acceleration side by side, (K - 1, degree + 1, 3 n).
+
+        They multiply the powers of the time since the first point of the segment, the highest power first.
         """
         return self._table
 
@@ -153,22 +119,22 @@ class Trajectory:
             return self._last
         if t < self._knots[0]:
             return self._first
-        piece = bisect_right(self._knots, t) - 1
+        segment = bisect_right(self._knots, t) - 1
         n = self.n
-        # One product for all three: the table holds the coefficients of position, velocity and acceleration abreast.
-        values = (t - self._knots[piece]) ** self._powers @ self._table[piece]
+        # One product for all three: the table has the coefficients of position, velocity and acceleration side by side.
+        values = (t - self._knots[segment]) ** self._powers @ self._table[segment]
         return Sample(values[:n], values[n : 2 * n], values[2 * n :])
 
     def extent(self) -> tuple[Array, Array]:
         """Least and greatest position of each joint, overshoot between the points included; (n,) and (n,)."""
         least, greatest = self.positions.min(axis=0), self.positions.max(axis=0)
-        below = self._pieces.min(axis=(0, 1), initial=np.inf) < least
-        above = self._pieces.max(axis=(0, 1), initial=-np.inf) > greatest
+        below = self._bernstein.min(axis=(0, 1), initial=np.inf) < least
+        above = self._bernstein.max(axis=(0, 1), initial=-np.inf) > greatest
         for joint in np.flatnonzero(below | above):
-            for piece, h in enumerate(np.diff(self.times)):
-                turns = np.roots(self._table[piece, 1:, self.n + joint])
+            for segment, h in enumerate(np.diff(self.times)):
+                turns = np.roots(self._table[segment, 1:, self.n + joint])
                 turns = turns.real[(abs(turns.imag) < 1e-9 * h) & (turns.real > 0.0) & (turns.real < h)]
-                values = np.polyval(self._table[piece, :, joint], turns)
+                values = np.polyval(self._table[segment, :, joint], turns)
                 least[joint] = min(least[joint], values.min(initial=np.inf))
                 greatest[joint] = max(greatest[joint], values.max(initial=-np.inf))
         return least, greatest
@@ -179,15 +145,15 @@ class Trajectory:
         The derivative's Bernstein coefficients are the degree times the differences of the curve's over h (Farin,
         section 5.3), and bound it.
         """
-        degree = len(self._pieces) - 1
+        degree = len(self._bernstein) - 1
         h = np.diff(self.times)[:, np.newaxis]
-        greatest: Array = np.abs(degree * np.diff(self._pieces, axis=0) / h).max(axis=(0, 1), initial=0.0)
+        greatest: Array = np.abs(degree * np.diff(self._bernstein, axis=0) / h).max(axis=(0, 1), initial=0.0)
         for joint in np.flatnonzero(greatest > limit):
             greatest[joint] = 0.0
-            for piece, width in enumerate(h[:, 0]):
-                turns = np.roots(self._table[piece, 2:, 2 * self.n + joint])
+            for segment, width in enumerate(h[:, 0]):
+                turns = np.roots(self._table[segment, 2:, 2 * self.n + joint])
                 turns = turns.real[(abs(turns.imag) < 1e-9 * width) & (turns.real > 0.0) & (turns.real < width)]
-                speeds = np.polyval(self._table[piece, 1:, self.n + joint], np.append(turns, (0.0, width)))
+                speeds = np.polyval(self._table[segment, 1:, self.n + joint], np.append(turns, (0.0, width)))
                 greatest[joint] = max(greatest[joint], np.abs(speeds).max())
         return greatest
 
@@ -222,7 +188,7 @@ class Trajectory:
         return whole
 
     def continued_from(self, t: float, start: Sample) -> Trajectory:
-        """The rest of this trajectory after time t, from a given motion instead of what it did until then.
+        """The rest of this trajectory after time t, beginning with a given motion.
 
         The points later than t stay; the start takes the place of the earlier ones, with its velocity and acceleration
         as far as the degree takes them in. So position never jumps, whatever the first point says.
@@ -251,6 +217,49 @@ class Trajectory:
         return rest
 
 
+class PlannedEffort:
+    """The efforts that a motion needs according to a plan, at K times and linear between them.
+
+    They are the whole efforts, gravity included, not the part that a law has to add.
+
+    Attributes:
+        times: (K,) in [s], rising.
+        efforts: (K, n) in [N·m] or [N]; NaN for joints that the plan does not cover.
+    """
+
+    def __init__(self, times: Array, efforts: ArrayLike, n: int) -> None:
+        """
+        Args:
+            times: (K,) in [s], rising.
+            efforts: (K, n), finite.
+            n: number of joints.
+
+        Raises:
+            InputError: wrong shapes, or something not finite.
+        """
+        self.times = times
+        self.efforts = read_only(finite_array("efforts", efforts, (len(times), n)))
+        self._knots: list[float] = times.tolist()
+
+    def spread(self, columns: list[int], n: int) -> PlannedEffort:
+        """The same as efforts of n joints, where these are the given columns."""
+        whole = np.full((len(self.times), n), np.nan)
+        whole[:, columns] = self.efforts
+        wider = PlannedEffort(self.times, np.zeros_like(whole), n)
+        wider.efforts = read_only(whole)
+        return wider
+
+    def at(self, t: float) -> Array | None:
+        """Efforts (n,) at time t [s]; None outside of the points, because at the last one the arm may still brake."""
+        after = bisect_right(self._knots, t)
+        if after in (0, len(self._knots)):
+            return None
+        begin, end = self._knots[after - 1], self._knots[after]
+        ratio = (t - begin) / (end - begin)
+        between: Array = self.efforts[after - 1] + ratio * (self.efforts[after] - self.efforts[after - 1])
+        return between
+
+
 def _shape(positions: ArrayLike) -> tuple[int, int]:
     shape = np.shape(positions)
     if len(shape) != 2 or 0 in shape:
@@ -258,8 +267,8 @@ def _shape(positions: ArrayLike) -> tuple[int, int]:
     return shape
 
 
-def _bernstein(t: Array, y: Array, v: Array | None, a: Array | None) -> Array:
-    """Bernstein coefficients (degree + 1, K - 1, n); see the module."""
+def _bernstein_coefficients(t: Array, y: Array, v: Array | None, a: Array | None) -> Array:
+    """Bernstein coefficients of every segment, (degree + 1, K - 1, n)."""
     y0, y1 = y[:-1], y[1:]
     if v is None:
         return np.stack((y0, y1))
@@ -271,31 +280,18 @@ def _bernstein(t: Array, y: Array, v: Array | None, a: Array | None) -> Array:
     return np.stack((y0, y0 + d0 / 5.0, y0 + 0.4 * d0 + b0, y1 - 0.4 * d1 + b1, y1 - d1 / 5.0, y1))
 
 
-def _table(pieces: Array, times: Array) -> Array:
-    """Power coefficients of position, velocity, acceleration side by side, highest power first, (K - 1, degree + 1, 3
-    n).
-    """
-    degree = pieces.shape[0] - 1
+def _power_coefficients(bernstein: Array, times: Array) -> Array:
+    """Power coefficients of position, velocity and acceleration (:attr:`Trajectory.coefficients`)."""
+    degree = bernstein.shape[0] - 1
     # Farin, section 5.8: the k-th power's coefficient is the binomial of (degree, k) times the k-th forward difference.
     rows = [[comb(degree, k) * comb(k, i) * (-1) ** (k - i) for i in range(degree + 1)] for k in range(degree, -1, -1)]
     scale = np.diff(times)[:, np.newaxis] ** np.arange(degree, -1, -1)  # (K - 1, degree + 1)
-    position = np.tensordot(np.array(rows, dtype=float), pieces, 1) / scale.T[:, :, np.newaxis]
+    position = np.tensordot(np.array(rows, dtype=float), bernstein, 1) / scale.T[:, :, np.newaxis]
     velocity, acceleration = np.zeros_like(position), np.zeros_like(position)
     falling = np.arange(degree, 0, -1.0)[:, np.newaxis, np.newaxis]
     velocity[1:] = falling * position[:-1]
     acceleration[1:] = falling * velocity[:-1]
     return np.ascontiguousarray(np.concatenate((position, velocity, acceleration), axis=2).transpose(1, 0, 2))
-
-
-# A trajectory as a file: the message trajectory_msgs/msg/JointTrajectory as JSON, which is YAML as well.
-#
-# So it is what ``ros2 topic pub`` takes as its message, and what the topics of joint_trajectory_controller and of this
-# package's controller then get.
-
-NANO = 1_000_000_000
-
-FIELDS = {"positions": "positions", "velocities": "velocities", "accelerations": "accelerations"}
-"""Field of a point → attribute of a trajectory."""
 
 
 def write_trajectory(path: str | os.PathLike[str], trajectory: Trajectory, joints: Sequence[str]) -> None:

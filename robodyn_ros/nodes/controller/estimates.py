@@ -11,7 +11,7 @@ from rclpy.node import Node
 from std_srvs.srv import Trigger
 
 from robodyn_ros.control.laws.base import Controller
-from robodyn_ros.control.laws.memory_file import recall, save
+from robodyn_ros.control.laws.memory_file import restore_memory, save_memory
 from robodyn_ros.errors import ConfigurationError, NotReadyError, RobodynError
 from robodyn_ros.nodes.common.messages import respond
 from robodyn_ros.nodes.common.parameters import NodeParameters
@@ -54,7 +54,7 @@ class Estimates:
         law = self._loop.law
         if self._path and law.memory():
             try:
-                save(self._path, law)
+                save_memory(self._path, law)
             except RobodynError as problem:
                 self._node.get_logger().error(f"{FILE}: {problem}")
 
@@ -73,7 +73,7 @@ class Estimates:
         def saved() -> str:
             if not self._path:
                 raise NotReadyError(f"the parameter {FILE} names no file")
-            save(self._path, self._loop.law)
+            save_memory(self._path, self._loop.law)
             return f"saved to {self._path}"
 
         return respond(response, saved)
@@ -84,7 +84,7 @@ class Estimates:
         if type(law) is self._restored:
             return False
         self._restored = type(law)
-        return bool(self._path) and recall(self._path, law)
+        return bool(self._path) and restore_memory(self._path, law)
 
     def _publish(self) -> None:
         """Publish the estimates if they have changed."""

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.control.laws.base import FrictionCompensation
 from robodyn_ros.control.laws.computed_torque import SMOOTHING, ComputedTorque
-from robodyn_ros.control.laws.friction_compensation import FrictionCompensation
 from robodyn_ros.control.laws.gravity_compensation import GravityCompensation
 from robodyn_ros.control.laws.impedance import Impedance
 from robodyn_ros.control.laws.pd import PD
