@@ -1,1 +1,1 @@
-"""The hardware: the plant with its drives and sensors."""
+"""The simulated hardware: a plant with its drives and sensors."""

@@ -1,10 +1,17 @@
-"""The hardware: an arm with its drives and its sensors, as a controller meets it.
+"""The hardware as a controller sees it: an arm with its drives and sensors.
 
-Commands go in when they arrive, readings come out when they arrive, and time is a count of the plant's steps.
+The data go through it in this order, with time as a count of the plant's steps:
+
+    command   a command arrives                                 :meth:`Hardware.command`
+    actuators check, clamp and delay it; drives follow it       :mod:`.actuators`
+    brakes    hold the arm until the first command              :meth:`Hardware.advance`
+    plant     the effort moves the arm, step by step            :mod:`..plant.base`
+    encoders  measure positions and velocities                  :mod:`.sensors`
+    transport delays, drops and repeats readings                :mod:`.sensors`
+    reading   a reading arrives                                 :meth:`Hardware.readings`
+
 Everything is deterministic: the same commands at the same steps give the same readings, to the last bit, after every
-reset too.
-
-A brake holds all joints where they are. It is rigid: a moving arm stops at once.
+reset too. Brakes are rigid: a moving arm stops at once.
 """
 
 from __future__ import annotations
@@ -20,31 +27,25 @@ from robodyn_ros.simulation.plant.base import PlantBase
 
 
 class Hardware:
-    """The hardware: an arm with its drives and its sensors, as a controller meets it.
-
-    Commands go in when they arrive, readings come out when they arrive, and time is a count of the plant's steps.
-    Everything is deterministic: the same commands at the same steps give the same readings, to the last bit, after
-    every reset too.
-
-    A brake holds all joints where they are. It is rigid: a moving arm stops at once.
+    """An arm with its drives and sensors.
 
     Attributes:
         plant: the arm; its own time stands still while brakes hold it.
-        sensors: what reads its state.
+        sensors: its sensors and their transport.
         now: time since the last reset [steps].
-        held: whether brakes hold the arm.
-        silent: whether commands have come, and come no more.
-        failures: how many steps could not be taken since the start, for their result would not have been finite.
-        failure: why, of the last one.
+        held: True while brakes hold the arm.
+        silent: True after the command timeout, until the next command.
+        failures: number of failed steps since the start; the result of such a step would not be finite.
+        failure: error of the last failed step.
     """
 
     def __init__(self, plant: PlantBase, actuators: Actuators, sensors: Sensors, settings: CommandSettings) -> None:
         """
         Args:
-            plant: the arm, from where it starts.
-            actuators: what moves it.
-            sensors: what reads its state.
-            settings: how commands reach it.
+            plant: the arm in its initial state.
+            actuators: its drives.
+            sensors: its sensors.
+            settings: settings of the commands.
         """
         self.plant = plant
         self.sensors = sensors
@@ -62,11 +63,11 @@ class Hardware:
 
     @property
     def effort(self) -> Array:
-        """The effort that acts, (n,) in [N·m] or [N]; the mean over the last step."""
+        """The mean effort over the last step, (n,) in [N·m] or [N]."""
         return self.plant.effort
 
     def reset(self) -> None:
-        """Back to the start, at time 0; the first reading is made then."""
+        """Go back to the initial state at time 0, and make the first reading."""
         self.plant.reset()
         self._acting: Array | None = None
         self._actuators.reset()
@@ -74,40 +75,40 @@ class Hardware:
         self.now = 0
         self.held, self.silent = self._settings.brake, False
         self._commanded: int | None = None
-        self._read()
+        self._measure()
 
     def command(self, effort: ArrayLike) -> None:
-        """A command arrives now; when it reaches the drives, they release the brakes.
+        """Accept a command that arrives now; the brakes open when it reaches the drives.
 
         Args:
             effort: (n,) in [N·m] or [N].
 
         Raises:
-            InputError: see :meth:`Actuators.checked`; nothing has changed then.
+            InputError: as :meth:`.Actuators.checked`; then nothing has changed.
         """
         self._actuators.command(self.now, self._actuators.checked(effort))
         self._commanded, self.silent = self.now, False
 
     def readings(self) -> list[SensorReading]:
-        """What has come from the sensors by now; each is given out once."""
+        """Return the readings that have arrived by now; each is returned once."""
         return self.sensors.transport.arrived(self.now)
 
     def advance(self, steps: int) -> None:
-        """Go on by some steps of the plant."""
+        """Advance by a number of the plant's steps."""
         end, period = self.now + steps, self.sensors.steps
         while self.now < end:
             until = min(end, (self.now // period + 1) * period)
             if self._commanded is not None and not self.silent:
                 if self.now - self._commanded >= self._timeout:
-                    self._fall_silent()
+                    self._time_out()
                 else:
                     until = min(until, self._commanded + self._timeout)
             self.now += self._move(until - self.now)
             if self.now % period == 0:
-                self._read()
+                self._measure()
 
     def _move(self, most: int) -> int:
-        """Move the plant by some steps, as many as can be taken together but at most so many; how many."""
+        """Move the plant by as many steps as one call can make, but at most so many; return their number."""
         if self.held:
             wait = self._actuators.wait(self.now)
             if wait:
@@ -116,7 +117,7 @@ class Hardware:
         effort = steady = self._actuators.steady(self.now)
         if effort is None:
             effort = self._actuators.advance(self.now)
-        if effort is not self._acting:  # the plant looks at what it is given, which takes time
+        if effort is not self._acting:  # the plant checks each effort, which takes time
             self.plant.apply(effort)
             self._acting = effort
         steps = 1 if steady is None else most
@@ -127,12 +128,12 @@ class Hardware:
             self.failure = problem
         return steps
 
-    def _fall_silent(self) -> None:
-        """No command has come for too long."""
+    def _time_out(self) -> None:
+        """Respond to missing commands."""
         self.silent = True
         if self._settings.on_command_timeout == "hold":
             return
-        self._actuators.let_go(self.now)
+        self._actuators.release(self.now)
         if self._settings.on_command_timeout == "brake":
             self.held = True
             self._actuators.reset()
@@ -140,7 +141,8 @@ class Hardware:
             self._acting = np.zeros(len(self.plant.q))
             self.plant.apply(self._acting)
 
-    def _read(self) -> None:
+    def _measure(self) -> None:
+        """Make a reading, and send it."""
         plant = self.plant
         q, qd = self.sensors.encoders.read(plant.q, plant.qd)
         self.sensors.transport.send(SensorReading(self.now, q, qd, plant.effort))

@@ -1,4 +1,15 @@
-"""The sensors: from the state of the arm to the readings that come from it, at a rate of their own."""
+"""The sensors: from the state of the arm to the readings that arrive from it, at a rate of their own.
+
+Encoders read each position, with noise, as the nearest multiple of the resolution. The velocity is either measured by a
+sensor of its own, with its own noise, or the difference of two readings of the position over the time between them.
+
+The transport delays each reading by the delay and a random part of the jitter, drops some and repeats some. No reading
+overtakes another: a reading that would arrive before an earlier one arrives together with it, as on a bus with a queue.
+A reading arrives at the first step of the plant at which it is due. It keeps the time of the measurement.
+
+``measure`` in ``../trial/trial.c`` and ``_arrivals`` in ``../trial/memory.py`` are the same for compiled trials;
+``test_simulation_sweep_trial.py`` compares them.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +25,11 @@ from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.robot.pose import Array, read_only
 from robodyn_ros.settings import check_settings, choice, setting, whole
 
-# What a drive's electronics read of a joint: position by an encoder of finite resolution, velocity, and noise on both.
-#
-# A position is read as the multiple of the resolution nearest to the position and its noise. Velocity is either
-# measured by a sensor of its own, with its own noise, or is the difference of two positions as they were read, over the
-# time between.
+ROUNDING = 1e-6
+"""Tolerance of a delay's rounding error, as a part of the step."""
+
+VELOCITIES = ("measured", "differentiated")
+"""Sources of the velocity in a reading: a sensor of its own, or the difference of positions that were read."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +46,67 @@ class EncoderSettings:
         check_settings(self)
 
 
+@dataclass(frozen=True)
+class StateSettings:
+    """Settings of the readings; each field's metadata say what it is."""
+
+    state_rate: float = setting(500.0, "rate of joint_states, each after a whole number of steps", "Hz", 1.0, 10000.0)
+    state_delay: float = setting(0.0, "time from the measurement to the arrival of every state", "s", 0.0, 1.0)
+    state_jitter: float = setting(0.0, "greatest additional delay of a state, at random", "s", 0.0, 1.0)
+    state_drop: float = setting(0.0, "part of the states that are lost, at random", "-", 0.0, 0.9)
+    state_repeat: float = setting(0.0, "part of the states that come twice, at random", "-", 0.0, 1.0)
+    velocity_source: str = choice(
+        "measured", "where the velocity comes from: a sensor of its own, or the positions read", lambda: VELOCITIES
+    )
+    seed: int = whole(0, "seed of all that happens at random; the same again for the same seed", 0, 2**31 - 1)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+class SensorReading(NamedTuple):
+    """One measurement; arrays (n,) in the order of ``robot.joints``."""
+
+    step: int  # time of the measurement, in steps of the plant
+    q: Array  # [rad] or [m]
+    qd: Array  # [rad/s] or [m/s]
+    effort: Array  # mean effort over the step before [N·m] or [N]
+
+
+class Sensors:
+    """Encoders and transport of the readings.
+
+    Attributes:
+        steps: number of the plant's steps between two readings.
+        encoders: measure the state.
+        transport: delivers the readings.
+    """
+
+    def __init__(self, joints: Sequence[EncoderSettings], settings: StateSettings, step: float) -> None:
+        """
+        Args:
+            joints: settings of each joint's sensors (n).
+            settings: settings of the readings.
+            step: length of the plant's step [s].
+
+        Raises:
+            ConfigurationError: the time between two readings is not a whole number of steps.
+        """
+        self.steps = whole_steps("state_rate, its period", 1.0 / settings.state_rate, step)
+        noise, chance = np.random.SeedSequence(settings.seed).spawn(2)
+        self.encoders = Encoders(joints, self.steps * step, settings.velocity_source == "differentiated", noise)
+        self.transport = Transport(
+            settings.state_delay, settings.state_jitter, settings.state_drop, settings.state_repeat, step, chance
+        )
+
+    def reset(self) -> None:
+        """Go back to the start."""
+        self.encoders.reset()
+        self.transport.reset()
+
+
 class Encoders:
-    """See the module. The noise is the same after every reset."""
+    """The sensors of all joints. The noise is the same after every reset."""
 
     def __init__(
         self, joints: Sequence[EncoderSettings], period: float, differentiated: bool, seed: np.random.SeedSequence
@@ -45,8 +115,8 @@ class Encoders:
         Args:
             joints: settings of each joint's sensors (n).
             period: time between two readings [s].
-            differentiated: whether velocity is the difference of positions.
-            seed: of the noise.
+            differentiated: True if the velocity is the difference of positions.
+            seed: seed of the noise.
         """
         resolution = np.array([joint.resolution for joint in joints])
         self._coarse = np.flatnonzero(resolution)
@@ -59,12 +129,12 @@ class Encoders:
         self.reset()
 
     def reset(self) -> None:
-        """Begin anew."""
+        """Go back to the start."""
         self._random = np.random.default_rng(self._seed)
         self._last: Array | None = None
 
     def read(self, q: Array, qd: Array) -> tuple[Array, Array]:
-        """Position and velocity as they are read, (n,) each; to be called once a period.
+        """Return position and velocity as the sensors read them, (n,) each; called once a period.
 
         Args:
             q: position (n,) in [rad] or [m].
@@ -82,39 +152,20 @@ class Encoders:
         return q, qd
 
 
-# The way of the states from the sensors to who listens: late, at irregular times, some lost and some twice.
-#
-# Each reading takes the delay and a part, at random, of the jitter. None overtakes another: what would come before the
-# one that was read earlier comes together with it, as on a bus with a queue. A reading comes at the first step of the
-# plant at which it is due. Its time stays that of the measurement.
-
-ROUNDING = 1e-6
-"""What of a delay counts as a rounding error, as a part of the step."""
-
-
-class SensorReading(NamedTuple):
-    """A measurement; arrays (n,) in the order of ``robot.joints``."""
-
-    step: int  # when it was made, counted in steps of the plant
-    q: Array  # [rad] or [m]
-    qd: Array  # [rad/s] or [m/s]
-    effort: Array  # that acted over the step before [N·m] or [N]
-
-
 class Transport:
-    """See the module. What happens at random is the same after every reset."""
+    """The transport of the readings. Random delays and losses are the same after every reset."""
 
     def __init__(
         self, delay: float, jitter: float, drop: float, repeat: float, step: float, seed: np.random.SeedSequence
     ) -> None:
         """
         Args:
-            delay: of every reading [s].
+            delay: delay of every reading [s].
             jitter: greatest additional delay, at random [s].
             drop: probability that a reading is lost.
-            repeat: probability that a reading that is not lost comes twice.
-            step: of the plant [s].
-            seed: of what happens at random.
+            repeat: probability that a reading that is not lost arrives twice.
+            step: length of the plant's step [s].
+            seed: seed of jitter, losses and repetitions.
         """
         self._delay, self._jitter = delay / step, jitter / step
         self._drop, self._repeat = drop, repeat
@@ -124,18 +175,18 @@ class Transport:
 
     @property
     def punctual(self) -> bool:
-        """Whether every reading comes at once."""
+        """True if every reading arrives at once."""
         return self._delay == self._jitter == 0.0
 
     def reset(self) -> None:
-        """Lose what is under way, and begin anew."""
+        """Go back to the start, and discard the readings on their way."""
         self._random = np.random.default_rng(self._seed)
         self._under_way: deque[tuple[int, SensorReading]] = deque()
         self._last = 0
 
     def send(self, reading: SensorReading) -> None:
-        """Let a reading start its way when it is made."""
-        # All three at a time, so that one setting leaves the others alone.
+        """Send a reading; called when it is made."""
+        # Always three random numbers, so that one setting does not change the effect of the others.
         late, lost, twice = self._random.random(3).tolist() if self._chance else (0.0, 1.0, 1.0)
         due = max(reading.step + ceil(self._delay + late * self._jitter - ROUNDING), self._last)
         if lost < self._drop:
@@ -144,77 +195,23 @@ class Transport:
         self._under_way.extend([(due, reading)] * (2 if twice < self._repeat else 1))
 
     def arrived(self, now: int) -> list[SensorReading]:
-        """What has come by now [steps], the earliest first; each is given out once."""
-        came = []
+        """Return the readings that have arrived by now [steps], the earliest first; each is returned once."""
+        found = []
         while self._under_way and self._under_way[0][0] <= now:
-            came.append(self._under_way.popleft()[1])
-        return came
-
-
-VELOCITIES = ("measured", "differentiated")
-"""Where the velocity in a reading comes from: a sensor of its own, or the positions as they were read."""
-
-
-@dataclass(frozen=True)
-class StateSettings:
-    """Settings of the states that come from the arm; each field's metadata say what it is."""
-
-    state_rate: float = setting(500.0, "rate of joint_states, each after a whole number of steps", "Hz", 1.0, 10000.0)
-    state_delay: float = setting(0.0, "time from the measurement to the arrival of every state", "s", 0.0, 1.0)
-    state_jitter: float = setting(0.0, "greatest additional delay of a state, at random", "s", 0.0, 1.0)
-    state_drop: float = setting(0.0, "part of the states that are lost, at random", "-", 0.0, 0.9)
-    state_repeat: float = setting(0.0, "part of the states that come twice, at random", "-", 0.0, 1.0)
-    velocity_source: str = choice(
-        "measured", "where the velocity comes from: a sensor of its own, or the positions read", lambda: VELOCITIES
-    )
-    seed: int = whole(0, "seed of all that happens at random; the same again for the same seed", 0, 2**31 - 1)
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-
-
-class Sensors:
-    """The sensors: from the state of the arm to the readings that come from it, at a rate of their own.
-
-    Attributes:
-        steps: how many steps of the plant lie between two readings.
-        encoders: what is read.
-        transport: how it comes.
-    """
-
-    def __init__(self, joints: Sequence[EncoderSettings], settings: StateSettings, step: float) -> None:
-        """
-        Args:
-            joints: settings of each joint's sensors (n).
-            settings: the settings of all.
-            step: of the plant [s].
-
-        Raises:
-            ConfigurationError: the time between two readings is not a whole number of steps.
-        """
-        self.steps = whole_steps("state_rate, its period", 1.0 / settings.state_rate, step)
-        noise, chance = np.random.SeedSequence(settings.seed).spawn(2)
-        self.encoders = Encoders(joints, self.steps * step, settings.velocity_source == "differentiated", noise)
-        self.transport = Transport(
-            settings.state_delay, settings.state_jitter, settings.state_drop, settings.state_repeat, step, chance
-        )
-
-    def reset(self) -> None:
-        """Begin anew."""
-        self.encoders.reset()
-        self.transport.reset()
+            found.append(self._under_way.popleft()[1])
+        return found
 
 
 def whole_steps(name: str, duration: float, step: float) -> int:
-    """How many steps make a duration.
+    """Return the number of steps in a duration.
 
     Args:
-        name: of the setting that says how long.
-        duration: [s].
-        step: [s].
+        name: name of the setting, for the message.
+        duration: duration [s].
+        step: length of a step [s].
 
     Raises:
-        ConfigurationError: not a whole number of them.
+        ConfigurationError: the duration is not a whole number of steps.
     """
     steps = round(duration / step)
     if steps < 1 or abs(steps * step - duration) > 1e-9 * duration:

@@ -1,6 +1,7 @@
-"""All that can be set about the simulated hardware, by name: parameters of the simulator node, options of the command.
+"""The settings of the simulated hardware by name: the simulator node's parameters and the command's options.
 
-A name is the name of a setting behind a prefix; what each joint has of its own has the joint's name in its prefix.
+A name is the name of a setting behind the prefix of its group. The prefix of a joint's own settings contains the
+joint's name. :func:`make_hardware` goes from named values to the hardware.
 """
 
 from __future__ import annotations
@@ -22,17 +23,62 @@ from robodyn_ros.simulation.plant.base import PlantSettings, create_plant
 from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, StopSettings, urdf_friction
 from robodyn_ros.simulation.plant.mismatch import Mismatch
 
-# What simulated hardware is made of: the settings of all its parts, before any of them exists.
+INTEGRATOR = "rk4"
+"""The default integrator plugin."""
+
+
+def make_hardware(values: NamedValues, robot: Robot) -> Hardware:
+    """Make hardware from named values.
+
+    Args:
+        values: the values of :func:`default_values`, ``dynamics`` and ``gravity``.
+        robot: the arm.
+
+    Raises:
+        RobodynError: a value is wrong; the message names it.
+    """
+    return make_hardware_settings(values, robot).assemble()
+
+
+def make_hardware_settings(values: NamedValues, robot: Robot) -> HardwareSettings:
+    """Make only the settings of the hardware; arguments and errors as :func:`make_hardware`."""
+    own: dict[type[Any], list[Any]] = {}
+    for group in joint_groups(robot):
+        kind = type(group.defaults)
+        own.setdefault(kind, []).append(values.settings(kind, group.prefix))
+    chosen, states = values.settings(PlantPlugins), values.settings(StateSettings)
+    friction = own[FrictionSettings]
+    parameters: dict[str, Any] = {"gravity": tuple(values["gravity"])}
+    mismatch = values.settings(Mismatch, "mismatch.")
+    if mismatch != Mismatch():
+        sampled = mismatch.draw(robot, states.seed, friction)
+        parameters |= sampled.parameters
+        friction = list(sampled.friction)
+    return HardwareSettings(
+        robot,
+        chosen.plant,
+        chosen.integrator,
+        values["dynamics"],
+        parameters,
+        values.settings(PlantSettings),
+        states,
+        values.settings(CommandSettings),
+        tuple(friction),
+        tuple(own[StopSettings]),
+        tuple(own[DriveSettings]),
+        tuple(own[EncoderSettings]),
+        tuple(values[name] for name in initial_positions(robot)),
+    )
 
 
 class HardwareSettings(NamedTuple):
-    """See the module; tuples have one entry for each joint."""
+    """The settings of all parts of the hardware; tuples have one entry for each joint."""
 
     robot: Robot
     plant: str  # name of the plugin
     integrator: str  # name of the plugin
     dynamics: str  # name of the plugin
-    parameters: dict[str, Any]  # of the dynamics, that differ from the robot's
+    parameters: dict[str, Any]  # parameters of the dynamics that differ from the robot's
     plant_settings: PlantSettings
     states: StateSettings
     commands: CommandSettings
@@ -40,13 +86,13 @@ class HardwareSettings(NamedTuple):
     stops: tuple[StopSettings, ...]
     drives: tuple[DriveSettings, ...]
     encoders: tuple[EncoderSettings, ...]
-    start: tuple[float, ...]  # positions [rad] or [m]
+    start: tuple[float, ...]  # initial positions [rad] or [m]
 
     def assemble(self, dynamics: Dynamics | None = None) -> Hardware:
-        """The hardware.
+        """Make the hardware.
 
         Args:
-            dynamics: of the arm; made unless given.
+            dynamics: the equations of motion of the arm; made from the settings if None.
 
         Raises:
             RobodynError: a setting does not fit the arm or another setting.
@@ -63,13 +109,9 @@ class HardwareSettings(NamedTuple):
         return Hardware(plant, actuators, Sensors(self.encoders, self.states, self.plant_settings.step), self.commands)
 
 
-INTEGRATOR = "rk4"
-"""The integrator plugin unless told otherwise."""
-
-
 @dataclass(frozen=True)
 class PlantPlugins:
-    """Which plugins the plant is made of."""
+    """The plugins of the plant; each field's metadata say what it is."""
 
     plant: str = choice("native", "plant plugin", lambda: available("plants"))
     integrator: str = choice(INTEGRATOR, "integrator plugin of the native plant", lambda: available("integrators"))
@@ -79,21 +121,21 @@ class PlantPlugins:
 
 
 class SettingsGroup(NamedTuple):
-    """Settings whose names have a prefix in common."""
+    """Settings whose names have a common prefix."""
 
     prefix: str
     defaults: Any  # dataclass of settings
-    joint: Joint | None = None  # whose they are; None for those of the whole arm
+    joint: Joint | None = None  # the joint that they belong to; None for the whole arm
 
 
 def arm_groups() -> tuple[SettingsGroup, ...]:
-    """What is set of the whole arm."""
+    """Return the groups of settings of the whole arm."""
     whole = (PlantPlugins(), PlantSettings(), StateSettings(), CommandSettings())
     return (*(SettingsGroup("", defaults) for defaults in whole), SettingsGroup("mismatch.", Mismatch()))
 
 
 def joint_groups(robot: Robot) -> Iterator[SettingsGroup]:
-    """What is set of each joint, with the arm's own defaults."""
+    """Yield the groups of settings of each joint, with the URDF's friction as default."""
     for joint, friction in zip(robot.joints, urdf_friction(robot), strict=True):
         yield SettingsGroup(f"friction.{joint.name}.", friction, joint)
         yield SettingsGroup(f"stops.{joint.name}.", StopSettings(), joint)
@@ -102,53 +144,13 @@ def joint_groups(robot: Robot) -> Iterator[SettingsGroup]:
 
 
 def initial_positions(robot: Robot) -> dict[str, float]:
-    """Name → where the joint starts unless told otherwise, as near to 0 as its limits allow [rad] or [m]."""
+    """Name → default initial position of each joint, the nearest to 0 within its limits [rad] or [m]."""
     return {f"initial_position.{joint.name}": min(max(0.0, joint.lower), joint.upper) for joint in robot.joints}
 
 
 def default_values(robot: Robot) -> dict[str, Any]:
-    """Name → value of all that can be set."""
+    """Name → default value of every setting."""
     found: dict[str, Any] = dict(initial_positions(robot))
     for group in (*arm_groups(), *joint_groups(robot)):
         found |= {group.prefix + item.name: getattr(group.defaults, item.name) for item in fields(group.defaults)}
     return found
-
-
-def make_hardware(values: NamedValues, robot: Robot) -> Hardware:
-    """The hardware that the values describe; beside what is listed here, ``dynamics`` and ``gravity`` are read.
-
-    Raises:
-        RobodynError: a value is wrong; the message names it.
-    """
-    return make_hardware_settings(values, robot).assemble()
-
-
-def make_hardware_settings(values: NamedValues, robot: Robot) -> HardwareSettings:
-    """What that hardware is made of; arguments and errors as there."""
-    own: dict[type[Any], list[Any]] = {}
-    for group in joint_groups(robot):
-        kind = type(group.defaults)
-        own.setdefault(kind, []).append(values.settings(kind, group.prefix))
-    chosen, states = values.settings(PlantPlugins), values.settings(StateSettings)
-    friction = own[FrictionSettings]
-    parameters: dict[str, Any] = {"gravity": tuple(values["gravity"])}
-    mismatch = values.settings(Mismatch, "mismatch.")
-    if mismatch != Mismatch():
-        drawn = mismatch.draw(robot, states.seed, friction)
-        parameters |= drawn.parameters
-        friction = list(drawn.friction)
-    return HardwareSettings(
-        robot,
-        chosen.plant,
-        chosen.integrator,
-        values["dynamics"],
-        parameters,
-        values.settings(PlantSettings),
-        states,
-        values.settings(CommandSettings),
-        tuple(friction),
-        tuple(own[StopSettings]),
-        tuple(own[DriveSettings]),
-        tuple(own[EncoderSettings]),
-        tuple(values[name] for name in initial_positions(robot)),
-    )

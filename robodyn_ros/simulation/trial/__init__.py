@@ -1,1 +1,1 @@
-"""A trial: the hardware under a control loop, without ROS and without waiting."""
+"""A trial: the hardware under a control loop, without ROS and faster than real time."""

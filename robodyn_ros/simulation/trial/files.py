@@ -1,8 +1,13 @@
-"""A trial as one table, and that as CSV: a row for each time at which the sensors measured.
+"""Files of a trial: CSV, MCAP and rosbag2.
 
-A column's name is ``joint/quantity [unit]``, which PlotJuggler shows as a tree. States and commands are the latest that
-had come by the time of the row; where there was none yet, the cell is empty. Numbers are written with as many digits as
-it takes to read the same number again.
+The CSV file has one row for each time of a measurement. A column's name is ``joint/quantity [unit]``, which PlotJuggler
+shows as a tree. States and commands are the latest ones that had arrived by the time of the row; before the first one
+the cell is empty. Numbers have as many digits as it takes to read the same number again.
+
+MCAP is one file, which Foxglove and PlotJuggler open; rosbag2 is a folder as ``ros2 bag`` writes it. The topics are
+those of the nodes, and the truth, which only a simulation knows. The time of a message in the bag is that of its
+arrival, its stamp that of the measurement; both count from the start of the simulation. The ``rosbags`` library writes
+both formats without ROS.
 """
 
 from __future__ import annotations
@@ -29,16 +34,24 @@ QUANTITIES = (
     ("measured_velocity", "states", "qd"),
     ("command", "commands", "effort"),
 )
-"""Quantity of a joint, and where it stands in the trial."""
+"""Columns of a joint: quantity, samples of the trial, and name in the samples."""
+
+TOPICS = {
+    "/joint_states": ("states", {"position": "q", "velocity": "qd", "effort": "effort"}),
+    "/controller/joint_commands": ("commands", {"effort": "effort"}),
+    "/controller/reference": ("commands", {"position": "q", "velocity": "qd"}),
+    "/simulator/truth": ("truth", {"position": "q", "velocity": "qd", "effort": "effort"}),
+}
+"""Topic of JointState → samples of the trial, and field of the message → name in the samples."""
+
+VERSION = 9
+"""Version of the rosbag2 format: that of Iron and every distribution since."""
+
+NANO = 1e9
 
 
 def table(trial: Trial, robot: Robot) -> dict[str, Array]:
-    """Heading → column (N,), the time first.
-
-    Args:
-        trial: what happened.
-        robot: the arm.
-    """
+    """Return the columns of the CSV file: heading → column (N,), the time first."""
     t = trial.truth.t
     columns = {"time [s]": t}
     for index, joint in enumerate(robot.joints):
@@ -49,12 +62,7 @@ def table(trial: Trial, robot: Robot) -> dict[str, Array]:
 
 
 def write_csv(path: Path, trial: Trial, robot: Robot) -> None:
-    """Write the table.
-
-    Args:
-        path: of the file; one that is there is replaced.
-        trial: what happened.
-        robot: the arm.
+    """Write a CSV file; it replaces an existing file.
 
     Raises:
         InputError: the file cannot be written.
@@ -76,44 +84,23 @@ def _unit(joint: Joint, name: str) -> str:
 
 
 def _latest(samples: TrialSamples, t: Array, name: str, index: int) -> Array:
-    """The latest value of a joint at each time, NaN where there was none yet."""
+    """The latest value of a joint at each time, NaN before the first one."""
     row = np.searchsorted(samples.t, t, side="right")
     padded = np.concatenate(([np.nan], samples.values[name][:, index]))
     found: Array = padded[row]
     return found
 
 
-# A trial as a rosbag2: as MCAP, one file that Foxglove and PlotJuggler open, or as a folder like ``ros2 bag`` writes.
-#
-# The topics are those of the nodes, with what only a simulation knows beside them. A message's time in the bag is when
-# it came, its stamp when what it is about was measured; both count from the start of the simulation.
-#
-# Written by the ``rosbags`` library, without ROS.
-
-TOPICS = {
-    "/joint_states": ("states", {"position": "q", "velocity": "qd", "effort": "effort"}),
-    "/controller/joint_commands": ("commands", {"effort": "effort"}),
-    "/controller/reference": ("commands", {"position": "q", "velocity": "qd"}),
-    "/simulator/truth": ("truth", {"position": "q", "velocity": "qd", "effort": "effort"}),
-}
-"""Topic of JointState → where its values stand in the trial, and field → which of them."""
-
-VERSION = 9
-"""Of the rosbag2 format: that of Iron and every distribution since."""
-
-NANO = 1e9
-
-
 def check(path: Path, kind: str) -> None:
-    """See ahead whether a bag can be written.
+    """Check that a bag can be written.
 
     Args:
-        path: where.
+        path: path of the file or folder.
         kind: ``mcap`` or ``rosbag2``.
 
     Raises:
         ConfigurationError: rosbags is not installed.
-        InputError: the folder of a rosbag2 is there already.
+        InputError: the folder of the rosbag2 exists.
     """
     if find_spec("rosbags") is None:
         raise ConfigurationError("bags need rosbags: pip install 'robodyn_ros[recording]'")
@@ -122,7 +109,7 @@ def check(path: Path, kind: str) -> None:
 
 
 def write_mcap(path: Path, trial: Trial, robot: Robot) -> None:
-    """Write one MCAP file; one that is there is replaced.
+    """Write an MCAP file; it replaces an existing file.
 
     Raises:
         ConfigurationError: rosbags is not installed.
@@ -143,7 +130,7 @@ def write_rosbag2(path: Path, trial: Trial, robot: Robot) -> None:
 
     Raises:
         ConfigurationError: rosbags is not installed.
-        InputError: the folder is there already, or cannot be written.
+        InputError: the folder exists, or cannot be written.
     """
     check(path, "rosbag2")
     try:
@@ -170,7 +157,7 @@ def _write(folder: Path, storage: str, trial: Trial, robot: Robot) -> None:
 
 
 def _messages(types: Any, samples: TrialSamples, fields: dict[str, str], robot: Robot) -> list[tuple[int, bytes]]:
-    """Time [ns] and content of each message, with the values that there are."""
+    """Time [ns] and content of each message; rows with NaN are left out."""
     state, header, stamp = (
         types.types[name]
         for name in ("sensor_msgs/msg/JointState", "std_msgs/msg/Header", "builtin_interfaces/msg/Time")

@@ -1,7 +1,9 @@
-"""A trial: hardware under a control loop, without ROS and without waiting.
+"""A trial: hardware under a control loop in one process, faster than real time, without ROS.
 
-What the nodes do over topics happens here in one process and in lockstep: each state that comes gets its command at the
-time it comes, and between them the hardware goes on. So what the hardware does to a controller is the same as there.
+What the nodes do over topics happens here in lockstep. Each reading that arrives gets its command at the same time, and
+the hardware advances between them. So the hardware acts on the controller as it does with the nodes.
+:func:`run_trial` shows all of it. ``instant`` and ``trial`` in ``trial.c`` are the same in C;
+``test_simulation_sweep_trial.py`` compares them.
 """
 
 from __future__ import annotations
@@ -23,25 +25,25 @@ from robodyn_ros.simulation.hardware.hardware import Hardware
 class TrialSamples(NamedTuple):
     """Values of all joints at N times."""
 
-    t: Array  # when they were there [s] (N,)
-    stamp: Array  # when what they are about was measured [s] (N,)
+    t: Array  # time of arrival [s] (N,)
+    stamp: Array  # time of the measurement [s] (N,)
     values: dict[str, Array]  # name → (N, n), in the units of the joints
 
 
 class Trial(NamedTuple):
-    """What happened."""
+    """The record of a trial."""
 
-    truth: TrialSamples  # q, qd and effort of the plant, at the rate of the states
-    states: TrialSamples  # q, qd and effort as they came from the sensors
-    commands: TrialSamples  # effort as commanded, and q and qd of the reference (NaN where there is none)
-    faults: dict[str, int]  # what went wrong → how often
-
-
-class _Over(Exception):
-    """There was a fault, and the trial was to end at the first."""
+    truth: TrialSamples  # q, qd and effort of the plant, at the rate of the readings
+    states: TrialSamples  # q, qd and effort as the sensors read them
+    commands: TrialSamples  # commanded effort, and q and qd of the reference (NaN where there is none)
+    faults: dict[str, int]  # message of a fault → number of times
 
 
-class _Log:
+class _FirstFault(Exception):
+    """A fault has ended the trial."""
+
+
+class _Record:
     """Rows that become samples."""
 
     def __init__(self, *names: str) -> None:
@@ -63,60 +65,60 @@ def run_trial(
     hardware: Hardware,
     loop: ControlLoop | None,
     duration: float,
-    told: Callable[[float], object] = lambda time: None,
+    progress: Callable[[float], object] = lambda time: None,
     *,
     until_fault: bool = False,
 ) -> Trial:
-    """Let hardware and control loop go on.
+    """Run hardware under a control loop.
 
     Args:
-        hardware: goes on from the state it is in.
-        loop: gives the commands; None for nobody.
-        duration: [s], rounded to whole steps.
-        told: is told the simulated time [s] now and then.
-        until_fault: end at the first fault, unanswered.
+        hardware: the hardware; it continues from its state.
+        loop: the control loop; None for hardware without commands.
+        duration: duration [s], rounded to whole steps.
+        progress: called with the simulated time [s] at every record of the truth.
+        until_fault: end at the first fault, before the loop's response to it.
     """
     step, period = hardware.plant.settings.step, hardware.sensors.steps
-    truth, states, commands = _Log("q", "qd", "effort"), _Log("q", "qd", "effort"), _Log("effort", "q", "qd")
+    truth, states, commands = _Record("q", "qd", "effort"), _Record("q", "qd", "effort"), _Record("effort", "q", "qd")
     faults: Counter[str] = Counter()
     end = hardware.now + round(duration / step)
-    beat = period if hardware.sensors.transport.punctual else 1
+    interval = period if hardware.sensors.transport.punctual else 1  # steps until the next reading can arrive
     none = np.full(hardware.plant.dynamics.robot.n, np.nan)
     failures = hardware.failures
 
-    def take(command: Command | None, stamp: float) -> None:
+    def send(command: Command | None, stamp: float) -> None:
         if command is None:
             return
         if command.fault is not None:
             faults[f"{command.fault}: {command.problem}"] += 1
             if until_fault:
-                raise _Over
+                raise _FirstFault
         hardware.command(command.effort)
         reference = command.reference
         q, qd = (none, none) if reference is None else (reference.q, reference.qd)
         commands.add(hardware.time, stamp, command.effort, q, qd)
 
-    with suppress(_Over):
+    with suppress(_FirstFault):
         while True:
             time = hardware.time
-            for reading in hardware.readings():
+            for reading in hardware.readings():  # each reading gets its command at once
                 stamp = reading.step * step
                 states.add(time, stamp, reading.q, reading.qd, reading.effort)
                 if loop is not None:
                     try:
-                        take(loop.update(stamp, time, reading.q, reading.qd), stamp)
+                        send(loop.update(stamp, time, reading.q, reading.qd), stamp)
                     except RobodynError as problem:
                         faults[f"state refused: {problem}"] += 1
                         if until_fault:
-                            raise _Over from problem
-            if hardware.now % period == 0:
+                            raise _FirstFault from problem
+            if hardware.now % period == 0:  # the loop notices missing readings; the truth is recorded
                 if loop is not None:
-                    take(loop.watch(time), time)
+                    send(loop.watch(time), time)
                 truth.add(time, time, hardware.plant.q, hardware.plant.qd, hardware.effort)
-                told(time)
+                progress(time)
             if hardware.now >= end:
                 break
-            hardware.advance(min(beat, end - hardware.now))
+            hardware.advance(min(interval, end - hardware.now))
             if until_fault and hardware.failures > failures:
                 break
     if hardware.failures > failures:
