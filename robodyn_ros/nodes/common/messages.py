@@ -37,6 +37,12 @@ def stamp(nanoseconds: int) -> Time:
     return Time(sec=sec, nanosec=nanosec)
 
 
+def duration(time: float) -> Duration:
+    """A message's duration, of a time in [s]."""
+    sec, nanosec = divmod(round(time * NANO), NANO)
+    return Duration(sec=sec, nanosec=nanosec)
+
+
 class JointOrder:
     """Brings values that come with joint names into the order of the arm.
 

@@ -1,10 +1,15 @@
 """The planner node: the best motion from where the arm is to where it is asked to be.
 
-A target comes on ``~/plan_to/pose`` (of the tool, in the root link's frame) or ``~/plan_to/joints`` (of some joints or
-all, by name). The search runs in a thread, so that the node answers meanwhile; a target that comes meanwhile is next,
-and of several the newest. What is found is published on ``~/joint_trajectory``, efforts included, and shown by markers;
-``~/execute`` sends it to the controller, if the arm is still where it begins. What is not found is said in the log and
-in the diagnostics, with the constraint that is in the way.
+The path of the data, in :class:`PlannerNode`:
+
+1. A target comes on ``~/plan_to/pose`` (of the tool, in the root link's frame) or ``~/plan_to/joints`` (of some joints
+   or all, by name).
+2. The search runs in a thread, so that the node answers meanwhile. Of the targets that come meanwhile, the newest is
+   next.
+3. The plan is published on ``~/joint_trajectory``, efforts included, and shown by markers.
+4. ``~/execute`` sends it to the controller, if the arm is still where it begins.
+
+If there is no motion, the log and the diagnostics name the constraint that prevents it.
 """
 
 from __future__ import annotations
@@ -32,12 +37,12 @@ from robodyn_ros.nodes.common.background_task import BackgroundTask
 from robodyn_ros.nodes.common.description import DescriptionSource, declare_description
 from robodyn_ros.nodes.common.diagnostics import Diagnostics, DiagnosticsSettings, Report
 from robodyn_ros.nodes.common.executor import Exit, run
-from robodyn_ros.nodes.common.messages import to_matrix
+from robodyn_ros.nodes.common.messages import respond, to_matrix
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings
 from robodyn_ros.nodes.common.qos import LATCHED, RELIABLE
 from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.nodes.common.watch import CONTROLLER, Watch
-from robodyn_ros.nodes.planner.messages import Preview, check_there, standing_at, to_message
+from robodyn_ros.nodes.planner.messages import Preview, check_start, standing_at, to_message
 from robodyn_ros.planning.cost import Cost, read_cost
 from robodyn_ros.planning.obstacles import Obstacle, read_obstacles
 from robodyn_ros.planning.plan import Plan
@@ -47,154 +52,46 @@ from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import tip
 from robodyn_ros.settings import check_settings, choice, setting, switch
 
-# The planner's settings, and the problem that they and a target make.
-
 METHODS = ("collocation", "time-scaling")
+"""Names of the methods that find a motion."""
+
+POLL_PERIOD = 0.05
+"""Time between two checks that a search has ended, and between two pictures of the ghost [s]."""
+
+PAUSE = 1.0
+"""How long the ghost rests at the end of its path [s]."""
+
+STOP_ROUNDING = 1e-3
+"""How far beyond its stop a sensor may see a joint [rad] or [m]."""
+
+Target = Callable[["SearchSettings", Array], Goal]
+"""Makes the goal of a target from the search settings and the arm's position (n,)."""
 
 
 @dataclass(frozen=True)
 class PlannerSettings:
     """Settings of the node; each field's metadata say what it is."""
 
-    method: str = choice("collocation", "how a motion is found", lambda: METHODS)
-    share: float = setting(SHARE, "part of the limits of speed and effort that may be used", "-", 0.01, 1.0)
-    time_limit: float = setting(20.0, "for a search", "s", 0.01, 3600.0)
+    method: str = choice("collocation", "method that finds a motion", lambda: METHODS)
+    share: float = setting(SHARE, "part of the velocity and effort limits that a motion may use", "-", 0.01, 1.0)
+    time_limit: float = setting(20.0, "longest time for a search", "s", 0.01, 3600.0)
     margin: float = setting(0.01, "distance to keep from obstacles", "m", 0.0, 10.0)
     limit_margin: float = setting(
-        SafetySettings().soft_limit_margin, "distance to keep from position limits on the way", "rad or m", 0.0, 10.0
+        SafetySettings().soft_limit_margin,
+        "distance to keep from position limits along the path",
+        "rad or m",
+        0.0,
+        10.0,
     )
     payload: float = setting(0.0, "mass that the tool carries", "kg", 0.0, 1e6)
-    execute: bool = switch(False, "whether what is found is sent to the controller at once; see ~/execute")
+    execute: bool = switch(False, "whether a plan is sent to the controller at once, without ~/execute")
 
     def __post_init__(self) -> None:
         check_settings(self)
 
 
-def declare_planner(node: Node) -> None:
-    """Declare the parameters."""
-    declare_settings(node, PlannerSettings)
-    declare(node, "cost", "time", "what is to be least: time, effort, smoothness, or a sum as time+1e-4*effort")
-    declare(node, "obstacles", "", "file of what to keep clear of, as `robodyn plan` takes it; nothing if empty")
-    declare(node, "tip", "", "name of the link that a pose is meant for; the last that moves if empty", read_only=True)
-    declare_gravity(node, read_only=True)
-
-
-@dataclass(frozen=True, eq=False)
-class PlanGoal:
-    """What the parameters say when a target comes."""
-
-    config: PlannerSettings
-    cost: Cost
-    obstacles: tuple[Obstacle, ...]
-    link: str
-    dynamics: Dynamics
-
-
-def read_wish(node: Node, robot: Robot) -> PlanGoal:
-    """The present values.
-
-    Raises:
-        RobodynError: one of them is wrong.
-    """
-    values = NodeParameters(node)
-    config = values.settings(PlannerSettings)
-    link = values["tip"] or tip(robot)
-    dynamics = create_dynamics(
-        "rnea",
-        robot,
-        gravity=tuple(values["gravity"]),
-        payload=Payload(link, config.payload) if config.payload > 0.0 else None,
-        viscous=robot.damping,
-        coulomb=robot.friction,
-    )
-    obstacles = read_obstacles(values["obstacles"]) if values["obstacles"] else ()
-    return PlanGoal(config, read_cost(values["cost"]), obstacles, link, dynamics)
-
-
-# What a target asks for, and the search for it.
-ROUNDING = 1e-3
-"""So far beyond its stop a sensor may see a joint [rad] or [m]."""
-
-
-def pose_goal(message: PoseStamped, wish: PlanGoal, q: Array) -> Goal:
-    """The tool at a pose.
-
-    Raises:
-        InputError: it is no pose, or not in the root link's frame.
-    """
-    root = wish.dynamics.robot.root
-    if message.header.frame_id not in ("", root):
-        raise InputError("frame_id", f"must be {root!r}, the root link, not {message.header.frame_id!r}")
-    return ToolGoal(to_matrix(message.pose), wish.link)
-
-
-def joint_goal(message: JointState, wish: PlanGoal, q: Array) -> Goal:
-    """Some joints elsewhere, the others where they are, q (n,).
-
-    Raises:
-        InputError: positions that are not one for each name, or an unknown name.
-    """
-    names = wish.dynamics.robot.joint_names
-    if len(message.position) != len(message.name) or not message.name:
-        raise InputError("position", f"has {len(message.position)} values for {len(message.name)} joints")
-    goal = q.copy()
-    for name, position in zip(message.name, message.position, strict=True):
-        if name not in names:
-            raise InputError("name", f"there is no joint {name!r}; the arm has {', '.join(names)}", name)
-        goal[names.index(name)] = position
-    return JointGoal(goal)
-
-
-def search(wish: PlanGoal, goal: Goal, start: Array) -> Plan:
-    """The best motion from a position (n,); to be called in a thread.
-
-    Raises:
-        RobodynError: the problem is wrong in itself.
-    """
-    from robodyn_ros.planning.collocation.collocation import CollocationSettings, plan
-    from robodyn_ros.planning.problem import MotionLimits, Problem
-
-    robot, config = wish.dynamics.robot, wish.config
-    inside = np.clip(start, robot.lower, robot.upper)
-    limits = MotionLimits.of(robot, share=config.share)
-    problem = Problem(
-        wish.dynamics,
-        np.where(np.abs(inside - start) < ROUNDING, inside, start),
-        goal,
-        wish.cost,
-        limits=limits,
-        obstacles=wish.obstacles,
-        margin=config.margin,
-        limit_margin=config.limit_margin,
-    )
-    if config.method == "time-scaling":
-        from robodyn_ros.planning import time_scaling
-
-        return time_scaling.plan(problem)
-    return plan(problem, CollocationSettings(time_limit=config.time_limit))
-
-
-LOOK = 0.05
-"""How often to see whether a search has ended, and to move the ghost [s]."""
-
-PAUSE = 1.0
-"""How long the ghost rests at the end of its way [s]."""
-
-Asked = Callable[[PlanGoal, Array], Goal]
-"""What a target makes of the parameters and of where the arm is (n,)."""
-
-
 class PlannerNode(Node):  # type: ignore[misc]
-    """The planner node: the best motion from where the arm is to where it is asked to be.
-
-    A target comes on ``~/plan_to/pose`` (of the tool, in the root link's frame) or ``~/plan_to/joints`` (of some joints
-    or all, by name). The search runs in a thread, so that the node answers meanwhile; a target that comes meanwhile is
-    next,
-    and of several the newest. What is found is published on ``~/joint_trajectory``, efforts included, and shown by
-    markers;
-    ``~/execute`` sends it to the controller, if the arm is still where it begins. What is not found is said in the log
-    and in the diagnostics, with the constraint that is in the way.
-    """
+    """The planner: its topics, its service, and one search at a time."""
 
     def __init__(self, end: Exit) -> None:
         """
@@ -211,11 +108,11 @@ class PlannerNode(Node):  # type: ignore[misc]
         declare_settings(self, DiagnosticsSettings, read_only=True)
         self._watch: Watch | None = None
         self._search: BackgroundTask[Plan] | None = None
-        self._next: Asked | None = None
-        self._wish: PlanGoal | None = None
+        self._newest: Target | None = None  # a target that came during a search
+        self._settings: SearchSettings | None = None
         self._plan: Plan | None = None
         self._preview: Preview | None = None
-        self._shown, self._said, self._problem = monotonic(), "", ""
+        self._preview_start, self._state, self._problem = monotonic(), "", ""
         self._searches = self._solved = 0
         self._trajectories = self.create_publisher(JointTrajectory, "~/joint_trajectory", LATCHED)
         self._markers = self.create_publisher(MarkerArray, "~/markers", RELIABLE)
@@ -226,8 +123,92 @@ class PlannerNode(Node):  # type: ignore[misc]
         self.create_subscription(PoseStamped, "~/plan_to/pose", self._on_pose, RELIABLE)
         self.create_subscription(JointState, "~/plan_to/joints", self._on_joints, RELIABLE)
         self.create_service(Trigger, "~/execute", self._on_execute)
-        steady_timer(self, LOOK, self._look)
+        steady_timer(self, POLL_PERIOD, self._poll)
         self._diagnostics = Diagnostics(self, self._report)
+
+    # From a target to a plan
+
+    def _on_pose(self, message: PoseStamped) -> None:
+        self._plan_to(partial(pose_goal, message))
+
+    def _on_joints(self, message: JointState) -> None:
+        self._plan_to(partial(joint_goal, message))
+
+    def _plan_to(self, target: Target) -> None:
+        """Search a motion to a target; later if a search is under way."""
+        if self._search is not None:
+            self._newest = target
+            return
+        try:
+            if self._watch is None:
+                raise NotReadyError("no robot_description has come yet")
+            q = standing_at(self._watch)
+            self._settings = settings = read_search_settings(self, self._watch.robot)
+            self._search = BackgroundTask("plan", partial(search, settings, target(settings, q), q))
+            self._searches += 1
+            self._state, self._problem = "searching", ""
+        except RobodynError as problem:
+            self._refuse(problem)
+
+    def _poll(self) -> None:
+        """Publish the plan of a search that has ended, begin the next search, and move the ghost."""
+        if self._search is not None and self._search.done:
+            ended, self._search = self._search, None
+            try:
+                self._publish_plan(ended.result())
+            except Exception as problem:  # of the search: it must not end the node
+                self._refuse(problem)
+            newest, self._newest = self._newest, None
+            if newest is not None:
+                self._plan_to(newest)
+        if self._preview is not None and self._markers.get_subscription_count():
+            t = (monotonic() - self._preview_start) % (self._preview.trajectory.duration + PAUSE)
+            self._markers.publish(self._preview.message(t, self.get_clock().now().nanoseconds))
+
+    def _publish_plan(self, plan: Plan) -> None:
+        """Publish and show a plan; send it to the controller if the parameters ask for that.
+
+        Raises:
+            NotReadyError: it has no motion, or cannot be sent.
+        """
+        if not plan.solved:
+            raise NotReadyError(plan.reason)
+        assert self._settings is not None
+        self._plan, self._solved = plan, self._solved + 1
+        self._state = f"{plan.duration:.3g} s, found in {plan.solve_time:.2g} s"
+        self.get_logger().info(f"a motion of {self._state}")
+        self._trajectories.publish(to_message(plan))
+        self._preview = Preview(self._settings.dynamics.robot, self._settings.link, plan.to_trajectory())
+        self._preview_start = monotonic()
+        if self._settings.planner.execute:
+            self._execute()
+        self._diagnostics.publish()
+
+    # From a plan to the controller
+
+    def _on_execute(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        return respond(response, self._execute)
+
+    def _execute(self) -> str:
+        """Send the plan to the controller, and return what was done.
+
+        Raises:
+            NotReadyError: there is no plan, nobody listens, or the arm is elsewhere.
+        """
+        if self._plan is None or self._watch is None:
+            raise NotReadyError("there is no plan")
+        check_start(self._watch, self._plan)
+        if not self._controller.get_subscription_count():
+            raise NotReadyError(f"nobody listens to {self._controller.topic_name}")
+        self._controller.publish(to_message(self._plan))
+        self._plan = None
+        if self._preview is not None:
+            self._markers.publish(self._preview.removal())
+            self._preview = None
+        self._state = "sent to the controller"
+        return self._state
+
+    # The arm, and what is reported
 
     def _on_description(self) -> None:
         if self._watch is not None:
@@ -238,84 +219,8 @@ class PlannerNode(Node):  # type: ignore[misc]
         except RobodynError as problem:
             self._refuse(problem)
 
-    def _on_pose(self, message: PoseStamped) -> None:
-        self._ask(partial(pose_goal, message))
-
-    def _on_joints(self, message: JointState) -> None:
-        self._ask(partial(joint_goal, message))
-
-    def _ask(self, asked: Asked) -> None:
-        """Search, or later if a search is under way."""
-        if self._search is not None:
-            self._next = asked
-            return
-        try:
-            if self._watch is None:
-                raise NotReadyError("no robot_description has come yet")
-            q = standing_at(self._watch)
-            self._wish = wish = read_wish(self, self._watch.robot)
-            self._search = BackgroundTask("plan", partial(search, wish, asked(wish, q), q))
-            self._searches += 1
-            self._said, self._problem = "searching", ""
-        except RobodynError as problem:
-            self._refuse(problem)
-
-    def _look(self) -> None:
-        if self._search is not None and self._search.done:
-            search, self._search = self._search, None
-            try:
-                self._take(search.result())
-            except Exception as problem:  # of the search: it must not end the node
-                self._refuse(problem)
-            asked, self._next = self._next, None
-            if asked is not None:
-                self._ask(asked)
-        if self._preview is not None and self._markers.get_subscription_count():
-            t = (monotonic() - self._shown) % (self._preview.trajectory.duration + PAUSE)
-            self._markers.publish(self._preview.message(t, self.get_clock().now().nanoseconds))
-
-    def _take(self, plan: Plan) -> None:
-        if not plan.solved:
-            raise NotReadyError(plan.reason)
-        assert self._wish is not None
-        self._plan, self._solved = plan, self._solved + 1
-        self._said = f"{plan.duration:.3g} s, found in {plan.solve_time:.2g} s"
-        self.get_logger().info(f"a motion of {self._said}")
-        self._trajectories.publish(to_message(plan))
-        self._preview = Preview(self._wish.dynamics.robot, self._wish.link, plan.to_trajectory())
-        self._shown = monotonic()
-        if self._wish.config.execute:
-            self._execute()
-        self._diagnostics.publish()
-
-    def _execute(self) -> None:
-        """Send it.
-
-        Raises:
-            NotReadyError: there is none, nobody listens, or the arm is elsewhere.
-        """
-        if self._plan is None or self._watch is None:
-            raise NotReadyError("there is no plan")
-        check_there(self._watch, self._plan)
-        if not self._controller.get_subscription_count():
-            raise NotReadyError(f"nobody listens to {self._controller.topic_name}")
-        self._controller.publish(to_message(self._plan))
-        self._plan = None
-        if self._preview is not None:
-            self._markers.publish(self._preview.gone())
-            self._preview = None
-        self._said = "sent to the controller"
-
-    def _on_execute(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        try:
-            self._execute()
-            response.success, response.message = True, self._said
-        except RobodynError as problem:
-            response.success, response.message = False, str(problem)
-        return response
-
     def _refuse(self, problem: Exception) -> None:
-        self._said, self._problem = "", str(problem)
+        self._state, self._problem = "", str(problem)
         self.get_logger().error(f"no motion: {problem}")
         if hasattr(self, "_diagnostics"):
             self._diagnostics.publish()
@@ -323,9 +228,112 @@ class PlannerNode(Node):  # type: ignore[misc]
     def _report(self) -> Report:
         name = "" if self._watch is None else self._watch.robot.name
         values = {"searches": self._searches, "found": self._solved}
-        sees = self._watch is not None and self._watch.q is not None
-        waits = f"waiting for {'a target' if sees else 'joint states'}"
-        return Report(name, self._problem, self._said or waits, values)
+        has_state = self._watch is not None and self._watch.q is not None
+        waiting = f"waiting for {'a target' if has_state else 'joint states'}"
+        return Report(name, self._problem, self._state or waiting, values)
+
+
+@dataclass(frozen=True, eq=False)
+class SearchSettings:
+    """The settings of one search, as the parameters give them when its target comes."""
+
+    planner: PlannerSettings
+    cost: Cost
+    obstacles: tuple[Obstacle, ...]
+    link: str
+    dynamics: Dynamics
+
+
+def read_search_settings(node: Node, robot: Robot) -> SearchSettings:
+    """The search settings that the parameters give now.
+
+    Raises:
+        RobodynError: one of them is wrong.
+    """
+    parameters = NodeParameters(node)
+    settings = parameters.settings(PlannerSettings)
+    link = parameters["tip"] or tip(robot)
+    dynamics = create_dynamics(
+        "rnea",
+        robot,
+        gravity=tuple(parameters["gravity"]),
+        payload=Payload(link, settings.payload) if settings.payload > 0.0 else None,
+        viscous=robot.damping,
+        coulomb=robot.friction,
+    )
+    obstacles = read_obstacles(parameters["obstacles"]) if parameters["obstacles"] else ()
+    return SearchSettings(settings, read_cost(parameters["cost"]), obstacles, link, dynamics)
+
+
+def pose_goal(message: PoseStamped, settings: SearchSettings, q: Array) -> Goal:
+    """The goal of a pose: the tool at that pose.
+
+    Raises:
+        InputError: it is no pose, or not in the root link's frame.
+    """
+    root = settings.dynamics.robot.root
+    if message.header.frame_id not in ("", root):
+        raise InputError("frame_id", f"must be {root!r}, the root link, not {message.header.frame_id!r}")
+    return ToolGoal(to_matrix(message.pose), settings.link)
+
+
+def joint_goal(message: JointState, settings: SearchSettings, q: Array) -> Goal:
+    """The goal of joint positions: the joints named there, the others where they are, q (n,).
+
+    Raises:
+        InputError: positions that are not one for each name, or an unknown name.
+    """
+    names = settings.dynamics.robot.joint_names
+    if len(message.position) != len(message.name) or not message.name:
+        raise InputError("position", f"has {len(message.position)} values for {len(message.name)} joints")
+    goal = q.copy()
+    for name, position in zip(message.name, message.position, strict=True):
+        if name not in names:
+            raise InputError("name", f"there is no joint {name!r}; the arm has {', '.join(names)}", name)
+        goal[names.index(name)] = position
+    return JointGoal(goal)
+
+
+def search(settings: SearchSettings, goal: Goal, start: Array) -> Plan:
+    """Search the best motion from a position (n,); to be called in a thread.
+
+    Raises:
+        RobodynError: the problem is wrong in itself.
+    """
+    from robodyn_ros.planning.collocation.collocation import CollocationSettings, plan
+    from robodyn_ros.planning.problem import MotionLimits, Problem
+
+    robot, planner = settings.dynamics.robot, settings.planner
+    inside = np.clip(start, robot.lower, robot.upper)
+    limits = MotionLimits.of(robot, share=planner.share)
+    problem = Problem(
+        settings.dynamics,
+        np.where(np.abs(inside - start) < STOP_ROUNDING, inside, start),
+        goal,
+        settings.cost,
+        limits=limits,
+        obstacles=settings.obstacles,
+        margin=planner.margin,
+        limit_margin=planner.limit_margin,
+    )
+    if planner.method == "time-scaling":
+        from robodyn_ros.planning import time_scaling
+
+        return time_scaling.plan(problem)
+    return plan(problem, CollocationSettings(time_limit=planner.time_limit))
+
+
+def declare_planner(node: Node) -> None:
+    """Declare the parameters.
+
+    Raises:
+        ParameterException: a value given has the wrong type or is out of range.
+    """
+    declare_settings(node, PlannerSettings)
+    declare(node, "cost", "time", "cost to minimise: time, effort, smoothness, or a sum such as time+1e-4*effort")
+    declare(node, "obstacles", "", "path of a file of obstacles, as `robodyn plan` takes it; none if empty")
+    declare(node, "tip", "", "name of the link that a pose is for; the last that moves if empty", read_only=True)
+    declare_gravity(node, read_only=True)
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""Sends a plan that was saved to the controller, if the arm stands where it begins; `robodyn plan --send` runs it."""
+"""Sends a saved plan to the controller, if the arm stands where it begins; `robodyn plan --send` runs this node."""
 
 from __future__ import annotations
 
@@ -15,24 +15,22 @@ from robodyn_ros.nodes.common.qos import RELIABLE
 from robodyn_ros.nodes.common.script import Player, Script, ScriptStep
 from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.nodes.common.watch import CONTROLLER, Watch
-from robodyn_ros.nodes.planner.messages import check_there, to_message
+from robodyn_ros.nodes.planner.messages import check_start, to_message
 from robodyn_ros.planning.plan import Plan
 from robodyn_ros.robot.pose import Array
 
-LOOK = 0.02
-"""How often to go on [s]."""
+PERIOD = 0.02
+"""Time between two checks that the script can go on [s]."""
 
-SET_OUT = 1e-4
-"""A reference that is so far from where it was has set out [rad] or [m]."""
+MOVED = 1e-4
+"""Distance of the reference from where it was that shows that the motion has begun [rad] or [m]."""
 
 PATIENCE = 10.0
 """Longest wait for the arm, its controller, and the controller's answer [s]."""
 
 
 class SenderNode(Node):  # type: ignore[misc]
-    """Sends a plan that was saved to the controller, if the arm stands where it begins; `robodyn plan --send` runs
-    it.
-    """
+    """Runs the script, and ends with it."""
 
     def __init__(self, end: Exit) -> None:
         """
@@ -51,7 +49,7 @@ class SenderNode(Node):  # type: ignore[misc]
         self._description = DescriptionSource(self, lambda: None)
         self._publisher = self.create_publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory", RELIABLE)
         self._player = Player(self._play(), PATIENCE)
-        steady_timer(self, LOOK, self._go_on)
+        steady_timer(self, PERIOD, self._go_on)
 
     def _play(self) -> Script:
         yield ScriptStep("a robot_description", lambda: self._description.known)
@@ -63,11 +61,11 @@ class SenderNode(Node):  # type: ignore[misc]
         yield ScriptStep("joint states", lambda: watch.q is not None)
         yield ScriptStep("commands of the controller", lambda: watch.effort is not None)
         yield ScriptStep("a controller that takes trajectories", self._publisher.get_subscription_count)
-        check_there(watch, self._plan)
+        check_start(watch, self._plan)
         yield ScriptStep("a reference of the controller", lambda: watch.reference is not None)
         before = watch.reference
         self._publisher.publish(self._message)
-        yield ScriptStep("the beginning of the motion", lambda: _apart(watch.reference, before))
+        yield ScriptStep("the beginning of the motion", lambda: _has_moved(watch.reference, before))
 
     def _go_on(self) -> None:
         if self._end.code is not None:
@@ -81,8 +79,8 @@ class SenderNode(Node):  # type: ignore[misc]
             self._end(1)
 
 
-def _apart(now: Array | None, before: Array | None) -> bool:
-    return now is not None and before is not None and bool((abs(now - before) > SET_OUT).any())
+def _has_moved(now: Array | None, before: Array | None) -> bool:
+    return now is not None and before is not None and bool((abs(now - before) > MOVED).any())
 
 
 def main() -> int:

@@ -18,7 +18,7 @@ from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.nodes.common.messages import to_pose, to_trajectory
 from robodyn_ros.nodes.common.qos import LATCHED, RELIABLE
 from robodyn_ros.nodes.common.watch import CONTROLLER, PoseWatch, Watch
-from robodyn_ros.nodes.planner.messages import COLOR, way
+from robodyn_ros.nodes.planner.messages import COLOR, tool_path
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.view import Line
 from robodyn_ros.view.browser import Browser, Gizmo
@@ -138,6 +138,6 @@ class ViewPlan:
             trajectory, _ = to_trajectory(message)
         except InputError:
             return
-        places = way(Kinematics(self._watch.robot), self._tip, trajectory)
+        places = tool_path(Kinematics(self._watch.robot), self._tip, trajectory)
         self._line = [Line("plan", "way", places, 0.006, COLOR)]
         self._trajectory, self._since = trajectory, monotonic()

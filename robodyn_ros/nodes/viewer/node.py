@@ -13,7 +13,6 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 import numpy as np
-from builtin_interfaces.msg import Duration
 from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -24,7 +23,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.nodes.common.description import DescriptionSource, declare_description
 from robodyn_ros.nodes.common.executor import Exit, run
-from robodyn_ros.nodes.common.messages import NANO, JointOrder
+from robodyn_ros.nodes.common.messages import JointOrder, duration
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings
 from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
 from robodyn_ros.nodes.common.timers import steady_timer
@@ -166,11 +165,10 @@ class View:
     def _go(self, goal: Array, q: Array) -> None:
         """To rest at the goal by a quintic, as fast as the slowest joint may."""
         allowed = self._config.speed * np.minimum(self._robot.velocity_limit, 10.0)
-        duration = max(self._config.patience, float((QUINTIC_PEAK * np.abs(goal - q) / allowed).max()))
+        time = max(self._config.patience, float((QUINTIC_PEAK * np.abs(goal - q) / allowed).max()))
         zero = [0.0] * self._robot.n
         point = JointTrajectoryPoint(positions=goal.tolist(), velocities=zero, accelerations=zero)
-        sec, nanosec = divmod(round(duration * NANO), NANO)
-        point.time_from_start = Duration(sec=sec, nanosec=nanosec)
+        point.time_from_start = duration(time)
         self._trajectories.publish(JointTrajectory(joint_names=list(self._robot.joint_names), points=[point]))
 
     def _ask_reference(self, q: Array) -> None:
