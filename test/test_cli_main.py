@@ -79,6 +79,15 @@ def test_help_of_a_verb_has_examples_that_its_parser_takes(name):
         assert command._parser(verbs).parse_args(arguments).verb == name
 
 
+def test_help_imports_no_library_that_only_verbs_need():
+    """Importing these takes seconds; the merge of two modules may import them unseen."""
+    slow = ("casadi", "scipy", "matplotlib", "rclpy", "mujoco", "pinocchio", "viser")
+    program = "import sys; from robodyn_ros.cli.main import command_parser; command_parser(); "
+    program += f"print([name for name in {slow} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "[]\n"
+
+
 def test_version_is_the_package_s():
     assert robodyn("--version").stdout == f"robodyn {rd.__version__}\n"
 

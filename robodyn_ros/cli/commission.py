@@ -17,6 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from robodyn_ros.cli.console import console
+from robodyn_ros.cli.processes import node_command
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import InputError
 
@@ -58,13 +59,13 @@ def run(args: Namespace) -> ExitCode:
                 text=True,
                 start_new_session=True,  # Ctrl-C reaches only this process, which passes it on
             )
-            verdict = _follow(process)
-        if process.wait() != 0 or "verdict" not in verdict:
+            outcome = _follow(process)
+        if process.wait() != 0 or "verdict" not in outcome:
             lines = log.read_text(encoding="utf-8").splitlines()[-LAST_LINES:]
             print("\n".join(["error: the commissioner did not finish:", *lines]), file=sys.stderr)
             return ExitCode.ERROR
-    console().print(f"\n{verdict['verdict']}\nReport: {args.report}")
-    return ExitCode.YES if verdict["good"] else ExitCode.NO
+    console().print(f"\n{outcome['verdict']}\nReport: {args.report}")
+    return ExitCode.YES if outcome["good"] else ExitCode.NO
 
 
 def _command(args: Namespace, folder: Path) -> list[str]:
@@ -80,17 +81,13 @@ def _command(args: Namespace, folder: Path) -> list[str]:
             parameters[name] = json.loads(value)
         except json.JSONDecodeError as cause:
             raise InputError("--set", f"{text!r} must be name=number", text) from cause
-    own = folder / "parameters.json"  # JSON is YAML
-    own.write_text(json.dumps({"/**": {"ros__parameters": parameters}}), encoding="utf-8")
-    files = [file for file in (args.config, str(own)) if file]
-    ros = [argument for file in files for argument in ("--params-file", file)]
     topics = {
         "joint_states": args.joint_states,
         "~/commands": args.commands,
         "~/joint_commands": args.joint_commands,
     }
-    ros += [argument for old, new in topics.items() for argument in ("-r", f"{old}:={new}")]
-    return [sys.executable, "-m", "robodyn_ros.nodes.commissioner", "--ros-args", *ros]
+    files = [Path(args.config)] if args.config else []
+    return node_command("commissioner", parameters, folder, files, topics)
 
 
 def _follow(process: subprocess.Popen[str]) -> dict[str, Any]:

@@ -75,7 +75,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> ExitCode:
     """Have each law do each motion, and say which law follows best."""
     from robodyn_ros import create_dynamics, load_robot
-    from robodyn_ros.cli.compare_run import motions, perform
+    from robodyn_ros.cli.compare_run import motions, run_motion
     from robodyn_ros.simulation.plant.mismatch import Mismatch
     from robodyn_ros.simulation.plant.native import Plant
 
@@ -88,7 +88,7 @@ def run(args: Namespace) -> ExitCode:
     plant = Plant(create_dynamics("rnea", robot, **drawn.parameters), friction=drawn.friction)
     laws = _laws(args, model)
     pairs = [
-        (motion, {name: perform(law, plant, motion, args.rate) for name, law in laws.items()})
+        (motion, {name: run_motion(law, plant, motion, args.rate) for name, law in laws.items()})
         for motion in motions(robot)
     ]
     if args.plot:

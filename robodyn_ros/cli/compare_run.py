@@ -110,7 +110,7 @@ def _followed(trajectory: Trajectory) -> Callable[[float], Reference]:
     return lambda t: Reference(*trajectory.sample(t), zero)
 
 
-def perform(controller: Controller, plant: Plant, motion: ComparedMotion, rate: float) -> Run:
+def run_motion(controller: Controller, plant: Plant, motion: ComparedMotion, rate: float) -> Run:
     """Run a motion under a law. The integral of a joint stops while its effort is at the limit.
 
     Args:

@@ -1,6 +1,7 @@
 """Nodes as processes that start together and end together, in a ROS 2 graph that no other graph sees.
 
 :func:`isolated` makes the environment of such a graph: a domain of its own, and this machine only.
+:func:`node_command` is the command line of a node.
 :class:`ProcessGroup` starts the nodes and ends them all, whatever happens to the process that started them.
 """
 
@@ -67,6 +68,29 @@ def isolated() -> Iterator[dict[str, str]]:
             yield kept | {"ROS_DOMAIN_ID": str(domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
             return
     raise ConfigurationError(f"every ROS 2 domain from {DOMAINS[0]} to {DOMAINS[-1]} is in use on this machine")
+
+
+def node_command(
+    node: str,
+    parameters: Mapping[str, Any],
+    folder: Path,
+    files: Sequence[Path] = (),
+    remappings: Mapping[str, str] | None = None,
+) -> list[str]:
+    """Return the command line of a node.
+
+    Args:
+        node: module of ``robodyn_ros.nodes``.
+        parameters: name → value; these win over the files.
+        folder: place of a file with these parameters.
+        files: parameter files.
+        remappings: topic → its new name.
+    """
+    own = folder / f"{node}.json"  # JSON is YAML
+    own.write_text(json.dumps({"/**": {"ros__parameters": parameters}}), encoding="utf-8")
+    ros = [argument for file in (*files, own) for argument in ("--params-file", str(file))]
+    ros += [argument for name, new in (remappings or {}).items() for argument in ("-r", f"{name}:={new}")]
+    return [sys.executable, "-m", f"robodyn_ros.nodes.{node}", "--ros-args", *ros]
 
 
 class ProcessError(RobodynError):
@@ -147,11 +171,7 @@ class ProcessGroup:
             remappings: topic → its new name.
             piped: give stdout a pipe, which the caller reads line by line.
         """
-        own = self._folder / f"{node}.json"  # JSON is YAML
-        own.write_text(json.dumps({"/**": {"ros__parameters": parameters}}), encoding="utf-8")
-        ros = [argument for file in (*files, own) for argument in ("--params-file", str(file))]
-        ros += [argument for name, new in (remappings or {}).items() for argument in ("-r", f"{name}:={new}")]
-        program = [sys.executable, "-m", f"robodyn_ros.nodes.{node}", "--ros-args", *ros]
+        program = node_command(node, parameters, self._folder, files, remappings)
         command = [sys.executable, "-I", "-S", die_with_parent.__file__, str(os.getpid()), *program]
         log = self._folder / f"{node}.log"
         with open(log, "w", encoding="utf-8") as out:
@@ -200,3 +220,16 @@ class ProcessGroup:
                 if each.process.stdout is not None:
                     each.process.stdout.close()
             self._processes.clear()
+
+
+def start_arm(group: ProcessGroup, parameters: Mapping[str, Any], controller: str, files: Sequence[Path]) -> None:
+    """Start a simulator and a controller that close the loop.
+
+    Args:
+        group: the group that they join.
+        parameters: name → value, for both.
+        controller: name of the control law.
+        files: parameter files, for both.
+    """
+    group.start("simulator", parameters, files, {"commands": "controller/commands"})
+    group.start("controller", {**parameters, "controller": controller, "use_sim_time": True}, files)

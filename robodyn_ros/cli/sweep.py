@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from robodyn_ros.simulation.sweeps.summary import Summary
     from robodyn_ros.simulation.sweeps.sweep import Backend
 
-    Told = Callable[[int, Rows], None]
+    ProgressCallback = Callable[[int, Rows], None]
 
 REPORT = ("report.html", "report.png")
 """Files that are written beside the results."""
@@ -103,8 +103,8 @@ def _run_study(args: Namespace, study: Study) -> ExitCode:
         raise ConfigurationError("the report needs matplotlib: pip install 'robodyn_ros[plot]', or --no-report")
     folder = args.out or Path(study.name)
     try:
-        with choose_backend(args) as backend, progress(study.size) as told:
-            file = sweep(study, folder, backend, resume=args.resume, told=told)
+        with choose_backend(args) as backend, progress(study.size) as show:
+            file = sweep(study, folder, backend, resume=args.resume, told=show)
     except KeyboardInterrupt:
         console(stderr=True).print(
             f"What was done is kept in {folder}; --resume goes on.", markup=False, soft_wrap=True
@@ -138,7 +138,7 @@ def choose_backend(args: Namespace) -> AbstractContextManager[Backend]:
 
 
 @contextmanager
-def progress(total: int) -> Iterator[Told]:
+def progress(total: int) -> Iterator[ProgressCallback]:
     """Show on stderr how many cases are done and failed, and the time that is left.
 
     Args:
@@ -162,14 +162,14 @@ def progress(total: int) -> Iterator[Told]:
         task = shown.add_task("", total=total, note="")
         done = failed = 0
 
-        def told(before: int, rows: Rows) -> None:
+        def show(before: int, rows: Rows) -> None:
             nonlocal done, failed
             done += len(rows)
             failed += sum(1 for row in rows if row["failed"])
             note = f"{failed} failed" if failed else ""
             shown.update(task, completed=before + done if rows else before, note=note)
 
-        yield told
+        yield show
 
 
 def _show(args: Namespace, study: Study, summaries: list[Summary], folder: Path) -> None:

@@ -37,8 +37,8 @@ def run(args: Namespace) -> ExitCode:
     if args.out.suffix not in (".yaml", ".yml") or not args.out.resolve().parent.is_dir():
         raise InputError("--out", f"must be a .yaml in a folder that exists, not {str(args.out)!r}", args.out)
     study, task = read_task(args.study)
-    with choose_backend(args) as backend, _progress(task) as told:
-        best = tune(study, task, backend, told)[0]
+    with choose_backend(args) as backend, _progress(task) as show:
+        best = tune(study, task, backend, show)[0]
         before, after = _compare(study, task, best, backend)
     write(args.out, study.name, best, after)
     _show(args, study, best, before, after)
@@ -52,10 +52,10 @@ def _compare(study: Study, task: TuningTask, best: Tuned, backend: Backend) -> t
     from robodyn_ros.robot import load_robot
     from robodyn_ros.simulation.sweeps.tuning import score, unseen, with_gains
 
-    robot, count = load_robot(study.urdf), task.config.unseen
+    robot, count, worst = load_robot(study.urdf), task.config.unseen, task.config.worst
     hand_made = replace(study, controllers=study.controllers[:1])
     both = [unseen(each, count) for each in (hand_made, with_gains(study, best.controller, best.gains))]
-    before, after = (score(each, count, backend, task.config.worst, robot) for each in both)
+    before, after = (score(each, count, backend, worst, robot) for each in both)
     return before, after
 
 
@@ -64,17 +64,17 @@ def _progress(task: TuningTask) -> Iterator[Callable[[str, int, Score], None]]:
     """Show on stderr the progress of the search and its best score."""
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 
-    config = task.config
-    most = len(task.controllers) * config.population * len(task.bounds) * (config.generations + 1)
+    settings = task.config
+    most = len(task.controllers) * settings.population * len(task.bounds) * (settings.generations + 1)
     with progress_bar(TextColumn("{task.description}"), BarColumn(bar_width=30), TimeElapsedColumn()) as progress:
         bar = progress.add_task("", total=most)
 
-        def told(controller: str, tried: int, best: Score) -> None:
+        def show(controller: str, tried: int, best: Score) -> None:
             text = f"{controller}: worst {100 * best.violation:+.0f} %, effort {best.effort:.3f}"
             done = task.controllers.index(controller) * most // len(task.controllers) + tried
             progress.update(bar, completed=done, description=text)
 
-        yield told
+        yield show
 
 
 def write(path: Path, study: str, best: Tuned, after: Score) -> None:

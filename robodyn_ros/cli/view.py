@@ -64,6 +64,7 @@ def _start_arm(group: ProcessGroup, args: Namespace) -> dict[str, Any]:
     from robodyn_ros import load_robot
     from robodyn_ros.assets import find
     from robodyn_ros.cli.demo.run import GAINS, ROBOT
+    from robodyn_ros.cli.processes import start_arm
 
     robot = load_robot(args.urdf or find(ROBOT))
     files = [args.config] if args.config else [] if args.urdf else [find(GAINS)]
@@ -71,9 +72,7 @@ def _start_arm(group: ProcessGroup, args: Namespace) -> dict[str, Any]:
         if not file.is_file():
             raise InputError("--config", f"there is no file {str(file)!r}", file)
     model = {"robot_description": robot.urdf}
-    both = {**model, "dynamics": args.dynamics}
-    group.start("simulator", both, files, {"commands": "controller/commands"})
-    group.start("controller", {**both, "controller": args.controller, "use_sim_time": True}, files)
+    start_arm(group, {**model, "dynamics": args.dynamics}, args.controller, files)
     return model
 
 

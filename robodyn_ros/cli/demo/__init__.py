@@ -97,7 +97,7 @@ def _speed(text: str) -> float:
 
 def _perform(controllers: list[str], motion: Tour, robot: Robot, port: int | None) -> dict[str, RunRecord]:
     """Run the tour under each law, and show the progress: controller → record."""
-    from robodyn_ros.cli.demo.run import perform
+    from robodyn_ros.cli.demo.run import run_controller
     from robodyn_ros.cli.processes import ProcessGroup, isolated
     from robodyn_ros.cli.view import url
 
@@ -116,7 +116,7 @@ def _perform(controllers: list[str], motion: Tour, robot: Robot, port: int | Non
             progress.begin(name)
             own = Path(folder) / name
             own.mkdir()
-            records[name] = perform(name, motion.trajectory, robot, env, own, partial(progress.report, name))
+            records[name] = run_controller(name, motion.trajectory, robot, env, own, partial(progress.report, name))
             progress.done(name)
     return records
 

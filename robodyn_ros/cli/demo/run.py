@@ -14,7 +14,7 @@ from threading import Thread
 from typing import IO, Any
 
 from robodyn_ros.assets import find
-from robodyn_ros.cli.processes import GroupProcess, ProcessGroup
+from robodyn_ros.cli.processes import GroupProcess, ProcessGroup, start_arm
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.control.run_record import RunRecord
 from robodyn_ros.robot import Robot
@@ -34,12 +34,12 @@ DIAGNOSTICS_RATE = 20.0
 CHECK_PERIOD = 0.1
 """Period of the check that no process has failed [s]."""
 
-Told = Callable[[Mapping[str, Any]], None]
+ReportCallback = Callable[[Mapping[str, Any]], None]
 """Function that takes each progress report of the conductor."""
 
 
-def perform(
-    controller: str, trajectory: Trajectory, robot: Robot, env: Mapping[str, str], folder: Path, told: Told
+def run_controller(
+    controller: str, trajectory: Trajectory, robot: Robot, env: Mapping[str, str], folder: Path, show: ReportCallback
 ) -> RunRecord:
     """Run the trajectory under one law, from rest at its first point, in processes of its own.
 
@@ -49,7 +49,7 @@ def perform(
         robot: the arm.
         env: environment of the processes.
         folder: an empty folder for their files.
-        told: takes the progress reports.
+        show: takes the progress reports.
 
     Raises:
         ProcessError: a process has failed.
@@ -62,16 +62,14 @@ def perform(
         "waypoints": trajectory.positions.ravel().tolist(),
         "record": str(record),
     }
-    files = [find(GAINS)]
     with ProcessGroup(env, folder) as group:
-        group.start("simulator", model, files, {"commands": "controller/commands"})
-        group.start("controller", {**model, "controller": controller, "use_sim_time": True}, files)
+        start_arm(group, model, controller, [find(GAINS)])
         conductor = group.start("conductor", motion, piped=True)
-        _follow(group, conductor, told)
+        _follow(group, conductor, show)
     return RunRecord.load(record)
 
 
-def _follow(group: ProcessGroup, conductor: GroupProcess, told: Told) -> None:
+def _follow(group: ProcessGroup, conductor: GroupProcess, show: ReportCallback) -> None:
     """Pass the progress reports on until the conductor has ended."""
     lines: SimpleQueue[str] = SimpleQueue()
     assert conductor.process.stdout is not None
@@ -84,7 +82,7 @@ def _follow(group: ProcessGroup, conductor: GroupProcess, told: Told) -> None:
             continue
         if not line:  # the conductor has closed the pipe
             break
-        told(json.loads(line))
+        show(json.loads(line))
     conductor.process.wait()
     group.check()
 
