@@ -14,8 +14,10 @@ NAMESPACE = "http://www.w3.org/1998/Math/MathML"
 
 FUNCTIONS = {"sin", "cos", "tan", "exp", "ln", "log", "det"}
 
-ACCENTS = {"˙", "¨", "^", "~", "¯", "→"}
-"""They sit close to what is under them, and are not stretched to its width."""
+DOTS = {"˙", "¨"}
+
+ACCENTS = {"^", "~", "¯", "→"}
+"""They sit close to what is under them, and are not stretched to its width. Dots that close would touch the letter."""
 
 CLOSING = {")", "]", "}", "|", "‖", "!"}
 """A minus sign after one of these is that of a difference."""
@@ -64,8 +66,9 @@ def _mend(element: ElementTree.Element, formula: str) -> None:
         element.attrib.update(lspace="0.17em", rspace="0.17em")
     if text in {"|", "‖", "∥"} and "fence" not in element.attrib:
         element.set("stretchy", "false")  # one of a pair may stand in an exponent, and would stretch otherwise
-    if element.tag == "mover" and (element[1].text or "") in ACCENTS:
-        element.set("accent", "true")
+    if element.tag == "mover" and (element[1].text or "") in ACCENTS | DOTS:
+        if element[1].text in ACCENTS:
+            element.set("accent", "true")
         element[1].set("stretchy", "false")
         element[1].set("class", "accent")
     for one, other in zip(element, list(element)[1:], strict=False):

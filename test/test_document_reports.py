@@ -1,0 +1,113 @@
+"""What comes from a file or a user stays text in every report and every format."""
+
+from __future__ import annotations
+
+import xml.sax.saxutils
+from html.parser import HTMLParser
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from arms import mechanism
+from identified import Unknown
+
+import robodyn_ros as rd
+from robodyn_ros.cli.sweep_report import draw
+from robodyn_ros.cli.sweep_report import report as sweep_report
+from robodyn_ros.control.commissioning.findings import CommissioningOutcome, GravityStep, JointFindings
+from robodyn_ros.control.commissioning.report import report as commissioning_report
+from robodyn_ros.document.blocks import Document
+from robodyn_ros.document.html import html
+from robodyn_ros.document.latex import tex
+from robodyn_ros.document.markdown import markdown
+from robodyn_ros.document.text import text
+from robodyn_ros.identification import Samples, identify
+from robodyn_ros.identification.report import report as identification_report
+from robodyn_ros.simulation.sweeps.study import Distribution, Study
+from robodyn_ros.simulation.sweeps.summary import Bound, Sensitivity, Summary
+
+HOSTILE = r"<script>alert('&amp;')</script> a|b_c_d $x$ $\frac{1}$ ![e](f)"
+
+
+def commissioning() -> Document:
+    joint = JointFindings(HOSTILE, "N·m", 10.0, pushed=True, moved=True, follows=True, friction=0.2)
+    other = JointFindings("elbow", "N·m", 10.0, pushed=True, instead=HOSTILE)
+    gravity = [GravityStep(0.5, 0.01, HOSTILE)]
+    return commissioning_report(CommissioningOutcome(HOSTILE, [joint, other], gravity, stopped=HOSTILE))
+
+
+def identification() -> Document:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    safe = mechanism("RR", (1.3, 0.7), (0.8, 0.6), (0.35, 0.2), (0.11, 0.04))
+    quoted = xml.sax.saxutils.escape(HOSTILE)
+    robot = rd.load_robot(safe.replace('"joint1"', f'"{quoted}"').replace('"RR"', f'"{quoted}"'))
+    assert HOSTILE in robot.joint_names
+    samples: Samples = Unknown(robot).motion(120, noise=0.01)
+    recording: Any = SimpleNamespace(
+        name=f"{HOSTILE}.mcap",
+        samples=samples,
+        effort="measured",
+        cutoff=10.0,
+        delay=0.001,
+        delay_error=0.0,
+        periods=0,
+        used=9.0,
+        duration=10.0,
+        still=(HOSTILE,),
+        notes=(HOSTILE,),
+    )
+    return identification_report(identify(robot, samples), [recording])
+
+
+def sweep() -> Document:
+    study = Study(HOSTILE, "", (HOSTILE,), vary={HOSTILE: Distribution("uniform", (0.0, 1.0))})
+    bounds = (Bound("peak_error", HOSTILE, 0.1, 3, (0.0, 0.1, 0.2, 0.5)),)
+    indices = {HOSTILE: {HOSTILE: Sensitivity(0.1, 0.2)}}
+    summary = Summary(HOSTILE, 4, 3, 0.2, 0.9, {HOSTILE: 1}, np.ones(3), bounds, ((1, 0.1, HOSTILE),), indices, 3)
+    return sweep_report(study, [summary], b"\x89PNG")
+
+
+REPORTS = {"commissioning": commissioning, "identification": identification, "sweep": sweep}
+
+
+class Texts(HTMLParser):
+    """What a page shows, and by which elements."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.shown = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.shown += f"\n{data}"
+
+
+@pytest.mark.parametrize("report", REPORTS)
+def test_a_hostile_name_stays_text(report: str) -> None:
+    document = REPORTS[report]()
+    page = html(document)
+    shown = Texts(page)
+    assert not shown.tags & {"script", "math", "s", "em"}
+    assert shown.shown.count(HOSTILE) >= 5
+    assert HOSTILE.split()[0] in text(document)
+    latex = tex(document)
+    body = latex[latex.index(r"\section*") :]
+    assert r"\$x\$ \$\textbackslash{}frac\{1\}\$ ![e](f)" in body
+    assert "<script" not in body and r"\frac" not in body
+    written = markdown(document)
+    assert r"\<script\>alert('\&amp;')\</script\> a\|b\_c\_d \$x\$ \$\\frac\{1\}\$ ![e\](f)" in written
+    cells = [line.replace(r"\|", "").count("|") for line in written.splitlines() if line.startswith("| ")]
+    heads = [line.count("|") for line in written.splitlines() if line.startswith("| ---")]
+    assert set(cells) == set(heads)  # no name adds a cell
+
+
+def test_the_pictures_take_a_name_for_no_formula(tmp_path: Any) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    study = Study(HOSTILE, "", (HOSTILE,))
+    summary = Summary(HOSTILE, 4, 3, 0.2, 0.9, {}, np.ones(3), (), (), {}, 3)
+    draw(tmp_path / "report.png", study, [summary])
