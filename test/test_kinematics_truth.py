@@ -13,7 +13,6 @@ from numpy.testing import assert_allclose
 import robodyn_ros as rd
 from robodyn_ros.errors import InputError, RobotDescriptionError
 from robodyn_ros.kinematics import Kinematics, se3
-from robodyn_ros.kinematics.analytical import analytical_jacobian, analytical_jacobian_derivative, orientation
 from robodyn_ros.kinematics.dh import read_dh
 from robodyn_ros.kinematics.screws import screws
 
@@ -115,37 +114,6 @@ def test_jacobians_are_derivatives() -> None:
             ahead, behind = (kinematics.jacobian("c", q + s * h * qd, frame, point) for s in (1, -1))
             derivative = kinematics.jacobian_derivative("c", q, qd, frame, point)
             assert_allclose(derivative, (ahead - behind) / (2 * h), atol=1e-8, rtol=0)
-
-
-@pytest.mark.parametrize("angles", ["rpy", "zyz", "rotation_vector", "quaternion"])
-def test_analytical_jacobian(angles: str) -> None:
-    robot = rd.load_robot(ARMS["tilted"])
-    kinematics, h = Kinematics(robot, compiled=False), 1e-6
-
-    def described(q: np.ndarray) -> np.ndarray:
-        pose = kinematics.pose("c", q)
-        return np.concatenate([pose[:3, 3], orientation(pose[:3, :3], angles)])
-
-    for q, qd in zip(*states(robot, 10), strict=True):
-        rate = (described(q + h * qd) - described(q - h * qd)) / (2 * h)
-        found = analytical_jacobian(kinematics, "c", q, angles) @ qd
-        assert_allclose(found, rate, rtol=1e-6, atol=1e-7)
-        ahead, behind = (analytical_jacobian(kinematics, "c", q + s * h * qd, angles) for s in (1, -1))
-        derivative = analytical_jacobian_derivative(kinematics, "c", q, qd, angles)
-        assert_allclose(derivative, (ahead - behind) / (2 * h), rtol=1e-6, atol=2e-7 * max(1, abs(ahead).max() ** 2))
-    q, qd = states(robot, 5)
-    batch = analytical_jacobian_derivative(kinematics, "c", q, qd, angles)
-    assert_allclose(batch[3], analytical_jacobian_derivative(kinematics, "c", q[3], qd[3], angles), rtol=1e-12)
-
-
-def test_analytical_jacobian_where_there_is_none() -> None:
-    kinematics = Kinematics(rd.load_robot(ARMS["prr"]), compiled=False)
-    with pytest.raises(InputError, match="pitch of ±π/2"):
-        analytical_jacobian(kinematics, "tool", [0, 1, np.pi / 2 - 1], "rpy")
-    with pytest.raises(InputError, match="middle angle"):
-        analytical_jacobian(kinematics, "tool", [0, 1, -1], "zyz")
-    with pytest.raises(InputError, match="must be one of rpy"):
-        analytical_jacobian(kinematics, "tool", [0, 1, -1], "euler")
 
 
 def test_compiled_is_the_same_one_by_one_and_in_batches() -> None:

@@ -84,23 +84,6 @@ def left_jacobian_inverse(phi: ArrayLike) -> Array:
     return np.eye(3) - matrix / 2.0 + factor[..., None, None] * matrix @ matrix
 
 
-def left_jacobian_inverse_derivative(phi: ArrayLike, rate: ArrayLike) -> Array:
-    """The time derivative of J(φ)⁻¹ along φ̇."""
-    matrix, moving, theta = hat(phi), hat(rate), angle(phi)
-    small = theta < SERIES
-    safe = np.where(small, 1.0, theta)
-    half, square = safe / 2.0, theta**2
-    cotangent = np.cos(half) / np.sin(half)
-    factor = np.where(small, 1 / 12 + square / 720 + square**2 / 30240, (1.0 - half * cotangent) / safe**2)
-    # Of the factor f by θ, over θ, for θ̇ θ = φ · φ̇.
-    exact = ((half / np.sin(half) ** 2 - cotangent) / (2.0 * safe**2) - 2.0 * factor / safe) / safe
-    slope = np.where(small, 1 / 360 + square / 7560 + square**2 / 201600, exact)
-    growth = slope * np.sum(np.multiply(phi, rate), -1)
-    around = matrix @ moving + moving @ matrix
-    derivative: Array = -moving / 2.0 + growth[..., None, None] * matrix @ matrix + factor[..., None, None] * around
-    return derivative
-
-
 def angle(phi: ArrayLike) -> Array:
     """Length of a rotation vector [rad]."""
     length: Array = np.linalg.norm(np.asarray(phi, dtype=np.float64), axis=-1)
