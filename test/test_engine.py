@@ -17,11 +17,11 @@ from arms import random_robot
 from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
-from robodyn_ros.engine import compiler, library
+from robodyn_ros.engine import library
 from robodyn_ros.engine.library import CacheError, cache_folder, make_library
 from robodyn_ros.engine.program import hash_sources
 
-needs_compiler = pytest.mark.skipif(compiler.find_compiler() is None, reason="there is no C compiler on this machine")
+needs_compiler = pytest.mark.skipif(library.find_compiler() is None, reason="there is no C compiler on this machine")
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_compiled_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = gravity()
     (entry,) = cache.glob("*.so")
     assert stat.S_IMODE(cache.stat().st_mode) == 0o700
-    monkeypatch.setattr(compiler.Compiler, "compile", None)  # a second compilation would fail
+    monkeypatch.setattr(library.Compiler, "compile", None)  # a second compilation would fail
     assert_allclose(gravity(), first, rtol=0)
     assert [*cache.glob("*.so")] == [entry]
     assert not [*cache.glob(".*")], "temporary files are left behind"
@@ -154,7 +154,7 @@ def answers(path: Path | None) -> bool:
 @needs_compiler
 def test_the_same_code_under_another_key_compiles_nothing(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = make_library("answer", "one", lambda: CODE)
-    monkeypatch.setattr(compiler.Compiler, "compile", None)  # a second compilation would fail
+    monkeypatch.setattr(library.Compiler, "compile", None)  # a second compilation would fail
     second = make_library("answer", "other", lambda: CODE)
     assert first is not None and second is not None and first != second
     assert first.read_bytes() == second.read_bytes()

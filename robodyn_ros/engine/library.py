@@ -17,20 +17,37 @@ import contextlib
 import hashlib
 import logging
 import os
+import platform
+import shlex
+import shutil
 import stat
+import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from robodyn_ros.engine.compiler import CompilationError, find_compiler, processor
 from robodyn_ros.errors import RobodynError
 
 log = logging.getLogger("robodyn_ros")
+
+# No -ffast-math: NaN and infinity must survive to be seen. Contraction to fused multiply-add only ever rounds less.
+FLAGS = (
+    *("-O2", "-march=native", "-fno-math-errno", "-ffp-contract=fast"),
+    *("-fPIC", "-shared", "-fno-semantic-interposition", "-fno-plt", "-w"),
+)
+LINKED = ("-lm",)
+TIMEOUT = 600.0
+"""Time that the compiler may take [s]."""
+
+
+class CompilationError(RobodynError):
+    """The C compiler failed; the message ends with what it printed."""
 
 
 class CacheError(RobodynError):
@@ -188,6 +205,77 @@ def _replace(path: Path, content: bytes) -> Path:
             os.unlink(temporary)
         raise
     return path
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A C compiler.
+
+    Attributes:
+        command: the command that calls it.
+        identity: a hash that changes with the compiler and its flags.
+    """
+
+    command: tuple[str, ...]
+    identity: str
+
+    def compile(self, source: str) -> bytes:
+        """Compile C source to the content of a shared library.
+
+        Raises:
+            CompilationError: the compiler failed or took too long.
+        """
+        with tempfile.TemporaryDirectory(prefix="robodyn-") as folder:
+            path = Path(folder, "code.c")
+            library = Path(folder, "code.so")
+            path.write_text(source)
+            try:
+                done = subprocess.run(
+                    [*self.command, *FLAGS, str(path), "-o", str(library), *LINKED],
+                    capture_output=True,
+                    text=True,
+                    timeout=TIMEOUT,
+                    stdin=subprocess.DEVNULL,
+                    check=False,
+                )
+            except (OSError, subprocess.TimeoutExpired) as cause:
+                raise CompilationError(f"{shlex.join(self.command)}: {cause}") from cause
+            if done.returncode != 0:
+                raise CompilationError(f"{shlex.join(self.command)} failed: {done.stderr[-2000:].strip()}")
+            return library.read_bytes()
+
+
+def find_compiler() -> Compiler | None:
+    """The compiler named by ``CC``, else ``cc``, ``gcc`` or ``clang``, or None."""
+    return _find(os.environ.get("CC", ""), os.environ.get("PATH", ""))
+
+
+@lru_cache(maxsize=8)
+def _find(configured: str, _path: str) -> Compiler | None:
+    candidates = [configured] if configured else ["cc", "gcc", "clang"]
+    for candidate in candidates:
+        try:
+            command = shlex.split(candidate)
+        except ValueError as cause:
+            raise CompilationError(f"CC={candidate!r} is not a command: {cause}") from cause
+        executable = shutil.which(command[0]) if command else None
+        if executable is not None:
+            real = os.path.realpath(executable)
+            status = os.stat(real)
+            facts = (command, real, status.st_size, status.st_mtime_ns, FLAGS, LINKED)
+            return Compiler((executable, *command[1:]), hashlib.sha256(repr(facts).encode()).hexdigest()[:16])
+    return None
+
+
+@lru_cache(maxsize=1)
+def processor() -> str:
+    """The processor's model and instruction sets, on which code compiled for this very processor depends."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().split("\n\n", 1)[0].splitlines()
+    except OSError:
+        lines = []
+    kept = [line for line in lines if line.split("\t", 1)[0] in {"model name", "flags", "Features", "CPU part"}]
+    return "\n".join([platform.machine(), platform.processor(), *kept])
 
 
 def _any_of_its_kind(folder: Path, stem: str) -> Path | None:

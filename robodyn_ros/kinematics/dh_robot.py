@@ -11,7 +11,7 @@ import numpy as np
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.dh import DHRow, DHTable
 from robodyn_ros.robot import Inertial, Joint, Pose, Robot
-from robodyn_ros.robot.checks import check_finite, check_inertial, check_moves_inertia
+from robodyn_ros.robot.checks import check_inertial
 from robodyn_ros.robot.pose import Array, read_only
 from robodyn_ros.robot.tree import build_robot
 
@@ -80,10 +80,7 @@ def robot_from_dh(name: str, table: DHTable, links: Sequence[LinkData], *, check
         before, parent = inner, child
     inertials[TOOL] = None
     joints.append(Joint(f"{TOOL}_mount", "fixed", parent, TOOL, before @ table.tool))
-    robot = build_robot(name, inertials, joints, _urdf(name, inertials, joints))
-    check_finite(robot)
-    check_moves_inertia(robot)
-    return robot
+    return build_robot(name, inertials, joints, _urdf(name, inertials, joints))
 
 
 def _inertial(title: str, data: LinkData, frame: Pose, check: bool) -> Inertial:

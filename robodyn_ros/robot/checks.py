@@ -1,10 +1,10 @@
-"""Whether a body, and an arm, can exist.
+"""Checks that a body, and an arm, can exist.
 
 A rigid body of mass m ≥ 0 has a rotational inertia about its centre of mass whose principal moments are ≥ 0 and obey
 the triangle inequality, I₁ + I₂ ≥ I₃, because each I is a sum of squares over the body: I₁ = ∫ y² + z² dm
-(Lynch and Park, Modern Robotics, section 8.2.1). Equality is a flat plate, (0, I, I) a thin rod, zeros a point mass:
-all three are idealisations that textbooks use, and all are accepted. So is rotational inertia without mass, the limit
-of ever less mass ever further out: robots in use have it (a gear's rotor, the feet of a walking robot).
+(Lynch and Park, Modern Robotics, section 8.2.1). Equality is a flat plate, (0, I, I) a thin rod, zeros a point mass.
+Textbooks use all three idealisations, and all are accepted. Rotational inertia without mass is accepted too, because
+robots in use have it (a gear's rotor, the feet of a walking robot).
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ from robodyn_ros.robot.robot import Body, Inertial, Robot
 ROUNDING = 1e-2
 """How far an inertia may break the rules, relative to its greatest moment.
 
-URDFs carry rounded numbers: a plate with moments (0.5006, 0.5046, 1.0052), rounded to three digits, reads (0.501,
-0.505, 1.01), 0.4 % beyond the triangle; the worst that three digits can do is 0.6 %. Mistakes lie further out: in the
-URDFs of Gepetto/example-robot-data, one inertia is 0.18 % beyond the triangle, all other culprits 2.1 % and more.
+URDFs carry rounded numbers. A plate with moments (0.5006, 0.5046, 1.0052), rounded to three digits, reads (0.501,
+0.505, 1.01), which breaks the triangle inequality by 0.4 %; three digits can break it by 0.6 % at most. Mistakes break
+it by more: in the URDFs of Gepetto/example-robot-data, one inertia breaks it by 0.18 %, all others by 2.1 % and more.
 """
 
 SINGULAR = 1e-10
-"""Relative size below which an inertia seen by a joint counts as none.
+"""Relative size below which an inertia that a joint moves counts as none.
 
-A point mass on a joint's axis comes out at 1e-32 with exact numbers, at 1e-11 where a right angle was written 1.5708.
-A 1 mm tool on a 30 m gantry, which is real, comes out at 1e-9.
+A point mass on a joint's axis has a relative inertia of 1e-32 with exact numbers, and of 1e-11 where a right angle is
+written as 1.5708. A 1 mm tool on a 30 m gantry, which is real, has 1e-9.
 """
 
 _OVERFLOW = "its masses and lengths multiply to something beyond the range of numbers"
 
 _POSES = (0.7, 1.3, 2.9)
-"""Seeds of the poses at which the mass matrix is looked at; any will do."""
+"""Seeds of the poses at which the mass matrix is evaluated; their values do not matter."""
 
 
 def check_inertial(title: str, inertial: Inertial) -> None:
-    """A link's own inertial is physically possible.
+    """Check that a link's own inertial is physically possible.
 
     Raises:
-        RobotDescriptionError: it is not; the message starts with title.
+        RobotDescriptionError: it is not; the message starts with the title.
     """
     mass, inertia = inertial.mass, inertial.inertia
     if mass < 0.0:
@@ -68,14 +68,14 @@ def check_inertial(title: str, inertial: Inertial) -> None:
 
 
 def check_finite(robot: Robot) -> None:
-    """Lengths and masses, finite each, have not grown beyond the range of numbers together.
+    """Check that products of the lengths and masses, which are finite, are finite too.
 
     Raises:
-        RobotDescriptionError: they have; the message names the link.
+        RobotDescriptionError: one is not; the message names the link.
     """
     for link in robot.links:
-        share = link.inertial or Inertial()
-        _finite(f"link {link.name!r}", link.pose.translation, share.com, share.inertia)
+        own = link.inertial or Inertial()
+        _finite(f"link {link.name!r}", link.pose.translation, own.com, own.inertia)
     for body in robot.bodies:
         _finite(f"link {body.name!r}", body.placement.translation, body.inertial.com, body.inertial.inertia)
 
@@ -86,12 +86,12 @@ def _finite(title: str, *arrays: Array) -> None:
 
 
 def check_moves_inertia(robot: Robot) -> None:
-    """Every motion of the joints moves some inertia: the mass matrix is not singular at every pose.
+    """Check that every motion of the joints moves some inertia, so that the mass matrix can be inverted.
 
-    det M(q) is analytic in q, so that it is zero at an arbitrary pose (almost surely) only if it is zero at all.
+    det M(q) is analytic in q. So it is zero at an arbitrary pose (almost surely) only if it is zero at all poses.
 
     Raises:
-        RobotDescriptionError: some joint, or a combination of joints, moves nothing; the message names it.
+        RobotDescriptionError: a joint, or a combination of joints, moves no inertia; the message names the joints.
     """
     found = []
     for seed in _POSES:
@@ -113,8 +113,9 @@ def check_moves_inertia(robot: Robot) -> None:
 
 
 def _least_inertia(robot: Robot, q: Array) -> tuple[float, tuple[int, ...]]:
-    """The least relative inertia of any motion at pose q, and the indices of the joints that take part in it; infinity
-    and none if it is above ``SINGULAR``, NaN and none if there is an overflow.
+    """The least relative inertia of any motion at pose q, and the indices of the joints that take part in it.
+
+    It is infinity without joints if it is above ``SINGULAR``, and NaN without joints if there is an overflow.
     """
     M, bound = _mass_matrix(robot, q)
     if not np.isfinite(M).all() or not np.isfinite(bound).all():
@@ -125,7 +126,7 @@ def _least_inertia(robot: Robot, q: Array) -> tuple[float, tuple[int, ...]]:
         return float(diagonal[weakest]), (weakest,)
     scale = np.sqrt(np.diag(M))
     relative = M / np.outer(scale, scale)
-    try:  # eigenvalues take a hundred times as long, and only who is refused wants to know them
+    try:  # eigenvalues take a hundred times as long, and only the error needs them
         np.linalg.cholesky(relative - SINGULAR * np.eye(robot.n))
     except np.linalg.LinAlgError:
         values, vectors = np.linalg.eigh(relative)
@@ -134,9 +135,9 @@ def _least_inertia(robot: Robot, q: Array) -> tuple[float, tuple[int, ...]]:
 
 
 def _mass_matrix(robot: Robot, q: Array) -> tuple[Array, Array]:
-    """M(q) (n, n), and of its diagonal a bound (n,) that is reached where all mass lies an arm's length off the axis.
+    """M(q) (n, n), and a bound on its diagonal (n,), as if all mass were an arm's length away from each axis.
 
-    M = Σ m Jvᵀ Jv + Jωᵀ I Jω over the bodies (reference: any textbook; not a plugin, so that robot/ needs none).
+    M = Σ m Jvᵀ Jv + Jωᵀ I Jω over the bodies (any textbook). It is written here because robot/ knows no plugins.
     """
     bodies, count = robot.bodies, len(robot.bodies)
     poses: list[Pose] = []

@@ -1,4 +1,4 @@
-"""Links and joints → the tree of moving bodies."""
+"""Links and joints → the tree of moving bodies, which is the robot."""
 
 from __future__ import annotations
 
@@ -7,21 +7,22 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from robodyn_ros.errors import RobotDescriptionError
+from robodyn_ros.robot.checks import check_finite, check_moves_inertia
 from robodyn_ros.robot.pose import Pose
 from robodyn_ros.robot.robot import Body, Inertial, Joint, Link, Robot
 
 
 def build_robot(name: str, links: Mapping[str, Inertial | None], joints: Sequence[Joint], urdf: str) -> Robot:
-    """Order the joints from the base to the tips, and weld to each moving link what is fixed to it.
+    """The robot of these links and joints: each moving link with all links that are fixed to it is one body.
 
     Args:
-        name: of the robot.
+        name: the robot's name.
         links: name → own inertial, in the order of the URDF.
-        joints: in the order of the URDF, which is the order in which branches are followed.
-        urdf: kept with the robot.
+        joints: in the order of the URDF; branches are followed in this order.
+        urdf: the XML, which the robot keeps.
 
     Raises:
-        RobotDescriptionError: they do not form one tree with a joint that moves.
+        RobotDescriptionError: they do not form one tree with a joint that moves, or a joint moves no inertia.
     """
     ordered = _depth_first(name, links, joints)
     movable = [joint for joint in ordered if joint.type != "fixed"]
@@ -47,14 +48,14 @@ def build_robot(name: str, links: Mapping[str, Inertial | None], joints: Sequenc
     for i, joint in enumerate(movable):
         leader, ratio, offset = _leader(joint, {joint.name: joint for joint in joints})
         members = [link for link in owned if link.body == i]
-        shares = [link.inertial.seen_from(link.pose) for link in members if link.inertial is not None]
+        parts = [link.inertial.seen_from(link.pose) for link in members if link.inertial is not None]
         bodies.append(
             Body(
                 name=joint.child,
                 joint=joint,
                 parent=body[joint.parent],
                 placement=placements[i],
-                inertial=Inertial.combined(shares),
+                inertial=Inertial.combined(parts),
                 links=tuple(link.name for link in members),
                 coordinate=free.index(leader),
                 ratio=ratio,
@@ -62,7 +63,10 @@ def build_robot(name: str, links: Mapping[str, Inertial | None], joints: Sequenc
             )
         )
     fixed = tuple(joint for joint in ordered if joint.type == "fixed")
-    return Robot(name, tuple(free), tuple(bodies), owned, fixed, urdf)
+    robot = Robot(name, tuple(free), tuple(bodies), owned, fixed, urdf)
+    check_finite(robot)
+    check_moves_inertia(robot)
+    return robot
 
 
 def _depth_first(name: str, links: Mapping[str, Inertial | None], joints: Sequence[Joint]) -> list[Joint]:
@@ -114,7 +118,7 @@ def _parent_joints(links: Mapping[str, Inertial | None], joints: Sequence[Joint]
 
 
 def _loop(joint: Joint, by_child: Mapping[str, Joint]) -> RobotDescriptionError:
-    """The error for joints that no root leads to: going up from one of them ends in a circle."""
+    """The error for a joint that no root leads to: its chain of parents ends in a circle."""
     seen: list[Joint] = []
     while joint not in seen:
         seen.append(joint)
@@ -124,7 +128,7 @@ def _loop(joint: Joint, by_child: Mapping[str, Joint]) -> RobotDescriptionError:
 
 
 def _leader(joint: Joint, joints: Mapping[str, Joint]) -> tuple[Joint, float, float]:
-    """The independent joint that this one follows in the end, with ratio and offset of the whole chain."""
+    """The independent joint at the end of a chain of mimic joints, with ratio and offset of the whole chain."""
     title = f"joint {joint.name!r}"
     ratio, offset = 1.0, 0.0
     seen = []

@@ -25,7 +25,7 @@ import numpy as np
 from urdf_parser_py import urdf
 
 from robodyn_ros.errors import RobotDescriptionError
-from robodyn_ros.robot.checks import check_finite, check_inertial, check_moves_inertia
+from robodyn_ros.robot.checks import check_inertial
 from robodyn_ros.robot.description import MOMENTS, UrdfDocument, line_of, read_document, title_of
 from robodyn_ros.robot.pose import Array, Pose, read_only
 from robodyn_ros.robot.robot import Inertial, Joint, JointType, Mimic, Robot
@@ -96,13 +96,11 @@ def build(document: UrdfDocument) -> Robot:
     """
     try:
         elements = _validated(document)
-        with np.errstate(all="ignore"):  # what overflows ends as inf or nan, and check_finite reports it
+        with np.errstate(all="ignore"):  # what overflows ends as inf or nan, and build_robot reports it
             links = _links(elements)
             joints = tuple(_joint(title, element) for title, element in elements if element.tag == "joint")
             name = document.root.attrib["name"]
             robot = replace(build_robot(name, links, joints, document.text), places=document.places)
-            check_finite(robot)
-            check_moves_inertia(robot)
     except RobotDescriptionError as problem:
         if problem.place is None:
             problem.place = document.places.get(problem.element)
