@@ -1,4 +1,4 @@
-"""robodyn_ros: a ROS 2 package that lets an arm know its own dynamics. This face of it imports no ROS.
+"""robodyn_ros: a ROS 2 package that lets an arm know its own dynamics. This library imports no ROS.
 
     import robodyn_ros as rd
 
@@ -6,7 +6,7 @@
     dynamics = rd.create_dynamics("rnea", robot)
     tau = dynamics.inverse(q, qd, qdd)
 
-What is not used is not imported.
+A name is imported when it is first used.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _HOMES = {
     "plugins": ("available",),
     "robot": ("Robot", "load_robot"),
 }
-"""Module → what of it stands here."""
+"""Module → its names that stand here too."""
 
 
 def __getattr__(name: str) -> Any:
@@ -72,12 +72,12 @@ def __dir__() -> list[str]:
 
 
 def create_dynamics(name: str, robot: Robot, **options: Any) -> Dynamics:
-    """The dynamics plugin of that name for an arm.
+    """The dynamics of an arm by a plugin.
 
     Args:
         name: one of ``available("dynamics")``.
         robot: the arm.
-        **options: of the plugin; each takes ``gravity``, (3,) in [m/s²] in the root link's frame.
+        **options: options of the plugin; each plugin takes ``gravity``, (3,) in [m/s²] in the root link's frame.
 
     Raises:
         PluginError: no such plugin, or it cannot be imported.
@@ -90,7 +90,7 @@ def create_dynamics(name: str, robot: Robot, **options: Any) -> Dynamics:
 
 
 def create_controller(name: str, dynamics: Dynamics, kp: ArrayLike, kd: ArrayLike, ki: ArrayLike = 0.0) -> Controller:
-    """The controller plugin of that name on a model.
+    """A control law by a plugin, on a model of the arm.
 
     Args:
         name: one of ``available("controllers")``.

@@ -18,7 +18,7 @@ def find(name: str) -> Path:
         name: relative to the package's share folder, for example ``urdf/prr.urdf``.
 
     Raises:
-        InputError: it is nowhere; the message lists the places.
+        InputError: no folder holds it; the message lists the folders.
     """
     places = folders()
     for place in places:
@@ -28,7 +28,7 @@ def find(name: str) -> Path:
 
 
 def folders() -> list[Path]:
-    """Where the package's files may be: a checkout, the ament prefixes, Python's own prefix."""
+    """Folders that may hold the package's files: a checkout, the ament prefixes, Python's own prefix."""
     checkout = Path(__file__).parent.parent
     prefixes = [*os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep), sys.prefix]
     shares = [Path(prefix, "share", PACKAGE) for prefix in prefixes if prefix]

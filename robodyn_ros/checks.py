@@ -1,4 +1,4 @@
-"""Checks of what comes in from outside."""
+"""Checks of arguments: arrays of finite numbers of the right shape."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def finite_array(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
     """``value`` as a float64 array, not copied if it is one already.
 
     Raises:
-        InputError: it is no array of numbers, of another shape, or not finite.
+        InputError: it is no array of numbers, has another shape, or is not finite.
     """
     try:
         array = np.asarray(value, dtype=np.float64)
@@ -30,17 +30,17 @@ def finite_array(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
 
 
 def is_finite(array: Array) -> bool:
-    """Whether every element is; on a few elements five times as fast as ``np.isfinite(array).all()``."""
+    """Return whether all elements are finite; five times as fast as ``np.isfinite(array).all()`` on a few elements."""
     return all(map(isfinite, array.ravel().tolist()))
 
 
 def is_any(mask: NDArray[np.bool_]) -> bool:
-    """Whether any element is true; on a few elements ten times as fast as ``mask.any()``."""
+    """Return whether any element is true; ten times as fast as ``mask.any()`` on a few elements."""
     return True in mask.tolist()
 
 
 def is_within(values: Array, bound: Array) -> bool:
-    """Whether no element is greater than its bound, or less than minus that; likewise."""
+    """Return whether each element is within ± its bound; fast on a few elements, too."""
     return all(map(le, map(abs, values.tolist()), bound.tolist()))
 
 
@@ -57,10 +57,10 @@ def per_joint(name: str, value: ArrayLike, n: int) -> Array:
 
 
 def non_negative(name: str, value: ArrayLike, n: int) -> Array:
-    """As :func:`per_joint`, and none of them below zero.
+    """As :func:`per_joint`, and no number is below zero.
 
     Raises:
-        InputError: one is.
+        InputError: as :func:`per_joint`, or a number is below zero.
     """
     array = per_joint(name, value, n)
     if (array < 0.0).any():

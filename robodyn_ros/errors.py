@@ -1,4 +1,4 @@
-"""One base error and a few children that carry the offending value and what would be right."""
+"""The errors of this package: one base class, and children that carry the wrong value and what would be right."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ class RobotDescriptionError(RobodynError):
 
 
 class InputError(RobodynError):
-    """A value that a function cannot take: wrong shape, wrong type, not finite, out of range.
+    """An argument of the wrong shape or type, not finite, or out of range.
 
     Attributes:
         name: the argument's name.
-        value: the offending value.
+        value: the wrong value.
     """
 
     def __init__(self, name: str, problem: str, value: object = None) -> None:
@@ -105,15 +105,15 @@ class LimitError(InputError):
 
 
 HOUR = 3600.0
-"""States older than that did not take long: their time is not of this clock [s]."""
+"""Age beyond which a state's time comes from another clock rather than from a delay [s]."""
 
 
 class StaleStateError(InputError):
-    """A state too old (or too far in the future) to be answered with a command.
+    """A state that is too old, or too far in the future, to compute a command from.
 
     Attributes:
-        age: how old it is [s].
-        timeout: how old it may be [s].
+        age: age of the state [s].
+        timeout: greatest age allowed [s].
     """
 
     def __init__(self, age: float, timeout: float) -> None:
@@ -138,16 +138,16 @@ class JumpError(InputError):
 
 
 class NotReadyError(RobodynError):
-    """Something was asked for before it can be given; the message names what is missing."""
+    """A call that comes too early; the message names what is missing."""
 
 
 class ModelError(RobodynError):
-    """A dynamics plugin whose answers contradict each other, or are no numbers; the message names the method."""
+    """A dynamics plugin whose results contradict each other or are not finite; the message names the method."""
 
 
 class EffortError(RobodynError):
-    """A control law that produced efforts which are not numbers; the message carries them."""
+    """A control law whose efforts are not finite; the message carries them."""
 
 
 class SimulationError(RobodynError):
-    """A step whose result is not finite; the plant keeps the state before it."""
+    """A simulation step whose result is not finite; the plant keeps the state before it."""

@@ -1,6 +1,6 @@
-"""The plugin registry: entry points in, classes out.
+"""The plugin registry: entry points → classes.
 
-A plugin is one class and one line in a package's ``entry_points``; the built-in ones are found by the same route::
+A plugin is one class and one line in a package's ``entry_points``; the built-in plugins are found in the same way::
 
     entry_points={"robodyn_ros.dynamics": ["mine = my_package.mine:MyDynamics"]}
 """
@@ -32,7 +32,7 @@ def available(kind: str) -> tuple[str, ...]:
 
 
 def load(kind: str, name: str) -> type[Any]:
-    """The class behind a plugin's name.
+    """The class of a plugin.
 
     Raises:
         PluginError: the name is unknown, two packages claim it, or importing it failed; the cause is chained.
@@ -55,7 +55,7 @@ def load(kind: str, name: str) -> type[Any]:
 
 
 def create(kind: str, name: str, *args: Any, **kwargs: Any) -> Any:
-    """Look a plugin up and call it; what the constructor raises comes through unchanged."""
+    """Make an object of a plugin's class; errors of its constructor come through unchanged."""
     return load(kind, name)(*args, **kwargs)
 
 

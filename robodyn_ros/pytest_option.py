@@ -1,6 +1,6 @@
 """pytest's ``--dynamics`` option of ``robodyn_ros.dynamics.conformance``.
 
-pytest loads it at every start, wherever robodyn_ros is installed; so it imports nothing. (An option that stood in the
+pytest loads this module at every start wherever robodyn_ros is installed, so it imports nothing. (An option in the
 kit's conftest.py would come too late for ``pytest --pyargs``.)
 """
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def pytest_addoption(parser: Any) -> None:
-    """The option."""
+    """Add the option."""
     parser.getgroup("robodyn_ros").addoption(
         "--dynamics",
         action="append",

@@ -1,6 +1,6 @@
-"""Settings: a default, a description, a unit and a range, stated once, in the field of a frozen dataclass.
+"""Settings: the fields of a frozen dataclass, each with a default, a description, a unit and a range.
 
-Nodes declare their parameters from these fields, so a default or a range is never written a second time.
+Nodes declare their parameters from these fields, so that a default or a range is written only once.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ Settings = TypeVar("Settings")
 
 
 class NamedValues(Protocol):
-    """Where the values of settings come from: the parameters of a node, a file, or defaults."""
+    """The source of the values of settings: the parameters of a node, a file, or defaults."""
 
     def __getitem__(self, name: str) -> Any:
-        """The value of that name."""
+        """The value of a name."""
 
     def settings(self, settings: type[Settings], prefix: str = "") -> Settings:
         """A dataclass of settings, from the values whose names are its fields' behind the prefix."""
@@ -32,28 +32,28 @@ def setting(default: float, description: str, unit: str, least: float, greatest:
 
 
 def whole(default: int, description: str, least: int, greatest: int) -> Any:
-    """As :func:`setting`, of a whole number without a unit."""
+    """As :func:`setting`, for a whole number without a unit."""
     return field(default=default, metadata={"description": description, "unit": "", "range": (least, greatest)})
 
 
 def switch(default: bool, description: str) -> Any:
-    """As :func:`setting`, of something that is so or not."""
+    """As :func:`setting`, for something that is on or off."""
     return field(default=default, metadata={"description": description, "choices": lambda: (True, False)})
 
 
 def choice(default: str, description: str, choices: Callable[[], tuple[str, ...]]) -> Any:
-    """As :func:`setting`, of one out of several names, which may depend on the plugins that are installed."""
+    """As :func:`setting`, for one of several names, which may depend on the plugins that are installed."""
     return field(default=default, metadata={"description": description, "choices": choices})
 
 
-def check_settings(config: Any) -> None:
-    """For ``__post_init__`` of a dataclass whose fields are settings.
+def check_settings(settings: Any) -> None:
+    """Check the values of a dataclass of settings; its ``__post_init__`` calls this.
 
     Raises:
         ConfigurationError: a value is not a finite number within its range, or none of the choices.
     """
-    for item in fields(config):
-        value = getattr(config, item.name)
+    for item in fields(settings):
+        value = getattr(settings, item.name)
         if "choices" in item.metadata:
             choices = item.metadata["choices"]()
             if type(value) is not type(item.default) or value not in choices:

@@ -1,9 +1,9 @@
-"""The space that an arm's positions live in.
+"""The configuration space of an arm.
 
-A continuous joint is on a circle: q and q + 2π are one position, so that positions are subtracted, averaged and
-interpolated along the shorter way round, across the seam at ±π (Lynch and Park, Modern Robotics (2017), section 2.3;
-averages: Mardia and Jupp, Directional Statistics (2000), section 2.2). Every other joint is on a line, also one that
-can turn more than once round: its limits tell its turns apart.
+The positions of a continuous joint lie on a circle: q and q + 2π are one position. So they are subtracted, averaged and
+interpolated along the shorter path, across the seam at ±π (Lynch and Park, Modern Robotics (2017), section 2.3;
+averages: Mardia and Jupp, Directional Statistics (2000), section 2.2). The positions of every other joint lie on a
+line, even if it can turn more than once round, because its limits tell its turns apart.
 """
 
 from __future__ import annotations
@@ -21,18 +21,20 @@ TURN = 2.0 * np.pi
 
 
 class ConfigurationSpace:
-    """Of one arm; positions are (n,) or (N, n) in [rad] or [m], in the order of ``robot.joints``.
+    """The configuration space of one arm.
+
+    Positions are (n,) or (N, n) in [rad] or [m], in the order of ``robot.joints``.
 
     Attributes:
-        circular: which coordinates are on a circle (n,).
-        turns: which coordinates give the same pose one turn further, whether they may go there or not (n,).
+        circular: True for the coordinates on a circle (n,).
+        turns: True for the coordinates that give the same pose one turn further, within their limits or not (n,).
     """
 
     def __init__(self, robot: Robot) -> None:
         """
         Args:
-            robot: the arm. A joint that is mimicked by a fraction of it is on a line: a turn of it is no turn of the
-                other.
+            robot: the arm. A joint that another one mimics by a fraction is on a line, because a turn of the first is
+                no turn of the other.
         """
         self.robot = robot
         whole = np.ones(robot.n, dtype=bool)
@@ -45,26 +47,26 @@ class ConfigurationSpace:
         self._turning = [(joint, lower[joint], upper[joint]) for joint in np.flatnonzero(whole).tolist()]
 
     def difference(self, start: ArrayLike, end: ArrayLike) -> Array:
-        """From start to end by the shorter way, within [-π, π] on a circle."""
+        """The difference from start to end along the shorter path, within [-π, π] on a circle."""
         straight: Array = np.subtract(end, start, dtype=np.float64)
         if self._all_lines:
             return straight
         return np.where(self.circular, straight - TURN * np.round(straight / TURN), straight)
 
     def distance(self, start: ArrayLike, end: ArrayLike) -> Array:
-        """Length of the difference, () or (N,); radians and metres count alike."""
+        """Norm of the difference, () or (N,); radians and metres count alike."""
         length: Array = np.linalg.norm(self.difference(start, end), axis=-1)
         return length
 
-    def interpolate(self, start: ArrayLike, end: ArrayLike, share: ArrayLike) -> Array:
-        """From start (share 0) to end (share 1) along the shorter way.
+    def interpolate(self, start: ArrayLike, end: ArrayLike, ratio: ArrayLike) -> Array:
+        """Positions between start (ratio 0) and end (ratio 1) along the shorter path.
 
         Args:
             start: (n,).
             end: (n,).
-            share: one number, or (N,) for N positions.
+            ratio: one number, or (N,) for N positions.
         """
-        path: Array = np.asarray(start) + np.asarray(share, dtype=np.float64)[..., None] * self.difference(start, end)
+        path: Array = np.asarray(start) + np.asarray(ratio, dtype=np.float64)[..., None] * self.difference(start, end)
         return path
 
     def mean(self, q: ArrayLike, weights: Array | None = None) -> Array:
@@ -72,10 +74,10 @@ class ConfigurationSpace:
 
         Args:
             q: positions.
-            weights: of each (N,); all alike unless given.
+            weights: weights of the positions (N,); equal unless given.
 
         Raises:
-            InputError: on a circle the positions cancel out, so that no direction is their average.
+            InputError: the positions cancel out on a circle, so that no direction is their average.
         """
         given = np.asarray(q, dtype=np.float64)
         straight = np.average(given, axis=0, weights=weights)
@@ -89,7 +91,7 @@ class ConfigurationSpace:
         return np.where(self.circular, np.arctan2(sine, cosine), straight)
 
     def near(self, reference: ArrayLike, q: ArrayLike) -> Array:
-        """The same position in the turn nearest to a reference; as it is to the last bit if it is in that turn."""
+        """The same positions in the turn nearest to a reference; unchanged to the last bit if they are in that turn."""
         given = np.asarray(q, dtype=np.float64)
         if self._all_lines:
             return given
@@ -97,7 +99,7 @@ class ConfigurationSpace:
         return given - np.where(self.circular, TURN * ahead, 0.0)
 
     def unwrap(self, q: ArrayLike) -> Array:
-        """Positions (N, n) one after the other without jumps at the seam; the first stays as it is."""
+        """A sequence of positions (N, n) without jumps at the seam; the first stays as it is."""
         given = np.asarray(q, dtype=np.float64)
         if self._all_lines or len(given) < 2:
             return given
@@ -105,14 +107,14 @@ class ConfigurationSpace:
         return np.concatenate([given[:1], given[0] + np.cumsum(steps, axis=0)])
 
     def nearest_turn(self, reference: ArrayLike, q: ArrayLike) -> Array:
-        """The same pose of the arm with every turning joint in the turn that is nearest to a reference within limits.
+        """The same pose of the arm, with every turning joint in the turn nearest to a reference and within its limits.
 
         Args:
             reference: (n,).
             q: (n,); a joint that no turn brings within its limits stays as it is.
         """
         found = np.array(q, dtype=np.float64)
-        # Plain numbers: a solver asks for one arm at a time, for which NumPy takes ten times as long.
+        # Plain numbers, because a solver asks for one configuration at a time, for which NumPy takes ten times as long.
         wanted, positions = np.asarray(reference, dtype=np.float64).tolist(), found.tolist()
         for joint, lower, upper in self._turning:
             position = positions[joint]

@@ -24,14 +24,14 @@ def read_only(values: object) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Pose:
-    """Where one frame lies in another: ``rotation`` (3, 3) and ``translation`` (3,) in [m]."""
+    """The pose of one frame in another: ``rotation`` (3, 3) and ``translation`` (3,) in [m]."""
 
     rotation: Array = field(default_factory=lambda: read_only(np.eye(3)))
     translation: Array = field(default_factory=lambda: read_only(np.zeros(3)))
 
     @classmethod
     def from_xyz_rpy(cls, xyz: Sequence[float], rpy: Sequence[float]) -> Pose:
-        """From a URDF ``<origin>``: fixed-axis roll, pitch, yaw in [rad], ``R = Rz(yaw) Ry(pitch) Rx(roll)``."""
+        """The pose of an ``<origin>``: fixed-axis roll, pitch, yaw in [rad], ``R = Rz(yaw) Ry(pitch) Rx(roll)``."""
         (cr, cp, cy), (sr, sp, sy) = np.cos(rpy), np.sin(rpy)
         rotation = [
             [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],

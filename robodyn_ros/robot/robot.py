@@ -1,4 +1,4 @@
-"""The immutable Robot: what every other room knows of the arm."""
+"""The immutable Robot: all that the other rooms know of an arm."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ import numpy as np
 
 from robodyn_ros.errors import InputError, Place, RobotDescriptionError
 from robodyn_ros.robot.pose import Array, Pose, read_only
-
-# Mass, centre of mass and rotational inertia of a rigid body.
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +28,7 @@ class Inertial:
     inertia: Array = field(default_factory=lambda: read_only(np.zeros((3, 3))))
 
     def seen_from(self, pose: Pose) -> Inertial:
-        """The same body, seen from the frame in which this one's frame has the given pose."""
+        """The same body, seen from another frame, in which this inertial's frame has the given pose."""
         rotation = pose.rotation
         return Inertial(
             self.mass,
@@ -54,8 +52,6 @@ class Inertial:
         return cls(float(mass), read_only(com), read_only(inertia))
 
 
-# A joint as the URDF gives it, every default applied.
-
 JointType = Literal["revolute", "continuous", "prismatic", "fixed"]
 
 
@@ -70,10 +66,12 @@ class Mimic:
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """A joint between two links. [x] stands for [rad] on a rotating joint and [m] on a prismatic one.
+    """A joint between two links, every default of the URDF applied.
+
+    [x] stands for [rad] on a rotating joint and [m] on a prismatic one.
 
     Attributes:
-        name: as in the URDF.
+        name: its name in the URDF.
         type: ``revolute``, ``continuous``, ``prismatic`` or ``fixed``.
         parent: name of the link it starts from.
         child: name of the link it moves.
@@ -85,7 +83,7 @@ class Joint:
         effort: greatest effort [N·m] or [N], inf where the URDF names none.
         damping: viscous friction [N·m·s/rad] or [N·s/m].
         friction: Coulomb friction [N·m] or [N].
-        mimic: what it follows, or None for a joint that moves on its own.
+        mimic: the joint that it follows, or None if it moves on its own.
     """
 
     name: str
@@ -104,7 +102,7 @@ class Joint:
 
     @property
     def is_prismatic(self) -> bool:
-        """Whether it slides; every other movable joint turns."""
+        """True if the joint slides; every other movable joint turns."""
         return self.type == "prismatic"
 
     @property
@@ -120,12 +118,12 @@ class Joint:
 
 @dataclass(frozen=True, eq=False)
 class Link:
-    """A link as the URDF names it.
+    """A link of the URDF.
 
     Attributes:
-        name: as in the URDF.
-        inertial: its own share of mass, seen from the link's frame; None where the URDF gives none (massless).
-        body: index into ``Robot.bodies`` of the body it is part of, or -1 if it cannot move.
+        name: its name in the URDF.
+        inertial: its own inertial, seen from the link's frame; None where the URDF gives none (massless).
+        body: index into ``Robot.bodies`` of the body that it is part of, or -1 if it cannot move.
         pose: pose of the link's frame in the body's frame (in the root link's frame if it cannot move).
     """
 
@@ -144,13 +142,13 @@ class Body:
     Attributes:
         name: name of the joint's child link.
         joint: the joint that moves it.
-        parent: index of the body it is jointed to, or -1 for the base. Always less than the body's own index.
+        parent: index of the body that the joint connects it to, or -1 for the base; less than the body's own index.
         placement: pose of the joint frame in the parent body's frame (in the root link's frame for -1).
-        inertial: of all its links together, seen from the body's frame.
+        inertial: the inertial of all its links together, seen from the body's frame.
         links: names of its links.
         coordinate: index into ``Robot.joints`` of the coordinate q that moves it.
         ratio: joint position = ratio * q[coordinate] + offset; 1 and 0 unless the joint mimics another.
-        offset: see ratio.
+        offset: the offset of that equation [rad] or [m].
     """
 
     name: str
@@ -169,7 +167,7 @@ class Robot:
     """An arm: a tree of bodies on a fixed base, moved by n independent joints.
 
     Attributes:
-        name: as in the URDF.
+        name: its name in the URDF.
         joints: the n independent movable joints, base to tip, depth first in the order of the URDF;
             every vector q, q̇, q̈, τ is in this order.
         bodies: the moving bodies, parents before children; one per movable joint, mimic joints included.
@@ -195,7 +193,7 @@ class Robot:
 
     @cached_property
     def root(self) -> str:
-        """Name of the link that the others hang on."""
+        """Name of the link that is no joint's child."""
         children = {joint.child for joint in (*self.fixed_joints, *(body.joint for body in self.bodies))}
         return next(link.name for link in self.links if link.name not in children)
 
@@ -216,7 +214,7 @@ class Robot:
 
     @cached_property
     def home(self) -> Array:
-        """As near to zero as the position limits allow (n,) in [rad] or [m]."""
+        """The positions nearest to zero within the limits (n,) in [rad] or [m]."""
         return read_only(np.clip(np.zeros(self.n), self.lower, self.upper))
 
     @cached_property
@@ -231,21 +229,21 @@ class Robot:
 
     @cached_property
     def damping(self) -> Array:
-        """Viscous friction (n,) in [N·m·s/rad] or [N·s/m], with that of the joints that mimic."""
+        """Viscous friction (n,) in [N·m·s/rad] or [N·s/m], the friction of mimic joints included."""
         return self._reflected([body.ratio**2 * body.joint.damping for body in self.bodies])
 
     @cached_property
     def friction(self) -> Array:
-        """Coulomb friction (n,) in [N·m] or [N], with that of the joints that mimic."""
+        """Coulomb friction (n,) in [N·m] or [N], the friction of mimic joints included."""
         return self._reflected([abs(body.ratio) * body.joint.friction for body in self.bodies])
 
     def _reflected(self, values: list[float]) -> Array:
-        """One value a body, summed over the bodies that each coordinate moves (n,)."""
+        """Values of the bodies, summed over the bodies that each coordinate moves (n,)."""
         coordinates = [body.coordinate for body in self.bodies]
         return read_only(np.bincount(coordinates, weights=values, minlength=self.n))
 
     def link(self, name: str) -> Link:
-        """The link of that name.
+        """The link of a name.
 
         Raises:
             InputError: there is none; the message lists those that exist.

@@ -194,7 +194,7 @@ def _pose(origin: Any) -> Pose:
 
 
 def _inertial(title: str, parsed: Any) -> Inertial:
-    """In the link's frame; the URDF gives it in a frame at the centre of mass, turned by the origin's rpy."""
+    """The inertial in the link's frame; the URDF gives it in a frame at the centre of mass, turned by the rpy."""
     inertia = np.zeros((3, 3)) if parsed.inertia is None else parsed.inertia.to_matrix()
     inertial = Inertial(parsed.mass, read_only(np.zeros(3)), read_only(inertia))
     check_inertial(title, inertial)
@@ -238,7 +238,7 @@ def _axis(title: str, xyz: list[float] | None) -> Array:
 
 
 def _limits(title: str, parsed: Any) -> tuple[float, float, float, float]:
-    """Lower, upper, velocity, effort."""
+    """The limits lower, upper, velocity and effort."""
     if parsed.limit is None:
         return -np.inf, np.inf, np.inf, np.inf
     limit = parsed.limit
@@ -254,7 +254,7 @@ def _limits(title: str, parsed: Any) -> tuple[float, float, float, float]:
 
 
 def _friction(title: str, dynamics: Any) -> tuple[float, float]:
-    """Damping and friction."""
+    """The damping and the friction."""
     if dynamics is None:
         return 0.0, 0.0
     damping, friction = dynamics.damping or 0.0, dynamics.friction or 0.0

@@ -1,4 +1,9 @@
-"""What the arm looks like: marks over its picture, and the picture in a browser."""
+"""What the arm looks like: its picture in a browser, and marks over it.
+
+The shapes of the URDF (:mod:`~robodyn_ros.view.shapes`) and the marks of the state (:mod:`~robodyn_ros.view.overlay`)
+are drawn (:mod:`~robodyn_ros.view.drawing`) by :mod:`~robodyn_ros.view.browser`; the panel beside the picture is
+:mod:`~robodyn_ros.view.panel`. RViz shows the same marks (``nodes/markers.py``).
+"""
 
 from robodyn_ros.view.marks import Arrow, Ball, Line, Mark
 from robodyn_ros.view.overlay import LAYERS, Overlay

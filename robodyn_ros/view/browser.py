@@ -26,16 +26,14 @@ if TYPE_CHECKING:
     import viser
 
 PATIENCE = 0.5
-"""How long an arm that was asked to go somewhere may stand before it counts as one that stays [s]."""
+"""Time that an arm may stand after a request before it counts as one that does not move [s]."""
 
 
 class Gizmo:
-    """A handle in the picture by which the tool is dragged to where it shall go.
+    """A handle in the picture by which the user drags the tool to a target.
 
-    It is where the tool is. Once grabbed it follows the mouse, and when it is let go the tool is asked to go there.
-    There
-    it stays until the arm stands again: at the target, or, if that was refused, it goes back to the tool, which never
-    left.
+    It is shown at the tool. While the user holds it, it follows the mouse; when the user releases it, the tool is asked
+    to go there. It stays there until the arm stands again: at the target or, if the target was refused, at the tool.
     """
 
     def __init__(
@@ -47,10 +45,10 @@ class Gizmo:
     ) -> None:
         """
         Args:
-            scene: to draw in.
-            size: of its axes [m].
-            ask: called with the pose where it was let go, (4, 4), in a thread of the browser's server.
-            clock: time that never goes back [s].
+            scene: the scene to draw in.
+            size: length of its axes [m].
+            ask: called with the pose where it is released, (4, 4), in a thread of the browser's server.
+            clock: a monotonic clock [s].
         """
         self._ask, self._clock = ask, clock
         self._grabbed = self._waits = False
@@ -59,7 +57,12 @@ class Gizmo:
         self._handle.on_update(self._on_update)
 
     def show(self, tool: Array | None, moving: bool) -> None:
-        """Draw it for a pose of the tool (4, 4), None if that is unknown, and an arm that moves or does not."""
+        """Draw it at the tool.
+
+        Args:
+            tool: the tool's pose (4, 4), None if it is unknown.
+            moving: True while the arm moves.
+        """
         if tool is None or self._grabbed:
             return
         now = self._clock()
@@ -73,7 +76,7 @@ class Gizmo:
         self._handle.visible = True
 
     async def _on_update(self, event: Any) -> None:
-        """Called in the loop of the browser's server, so that the phases come in their order."""
+        """React to a phase of a drag. The loop of viser's server calls it, so that the phases keep their order."""
         if event.phase == "start":
             self._grabbed = True
         elif event.phase == "end":
@@ -84,19 +87,19 @@ class Gizmo:
 
 
 GHOST = (0.35, 0.75, 0.45, 0.35)
-"""Colour of the arm where its reference is."""
+"""Colour of the ghost, which is the arm at its reference."""
 
 GHOST_APART = 0.005
-"""How far a joint must be from its reference for the ghost to be drawn; nearer, the two would flicker [rad] or [m]."""
+"""Tracking error from which on the ghost is drawn; below it, arm and ghost would flicker [rad] or [m]."""
 
 
 class Browser:
-    """The server, and the picture in it.
+    """A server that shows the arm.
 
     Attributes:
-        server: viser's.
+        server: the server of viser.
         overlay: the marks.
-        missing: why a mesh is not drawn, one line each.
+        missing: one line for each mesh that is not drawn, with the reason.
     """
 
     def __init__(
@@ -106,9 +109,9 @@ class Browser:
         Args:
             robot: the arm.
             host: address to listen at; 127.0.0.1 is this machine only.
-            port: to listen at.
+            port: port to listen at.
             tip: name of the link that is traced; the last that moves unless given.
-            packages: finds packages of meshes.
+            packages: function that finds the packages of meshes.
 
         Raises:
             ConfigurationError: viser is not installed, or the port is taken.
@@ -142,8 +145,8 @@ class Browser:
         Args:
             q: positions (n,) in [rad] or [m].
             qd: velocities (n,) in [rad/s] or [m/s].
-            effort: that is commanded (n,) in [N·m] or [N], None if unknown.
-            reference: positions that are asked for (n,), None if unknown.
+            effort: the commanded effort (n,) in [N·m] or [N], None if unknown.
+            reference: the reference positions (n,), None if unknown.
             layers: names of the layers to show.
         """
         with self.server.atomic():
@@ -161,7 +164,7 @@ class Browser:
 
 
 def check_free(host: str, port: int) -> None:
-    """See that nobody else listens there: viser would silently take another port.
+    """Check that a port is free, because viser would silently take another one.
 
     Raises:
         ConfigurationError: the port is taken, or the address is not this machine's.

@@ -23,7 +23,7 @@ class ArmDrawing:
     """The shapes of an arm, moved by its joints.
 
     Attributes:
-        missing: why a mesh is not drawn, one line each.
+        missing: one line for each mesh that is not drawn, with the reason.
     """
 
     def __init__(
@@ -36,11 +36,11 @@ class ArmDrawing:
     ) -> None:
         """
         Args:
-            scene: to draw in.
+            scene: the scene to draw in.
             robot: the arm.
-            root: name under which it is drawn.
-            packages: finds packages of meshes.
-            ghost: colour of all shapes that move, and nothing else is drawn; all in their own colours unless given.
+            root: name in the scene under which it is drawn.
+            packages: function that finds the packages of meshes.
+            ghost: colour in which only the shapes that move are drawn; all shapes in their own colours unless given.
 
         Raises:
             RobotDescriptionError: the URDF's shapes cannot be read.
@@ -61,24 +61,24 @@ class ArmDrawing:
         self.move(robot.home)
 
     def move(self, q: Array) -> None:
-        """Draw it at positions q (n,)."""
+        """Draw the arm at positions q (n,)."""
         for link, frame in self._frames.items():
             pose = self._kinematics.pose(link, q)
             frame.position, frame.wxyz = pose[:3, 3], _wxyz(pose[:3, :3])
 
     def show(self, visible: bool) -> None:
-        """Show or hide it."""
+        """Show or hide the arm."""
         self._top.visible = visible
 
 
 class MarkDrawing:
-    """Marks, each drawn once and then only changed."""
+    """The marks; each is drawn once and then only changed."""
 
     def __init__(self, scene: viser.SceneApi, root: str) -> None:
         """
         Args:
-            scene: to draw in.
-            root: name under which they are drawn.
+            scene: the scene to draw in.
+            root: name in the scene under which they are drawn.
         """
         self._scene = scene
         self._root = root
@@ -117,7 +117,7 @@ def _draw(scene: viser.SceneApi, name: str, shape: Shape, color: Color, packages
         path = mesh_path(shape.mesh, packages)
         try:
             mesh = trimesh.load(path, force="mesh")
-        except Exception as cause:  # of one of the many readers that it has
+        except Exception as cause:  # trimesh has many readers, each with errors of its own
             raise RobotDescriptionError(f"mesh {shape.mesh!r}", f"cannot be read: {cause}") from cause
         vertices = np.asarray(mesh.vertices) * np.array(shape.size)
         scene.add_mesh_simple(name, vertices.astype(np.float32), np.asarray(mesh.faces), **look, **pose)
@@ -168,7 +168,7 @@ def _segments(mark: Line) -> Array:
 
 
 def _rgb(color: Color) -> tuple[int, int, int]:
-    red, green, blue = (round(255 * share) for share in color[:3])
+    red, green, blue = (round(255 * part) for part in color[:3])
     return red, green, blue
 
 

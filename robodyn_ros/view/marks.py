@@ -1,4 +1,4 @@
-"""The shapes that an overlay is made of, in the root link's frame; RViz and the browser draw the same ones."""
+"""The marks of an overlay, in the root link's frame; RViz and the browser draw the same ones."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Arrow(NamedTuple):
 
 
 class Line(NamedTuple):
-    """Straight pieces from point to point."""
+    """Straight segments from point to point."""
 
     layer: str
     name: str
@@ -45,19 +45,17 @@ class Line(NamedTuple):
 Mark = Ball | Arrow | Line
 
 
-# A frame as three arrows: x red, y green, z blue.
-
 COLORS: dict[str, Color] = {"x": (0.9, 0.2, 0.2, 1.0), "y": (0.2, 0.7, 0.25, 1.0), "z": (0.2, 0.4, 0.95, 1.0)}
 """Axis → colour."""
 
 
 def triad(layer: str, pose: Array, length: float) -> list[Arrow]:
-    """The marks of a frame.
+    """A frame as three arrows: x red, y green, z blue.
 
     Args:
-        layer: that they belong to.
-        pose: of the frame, in the root link's, (4, 4).
-        length: of the arrows [m].
+        layer: name of their layer.
+        pose: pose of the frame in the root link's frame (4, 4).
+        length: length of the arrows [m].
     """
     place = pose[:3, 3]
     return [

@@ -1,15 +1,15 @@
-"""What the picture of an arm leaves out: its masses, the efforts in its joints, where its tip goes.
+"""Marks for what the picture of an arm does not show: its masses, the efforts in its joints, the path of its tip.
 
 ==========  ====================================================================================================
 layer       what it shows
 ==========  ====================================================================================================
-com         centre of mass of each body, in size as its mass, and of all that moves
+com         centre of mass of each body, as large as its mass, and of all that moves
 gravity     the direction of free fall, at the centre of mass of all that moves
-effort      effort of each joint: an arc about a turning axis, an arrow along a sliding one, and its colour, from
-            green to red, by the share of the effort limit; a full turn, or the length of the arc's radius, is all of it
-inertia     of each body the solid ellipsoid of even density with its mass and inertia
-velocity    of the tip: the way that it would go in ``VELOCITY_SPAN``
-trace       the tip's way so far
+effort      effort of each joint: an arc about a turning axis, an arrow along a sliding one; length and colour, from
+            green to red, show the ratio of effort to effort limit
+inertia     solid ellipsoid of even density with the mass and inertia of each body
+velocity    velocity of the tip, as its path in ``VELOCITY_SPAN``
+trace       path of the tip so far
 ==========  ====================================================================================================
 """
 
@@ -33,13 +33,13 @@ LAYERS = ("com", "gravity", "effort", "inertia", "velocity", "trace")
 """Names of the layers."""
 
 VELOCITY_SPAN = 0.2
-"""The tip's velocity is drawn as the way that it would go in this time [s]."""
+"""The tip's velocity is drawn as the distance that it would go in this time [s]."""
 
 TRACE_POINTS = 400
-"""How many points of the tip's way are kept."""
+"""Number of points of the tip's path that are kept."""
 
 FULL_ARC = 1.75 * np.pi
-"""How far the arc of an effort at its limit goes: short of a full turn, so that its ends do not meet [rad]."""
+"""Angle of the arc of an effort at its limit: less than a full turn, so that its ends do not meet [rad]."""
 
 COM_COLOR: Color = (0.98, 0.80, 0.18, 1.0)
 WHOLE_COLOR: Color = (0.85, 0.20, 0.75, 1.0)
@@ -51,12 +51,12 @@ REFERENCE_COLOR: Color = (0.35, 0.75, 0.45, 0.7)
 
 
 class Overlay:
-    """The marks of one arm. It remembers where the tip was, so one object belongs to one motion.
+    """The marks of one arm. It keeps the path of the tip, so one object belongs to one motion.
 
     Attributes:
         robot: the arm.
         tip: name of the link that is traced.
-        size: a length by which marks are scaled: how far the tip is from the first joint that turns, at home [m].
+        size: a length by which marks are scaled: the greatest extent of the bodies' frames at home [m].
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Overlay:
             robot: the arm.
             tip: name of the link that is traced; the last of the URDF's links that move unless given.
             gravity: acceleration of free fall in the root link's frame (3,) [m/s²].
-            effort_limit: (n,) in [N·m] or [N]; the URDF's unless given.
+            effort_limit: effort limits (n,) in [N·m] or [N]; those of the URDF unless given.
 
         Raises:
             InputError: there is no link of that name.
@@ -93,8 +93,8 @@ class Overlay:
         Args:
             q: positions (n,) in [rad] or [m].
             qd: velocities (n,) in [rad/s] or [m/s].
-            effort: that acts (n,) in [N·m] or [N]; no layer ``effort`` without it.
-            reference: positions that are asked for (n,); their tip's way is a second trace.
+            effort: the acting effort (n,) in [N·m] or [N]; no layer ``effort`` without it.
+            reference: the reference positions (n,); the path of their tip is a second trace.
 
         Raises:
             InputError: something has the wrong shape or is not finite.
@@ -140,21 +140,21 @@ class Overlay:
             k = body.coordinate
             limited = bool(np.isfinite(self._limit[k]))
             full = self._limit[k] if limited else self._greatest[k]
-            share = float(np.clip(effort[k] / full, -1.0, 1.0)) if full > 0.0 else 0.0
-            if abs(share) < 1e-3:
+            ratio = float(np.clip(effort[k] / full, -1.0, 1.0)) if full > 0.0 else 0.0
+            if abs(ratio) < 1e-3:
                 continue
-            color = _load_color(abs(share)) if limited else GRAVITY_COLOR
-            yield from self._effort(body, pose, share, color)
+            color = _load_color(abs(ratio)) if limited else GRAVITY_COLOR
+            yield from self._effort(body, pose, ratio, color)
 
-    def _effort(self, body: Body, pose: Array, share: float, color: Color) -> Iterator[Mark]:
+    def _effort(self, body: Body, pose: Array, ratio: float, color: Color) -> Iterator[Mark]:
         name, axis, origin = body.joint.name, pose[:3, :3] @ body.joint.axis, pose[:3, 3]
         radius, width = 0.2 * self.size, 0.012 * self.size
         if body.joint.is_prismatic:
-            yield Arrow("effort", name, origin, origin + 2.0 * radius * share * axis, 2.0 * width, color)
+            yield Arrow("effort", name, origin, origin + 2.0 * radius * ratio * axis, 2.0 * width, color)
             return
         across = np.cross(axis, [1.0, 0.0, 0.0] if abs(axis[0]) < 0.9 else [0.0, 1.0, 0.0])
         across /= np.linalg.norm(across)
-        angles = np.linspace(0.0, share * FULL_ARC, 2 + int(48 * abs(share)))[:, None]
+        angles = np.linspace(0.0, ratio * FULL_ARC, 2 + int(48 * abs(ratio)))[:, None]
         points = origin + radius * (np.cos(angles) * across + np.sin(angles) * np.cross(axis, across))
         yield Line("effort", name, points, width, color)
         ahead = points[-1] - points[-2]
@@ -163,9 +163,9 @@ class Overlay:
 
     def _velocity(self, q: Array, qd: Array) -> Iterator[Mark]:
         start = self._kinematics.pose(self.tip, q)[:3, 3]
-        way = VELOCITY_SPAN * (self._kinematics.jacobian(self.tip, q)[:3] @ qd)
-        if float(np.linalg.norm(way)) > 0.01 * self.size:
-            yield Arrow("velocity", self.tip, start, start + way, 0.012 * self.size, VELOCITY_COLOR)
+        path = VELOCITY_SPAN * (self._kinematics.jacobian(self.tip, q)[:3] @ qd)
+        if float(np.linalg.norm(path)) > 0.01 * self.size:
+            yield Arrow("velocity", self.tip, start, start + path, 0.012 * self.size, VELOCITY_COLOR)
 
     def _trace(self, name: str, q: Array, color: Color) -> Iterator[Mark]:
         trace = self._traces.setdefault(name, deque(maxlen=TRACE_POINTS))
@@ -185,10 +185,10 @@ def _ellipsoid(inertia: Array, mass: float) -> tuple[Array, Array]:
     return axes, np.sqrt(np.maximum(squares, 1e-8))
 
 
-def _load_color(share: float) -> Color:
+def _load_color(ratio: float) -> Color:
     """Green at rest, amber at two thirds, red at the limit."""
-    if share < 2.0 / 3.0:
-        part = 1.5 * share
+    if ratio < 2.0 / 3.0:
+        part = 1.5 * ratio
         return (0.20 + 0.75 * part, 0.70, 0.25, 1.0)
-    part = 3.0 * (share - 2.0 / 3.0)
+    part = 3.0 * (ratio - 2.0 / 3.0)
     return (0.95, 0.70 - 0.55 * part, 0.25 - 0.10 * part, 1.0)

@@ -1,4 +1,4 @@
-"""The panel beside the picture: what can be asked of the arm, and live plots. It draws nothing and decides nothing."""
+"""The panel beside the picture: requests to the arm, and live plots."""
 
 from __future__ import annotations
 
@@ -18,24 +18,21 @@ if TYPE_CHECKING:
     import viser
 
 
-# The last seconds of some signals, for live plots.
-
-
 class History:
-    """Samples of named signals, each (n,) or missing, over a span of time."""
+    """The last seconds of named signals, each (n,) or missing, for live plots."""
 
     def __init__(self, span: float, n: int) -> None:
         """
         Args:
-            span: how far back it goes [s].
-            n: values of a signal.
+            span: its length [s].
+            n: number of values of a signal.
         """
         self._span = span
         self._n = n
         self._samples: deque[tuple[float, dict[str, Array]]] = deque()
 
     def add(self, time: float, signals: Mapping[str, Array | None]) -> None:
-        """Take a sample. The history begins anew when time runs backwards; a time that was there is left out."""
+        """Append a sample. The history begins anew when time runs backwards; a second sample of a time is dropped."""
         samples = self._samples
         if samples and time < samples[-1][0]:
             samples.clear()
@@ -46,7 +43,7 @@ class History:
             samples.popleft()
 
     def columns(self, names: tuple[str, ...], index: int) -> tuple[Array, ...]:
-        """Time before now (k,) [s], and of each signal named the value of one joint (k,); NaN where it is missing."""
+        """Time before now (k,) [s], and the values of one joint (k,) for each signal, NaN where they are missing."""
         times = np.array([time for time, _ in self._samples])
         missing = np.full(self._n, np.nan)
         rows = [[signals.get(name, missing)[index] for _, signals in self._samples] for name in names]
@@ -57,7 +54,7 @@ TERMS = ("gravity", "coriolis", "inertia", "friction", "feedback", "total")
 """The terms of the control law, in the order of the plot."""
 
 COLORS = ("#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#222222")
-"""Of the curves of a plot, in their order."""
+"""Colours of the curves of a plot, in their order."""
 
 PLOTS = {
     "position and reference": ("position", "reference"),
@@ -67,12 +64,12 @@ PLOTS = {
 """Title of a plot → its signals."""
 
 AT_FIRST = ("com", "gravity", "effort", "trace", "reference")
-"""The layers that are shown unless switched off."""
+"""The layers that are shown at first."""
 
 
 @dataclass(frozen=True)
 class Requests:
-    """What the panel asks for; called in a thread of the browser's server."""
+    """Functions that the panel calls, in a thread of the browser's server."""
 
     reference: Callable[[Array], None]  # positions (n,) in [rad] or [m]
     hold: Callable[[], None]
@@ -83,22 +80,18 @@ class Requests:
 
 
 class Panel:
-    """The panel beside the picture: what can be asked of the arm, and live plots. It draws nothing and decides nothing.
-
-    Attributes:
-        layers: names of the layers that are to be shown, ``reference`` for the ghost among them.
-    """
+    """The panel beside the picture: requests to the arm, and live plots. It decides nothing."""
 
     def __init__(
         self, gui: viser.GuiApi, robot: Robot, requests: Requests, choices: Mapping[str, Sequence[str]], simulated: bool
     ) -> None:
         """
         Args:
-            gui: to put it into.
+            gui: viser's user interface.
             robot: the arm.
-            requests: what to call.
+            requests: the functions to call.
             choices: kind of plugin → names to choose from.
-            simulated: whether there is a simulator to pause, step and reset.
+            simulated: True if there is a simulator to pause, step and reset.
         """
         self._gui = gui
         self._robot = robot
@@ -128,7 +121,7 @@ class Panel:
 
     @property
     def layers(self) -> frozenset[str]:
-        """See the class."""
+        """Names of the layers that are to be shown, ``reference`` for the ghost among them."""
         return frozenset(layer for layer, box in self._boxes.items() if box.value)
 
     def say(self, text: str) -> None:
@@ -137,12 +130,12 @@ class Panel:
             self._status.content = text
 
     def set_sliders(self, q: Array) -> None:
-        """Put the sliders where the arm is asked to be, without asking for it."""
+        """Set the sliders to the reference positions (n,) without a request."""
         for slider, value in zip(self._sliders, q, strict=True):
             self._set(slider, float(np.clip(value, slider.min, slider.max)))
 
     def set_choice(self, kind: str, name: str) -> None:
-        """Show which plugin is in use, without asking for it."""
+        """Show the plugin that is in use, without a request."""
         if name in self._choices[kind].options:
             self._set(self._choices[kind], name)
 
@@ -154,7 +147,7 @@ class Panel:
             self._quiet = False
 
     def plot(self, history: History) -> None:
-        """Draw the curves of the joint that is chosen."""
+        """Draw the curves of the selected joint."""
         index = self._robot.joint_names.index(self._joint.value)
         for title, signals in PLOTS.items():
             columns = history.columns(signals, index)

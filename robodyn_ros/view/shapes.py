@@ -1,4 +1,4 @@
-"""The shapes that a URDF draws its links with: its ``<visual>`` tags, every default applied."""
+"""The shapes of a URDF's links, its ``<visual>`` tags with every default applied, and the files of their meshes."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ from robodyn_ros.robot.description import read_document
 from robodyn_ros.robot.pose import Pose
 from robodyn_ros.view.marks import Color
 
+Packages = Callable[[str], str | None]
+"""Name of a package → its share folder, or None."""
+
 GREY: Color = (0.6, 0.6, 0.62, 1.0)
-"""Of what the URDF gives no colour."""
+"""Colour of the shapes to which the URDF gives none."""
 
 
 class Shape(NamedTuple):
@@ -85,14 +88,8 @@ def _color(material: ET.Element | None) -> Color:
     return red, green, blue, opacity
 
 
-# Mesh files of a URDF, found and read.
-
-Packages = Callable[[str], str | None]
-"""Name of a package → its share folder, or None."""
-
-
 def ros_package_path(package: str) -> str | None:
-    """The folder of a package below one that the variable ``ROS_PACKAGE_PATH`` names."""
+    """The folder of a package, below one of the folders in the variable ``ROS_PACKAGE_PATH``."""
     for folder in filter(None, os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep)):
         for path in (Path(folder) / package, Path(folder) if Path(folder).name == package else None):
             if path is not None and path.is_dir():
@@ -101,11 +98,11 @@ def ros_package_path(package: str) -> str | None:
 
 
 def mesh_path(resource: str, packages: Packages = ros_package_path) -> Path:
-    """Where a mesh lies.
+    """The path of a mesh.
 
     Args:
         resource: ``package://name/path``, ``file:///path``, or a path.
-        packages: finds packages.
+        packages: function that finds packages.
 
     Raises:
         RobotDescriptionError: the package is not found, or the file is not there.

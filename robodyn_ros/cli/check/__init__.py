@@ -28,7 +28,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> ExitCode:
-    """Check, and say what was found; the answer is no if something is wrong or suspicious."""
+    """Check, and print the findings; the answer is no if there is an error or a warning."""
     from robodyn_ros.cli.check.joints import joint_findings
     from robodyn_ros.cli.check.links import link_findings
     from robodyn_ros.cli.check.report import as_data, show
@@ -48,7 +48,7 @@ def run(args: Namespace) -> ExitCode:
 
 
 def _loaded(args: Namespace, document: UrdfDocument, findings: list[Finding]) -> tuple[Robot | None, Loads | None]:
-    """The robot and its loads; what keeps it from being made joins the findings."""
+    """The robot and its loads, or None with the reason among the findings."""
     from robodyn_ros import create_dynamics
     from robodyn_ros.cli.check.joints import load_findings, loads, parse_pose
     from robodyn_ros.cli.check.urdf import Finding

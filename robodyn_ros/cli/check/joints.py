@@ -1,4 +1,4 @@
-"""What an engineer would ask about the joints: how far, how fast, how strong?"""
+"""Findings about the joints: axes, limits, and the efforts that hold the arm."""
 
 from __future__ import annotations
 
@@ -16,17 +16,32 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 
 FULL_TURNS = 4.0 * np.pi
-"""Position limits beyond are degrees, or a joint without limits [rad]."""
+"""Greater position limits are in degrees, or stand for none [rad]."""
 
 LONG = 10.0
-"""A prismatic joint or a distance between joints of more is in mm [m]."""
+"""A longer prismatic joint, or distance between joints, is in mm [m]."""
 
 FAST = 100.0
-"""Velocity limits beyond are degrees per second [rad/s]."""
+"""Greater velocity limits are in degrees per second [rad/s]."""
+
+SAMPLES = 4096
+"""Number of poses among which the worst is sought."""
+
+LITTLE_LEFT = 0.8
+"""Ratio of holding effort to effort limit beyond which little effort is left for motion."""
+
+ILL = 1e4
+"""Condition number of M, its diagonal scaled to 1, beyond which some motion has next to no inertia."""
+
+WITHOUT_LIMITS = {True: 1.0, False: np.pi}
+"""Is prismatic → range that is assumed for a joint without position limits, ± [m] or [rad]."""
+
+Remark = tuple[str, str]
+"""Severity and text of a finding."""
 
 
 def joint_findings(urdf: Urdf) -> Iterator[Finding]:
-    """All that is suspicious about the joints."""
+    """The findings about all joints."""
     for joint in urdf.joints:
         remarks = [*_placement(joint)]
         if joint.moves:
@@ -34,9 +49,6 @@ def joint_findings(urdf: Urdf) -> Iterator[Finding]:
             remarks += [*_effort(joint), *_velocity(joint)] if joint.mimic is None else []
         for severity, text in remarks:
             yield Finding(severity, joint.title, joint.line, text)  # type: ignore[arg-type]
-
-
-Remark = tuple[str, str]
 
 
 def _placement(joint: UrdfJoint) -> Iterator[Remark]:
@@ -93,40 +105,25 @@ def _velocity(joint: UrdfJoint) -> Iterator[Remark]:
         yield "warning", f"its velocity limit is {velocity:g} rad/s: in degrees per second, or a placeholder?"
 
 
-# What the arm has to hold: the efforts of gravity at poses, against the limits, and how well M can be inverted.
-
-SAMPLES = 4096
-"""Poses at which the worst is looked for."""
-
-LITTLE_LEFT = 0.8
-"""Share of the effort limit beyond which little is left to move with."""
-
-ILL = 1e4
-"""Condition of M, its diagonal scaled to 1, beyond which some motion has next to no inertia."""
-
-WITHOUT_LIMITS = {True: 1.0, False: np.pi}
-"""How far a joint without position limits is taken to go: a prismatic one [m], others [rad]."""
-
-
 class Loads(NamedTuple):
-    """What was found; n joints, p poses."""
+    """The efforts that hold the arm, and how well its mass matrix can be inverted; n joints."""
 
     poses: Mapping[str, Array]  # name → positions (n,)
     efforts: Mapping[str, Array]  # name → holding efforts (n,) in [N·m] or [N]
     worst: Array  # greatest holding effort of each joint over its range, with its sign (n,)
-    worst_poses: Array  # where that is (n, n)
+    worst_poses: Array  # pose of each (n, n)
     condition: Mapping[str, float]  # of M, its diagonal scaled to 1, at each pose
     worst_condition: float
-    heaviest: Array  # greatest inertia that each joint feels (n,) in [kg m²] or [kg]
+    heaviest: Array  # greatest diagonal element of M for each joint (n,) in [kg m²] or [kg]
     lightest: Array  # least (n,)
 
 
 def loads(dynamics: Dynamics, poses: Mapping[str, Array]) -> Loads:
-    """Look at the given poses, and at many more for the worst.
+    """Evaluate gravity and M at the given poses, and at many more for the worst.
 
     Args:
         dynamics: the arm.
-        poses: name → positions (n,) in [rad] or [m]; the home pose comes first by itself.
+        poses: name → positions (n,) in [rad] or [m]; the home pose is added as the first.
     """
     robot = dynamics.robot
     named = {"home": robot.home, **poses}
@@ -148,7 +145,7 @@ def loads(dynamics: Dynamics, poses: Mapping[str, Array]) -> Loads:
 
 
 def _sampled(robot: Robot) -> Array:
-    """Poses all over the range, the same every time (SAMPLES, n)."""
+    """Random poses over the whole range, the same every time (SAMPLES, n)."""
     far = np.array([WITHOUT_LIMITS[joint.is_prismatic] for joint in robot.joints])
     lower = np.where(np.isfinite(robot.lower), robot.lower, -far)
     upper = np.where(np.isfinite(robot.upper), robot.upper, far)
@@ -160,8 +157,8 @@ def parse_pose(text: str, robot: Robot) -> tuple[str, Array]:
     """Name and positions (n,) of ``name=0.3,-1.2,0.7`` or ``0.3,-1.2,0.7``.
 
     Raises:
-        InputError: it is not that.
-        LimitError: it is outside the position limits.
+        InputError: the text has another form.
+        LimitError: a position is outside its limits.
     """
     name, equals, numbers = text.rpartition("=")
     words = [word for word in numbers.split(",") if word.strip()]
@@ -177,7 +174,7 @@ def parse_pose(text: str, robot: Robot) -> tuple[str, Array]:
 
 
 def load_findings(robot: Robot, found: Loads) -> Iterator[Finding]:
-    """Joints that cannot hold the arm, or hardly; an ill-conditioned M."""
+    """Findings about joints that cannot hold the arm, or hardly can, and about an ill-conditioned M."""
     for index, joint in enumerate(robot.joints):
         title, limit, unit = f"joint {joint.name!r}", joint.effort, joint.effort_unit
         if not np.isfinite(limit) or limit == 0.0:
@@ -186,10 +183,10 @@ def load_findings(robot: Robot, found: Loads) -> Iterator[Finding]:
             if abs(efforts[index]) > limit:
                 text = f"cannot hold the arm at {name}: that takes {abs(efforts[index]):.4g} {unit} of {limit:g} {unit}"
                 yield Finding("error", title, None, text)
-        share = abs(found.worst[index]) / limit
-        if share > LITTLE_LEFT:
+        ratio = abs(found.worst[index]) / limit
+        if ratio > LITTLE_LEFT:
             where = ", ".join(f"{value:.2f}" for value in found.worst_poses[index])
-            text = f"takes {share:.0%} of its effort limit to hold the arm at ({where})"
+            text = f"takes {ratio:.0%} of its effort limit to hold the arm at ({where})"
             yield Finding("warning", title, None, text)
     if found.worst_condition > ILL:
         text = f"the condition of M reaches {found.worst_condition:.2g}: some motion has next to no inertia"

@@ -1,4 +1,4 @@
-"""What an engineer would ask about the links: can they be so heavy, and is their mass where they are?
+"""Findings about the links: are their masses and inertias possible, and is their mass where their shapes are?
 
 Bodies are compared by the radius of gyration k = √(tr I / 2 m), the root mean square distance of the mass from its
 centre (tr I = 2 ∫ r² dm). No mass lies outside its link, so k is less than the distance of the farthest point; a solid
@@ -20,18 +20,37 @@ from robodyn_ros.robot.checks import check_inertial
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import Inertial
 
-# How large a link is: by its shapes where the URDF has some that can be read, else by where its joints are.
-
 NO_SIZE = 1e-3
-"""Below this nobody can say what a link is like [m]."""
+"""A link with a smaller diagonal has no size to compare with [m]."""
+
+DENSE, THIN = 3e4, 2.0
+"""Densities of a link's box beyond which a mass is wrong [kg/m³]: osmium has 2.3e4, a frame of tubes some 50."""
+
+HEAVY = 1000.0
+"""A heavier link is a crane's, or in grams [kg]."""
+
+POINT_LIKE = 0.03
+"""Radius of gyration over diagonal: a box has 0.29, a motor in a long tube 0.1."""
+
+MARGIN = 0.1
+"""Distance of a centre of mass from the shapes that is allowed, over their diagonal; motors are often not drawn."""
+
+UNITS = {3: "g·m²", 6: "kg·mm²", 9: "g·mm²"}
+"""Power of ten by which an inertia is too large → what it may have been written in."""
+
+NEAR = 0.4
+"""Distance from that power of ten that is allowed [-]."""
+
+Remark = tuple[str, str]
+"""Severity and text of a finding."""
 
 
 class Size(NamedTuple):
-    """A box in the link's frame."""
+    """The size of a link, as a box in the link's frame."""
 
     lower: Array  # (3,) in [m]
     upper: Array  # (3,) in [m]
-    by_shapes: bool  # else only the joints are known to lie in it
+    by_shapes: bool  # False: the box encloses its joints only
 
     @property
     def extent(self) -> Array:
@@ -45,20 +64,20 @@ class Size(NamedTuple):
         return float(np.linalg.norm(self.extent))
 
     def beyond(self, point: Array) -> float:
-        """How far a point (3,) lies outside [m], 0 inside."""
+        """Distance of a point (3,) from the box [m], 0 inside."""
         return float(np.linalg.norm(np.maximum(0.0, np.maximum(self.lower - point, point - self.upper))))
 
     def farthest(self, point: Array) -> float:
-        """The greatest distance of any of it from a point (3,) [m]."""
+        """Greatest distance of the box's corners from a point (3,) [m]."""
         return float(np.linalg.norm(np.maximum(np.abs(self.lower - point), np.abs(self.upper - point))))
 
 
 def size_of(link: UrdfLink, urdf: Urdf) -> Size | None:
-    """The size of a link, or None if nothing is known of it."""
+    """The size of a link by its shapes, else by its joints, or None if it is too small or unknown."""
     corners = [corner for shape in link.shapes for corner in _corners(shape)]
     complete = bool(corners) and not any(_is_mesh(shape) for shape in link.shapes)
     if not complete:
-        # A mesh stands in a file of its own that need not be here; but it surely reaches from joint to joint.
+        # A mesh is in a file of its own, which need not be here; but it surely reaches from joint to joint.
         corners += [np.zeros(3), *(joint.origin.translation for joint in urdf.joints if joint.parent == link.name)]
     points = np.array(corners)
     size = Size(points.min(axis=0), points.max(axis=0), complete)
@@ -70,7 +89,7 @@ def _is_mesh(shape: ET.Element) -> bool:
 
 
 def _corners(shape: ET.Element) -> list[Array]:
-    """The corners of a box around a shape, in the link's frame; none of a mesh or of what cannot be read."""
+    """The corners of a box around a shape, in the link's frame; none for a mesh or a shape that cannot be read."""
     box, cylinder, sphere = (shape.find(f"geometry/{kind}") for kind in ("box", "cylinder", "sphere"))
     try:
         if box is not None:
@@ -91,27 +110,8 @@ def _corners(shape: ET.Element) -> list[Array]:
     return list((signs * half) @ pose.rotation.T + pose.translation)
 
 
-DENSE, THIN = 3e4, 2.0
-"""Densities of a link's box that no arm has [kg/m³]: osmium has 2.3e4, a hollow frame of tubes some 50."""
-
-HEAVY = 1000.0
-"""A link of more is a crane's, or in grams [kg]."""
-
-POINT_LIKE = 0.03
-"""Radius of gyration over diagonal: a box has 0.29, a motor in a long tube 0.1."""
-
-MARGIN = 0.1
-"""How far a centre of mass may lie outside the shapes, over their diagonal: covers are drawn, motors often not."""
-
-UNITS = {3: "g·m²", 6: "kg·mm²", 9: "g·mm²"}
-"""Power of ten by which an inertia is too large → what it may have been written in."""
-
-NEAR = 0.4
-"""How near to a power of ten that has to be [-]."""
-
-
 def link_findings(urdf: Urdf) -> Iterator[Finding]:
-    """All that is suspicious about the links that move."""
+    """The findings about the links that move."""
     moved = moving_links(urdf)
     turned = {joint.child for joint in urdf.joints if joint.type in ("revolute", "continuous")}
     for link in urdf.links:
@@ -138,9 +138,6 @@ def moving_links(urdf: Urdf) -> set[str]:
         return joint.moves or moves(joint.parent, seen | {name})
 
     return {link.name for link in urdf.links if moves(link.name)}
-
-
-Remark = tuple[str, str]
 
 
 def _possible(link: UrdfLink) -> Iterator[Remark]:
@@ -210,14 +207,14 @@ def gyration(inertial: Inertial) -> float:
 
 
 def _about_joint(inertial: Inertial, solid: float) -> bool:
-    """Whether the inertia, less that of the mass's distance from the joint, is just that of a solid box."""
+    """Return whether the inertia, less that of the mass's distance from the joint, is just that of a solid box."""
     squared = float(np.trace(inertial.inertia)) / (2.0 * inertial.mass)
     left = squared - float(inertial.com @ inertial.com)
     return squared > 2.5 * solid**2 and abs(left - solid**2) < 0.3 * solid**2
 
 
 def _without_mass(urdf: Urdf) -> Iterator[Finding]:
-    """Joints that carry no mass up to the next joint."""
+    """Findings about links without mass that a joint moves."""
     links = {link.name: link for link in urdf.links}
     for joint in urdf.joints:
         if not joint.moves or joint.child not in links:
@@ -234,7 +231,7 @@ def _without_mass(urdf: Urdf) -> Iterator[Finding]:
 
 
 def _placeholders(links: list[UrdfLink]) -> Iterator[Finding]:
-    """Links of different mass with one and the same inertia."""
+    """Findings about links of different mass that have the same inertia."""
     groups: dict[tuple[float, ...], list[UrdfLink]] = {}
     for link in links:
         if link.inertial is not None and link.inertial.inertia.any():

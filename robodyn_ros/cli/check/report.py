@@ -18,7 +18,7 @@ from robodyn_ros.cli.console import console
 from robodyn_ros.robot import Robot
 
 POSES_A_TABLE = 3
-"""How many poses fit beside each other."""
+"""Number of poses that fit beside each other."""
 
 STYLES = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 
@@ -87,7 +87,7 @@ def table(*headings: str, left: int) -> Table:
 
 
 def link_table(urdf: Urdf, moved: set[str], findings: Sequence[Finding]) -> Table:
-    """The links: their mass and where it is. A mark stands before those with a finding."""
+    """The links with their mass, centre of mass and inertia; a mark stands before a link with a finding."""
     made = table("", "Link", "Mass\nkg", "Centre of mass\nmm", "Principal inertias\nkg m²", left=2)
     for link in urdf.links:
         if link.inertial is None:
@@ -106,7 +106,7 @@ def _inertial_cells(link: UrdfLink) -> tuple[str, ...]:
 
 
 def joint_table(urdf: Urdf, order: Sequence[str], findings: Sequence[Finding]) -> Table:
-    """The joints that move, numbered in the order of every vector; those that mimic have no number."""
+    """The joints that move, numbered in the order of q; mimic joints have no number."""
     made = table("", "#", "Joint", "Type", "Axis", "Range", "Velocity", "Effort", left=5)
     moving = {joint.name: joint for joint in urdf.joints if joint.moves}
     names = [*order, *(name for name in moving if name not in order)]
@@ -130,7 +130,7 @@ def _joint_cells(joint: UrdfJoint) -> tuple[str, ...]:
 
 
 def load_tables(robot: Robot, found: Loads) -> Iterator[Table]:
-    """What it takes to hold the arm: at each pose, and at the worst of the whole range."""
+    """The efforts that hold the arm, at each pose and at the worst of the whole range."""
     names = list(found.poses)
     for start in range(0, len(names), POSES_A_TABLE):
         some = names[start : start + POSES_A_TABLE]
@@ -138,14 +138,14 @@ def load_tables(robot: Robot, found: Loads) -> Iterator[Table]:
         made = table(*headings, left=2)
         for index, joint in enumerate(robot.joints):
             worst, limit = abs(found.worst[index]), joint.effort
-            share = worst / limit if limit > 0.0 else np.inf
+            ratio = worst / limit if limit > 0.0 else np.inf
             made.add_row(
                 joint.name,
                 joint.effort_unit,
                 *(_number(found.efforts[name][index]) for name in some),
                 _number(worst),
                 f"{limit:.4g}" if np.isfinite(limit) else "none",
-                Text(f"{share:.0%}", "bold red" if share > 1.0 else "") if np.isfinite(limit) else "",
+                Text(f"{ratio:.0%}", "bold red" if ratio > 1.0 else "") if np.isfinite(limit) else "",
                 f"{found.lightest[index]:.3g} … {found.heaviest[index]:.3g}",
             )
         condition = ["", *(f"{found.condition[name]:.3g}" for name in some), f"{found.worst_condition:.3g}"]
@@ -158,7 +158,7 @@ def _number(value: float) -> str:
 
 
 def finding_lines(findings: Sequence[Finding]) -> Iterator[Text]:
-    """The findings, the gravest first."""
+    """The findings, the most severe first."""
     for severity, style in STYLES.items():
         for finding in findings:
             if finding.severity == severity:
@@ -167,8 +167,8 @@ def finding_lines(findings: Sequence[Finding]) -> Iterator[Text]:
 
 
 def _mark(title: str, findings: Sequence[Finding]) -> Text:
-    graves = [finding.severity for finding in findings if finding.element == title]
+    severities = [finding.severity for finding in findings if finding.element == title]
     for severity, mark in (("error", "✗"), ("warning", "!"), ("note", "·")):
-        if severity in graves:
+        if severity in severities:
             return Text(mark, STYLES[severity])
     return Text(" ")

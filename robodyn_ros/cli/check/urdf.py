@@ -20,7 +20,7 @@ LIMITS: tuple[str, ...] = ("lower", "upper", "effort", "velocity")
 
 
 class Finding(NamedTuple):
-    """Something that an engineer would ask about."""
+    """Something that is wrong or suspicious."""
 
     severity: Literal["error", "warning", "note"]
     element: str  # as in the file, for example ``joint 'shoulder'``
@@ -40,7 +40,7 @@ class UrdfLink:
 
     @property
     def title(self) -> str:
-        """What a message calls it."""
+        """The name by which a message calls it."""
         return f"link {self.name!r}"
 
 
@@ -60,12 +60,12 @@ class UrdfJoint:
 
     @property
     def title(self) -> str:
-        """What a message calls it."""
+        """The name by which a message calls it."""
         return f"joint {self.name!r}"
 
     @property
     def moves(self) -> bool:
-        """Whether it is not fixed."""
+        """True unless the joint is fixed."""
         return self.type != "fixed"
 
 
@@ -166,5 +166,5 @@ def _attribute(element: ET.Element | None, name: str) -> str:
 
 
 def shape_pose(shape: ET.Element) -> Pose:
-    """Where the shape of a ``<visual>`` or ``<collision>`` is in its link's frame; at its origin if that is no pose."""
+    """The pose of a ``<visual>`` or ``<collision>`` in its link's frame; the identity if it cannot be read."""
     return _Reader([]).pose(shape.find("origin"))
