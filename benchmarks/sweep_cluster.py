@@ -79,7 +79,7 @@ def survive(study: Study, expected: str) -> None:
                 print(f"  after {done} of {study.size} cases {what}", flush=True)
                 action()
 
-        file = sweep(study, Path(folder) / "out", cluster(f"tcp://127.0.0.1:{PORT}"), told=told)
+        file = sweep(study, Path(folder) / "out", cluster(f"tcp://127.0.0.1:{PORT}"), progress=told)
         assert not todo
         _report("one host, all that died", study, file, done, expected)
 

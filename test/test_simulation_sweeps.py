@@ -18,9 +18,10 @@ import robodyn_ros as rd
 from robodyn_ros import plugins
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot.urdf import load_robot
-from robodyn_ros.simulation.sweeps import worker as cells
+from robodyn_ros.simulation.sweeps import worker
+from robodyn_ros.simulation.sweeps.arm_variation import arm_quantities, varied_arm
 from robodyn_ros.simulation.sweeps.results import column, rows
-from robodyn_ros.simulation.sweeps.runner import CaseRunner, Chunk, arm_quantities, chunks, figures, varied_arm
+from robodyn_ros.simulation.sweeps.runner import CaseRunner, Chunk, chunks, figures
 from robodyn_ros.simulation.sweeps.study import (
     CaseLimits,
     Distribution,
@@ -274,8 +275,8 @@ def test_what_a_law_has_learned_in_one_case_it_does_not_know_in_the_next(law):
 
 
 def test_a_worker_that_is_killed_in_the_middle_is_replaced(monkeypatch):
-    wanted, cell = study(), cells.IsolatedWorker()
-    asked, start = threading.Event(), cells._start
+    wanted, isolated = study(), worker.IsolatedWorker()
+    asked, start = threading.Event(), worker._start
 
     def doomed():
         process = start()
@@ -284,11 +285,11 @@ def test_a_worker_that_is_killed_in_the_middle_is_replaced(monkeypatch):
             process.send_signal(signal.SIGKILL)
         return process
 
-    monkeypatch.setattr(cells, "_start", doomed)
+    monkeypatch.setattr(worker, "_start", doomed)
     try:
-        found = cell.run(wanted, Chunk(0, 3))
+        found = isolated.run(wanted, Chunk(0, 3))
     finally:
-        cell.end()
+        isolated.end()
     assert asked.is_set()
     bench = CaseRunner(wanted)
     assert repr(found) == repr([bench.row(case) for case in wanted.cases(0, 3)])

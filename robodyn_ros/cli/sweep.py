@@ -104,7 +104,7 @@ def _run_study(args: Namespace, study: Study) -> ExitCode:
     folder = args.out or Path(study.name)
     try:
         with choose_backend(args) as backend, progress(study.size) as show:
-            file = sweep(study, folder, backend, resume=args.resume, told=show)
+            file = sweep(study, folder, backend, resume=args.resume, progress=show)
     except KeyboardInterrupt:
         console(stderr=True).print(
             f"What was done is kept in {folder}; --resume goes on.", markup=False, soft_wrap=True

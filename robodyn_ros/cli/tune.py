@@ -52,7 +52,7 @@ def _compare(study: Study, task: TuningTask, best: Tuned, backend: Backend) -> t
     from robodyn_ros.robot import load_robot
     from robodyn_ros.simulation.sweeps.tuning import score, unseen, with_gains
 
-    robot, count, worst = load_robot(study.urdf), task.config.unseen, task.config.worst
+    robot, count, worst = load_robot(study.urdf), task.settings.unseen, task.settings.worst
     hand_made = replace(study, controllers=study.controllers[:1])
     both = [unseen(each, count) for each in (hand_made, with_gains(study, best.controller, best.gains))]
     before, after = (score(each, count, backend, worst, robot) for each in both)
@@ -64,7 +64,7 @@ def _progress(task: TuningTask) -> Iterator[Callable[[str, int, Score], None]]:
     """Show on stderr the progress of the search and its best score."""
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 
-    settings = task.config
+    settings = task.settings
     most = len(task.controllers) * settings.population * len(task.bounds) * (settings.generations + 1)
     with progress_bar(TextColumn("{task.description}"), BarColumn(bar_width=30), TimeElapsedColumn()) as progress:
         bar = progress.add_task("", total=most)

@@ -1,1 +1,1 @@
-"""Many trials of one study: an arm, controllers and a motion, and what varies from case to case."""
+"""Sweeps: many trials of an arm under control, over parameters that vary, and what they show."""

@@ -1,4 +1,4 @@
-"""Cases on a Dask cluster: workers may come, go and die, and the scheduler may be started again."""
+"""A backend on a Dask cluster. Workers may join, leave and crash, and the scheduler may restart."""
 
 from __future__ import annotations
 
@@ -16,61 +16,62 @@ from robodyn_ros.simulation.sweeps.study import Study
 from robodyn_ros.simulation.sweeps.sweep import AHEAD, Backend, FinishedChunk
 from robodyn_ros.simulation.sweeps.worker import IsolatedWorker
 
-PATIENCE = 120.0
-"""How long a scheduler that is gone is waited for [s]."""
+RECONNECT_TIMEOUT = 120.0
+"""Time to wait for a scheduler that is gone [s]."""
 
-GREETING = 10.0
-"""How long one that has not been there yet is [s]."""
+CONNECT_TIMEOUT = 10.0
+"""Time to wait for a scheduler before the first connection [s]."""
 
-GLANCE = 2.0
-"""How often somebody looks whether there are more workers, while nothing is done [s]."""
+POLL_INTERVAL = 2.0
+"""Interval of looking for new workers while no chunk finishes [s]."""
 
 _idle: list[IsolatedWorker] = []
 
 
 class ClusterError(RobodynError):
-    """The cluster cannot be reached; the message has its address."""
+    """The cluster cannot be reached; the message names its address."""
 
 
-def cluster(address: str, patience: float = PATIENCE) -> Backend:
-    """On a Dask cluster.
+def cluster(address: str, timeout: float = RECONNECT_TIMEOUT) -> Backend:
+    """Return a backend that runs chunks on a Dask cluster.
 
     Args:
-        address: of its scheduler, ``tcp://host:port``.
-        patience: how long a scheduler that is gone is waited for [s].
+        address: address of its scheduler, ``tcp://host:port``.
+        timeout: time to wait for a scheduler that is gone [s].
 
     Raises:
         ConfigurationError: distributed is not installed.
-        ClusterError: that is no address.
+        ClusterError: the address is not one of a scheduler.
     """
     _need()
     if not re.fullmatch(r"\w+://\S+:\d+", address):
         raise ClusterError(f"{address!r} is no address of a scheduler: tcp://host:port")
 
     def run(study: Study, todo: Iterable[Chunk]) -> Iterator[FinishedChunk]:
-        waiting, under_way = iter(todo), _UnderWay(study)
-        known = False
+        waiting, submitted = iter(todo), _SubmittedChunks(study)
+        connected = False
         while True:
-            client, known = _connected(address, patience if known else min(GREETING, patience)), True
+            client = _connect(address, timeout if connected else min(CONNECT_TIMEOUT, timeout))
+            connected = True
             try:
-                waiting = chain(under_way.given_up(), waiting)
+                waiting = chain(submitted.withdraw(), waiting)
                 while client.status in ("running", "connecting"):
-                    for chunk in _first(waiting, AHEAD * max(1, _threads(client)) - len(under_way)):
-                        under_way.submit(client, chunk)
-                    if not len(under_way):
+                    for chunk in _first(waiting, AHEAD * max(1, _threads(client)) - len(submitted)):
+                        submitted.submit(client, chunk)
+                    if not len(submitted):
                         return
-                    yield from under_way.done(client)
-                    waiting = chain(under_way.lost(), waiting)
+                    yield from submitted.done(client)
+                    waiting = chain(submitted.lost(), waiting)
             except OSError:
-                pass  # the scheduler is gone; so is what it knew
+                pass  # the scheduler is gone, and the submitted chunks with it
             finally:
                 _close(client)
 
     return run
 
 
-def try_chunk(study: Study, chunk: Chunk) -> Rows:
-    """On a worker: try the cases of a chunk in a process of its own, which stays for the next."""
+def run_isolated(study: Study, chunk: Chunk) -> Rows:
+    """Run the cases of a chunk on a worker of the cluster, in an isolated process that stays for the next chunk."""
     worker = _idle.pop() if _idle else IsolatedWorker()
     try:
         return worker.run(study, chunk)
@@ -78,11 +79,10 @@ def try_chunk(study: Study, chunk: Chunk) -> Rows:
         _idle.append(worker)
 
 
-class _UnderWay:
-    """Chunks that were submitted, each once at a time."""
+class _SubmittedChunks:
+    """The chunks that are submitted to the cluster, each once at a time."""
 
     def __init__(self, study: Study) -> None:
-        """Of a study."""
         self._study = study
         self._futures: dict[Any, Chunk] = {}
         self._attempt = 0
@@ -91,29 +91,29 @@ class _UnderWay:
         return len(self._futures)
 
     def submit(self, client: Any, chunk: Chunk) -> None:
-        """Have a worker try it."""
+        """Submit a chunk."""
         self._attempt += 1
         key = f"sweep-{self._study.digest}-{chunk.first}-{self._attempt}"
-        self._futures[client.submit(try_chunk, self._study, chunk, key=key, pure=False)] = chunk
+        self._futures[client.submit(run_isolated, self._study, chunk, key=key, pure=False)] = chunk
 
     def done(self, client: Any) -> Iterator[FinishedChunk]:
-        """Wait a moment for what comes back."""
+        """Wait a moment for finished chunks, and yield them."""
         from distributed import wait
 
         with suppress(TimeoutError, CancelledError), client.as_current():
-            wait(list(self._futures), timeout=GLANCE, return_when="FIRST_COMPLETED")
+            wait(list(self._futures), timeout=POLL_INTERVAL, return_when="FIRST_COMPLETED")
         for future in [future for future in self._futures if future.status == "finished"]:
             try:
-                rows = future.result(timeout=PATIENCE)
-            except (CancelledError, TimeoutError):  # its only copy went away with a worker
+                rows = future.result(timeout=RECONNECT_TIMEOUT)
+            except (CancelledError, TimeoutError):  # its only copy was on a worker that left
                 continue
             yield FinishedChunk(self._futures.pop(future), rows)
 
     def lost(self) -> list[Chunk]:
-        """Take out what has to be tried again: it was lost, or its worker was killed too often.
+        """Remove and return the chunks to run again: they were lost, or their workers were killed too often.
 
         Raises:
-            Exception: what a task raised.
+            Exception: the error of a task.
         """
         from distributed import KilledWorker
 
@@ -125,8 +125,8 @@ class _UnderWay:
                 found.append(self._futures.pop(future))
         return found
 
-    def given_up(self) -> list[Chunk]:
-        """Take out everything."""
+    def withdraw(self) -> list[Chunk]:
+        """Remove and return all chunks."""
         found, self._futures = list(self._futures.values()), {}
         return found
 
@@ -139,14 +139,14 @@ def _first(waiting: Iterator[Chunk], count: int) -> Iterator[Chunk]:
         yield chunk
 
 
-def _connected(address: str, patience: float) -> Any:
-    """A client of the scheduler, as soon as there is one."""
+def _connect(address: str, timeout: float) -> Any:
+    """Return a client of the scheduler, as soon as that answers."""
     from distributed import Client
 
-    end = time.monotonic() + patience
+    end = time.monotonic() + timeout
     while True:
         try:
-            return Client(address, timeout=GLANCE, set_as_default=False)
+            return Client(address, timeout=POLL_INTERVAL, set_as_default=False)
         except OSError as problem:  # a TimeoutError too
             if time.monotonic() > end:
                 raise ClusterError(f"no scheduler answers at {address}") from problem
@@ -154,13 +154,13 @@ def _connected(address: str, patience: float) -> Any:
 
 
 def _threads(client: Any) -> int:
-    """Of all workers together."""
+    """Number of threads of all workers."""
     return sum(client.nthreads().values()) if client.status == "running" else 0
 
 
 def _close(client: Any) -> None:
-    with suppress(OSError, CancelledError):  # there may be nobody to say goodbye to
-        client.close(timeout=GLANCE)
+    with suppress(OSError, CancelledError):  # the scheduler may be gone
+        client.close(timeout=POLL_INTERVAL)
 
 
 def _need() -> None:

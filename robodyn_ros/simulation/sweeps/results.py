@@ -1,7 +1,8 @@
 """The results of a study: one row a case, in Parquet.
 
-They are written in parts as they come, and put together in the order of the cases at the end, part by part: nobody
-ever holds them all. A part is there whole or not at all, so that what was done before an interruption is known.
+Each chunk is written to a part file when it is finished. At the end the parts are joined in the order of the cases, a
+few at a time, so that memory never holds all rows. A part file exists only when it is complete, so a sweep that was
+interrupted can continue.
 """
 
 from __future__ import annotations
@@ -23,28 +24,28 @@ ABOUT = "study.json"
 PARTS = "parts"
 
 GROUP = 2048
-"""Rows that are written at once: each such group has a description of its own, which stays in memory until the end."""
+"""Rows of a Parquet row group. Each group has metadata, which stay in memory until the end."""
 
 
 class Results:
     """The folder of a study's results.
 
     Attributes:
-        folder: where they are.
+        folder: the folder.
     """
 
     def __init__(self, folder: Path, study: Study, joints: tuple[str, ...], resume: bool = False) -> None:
         """
         Args:
-            folder: made if need be.
-            study: whose results they are.
-            joints: of the arm.
-            resume: whether to go on with what is there.
+            folder: the folder; it is made if it does not exist.
+            study: the study.
+            joints: names of the arm's joints.
+            resume: True to continue with the results in the folder.
 
         Raises:
             ConfigurationError: pyarrow is not installed.
-            InputError: there are results that nobody asked to go on with, or of another study; or no folder can be
-                made.
+            InputError: the folder has results and ``resume`` is False, has results of another study, or cannot be
+                written.
         """
         self.folder = folder
         self._parts = folder / PARTS
@@ -68,18 +69,18 @@ class Results:
 
     @property
     def file(self) -> Path:
-        """All rows, once they are together."""
+        """The file with all rows, after :meth:`join`."""
         return self.folder / FILE
 
     def missing(self, wanted: list[Chunk]) -> list[Chunk]:
-        """Those that are not there yet."""
+        """Return the chunks that are not stored yet."""
         if self.file.exists():
             return []
         there = {path.name for path in self._parts.iterdir()}
         return [chunk for chunk in wanted if self._part(chunk).name not in there]
 
     def store(self, chunk: Chunk, rows: Rows) -> None:
-        """Keep the rows of a chunk."""
+        """Store the rows of a chunk."""
         pyarrow = need()
         from pyarrow import parquet
 
@@ -90,7 +91,7 @@ class Results:
         os.replace(temporary, part)
 
     def join(self, wanted: list[Chunk]) -> None:
-        """Put the parts together."""
+        """Join the parts to one file."""
         pyarrow = need()
         from pyarrow import parquet
 
@@ -112,7 +113,7 @@ class Results:
 
 
 def schema(study: Study, joints: tuple[str, ...]) -> Any:
-    """Columns of the file: what the case was, figures of each joint, and what is to be said of it as a whole."""
+    """Return the columns of the file: inputs of the case, figures of each joint, and judgement of the case."""
     pyarrow = need()
     number, text, switch = pyarrow.float64(), pyarrow.string(), pyarrow.bool_()
     columns = [("case", pyarrow.int64()), ("controller", text), ("seed", pyarrow.int64())]
@@ -126,7 +127,7 @@ def schema(study: Study, joints: tuple[str, ...]) -> Any:
 
 
 def column(file: Path, name: str) -> Array:
-    """One column of all rows, (cases,)."""
+    """Return one column of all rows, (cases,)."""
     need()
     from pyarrow import parquet
 
@@ -135,7 +136,7 @@ def column(file: Path, name: str) -> Array:
 
 
 def rows(file: Path, numbers: list[int]) -> Iterator[dict[str, Any]]:
-    """Some rows, by the number of the case."""
+    """Yield the rows of some cases, by their numbers."""
     need()
     from pyarrow import parquet
 
@@ -147,10 +148,10 @@ def rows(file: Path, numbers: list[int]) -> Iterator[dict[str, Any]]:
 
 
 def need() -> ModuleType:
-    """Pyarrow.
+    """Import pyarrow.
 
     Raises:
-        ConfigurationError: it is not installed.
+        ConfigurationError: pyarrow is not installed.
     """
     try:
         import pyarrow

@@ -1,4 +1,10 @@
-"""A study: an arm, controllers, a motion, what varies, how it is sampled, and what is asked of the cases."""
+"""A study: an arm, controllers, a motion, inputs that vary, how they are sampled, and the specification of the cases.
+
+An input varies by a :class:`Distribution`, a function from probabilities to values. :class:`Sampling` gives the
+probabilities of each case: a full factorial, a Latin hypercube or a Sobol sequence, by SciPy. They depend only on the
+study and the number of the case, so that each case can be repeated alone. :class:`Specification` has the bounds of the
+performance figures. A study does not depend on files; :mod:`.study_reader` reads one.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +22,24 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import check_settings, choice, setting, whole
 
-# How an input of a study varies: from probabilities to values, or through levels.
+METHODS = ("sobol", "latin_hypercube", "factorial")
+"""Methods of sampling."""
+
+QUANTITIES = {
+    "rms_error": "root mean square of reference minus position [rad] or [m]",
+    "peak_error": "greatest magnitude of it [rad] or [m]",
+    "final_error": "the same, in the last moments [rad] or [m]",
+    "rms_effort": "root mean square of the effort that acted [N·m] or [N]",
+    "peak_effort": "greatest magnitude of it [N·m] or [N]",
+    "saturated": "part of the commands at the effort limit [-]",
+}
+"""Performance figures of each joint, which the specification can bound."""
+
+NODES = ("simulator", "controller")
+"""Nodes whose parameters a study gives or varies."""
+
+ARM = "arm"
+"""First part of the names of inputs in the URDF."""
 
 KINDS = {
     "uniform": "[least, greatest]",
@@ -24,20 +47,20 @@ KINDS = {
     "normal": "[mean, standard deviation]",
     "choice": "a list of values",
 }
-"""Kind → what it takes."""
+"""Kind of a distribution → its values."""
 
 LEVELS = 3
-"""Values of a continuous input in a full factorial, unless told otherwise."""
+"""Default number of values of a continuous input in a full factorial."""
 
 
 @dataclass(frozen=True)
 class Distribution:
-    """One input's.
+    """The distribution of one input.
 
     Attributes:
         kind: one of ``KINDS``.
-        values: what that takes.
-        levels: how many values it has in a full factorial; those of a choice are all of them.
+        values: the values of that kind.
+        levels: number of values in a full factorial; a choice takes all of its values.
     """
 
     kind: str
@@ -68,16 +91,16 @@ class Distribution:
 
     @property
     def count(self) -> int:
-        """How many values it has in a full factorial."""
+        """Number of values in a full factorial."""
         return len(self.values) if self.kind == "choice" else self.levels
 
     @property
     def is_number(self) -> bool:
-        """Whether its values are numbers."""
+        """True if the values are numbers."""
         return not isinstance(self.values[0], (str, bool))
 
     def at(self, probability: float) -> Any:
-        """The value that is not exceeded with a probability, above 0 and below 1 for a normal one."""
+        """Return the quantile of a probability in [0, 1]; for a normal distribution in (0, 1)."""
         if self.kind == "choice":
             return self.values[min(int(probability * len(self.values)), len(self.values) - 1)]
         first, second = map(float, self.values)
@@ -90,24 +113,17 @@ class Distribution:
         return first + probability * (second - first)
 
     def probabilities(self) -> Array:
-        """Of its values in a full factorial: from end to end, or the middles of parts of equal probability."""
+        """Return the probabilities in a full factorial: from end to end, or the middles of equal parts."""
         count = self.count
         if count == 1 or self.kind in ("choice", "normal"):
             return (np.arange(count) + 0.5) / count
         return np.linspace(0.0, 1.0, count)
 
     def ends(self) -> tuple[Any, ...]:
-        """The values to try before anything runs: those that no other exceeds, or about so."""
+        """Return extreme values: the ends, the 0.1 % and 99.9 % quantiles of a normal distribution, or all choices."""
         if self.kind == "choice":
             return self.values
         return (self.at(1e-3), self.at(1.0 - 1e-3)) if self.kind == "normal" else (self.at(0.0), self.at(1.0))
-
-
-# The cases of a study in probabilities: a full factorial, a Latin hypercube, or a Sobol sequence, by SciPy.
-#
-# A case's probabilities depend on the study and its number alone, so that any one can be made again by itself.
-
-METHODS = ("sobol", "latin_hypercube", "factorial")
 
 
 @dataclass(frozen=True)
@@ -122,16 +138,16 @@ class Sampling:
         check_settings(self)
 
     def count(self, inputs: tuple[Distribution, ...]) -> int:
-        """How many cases there are for each controller."""
+        """Return the number of cases for each controller."""
         return prod(each.count for each in inputs) if self.method == "factorial" else self.cases
 
     def probabilities(self, inputs: tuple[Distribution, ...], first: int, count: int) -> Array:
-        """Of some cases, (count, inputs).
+        """Return the probabilities of consecutive cases, (count, inputs).
 
         Args:
-            inputs: what varies.
-            first: number of the first of them.
-            count: how many.
+            inputs: the inputs that vary.
+            first: number of the first case.
+            count: number of cases.
         """
         if not inputs:
             return np.empty((count, 0))
@@ -145,15 +161,15 @@ class Sampling:
 
         sequence = qmc.Sobol(len(inputs), scramble=True, seed=np.random.default_rng(self.seed))
         with warnings.catch_warnings():
-            # It says that the sample is balanced in powers of two only; a part of it never is.
+            # SciPy warns that only powers of two are balanced; a part of a sample never is.
             warnings.simplefilter("ignore", UserWarning)
             if first:
                 sequence.fast_forward(first)
-            drawn: Array = np.clip(sequence.random(count), 2.0**-54, 1.0 - 2.0**-53)
-        return drawn
+            sample: Array = np.clip(sequence.random(count), 2.0**-54, 1.0 - 2.0**-53)
+        return sample
 
     def case_seed(self, case: int) -> int:
-        """Seed of all that happens at random in a case."""
+        """Return the seed of all random numbers in a case."""
         return int(np.random.SeedSequence([self.seed, case]).generate_state(1)[0] >> 1)
 
 
@@ -165,27 +181,14 @@ def _hypercube(inputs: int, cases: int, seed: int) -> Array:
     return sample
 
 
-# What is asked of an arm under control, and by how much a case keeps to it.
-
-QUANTITIES = {
-    "rms_error": "root mean square of reference minus position [rad] or [m]",
-    "peak_error": "greatest magnitude of it [rad] or [m]",
-    "final_error": "the same, in the last moments [rad] or [m]",
-    "rms_effort": "root mean square of the effort that acted [N·m] or [N]",
-    "peak_effort": "greatest magnitude of it [N·m] or [N]",
-    "saturated": "part of the commands at the effort limit [-]",
-}
-"""Figures of each joint that can be bounded."""
-
-
 @dataclass(frozen=True)
 class Specification:
-    """Upper bounds; a case that failed never meets them.
+    """Upper bounds of the performance figures; a failed case never meets them.
 
     Attributes:
         bounds: (quantity, joint) → bound.
-        settle_band: joint → how near to its goal it must end to have settled [rad] or [m].
-        settled: whether every joint must have.
+        settle_band: joint → distance to the goal within which it has settled at the end [rad] or [m].
+        settled: True if every joint must settle.
     """
 
     bounds: Mapping[tuple[str, str], float] = field(default_factory=dict)
@@ -193,7 +196,7 @@ class Specification:
     settled: bool = False
 
     def all_bounds(self) -> dict[tuple[str, str], float]:
-        """The bounds, that on settling among them."""
+        """Return all bounds, with that on settling."""
         bands = {("final_error", joint): band for joint, band in self.settle_band.items()} if self.settled else {}
         named = dict(self.bounds)
         for key, band in bands.items():
@@ -201,7 +204,7 @@ class Specification:
         return named
 
     def margins(self, figures: Mapping[str, float]) -> dict[tuple[str, str], float]:
-        """By what part of each bound a case stays below it; negative where it does not.
+        """Return the margin to each bound, as a part of the bound; negative where the figure exceeds it.
 
         Args:
             figures: ``quantity/joint`` → value.
@@ -211,13 +214,6 @@ class Specification:
             value = figures[f"{quantity}/{joint}"]
             found[quantity, joint] = 1.0 - value / bound if bound > 0.0 else -value
         return found
-
-
-NODES = ("simulator", "controller")
-"""Whose parameters are given, and may vary."""
-
-ARM = "arm"
-"""In front of what varies in the URDF."""
 
 
 @dataclass(frozen=True)
@@ -247,25 +243,25 @@ class Case(NamedTuple):
 
     number: int
     controller: str
-    seed: int  # of all that happens at random in it
-    inputs: dict[str, Any]  # name → value of what varies
+    seed: int  # of all random numbers in it
+    inputs: dict[str, Any]  # name → value of each input that varies
 
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """See the module; nothing of it depends on files.
+    """A study.
 
     Attributes:
-        name: for titles.
+        name: name for titles.
         urdf: XML of the arm.
-        controllers: control laws; each sees the same cases.
-        poses: where the arm is to be at rest, one after the other, from where it starts; none to stay there.
-        motion: how long that takes.
-        given: node → parameter → value, for those that do not vary.
-        vary: name → distribution, the name being ``simulator.``, ``controller.`` or ``arm.`` and what they have.
-        sampling: how many cases, and which.
-        specification: what is asked of them.
-        limits: how long a case may take.
+        controllers: control laws; each gets the same cases.
+        poses: poses at which the arm comes to rest, one after the other from its initial pose; none to stay there.
+        motion: durations of the motion.
+        given: node → parameter → value, for the parameters that do not vary.
+        vary: name → distribution; a name begins with ``simulator.``, ``controller.`` or ``arm.``.
+        sampling: number and choice of the cases.
+        specification: bounds of the performance figures.
+        limits: time limit of a case.
     """
 
     name: str
@@ -281,27 +277,27 @@ class Study:
 
     @property
     def duration(self) -> float:
-        """Of a case [s]."""
+        """Duration of a case [s]."""
         return self.motion.duration + self.motion.rest
 
     @property
     def samples(self) -> int:
-        """How many cases there are for each controller."""
+        """Number of cases for each controller."""
         return self.sampling.count(tuple(self.vary.values()))
 
     @property
     def size(self) -> int:
-        """How many cases there are; those of one sample under all controllers follow each other."""
+        """Number of cases. Those of one sample under all controllers follow each other."""
         return self.samples * len(self.controllers)
 
     @property
     def digest(self) -> str:
-        """Tells studies apart whose results differ."""
-        limits = [self.__dict__[name] for name in self.__dataclass_fields__ if name not in ("name", "limits")]
-        return hashlib.sha256(repr(limits).encode()).hexdigest()[:32]
+        """Digest of everything that the results depend on."""
+        relevant = [self.__dict__[name] for name in self.__dataclass_fields__ if name not in ("name", "limits")]
+        return hashlib.sha256(repr(relevant).encode()).hexdigest()[:32]
 
     def cases(self, first: int, count: int) -> list[Case]:
-        """Some cases, from a number on."""
+        """Return consecutive cases, from a number on."""
         controllers, inputs = self.controllers, tuple(self.vary.values())
         samples = range(first // len(controllers), -(-(first + count) // len(controllers)))
         rows = self.sampling.probabilities(inputs, samples.start, len(samples)).tolist()
@@ -309,6 +305,6 @@ class Study:
         for number in range(first, first + count):
             sample, controller = divmod(number, len(controllers))
             values = [each.at(p) for each, p in zip(inputs, rows[sample - samples.start], strict=True)]
-            drawn = dict(zip(self.vary, values, strict=True))
-            found.append(Case(number, controllers[controller], self.sampling.case_seed(sample), drawn))
+            chosen = dict(zip(self.vary, values, strict=True))
+            found.append(Case(number, controllers[controller], self.sampling.case_seed(sample), chosen))
         return found

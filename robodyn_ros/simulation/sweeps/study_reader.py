@@ -1,4 +1,9 @@
-"""From a study's file to the study: every mistake is found before anything runs, and named with its line."""
+"""Reading a study: from its YAML file to the :class:`.study.Study`.
+
+Every mistake is found before the first case runs, and its message names the line. Names and types are checked while
+reading; values that only the arm, the nodes' parameters or the plugins can judge are checked by setting up cases at the
+ends of every input (:func:`try_inputs`).
+"""
 
 from __future__ import annotations
 
@@ -10,13 +15,16 @@ from robodyn_ros.control.parameter_file import NodeParameters, read_parameters
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.plugins import available, load
 from robodyn_ros.robot import Robot, load_robot
+from robodyn_ros.simulation.sweeps.arm_variation import arm_quantities
 from robodyn_ros.simulation.sweeps.runner import CaseRunner
 from robodyn_ros.simulation.sweeps.study import (
     ARM,
+    KINDS,
     NODES,
     QUANTITIES,
     Case,
     CaseLimits,
+    Distribution,
     MotionSettings,
     Sampling,
     Specification,
@@ -24,7 +32,6 @@ from robodyn_ros.simulation.sweeps.study import (
 )
 from robodyn_ros.simulation.sweeps.study_yaml import (
     StudySection,
-    inputs,
     joints,
     pairs,
     read_study_file,
@@ -33,71 +40,19 @@ from robodyn_ros.simulation.sweeps.study_yaml import (
 )
 from robodyn_ros.simulation.sweeps.tuning import GAINS, TuningSettings, TuningTask
 
-# Whether the cases of a study can be set up at all, found out before any is tried.
-
-
-def try_inputs(study: Study, file: StudySection) -> None:
-    """Set up each input at its ends, and all in the middle: those whom they are for check names, types and ranges.
-
-    Raises:
-        StudyError: a parameter does not exist, or cannot be what the study has it be.
-    """
-    runner = CaseRunner(study)
-    for node in NODES:
-        known = runner.known(node)
-        for name in file.section(node).flat():
-            if name not in known:
-                raise _where(file, f"{node}.{name}", unknown(name, known))
-        for name in study.vary:
-            if name.startswith(f"{node}.") and name.removeprefix(f"{node}.") not in known:
-                raise _where(file, f"vary.{name}", unknown(name, [f"{node}.{each}" for each in known]))
-    inputs = {name: each for name, each in study.vary.items() if not name.startswith(f"{ARM}.")}
-    first = study.controllers[0]
-    tries = [Case(0, first, 0, {name: value}) for name, each in inputs.items() for value in each.ends()]
-    tries += [Case(0, name, 0, {key: each.at(0.5) for key, each in inputs.items()}) for name in study.controllers]
-    for case in tries:
-        try:
-            runner.setup(case).hardware.assemble()
-        except RobodynError as problem:
-            raise _blamed(file, case, problem) from problem
-
-
-def _blamed(file: StudySection, case: Case, problem: RobodynError) -> RobodynError:
-    """The same, with the place of the parameter that the message begins with."""
-    name, _, rest = str(problem).partition(": ")
-    name = name.partition(",")[0]
-    for node in NODES:
-        if f"{node}.{name}" in case.inputs:
-            return _where(file, f"vary.{node}.{name}", rest)
-        if name in file.section(node).flat():
-            return _where(file, f"{node}.{name}", rest)
-    return file.error("study", str(problem))
-
-
-def _where(file: StudySection, name: str, problem: str) -> RobodynError:
-    """An error about a name, however it is put into parts."""
-    section, rest = file, name
-    while rest not in section.values:
-        inner = next((key for key in section.values if rest.startswith(f"{key}.")), None)
-        if inner is None or not isinstance(section.values[inner], StudySection):
-            break
-        section, rest = section.section(inner), rest.removeprefix(f"{inner}.")
-    return section.error(rest, problem)
-
-
 SECTIONS = ("arm", "controllers", "motion", "parameters", *NODES, "vary", "sampling", "specification", "tune")
-"""What a study's file may hold, beside the settings of :class:`CaseLimits`."""
+"""Sections of a study's file, besides the settings of :class:`.study.CaseLimits`."""
 
 SETTLE_BAND = 0.01
-"""How near to its goal a joint must end to have settled, unless told otherwise [rad] or [m]."""
+"""Default distance to the goal within which a joint has settled [rad] or [m]."""
 
 
 def read_study(path: Path) -> Study:
-    """The study of a file.
+    """Read a study from a file, and check it.
 
     Raises:
-        StudyError: something in it is wrong; the message says where, and what would be right.
-        RobodynError: the arm's URDF, or a parameter file that it names, is wrong.
+        StudyError: the file is wrong; the message says where, and what would be right.
+        RobodynError: the arm's URDF, or a parameter file that the study names, is wrong.
     """
     file = read_study_file(path)
     limits = {item.name for item in fields(CaseLimits)}
@@ -111,7 +66,7 @@ def read_study(path: Path) -> Study:
         _controllers(file),
         _poses(motion, robot),
         settings(motion, MotionSettings, ("to",)),
-        _given(file, path),
+        _given_parameters(file, path),
         inputs(file.section("vary"), robot),
         settings(file.section("sampling"), Sampling),
         _specification(file.section("specification"), robot),
@@ -122,12 +77,7 @@ def read_study(path: Path) -> Study:
 
 
 def read_task(path: Path) -> tuple[Study, TuningTask]:
-    """The study of a file, and what its section ``tune`` says.
-
-    Raises:
-        StudyError: as :func:`read_study`.
-        RobodynError: likewise.
-    """
+    """Read a study and its section ``tune`` from a file; errors as :func:`read_study`."""
     study, section = read_study(path), read_study_file(path).section("tune")
     robot = load_robot(study.urdf)
     config = settings(section, TuningSettings, (*GAINS, "controllers"))
@@ -173,7 +123,7 @@ def _poses(motion: StudySection, robot: Robot) -> tuple[tuple[float, ...], ...]:
     return tuple(tuple(map(float, pose)) for pose in poses)
 
 
-def _given(file: StudySection, path: Path) -> dict[str, dict[str, Any]]:
+def _given_parameters(file: StudySection, path: Path) -> dict[str, dict[str, Any]]:
     files = file.values.get("parameters", [])
     if not isinstance(files, list) or not all(isinstance(name, str) for name in files):
         raise file.error("parameters", f"must be a list of parameter files, seen from this file, not {files!r}")
@@ -201,3 +151,97 @@ def _specification(section: StudySection, robot: Robot) -> Specification:
     if "settle_band" in section.values:
         band |= joints(section, "settle_band", robot)
     return Specification(bounds, band, settled)
+
+
+def inputs(section: StudySection, robot: Robot) -> dict[str, Distribution]:
+    """Return the inputs that vary: name → distribution. In the file a name stands whole, or in nested parts.
+
+    Raises:
+        StudyError: a name or a distribution is wrong.
+    """
+    known = [f"{ARM}.{name}" for name in arm_quantities(robot)]
+    found = {}
+    for name, (holder, last) in _distributions(section, ""):
+        value = holder.section(last)
+        kinds = [kind for kind in value.values if kind in KINDS]
+        if len(kinds) != 1 or set(value.values) - {*kinds, "levels"}:
+            said = ", ".join(f"{kind}: {text}" for kind, text in KINDS.items())
+            raise holder.error(last, f"must be one of {said}, and levels if need be; not {', '.join(value.values)}")
+        numbers = value.values[kinds[0]]
+        if not isinstance(numbers, list):
+            raise value.error(kinds[0], f"must be {KINDS[kinds[0]]}, not {numbers!r}")
+        try:
+            levels = {"levels": value.values["levels"]} if "levels" in value.values else {}
+            found[name] = Distribution(kinds[0], tuple(numbers), **levels)
+        except RobodynError as problem:
+            raise holder.error(last, str(problem)) from problem
+        if name.startswith(f"{ARM}.") and name not in known:
+            raise holder.error(last, f"{name} {unknown(name, known)}")
+        if name.partition(".")[0] not in (ARM, *NODES):
+            raise holder.error(last, f"must begin with {ARM}, simulator or controller and a dot, not {name!r}")
+    return found
+
+
+def _distributions(section: StudySection, prefix: str) -> list[tuple[str, tuple[StudySection, str]]]:
+    """Name and place (mapping, name in it) of each innermost mapping."""
+    found: list[tuple[str, tuple[StudySection, str]]] = []
+    for name, value in section.values.items():
+        nested = isinstance(value, StudySection) and any(
+            isinstance(each, StudySection) for each in value.values.values()
+        )
+        if nested:
+            found += _distributions(section.section(name), f"{prefix}{name}.")
+        else:
+            found.append((f"{prefix}{name}", (section, name)))
+    return found
+
+
+def try_inputs(study: Study, file: StudySection) -> None:
+    """Set up a case for each input at its ends, and one with all inputs in the middle.
+
+    The code that uses a parameter checks its name, type and range.
+
+    Raises:
+        StudyError: there is no such parameter, or a value is not allowed.
+    """
+    runner = CaseRunner(study)
+    for node in NODES:
+        known = runner.parameter_names(node)
+        for name in file.section(node).flat():
+            if name not in known:
+                raise _error_at(file, f"{node}.{name}", unknown(name, known))
+        for name in study.vary:
+            if name.startswith(f"{node}.") and name.removeprefix(f"{node}.") not in known:
+                raise _error_at(file, f"vary.{name}", unknown(name, [f"{node}.{each}" for each in known]))
+    inputs = {name: each for name, each in study.vary.items() if not name.startswith(f"{ARM}.")}
+    first = study.controllers[0]
+    tries = [Case(0, first, 0, {name: value}) for name, each in inputs.items() for value in each.ends()]
+    tries += [Case(0, name, 0, {key: each.at(0.5) for key, each in inputs.items()}) for name in study.controllers]
+    for case in tries:
+        try:
+            runner.setup(case).hardware.assemble()
+        except RobodynError as problem:
+            raise _located(file, case, problem) from problem
+
+
+def _located(file: StudySection, case: Case, problem: RobodynError) -> RobodynError:
+    """Return the error with the place of the parameter that its message begins with."""
+    name, _, rest = str(problem).partition(": ")
+    name = name.partition(",")[0]
+    for node in NODES:
+        if f"{node}.{name}" in case.inputs:
+            return _error_at(file, f"vary.{node}.{name}", rest)
+        if name in file.section(node).flat():
+            return _error_at(file, f"{node}.{name}", rest)
+    return file.error("study", str(problem))
+
+
+def _error_at(file: StudySection, name: str, problem: str) -> RobodynError:
+    """Return an error about a name, which may stand whole or in nested parts."""
+    section, rest = file, name
+    while rest not in section.values:
+        inner = next((key for key in section.values if rest.startswith(f"{key}.")), None)
+        if inner is None or not isinstance(section.values[inner], StudySection):
+            break
+        section, rest = section.section(inner), rest.removeprefix(f"{inner}.")
+    return section.error(rest, problem)

@@ -1,4 +1,17 @@
-"""What the results of a study say."""
+"""The summary of a study's results: probabilities, margins, worst cases, and the inputs that matter.
+
+The importance of an input is the first-order variance-based sensitivity index, from the cases as they are:
+
+    S_i = Var(E[Y | X_i]) / Var(Y)
+
+It is the part of the output's variance that would vanish if the i-th input were known (Saltelli et al., Global
+Sensitivity Analysis: The Primer (2008), section 4.5). E[Y | X_i] is estimated by the mean over cases with about the
+same X_i: bins of equally many cases, or the values of an input that has few (given-data estimation: Plischke,
+Borgonovo, Smith, Global sensitivity measures from given data, European Journal of Operational Research 226 (2013)).
+Means of finitely many cases also differ by chance. The estimate of the correlation ratio that is unbiased to first
+order removes that part (Kelley, An unbiased correlation measure, 1935). So the cases of the study are enough, from any
+sample. The rest to 1 comes from interactions of inputs and from chance.
+"""
 
 from __future__ import annotations
 
@@ -14,123 +27,67 @@ from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.sweeps.results import column
 from robodyn_ros.simulation.sweeps.study import Study
 
-# Which input matters: first-order variance-based sensitivity, from the cases as they are.
-#
-#     S_i = Var(E[Y | X_i]) / Var(Y)
-#
-# the part of the output's variance that would go if the i-th input were known (Saltelli et al., Global Sensitivity
-# Analysis: The Primer (2008), section 4.5). E[Y | X_i] is the mean over cases with about the same X_i: bins of equally
-# many cases, or its own values if it has few (given-data estimation: Plischke, Borgonovo, Smith, Global sensitivity
-# measures from given data, European Journal of Operational Research 226 (2013)). Means of finitely many cases differ by
-# chance as well; what that adds is taken away, by the estimate of the correlation ratio that is free of this bias to
-# first order (Kelley, An unbiased correlation measure, 1935). So no cases are run beside those of the study, and any
-# sample will do. The rest to 1 is what inputs do together, and chance.
-
 CERTAINTY = 0.99
-"""Chance alone stays below the noise level that often."""
+"""Probability that chance alone stays below the noise level."""
 
 FEW = 12
-"""An input with so many values at most is taken by its values."""
-
-
-class Sensitivity(NamedTuple):
-    """Of an output to one input."""
-
-    first_order: float  # S_i [-]; NaN if the output does not vary
-    noise: float  # what chance alone may give [-]
-
-
-def sensitivity(x: ArrayLike, y: Array) -> Sensitivity:
-    """The first-order index of an input.
-
-    Args:
-        x: the input's values (N,), numbers or names.
-        y: the output's (N,), finite.
-    """
-    count = len(y)
-    total = float(np.sum((y - y.mean()) ** 2)) if count else 0.0
-    place = _bins(np.asarray(x))
-    groups = int(place.max(initial=-1)) + 1
-    if not total > 0.0 or count <= groups or groups < 2:
-        return Sensitivity(float("nan"), float("nan"))
-    sizes = np.bincount(place, minlength=groups)
-    means = np.bincount(place, weights=y, minlength=groups) / sizes
-    within = float(np.sum((y - means[place]) ** 2))
-    free = count - groups
-    index = 1.0 - (within / free) / (total / (count - 1))
-    return Sensitivity(index, _chance(groups, free, count))
-
-
-def _chance(groups: int, free: int, count: int) -> float:
-    """The index that chance alone stays below: Fisher's F distribution of the ratio of the variances."""
-    from scipy.stats import f
-
-    ratio = float(f.ppf(CERTAINTY, groups - 1, free))
-    within = free / (free + (groups - 1) * ratio)  # as a part of the total
-    return 1.0 - (within / free) * (count - 1)
-
-
-def _bins(x: NDArray) -> NDArray[np.int64]:  # type: ignore[type-arg]
-    """Bin of each case, (N,)."""
-    values, place = np.unique(x, return_inverse=True)
-    if len(values) <= FEW:
-        return place.astype(np.int64)
-    count = len(x)
-    groups = max(2, min(100, round(count**0.5 / 2)))
-    ranks = np.empty(count, dtype=np.int64)
-    ranks[np.argsort(x, kind="stable")] = np.arange(count)
-    binned: NDArray[np.int64] = ranks * groups // count
-    return binned
-
+"""Greatest number of values for which each value is a bin."""
 
 CONFIDENCE = 0.95
 
 WORST = 10
-"""How many of the worst cases are named."""
+"""Number of the worst cases in a summary."""
 
 QUANTILES = (0.0, 0.01, 0.05, 0.5)
-"""Of the margins."""
+"""Quantiles of the margins in a summary."""
+
+
+class Sensitivity(NamedTuple):
+    """Sensitivity of an output to one input."""
+
+    first_order: float  # S_i [-]; NaN if the output does not vary
+    noise: float  # noise level, which chance alone may reach [-]
 
 
 class Bound(NamedTuple):
-    """How one bound of the specification is kept."""
+    """How the cases keep one bound of the specification."""
 
     quantity: str
     joint: str
     bound: float
-    kept: int  # cases, of those that did not fail
-    quantiles: tuple[float, ...]  # of the margin, at QUANTILES [-]
+    kept: int  # number of cases that keep it, of those that did not fail
+    quantiles: tuple[float, ...]  # quantiles of the margin, at QUANTILES [-]
 
 
 class Summary(NamedTuple):
-    """Of one controller."""
+    """The summary of one controller."""
 
     controller: str
     cases: int
     met: int
-    low: float  # probability of meeting the specification, at least
-    high: float  # and at most
-    failed: dict[str, int]  # why → how often, the numbers left out
-    margins: Array  # of the cases that did not fail [-]
+    low: float  # confidence interval of the probability of meeting the specification
+    high: float
+    failed: dict[str, int]  # reason without its numbers → number of cases
+    margins: Array  # margins of the cases that did not fail [-]
     bounds: tuple[Bound, ...]
-    worst: tuple[tuple[int, float, str], ...]  # number, margin, why it failed
+    worst: tuple[tuple[int, float, str], ...]  # number, margin, reason of failure
     sensitivities: dict[str, dict[str, Sensitivity]]  # output → input → index
-    compiled: int  # how many the compiled loop did
+    compiled: int  # number of cases that ran in compiled code
 
     @property
     def probability(self) -> float:
-        """Of meeting the specification, as found."""
+        """The part of the cases that meet the specification."""
         return self.met / self.cases
 
 
 def summarise(study: Study, file: Path) -> list[Summary]:
-    """What a file of results says of each controller."""
+    """Return the summary of each controller from a file of results."""
     controllers = column(file, "controller")
     return [_of_one(study, file, name, controllers == name) for name in study.controllers]
 
 
 def confidence(met: int, cases: int) -> tuple[float, float]:
-    """Where a probability lies, with 95 % confidence, if so many of so many cases met (Clopper and Pearson, 1934)."""
+    """Return the 95 % confidence interval of a probability after ``met`` of ``cases`` (Clopper and Pearson, 1934)."""
     from scipy.stats import binomtest
 
     interval = binomtest(met, cases).proportion_ci(CONFIDENCE, method="exact")
@@ -176,5 +133,48 @@ def _columns(study: Study) -> list[str]:
 
 
 def _reason(text: str) -> str:
-    """Why a case failed, without its numbers, so that the like can be counted."""
+    """The reason of failure without its numbers, so that equal reasons can be counted."""
     return re.sub(r"-?\d+(\.\d+)?(e[-+]?\d+)?", "…", text)
+
+
+def sensitivity(x: ArrayLike, y: Array) -> Sensitivity:
+    """Return the first-order index of an input.
+
+    Args:
+        x: values of the input (N,), numbers or names.
+        y: values of the output (N,), finite.
+    """
+    count = len(y)
+    total = float(np.sum((y - y.mean()) ** 2)) if count else 0.0
+    place = _bins(np.asarray(x))
+    groups = int(place.max(initial=-1)) + 1
+    if not total > 0.0 or count <= groups or groups < 2:
+        return Sensitivity(float("nan"), float("nan"))
+    sizes = np.bincount(place, minlength=groups)
+    means = np.bincount(place, weights=y, minlength=groups) / sizes
+    within = float(np.sum((y - means[place]) ** 2))
+    free = count - groups
+    index = 1.0 - (within / free) / (total / (count - 1))
+    return Sensitivity(index, _chance(groups, free, count))
+
+
+def _chance(groups: int, free: int, count: int) -> float:
+    """The noise level, by Fisher's F distribution of the ratio of the variances."""
+    from scipy.stats import f
+
+    ratio = float(f.ppf(CERTAINTY, groups - 1, free))
+    within = free / (free + (groups - 1) * ratio)  # as a part of the total
+    return 1.0 - (within / free) * (count - 1)
+
+
+def _bins(x: NDArray) -> NDArray[np.int64]:  # type: ignore[type-arg]
+    """Bin of each case, (N,)."""
+    values, place = np.unique(x, return_inverse=True)
+    if len(values) <= FEW:
+        return place.astype(np.int64)
+    count = len(x)
+    groups = max(2, min(100, round(count**0.5 / 2)))
+    ranks = np.empty(count, dtype=np.int64)
+    ranks[np.argsort(x, kind="stable")] = np.arange(count)
+    binned: NDArray[np.int64] = ranks * groups // count
+    return binned

@@ -1,4 +1,10 @@
-"""A study from its first case to its last: what is missing is tried, kept, and put together."""
+"""A sweep: a study from its first case to its last.
+
+:func:`sweep` shows all of it. The cases of a study are cut into chunks; a backend runs the chunks that the results do
+not have yet; the rows of each chunk are stored as they come, and joined to one file at the end. The backends are this
+process (:func:`in_process`), workers beside it (:class:`Workers`) and a Dask cluster (:mod:`.cluster`). All give the
+same rows.
+"""
 
 from __future__ import annotations
 
@@ -17,36 +23,71 @@ from robodyn_ros.simulation.sweeps.runner import Chunk, Rows, chunks, run_chunk
 from robodyn_ros.simulation.sweeps.study import Study
 from robodyn_ros.simulation.sweeps.worker import IsolatedWorker
 
-# Who tries the cases: this process, workers beside it, or a Dask cluster; the rows are the same.
-
 AHEAD = 2
-"""Chunks for each worker that are under way at once: more would only wait in memory."""
+"""Number of submitted chunks for each worker; more would only wait in memory."""
 
 
 class FinishedChunk(NamedTuple):
-    """A chunk that was tried."""
+    """A chunk with the rows of its cases."""
 
     chunk: Chunk
     rows: Rows
 
 
 Backend = Callable[[Study, Iterable[Chunk]], Iterator[FinishedChunk]]
-"""Tries chunks; they come back as they are done, in any order, each once."""
+"""Runs chunks. It yields each of them once, as soon as it is finished, in any order."""
+
+
+def sweep(
+    study: Study,
+    folder: Path,
+    backend: Backend,
+    *,
+    resume: bool = False,
+    progress: Callable[[int, Rows], object] = lambda before, rows: None,
+) -> Path:
+    """Run a study.
+
+    Args:
+        study: the study.
+        folder: folder of the results.
+        backend: runs the cases.
+        resume: True to continue with the results in the folder.
+        progress: called with the number of cases that were there before, and the rows of each finished chunk.
+
+    Returns:
+        The file with all rows.
+
+    Raises:
+        RobodynError: the study's URDF is wrong, or the folder cannot be written.
+    """
+    wanted = chunks(study)
+    results = Results(folder, study, load_robot(study.urdf).joint_names, resume)
+    missing = results.missing(wanted)
+    before = study.size - sum(chunk.size for chunk in missing)
+    progress(before, [])
+    done: Any = backend(study, missing)
+    with closing(done):
+        for chunk, rows in done:
+            results.store(chunk, rows)
+            progress(before, rows)
+    results.join(wanted)
+    return results.file
 
 
 def in_process(study: Study, todo: Iterable[Chunk]) -> Iterator[FinishedChunk]:
-    """In this process."""
+    """Run the chunks in this process."""
     for chunk in todo:
         yield FinishedChunk(chunk, run_chunk(study, chunk))
 
 
 class Workers:
-    """Processes beside this one. To be used in a ``with``, at whose end none of them is left."""
+    """A backend of worker processes, for a ``with`` statement; it ends all of them at the end."""
 
     def __init__(self, count: int | None = None) -> None:
         """
         Args:
-            count: how many; as many as there are processors unless given.
+            count: number of processes; the number of processors if None.
         """
         self._count = count or len(os.sched_getaffinity(0))
         self._executor = ThreadPoolExecutor(self._count, thread_name_prefix="sweep")
@@ -65,7 +106,7 @@ class Workers:
         self._executor.shutdown()
 
     def __call__(self, study: Study, todo: Iterable[Chunk]) -> Iterator[FinishedChunk]:
-        """See :data:`Backend`."""
+        """Run chunks; see :data:`Backend`."""
         return in_window(todo, lambda chunk: self._executor.submit(self._work, study, chunk), AHEAD * self._count)
 
     def _work(self, study: Study, chunk: Chunk) -> FinishedChunk:
@@ -78,7 +119,7 @@ class Workers:
 def in_window(
     todo: Iterable[Chunk], submit: Callable[[Chunk], Future[FinishedChunk]], most: int
 ) -> Iterator[FinishedChunk]:
-    """Submit so many at a time, and give back what is done."""
+    """Submit at most so many chunks at a time, and yield each as it is finished."""
     waiting, pending = iter(todo), set[Future[FinishedChunk]]()
     while True:
         while len(pending) < most and (chunk := next(waiting, None)) is not None:
@@ -88,40 +129,3 @@ def in_window(
         done, pending = wait(pending, return_when=FIRST_COMPLETED)
         for future in done:
             yield future.result()
-
-
-def sweep(
-    study: Study,
-    folder: Path,
-    backend: Backend,
-    *,
-    resume: bool = False,
-    told: Callable[[int, Rows], object] = lambda before, rows: None,
-) -> Path:
-    """Run a study.
-
-    Args:
-        study: what to run.
-        folder: for the results.
-        backend: who tries the cases.
-        resume: whether to go on with what is in the folder.
-        told: is told how many cases were there before, and the rows that have come, as they come.
-
-    Returns:
-        The file with all rows.
-
-    Raises:
-        RobodynError: the study's arm is none, or the folder is not to be written to.
-    """
-    wanted = chunks(study)
-    results = Results(folder, study, load_robot(study.urdf).joint_names, resume)
-    missing = results.missing(wanted)
-    before = study.size - sum(chunk.size for chunk in missing)
-    told(before, [])
-    done: Any = backend(study, missing)
-    with closing(done):
-        for chunk, rows in done:
-            results.store(chunk, rows)
-            told(before, rows)
-    results.join(wanted)
-    return results.file

@@ -1,10 +1,10 @@
-"""Gains that keep to the specification in the worst cases of a study, with the least effort.
+"""Tuning: the gains that keep to the specification in the worst cases of a study, with the least effort.
 
-Each candidate, a natural frequency and a damping ratio for every joint, is tried on a sample of the study's cases, the
-same for all. The mean over the worst 1 % of the greatest violation of a bound must not be above 0 (the conditional
-value at risk: Rockafellar and Uryasev, Optimization of conditional value-at-risk, 2000); among those of which that is
-so, the one with the least effort is the best. The search is SciPy's differential evolution (Storn and Price, 1997), as
-violations are neither smooth nor convex.
+A candidate is a natural frequency and a damping ratio for every joint. It runs on a sample of the study's cases, the
+same for all candidates. Its violation is the mean over the worst 1 % of the cases of the greatest violation of a bound
+(the conditional value at risk: Rockafellar and Uryasev, Optimization of conditional value-at-risk, 2000). Among the
+candidates with a violation of at most 0, the one with the least effort is the best. The search is SciPy's differential
+evolution (Storn and Price, 1997), because violations are neither smooth nor convex.
 """
 
 from __future__ import annotations
@@ -24,20 +24,21 @@ from robodyn_ros.simulation.sweeps.runner import Chunk, Rows
 from robodyn_ros.simulation.sweeps.study import Study
 from robodyn_ros.simulation.sweeps.sweep import Backend
 
-# What a controller with its gains is worth on some cases of a study.
+GAINS = ("natural_frequency", "damping_ratio", "integral_rate")
+"""Gains that can be tuned; each has a lower and an upper bound."""
 
 FAILED = 10.0
-"""The violation of a case that failed at once; one that failed later has less."""
+"""Violation of a case that fails at once; a later failure has a smaller one."""
 
 BROKEN = 1e3
-"""What a candidate that breaks the specification is worse by than any that keeps it."""
+"""Cost factor of a candidate that violates the specification."""
 
 FIRST = 16
-"""A candidate is tried on so many cases before it is tried on all."""
+"""Number of cases that a candidate runs on before it runs on all."""
 
 
 class Score(NamedTuple):
-    """What a controller with its gains is worth on some cases."""
+    """The score of a controller with its gains on some cases."""
 
     violation: float  # mean over the worst cases of the greatest violation of a bound, as a part of it [-]
     effort: float  # mean over the cases, of the joints' RMS efforts as parts of their limits [-]
@@ -46,20 +47,146 @@ class Score(NamedTuple):
 
     @property
     def cost(self) -> float:
-        """What is minimised."""
+        """The cost that the search minimises."""
         return self.effort if self.violation <= 0.0 else BROKEN * (1.0 + self.violation)
 
 
-def score(study: Study, count: int, backend: Backend, worst: float, robot: Robot, *, thorough: bool = True) -> Score:
-    """Try the first cases of a study under one controller.
+@dataclass(frozen=True)
+class TuningSettings:
+    """Settings of the search; each field's metadata say what it is."""
+
+    cases: int = whole(100, "cases that each candidate is tried on", 1, 100_000)
+    unseen: int = whole(1000, "further cases, on which the result is compared with what was", 1, 1_000_000)
+    population: int = whole(6, "candidates for each number that is searched for", 2, 1000)
+    generations: int = whole(20, "generations of candidates at most", 1, 10_000)
+    worst: float = setting(0.01, "part of the cases that counts, the worst ones", "-", 1e-6, 1.0)
+    seed: int = whole(0, "seed of the search", 0, 2**31 - 1)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+@dataclass(frozen=True, eq=False)
+class TuningTask:
+    """A task of tuning.
+
+    Attributes:
+        bounds: (gain, joint) → least and greatest value.
+        controllers: the controllers to tune.
+        settings: settings of the search.
+    """
+
+    bounds: Mapping[tuple[str, str], tuple[float, float]]
+    controllers: tuple[str, ...]
+    settings: TuningSettings = field(default_factory=TuningSettings)
+
+
+class Tuned(NamedTuple):
+    """The result for one controller."""
+
+    controller: str
+    gains: dict[str, dict[str, float]]  # joint → gain → value
+    score: Score  # on the cases of the search
+    candidates: int  # number of candidates that ran
+
+
+def tune(
+    study: Study, task: TuningTask, backend: Backend, progress: Callable[[str, int, Score], object] = lambda *_: None
+) -> list[Tuned]:
+    """Search for the gains of each controller; the best comes first.
 
     Args:
-        study: whose.
-        count: how many.
-        backend: who tries them.
+        study: the study with the specification; its gains are the first candidate.
+        task: the gains to tune.
+        backend: runs the cases.
+        progress: called with the controller, the number of candidates so far, and the best score so far.
+    """
+    found = [_tune_one(study, task, controller, backend, progress) for controller in task.controllers]
+    return sorted(found, key=lambda each: each.score.cost)
+
+
+def with_gains(study: Study, controller: str, gains: Mapping[str, Mapping[str, float]]) -> Study:
+    """Return the study under one controller with these gains; they do not vary any more."""
+    named = {f"gains.{joint}.{gain}": value for joint, own in gains.items() for gain, value in own.items()}
+    given = {node: dict(values) for node, values in study.given.items()}
+    given["controller"] = given.get("controller", {}) | named
+    vary = {name: each for name, each in study.vary.items() if name.removeprefix("controller.") not in named}
+    return replace(study, controllers=(controller,), given=given, vary=vary)
+
+
+def own_gains(study: Study, robot: Robot) -> dict[str, dict[str, float]]:
+    """Return the gains that the study gives, or the defaults."""
+    given, defaults = study.given.get("controller", {}), JointGains()
+    return {
+        joint: {gain: float(given.get(f"gains.{joint}.{gain}", getattr(defaults, gain))) for gain in GAINS}
+        for joint in robot.joint_names
+    }
+
+
+def _tune_one(
+    study: Study, task: TuningTask, controller: str, backend: Backend, progress: Callable[[str, int, Score], object]
+) -> Tuned:
+    from scipy.optimize import differential_evolution
+
+    robot, settings = load_robot(study.urdf), task.settings
+    keys, start = list(task.bounds), own_gains(study, robot)
+    scales = [(log, exp) if low > 0.0 else (float, float) for low, _ in task.bounds.values()]
+    bounds = [(to(low), to(high)) for (to, _), (low, high) in zip(scales, task.bounds.values(), strict=True)]
+    tried: list[tuple[Score, Array]] = []
+
+    def gains(point: Array) -> dict[str, dict[str, float]]:
+        found = {joint: dict(own) for joint, own in start.items()}
+        for (gain, joint), (_, back), value in zip(keys, scales, point.tolist(), strict=True):
+            low, high = task.bounds[gain, joint]
+            found[joint][gain] = min(max(float(f"{back(value):.4g}"), low), high)
+        return found
+
+    def cost(point: Array) -> float:
+        candidate = replace(with_gains(study, controller, gains(point)), sampling=_sample(study, settings.cases))
+        found = score(candidate, settings.cases, backend, settings.worst, robot, thorough=False)
+        tried.append((found, point))
+        progress(controller, len(tried), min(tried, key=lambda each: each[0].cost)[0])
+        return found.cost
+
+    inside = [float(np.clip(start[joint][gain], *task.bounds[gain, joint])) for gain, joint in keys]
+    first = [to(value) for (to, _), value in zip(scales, inside, strict=True)]
+    differential_evolution(
+        cost,
+        bounds,
+        maxiter=settings.generations,
+        popsize=settings.population,
+        seed=settings.seed,
+        x0=first,
+        init="sobol",
+        polish=False,
+        tol=1e-3,
+    )
+    best, point = min(tried, key=lambda each: each[0].cost)
+    return Tuned(controller, gains(point), best, len(tried))
+
+
+def _sample(study: Study, cases: int) -> Any:
+    """The study's sampling, with the number of cases that the search needs."""
+    method = "sobol" if study.sampling.method == "factorial" else study.sampling.method
+    return replace(study.sampling, method=method, cases=cases)
+
+
+def unseen(study: Study, cases: int) -> Study:
+    """Return the study on other cases, by another seed of the sample and of the random numbers in the cases."""
+    sample = _sample(study, cases)
+    return replace(study, sampling=replace(sample, seed=(sample.seed + 1) % 2**31))
+
+
+def score(study: Study, count: int, backend: Backend, worst: float, robot: Robot, *, thorough: bool = True) -> Score:
+    """Run the first cases of a study under one controller, and return the score.
+
+    Args:
+        study: the study.
+        count: number of cases.
+        backend: runs the cases.
         worst: part of the cases that counts for the violation [-].
         robot: the arm.
-        thorough: go on when the first few have shown that the specification is broken.
+        thorough: True to run all cases even if the first few violate the specification.
     """
     few = min(FIRST, count)
     rows = _rows(study, 0, few, backend)
@@ -78,7 +205,7 @@ def _rows(study: Study, first: int, end: int, backend: Backend) -> Rows:
 def _scored(study: Study, rows: Rows, worst: float, robot: Robot) -> Score:
     violations = np.array([_violation(study, row) for row in rows])
     counted = np.sort(violations)[-max(1, ceil(worst * len(rows))) :]
-    efforts = [effort for row in rows if (effort := _effort(row, robot)) == effort]  # not those that came to nothing
+    efforts = [effort for row in rows if (effort := _effort(row, robot)) == effort]  # without NaN
     met = sum(1 for row in rows if row["met"])
     return Score(float(counted.mean()), float(np.mean(efforts)) if efforts else float("inf"), met, len(rows))
 
@@ -91,137 +218,7 @@ def _violation(study: Study, row: dict[str, Any]) -> float:
 
 
 def _effort(row: dict[str, Any], robot: Robot) -> float:
-    """Parts of the limits; where there is none, in [N·m] or [N]."""
+    """Mean RMS effort of the joints, as a part of the limit; where there is none, in [N·m] or [N]."""
     limits = np.where(np.isfinite(robot.effort_limit) & (robot.effort_limit > 0.0), robot.effort_limit, 1.0)
     efforts: Array = np.array([row[f"rms_effort/{name}"] for name in robot.joint_names]) / limits
     return float(efforts.mean())
-
-
-GAINS = ("natural_frequency", "damping_ratio", "integral_rate")
-"""What may be tuned; each has a bound from below and from above."""
-
-
-@dataclass(frozen=True)
-class TuningSettings:
-    """Settings of the tuning; each field's metadata say what it is."""
-
-    cases: int = whole(100, "cases that each candidate is tried on", 1, 100_000)
-    unseen: int = whole(1000, "further cases, on which the result is compared with what was", 1, 1_000_000)
-    population: int = whole(6, "candidates for each number that is searched for", 2, 1000)
-    generations: int = whole(20, "generations of candidates at most", 1, 10_000)
-    worst: float = setting(0.01, "part of the cases that counts, the worst ones", "-", 1e-6, 1.0)
-    seed: int = whole(0, "seed of the search", 0, 2**31 - 1)
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-
-
-@dataclass(frozen=True, eq=False)
-class TuningTask:
-    """What is to be tuned.
-
-    Attributes:
-        bounds: (gain, joint) → least and greatest value.
-        controllers: to choose from.
-        config: settings of the search.
-    """
-
-    bounds: Mapping[tuple[str, str], tuple[float, float]]
-    controllers: tuple[str, ...]
-    config: TuningSettings = field(default_factory=TuningSettings)
-
-
-class Tuned(NamedTuple):
-    """What was found for one controller."""
-
-    controller: str
-    gains: dict[str, dict[str, float]]  # joint → gain → value
-    score: Score  # on the cases of the tuning
-    candidates: int  # how many were tried
-
-
-def tune(
-    study: Study, task: TuningTask, backend: Backend, told: Callable[[str, int, Score], object] = lambda *_: None
-) -> list[Tuned]:
-    """Search for the gains of each controller; the best comes first.
-
-    Args:
-        study: whose specification is to be kept, and whose gains are the first candidate.
-        task: what is to be tuned.
-        backend: who tries the cases.
-        told: is told the controller, how many candidates were tried, and the best score so far.
-    """
-    found = [_tune_one(study, task, controller, backend, told) for controller in task.controllers]
-    return sorted(found, key=lambda each: each.score.cost)
-
-
-def with_gains(study: Study, controller: str, gains: Mapping[str, Mapping[str, float]]) -> Study:
-    """The study under one controller with these gains; what it has them vary by is left out."""
-    named = {f"gains.{joint}.{gain}": value for joint, own in gains.items() for gain, value in own.items()}
-    given = {node: dict(values) for node, values in study.given.items()}
-    given["controller"] = given.get("controller", {}) | named
-    vary = {name: each for name, each in study.vary.items() if name.removeprefix("controller.") not in named}
-    return replace(study, controllers=(controller,), given=given, vary=vary)
-
-
-def own_gains(study: Study, robot: Robot) -> dict[str, dict[str, float]]:
-    """The gains that the study gives, or the defaults."""
-    given, defaults = study.given.get("controller", {}), JointGains()
-    return {
-        joint: {gain: float(given.get(f"gains.{joint}.{gain}", getattr(defaults, gain))) for gain in GAINS}
-        for joint in robot.joint_names
-    }
-
-
-def _tune_one(
-    study: Study, task: TuningTask, controller: str, backend: Backend, told: Callable[[str, int, Score], object]
-) -> Tuned:
-    from scipy.optimize import differential_evolution
-
-    robot, config = load_robot(study.urdf), task.config
-    keys, start = list(task.bounds), own_gains(study, robot)
-    scales = [(log, exp) if low > 0.0 else (float, float) for low, _ in task.bounds.values()]
-    bounds = [(to(low), to(high)) for (to, _), (low, high) in zip(scales, task.bounds.values(), strict=True)]
-    tried: list[tuple[Score, Array]] = []
-
-    def gains(point: Array) -> dict[str, dict[str, float]]:
-        found = {joint: dict(own) for joint, own in start.items()}
-        for (gain, joint), (_, back), value in zip(keys, scales, point.tolist(), strict=True):
-            low, high = task.bounds[gain, joint]
-            found[joint][gain] = min(max(float(f"{back(value):.4g}"), low), high)
-        return found
-
-    def cost(point: Array) -> float:
-        candidate = replace(with_gains(study, controller, gains(point)), sampling=_sample(study, config.cases))
-        found = score(candidate, config.cases, backend, config.worst, robot, thorough=False)
-        tried.append((found, point))
-        told(controller, len(tried), min(tried, key=lambda each: each[0].cost)[0])
-        return found.cost
-
-    inside = [float(np.clip(start[joint][gain], *task.bounds[gain, joint])) for gain, joint in keys]
-    first = [to(value) for (to, _), value in zip(scales, inside, strict=True)]
-    differential_evolution(
-        cost,
-        bounds,
-        maxiter=config.generations,
-        popsize=config.population,
-        seed=config.seed,
-        x0=first,
-        init="sobol",
-        polish=False,
-        tol=1e-3,
-    )
-    best, point = min(tried, key=lambda each: each[0].cost)
-    return Tuned(controller, gains(point), best, len(tried))
-
-
-def _sample(study: Study, cases: int) -> Any:
-    """The study's sample, as long as the tuning needs it."""
-    method = "sobol" if study.sampling.method == "factorial" else study.sampling.method
-    return replace(study.sampling, method=method, cases=cases)
-
-
-def unseen(study: Study, cases: int) -> Study:
-    """The study on cases that it has not by itself: another seed for the sample, and for what happens in them."""
-    sample = _sample(study, cases)
-    return replace(study, sampling=replace(sample, seed=(sample.seed + 1) % 2**31))

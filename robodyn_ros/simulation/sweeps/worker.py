@@ -1,9 +1,9 @@
-"""A process for chunks of cases that may hang, or end the process that they run in, without harm to anybody else.
+"""An isolated worker: a process that runs chunks of cases, which may hang or crash without harm to any other process.
 
     python -m robodyn_ros.simulation.sweeps.worker
 
-reads pickled studies and chunks from its input and writes pickled rows to its output, until its input ends: with the
-one who started it, whatever happens to that one.
+reads pickled studies and chunks from its standard input and writes pickled rows to its standard output. It ends when
+its input ends, so that it never outlives the process that started it.
 """
 
 from __future__ import annotations
@@ -23,39 +23,39 @@ from robodyn_ros.simulation.sweeps.runner import Chunk, Rows, lost_rows, run_chu
 from robodyn_ros.simulation.sweeps.study import Study
 
 GRACE = 60.0
-"""What a chunk may take beyond the time limits of its cases [s]: to start the process, and to compile the arm."""
+"""Time for a chunk beyond the time limits of its cases [s]: to start the process and to compile the arm."""
 
 ATTEMPTS = 2
-"""How often a single case may end its process before that is its result."""
+"""Attempts at a single case whose process ends, before that is its result."""
 
 
 class WorkerError(RobodynError):
-    """A worker ended, or did not answer; the message says how."""
+    """A worker process ended or did not answer; the message says how."""
 
 
 class IsolatedWorker:
-    """The process, which is started when it is needed, and again when it has ended."""
+    """A worker process, which is started when it is needed, and again after it has ended."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._study = ""
-        self._over = False
+        self._cancelled = False
 
     def run(self, study: Study, chunk: Chunk) -> Rows:
-        """Try the cases of a chunk.
+        """Run the cases of a chunk.
 
         Raises:
-            RobodynError: the arm of the study is none.
-            CancelledError: the worker was ended.
+            RobodynError: the study's URDF is wrong.
+            CancelledError: :meth:`end` was called.
         """
         try:
             return self._ask(study, chunk)
-        except WorkerError:  # one of the cases may be the reason, or somebody ended it
+        except WorkerError:  # one of the cases may be the reason, so each runs alone
             return [row for case in chunk.cases() for row in self._run_one(study, case)]
 
     def end(self) -> None:
-        """End the process, and start none any more; whoever waits for an answer is told that it is cancelled."""
-        self._over = True
+        """End the process for good; a call that waits for an answer raises CancelledError."""
+        self._cancelled = True
         if self._process is not None:
             self._process.kill()
 
@@ -73,15 +73,15 @@ class IsolatedWorker:
             try:
                 return self._ask(study, case)
             except WorkerError as problem:
-                said = str(problem)
-        return lost_rows(study, case, said)
+                reason = str(problem)
+        return lost_rows(study, case, reason)
 
     def _ask(self, study: Study, chunk: Chunk) -> Rows:
         digest = study.digest
         try:
             if self._process is None:
                 self._process, self._study = _start(), ""
-            if self._over:
+            if self._cancelled:
                 raise CancelledError
             assert self._process.stdin is not None and self._process.stdout is not None
             _write(self._process.stdin, (None if digest == self._study else study, chunk))
@@ -89,12 +89,12 @@ class IsolatedWorker:
             deadline = time.monotonic() + GRACE + chunk.size * study.limits.case_timeout
             answer = _read(self._process.stdout, deadline)
         except (OSError, EOFError, TimeoutError) as cause:
-            said = self._ended(cause)
+            reason = self._failure(cause)
             self._close()
-            if self._over:
+            if self._cancelled:
                 raise CancelledError from cause
-            raise WorkerError(said) from cause
-        except BaseException:  # Ctrl-C: what would come is no answer to the next question
+            raise WorkerError(reason) from cause
+        except BaseException:  # Ctrl-C: the answer must not be taken for that of the next chunk
             self._close()
             raise
         if isinstance(answer, Exception):
@@ -102,7 +102,7 @@ class IsolatedWorker:
         rows: Rows = answer
         return rows
 
-    def _ended(self, cause: BaseException) -> str:
+    def _failure(self, cause: BaseException) -> str:
         assert self._process is not None
         if isinstance(cause, TimeoutError):
             return "out of time: its process did not answer"
@@ -112,7 +112,7 @@ class IsolatedWorker:
 
 def _start() -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", __name__]
-    # A session of its own: Ctrl-C in the terminal is for the one who started it.
+    # A session of its own: Ctrl-C in the terminal is for the parent process only.
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, start_new_session=True)
 
 
@@ -142,9 +142,9 @@ def _bytes(pipe: IO[bytes], count: int, deadline: float) -> bytes:
 
 
 def main() -> None:
-    """Answer until nobody asks any more."""
+    """Answer until the input ends."""
     answers = os.fdopen(os.dup(1), "wb", buffering=0)
-    os.dup2(2, 1)  # what plugins print is no answer
+    os.dup2(2, 1)  # output of plugins goes to standard error
     questions = os.fdopen(0, "rb", buffering=0)
     study: Study | None = None
     while True:
@@ -157,11 +157,11 @@ def main() -> None:
         answer: Any
         try:
             answer = run_chunk(study, chunk)
-        except Exception as problem:  # goes back to the one who asked
+        except Exception as problem:  # raised again in the parent process
             answer = problem
         try:
             _write(answers, answer)
-        except BrokenPipeError:  # the one who asked is gone
+        except BrokenPipeError:  # the parent process has ended
             return
 
 
