@@ -89,7 +89,7 @@ def test_standard_errors_are_those_of_repetition():
     scale, z, found = 0.02 * rms(clean.effort), [], []
     for k in range(150):
         noisy = replace(problem, effort=problem.effort + scale * rng.normal(size=clean.effort.shape))
-        one = estimate(noisy, model.base.values(model.nominal), model.config)
+        one = estimate(noisy, model.base.values(model.nominal), model.settings)
         z.append((one.values - truth) / one.errors)
         if k < 40:
             found.append(model.solve(noisy, model.scales(clean)))
