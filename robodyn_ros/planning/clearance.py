@@ -1,8 +1,13 @@
-"""How far the arm is from what stands in its way.
+"""Distances between the arm and obstacles, for an arm of capsules.
 
-A capsule and a sphere: the distance of the centre from the segment, less both radii (Ericson, Real-Time Collision
-Detection (2005), section 5.1.2). A capsule and a box: the capsule is covered by balls along its segment, close enough
-for their common radius to grow by no more than COVER, and each is held against the signed distance of the box.
+Between a capsule and a sphere: the distance of the centre from the capsule's segment, less both radii (Ericson,
+Real-Time Collision Detection (2005), section 5.1.2). Between a capsule and a box: balls along its segment cover the
+capsule, so close that their common radius exceeds the capsule's by no more than ``COVER``; the distance is the least
+signed distance of a ball from the box.
+
+Each ``<collision>`` of a link, or each ``<visual>`` if it has none, becomes one capsule along its longest axis, which
+encloses it. A mesh, or a body without any shape, becomes a capsule from its joint to the next one, or to a frame that
+is fixed to it.
 """
 
 from __future__ import annotations
@@ -21,13 +26,14 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.robot.description import read_document
 from robodyn_ros.robot.pose import Array, Pose
 
-# The arm's bodies as capsules: a segment and a radius each, which enclose what the URDF draws.
-#
-# Each ``<collision>`` of a link, or each ``<visual>`` where it has none, becomes one capsule along its longest axis.
-# A mesh, or a body without any shape, becomes one from its joint to the next (to the frames fixed to it).
-
 RADIUS = 0.05
-"""Of a body whose shape is not known [m]."""
+"""Radius of a body whose shape is not known [m]."""
+
+COVER = 0.15
+"""Ratio by which the radius of the balls that cover a capsule exceeds the capsule's."""
+
+SMOOTHING = 1e-4
+"""Radius with which distances are smoothed, so that they are differentiable everywhere [m]."""
 
 
 class Capsule(NamedTuple):
@@ -40,11 +46,11 @@ class Capsule(NamedTuple):
 
 
 def capsules(robot: Robot, radius: float = RADIUS) -> tuple[Capsule, ...]:
-    """Of everything that moves.
+    """The capsules of all bodies that move.
 
     Args:
         robot: the arm.
-        radius: of a body whose shape is not known [m].
+        radius: radius of a body whose shape is not known [m].
     """
     elements = {str(link.get("name")): link for link in read_document(robot.urdf).root.findall("link")}
     found: list[Capsule] = []
@@ -84,7 +90,7 @@ def _enclosing(link: str, tag: ET.Element) -> Capsule | None:
 
 
 def _link_capsules(robot: Robot, index: int, name: str, radius: float) -> list[Capsule]:
-    """From the body's joint to each that hangs on it, and to the frames fixed to it."""
+    """Capsules from the body's joint to each of its child joints, and to the frames that are fixed to it."""
     ends = [body.placement.translation for body in robot.bodies if body.parent == index]
     ends += [link.pose.translation for link in robot.links if link.body == index and link.name != name]
     apart = [end for end in ends if np.linalg.norm(end) > 1e-6] or [np.zeros(3)]
@@ -96,15 +102,8 @@ def _numbers(element: ET.Element | None, name: str) -> list[float]:
     return [float(word) for word in text.split()]
 
 
-COVER = 0.15
-"""How much the balls that cover a capsule are larger than it."""
-
-SOFT = 1e-4
-"""Rounding of the box's edges where distances are differentiated [m]."""
-
-
 class ClearancePair(NamedTuple):
-    """What is held apart."""
+    """A link and an obstacle, by their names."""
 
     link: str
     obstacle: str
@@ -114,16 +113,16 @@ class Clearance:
     """Distances of the arm from obstacles.
 
     Attributes:
-        pairs: of which each row of ``distances`` is, one of them several times where several balls are looked at.
-        distances: q (n,) → (m,) in [m], below 0 where they meet.
+        pairs: the pair of each row of ``distances``; a pair has a row for each ball that covers a capsule.
+        distances: q (n,) → distances (m,) in [m], below 0 where bodies and obstacles overlap.
     """
 
     def __init__(self, model: SmoothModel, capsules: Sequence[Capsule], obstacles: Sequence[Obstacle]) -> None:
         """
         Args:
-            model: of the arm.
-            capsules: its bodies.
-            obstacles: in the root link's frame.
+            model: model of the arm.
+            capsules: the arm's bodies.
+            obstacles: obstacles in the root link's frame.
         """
         q = ca.SX.sym("q", model.n)
         rows: list[ca.SX] = []
@@ -142,10 +141,10 @@ class Clearance:
         self.distances = ca.Function("clearance", [q], [ca.vertcat(*rows)])
 
     def nearest(self, q: np.ndarray) -> tuple[float, ClearancePair, int]:
-        """Least distance [m] over positions (K, n), whose it is, and at which of them."""
-        all_of_them = np.array(self.distances(np.atleast_2d(q).T))
-        row, column = np.unravel_index(int(np.argmin(all_of_them)), all_of_them.shape)
-        return float(all_of_them[row, column]), self.pairs[int(row)], int(column)
+        """Least distance [m] over positions (K, n), its pair, and the index of its position."""
+        distances = np.array(self.distances(np.atleast_2d(q).T))
+        row, column = np.unravel_index(int(np.argmin(distances)), distances.shape)
+        return float(distances[row, column]), self.pairs[int(row)], int(column)
 
 
 def _point(model: SmoothModel, link: str, at: np.ndarray, q: ca.SX) -> ca.SX:
@@ -156,12 +155,12 @@ def _sphere(start: ca.SX, end: ca.SX, capsule: Capsule, obstacle: Sphere) -> lis
     center = ca.DM(obstacle.center)
     along, to = end - start, center - start
     square = float(np.sum((capsule.end - capsule.start) ** 2))
-    share = ca.fmin(1.0, ca.fmax(0.0, ca.dot(to, along) / square)) if square > 0.0 else 0.0
-    return [_norm(to - share * along) - (capsule.radius + obstacle.radius)]
+    ratio = ca.fmin(1.0, ca.fmax(0.0, ca.dot(to, along) / square)) if square > 0.0 else 0.0
+    return [_norm(to - ratio * along) - (capsule.radius + obstacle.radius)]
 
 
 def _cover(capsule: Capsule) -> tuple[list[float], float]:
-    """Shares of the segment at which balls sit, and their radius [m]."""
+    """Ratios of the segment at which the balls' centres lie, and their radius [m]."""
     length = float(np.linalg.norm(capsule.end - capsule.start))
     radius = (1.0 + COVER) * capsule.radius
     gap = 2.0 * np.sqrt(radius**2 - capsule.radius**2)
@@ -177,5 +176,5 @@ def _box(point: ca.SX, half: np.ndarray) -> ca.SX:
 
 
 def _norm(vector: ca.SX) -> ca.SX:
-    """Length, smooth at 0, and no greater than the true one."""
-    return ca.sqrt(ca.sumsqr(vector) + SOFT**2) - SOFT
+    """Length, smooth at 0, and not above the true one."""
+    return ca.sqrt(ca.sumsqr(vector) + SMOOTHING**2) - SMOOTHING

@@ -1,8 +1,8 @@
-"""What a motion costs, as data: each cost gives its CasADi expression, and they add up with weights.
+"""Costs of a motion: each gives its CasADi expressions, and they add up with weights.
 
     J = Σ weight (∫ running(q, q̇, q̈, τ) dt + final(q, q̇)),      MinimumTime() + 1e-4 * Effort()
 
-Whoever minimises (collocation, iLQR) asks for the two expressions and integrates the first.
+The planners (collocation, iLQR) take the two expressions and integrate the first over time.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Point(NamedTuple):
     qd: ca.SX  # [rad/s] or [m/s]
     qdd: ca.SX  # [rad/s²] or [m/s²]
     effort: ca.SX  # [N·m] or [N]
-    reference: ca.SX  # q and q̇ of the cost's reference; only Tracking reads it
+    reference: ca.SX  # the cost's reference, for Tracking q and q̇
 
 
 class Cost(ABC):
@@ -40,19 +40,19 @@ class Cost(ABC):
 
     @abstractmethod
     def running(self, at: Point) -> ca.SX:
-        """What is integrated over time."""
+        """The running cost, which is integrated over time."""
 
     def final(self, at: Point) -> ca.SX:
-        """What is added at the end; it may not depend on the acceleration and the effort."""
+        """The final cost; it may not depend on the acceleration and the effort."""
         return 0.0
 
     def reference(self, times: ArrayLike, n: int) -> Array:
-        """State (K, 2n) of the reference of n joints at times (K,) [s]; zeros where there is none."""
+        """The reference (K, 2n) for n joints at times (K,) [s]; zeros if the cost has none."""
         return np.zeros((len(np.atleast_1d(times)), 2 * n))
 
     @property
     def moving(self) -> bool:
-        """Whether the reference depends on time, so that the motion must have a fixed duration."""
+        """True if the reference depends on time, so that the motion must have a fixed duration."""
         return False
 
     def __add__(self, other: Cost) -> Cost:
@@ -108,10 +108,10 @@ class Tracking(Cost):
     """∫ (x - x_r)ᵀ Q (x - x_r) + τᵀ R τ dt + (x - x_r)ᵀ Q_T (x - x_r) at the end, with x = (q, q̇): LQR's cost, no ½.
 
     Attributes:
-        target: the state x_r (2n,), or a trajectory to follow, whose time 0 is that of the motion.
+        target: the state x_r (2n,), or a trajectory to follow; both times begin at 0.
         Q: diagonal (2n,) or matrix (2n, 2n).
         R: diagonal (n,) or matrix (n, n); 0 unless given.
-        QT: as Q; 0 unless given.
+        QT: Q_T, as Q; 0 unless given.
     """
 
     target: ArrayLike | Trajectory
@@ -120,16 +120,16 @@ class Tracking(Cost):
     QT: ArrayLike | None = None
 
     def running(self, at: Point) -> ca.SX:
-        """See the class."""
+        """(x - x_r)ᵀ Q (x - x_r) + τᵀ R τ."""
         cost = _form("Q", self.Q, _state(at) - at.reference)
         return cost if self.R is None else cost + _form("R", self.R, at.effort)
 
     def final(self, at: Point) -> ca.SX:
-        """See the class."""
+        """(x - x_r)ᵀ Q_T (x - x_r)."""
         return 0.0 if self.QT is None else _form("QT", self.QT, _state(at) - at.reference)
 
     def reference(self, times: ArrayLike, n: int) -> Array:
-        """See :meth:`Cost.reference`."""
+        """The state (K, 2n) of the target at times (K,) [s]."""
         moments = np.atleast_1d(np.asarray(times, dtype=np.float64))
         if isinstance(self.target, Trajectory):
             samples = [self.target.sample(float(t)) for t in moments]
@@ -138,16 +138,16 @@ class Tracking(Cost):
 
     @property
     def moving(self) -> bool:
-        """See :attr:`Cost.moving`."""
+        """True if the target is a trajectory."""
         return isinstance(self.target, Trajectory)
 
 
 @dataclass(frozen=True, eq=False)
 class CostSum(Cost):
-    """A weighted sum; ``+`` and ``*`` make it.
+    """A weighted sum of costs; ``+`` and ``*`` make it.
 
     Attributes:
-        terms: weight and cost of each; one of them at most is a Tracking.
+        terms: weight and cost of each term; at most one is a Tracking.
     """
 
     terms: tuple[tuple[float, Cost], ...]
@@ -157,26 +157,26 @@ class CostSum(Cost):
             raise InputError("cost", "can track one reference, not several", self.terms)
 
     def running(self, at: Point) -> ca.SX:
-        """The weighted sum."""
+        """The weighted sum of the running costs."""
         return sum(weight * term.running(at) for weight, term in self.terms)
 
     def final(self, at: Point) -> ca.SX:
-        """The weighted sum."""
+        """The weighted sum of the final costs."""
         return sum(weight * term.final(at) for weight, term in self.terms)
 
     def reference(self, times: ArrayLike, n: int) -> Array:
-        """That of the term that tracks one."""
+        """The reference of the term that tracks one."""
         tracked = [term for _, term in self.terms if isinstance(term, Tracking)]
         return tracked[0].reference(times, n) if tracked else super().reference(times, n)
 
     @property
     def moving(self) -> bool:
-        """See :attr:`Cost.moving`."""
+        """True if the reference of a term depends on time."""
         return any(term.moving for _, term in self.terms)
 
 
 def time_alone(cost: Cost) -> bool:
-    """Whether nothing but time counts."""
+    """True if nothing but time counts."""
     return all(isinstance(term, MinimumTime) for _, term in terms_of(cost))
 
 
@@ -207,17 +207,15 @@ def _form(name: str, weights: ArrayLike, vector: ca.SX) -> ca.SX:
     return ca.bilin(ca.DM(matrix), vector, vector)
 
 
-# Costs from a text, as people type it.
-
 NAMED: dict[str, type[Cost]] = {"time": MinimumTime, "effort": Effort, "smoothness": Smoothness}
-"""The costs that have a name."""
+"""Name → cost, for costs as users type them."""
 
 
 def read_cost(text: str) -> Cost:
-    """A cost from a text: ``time``, ``effort``, ``smoothness``, or a sum like ``time+1e-4*effort``.
+    """Read a cost from a text: ``time``, ``effort``, ``smoothness``, or a sum like ``time+1e-4*effort``.
 
     Raises:
-        InputError: it is none.
+        InputError: the text is no cost.
     """
     terms: list[tuple[float, Cost]] = []
     for part in re.split(r"(?<!\d[eE])\+", text):

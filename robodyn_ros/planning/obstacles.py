@@ -1,4 +1,4 @@
-"""What stands in the way: spheres and boxes in the root link's frame."""
+"""Obstacles: spheres and boxes in the root link's frame."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Sphere:
     """A sphere.
 
     Attributes:
-        name: for messages.
+        name: name for messages.
         center: (3,) in [m].
         radius: [m].
     """
@@ -35,9 +35,9 @@ class Box:
     """A box.
 
     Attributes:
-        name: for messages.
+        name: name for messages.
         center: (3,) in [m].
-        size: whole lengths along its axes (3,) in [m].
+        size: edge lengths along its axes (3,) in [m].
         rotation: its axes as columns (3, 3).
     """
 
@@ -54,7 +54,7 @@ def sphere(name: str, center: Sequence[float] | Array, radius: float) -> Sphere:
     """A sphere, checked.
 
     Raises:
-        InputError: not three finite numbers, or a radius not above 0.
+        InputError: the center is not three finite numbers, or the radius is not above 0.
     """
     return Sphere(name, _three(name, "center", center), _positive(name, "radius", [radius], 1)[0])
 
@@ -65,17 +65,19 @@ def box(
     """A box, checked; ``rpy`` are fixed-axis roll, pitch and yaw in [rad], as in a URDF.
 
     Raises:
-        InputError: not three finite numbers each, or a length not above 0.
+        InputError: a vector is not three finite numbers, or a length is not above 0.
     """
     turn = Pose.from_xyz_rpy((0.0, 0.0, 0.0), _three(name, "rpy", rpy).tolist()).rotation
     return Box(name, _three(name, "center", center), _positive(name, "size", size, 3), turn)
 
 
 def read_obstacles(path: str | os.PathLike[str]) -> tuple[Obstacle, ...]:
-    """From a YAML or JSON file: ``{ball: {center: [x, y, z], radius: r}, wall: {center: …, size: [a, b, c], rpy: …}}``.
+    """Read obstacles from a YAML or JSON file.
+
+    ``{ball: {center: [x, y, z], radius: r}, wall: {center: …, size: [a, b, c], rpy: …}}``
 
     Raises:
-        InputError: the file cannot be read, or says something else.
+        InputError: the file cannot be read, or has another content.
     """
     try:
         content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))

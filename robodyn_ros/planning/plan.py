@@ -1,4 +1,4 @@
-"""The answer of a planner: a motion with its efforts, or why there is none."""
+"""The result of a planner: a motion with its efforts, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from robodyn_ros.robot.pose import Array
 
 
 class Violation(NamedTuple):
-    """By how much a constraint is missed."""
+    """The violation of a constraint."""
 
     constraint: str  # which one, and of which joint or link, for example ``effort limit of 'shoulder'``
-    amount: float  # beyond what is allowed, in its own unit; 0 or less: none
-    unit: str  # of the amount
+    amount: float  # amount beyond what is allowed, in its own unit; not above 0 if the constraint is kept
+    unit: str  # unit of the amount
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """A motion of n joints through K points, or a reasoned refusal (K = 0).
+    """A motion of n joints through K points, or a refusal with its reason (K = 0).
 
     Attributes:
         joints: names, in the order of every array of n.
@@ -33,14 +33,15 @@ class Plan:
         q: positions (K, n) in [rad] or [m].
         qd: velocities (K, n).
         qdd: accelerations (K, n).
-        effort: what the motion needs by the model, (K, n) in [N·m] or [N].
-        solved: whether the motion keeps to every constraint, and is the best that was asked for.
+        effort: efforts that the motion needs by the model, (K, n) in [N·m] or [N].
+        solved: True if the motion keeps to every constraint and is optimal in the sense of the method.
         reason: why it is solved or not, in a sentence.
-        violation: the constraint that is missed most, as a share of its allowance; None where nothing was computed.
-        cost: what the motion costs; NaN where there is none.
-        solve_time: how long it took [s].
-        method: who found it.
-        dynamics_error: greatest error of the equations of motion between the points, see the method; NaN if unknown.
+        violation: the greatest violation relative to its tolerance; None where nothing was computed.
+        cost: cost of the motion; NaN if there is none.
+        solve_time: time that the planner took [s].
+        method: name of the planner.
+        dynamics_error: greatest error of the equations of motion between the points; NaN if unknown. The planner says
+            how it is measured.
     """
 
     joints: tuple[str, ...]
@@ -61,14 +62,14 @@ class Plan:
     def refused(
         cls, joints: tuple[str, ...], reason: str, violation: Violation | None, method: str, solve_time: float = 0.0
     ) -> Plan:
-        """No motion at all, and why."""
+        """A refusal: no motion, and the reason."""
         none = np.zeros((0, len(joints)))
         empty = np.zeros(0)
         return cls(joints, empty, none, none, none, none, False, reason, violation, np.nan, solve_time, method)
 
     @property
     def duration(self) -> float:
-        """Time of the last point [s]; 0 if there is none."""
+        """Duration of the motion [s]; 0 if there is none."""
         return float(self.times[-1]) if len(self.times) else 0.0
 
     def to_trajectory(self) -> Trajectory:
@@ -82,16 +83,16 @@ class Plan:
         return Trajectory(self.times, self.q, self.qd, self.qdd, self.effort)
 
     def to_json(self) -> str:
-        """As JSON; numbers that are not finite become null."""
+        """The plan as JSON; numbers that are not finite become null."""
         values = {name: _plain(value) for name, value in asdict(self).items()}
         return json.dumps(values, ensure_ascii=False, allow_nan=False) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> Plan:
-        """What :meth:`to_json` wrote.
+        """The plan that :meth:`to_json` wrote.
 
         Raises:
-            InputError: it is something else.
+            InputError: the text is something else.
         """
         try:
             values: dict[str, Any] = json.loads(text)
@@ -112,7 +113,7 @@ class Plan:
             raise InputError("plan", f"is not what robodyn plan writes: {cause}", text[:200]) from cause
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it as JSON.
+        """Write the plan as JSON.
 
         Raises:
             InputError: the file cannot be written.
@@ -124,7 +125,7 @@ class Plan:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Plan:
-        """Read what :meth:`save` wrote.
+        """Read the plan that :meth:`save` wrote.
 
         Raises:
             InputError: the file cannot be read, or is something else.

@@ -1,4 +1,4 @@
-"""What is asked of a planner: from where to where, at what cost, within which limits."""
+"""The problem that a planner solves: start, goal, cost, limits and obstacles of a motion."""
 
 from __future__ import annotations
 
@@ -26,15 +26,13 @@ from robodyn_ros.robot import Pose, Robot
 from robodyn_ros.robot.configuration import ConfigurationSpace
 from robodyn_ros.robot.pose import Array, read_only
 
-# What a motion has to keep to.
-
 SHARE = 0.9
-"""Of the limits of speed and effort that a plan uses unless told otherwise; the rest is left to feedback."""
+"""Default ratio of the limits of speed and effort that a plan uses; the rest is left to feedback."""
 
 
 @dataclass(frozen=True, eq=False)
 class MotionLimits:
-    """Of n joints; inf where there is none.
+    """The limits of n joints; inf where there is none.
 
     Attributes:
         lower: least positions (n,) in [rad] or [m].
@@ -60,17 +58,17 @@ class MotionLimits:
         acceleration: ArrayLike | None = None,
         effort: ArrayLike | None = None,
     ) -> MotionLimits:
-        """Those of the URDF, or others in their place.
+        """The limits of the URDF, or others in their place.
 
         Args:
             robot: the arm.
-            share: of the limits of speed and effort that may be used, above 0 and up to 1.
-            velocity: (n,) or one for all, of which the share is taken.
-            acceleration: likewise, but all of it is used; none unless given, for a URDF has none.
-            effort: likewise, of which the share is taken.
+            share: ratio of the limits of velocity and effort that may be used, above 0 and up to 1.
+            velocity: velocity limits, (n,) or one for all; those of the URDF unless given.
+            acceleration: acceleration limits, likewise; all of them is used. None unless given, for a URDF has none.
+            effort: effort limits, likewise; those of the URDF unless given.
 
         Raises:
-            InputError: a wrong shape, or a limit not above 0.
+            InputError: the share is out of range, a shape is wrong, or a limit is not above 0.
         """
         if not 0.0 < share <= 1.0:
             raise InputError("share", f"must be above 0 and at most 1, not {share!r}", share)
@@ -90,23 +88,20 @@ def _limit(name: str, value: ArrayLike, robot: Robot) -> Array:
     return read_only(np.broadcast_to(given, (robot.n,)))
 
 
-# Where a motion has to go: positions of joints, or a place of the tool.
-
-
 @dataclass(frozen=True, eq=False)
 class JointGoal:
-    """Positions of the joints.
+    """A goal in joint positions.
 
     Attributes:
-        q: (n,) in [rad] or [m]; NaN for a joint that may be anywhere.
-        qd: velocities (n,); NaN, or None for all of them: any. At rest unless given; a via point passes at any speed.
+        q: positions (n,) in [rad] or [m]; NaN for a joint that may be anywhere.
+        qd: velocities (n,) or one for all; NaN for a joint that may have any, None if all may. At rest unless given.
     """
 
     q: ArrayLike
     qd: ArrayLike | None = 0.0
 
     def positions(self, model: SmoothModel, near: Array) -> Array:
-        """Joint positions (n,) that reach it, from which a search begins; near what is left open."""
+        """Joint positions (n,) that reach the goal; joints that may be anywhere stay at ``near``."""
         given = np.asarray(self.q, dtype=np.float64)
         if given.shape != (model.n,) or np.isinf(given).any():
             raise InputError("goal", f"must be {model.n} positions, not {self.q!r}", self.q)
@@ -116,13 +111,14 @@ class JointGoal:
 
 @dataclass(frozen=True, eq=False)
 class ToolGoal:
-    """A pose of a link, or the part of it that counts.
+    """A goal in the pose of a link, or in a part of that pose.
 
     Attributes:
-        pose: in the root link's frame, (4, 4) or a Pose.
+        pose: pose in the root link's frame, (4, 4) or a Pose.
         link: the tool.
-        task: what of the pose counts; what the arm is built for unless given (:mod:`robodyn_ros.kinematics.target`).
-        qd: as of :class:`JointGoal`.
+        task: the part of the pose that counts; the part that the arm can reach unless given
+            (:mod:`robodyn_ros.kinematics.target`).
+        qd: as for :class:`JointGoal`.
     """
 
     pose: ArrayLike | Pose
@@ -132,20 +128,20 @@ class ToolGoal:
 
     @classmethod
     def at(cls, position: Sequence[float] | Array, link: str, qd: ArrayLike | None = 0.0) -> ToolGoal:
-        """The place alone, (3,) in [m], however the tool is turned."""
+        """A goal in the position alone, (3,) in [m]; the orientation is free."""
         return cls(Pose(translation=np.asarray(position, dtype=np.float64)), link, Task.position(), qd)
 
     def positions(self, model: SmoothModel, near: Array) -> Array:
-        """Joint positions (n,) that reach it, from which a search begins.
+        """Joint positions (n,) that reach the goal, found from ``near``.
 
         Raises:
             UnreachableError: there are none within the limits.
-            InputError: no such link, or no pose.
+            InputError: the link does not exist, or the pose is none.
         """
         return ToolTarget(Kinematics(model.dynamics.robot), self.link, task=self.task).goal(self.pose, near).q
 
     def residual(self, model: SmoothModel) -> ca.Function:
-        """What must be 0 of q, in [m] and the sine of [rad]: the rows of the task that the arm can change."""
+        """The residual of q that is 0 at the goal, in [m] and the sine of [rad]: the task's rows that depend on q."""
         robot = model.dynamics.robot
         target = ToolTarget(Kinematics(robot), self.link, task=self.task)
         task, wanted = target.task, se3.as_pose(self.pose)
@@ -165,32 +161,41 @@ Goal = JointGoal | ToolGoal
 
 
 def speed(goal: Goal, n: int) -> Array:
-    """The velocities (n,) that a goal asks for, NaN where any will do."""
+    """The velocities (n,) at a goal; NaN where any is allowed.
+
+    Raises:
+        InputError: the goal's velocities have a wrong shape or are infinite.
+    """
     given = np.asarray(np.nan if goal.qd is None else goal.qd, dtype=np.float64)
     if given.shape not in ((), (n,)) or np.isinf(given).any():
         raise InputError("goal", f"must have {n} velocities or one, not {goal.qd!r}", goal.qd)
     return np.array(np.broadcast_to(given, (n,)))
 
 
+def rests(goal: Goal, n: int) -> bool:
+    """True if the arm is at rest at a goal."""
+    return not np.nan_to_num(speed(goal, n), nan=1.0).any()
+
+
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A motion to be found; it ends at the goal, and passes the via points in their order.
+    """A motion to be found. It passes the via points in their order and ends at the goal.
 
     Attributes:
-        dynamics: of the arm, with payload, friction and gravity as they are.
+        dynamics: dynamics of the arm, with payload, friction and gravity as they are.
         start: positions (n,) in [rad] or [m].
-        goal: where it ends.
-        cost: what is to be least.
-        duration: of the motion [s]; free unless given.
-        limits: to keep to; a share of the URDF's unless given (:class:`MotionLimits`).
-        start_velocity: (n,); at rest unless given.
-        via: where it passes.
-        obstacles: what it keeps clear of.
-        margin: by how much [m].
-        bodies: the arm's capsules; of the URDF's shapes unless given.
-        limit_margin: how far it keeps from position limits, but near its ends [rad] or [m]. A controller whose soft
-            limits begin there, or a tracking error, else gets in its way.
-        longest: no motion takes longer [s].
+        goal: where the motion ends.
+        cost: the cost to minimise.
+        duration: duration of the motion [s]; free unless given.
+        limits: limits of the motion; ``MotionLimits.of`` the arm unless given.
+        start_velocity: velocities at the start (n,); at rest unless given.
+        via: via points.
+        obstacles: obstacles that the arm avoids.
+        margin: least distance from them [m].
+        bodies: the arm's capsules; those of the URDF's shapes unless given.
+        limit_margin: distance from position limits, but near the ends of the motion [rad] or [m]. It keeps tracking
+            errors, and a controller's soft limits, from interfering.
+        longest: greatest duration of a leg [s].
     """
 
     dynamics: Dynamics
@@ -231,7 +236,7 @@ class Problem:
 
     @cached_property
     def bounds(self) -> MotionLimits:
-        """The limits, whether given or not."""
+        """The given limits, else the default ones."""
         return self.limits or MotionLimits.of(self.dynamics.robot)
 
     @cached_property
@@ -243,7 +248,7 @@ class Problem:
 
     @cached_property
     def clearance(self) -> Clearance | None:
-        """Distances from the obstacles; None where there are none."""
+        """Distances from the obstacles; None if there are no obstacles or no bodies."""
         if not self.obstacles:
             return None
         bodies = capsules(self.dynamics.robot) if self.bodies is None else self.bodies
@@ -251,11 +256,11 @@ class Problem:
 
     @cached_property
     def stops(self) -> tuple[Array, ...]:
-        """Joint positions (n,) at the start, the via points and the goal, from which a search begins.
+        """Joint positions (n,) at the start, the via points and the goal.
 
         Raises:
-            UnreachableError: one of them cannot be reached.
-            InputError: one of them is wrong.
+            UnreachableError: a tool goal cannot be reached.
+            InputError: a goal is wrong.
         """
         found = [self.first[0]]
         for goal in (*self.via, self.goal):

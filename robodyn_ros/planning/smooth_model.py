@@ -1,4 +1,4 @@
-"""The arm's equations as CasADi functions, smooth everywhere, as solvers need them."""
+"""The arm's equations as CasADi functions that are smooth everywhere, as solvers need them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SmoothModel:
     """The equations of motion of one arm, with payload, friction and gravity as they are now.
 
     Attributes:
-        dynamics: the arm's.
+        dynamics: dynamics of the arm.
         n: number of joints.
         inverse: (q, q̇, q̈) → τ, each (n,).
     """
@@ -30,10 +30,10 @@ class SmoothModel:
     def __init__(self, dynamics: Dynamics) -> None:
         """
         Args:
-            dynamics: of the arm.
+            dynamics: dynamics of the arm.
 
         Raises:
-            InputError: it is a plugin that has no expressions.
+            InputError: the plugin of the dynamics has no expressions.
         """
         if not isinstance(dynamics, CompiledDynamics):
             name = type(dynamics).__name__
@@ -59,7 +59,7 @@ class SmoothModel:
         return found
 
     def holding(self, q: ArrayLike) -> Array:
-        """Efforts (n,) that hold the arm at rest."""
+        """The efforts (n,) that hold the arm at rest at q (n,)."""
         still = np.zeros(self.n)
         found: Array = np.array(self.inverse(np.asarray(q), still, still)).ravel()
         return found

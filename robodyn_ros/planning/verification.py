@@ -1,8 +1,8 @@
-"""What a motion misses: every constraint of the problem held against the curve that the arm will follow.
+"""Verification of motions: every constraint of the problem, checked on the curve that the arm will follow.
 
-It knows nothing of how the motion was found: positions, speeds, accelerations and distances are those of the curve
-through the points. Efforts are those that were planned, linear between the points, and the equations of motion are
-kept if the curve needs no others.
+The check does not depend on how the motion was found. Positions, speeds, accelerations and distances are those of the
+curve through the points. Efforts are the planned ones, linear between the points; the equations of motion hold if the
+curve needs no other efforts.
 """
 
 from __future__ import annotations
@@ -15,31 +15,42 @@ from numpy.typing import NDArray
 
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.kinematics.target import UnreachableError
-from robodyn_ros.planning.collocation.program import rests
 from robodyn_ros.planning.plan import Violation
-from robodyn_ros.planning.problem import Goal, JointGoal, Problem, speed
+from robodyn_ros.planning.problem import Goal, JointGoal, Problem, rests, speed
 from robodyn_ros.robot.pose import Array
 
-# What can be seen before anything is solved: ends that no motion can begin or end at.
-
 ROUNDING = 1e-9
-"""By so much an end may pass a limit [rad] or [m]."""
+"""Amount by which rounding may take a stop beyond a limit [rad] or [m]."""
+
+BETWEEN = 8
+"""Number of instants at which the curve between two points is checked."""
+
+LIMIT_TOLERANCE = 1e-4
+"""Ratio of a limit by which it may be exceeded."""
+
+GOAL_TOLERANCE = 1e-5
+"""Amount by which a goal may be missed [m] and [rad], and its velocity [per s]."""
+
+CLEARANCE_TOLERANCE = 1e-4
+"""Amount by which an obstacle may be nearer than its margin between the points [m]."""
 
 
 def infeasibility(problem: Problem) -> tuple[str, Violation] | None:
-    """Why the problem has no solution, and the constraint that says so; None if nothing is seen.
+    """A reason, visible before any search, why the problem has no solution, and the violated constraint; else None.
+
+    The start, the via points and the goal are checked.
 
     Raises:
         InputError: the problem is wrong in itself.
     """
     try:
         stops = problem.stops
-    except UnreachableError as problem_of_it:
-        return f"unreachable: {problem_of_it}", Violation("reach of the tool", np.inf, "m")
-    return next(_found(problem, stops), None)
+    except UnreachableError as cause:
+        return f"unreachable: {cause}", Violation("reach of the tool", np.inf, "m")
+    return next(_violations_of_stops(problem, stops), None)
 
 
-def _found(problem: Problem, stops: tuple[Array, ...]) -> Iterator[tuple[str, Violation]]:
+def _violations_of_stops(problem: Problem, stops: tuple[Array, ...]) -> Iterator[tuple[str, Violation]]:
     titles = ["start", *(f"via point {k + 1}" for k in range(len(problem.via))), "goal"]
     goals = (*problem.via, problem.goal)
     n = len(stops[0])
@@ -63,16 +74,16 @@ def _found(problem: Problem, stops: tuple[Array, ...]) -> Iterator[tuple[str, Vi
             if distance < (0.0 if title == "start" else problem.margin):
                 constraint, missing = f"distance of {pair.link!r} from {pair.obstacle!r}", problem.margin - distance
                 yield _reason(title, constraint, missing, "m", f"in collision, or too close: {distance:.4g} m apart")
-    weights = [("start", stops[0])] if not problem.first[1].any() else []
+    poses_at_rest = [("start", stops[0])] if not problem.first[1].any() else []
     if isinstance(problem.goal, JointGoal) and rests(problem.goal, n):
-        weights.append(("goal", stops[-1]))
-    for title, q in weights:
+        poses_at_rest.append(("goal", stops[-1]))
+    for title, q in poses_at_rest:
         held = np.abs(problem.model.holding(q))
-        excess = held / limits.effort - 1.0
-        if (excess > ROUNDING).any():
-            joint = int(np.argmax(excess))
-            excessive = held[joint] - limits.effort[joint]
-            yield _reason(title, f"effort limit of {names[joint]!r}", excessive, "[N·m] or [N]",
+        beyond = held / limits.effort - 1.0
+        if (beyond > ROUNDING).any():
+            joint = int(np.argmax(beyond))
+            amount = held[joint] - limits.effort[joint]
+            yield _reason(title, f"effort limit of {names[joint]!r}", amount, "[N·m] or [N]",
                           f"to hold the arm there takes {held[joint]:.4g}, allowed is {limits.effort[joint]:.4g}: "
                           "the arm or its payload is too heavy")  # fmt: skip
 
@@ -81,42 +92,24 @@ def _reason(title: str, constraint: str, amount: float, unit: str, detail: str) 
     return f"{title} violates the {constraint}: {detail}", Violation(f"{title}: {constraint}", float(amount), unit)
 
 
-BETWEEN = 8
-"""At so many instants the curve between two points is looked at."""
-
-KEPT = 1e-4
-"""A limit may be passed by this much of itself."""
-
-PLACE = 1e-5
-"""A place may be missed by so much [m] and [rad], or the speed there [per s]."""
-
-CLOSE = 1e-4
-"""An obstacle may be so much nearer than its margin, between the points [m]."""
-
-
 class Verification(NamedTuple):
-    """What a motion misses: every constraint of the problem held against the curve that the arm will follow.
+    """The result of a verification."""
 
-    It knows nothing of how the motion was found: positions, speeds, accelerations and distances are those of the curve
-    through the points. Efforts are those that were planned, linear between the points, and the equations of motion are
-    kept if the curve needs no others.
-    """
-
-    worst: Violation
-    share: float  # of what is let pass; up to 1 every constraint is kept
-    dynamics_error: float  # greatest difference of the efforts planned and needed, over the limits of effort
+    worst: Violation  # the greatest, over its tolerance
+    ratio: float  # of that violation to its tolerance; at most 1 if the motion keeps to every constraint
+    dynamics_error: float  # greatest difference of planned and needed efforts, over the effort limits
     errors: Array  # the same in each interval between points (K - 1,)
-    close: Array  # whether an obstacle is too near in it (K - 1,)
+    close: Array  # True if an obstacle is too near in that interval (K - 1,)
 
 
 def verify(problem: Problem, trajectory: Trajectory, stops: list[int], tolerance: float) -> Verification:
-    """Look at a motion.
+    """Verify a motion.
 
     Args:
-        problem: what it has to keep to.
+        problem: the problem with its constraints.
         trajectory: the motion, with its efforts.
-        stops: which of its points are at the via points and the goal.
-        tolerance: of the efforts between the points, over their limit.
+        stops: indices of the points at the via points and the goal.
+        tolerance: tolerance of the efforts between the points, over their limit.
     """
     times, interval = _instants(trajectory.times)
     samples = [trajectory.sample(float(t)) for t in times]
@@ -129,17 +122,19 @@ def verify(problem: Problem, trajectory: Trajectory, stops: list[int], tolerance
     planned = trajectory.planned
     assert planned is not None
     found = [
-        *_beyond("position limit", np.maximum(limits.lower - q, q - limits.upper), PLACE, names, "[rad] or [m]"),
+        *_beyond(
+            "position limit", np.maximum(limits.lower - q, q - limits.upper), GOAL_TOLERANCE, names, "[rad] or [m]"
+        ),
         *_above("velocity limit", qd, limits.velocity, names, "[rad/s] or [m/s]"),
         *_above("acceleration limit", qdd, limits.acceleration, names, "[rad/s²] or [m/s²]"),
         *_above("effort limit", planned.efforts, limits.effort, names, "[N·m] or [N]"),
     ]
     scale = np.where(np.isfinite(limits.effort), limits.effort, np.maximum(np.abs(effort).max(axis=0), 1e-9))
-    said = np.column_stack([np.interp(times, trajectory.times, column) for column in planned.efforts.T])
-    off = np.abs(effort - said)
-    found += _beyond("equation of motion", off, tolerance * scale, names, "[N·m] or [N]")
+    planned_effort = np.column_stack([np.interp(times, trajectory.times, column) for column in planned.efforts.T])
+    error = np.abs(effort - planned_effort)
+    found += _beyond("equation of motion", error, tolerance * scale, names, "[N·m] or [N]")
     errors = np.zeros(len(trajectory.times) - 1)
-    np.maximum.at(errors, interval, (off / scale).max(axis=1))
+    np.maximum.at(errors, interval, (error / scale).max(axis=1))
     goals = (*problem.via, problem.goal)
     titles = [*(f"via point {index + 1}" for index in range(len(problem.via))), "goal"]
     for goal, title, point in zip(goals, titles, stops, strict=True):
@@ -150,16 +145,21 @@ def verify(problem: Problem, trajectory: Trajectory, stops: list[int], tolerance
         distances = np.array(clearance.distances(q.T)).min(axis=0)
         _, pair, at = clearance.nearest(q)
         missing = float(problem.margin - distances[at])
-        found.append((Violation(f"distance of {pair.link!r} from {pair.obstacle!r}", missing, "m"), missing / CLOSE))
-        np.logical_or.at(close, interval, distances < problem.margin - CLOSE)
-    worst, share = max(found, key=lambda entry: entry[1])
-    return Verification(worst, float(share), float(errors.max(initial=0.0)), errors, close)
+        found.append(
+            (
+                Violation(f"distance of {pair.link!r} from {pair.obstacle!r}", missing, "m"),
+                missing / CLEARANCE_TOLERANCE,
+            )
+        )
+        np.logical_or.at(close, interval, distances < problem.margin - CLEARANCE_TOLERANCE)
+    worst, ratio = max(found, key=lambda entry: entry[1])
+    return Verification(worst, float(ratio), float(errors.max(initial=0.0)), errors, close)
 
 
 def _instants(times: Array) -> tuple[Array, NDArray[np.intp]]:
-    """Instants between the points and at them, and in which interval each lies."""
-    shares = np.arange(BETWEEN) / BETWEEN
-    inside = times[:-1, np.newaxis] + np.diff(times)[:, np.newaxis] * shares
+    """Instants at the points and between them, and the interval in which each lies."""
+    ratios = np.arange(BETWEEN) / BETWEEN
+    inside = times[:-1, np.newaxis] + np.diff(times)[:, np.newaxis] * ratios
     return np.append(inside.ravel(), times[-1]), np.append(
         np.repeat(np.arange(len(times) - 1), BETWEEN), len(times) - 2
     )
@@ -168,6 +168,7 @@ def _instants(times: Array) -> tuple[Array, NDArray[np.intp]]:
 def _beyond(
     title: str, beyond: Array, scale: float | Array, names: tuple[str, ...], unit: str
 ) -> list[tuple[Violation, float]]:
+    """The violation of each joint, and its ratio to the tolerance ``scale``; ``beyond`` is (K, n)."""
     greatest, scales = beyond.max(axis=0), np.broadcast_to(scale, beyond.shape[1:])
     return [
         (Violation(f"{title} of {name!r}", float(amount), unit), float(amount / own))
@@ -177,10 +178,11 @@ def _beyond(
 
 
 def _above(title: str, values: Array, limit: Array, names: tuple[str, ...], unit: str) -> list[tuple[Violation, float]]:
-    return _beyond(title, np.abs(values) - limit, KEPT * limit, names, unit)
+    return _beyond(title, np.abs(values) - limit, LIMIT_TOLERANCE * limit, names, unit)
 
 
 def _missed(problem: Problem, goal: Goal, title: str, q: Array, qd: Array) -> list[tuple[Violation, float]]:
+    """The violations of a goal at its point, and their ratios to the tolerance."""
     if isinstance(goal, JointGoal):
         wanted = np.asarray(goal.q, dtype=np.float64)
         turned = goal.positions(problem.model, q)
@@ -193,4 +195,4 @@ def _missed(problem: Problem, goal: Goal, title: str, q: Array, qd: Array) -> li
     slow = np.nan_to_num(np.abs(qd - speed(goal, len(q))), nan=0.0)
     found += [(Violation(f"{title}: velocity of {name!r}", float(amount), "[rad/s] or [m/s]"), float(amount))
               for name, amount in zip(problem.joints, slow, strict=True)]  # fmt: skip
-    return [(violation, amount / PLACE) for violation, amount in found]
+    return [(violation, amount / GOAL_TOLERANCE) for violation, amount in found]

@@ -1,4 +1,10 @@
-"""Motions that a search begins with: along straight lines first, then around."""
+"""Initial guesses for collocation: straight lines in joint space first, then detours.
+
+Around obstacles, RRT-Connect finds a path: two random trees grow towards each other (Kuffner and LaValle, RRT-Connect:
+An efficient approach to single-query path planning, ICRA 2000). A branch that has met an obstacle then only follows
+samples that are near (Yershova and others, Dynamic-domain RRTs, ICRA 2005). Shortcuts follow. The path is crooked and
+slow; the solver makes a motion of it.
+"""
 
 from __future__ import annotations
 
@@ -16,58 +22,132 @@ from robodyn_ros.planning.collocation.scheme import Scheme
 from robodyn_ros.planning.problem import Problem
 from robodyn_ros.robot.pose import Array
 
-# A way around obstacles, as a first guess: two random trees that grow towards each other, and shortcuts.
-#
-# Kuffner and LaValle, RRT-Connect: An efficient approach to single-query path planning, ICRA 2000; a branch that has
-# met
-# an obstacle only follows what is near (Yershova and others, Dynamic-domain RRTs, ICRA 2005). What is found is crooked
-# and slow; the solver makes a motion of it.
-
 STEP = 0.15
 """Length of a branch, with joints measured in radians and metres."""
 
 RESOLUTION = 0.03
-"""Distance between the positions at which a branch is looked at."""
+"""Distance between the positions at which a branch is checked."""
 
 DOMAIN = 3.0 * STEP
-"""How far away something may be for a branch to follow it that has met an obstacle."""
+"""Greatest distance of a sample that a branch follows after it has met an obstacle."""
 
-BRANCHES = 20000
-"""A search is given up after so many."""
+MAX_BRANCHES = 20000
+"""Number of branches after which a search gives up."""
 
 SHORTCUTS = 60
-"""So many are tried."""
+"""Number of shortcuts that are tried."""
+
+DETOURS = 6
+"""Number of detours that are tried, one after the other, until the solver succeeds."""
 
 
-def search(problem: Problem, start: Array, goal: Array, seed: int, until: float) -> list[Array] | None:
-    """Positions (n,) from start to goal between which straight lines are free; None if none are found.
+def initial_guesses(problem: Problem, mesh: Mesh, scheme: Scheme, until: float) -> Iterator[Guess]:
+    """The straight path from stop to stop if it is free, then detours; they are the same at every call.
 
     Args:
-        problem: with obstacles.
+        problem: the problem.
+        mesh: mesh of the guesses.
+        scheme: collocation scheme of the guesses.
+        until: time at which to stop the search for paths, by ``time.perf_counter`` [s].
+    """
+    legs = list(zip(problem.stops[:-1], problem.stops[1:], strict=True))
+    straight = [[a, b] for a, b in legs]
+    if all(is_free(problem, a, b) for a, b in legs):
+        yield _guess(problem, straight, mesh, scheme)
+    random, found = np.random.default_rng(0), False
+    for seed in range(DETOURS):
+        if problem.clearance is None:
+            paths = [[a, _random_midpoint(problem, a, b, random), b] for a, b in legs]
+        else:
+            around = [rrt_connect(problem, a, b, seed, until) for a, b in legs]
+            paths = [path for path in around if path is not None]
+            if len(paths) < len(legs):
+                break
+        found = True
+        yield _guess(problem, paths, mesh, scheme)
+    if not found:
+        yield _guess(problem, straight, mesh, scheme)
+
+
+def _guess(problem: Problem, paths: list[list[Array]], mesh: Mesh, scheme: Scheme) -> Guess:
+    return from_trajectory(problem, [_trajectory(problem, path) for path in paths], mesh, scheme)
+
+
+def from_trajectory(problem: Problem, legs: list[Trajectory], mesh: Mesh, scheme: Scheme) -> Guess:
+    """A guess on a mesh from one trajectory per leg, stretched in time to the problem's duration if that is fixed."""
+    durations = np.array([leg.duration for leg in legs])
+    if problem.duration:
+        durations *= problem.duration / durations.sum()
+    times = scheme.times(mesh.steps(durations))
+    begins = np.concatenate(([0.0], np.cumsum(durations)))
+    rows = []
+    for t in times:
+        leg = min(int(np.searchsorted(begins, t, side="right")) - 1, len(legs) - 1)
+        slowdown = durations[leg] / legs[leg].duration
+        q, qd, qdd = legs[leg].sample((t - begins[leg]) / slowdown)
+        rows.append((q, qd / slowdown, qdd / slowdown**2))
+    q, qd, qdd = (np.array([row[k] for row in rows]) for k in range(3))
+    return Guess(q, qd, qdd, problem.model.efforts(q, qd, qdd), durations)
+
+
+def _trajectory(problem: Problem, path: list[Array]) -> Trajectory:
+    """A motion along a path, at rest at its ends."""
+    pieces = [_straight(problem, a, b) for a, b in itertools.pairwise(path)]
+    begins = np.concatenate(([0.0], np.cumsum([piece.duration for piece in pieces])))
+    if len(pieces) == 1:
+        return pieces[0]
+    velocities = np.zeros((len(path), problem.model.n))
+    for k in range(1, len(path) - 1):  # passed without a stop
+        velocities[k] = (path[k + 1] - path[k - 1]) / (begins[k + 1] - begins[k - 1])
+    return Trajectory(begins, np.array(path), velocities)
+
+
+def _straight(problem: Problem, a: Array, b: Array) -> Trajectory:
+    limits = problem.bounds
+    try:
+        return point_to_point(
+            problem.dynamics, a, b, velocity_limit=limits.velocity, effort_limit=limits.effort, share=1.0
+        )
+    except InputError:  # no straight motion within the efforts: the solver may find a curved one
+        finite = np.where(np.isfinite(limits.velocity), limits.velocity, 2.0)
+        return rest_to_rest([a, b], [0.0, max(0.1, 4.0 * float(np.max(np.abs(b - a) / finite)))])
+
+
+def _random_midpoint(problem: Problem, a: Array, b: Array, random: np.random.Generator) -> Array:
+    """A random position around the middle between two positions."""
+    limits = problem.bounds
+    return np.clip(random.normal((a + b) / 2.0, np.maximum(np.abs(b - a), 0.3)), limits.lower, limits.upper)
+
+
+def rrt_connect(problem: Problem, start: Array, goal: Array, seed: int, until: float) -> list[Array] | None:
+    """A path of positions (n,) from start to goal with free straight lines between them; None if none is found.
+
+    Args:
+        problem: a problem with obstacles.
         start: (n,).
         goal: (n,).
-        seed: of the random positions; the same search for the same seed.
-        until: when to give up, by ``time.perf_counter`` [s].
+        seed: seed of the random positions.
+        until: time at which to give up, by ``time.perf_counter`` [s].
     """
-    if free(problem, start, goal):
+    if is_free(problem, start, goal):
         return [start, goal]
     random = np.random.default_rng(seed)
     trees = [_Tree(start), _Tree(goal)]
     limits = problem.bounds
     lower, upper = np.maximum(limits.lower, -np.pi), np.minimum(limits.upper, np.pi)
-    for attempt in range(BRANCHES):
+    for attempt in range(MAX_BRANCHES):
         if perf_counter() > until:
             break
         this, other = trees if attempt % 2 == 0 else trees[::-1]
         grown = this.extend(problem, random.uniform(lower, upper))
         if grown is not None and other.connect(problem, this.positions[grown]):
-            forward, backward = (tree.way(-1 if tree is other else grown) for tree in trees)
+            forward, backward = (tree.path(-1 if tree is other else grown) for tree in trees)
             return _shortened(problem, [*forward[::-1], *backward[1:]], random, until)
     return None
 
 
-def free(problem: Problem, a: Array, b: Array) -> bool:
-    """Whether the arm keeps its distance on the straight line, its ends included."""
+def is_free(problem: Problem, a: Array, b: Array) -> bool:
+    """True if the arm keeps its distance from obstacles on the straight line, ends included."""
     clearance = problem.clearance
     if clearance is None:
         return True
@@ -77,6 +157,8 @@ def free(problem: Problem, a: Array, b: Array) -> bool:
 
 
 class _Tree:
+    """A tree of RRT-Connect: positions, each with its parent."""
+
     def __init__(self, root: Array) -> None:
         self.positions = [root]
         self._parents = [0]
@@ -85,15 +167,15 @@ class _Tree:
         self._known[0] = root
 
     def extend(self, problem: Problem, towards: Array) -> int | None:
-        """Grow one branch; its index, None if it is not free."""
+        """Grow one branch; return its index, or None if it is not free."""
         known = self._known[: len(self.positions)]
         nearest = int(np.argmin(((known - towards) ** 2).sum(axis=1)))
-        way = towards - known[nearest]
-        length = float(np.linalg.norm(way))
+        vector = towards - known[nearest]
+        length = float(np.linalg.norm(vector))
         if length > self._domains[nearest]:
             return None
-        end = towards if length <= STEP else known[nearest] + STEP / length * way
-        if not free(problem, known[nearest], end):
+        end = towards if length <= STEP else known[nearest] + STEP / length * vector
+        if not is_free(problem, known[nearest], end):
             self._domains[nearest] = DOMAIN
             return None
         if len(self.positions) == len(self._known):
@@ -105,14 +187,14 @@ class _Tree:
         return len(self.positions) - 1
 
     def connect(self, problem: Problem, target: Array) -> bool:
-        """Grow towards a position until it is reached, or something is in the way."""
+        """Grow towards a position until it is reached (True) or an obstacle is met (False)."""
         while (grown := self.extend(problem, target)) is not None:
             if np.array_equal(self.positions[grown], target):
                 return True
         return False
 
-    def way(self, index: int) -> list[Array]:
-        """From a position back to the root."""
+    def path(self, index: int) -> list[Array]:
+        """The positions from one back to the root."""
         index %= len(self.positions)
         found = [self.positions[index]]
         while index:
@@ -121,97 +203,12 @@ class _Tree:
         return found
 
 
-def _shortened(problem: Problem, way: list[Array], random: np.random.Generator, until: float) -> list[Array]:
+def _shortened(problem: Problem, path: list[Array], random: np.random.Generator, until: float) -> list[Array]:
+    """The path with random shortcuts."""
     for _ in range(SHORTCUTS):
-        if len(way) < 3 or perf_counter() > until:
+        if len(path) < 3 or perf_counter() > until:
             break
-        first, last = sorted(random.choice(len(way), 2, replace=False).tolist())
-        if last - first > 1 and free(problem, way[first], way[last]):
-            way = [*way[: first + 1], *way[last:]]
-    return way
-
-
-DETOURS = 6
-"""So many ways around are tried, where the first one leads nowhere."""
-
-
-def initial_guesses(problem: Problem, mesh: Mesh, scheme: Scheme, until: float) -> Iterator[Guess]:
-    """The straight way from stop to stop if it is free, then ways around; the same each time.
-
-    Args:
-        problem: what is asked.
-        mesh: of the motions.
-        scheme: likewise.
-        until: when to stop looking, by ``time.perf_counter`` [s].
-    """
-    legs = list(zip(problem.stops[:-1], problem.stops[1:], strict=True))
-    straight = [[a, b] for a, b in legs]
-    if all(free(problem, a, b) for a, b in legs):
-        yield _made(problem, straight, mesh, scheme)
-    random, found = np.random.default_rng(0), False
-    for seed in range(DETOURS):
-        if problem.clearance is None:
-            ways = [[a, _beside(problem, a, b, random), b] for a, b in legs]
-        else:
-            around = [search(problem, a, b, seed, until) for a, b in legs]
-            ways = [way for way in around if way is not None]
-            if len(ways) < len(legs):
-                break
-        found = True
-        yield _made(problem, ways, mesh, scheme)
-    if not found:
-        yield _made(problem, straight, mesh, scheme)
-
-
-def _made(problem: Problem, ways: list[list[Array]], mesh: Mesh, scheme: Scheme) -> Guess:
-    return from_trajectory(problem, _through(problem, ways), mesh, scheme)
-
-
-def from_trajectory(problem: Problem, legs: list[Trajectory], mesh: Mesh, scheme: Scheme) -> Guess:
-    """A motion on a mesh, from one trajectory a leg."""
-    durations = np.array([leg.duration for leg in legs])
-    if problem.duration:
-        durations *= problem.duration / durations.sum()
-    times = scheme.times(mesh.steps(durations))
-    begins = np.concatenate(([0.0], np.cumsum(durations)))
-    rows = []
-    for t in times:
-        leg = min(int(np.searchsorted(begins, t, side="right")) - 1, len(legs) - 1)
-        stretch = durations[leg] / legs[leg].duration
-        q, qd, qdd = legs[leg].sample((t - begins[leg]) / stretch)
-        rows.append((q, qd / stretch, qdd / stretch**2))
-    q, qd, qdd = (np.array([row[k] for row in rows]) for k in range(3))
-    return Guess(q, qd, qdd, problem.model.efforts(q, qd, qdd), durations)
-
-
-def _through(problem: Problem, ways: list[list[Array]]) -> list[Trajectory]:
-    """A motion along each way, at rest at its ends."""
-    found = []
-    for way in ways:
-        pieces = [_straight(problem, a, b) for a, b in itertools.pairwise(way)]
-        begins = np.concatenate(([0.0], np.cumsum([piece.duration for piece in pieces])))
-        if len(pieces) == 1:
-            found.append(pieces[0])
-            continue
-        velocities = np.zeros((len(way), problem.model.n))
-        for k in range(1, len(way) - 1):  # passed without a stop
-            velocities[k] = (way[k + 1] - way[k - 1]) / (begins[k + 1] - begins[k - 1])
-        found.append(Trajectory(begins, np.array(way), velocities))
-    return found
-
-
-def _straight(problem: Problem, a: Array, b: Array) -> Trajectory:
-    limits = problem.bounds
-    try:
-        return point_to_point(
-            problem.dynamics, a, b, velocity_limit=limits.velocity, effort_limit=limits.effort, share=1.0
-        )
-    except InputError:  # no straight way within the efforts: the solver may find a crooked one
-        finite = np.where(np.isfinite(limits.velocity), limits.velocity, 2.0)
-        return rest_to_rest([a, b], [0.0, max(0.1, 4.0 * float(np.max(np.abs(b - a) / finite)))])
-
-
-def _beside(problem: Problem, a: Array, b: Array, random: np.random.Generator) -> Array:
-    """A random position about the middle of the way."""
-    limits = problem.bounds
-    return np.clip(random.normal((a + b) / 2.0, np.maximum(np.abs(b - a), 0.3)), limits.lower, limits.upper)
+        first, last = sorted(random.choice(len(path), 2, replace=False).tolist())
+        if last - first > 1 and is_free(problem, path[first], path[last]):
+            path = [*path[: first + 1], *path[last:]]
+    return path

@@ -1,7 +1,9 @@
 """A problem on a mesh as a nonlinear program: direct transcription, with the inverse dynamics at every point.
 
-Unknowns are q, q̇, q̈ and τ at each point and the duration of each leg. Limits at the points are bounds; what holds
-the equations together is ID(q, q̇, q̈) = τ at the points, and the scheme's integrals between them.
+Unknowns are q, q̇, q̈ and τ at each point and the duration of each leg; a leg goes from the start, or a via point, to
+the next via point or the goal. Limits at the points are bounds on the unknowns. The constraints are ID(q, q̇, q̈) = τ at
+the points, the integrals of the collocation scheme between them, the limits between them, the poses of the tool, and
+the distances from obstacles.
 """
 
 from __future__ import annotations
@@ -14,21 +16,28 @@ from numpy.typing import NDArray
 
 from robodyn_ros.planning.collocation.scheme import Columns, Scheme
 from robodyn_ros.planning.cost import Point, time_alone
-from robodyn_ros.planning.problem import Goal, JointGoal, Problem, speed
+from robodyn_ros.planning.problem import JointGoal, Problem, rests, speed
 from robodyn_ros.robot.pose import Array
 
-# Where on the way the equations are held: intervals between the start, the via points and the goal.
+APPROACH = 0.2
+"""Ratio of a leg in which a motion leaves the position limits at which it begins, or comes back to them."""
+
+TIE_BREAK = 1e-3
+"""Weight of ∫ Σ (τ / limit)² dt where time alone counts; it costs about a thousandth of the time."""
+
+SHORTEST = 1e-3
+"""Least duration of a leg [s]."""
 
 
 class Mesh(NamedTuple):
-    """Intervals of a motion that is made of legs, each of a duration of its own."""
+    """The N intervals of a motion that is made of legs, each of a duration of its own."""
 
-    leg: NDArray[np.intp]  # of each interval (N,)
-    share: Array  # its share of the leg's duration (N,)
+    leg: NDArray[np.intp]  # leg of each interval (N,)
+    ratio: Array  # ratio of the leg's duration that each interval takes (N,)
 
     @classmethod
     def uniform(cls, legs: int, intervals: int) -> Mesh:
-        """As many equal intervals in each leg."""
+        """A mesh with the same number of equal intervals in each leg."""
         return cls(np.repeat(np.arange(legs), intervals), np.full(legs * intervals, 1.0 / intervals))
 
     @property
@@ -43,26 +52,16 @@ class Mesh(NamedTuple):
 
     def steps(self, durations: Array) -> Array:
         """Length of each interval (N,) in [s], from the legs' durations."""
-        lengths: Array = np.asarray(durations)[self.leg] * self.share
+        lengths: Array = np.asarray(durations)[self.leg] * self.ratio
         return lengths
 
     def divided(self, parts: NDArray[np.int_]) -> Mesh:
-        """Each interval divided into so many (N,)."""
-        return Mesh(np.repeat(self.leg, parts), np.repeat(self.share / parts, parts))
-
-
-APPROACH = 0.2
-"""Share of a leg in which a motion leaves the position limits that it begins at, or comes back to them."""
-
-TIE_BREAK = 1e-3
-"""Weight of ∫ Σ (τ / limit)² dt where time alone counts; a thousandth of the time, about."""
-
-SHORTEST = 1e-3
-"""No leg is shorter [s]."""
+        """A mesh in which each interval is divided into a number of parts (N,)."""
+        return Mesh(np.repeat(self.leg, parts), np.repeat(self.ratio / parts, parts))
 
 
 class Guess(NamedTuple):
-    """A motion to begin a search with."""
+    """A motion on a mesh, from which a solver starts."""
 
     q: Array  # (K, n)
     qd: Array
@@ -72,26 +71,25 @@ class Guess(NamedTuple):
 
 
 class NonlinearProgram:
-    """A problem on a mesh as a nonlinear program: direct transcription, with the inverse dynamics at every point.
-
-    Unknowns are q, q̇, q̈ and τ at each point and the duration of each leg. Limits at the points are bounds; what holds
-    the equations together is ID(q, q̇, q̈) = τ at the points, and the scheme's integrals between them.
+    """The nonlinear program of a problem on a mesh.
 
     Attributes:
         x: the unknowns.
-        cost: of the motion.
-        objective: what is to be least; the cost, but for a tie-break.
-        constraints: what is held between ``lower`` and ``upper``.
-        low: least values of the unknowns.
-        high: greatest values of them.
+        cost: cost of the motion.
+        objective: the cost, with a tie-break where time alone counts.
+        constraints: expressions that stay between ``lower`` and ``upper``.
+        lower: lower bounds of the constraints.
+        upper: upper bounds of the constraints.
+        low: lower bounds of the unknowns.
+        high: upper bounds of the unknowns.
     """
 
     def __init__(self, problem: Problem, mesh: Mesh, scheme: Scheme) -> None:
         """
         Args:
-            problem: what is asked.
-            mesh: where the equations are held.
-            scheme: how they are joined.
+            problem: the problem.
+            mesh: the intervals.
+            scheme: the collocation scheme.
         """
         self.problem, self.mesh, self.scheme = problem, mesh, scheme
         n, count = problem.model.n, scheme.points(mesh.intervals)
@@ -102,7 +100,7 @@ class NonlinearProgram:
         self.x = ca.veccat(*parts, self._durations)
         self._columns = Columns(parts[0], parts[1], parts[2], parts[3] * ca.repmat(ca.DM(self._scale), 1, count))
         legs = np.arange(len(mesh.ends))[:, np.newaxis] == mesh.leg
-        h = self._durations.T @ ca.DM(legs * mesh.share)
+        h = self._durations.T @ ca.DM(legs * mesh.ratio)
         self._h = ca.repmat(h, n, 1)
         self._rows: list[ca.MX] = []
         self._least: list[Array] = []
@@ -118,18 +116,18 @@ class NonlinearProgram:
         self.lower, self.upper = np.concatenate(self._least), np.concatenate(self._most)
 
     def pack(self, guess: Guess) -> Array:
-        """The unknowns, as a vector, of a motion; within their bounds."""
+        """The vector of unknowns for a motion, clipped to their bounds."""
         scaled = guess.effort / self._scale
         x = np.concatenate([part.ravel() for part in (guess.q, guess.qd, guess.qdd, scaled)] + [guess.durations])
         return np.clip(x, self.low, self.high)
 
     def unpack(self, x: Array) -> Guess:
-        """The motion that a vector of the unknowns stands for."""
+        """The motion for a vector of unknowns."""
         n, count = self._shape
         q, qd, qdd, u = (part.reshape(count, n) for part in x[: 4 * n * count].reshape(4, -1))
         return Guess(q, qd, qdd, u * self._scale, x[4 * n * count :])
 
-    def _hold(self, expression: ca.MX, least: float | Array, most: float | Array) -> None:
+    def _constrain(self, expression: ca.MX, least: float | Array, most: float | Array) -> None:
         size = expression.numel()
         self._rows.append(ca.vec(expression))
         self._least.append(np.broadcast_to(np.asarray(least, dtype=np.float64), (size,)))
@@ -138,12 +136,12 @@ class NonlinearProgram:
     def _equations(self) -> None:
         x = self._columns
         needed = self.problem.model.inverse(x.q, x.qd, x.qdd)
-        self._hold((needed - x.effort) / ca.repmat(ca.DM(self._scale), 1, self._shape[1]), 0.0, 0.0)
+        self._constrain((needed - x.effort) / ca.repmat(ca.DM(self._scale), 1, self._shape[1]), 0.0, 0.0)
         for defect in self.scheme.defects(x, self._h):
-            self._hold(defect, 0.0, 0.0)
+            self._constrain(defect, 0.0, 0.0)
 
     def _bounds(self) -> tuple[Array, Array]:
-        """Limits at every point, and what is known of the ends."""
+        """Bounds of the unknowns: limits at every point, and the known values at start, via points and goal."""
         limits, (n, count) = self.problem.bounds, self._shape
         q0, qd0 = self.problem.first
         greatest = [limits.upper, limits.velocity, limits.acceleration, limits.effort / self._scale]
@@ -166,7 +164,7 @@ class NonlinearProgram:
         return np.append(low.ravel(), times), np.append(high.ravel(), longest)
 
     def _away(self) -> Array:
-        """How far each point (K,) keeps from the position limits: less near the ends, which may be at them."""
+        """Distance of each point (K,) from the position limits; smaller near the ends, which may be at them."""
         times = self.scheme.times(self.mesh.steps(np.ones(len(self.mesh.ends))))
         ends = np.concatenate(([0.0], times[self._stops()]))
         nearest = np.abs(times[:, np.newaxis] - ends).min(axis=1)
@@ -182,7 +180,7 @@ class NonlinearProgram:
         return [(self.scheme.inner + 1) * int(end) for end in self.mesh.ends]
 
     def _hull(self) -> None:
-        """Nothing passes its limit between the points either."""
+        """Keep the limits between the points too."""
         limits, scale = self.problem.bounds, self._scale
         position, velocity, effort = self.scheme.hull(self._columns, self._h)
         for part in position:
@@ -190,31 +188,31 @@ class NonlinearProgram:
         for part in velocity:
             self._hold_rows(part, -limits.velocity, limits.velocity)
         for part in effort:
-            share = limits.effort / scale
-            self._hold_rows(part / ca.repmat(ca.DM(scale), 1, self.mesh.intervals), -share, share)
+            limit = limits.effort / scale
+            self._hold_rows(part / ca.repmat(ca.DM(scale), 1, self.mesh.intervals), -limit, limit)
 
     def _hold_rows(self, part: ca.MX, least: Array, most: Array) -> None:
-        """Bounds (n,) of the rows of an expression (n, N), of those that have any."""
+        """Constrain those rows of an expression (n, N) that have finite bounds (n,)."""
         rows = [int(row) for row in np.flatnonzero(np.isfinite(least) | np.isfinite(most))]
         if rows:
-            self._hold(part[rows, :], *(np.tile(side[rows], self.mesh.intervals) for side in (least, most)))
+            self._constrain(part[rows, :], *(np.tile(side[rows], self.mesh.intervals) for side in (least, most)))
 
     def _goals(self) -> None:
         problem, x, limits = self.problem, self._columns, self.problem.bounds
         if problem.duration and len(self.mesh.ends) > 1:
-            self._hold(ca.sum1(self._durations), problem.duration, problem.duration)
+            self._constrain(ca.sum1(self._durations), problem.duration, problem.duration)
         for point, goal in zip(self._stops(), (*problem.via, problem.goal), strict=True):
             if not isinstance(goal, JointGoal):
-                self._hold(goal.residual(problem.model)(x.q[:, point]), 0.0, 0.0)
+                self._constrain(goal.residual(problem.model)(x.q[:, point]), 0.0, 0.0)
         if not isinstance(problem.goal, JointGoal) and rests(problem.goal, self._shape[0]):
             still = ca.DM.zeros(self._shape[0])
             held = problem.model.inverse(x.q[:, -1], still, still) / ca.DM(self._scale)
-            self._hold(held, -limits.effort / self._scale, limits.effort / self._scale)
+            self._constrain(held, -limits.effort / self._scale, limits.effort / self._scale)
 
     def _obstacles(self) -> None:
         clearance = self.problem.clearance
         if clearance is not None:
-            self._hold(clearance.distances(self._columns.q[:, 1:]), self.problem.margin, np.inf)
+            self._constrain(clearance.distances(self._columns.q[:, 1:]), self.problem.margin, np.inf)
 
     def _cost(self, h: ca.MX) -> ca.MX:
         n, count = self._shape
@@ -229,25 +227,20 @@ class NonlinearProgram:
         reference = ca.DM(self.problem.cost.reference(times, n)).T
         values = running(*self._columns, reference)
         starts = self.scheme.ends(self.mesh.intervals)[0]
-        shares = [weight * values[[start + k for start in starts]] for k, weight in enumerate(self.scheme.weights)]
+        terms = [weight * values[[start + k for start in starts]] for k, weight in enumerate(self.scheme.weights)]
         last = self._columns.at([count - 1])
-        return ca.dot(sum(shares), h) + final(*last, reference[:, -1])
+        return ca.dot(sum(terms), h) + final(*last, reference[:, -1])
 
     def _tie_break(self, h: ca.MX) -> ca.MX:
-        """Of motions that cost the same, the one with less effort: what is free otherwise would chatter."""
+        """A small cost of effort; without it, efforts that time does not determine would chatter."""
         scaled = self._columns.effort / ca.repmat(ca.DM(self._scale), 1, self._shape[1])
         squares = ca.sum1(scaled**2)
         starts = self.scheme.ends(self.mesh.intervals)[0]
-        shares = [weight * squares[[start + k for start in starts]] for k, weight in enumerate(self.scheme.weights)]
-        return TIE_BREAK * ca.dot(sum(shares), h)
-
-
-def rests(goal: Goal, n: int) -> bool:
-    """Whether the arm is at rest there."""
-    return not np.nan_to_num(speed(goal, n), nan=1.0).any()
+        terms = [weight * squares[[start + k for start in starts]] for k, weight in enumerate(self.scheme.weights)]
+        return TIE_BREAK * ca.dot(sum(terms), h)
 
 
 def _effort_scale(problem: Problem) -> Array:
-    """Of each effort (n,): its limit, or what holding the arm takes, or 1."""
+    """Scale of each effort (n,): its limit, or the effort that holds the arm, or 1."""
     held = np.max([np.abs(problem.model.holding(stop)) for stop in problem.stops], axis=0)
     return np.where(np.isfinite(problem.bounds.effort), problem.bounds.effort, np.maximum(held, 1.0))

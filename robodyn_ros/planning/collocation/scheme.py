@@ -1,4 +1,4 @@
-"""Collocation schemes for q̈ = f(q, q̇, τ), of second order systems.
+"""Collocation schemes for second-order systems q̈ = f(q, q̇, τ).
 
 On each interval of length h the acceleration is a polynomial of s = t/h; velocity and position are its exact
 integrals, so that q̇ is the derivative of q everywhere and the equations of motion hold at the points themselves:
@@ -34,32 +34,17 @@ class Columns(NamedTuple):
     effort: Any
 
     def at(self, points: list[int]) -> Columns:
-        """Some of them."""
+        """The columns of some points."""
         return Columns(*(part[:, points] for part in self))
 
 
 class Scheme(ABC):
-    """Collocation schemes for q̈ = f(q, q̇, τ), of second order systems.
-
-    On each interval of length h the acceleration is a polynomial of s = t/h; velocity and position are its exact
-    integrals, so that q̇ is the derivative of q everywhere and the equations of motion hold at the points themselves:
-
-        trapezoidal       q̈ linear     q̇₁ = q̇₀ + h/2 (a₀ + a₁)         q₁ = q₀ + h q̇₀ + h²/6 (2 a₀ + a₁)
-        hermite-simpson   q̈ quadratic  q̇₁ = q̇₀ + h/6 (a₀ + 4aₘ + a₁)   q₁ = q₀ + h q̇₀ + h²/6 (a₀ + 2 aₘ)
-                                        q̇ₘ = q̇₀ + h/24 (5a₀ + 8aₘ - a₁)  qₘ = q₀ + h/2 q̇₀ + h²/96 (7a₀ + 6aₘ - a₁)
-
-    The first rows are the trapezoidal rule and Simpson's, as in Kelly, An introduction to trajectory optimization, SIAM
-    Review 59 (2017), and Betts, Practical Methods for Optimal Control (2010), section 4.5. Applied to the positions
-    too,
-    those leave q̇ and the derivative of q different between the points; integrating twice does not (Moreno-Martín, Ros
-    and
-    Celaya, Collocation methods for second order systems, RSS 2022). The curve through the points is a piecewise cubic
-    or quartic, and so a special case of the quintics of :class:`~robodyn_ros.control.motion.trajectory.Trajectory`.
+    """A collocation scheme.
 
     Attributes:
-        inner: points inside of each interval.
-        weights: of the points of an interval in the integral over it, over its length.
-        order: of the error of the equations of motion between the points, in the length of the interval.
+        inner: number of points inside each interval.
+        weights: quadrature weights of the points of an interval, over its length.
+        order: order of the error of the equations of motion between the points, in the length of the interval.
     """
 
     inner: int
@@ -67,7 +52,7 @@ class Scheme(ABC):
     order: int
 
     def points(self, intervals: int) -> int:
-        """Number of points of so many intervals."""
+        """Number of points for a number of intervals."""
         return (self.inner + 1) * intervals + 1
 
     def times(self, steps: Array) -> Array:
@@ -76,26 +61,28 @@ class Scheme(ABC):
         return np.concatenate(([0.0], np.cumsum(np.repeat(steps / parts, parts))))
 
     def ends(self, intervals: int) -> tuple[list[int], list[int]]:
-        """Which points begin and which end the intervals."""
+        """The points at the beginnings and at the ends of the intervals."""
         starts = [(self.inner + 1) * k for k in range(intervals)]
         return starts, [start + self.inner + 1 for start in starts]
 
-    def effort(self, at: Array, share: float) -> Array:
-        """The effort (n,) at a share of an interval, from those of its points (inner + 2, n): their polynomial."""
+    def effort(self, at: Array, ratio: float) -> Array:
+        """The effort (n,) at a ratio of an interval, from those of its points (inner + 2, n), by their polynomial."""
         nodes = np.linspace(0.0, 1.0, self.inner + 2)
         others = [np.delete(nodes, k) for k in range(len(nodes))]
-        basis = [np.prod((share - rest) / (own - rest)) for own, rest in zip(nodes, others, strict=True)]
+        basis = [np.prod((ratio - rest) / (own - rest)) for own, rest in zip(nodes, others, strict=True)]
         interpolated: Array = np.array(basis) @ at
         return interpolated
 
     @abstractmethod
     def defects(self, x: Columns, h: Any) -> list[Any]:
-        """What must be 0, each (n, N), with h (n, N) in every row the lengths of the intervals."""
+        """The defects, which must be 0, each (n, N); every row of h (n, N) holds the lengths of the intervals."""
 
     @abstractmethod
     def hull(self, x: Columns, h: Any) -> tuple[list[Any], list[Any], list[Any]]:
-        """Inner Bernstein coefficients of position, velocity and effort, each (n, N): between their bounds and those
-        of the points, the whole curve keeps to them (Farin, Curves and Surfaces for CAGD (2002), section 5.2).
+        """Inner Bernstein coefficients of position, velocity and effort, each (n, N).
+
+        If they and the points keep to a bound, the whole curve does (Farin, Curves and Surfaces for CAGD (2002),
+        section 5.2).
         """
 
 
@@ -105,7 +92,7 @@ class Trapezoidal(Scheme):
     inner, weights, order = 0, np.array([0.5, 0.5]), 2
 
     def defects(self, x: Columns, h: Any) -> list[Any]:
-        """See :class:`Scheme`."""
+        """The defects in q̇ and q."""
         a, b = _ends(self, x)
         return [
             b.qd - a.qd - h / 2 * (a.qdd + b.qdd),
@@ -113,7 +100,7 @@ class Trapezoidal(Scheme):
         ]
 
     def hull(self, x: Columns, h: Any) -> tuple[list[Any], list[Any], list[Any]]:
-        """See :class:`Scheme`."""
+        """Inner Bernstein coefficients (:meth:`Scheme.hull`)."""
         a, b = _ends(self, x)
         return [a.q + h / 3 * a.qd, b.q - h / 3 * b.qd], [a.qd + h / 2 * a.qdd], []
 
@@ -124,7 +111,7 @@ class HermiteSimpson(Scheme):
     inner, weights, order = 1, np.array([1.0, 4.0, 1.0]) / 6.0, 3
 
     def defects(self, x: Columns, h: Any) -> list[Any]:
-        """See :class:`Scheme`."""
+        """The defects in q̇ and q."""
         a, b = _ends(self, x)
         m = _middles(x)
         return [
@@ -135,7 +122,7 @@ class HermiteSimpson(Scheme):
         ]
 
     def hull(self, x: Columns, h: Any) -> tuple[list[Any], list[Any], list[Any]]:
-        """See :class:`Scheme`."""
+        """Inner Bernstein coefficients (:meth:`Scheme.hull`)."""
         a, b = _ends(self, x)
         m = _middles(x)
         # The middle coefficient of a quartic follows from its value in the middle: (c0 + 4 c1 + 6 c2 + 4 c3 + c4) / 16.
@@ -148,11 +135,11 @@ class HermiteSimpson(Scheme):
 SCHEMES: dict[str, type[Scheme]] = {"trapezoidal": Trapezoidal, "hermite-simpson": HermiteSimpson}
 
 
-def scheme(name: str) -> Scheme:
+def make_scheme(name: str) -> Scheme:
     """The scheme of that name.
 
     Raises:
-        InputError: there is none.
+        InputError: there is no such scheme.
     """
     if name not in SCHEMES:
         raise InputError("scheme", f"must be one of {', '.join(SCHEMES)}, not {name!r}", name)
