@@ -1,6 +1,6 @@
 """The markers node: what the picture of the arm leaves out, for RViz (:mod:`robodyn_ros.view.overlay`).
 
-It looks on: it sends nothing to the arm. Markers are in the root link's frame, so they need no transforms of links.
+It sends nothing to the arm. Markers are in the root link's frame, so they need no transforms of links.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ GHOST = "reference"
 """The layer that shows the arm where its reference is."""
 
 TOOL, TARGET = "tool", "target"
-"""The layers that show the tool's frame, and where it was last asked to be."""
+"""The layers that show the tool's frame, and the latest target for it."""
 
 AXIS = {TOOL: 0.15, TARGET: 0.25}
-"""Length of the axes of these frames, by the size of the arm."""
+"""Length of the axes of these frames, as part of the arm's size."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Picture:
             tip: name of the link that is traced; empty for the last one.
             layers: what to show.
             watch: the arm's state.
-            poses: of its tool.
+            poses: the poses of its tool.
 
         Raises:
             RobodynError: there is no link of that name, or the URDF's shapes cannot be read.
@@ -74,14 +74,14 @@ class Picture:
         self._shown: dict[tuple[str, int], Marker] = {}
 
     def message(self) -> MarkerArray | None:
-        """The markers now, and the ends of those that are no longer there; None before the first state."""
+        """The markers now, and the removal of those that are no longer there; None before the first state."""
         watch = self.watch
         if watch.q is None:
             return None
         if watch.restarts != self._restarts:
             self._restarts = watch.restarts
             self.overlay.forget()
-            self.poses.forget()
+            self.poses.reset()
         now, reference = stamp(round(watch.time * NANO)), watch.reference
         marks = self.overlay.marks(watch.q, watch.qd, watch.effort, reference)
         for layer, pose in ((TOOL, self.poses.tool), (TARGET, self.poses.target)):
@@ -105,7 +105,7 @@ class Picture:
 
 
 class MarkersNode(Node):  # type: ignore[misc]
-    """See the module."""
+    """Publishes the markers of the arm at a fixed rate."""
 
     def __init__(self, end: Exit) -> None:
         """
@@ -121,18 +121,19 @@ class MarkersNode(Node):  # type: ignore[misc]
         declare_settings(self, MarkersSettings, read_only=True)
         declare(self, "tip", "", "name of the link that is traced; the last that moves if empty", read_only=True)
         known = (*LAYERS, GHOST, TOOL, TARGET)
-        declare(self, "layers", list(known), "what to show", constraints=f"some of {', '.join(known)}", read_only=True)
-        values = NodeParameters(self)
-        self._layers = frozenset(values["layers"])
+        some = f"some of {', '.join(known)}"
+        declare(self, "layers", list(known), "layers to show", constraints=some, read_only=True)
+        parameters = NodeParameters(self)
+        self._layers = frozenset(parameters["layers"])
         if unknown := sorted(self._layers - set(known)):
             raise ConfigurationError(f"layers: {', '.join(unknown)}: there are {', '.join(known)}")
-        self._tip: str = values["tip"]
+        self._tip: str = parameters["tip"]
         self._picture: Picture | None = None
         self._publisher = self.create_publisher(MarkerArray, "~/markers", RELIABLE)
         self._description = DescriptionSource(self, self._on_description)
         if self._description.known:
-            self._picture = self._made()
-        rate = values.settings(MarkersSettings).rate
+            self._picture = self._make_picture()
+        rate = parameters.settings(MarkersSettings).rate
         steady_timer(self, 1.0 / rate, self._publish)
 
     def _on_description(self) -> None:
@@ -141,11 +142,11 @@ class MarkersNode(Node):  # type: ignore[misc]
             self._picture.poses.destroy()
             self._picture = None
         try:
-            self._picture = self._made()
+            self._picture = self._make_picture()
         except RobodynError as problem:
             self.get_logger().error(f"nothing to show: {problem}")
 
-    def _made(self) -> Picture:
+    def _make_picture(self) -> Picture:
         robot = self._description.robot()
         self.get_logger().info(f"{robot.name}: markers of {robot.n} joints")
         watch = Watch(self, robot)
@@ -159,7 +160,7 @@ class MarkersNode(Node):  # type: ignore[misc]
 
 
 def main() -> int:
-    """Run the node."""
+    """Run the markers node."""
     return run(MarkersNode)
 
 

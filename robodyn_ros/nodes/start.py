@@ -1,7 +1,7 @@
-"""Where the commands of the nodes begin.
+"""The entry points of the nodes' commands.
 
-Importing ROS takes a good part of a second. A node that is told to end meanwhile ends at once, like at any other time:
-with exit code 0 and without a word. Once it runs, :mod:`robodyn_ros.nodes.common.executor` sees to that.
+Importing ROS takes a good part of a second. A node that is told to end meanwhile ends at once, with exit code 0 and
+without output, as at any other time. Once it runs, :mod:`robodyn_ros.nodes.common.executor` handles signals.
 """
 
 from __future__ import annotations
@@ -45,5 +45,5 @@ def _start(name: str) -> int:
 
 
 def _end(number: int, frame: FrameType | None) -> None:
-    """Nothing has been made yet that would have to be put away."""
+    """End at once: nothing has been made yet that would have to be released."""
     os._exit(0)

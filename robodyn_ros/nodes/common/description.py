@@ -1,4 +1,4 @@
-"""Where the arm's description comes from: the parameter ``robot_description``, else the topic of that name."""
+"""The arm's description: the parameter ``robot_description``, else the topic of that name."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def declare_description(
 
 
 def read_description(text: str, more: str = "") -> Robot:
-    """The arm that a description describes.
+    """Make the arm from its description.
 
     Args:
         text: the URDF's XML, or its path.
-        more: what else to say if it is empty.
+        more: how the message goes on if it is empty.
 
     Raises:
         NotReadyError: it is empty.
@@ -39,13 +39,13 @@ def read_description(text: str, more: str = "") -> Robot:
 
 
 class DescriptionSource:
-    """The arm's description, as far as it is known."""
+    """The arm's description, from the parameter or the topic."""
 
     def __init__(self, node: Node, on_arrival: Callable[[], None]) -> None:
         """
         Args:
-            node: whose parameter, and who listens.
-            on_arrival: called when a description comes by topic that is new, and would be used.
+            node: whose parameter and subscription.
+            on_arrival: called when a new description comes on the topic and the parameter is empty.
         """
         self._node = node
         self._on_arrival = on_arrival
@@ -54,7 +54,7 @@ class DescriptionSource:
 
     @property
     def known(self) -> bool:
-        """Whether there is one."""
+        """True if there is a description."""
         return bool(self._text())
 
     def robot(self) -> Robot:

@@ -1,4 +1,4 @@
-"""Marks and shapes → visualization_msgs/Marker, in the root link's frame."""
+"""Marks and shapes of the view → visualization_msgs/Marker, in the root link's frame."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ KINDS = {
 
 
 def to_marker(mark: Mark, frame: str, stamp: Time) -> Marker:
-    """The marker of a mark; its namespace is the mark's layer.
+    """Return the marker of a mark; its namespace is the mark's layer.
 
     Args:
         mark: what to show.
@@ -43,7 +43,7 @@ def to_marker(mark: Mark, frame: str, stamp: Time) -> Marker:
 
 
 def ghost(shape: Shape, pose: Array, frame: str, stamp: Time) -> Marker:
-    """The marker of a link's shape where the reference is.
+    """Return the marker of a link's shape at the reference.
 
     Args:
         shape: of the link.

@@ -37,7 +37,7 @@ def stamp(nanoseconds: int) -> Time:
     return Time(sec=sec, nanosec=nanosec)
 
 
-def duration(time: float) -> Duration:
+def to_duration(time: float) -> Duration:
     """A message's duration, of a time in [s]."""
     sec, nanosec = divmod(round(time * NANO), NANO)
     return Duration(sec=sec, nanosec=nanosec)

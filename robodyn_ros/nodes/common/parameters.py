@@ -1,4 +1,4 @@
-"""Library settings → ROS parameters, and back.
+"""The library's settings → ROS parameters, and back.
 
 A default, a description, a unit and a range stand in the library's dataclass, in its fields made by
 :func:`robodyn_ros.settings.setting`, and nowhere else: a parameter is declared from the field, and the
@@ -39,9 +39,9 @@ def declare(
         name: of the parameter.
         default: its value unless given; a ``Parameter.Type`` where there is none.
         description: what it is, with its unit.
-        constraints: what the range cannot say.
+        constraints: in words, where there is no range.
         bounds: least and greatest value of a number, both allowed.
-        read_only: whether it is fixed when the node starts.
+        read_only: True if it is fixed when the node starts.
 
     Raises:
         ParameterException: the value given has the wrong type or is out of range.
@@ -61,10 +61,10 @@ def declare_settings(node: Node, settings: Any, prefix: str = "", of: str = "", 
 
     Args:
         node: whose.
-        settings: the dataclass; or one that was made, whose values are the defaults.
+        settings: the dataclass, or an instance whose values are the defaults.
         prefix: put before the names.
         of: put behind the descriptions.
-        read_only: whether they are fixed when the node starts.
+        read_only: True if they are fixed when the node starts.
     """
     for item in fields(settings):
         name, default, meta = prefix + item.name, getattr(settings, item.name), item.metadata
@@ -77,7 +77,7 @@ def declare_settings(node: Node, settings: Any, prefix: str = "", of: str = "", 
 
 
 def mention_unknown(node: Node) -> None:
-    """Warn of what was given and is no parameter of the node: a joint or a name that is misspelt would change nothing.
+    """Warn of values given for names that are no parameters of the node: a misspelt name would have no effect.
 
     Args:
         node: which has declared all its parameters.
@@ -93,13 +93,13 @@ def mention_unknown(node: Node) -> None:
 
 
 class NodeParameters:
-    """The values of a node's parameters: as they are, or as they would be after a change."""
+    """The values of a node's parameters, as they are or as they would be after a change."""
 
     def __init__(self, node: Node, changes: Iterable[Parameter] = ()) -> None:
         """
         Args:
             node: whose.
-            changes: what would be different.
+            changes: the changed values.
         """
         self._node = node
         self._changes = {parameter.name: parameter.value for parameter in changes}
@@ -118,7 +118,7 @@ class NodeParameters:
             raise ConfigurationError(f"parameter {name!r} must be given") from cause
 
     def get(self, name: str, otherwise: Any) -> Any:
-        """The value of a parameter, or something else if it has none."""
+        """The value of a parameter, or another value if it has none."""
         try:
             return self[name]
         except ConfigurationError:

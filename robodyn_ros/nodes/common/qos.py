@@ -1,14 +1,14 @@
-"""Quality of service of the topics; the tables of the README name them by these names."""
+"""Quality of service of the topics; the tables of the documentation use these names."""
 
 from __future__ import annotations
 
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
 NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
-"""For what is out of date as soon as the next one comes: subscriptions to states and commands."""
+"""For messages that the next one replaces: subscriptions to states and commands."""
 
 LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-"""For what late comers need too: ``robot_description``."""
+"""For messages that late subscribers need too, such as ``robot_description``."""
 
 RELIABLE = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
-"""For all else; a reliable publisher serves best-effort subscribers as well."""
+"""For all others; a reliable publisher serves best-effort subscribers as well."""

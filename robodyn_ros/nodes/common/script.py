@@ -1,4 +1,4 @@
-"""A script: what a node does one thing after the other, written down in that order though it is driven by events."""
+"""A script: the steps of a node in the order in which they happen, though events drive them."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from robodyn_ros.errors import NotReadyError
 
 
 class ScriptStep(NamedTuple):
-    """What a script waits for."""
+    """A condition that a script waits for."""
 
-    what: str  # for the message if it does not come
-    come: Callable[[], object]  # whether it has
+    what: str  # names it in the message if it does not come
+    come: Callable[[], object]  # returns whether it has come
     longer: float = 0.0  # how much longer than the player's patience it may take [s]
 
 
 Script = Iterator[ScriptStep]
-"""A generator that yields what it waits for, and goes on when that has come."""
+"""A generator that yields each condition it waits for, and goes on when that has come."""
 
 
 class Player:
-    """Plays a script."""
+    """Runs a script."""
 
     def __init__(self, script: Script, patience: float, clock: Callable[[], float] = monotonic) -> None:
         """
         Args:
-            script: its first step is asked for at once.
+            script: runs to its first step at once.
             patience: longest wait for a step [s].
             clock: that never goes back [s].
         """
@@ -37,13 +37,13 @@ class Player:
         self._step, self._since = next(script), clock()
 
     def go_on(self) -> bool:
-        """Go on as far as what is waited for has come; to be called whenever something has happened.
+        """Go on as far as the conditions have come; to be called whenever something has happened.
 
         Returns:
-            Whether the script has come to its end.
+            True if the script has come to its end.
 
         Raises:
-            NotReadyError: patience is over.
+            NotReadyError: a condition has not come in time.
         """
         while self._step.come():
             step = next(self._script, None)

@@ -1,4 +1,7 @@
-"""What an onlooker knows of the arm: its latest state, effort and reference, from the topics of the graph."""
+"""What an observer knows of the arm and of its tool, from the topics of the graph.
+
+Messages that do not fit the arm are ignored: an observer has no say in them.
+"""
 
 from __future__ import annotations
 
@@ -17,18 +20,18 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 
 CONTROLLER = "controller"
-"""Name of the controller whose topics are listened to; remap them for another."""
+"""Name of the controller whose topics are subscribed to; remap them for another."""
 
 
 class Watch:
-    """See the module. Messages that do not fit the arm are left out: an onlooker has no say in them.
+    """The latest state, effort and reference of the arm.
 
     Attributes:
         robot: the arm.
         time: stamp of the latest state [s].
         q: its positions (n,) in [rad] or [m]; None before the first.
         qd: its velocities (n,); 0 where the drivers give none.
-        effort: that the controller last commanded (n,) in [N·m] or [N]; None before the first command.
+        effort: the effort that the controller last commanded (n,) in [N·m] or [N]; None before the first command.
         error: reference minus position (n,); None before the first.
         restarts: how often time ran backwards, as it does when a simulator starts again.
     """
@@ -36,7 +39,7 @@ class Watch:
     def __init__(self, node: Node, robot: Robot) -> None:
         """
         Args:
-            node: who listens.
+            node: who subscribes.
             robot: the arm.
         """
         self.robot = robot
@@ -53,21 +56,21 @@ class Watch:
             f"{CONTROLLER}/tracking_error": self._on_error,
         }
         self._subscriptions = [
-            node.create_subscription(JointState, topic, self._fitting(handler), NEWEST)
+            node.create_subscription(JointState, topic, self._ignoring_misfits(handler), NEWEST)
             for topic, handler in topics.items()
         ]
 
     @property
     def reference(self) -> Array | None:
-        """Positions that are asked for (n,), as far as is known."""
+        """Positions of the reference (n,); None as long as they are unknown."""
         return None if self.q is None or self.error is None else self.q + self.error
 
     def destroy(self) -> None:
-        """Listen no longer."""
+        """Unsubscribe."""
         for subscription in self._subscriptions:
             self._node.destroy_subscription(subscription)
 
-    def _fitting(self, handler: Callable[[JointState, JointOrder], None]) -> Callable[[JointState], None]:
+    def _ignoring_misfits(self, handler: Callable[[JointState, JointOrder], None]) -> Callable[[JointState], None]:
         order = JointOrder(self.robot.joint_names)
 
         def receive(message: JointState) -> None:
@@ -103,21 +106,18 @@ class Watch:
                 self.error = error
 
 
-# What an onlooker knows of the controller's tool: where it is, and where it was last asked to be.
-
-
 class PoseWatch:
-    """See the module. Messages that do not fit the arm are left out: an onlooker has no say in them.
+    """The pose of the controller's tool, and the latest target for it.
 
     Attributes:
         tool: pose of the tool in the root link's frame (4, 4); None before the first.
-        target: of the latest target, likewise.
+        target: pose of the latest target, likewise.
     """
 
     def __init__(self, node: Node, watch: Watch) -> None:
         """
         Args:
-            node: who listens.
+            node: who subscribes.
             watch: where the arm is, for targets in the frame of a link.
         """
         self.tool: Array | None = None
@@ -129,22 +129,22 @@ class PoseWatch:
             node.create_subscription(PoseStamped, f"{CONTROLLER}/target_pose", self._on_target, RELIABLE),
         ]
 
-    def forget(self) -> None:
-        """Nothing is known."""
+    def reset(self) -> None:
+        """Forget both poses."""
         self.tool = self.target = None
 
     def destroy(self) -> None:
-        """Listen no longer."""
+        """Unsubscribe."""
         for subscription in self._subscriptions:
             self._node.destroy_subscription(subscription)
 
     def _on_tool(self, message: PoseStamped) -> None:
-        self.tool = self._placed(message)
+        self.tool = self._in_root_frame(message)
 
     def _on_target(self, message: PoseStamped) -> None:
-        self.target = self._placed(message)
+        self.target = self._in_root_frame(message)
 
-    def _placed(self, message: PoseStamped) -> Array | None:
+    def _in_root_frame(self, message: PoseStamped) -> Array | None:
         frame, q = message.header.frame_id, self._watch.q
         try:
             matrix = to_matrix(message.pose)

@@ -10,7 +10,7 @@ from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.nodes.common.marker_messages import ghost, to_marker
-from robodyn_ros.nodes.common.messages import duration, stamp
+from robodyn_ros.nodes.common.messages import stamp, to_duration
 from robodyn_ros.nodes.common.watch import Watch
 from robodyn_ros.planning.plan import Plan
 from robodyn_ros.robot import Robot
@@ -47,7 +47,7 @@ def to_message(plan: Plan) -> JointTrajectory:
                 velocities=qd.tolist(),
                 accelerations=qdd.tolist(),
                 effort=effort.tolist(),
-                time_from_start=duration(float(t)),
+                time_from_start=to_duration(float(t)),
             )
         )
     return JointTrajectory(joint_names=list(plan.joints), points=points)

@@ -1,4 +1,4 @@
-"""The viewer's side of ``~/target_pose``: a handle at the tool asks for it, and what became of it is told."""
+"""What the viewer shows beside the arm: a handle that drags the tool, and the plan of the planner."""
 
 from __future__ import annotations
 
@@ -25,80 +25,66 @@ from robodyn_ros.view.browser import Browser, Gizmo
 from robodyn_ros.view.drawing import ArmDrawing, MarkDrawing
 from robodyn_ros.view.shapes import ros_package_path
 
-# Where the packages of this ROS 2 installation lie.
+STANDSTILL = 0.01
+"""Greatest speed of each joint of an arm that stands [rad/s] or [m/s]."""
 
-
-def share_folder(package: str) -> str | None:
-    """The share folder of a package, by the ament index, else by ``ROS_PACKAGE_PATH``; None if it is in neither."""
-    try:
-        folder: str = get_package_share_directory(package)
-    except (PackageNotFoundError, ValueError):
-        return ros_package_path(package)
-    return folder
-
-
-STANDS = 0.01
-"""An arm of which no joint is faster stands [rad/s] or [m/s]."""
-
-SIZE = 0.6
-"""Of the handle, by the size of the arm."""
-
-
-class ViewTarget:
-    """The viewer's side of ``~/target_pose``: a handle at the tool asks for it, and what became of it is told.
-
-    Attributes:
-        said: what the controller says of the latest target; "" if there was none.
-    """
-
-    def __init__(self, node: Node, watch: Watch, browser: Browser) -> None:
-        """
-        Args:
-            node: who talks to the graph.
-            watch: the arm's state.
-            browser: the picture.
-        """
-        self.said = ""
-        self._watch, self._poses = watch, PoseWatch(node, watch)
-        self._name = node.resolve_topic_name(CONTROLLER)
-        self._asked: SimpleQueue[Array] = SimpleQueue()  # from the threads of the browser's server
-        self._gizmo = Gizmo(browser.server.scene, SIZE * browser.overlay.size, self._asked.put)
-        self._targets = node.create_publisher(PoseStamped, f"{CONTROLLER}/target_pose", RELIABLE)
-        node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, RELIABLE)
-
-    def draw(self) -> None:
-        """Send what was asked for, and draw the handle."""
-        try:
-            while True:
-                message = PoseStamped(pose=to_pose(self._asked.get_nowait()))
-                message.header.frame_id = self._watch.robot.root
-                self._targets.publish(message)
-        except Empty:
-            pass
-        self._gizmo.show(self._poses.tool, bool((np.abs(self._watch.qd) > STANDS).any()))
-
-    def _on_diagnostics(self, message: DiagnosticArray) -> None:
-        for status in message.status:
-            if status.name == self._name:
-                self.said = next((item.value for item in status.values if item.key == "target"), "")
-
+HANDLE_SIZE = 0.6
+"""Size of the handle, as part of the arm's size."""
 
 PLANNER = "planner"
 """Name of the planner whose plans are shown; remap its topic for another."""
 
 PAUSE = 1.0
-"""How long the ghost rests at the end of its way [s]."""
+"""How long the ghost rests at the end of its path [s]."""
 
-AWAY = 0.03
-"""An arm that is so far from where a plan begins has set out, or does something else [rad] or [m]."""
+START_TOLERANCE = 0.03
+"""Distance from the start of a plan beyond which an arm has set out, or does something else [rad] or [m]."""
 
 GHOST = (0.55, 0.35, 0.85, 0.35)
+"""Color and opacity of the ghost."""
+
+
+class ViewTarget:
+    """A handle at the tool, whose moves go to the controller's ``~/target_pose``.
+
+    Attributes:
+        status: what has become of the latest target, by the controller's diagnostics; "" if there was none.
+    """
+
+    def __init__(self, node: Node, watch: Watch, browser: Browser) -> None:
+        """
+        Args:
+            node: whose topics.
+            watch: the arm's state.
+            browser: the picture.
+        """
+        self.status = ""
+        self._watch, self._poses = watch, PoseWatch(node, watch)
+        self._name = node.resolve_topic_name(CONTROLLER)
+        self._requests: SimpleQueue[Array] = SimpleQueue()  # from the threads of the browser's server
+        self._gizmo = Gizmo(browser.server.scene, HANDLE_SIZE * browser.overlay.size, self._requests.put)
+        self._targets = node.create_publisher(PoseStamped, f"{CONTROLLER}/target_pose", RELIABLE)
+        node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, RELIABLE)
+
+    def draw(self) -> None:
+        """Send the poses that were asked for, and draw the handle."""
+        try:
+            while True:
+                message = PoseStamped(pose=to_pose(self._requests.get_nowait()))
+                message.header.frame_id = self._watch.robot.root
+                self._targets.publish(message)
+        except Empty:
+            pass
+        self._gizmo.show(self._poses.tool, bool((np.abs(self._watch.qd) > STANDSTILL).any()))
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        for status in message.status:
+            if status.name == self._name:
+                self.status = next((item.value for item in status.values if item.key == "target"), "")
 
 
 class ViewPlan:
-    """The viewer's side of the planner: a plan is shown before it runs, as a ghost on its way and the way of its
-    tool.
-    """
+    """A plan of the planner until it runs: the path of the tool, and a ghost of the arm that moves along it."""
 
     def __init__(self, node: Node, watch: Watch, browser: Browser) -> None:
         """
@@ -111,23 +97,23 @@ class ViewPlan:
         scene = browser.server.scene
         self._ghost = ArmDrawing(scene, watch.robot, "/plan_ghost", share_folder, GHOST)
         self._ghost.show(False)
-        self._way = MarkDrawing(scene, "/plan_way")
+        self._path = MarkDrawing(scene, "/plan_way")
         self._trajectory: Trajectory | None = None
         self._line: list[Line] = []
         self._since = 0.0
         node.create_subscription(JointTrajectory, f"{PLANNER}/joint_trajectory", self._on_plan, LATCHED)
 
     def draw(self) -> None:
-        """Draw the plan, as long as the arm is where it begins."""
+        """Draw the plan while the arm is where it begins."""
         if self._trajectory is None or self._watch.q is None:
             return
-        if (np.abs(self._watch.q - self._trajectory.positions[0]) > AWAY).any():
+        if (np.abs(self._watch.q - self._trajectory.positions[0]) > START_TOLERANCE).any():
             self._trajectory = None
-            self._way.draw(())
+            self._path.draw(())
             self._ghost.show(False)
             return
         t = (monotonic() - self._since) % (self._trajectory.duration + PAUSE)
-        self._way.draw(self._line)
+        self._path.draw(self._line)
         self._ghost.move(self._trajectory.sample(t).q)
         self._ghost.show(True)
 
@@ -141,3 +127,12 @@ class ViewPlan:
         places = tool_path(Kinematics(self._watch.robot), self._tip, trajectory)
         self._line = [Line("plan", "way", places, 0.006, COLOR)]
         self._trajectory, self._since = trajectory, monotonic()
+
+
+def share_folder(package: str) -> str | None:
+    """The share folder of a package, by the ament index, else by ``ROS_PACKAGE_PATH``; None if it is in neither."""
+    try:
+        folder: str = get_package_share_directory(package)
+    except (PackageNotFoundError, ValueError):
+        return ros_package_path(package)
+    return folder
