@@ -2,6 +2,7 @@
 # make test          the whole test suite           (make test ROS=jazzy: on the Jazzy wheels)
 # make lint          ruff and mypy
 # make docs          the site of the documentation, into build/docs, and its checks
+# make picture       the moving picture of the README, docs/demo.webp (needs Chromium)
 # make bench         the dynamics engine beside Pinocchio (make bench BENCH=--json)
 # make bench-kinematics   forward and inverse kinematics beside Pinocchio (BENCH as there)
 # make bench-ros     from joint_states to command, beside a node that only echoes (BENCH as there)
@@ -42,7 +43,7 @@ PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 INSTALL = $(PIP) install --quiet --use-pep517 $(addprefix -c ,$(CONSTRAINTS))
 BUILD := setup.py package.xml $(wildcard .ci/constraints*.txt)
 
-.PHONY: demo test lint bench bench-planning bench-adaptive bench-identification bench-kinematics bench-ros bench-sim bench-mpc bench-sweep fuzz soak-adaptive soak-controller soak-hold soak-identify soak-sim soak-sweep clean docs
+.PHONY: demo test lint bench bench-planning bench-adaptive bench-identification bench-kinematics bench-ros bench-sim bench-mpc bench-sweep fuzz soak-adaptive soak-controller soak-hold soak-identify soak-sim soak-sweep clean docs picture
 
 demo: $(VENV)/demo-installed $(if $(VIEW),$(VENV)/viewer-installed)
 	@$(VENV)/bin/robodyn demo $(if $(VIEW),--view) $(DEMO)
@@ -64,6 +65,9 @@ lint: $(VENV)/test-installed
 docs: $(VENV)/docs-installed
 	$(VENV)/bin/python -m sphinx -q -E -W --keep-going -b html -d build/doctrees docs build/docs
 	ROBODYN_SITE=build/docs $(VENV)/bin/python -m pytest test/test_docs.py
+
+picture: $(VENV)/test-installed
+	$(VENV)/bin/python docs/make_picture.py
 
 bench: $(VENV)/test-installed
 	@$(VENV)/bin/python benchmarks/dynamics.py $(BENCH)

@@ -11,7 +11,8 @@ import shutil
 import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
+from io import StringIO
 from pathlib import Path
 from socket import socket
 from typing import Any, NamedTuple
@@ -75,7 +76,7 @@ SIZE = (720, 450)
 SAMPLES = 2
 """Rendered pixels per pixel of the picture, in each direction."""
 
-QUALITY = 72
+QUALITY = 90
 """Of the WebP, 0 to 100."""
 
 DISTANCE = 0.98
@@ -207,7 +208,8 @@ def viewer() -> Iterator[tuple[Any, Any]]:
     with socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    server = viser.ViserServer(host="127.0.0.1", port=port, verbose=False)
+    with redirect_stdout(StringIO()):  # it prints a banner
+        server = viser.ViserServer(host="127.0.0.1", port=port, verbose=False)
     flags = [
         "--no-sandbox",
         "--use-gl=angle",
@@ -338,7 +340,7 @@ def main() -> None:
         duration=round(1000.0 / RATE),
         loop=0,
         quality=QUALITY,
-        method=6,
+        method=4,
         minimize_size=False,
     )
     print(f"{args.out}: {len(frames)} frames, {args.out.stat().st_size / 1e6:.2f} MB")

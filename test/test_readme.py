@@ -245,3 +245,20 @@ def test_badges():
 
 def test_length():
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 160
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_links(document):
+    text = (ROOT / document).read_text(encoding="utf-8")
+    for target in re.findall(r"\]\((?!https?:)([^)#\s]+)", text):
+        assert (ROOT / target).exists(), target
+
+
+def test_picture():
+    """The moving picture is there, moves, and is small; `make picture` makes it."""
+    image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
+    path = ROOT / "docs/demo.webp"
+    assert path.stat().st_size < 3e6
+    with image.open(path) as picture:
+        assert 4.0 < picture.n_frames / 14.0 < 8.0
+        assert 640 <= picture.width <= 800
