@@ -124,10 +124,10 @@ def values(readable: Readable, dynamics: CompiledDynamics, q: np.ndarray, qd: np
     for place, name in enumerate(readable.writer.names[-4 * n :]):
         found[name.symbol] = states[place // n][place % n]
     for name in readable.writer.names:
-        if name.letter:
-            found[name.symbol] = name.letter.value
-        if name.wave:
-            function, terms = name.wave
+        if name.parameter:
+            found[name.symbol] = name.parameter.value
+        if name.trigonometric:
+            function, terms = name.trigonometric
             bodies, rest = readable.writer.form.tree.nodes, readable.writer.form.directions
             angle = sum(s * (bodies[k].body.ratio * q[bodies[k].body.coordinate] + rest[k].rest) for k, s in terms)
             found[name.symbol] = getattr(np, function)(angle)

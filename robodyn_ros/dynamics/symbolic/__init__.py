@@ -1,1 +1,1 @@
-"""The equations of small arms as people write them, with letters for masses and lengths; it needs SymPy."""
+"""The equations of small arms as people write them, with symbols for masses and lengths; it needs SymPy."""

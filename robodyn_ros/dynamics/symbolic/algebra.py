@@ -1,107 +1,25 @@
 """Polynomials in an arm's numbers, in sines and cosines of sums of its angles, and in its coordinates and rates.
 
-They have one form each, so that what is equal cancels. For angles a and b about one direction
+Each polynomial is reduced to one form, so that what is equal cancels. For angles a and b about one direction
 
     sin² a = 1 - cos² a,    sin a sin b = cos(b - a) - cos a cos b,    sin b cos a = sin(b - a) + sin a cos b,
 
-and no product of the left sides is left: of a planar arm, where distances depend on differences of angles alone, no
+and no product of the left sides remains. A planar arm, whose distances depend on differences of angles alone, has no
 product of sines and cosines at all.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sympy import QQ, RR, ring
 
-from robodyn_ros.kinematics.tree import Tree, TreeNode
-from robodyn_ros.robot.pose import Array
-
-# Where the angles of an arm add up.
-#
-# Joints that are parallel, whatever slides between them, turn about one direction, and the sine and cosine of the sum
-# of their angles say all: that is what makes the equations of planar arms short. So every body's orientation is
-#
-#     B Rz(φ) K,    φ = Σ ± θ_k + quarter turns,
-#
-# with B the directions that φ turns about, which only joints of other directions change, and K constant.
-
-ROUNDING = 1e-12
-"""A sine, or an angle in radians, below this is the rounding of a zero."""
-
-QUARTER = math.pi / 2
-
-REVERSED = np.diag([1.0, -1.0, -1.0])
-"""From the frame of a joint that turns the other way round."""
-
-
-class Angle(NamedTuple):
-    """A sum of joints' angles θ and quarter turns."""
-
-    terms: tuple[tuple[int, int], ...] = ()  # (index of the node, ±1), in order
-    quarters: int = 0
-
-    def plus(self, other: Angle, sign: int = 1) -> Angle:
-        """The sum or, with sign -1, the difference."""
-        signs = dict(self.terms)
-        for node, own in other.terms:
-            signs[node] = signs.get(node, 0) + sign * own
-        return Angle(tuple(sorted(item for item in signs.items() if item[1])), self.quarters + sign * other.quarters)
-
-
-class Direction(NamedTuple):
-    """Orientation of one body: see the module. All of one group have the same B."""
-
-    group: int
-    angle: Angle  # φ
-    constant: Array  # K, (3, 3)
-    rest: float  # θ = ratio · q + rest, and quarter turns [rad]
-    before: Array | None = None  # of the first of a group: B = parent's B Rz(φ), times this, (3, 3)
-
-
-def directions(tree: Tree) -> list[Direction]:
-    """The orientation of every body; group 0 has the direction of the tree's base."""
-    found: list[Direction] = []
-    for index, node in enumerate(tree.nodes):
-        above = found[node.parent] if node.parent >= 0 else Direction(0, Angle(), np.eye(3), 0.0)
-        found.append(_next(index, node, above))
-    return found
-
-
-def is_exact(matrix: Array) -> bool:
-    """Whether a rotation only exchanges axes and reverses them."""
-    return bool(np.isin(matrix, (-1.0, 0.0, 1.0)).all())
-
-
-def _next(index: int, node: TreeNode, above: Direction) -> Direction:
-    constant = _clean(above.constant @ node.rotation)
-    if node.prismatic:
-        return Direction(above.group, above.angle, constant, 0.0)
-    along = float(constant[2, 2])
-    if abs(abs(along) - 1.0) > ROUNDING:
-        theta, rest = _theta(index, node, 0.0)
-        return Direction(index + 1, theta, np.eye(3), rest, constant)
-    sense = 1 if along > 0.0 else -1
-    theta, rest = _theta(index, node, sense * math.atan2(constant[1, 0], constant[0, 0]))
-    return Direction(above.group, above.angle.plus(theta, sense), np.eye(3) if sense > 0 else REVERSED, rest)
-
-
-def _theta(index: int, node: TreeNode, more: float) -> tuple[Angle, float]:
-    constant = node.turn + node.body.offset + more
-    quarters = round(constant / QUARTER)
-    rest = constant - quarters * QUARTER
-    return Angle(((index, 1),), quarters), 0.0 if abs(rest) < ROUNDING else rest
-
-
-def _clean(matrix: Array) -> Array:
-    nearest = np.round(matrix)
-    return np.where(np.abs(matrix - nearest) < ROUNDING, nearest, matrix)
-
+from robodyn_ros.dynamics.symbolic.directions import Angle, Direction
+from robodyn_ros.kinematics.tree import Tree
 
 Polynomial = Any
 """SymPy's PolyElement."""
@@ -120,8 +38,9 @@ class Algebra:
         ring: SymPy's.
         numeric: whether the arm's numbers are constants in it.
         numbers: the arm's numbers: generators, or in a numeric algebra plain constants.
-        q, qd, qdd, sign: of each coordinate; q of one that turns is only found within waves. sign is that of q̇.
-        waves: cosine and sine of each sum of angles.
+        q, qd, qdd, sign: of each coordinate; sign is that of q̇. The q of a joint that turns only occurs within
+            trigonometric terms.
+        trigonometric: cosine and sine of each sum of angles.
     """
 
     def __init__(self, tree: Tree, found: Sequence[Direction], numbers: dict[Any, float], numeric: bool) -> None:
@@ -135,52 +54,54 @@ class Algebra:
         self._tree = tree
         groups = _groups(found)
         sums = sorted({_positive(angle)[1] for angles in groups for angle in _with_differences(angles)} - {()})
-        letters = [] if numeric else list(numbers)
+        symbols = [] if numeric else list(numbers)
         n = tree.n
-        names = [f"g{i}" for i in range(len(letters) + 2 * len(sums) + 4 * n)]
+        names = [f"g{i}" for i in range(len(symbols) + 2 * len(sums) + 4 * n)]
         self.ring, *generators = ring(names, RR if numeric else QQ)
         self.numeric = numeric
         rest = iter(generators)
-        self.numbers: dict[Any, Polynomial] = {key: next(rest) for key in letters}
+        self.numbers: dict[Any, Polynomial] = {key: next(rest) for key in symbols}
         if numeric:
             self.numbers = {key: self.ring(value) for key, value in numbers.items()}
-        self.waves: dict[Terms, tuple[Polynomial, Polynomial]] = {terms: (next(rest), next(rest)) for terms in sums}
+        self.trigonometric: dict[Terms, tuple[Polynomial, Polynomial]] = {
+            terms: (next(rest), next(rest)) for terms in sums
+        }
         self.q, self.qd, self.qdd, self.sign = ([next(rest) for _ in range(n)] for _ in range(4))
         self.zero, self.one = self.ring.zero, self.ring.one
         self._rules = dict(rule for angles in groups for rule in self._products(angles))
 
     def number(self, *key: object) -> Polynomial:
-        """One of the arm's numbers; what has no letter is zero."""
+        """Return one of the arm's numbers; what has no symbol is zero."""
         return self.numbers.get(key, self.zero)
 
     def constant(self, value: float) -> Polynomial:
-        """A plain number, a whole one unless the algebra is numeric."""
+        """Return a plain number, a whole one unless the algebra is numeric."""
         return self.ring(value if self.numeric else int(value))
 
     def relate(self, cosine: Polynomial, sine: Polynomial) -> None:
-        """Two of the numbers are cosine and sine of the same angle."""
+        """Add the rule that two of the numbers are cosine and sine of the same angle."""
         if not cosine.is_ground:
             self._rules[(sine**2).LM] = 1 - cosine**2
 
     def cosine(self, angle: Angle) -> Polynomial:
-        """Of a sum of angles and quarter turns."""
-        return self._wave(angle, 1)
+        """Return the cosine of a sum of angles and quarter turns."""
+        return self._shifted_sine(angle, 1)
 
     def sine(self, angle: Angle) -> Polynomial:
-        """Of a sum of angles and quarter turns."""
-        return self._wave(angle, 0)
+        """Return the sine of a sum of angles and quarter turns."""
+        return self._shifted_sine(angle, 0)
 
     def derivative(self, polynomial: Polynomial, coordinate: int) -> Polynomial:
-        """By a coordinate."""
+        """Return the derivative of a polynomial by a coordinate."""
         total = polynomial.diff(self.q[coordinate])
-        for terms, (cosine, sine) in self.waves.items():
+        for terms, (cosine, sine) in self.trigonometric.items():
             rate = sum((sign * self._ratio(node, coordinate) for node, sign in terms), self.zero)
             if rate:
                 total += rate * (polynomial.diff(sine) * cosine - polynomial.diff(cosine) * sine)
         return total
 
     def reduced(self, polynomial: Polynomial) -> Polynomial:
-        """The one form: see the module."""
+        """Return a polynomial in the one form that the rules of this module leave."""
         done, left = self.zero, polynomial
         while left:
             pending = self.zero
@@ -195,7 +116,7 @@ class Algebra:
         return done
 
     def without_dust(self, polynomials: NDArray[np.object_]) -> NDArray[np.object_]:
-        """In a numeric algebra: without terms that are the rounding of a zero."""
+        """Return polynomials without the terms that in a numeric algebra are the rounding of a zero."""
         if not self.numeric:
             return polynomials
         largest = max((abs(c) for polynomial in polynomials.flat for c in polynomial.coeffs()), default=0)
@@ -204,11 +125,11 @@ class Algebra:
             cleaned[place] = self.ring.from_dict({m: c for m, c in polynomial.terms() if abs(c) > DUST * largest})
         return cleaned
 
-    def _wave(self, angle: Angle, phase: int) -> Polynomial:
-        """Sine of the angle and ``phase`` quarter turns."""
+    def _shifted_sine(self, angle: Angle, phase: int) -> Polynomial:
+        """Return the sine of the angle and ``phase`` quarter turns."""
         sign, terms = _positive(angle)
         phase = (phase + angle.quarters) % 4
-        cosine, sine = self.waves[terms] if terms else (self.one, self.zero)
+        cosine, sine = self.trigonometric[terms] if terms else (self.one, self.zero)
         return (sign * sine, cosine, -sign * sine, -cosine)[phase]
 
     def _ratio(self, node: int, coordinate: int) -> Polynomial:
@@ -229,7 +150,7 @@ class Algebra:
 
 
 def _groups(found: Sequence[Direction]) -> list[list[Angle]]:
-    """The angles of each direction, without quarter turns, in the order of the bodies."""
+    """Return the angles of each direction, without quarter turns, in the order of the bodies."""
     groups: dict[int, dict[Angle, None]] = {}
     for direction in found:
         if direction.angle.terms:
@@ -244,7 +165,7 @@ def _with_differences(angles: Sequence[Angle]) -> Iterable[Angle]:
 
 
 def _positive(angle: Angle) -> tuple[int, Terms]:
-    """Sign and terms of an angle, such that its first term is positive."""
+    """Return sign and terms of an angle, such that its first term is positive."""
     if not angle.terms:
         return 1, ()
     sign = angle.terms[0][1]

@@ -1,4 +1,8 @@
-"""SymPy expressions as LaTeX, in the order in which people write them: masses, lengths, sines, rates."""
+"""SymPy expressions as LaTeX, in the order in which people write them: masses, lengths, sines, rates.
+
+:func:`names` gives the generators of an ``Algebra`` their names (m_2, l_2, s_23, q̇_3, …), :class:`Typesetter` writes
+expressions of them.
+"""
 
 from __future__ import annotations
 
@@ -10,34 +14,33 @@ from sympy import Add, Expr, Mul, Pow, Rational, Symbol
 
 from robodyn_ros.document.blocks import leading
 from robodyn_ros.dynamics.symbolic.algebra import Polynomial, Terms
-from robodyn_ros.dynamics.symbolic.closed_form import ClosedForm, Key, ParameterSymbol, labels
+from robodyn_ros.dynamics.symbolic.closed_form import ClosedForm
+from robodyn_ros.dynamics.symbolic.symbols import Key, ParameterSymbol, labels
 
-# Names for the generators of an ``Algebra``: m_2, l_2, s_23, q̇_3, …
-
-ORDER = ("m", "l", "c", "I", "a", "b", "f", "g", "ct", "st", "q", "wave", "qd", "qdd", "sign")
+ORDER = ("m", "l", "c", "I", "a", "b", "f", "g", "ct", "st", "q", "trigonometric", "qd", "qdd", "sign")
 """Kinds of names, in the order in which people write them in a product."""
 
 
 class Name(NamedTuple):
-    """What a generator is called.
+    """The name of a generator.
 
     Attributes:
         symbol: in LaTeX.
         sign: -1 if the generator stands for the opposite of the symbol.
         kind: one of ``ORDER``.
-        letter: for a number, what it is.
-        wave: for a sine or cosine, which function, and of what.
+        parameter: the number of the arm that it is, if it is one.
+        trigonometric: function and sum of angles of a sine or cosine.
     """
 
     symbol: Symbol
     kind: str
     sign: int = 1
-    letter: ParameterSymbol | None = None
-    wave: tuple[str, Terms] | None = None
+    parameter: ParameterSymbol | None = None
+    trigonometric: tuple[str, Terms] | None = None
 
 
 def names(form: ClosedForm, polynomials: Iterable[Polynomial]) -> list[Name]:
-    """The name of each generator, in the order of the ring.
+    """Return the name of each generator, in the order of the ring.
 
     Args:
         form: the equations.
@@ -49,43 +52,43 @@ def names(form: ClosedForm, polynomials: Iterable[Polynomial]) -> list[Name]:
     numbers = [] if algebra.numeric else list(algebra.numbers)
     together = Counter(key[:2] for i, key in enumerate(numbers) if i in used)
     found = [
-        _number_name(key, form.letters[key], i in used and together[key[:2]] == 1) for i, key in enumerate(numbers)
+        _number_name(key, form.symbols[key], i in used and together[key[:2]] == 1) for i, key in enumerate(numbers)
     ]
-    found += [name for terms in algebra.waves for name in _waves(terms, labels(form.tree))]
+    found += [name for terms in algebra.trigonometric for name in _trigonometric_names(terms, labels(form.tree))]
     for kind, pattern in (("q", "q"), ("qd", r"\dot{q}"), ("qdd", r"\ddot{q}"), ("sign", r"\operatorname{sgn}\dot{q}")):
         found += [Name(Symbol(f"{pattern}_{{{c + 1}}}"), kind) for c in range(form.tree.n)]
     return found
 
 
-def _number_name(key: Key, letter: ParameterSymbol, alone: bool) -> Name:
+def _number_name(key: Key, parameter: ParameterSymbol, alone: bool) -> Name:
     kind, axis = str(key[0]), key[2] if len(key) > 2 else 0
     if not alone:
-        return Name(Symbol(letter.name), kind, letter=letter)
-    if letter.value < 0.0 and (kind == "l" or (kind == "c" and axis)):  # without an axis in its name: a distance
-        return Name(Symbol(letter.alone), kind, -1, letter._replace(value=-letter.value))
-    return Name(Symbol(letter.alone), kind, letter=letter)
+        return Name(Symbol(parameter.name), kind, parameter=parameter)
+    if parameter.value < 0.0 and (kind == "l" or (kind == "c" and axis)):  # without an axis in its name: a distance
+        return Name(Symbol(parameter.alone), kind, -1, parameter._replace(value=-parameter.value))
+    return Name(Symbol(parameter.alone), kind, parameter=parameter)
 
 
-def _waves(terms: Terms, called: list[str]) -> Iterator[Name]:
-    parts = [(called[node], sign) for node, sign in terms]
+def _trigonometric_names(terms: Terms, body_labels: list[str]) -> Iterator[Name]:
+    parts = [(body_labels[node], sign) for node, sign in terms]
     simple = all(sign > 0 and len(label) == 1 for label, sign in parts)
     index = "".join(
         label if simple or not i else f"{'+' if sign > 0 else '-'}{label}" for i, (label, sign) in enumerate(parts)
     )
     for function in ("cos", "sin"):
-        yield Name(Symbol(f"{function[0]}_{{{index}}}"), "wave", wave=(function, terms))
+        yield Name(Symbol(f"{function[0]}_{{{index}}}"), "trigonometric", trigonometric=(function, terms))
 
 
 DIGITS = 6
-"""Of numbers that stand for themselves."""
+"""Digits of the numbers in formulas."""
 
 Rank = tuple[int, int]
-"""Of a symbol: its kind, by its place in ``ORDER``, and its place among those of its kind."""
+"""Rank of a symbol: its kind, by its place in ``ORDER``, and its place among those of its kind."""
 
 LENGTHS, MOVING = ORDER.index("l"), ORDER.index("q")
 
 RATES = tuple(map(ORDER.index, ("qdd", "qd", "sign")))
-"""In the order in which terms of a sum stand."""
+"""Kinds of rates, in the order in which terms of a sum stand."""
 
 
 class Typesetter:
@@ -94,12 +97,12 @@ class Typesetter:
     def __init__(self, ranks: Mapping[Symbol, Rank]) -> None:
         """
         Args:
-            ranks: of each symbol.
+            ranks: rank of each symbol.
         """
         self._ranks = ranks
 
     def terms(self, expression: Expr) -> list[str]:
-        """The terms of a sum, each with its sign in front."""
+        """Return the terms of a sum, each with its sign in front."""
         return [self._term(term) for term in sorted(Add.make_args(expression), key=self._place)]
 
     def _term(self, term: Expr) -> str:
@@ -119,13 +122,13 @@ class Typesetter:
         return str(factor)
 
     def _rank(self, factor: Expr) -> tuple[int, bool, Rank]:
-        """Of a factor: by the first kind that is in it, sums after symbols."""
+        """Return the place of a factor: by the first kind that is in it, sums after symbols."""
         kind, place = min((self._ranks[symbol] for symbol in factor.free_symbols), default=(0, 0))
         level = LENGTHS if ORDER[kind] == "c" else kind  # a length too
         return level, bool(factor.atoms(Add)), (kind, place)
 
     def _place(self, term: Expr) -> tuple[list[Rank], ...]:
-        """Of a term in a sum: accelerations before rates before the rest; then by what moves, then by what does not."""
+        """Return the place of a term in a sum: first accelerations, then rates; then by what moves, then the rest."""
         every = sorted(self._ranks[symbol] for symbol in term.free_symbols)
         rates = sorted((RATES.index(kind), place) for kind, place in every if kind in RATES)
         alone = [factor.base if isinstance(factor, Pow) else factor for factor in Mul.make_args(term)]
@@ -135,13 +138,13 @@ class Typesetter:
 
 
 def _number(value: Expr) -> str:
-    """A positive number."""
+    """Return a positive number in LaTeX."""
     if isinstance(value, Rational):
         return str(value.p) if value.q == 1 else rf"\frac{{{value.p}}}{{{value.q}}}"
     return number(float(value))
 
 
 def number(value: float, digits: int = DIGITS) -> str:
-    """A number in LaTeX."""
+    """Return a number in LaTeX."""
     mantissa, _, exponent = f"{value:.{digits}g}".partition("e")
     return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if exponent else mantissa

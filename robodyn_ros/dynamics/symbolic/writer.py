@@ -1,4 +1,9 @@
-"""Polynomials of one closed form as formulas: short, with names for the generators, in the order of a textbook."""
+"""Polynomials of one closed form as formulas: short, with names for the generators, in the order of a textbook.
+
+:class:`Simplifier` searches the shortest expression of a polynomial, :class:`Writer` writes it in LaTeX, and
+:class:`Legend` explains its symbols. :func:`choose` decides whether a closed form is short enough to be read, with
+symbols or with numbers; :class:`Readable` has the whole of one.
+"""
 
 from __future__ import annotations
 
@@ -12,51 +17,51 @@ from sympy import Add, Expr, Float, Integer, Mul, Symbol, count_ops
 from robodyn_ros.document.blocks import Block, TableBlock, TextBlock, quoted, table
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.symbolic.algebra import Polynomial
-from robodyn_ros.dynamics.symbolic.closed_form import ClosedForm, labels
+from robodyn_ros.dynamics.symbolic.closed_form import ClosedForm
+from robodyn_ros.dynamics.symbolic.symbols import labels
 from robodyn_ros.dynamics.symbolic.typeset import ORDER, Name, Rank, Typesetter, names, number
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
 
-# The shortest of several ways to write a polynomial, as a SymPy expression.
-
 LONGEST = 40
-"""Terms of a polynomial; a longer one is gathered by its waves, and only its parts are searched for what is short."""
+"""Terms of a polynomial. A longer one is gathered by its trigonometric terms, and only its parts are searched."""
 
 DIGITS = 12
-"""Of decimal fractions; the rest is rounding."""
+"""Digits of decimal fractions; the rest is rounding."""
 
 WHOLE = {Float(1.0): Integer(1), Float(-1.0): Integer(-1)}
-"""A decimal one would be written."""
+"""A decimal 1 would be written as a factor."""
 
 Places = frozenset[int]
 """Some of the generators, by their index."""
 
 
 class Simplifier:
-    """Writes polynomials of one ring."""
+    """Turns polynomials of one ring into the shortest of several SymPy expressions."""
 
     def __init__(
         self,
         symbols: Sequence[Expr],
         opposites: Iterable[int],
         kinds: Mapping[str, Places],
-        waves: Iterable[tuple[Polynomial, Polynomial]],
+        trigonometric: Iterable[tuple[Polynomial, Polynomial]],
     ) -> None:
         """
         Args:
-            symbols: what each generator is called.
+            symbols: of each generator.
             opposites: generators that stand for the opposite of their symbols, by their index.
-            kinds: generators by which terms may be gathered: ``waves`` first, as it wins where two are as short.
-            waves: cosines and sines of the same angles.
+            kinds: generators by which terms may be gathered. The first kind, ``trigonometric``, wins where two are as
+                short.
+            trigonometric: cosines and sines of the same angles.
         """
         self._symbols, self._opposites = symbols, list(opposites)
-        self._kinds, self._waves = dict(kinds), list(waves)
+        self._kinds, self._trigonometric = dict(kinds), list(trigonometric)
         self._shortest = cache(self._search)
 
     def __call__(self, polynomial: Polynomial, first: str = "") -> Expr:
-        """The expression of fewest operations that was found; gathered by the kind ``first``, if one is given."""
+        """Return the expression of fewest operations that was found; gathered by the kind ``first``, if given."""
         polynomial = self._turned(polynomial)
-        for cosine, sine in self._waves:
+        for cosine, sine in self._trigonometric:
             polynomial = min(polynomial, _exchanged(polynomial, cosine, sine), key=len)
         if first:
             return self._gathered(polynomial, first, *(kind for kind in self._kinds if kind != first))
@@ -74,7 +79,7 @@ class Simplifier:
         return min([*found, self._expanded(polynomial)], key=count_ops)
 
     def _gathered(self, polynomial: Polynomial, kind: str, *others: str) -> Expr:
-        """Terms that are alike but for the generators of one kind, together: Σ (sum of that kind) (the others)."""
+        """Put terms together that differ only in the generators of one kind: Σ (sum of that kind) (the others)."""
         ring, places = polynomial.ring, self._kinds[kind]
         alike: dict[tuple[int, ...], Polynomial] = {}
         for monomial, coefficient in polynomial.terms():
@@ -92,7 +97,7 @@ class Simplifier:
         return _times(self._expanded(common), self._shortest(own, ()), self._shortest(rest, others))
 
     def _turned(self, polynomial: Polynomial) -> Polynomial:
-        """In the symbols instead of the generators, so that signs are those that are seen.
+        """Return a polynomial in the symbols instead of the generators, with the signs that are seen.
 
         Numbers that are equal but for rounding are made equal.
         """
@@ -109,19 +114,19 @@ class Simplifier:
 
 
 def _times(*factors: Expr) -> Expr:
-    """A product; a number before a sum stays there, where SymPy would spread it. A sign may go."""
+    """Return a product. A number before a sum stays there, where SymPy would spread it; a sign need not."""
     number, rest = Mul(*(x for x in factors if x.is_Number)), Mul(*(x for x in factors if not x.is_Number))
     return Mul(number, rest, evaluate=not isinstance(rest, Add) or abs(number) == 1)
 
 
 def _primitive(polynomial: Polynomial) -> tuple[Any, Polynomial]:
-    """A number, and the polynomial without it: positive in its leading term and, if it is exact, without fractions."""
+    """Split off a number. The rest is positive in its leading term and, if it is exact, without fractions."""
     number, rest = polynomial.primitive()  # of decimal fractions the number is 1
     return (-number, -rest) if rest.LC < 0 else (number, rest)
 
 
 def _split(polynomial: Polynomial) -> tuple[Polynomial, Polynomial]:
-    """What all terms have in common, and the rest."""
+    """Return the common factor of all terms, and the rest."""
     ring = polynomial.ring
     number, rest = _primitive(polynomial)
     monomial = tuple(map(min, zip(*rest.monoms(), strict=True)))
@@ -129,7 +134,7 @@ def _split(polynomial: Polynomial) -> tuple[Polynomial, Polynomial]:
 
 
 def _exchanged(polynomial: Polynomial, cosine: Polynomial, sine: Polynomial) -> Polynomial:
-    """With 1 - sin² for every cos²."""
+    """Return a polynomial with 1 - sin² for every cos²."""
     ring, place = polynomial.ring, polynomial.ring.gens.index(cosine)
     total = ring.zero
     for monomial, coefficient in polynomial.terms():
@@ -140,16 +145,16 @@ def _exchanged(polynomial: Polynomial, cosine: Polynomial, sine: Polynomial) -> 
 
 
 KINDS = {
-    "waves": ("wave", "q"),
+    "trigonometric": ("trigonometric", "q"),
     "masses": ("m",),
     "rates": ("qd", "qdd", "sign"),
     "lengths": ("l", "c", "g", "ct", "st"),
 }
-"""By what terms may be gathered → kinds of names."""
+"""Kind by which terms may be gathered → kinds of names."""
 
 
 class Writer:
-    """Writes what belongs together with the same names.
+    """Writes polynomials that belong together with the same names.
 
     Attributes:
         form: the equations.
@@ -173,18 +178,16 @@ class Writer:
         }
         symbols = [name.symbol for name in self.names]
         opposites = [i for i, name in enumerate(self.names) if name.sign < 0]
-        self._shortener = Simplifier(symbols, opposites, kinds, form.algebra.waves.values())
+        self._simplifier = Simplifier(symbols, opposites, kinds, form.algebra.trigonometric.values())
 
     def expression(self, polynomial: Polynomial, first: str = "") -> Expr:
-        """The shortest expression that was found; gathered by one of ``KINDS`` first, if it is given."""
-        return self._shortener(polynomial, first)
+        """Return the shortest expression that was found; gathered by one of ``KINDS`` first, if it is given."""
+        return self._simplifier(polynomial, first)
 
     def terms(self, expression: Expr) -> list[str]:
-        """The terms of an expression in LaTeX, each after its sign and a space."""
+        """Return the terms of an expression in LaTeX, each after its sign and a space."""
         return self._typesetter.terms(expression)
 
-
-# What the letters of formulas stand for.
 
 EXACT = 12
 """Digits of the arm's numbers."""
@@ -196,51 +199,51 @@ AXES = (
 
 
 class Legend:
-    """Of some symbols.
+    """Explains symbols.
 
     Attributes:
-        waves: what each sine and cosine is of, and what the angles are that are no coordinates.
-        numbers: what each of the arm's numbers is.
+        trigonometric: sentences that define the sines and cosines, and the angles that are no coordinates.
+        numbers: a table of the arm's numbers.
     """
 
     def __init__(self, writer: Writer, written: Iterable[Symbol]) -> None:
         """
         Args:
-            writer: what named the symbols.
+            writer: that named the symbols.
             written: the symbols.
         """
         self._form, wanted = writer.form, set(written)
         used = [name for name in writer.names if name.symbol in wanted]
-        self.waves = list(self._sentences(used))
+        self.trigonometric = list(self._sentences(used))
         rows = [
-            (f"${name.symbol}$", f"${number(letter.value, EXACT)}$", letter.unit, quoted(letter.meaning))
+            (f"${name.symbol}$", f"${number(parameter.value, EXACT)}$", parameter.unit, quoted(parameter.meaning))
             for name in used
-            if (letter := name.letter)
+            if (parameter := name.parameter)
         ]
         self.numbers: list[Block] = [table(("", "value", "unit", "meaning"), rows), TextBlock(AXES)] if rows else []
 
     def _sentences(self, used: list[Name]) -> Iterator[Block]:
-        waves = dict.fromkeys(f"${name.symbol} = {self._wave(name)}$" for name in used if name.wave)
-        if waves:
-            yield TextBlock(f"{', '.join(waves)}.")
+        definitions = dict.fromkeys(f"${name.symbol} = {self._function(name)}$" for name in used if name.trigonometric)
+        if definitions:
+            yield TextBlock(f"{', '.join(definitions)}.")
         if angles := list(self._angles(used)):
             yield TextBlock(f"Here {', '.join(angles)}.")
 
-    def _wave(self, name: Name) -> str:
-        assert name.wave is not None
-        function, terms = name.wave
+    def _function(self, name: Name) -> str:
+        assert name.trigonometric is not None
+        function, terms = name.trigonometric
         parts = " ".join(f"{'-' if sign < 0 else '+'} {self._angle(node)}" for node, sign in terms)
         text = parts.removeprefix("+ ")
         return rf"\{function} {text}" if len(terms) == 1 else rf"\{function}({text})"
 
     def _angle(self, node: int) -> str:
-        """θ, or q where that is the same."""
+        """Return the symbol of an angle: θ, or q where that is the same."""
         body = self._form.tree.nodes[node].body
         plain = body.ratio == 1.0 and self._form.directions[node].rest == 0.0
         return f"q_{{{body.coordinate + 1}}}" if plain else rf"\theta_{{{labels(self._form.tree)[node]}}}"
 
     def _angles(self, used: list[Name]) -> Iterator[str]:
-        for node in sorted({node for name in used if name.wave for node, _ in name.wave[1]}):
+        for node in sorted({node for name in used if name.trigonometric for node, _ in name.trigonometric[1]}):
             angle, rest = self._angle(node), self._form.directions[node].rest
             body = self._form.tree.nodes[node].body
             if angle.startswith("q"):
@@ -251,7 +254,7 @@ class Legend:
 
 
 def joints(robot: Robot) -> TableBlock:
-    """The joints of an arm, with the units of their positions and efforts."""
+    """Return a table of the joints of an arm, with the units of their positions and efforts."""
     rows = [
         (
             str(index),
@@ -264,33 +267,29 @@ def joints(robot: Robot) -> TableBlock:
     return table(("joint", "name", "type", "position, effort"), rows)
 
 
-# Whether the equations of an arm are short enough to be read, with letters or with numbers.
-
 JOINTS = 4
-"""Of an arm with more no closed form can be read."""
+"""An arm with more joints has no closed form that can be read."""
 
 TERMS = 200
-"""Terms of M that can be read; where letters make it longer, the arm's numbers stand for themselves."""
+"""Terms of M that can be read. Where symbols make it longer, the formulas have the arm's numbers."""
 
 
 def choose(dynamics: CompiledDynamics) -> ClosedForm:
-    """With letters where that can be read, else with numbers."""
+    """Return the closed form with symbols where that can be read, else with numbers."""
     numeric = ClosedForm(dynamics, numeric=True)
     if any(node.body.joint.mimic for node in numeric.tree.nodes) or terms(numeric) > TERMS:
         return numeric
     try:
-        lettered = ClosedForm(dynamics, numeric=False)
-    except InputError:  # an angle that has no name
+        symbolic = ClosedForm(dynamics, numeric=False)
+    except InputError:  # an angle that has no symbol
         return numeric
-    return lettered if terms(lettered) <= TERMS else numeric
+    return symbolic if terms(symbolic) <= TERMS else numeric
 
 
 def terms(form: ClosedForm) -> int:
-    """Terms of M."""
+    """Return how many terms M has."""
     return sum(len(polynomial) for polynomial in form.mass_matrix.flat)
 
-
-# A closed form as a person would write it.
 
 MATRICES = {"mass_matrix": "M", "coriolis_matrix": "C"}
 
@@ -299,17 +298,17 @@ VECTORS = {"inverse": r"\tau", "gravity": "G", "coriolis": r"(C\dot{q})", "bias"
 SCALARS = {"energy": (("kinetic", "K"), ("potential", "P"))}
 
 QUANTITIES = (*VECTORS, *MATRICES, *SCALARS)
-"""What has a closed form that can be read."""
+"""Quantities that have a closed form to read."""
 
 BY_RATES = {"inverse", "coriolis", "bias", "energy"}
-"""What people gather by rates and accelerations, even where something else were shorter."""
+"""Quantities that people gather by rates and accelerations, even where another form is shorter."""
 
 
 class Readable:
-    """Some equations of one arm.
+    """Some equations of one arm as a person would write them.
 
     Attributes:
-        writer: what wrote them.
+        writer: that wrote them.
         elements: quantity → name and expression of its elements: of a vector all, of a matrix those that are not
             zero, of a symmetric one only the upper half.
     """

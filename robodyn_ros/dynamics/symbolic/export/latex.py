@@ -55,7 +55,7 @@ def latex_files(dynamics: CompiledDynamics, quantities: Sequence[str], stem: str
     legend = Legend(readable.writer, written)
     sections = [
         *_equations(readable),
-        Section("waves", "Sines and cosines", tuple(legend.waves)),
+        Section("trigonometric", "Sines and cosines", tuple(legend.trigonometric)),
         Section("numbers", "Numbers of this arm", tuple(legend.numbers)),
     ]
     title = f"Equations of motion of the arm {quoted(robot.name)}"

@@ -1,0 +1,219 @@
+"""The steps of the derivation for an arm whose closed form can be read, with its formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations_with_replacement, groupby, product
+from typing import NamedTuple
+
+import numpy as np
+from sympy import Symbol
+
+from robodyn_ros.document.blocks import Block, EquationBlock, MatrixBlock, Section, SumBlock, TextBlock, leading
+from robodyn_ros.document.text import unicode, width
+from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.dynamics.symbolic import principles
+from robodyn_ros.dynamics.symbolic.algebra import Polynomial
+from robodyn_ros.dynamics.symbolic.closed_form import ClosedForm, Polynomials
+from robodyn_ros.dynamics.symbolic.directions import is_exact
+from robodyn_ros.dynamics.symbolic.principles import roll_pitch_yaw
+from robodyn_ros.dynamics.symbolic.symbols import labels
+from robodyn_ros.dynamics.symbolic.typeset import DIGITS, number
+from robodyn_ros.dynamics.symbolic.writer import JOINTS, TERMS, Legend, Writer, choose, joints, terms
+
+WIDEST = 62
+"""Letters and signs in a row of a matrix; a wider matrix is written element by element."""
+
+NUMBERS = 60
+"""Terms of M that can be read if they have the arm's numbers in them."""
+
+RATES = "rates"
+"""Kind by which a quantity is gathered first: rates and accelerations, see ``Writer.expression``."""
+
+
+def readable_form(dynamics: CompiledDynamics, numbers: bool) -> ClosedForm | None:
+    """Return the closed form, or None where it would be too long to read.
+
+    Args:
+        dynamics: the arm.
+        numbers: write its numbers in the formulas, not symbols for them.
+    """
+    if dynamics.robot.n > JOINTS:
+        return None
+    form = ClosedForm(dynamics, numeric=True) if numbers else choose(dynamics)
+    return form if terms(form) <= (NUMBERS if form.algebra.numeric else TERMS) else None
+
+
+def closed_sections(dynamics: CompiledDynamics, form: ClosedForm) -> list[Section]:
+    """Return every step, its formulas with the symbols or numbers of the arm."""
+    return _sections(dynamics, form, list(_Steps(form)))
+
+
+class DerivedQuantity(NamedTuple):
+    """A result of a step.
+
+    Attributes:
+        name: in LaTeX.
+        value: a polynomial, or a matrix of them.
+        first: what its terms are gathered by first, see ``Writer.expression``.
+    """
+
+    name: str
+    value: Polynomial | Polynomials
+    first: str = ""
+
+
+class DerivationStep(NamedTuple):
+    """A step of the derivation.
+
+    Attributes:
+        name: on the command line.
+        title: its heading.
+        principle: what holds for any arm.
+        parts: the results for this arm.
+    """
+
+    name: str
+    title: str
+    principle: tuple[Block, ...]
+    parts: tuple[DerivedQuantity | TextBlock, ...]
+
+
+class _Steps:
+    def __init__(self, form: ClosedForm) -> None:
+        self._form, self._labels = form, labels(form.tree)
+        self._bodies, self._n = range(len(form.frames)), form.tree.n
+        base = form.tree.base
+        self._where = "in the root link's axes"
+        if not (form.algebra.numeric or is_exact(base)):
+            angles = ", ".join(f"${number(float(x) + 0.0)}$" for x in roll_pitch_yaw(base))
+            self._where = f"in axes that are turned by roll, pitch and yaw ({angles}) against the root link's"
+            base = np.eye(3)
+        self._base = np.array([[form.algebra.constant(float(x)) for x in row] for row in base], dtype=object)
+
+    def __iter__(self) -> Iterator[DerivationStep]:
+        yield DerivationStep("frames", *principles.frames(self._where), tuple(self._frames()))
+        yield DerivationStep(
+            "com", *principles.com(), tuple(self._vectors("p_{{c{}}}", map(self._form.centre, self._bodies)))
+        )
+        yield DerivationStep("jacobians", *principles.jacobians(), tuple(self._jacobians()))
+        yield DerivationStep("kinetic", *principles.kinetic(self._has("a")), tuple(self._kinetic()))
+        yield DerivationStep("potential", *principles.potential(), tuple(self._potential()))
+        form = self._form
+        yield DerivationStep(
+            "lagrangian", *principles.lagrangian(), (DerivedQuantity("L", form.kinetic - form.potential, RATES),)
+        )
+        pairs = combinations_with_replacement(range(self._n), 2)
+        yield DerivationStep(
+            "mass_matrix", *principles.mass_matrix(), tuple(self._elements("M_{{{}{}}}", form.mass_matrix, pairs))
+        )
+        yield DerivationStep("coriolis", *principles.coriolis(), tuple(self._coriolis()))
+        yield DerivationStep("gravity", *principles.gravity(), tuple(self._vector("G", form.gravity, "")))
+        yield DerivationStep(
+            "equations", *principles.equations(self._has("b", "f")), tuple(self._vector(r"\tau", form.inverse, RATES))
+        )
+
+    def _has(self, *kinds: str) -> bool:
+        """Return whether a joint has any of these numbers."""
+        return any(self._form.algebra.number(kind, c) for kind in kinds for c in range(self._n))
+
+    def _frames(self) -> Iterator[DerivedQuantity]:
+        for label, frame in zip(self._labels, self._form.frames, strict=True):
+            yield DerivedQuantity(f"p_{{{label}}}", self._in_root(frame.position)[:, None])
+            yield DerivedQuantity(f"R_{{{label}}}", self._in_root(frame.group @ frame.within))
+
+    def _vectors(self, name: str, values: Iterator[Polynomials]) -> Iterator[DerivedQuantity]:
+        for label, vector in zip(self._labels, values, strict=True):
+            yield DerivedQuantity(name.format(label), self._in_root(vector)[:, None])
+
+    def _jacobians(self) -> Iterator[DerivedQuantity]:
+        for k, label in enumerate(self._labels):
+            yield DerivedQuantity(f"J_{{v{label}}}", self._in_root(self._form.linear_jacobian(k)))
+            yield DerivedQuantity(rf"J_{{\omega {label}}}", self._form.angular_jacobian(k))
+
+    def _kinetic(self) -> Iterator[DerivedQuantity]:
+        for k, label in enumerate(self._labels):
+            linear = self._form.linear_jacobian(k) @ self._form.rates
+            square = self._form.reduced(np.array([linear @ linear], dtype=object))[0]
+            yield DerivedQuantity(f"v_{{{label}}}^{{2}}", square, RATES)
+            yield DerivedQuantity(f"K_{{{label}}}", self._form.body_kinetic(k), RATES)
+        yield DerivedQuantity("K", self._form.kinetic, RATES)
+
+    def _potential(self) -> Iterator[DerivedQuantity]:
+        for k, label in enumerate(self._labels):
+            yield DerivedQuantity(f"P_{{{label}}}", self._form.body_potential(k))
+        yield DerivedQuantity("P", self._form.potential)
+
+    def _coriolis(self) -> Iterator[DerivedQuantity | TextBlock]:
+        n = range(self._n)
+        triples = list(product(n, n, n))
+        name = r"\frac{{\partial M_{{{}{}}}}}{{\partial q_{{{}}}}}"
+        found = list(self._elements(name, self._form.mass_matrix_derivatives, [x for x in triples if x[0] <= x[1]]))
+        if not found:
+            yield TextBlock("Here $M$ does not depend on $q$, so $C$ is zero.")
+            return
+        yield TextBlock("The derivatives that are not zero are")
+        yield from found
+        yield TextBlock("the symbols, with $c_{ijk} = c_{ikj}$,")
+        yield from self._elements("c_{{{}{}{}}}", self._form.christoffel, [x for x in triples if x[1] <= x[2]])
+        yield TextBlock("and the elements of $C$")
+        yield from self._elements("C_{{{}{}}}", self._form.coriolis_matrix, product(n, n))
+
+    def _elements(self, name: str, array: Polynomials, places: Iterable[tuple[int, ...]]) -> Iterator[DerivedQuantity]:
+        """Yield the elements that are not zero."""
+        yield from (
+            DerivedQuantity(name.format(*(i + 1 for i in place)), array[place]) for place in places if array[place]
+        )
+
+    def _vector(self, name: str, values: Polynomials, first: str) -> Iterator[DerivedQuantity]:
+        yield from (DerivedQuantity(f"{name}_{{{i + 1}}}", value, first) for i, value in enumerate(values))
+
+    def _in_root(self, array: Polynomials) -> Polynomials:
+        return self._form.reduced(self._base @ array)
+
+
+def _sections(dynamics: CompiledDynamics, form: ClosedForm, steps: Sequence[DerivationStep]) -> list[Section]:
+    """Return a section for each step, and before them one for the arm and its symbols."""
+    quantities = [part for step in steps for part in step.parts if isinstance(part, DerivedQuantity)]
+    writer = _SectionWriter(form, quantities)
+    rest = [Section(step.name, step.title, (*step.principle, *writer.blocks(step.parts))) for step in steps]
+    legend = Legend(writer, writer.written)
+    remark = (
+        [TextBlock(f"The arm's own numbers stand in the formulas, to {DIGITS} digits.")] if form.algebra.numeric else []
+    )
+    arm = Section("arm", "The arm", (joints(dynamics.robot), *remark, *legend.numbers, *legend.trigonometric))
+    return [arm, *rest]
+
+
+class _SectionWriter(Writer):
+    def __init__(self, form: ClosedForm, quantities: Sequence[DerivedQuantity]) -> None:
+        super().__init__(form, [x for quantity in quantities for x in np.ravel(np.array(quantity.value, dtype=object))])
+        self.written: set[Symbol] = set()
+
+    def blocks(self, parts: Sequence[DerivedQuantity | TextBlock]) -> Iterator[Block]:
+        for is_text, group in groupby(parts, lambda part: isinstance(part, TextBlock)):
+            if is_text:
+                yield from (part for part in group if isinstance(part, TextBlock))
+            else:
+                found = [row for part in group if isinstance(part, DerivedQuantity) for row in self._rows(part)]
+                yield EquationBlock(tuple(found))
+
+    def _rows(self, quantity: DerivedQuantity) -> Iterator[SumBlock | MatrixBlock]:
+        if not isinstance(quantity.value, np.ndarray):
+            yield SumBlock(quantity.name, self._terms(quantity.value, quantity.first))
+            return
+        terms = [[self._terms(x) for x in row] for row in quantity.value]
+        cells = tuple(tuple(leading(" ".join(cell)) for cell in row) for row in terms)
+        widths = [max(width(unicode(cell)) for cell in column) for column in zip(*cells, strict=True)]
+        if sum(widths) + 3 * len(widths) <= WIDEST:
+            yield MatrixBlock(quantity.name, cells)
+            return
+        for place, polynomial in np.ndenumerate(quantity.value):
+            index = "".join(str(i + 1) for i in place[: 1 if len(widths) == 1 else 2])
+            if polynomial:
+                yield SumBlock(f"({quantity.name})_{{{index}}}", tuple(terms[place[0]][place[1]]))
+
+    def _terms(self, polynomial: Polynomial, first: str = "") -> tuple[str, ...]:
+        expression = self.expression(polynomial, first)
+        self.written |= expression.free_symbols
+        return tuple(self.terms(expression))

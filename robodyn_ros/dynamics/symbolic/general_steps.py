@@ -1,0 +1,191 @@
+"""The steps of the derivation for an arm whose closed form would fill pages, and the numbers of any arm at a pose.
+
+The steps are those that hold for any arm; with them come this arm's constants. Numbers at a pose are those of the
+compiled dynamics.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robodyn_ros.document.blocks import (
+    Block,
+    EquationBlock,
+    MatrixBlock,
+    Section,
+    TableBlock,
+    TextBlock,
+    equation,
+    quoted,
+    table,
+)
+from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.dynamics.symbolic import principles
+from robodyn_ros.dynamics.symbolic.principles import roll_pitch_yaw
+from robodyn_ros.dynamics.symbolic.symbols import inertials, labels
+from robodyn_ros.dynamics.symbolic.typeset import number
+from robodyn_ros.dynamics.symbolic.writer import AXES, joints
+from robodyn_ros.engine.states import as_states, refuse_non_finite
+from robodyn_ros.kinematics import Kinematics
+from robodyn_ros.kinematics.tree import Tree, TreeNode, build_tree
+from robodyn_ros.robot import Body
+from robodyn_ros.robot.pose import Array
+
+DIGITS = 4
+
+DUST = 1e-9
+"""An element smaller than this, relative to the largest, is zero: angles in the URDF are rounded."""
+
+ROUNDING = 1e-12
+"""A number smaller than this is the rounding of a zero [m] or [rad]."""
+
+ZERO = r"; it is zero for a joint that does not carry body $i$, and for $J_{\omega i}$ where joint $j$ slides."
+
+
+def general_sections(dynamics: CompiledDynamics) -> list[Section]:
+    """Return every step but the numbers at a pose."""
+    tree = build_tree(dynamics.robot)
+    p = dynamics.parameters
+    made = (
+        ("frames", principles.frames("in the root link's axes"), _frames(tree)),
+        ("com", principles.com(), (_bodies(dynamics, tree), TextBlock(AXES))),
+        ("jacobians", principles.jacobians(), _jacobians()),
+        ("kinetic", principles.kinetic(bool(p.armature.any())), ()),
+        ("potential", principles.potential(), ()),
+        ("lagrangian", principles.lagrangian(), ()),
+        ("mass_matrix", principles.mass_matrix(), ()),
+        ("coriolis", principles.coriolis(), ()),
+        ("gravity", principles.gravity(), ()),
+        ("equations", principles.equations(bool(p.viscous.any() or p.coulomb.any())), ()),
+    )
+    arm = Section("arm", "The arm", (joints(dynamics.robot),))
+    return [arm, *(Section(name, title, (*blocks, *own)) for name, (title, blocks), own in made)]
+
+
+def _frames(tree: Tree) -> tuple[Block, ...]:
+    """Return a table of the place of each frame in the one before."""
+    names = labels(tree)
+    rows = [("base", "root", _vector(np.zeros(3)), _vector(roll_pitch_yaw(tree.base)), "stands still")]
+    for label, node in zip(names, tree.nodes, strict=True):
+        before = names[node.parent] if node.parent >= 0 else "base"
+        rows.append((label, before, _vector(node.offset), _vector(roll_pitch_yaw(node.rotation)), _motion(node)))
+    return (
+        TextBlock(
+            "In the frame $b$ before it, frame $i$ stands at $d_i$, turned by the constant $F_i$ (roll, pitch and yaw,"
+            r" as in a URDF); then it turns about its own z axis by $\theta$, or slides along it by $s$."
+            " $R_z$ is a turn about z."
+        ),
+        EquationBlock(
+            (
+                equation("R_i", r"R_b F_i\, R_z(\theta)"),
+                equation("p_i", "p_b", "R_b d_i", "R_i (0, 0, s)^T"),
+            )
+        ),
+        table(("$i$", "$b$", "$d_i$ [m]", "$F_i$ [rad]", "motion [rad] or [m]"), rows),
+    )
+
+
+def _motion(node: TreeNode) -> str:
+    body = node.body
+    rest = body.offset + node.turn
+    ratio = "" if body.ratio == 1.0 else f"{number(body.ratio, DIGITS)} "
+    constant = f" {'-' if rest < 0 else '+'} {number(abs(rest), DIGITS)}" if abs(rest) > ROUNDING else ""
+    return f"${'s' if node.prismatic else chr(92) + 'theta'} = {ratio}q_{{{body.coordinate + 1}}}{constant}$"
+
+
+def _bodies(dynamics: CompiledDynamics, tree: Tree) -> TableBlock:
+    """Return a table of mass, centre of mass and inertia of each body, in its frame."""
+    rows = []
+    for label, inertial in zip(labels(tree), inertials(dynamics, tree), strict=True):
+        inertia = inertial.inertia
+        moments = [inertia[i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
+        rows.append((label, _number(inertial.mass), _vector(inertial.com), _vector(np.array(moments))))
+    heads = ("$i$", "$m_i$ [kg]", "$l_{ci}$ [m]", "$I_i$ [kg m²]: xx, yy, zz, xy, xz, yz")
+    return table(heads, rows)
+
+
+def _jacobians() -> tuple[Block, ...]:
+    return (
+        TextBlock(r"Column $j$, for a joint whose axis is $z_j$, the third column of $R_j$" + ZERO),
+        EquationBlock(
+            (
+                equation(r"(J_{vi})_j", r"z_j \times (p_{ci} - p_j)"),
+                equation(r"(J_{vi})_j", "z_j"),
+                equation(r"(J_{\omega i})_j", r"R_i^T z_j"),
+            )
+        ),
+        TextBlock("The first is that of a joint that turns, the second that of one that slides."),
+    )
+
+
+def _number(value: float) -> str:
+    return f"${number(value, DIGITS)}$" if abs(value) > ROUNDING else "0"
+
+
+def _vector(values: Array) -> str:
+    return ", ".join(_number(float(value)) for value in values)
+
+
+def pose_section(dynamics: CompiledDynamics, q: ArrayLike | None, qd: ArrayLike | None) -> Section:
+    """Return a section with M, C, G, energies, centres of mass, and the Jacobian of the last of them.
+
+    Args:
+        dynamics: the arm.
+        q: positions (n,) in [rad] or [m]; unless given 0, or as near as the limits allow.
+        qd: velocities (n,); 1 each unless given, as C is zero at rest.
+
+    Raises:
+        InputError: q or qd has another shape, or is not finite.
+    """
+    robot = dynamics.robot
+    given = robot.home if q is None else q, np.ones(robot.n) if qd is None else qd
+    q, qd = as_states(("q", "qd"), given, (robot.n, robot.n))
+    refuse_non_finite(("q", "qd"), given)
+    energy = dynamics.energy(q, qd)
+    kinematics = Kinematics(robot, compiled=dynamics.compiled)
+    centres = [_centre(kinematics, body, q) for body in robot.bodies]
+    last = robot.bodies[-1].name
+    blocks: tuple[Block, ...] = (
+        TextBlock(f"At $q = ({_listed(q)})$ and $\\dot{{q}} = ({_listed(qd)})$, in SI units; to {DIGITS} digits."),
+        EquationBlock(
+            (
+                _matrix("M", dynamics.mass_matrix(q)),
+                _matrix("C", dynamics.coriolis_matrix(q, qd)),
+                _matrix("G", dynamics.gravity(q)[:, None]),
+                equation("K", number(float(energy.kinetic), DIGITS)),
+                equation("P", number(float(energy.potential), DIGITS)),
+            )
+        ),
+        TextBlock("Where the centres of mass are, in the root link's frame [m]:"),
+        table(
+            ("body", "x", "y", "z"),
+            [(quoted(body.name), *_cells(place)) for body, (place, _) in zip(robot.bodies, centres, strict=True)],
+        ),
+        TextBlock(f"Jacobian of the centre of mass of {quoted(last)}, in the root link's axes:"),
+        EquationBlock((_matrix("J_v", centres[-1][1]),)),
+    )
+    return Section("pose", "Numbers at a pose", blocks)
+
+
+def _centre(kinematics: Kinematics, body: Body, q: Array) -> tuple[Array, Array]:
+    """Return position (3,) and Jacobian (3, n) of a body's centre of mass, without payload."""
+    pose, jacobian = kinematics.pose(body.name, q), kinematics.jacobian(body.name, q)
+    arm = pose[:3, :3] @ body.inertial.com
+    return pose[:3, 3] + arm, jacobian[:3] + np.cross(jacobian[3:], arm, axisa=0, axisb=0, axisc=0)
+
+
+def _matrix(name: str, values: Array) -> MatrixBlock:
+    return MatrixBlock(name, tuple(tuple(number(float(x), DIGITS) for x in row) for row in _clean(values)))
+
+
+def _clean(values: Array) -> Array:
+    return np.where(np.abs(values) < DUST * np.abs(values).max(initial=0.0), 0.0, values)
+
+
+def _cells(values: Array) -> list[str]:
+    return [f"${number(float(x), DIGITS)}$" for x in _clean(values)]
+
+
+def _listed(values: Array) -> str:
+    return ", ".join(f"{x:g}" for x in values)
