@@ -183,6 +183,13 @@ def test_table_of_plugins_is_plain_and_fits_80_columns_when_piped():
     for kind in GROUPS:
         for name in rd.available(kind):
             assert name in done.stdout
+            assert load(kind, name).__module__ in done.stdout, "a module's name is not broken over two lines"
+
+
+def test_a_long_module_is_broken_at_dots_only():
+    name = "a_package_with_a_long_name.with_a_long_module.and_another_one"
+    assert plugins._broken_at_dots(name, 50) == "a_package_with_a_long_name.with_a_long_module.\nand_another_one"
+    assert plugins._broken_at_dots(name, 100) == name
 
 
 def test_a_broken_plugin_is_shown_and_the_answer_is_no(monkeypatch, capsys):

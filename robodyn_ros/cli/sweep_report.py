@@ -1,4 +1,4 @@
-"""The report of a sweep: a picture, and a page that needs nothing else."""
+"""The report of ``robodyn sweep``: tables for the terminal, figures for JSON, a picture, and a page with all of it."""
 
 from __future__ import annotations
 
