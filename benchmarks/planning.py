@@ -43,7 +43,7 @@ def ours(repeats: int) -> list[Row]:
     """Every method of this package."""
     import robodyn_ros as rd
     from robodyn_ros.assets import find
-    from robodyn_ros.control.motion.point_to_point import point_to_point
+    from robodyn_ros.control import point_to_point
     from robodyn_ros.planning import time_scaling
     from robodyn_ros.planning.collocation.collocation import CollocationSettings, plan
     from robodyn_ros.planning.cost import Effort, MinimumTime, Tracking

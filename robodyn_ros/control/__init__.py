@@ -1,21 +1,45 @@
-"""What to command: control laws, gains, trajectories, and the loop that keeps to the limits."""
+"""What to command: control laws and their gains, motions, references, and the loop that keeps to the limits.
 
-from robodyn_ros.control.faults.settings import SafetySettings
-from robodyn_ros.control.laws.adaptation import AdaptiveSettings
-from robodyn_ros.control.laws.adaptive import Adaptive
-from robodyn_ros.control.laws.base import Controller, Efforts, Reference
-from robodyn_ros.control.laws.computed_torque import ComputedTorque
-from robodyn_ros.control.laws.disturbance_observer import DisturbanceObserver, DisturbanceObserverSettings
-from robodyn_ros.control.laws.free_drive import FreeDrive
-from robodyn_ros.control.laws.gains import Gains, JointGains, gains
-from robodyn_ros.control.laws.gravity_compensation import GravityCompensation
-from robodyn_ros.control.laws.impedance import Impedance
-from robodyn_ros.control.laws.pd import PD
-from robodyn_ros.control.limits import saturate
-from robodyn_ros.control.loop import ControlLoop
-from robodyn_ros.control.motion.point_to_point import durations, rest_to_rest
-from robodyn_ros.control.motion.trajectory import Trajectory
-from robodyn_ros.control.step import Command
+    from robodyn_ros.control import ComputedTorque, ControlLoop, gains, point_to_point
+
+    law = ComputedTorque(dynamics, *gains(ComputedTorque, dynamics, robot.home, 10.0, 1.0))
+    loop = ControlLoop(law, robot.effort_limit)
+    command = loop.update(t, now, q, qd)  # loop.py: the whole way from a state to a command
+    loop.follow(point_to_point(dynamics, q, goal))
+
+A name is imported from its module on first use.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from robodyn_ros.control.faults.settings import FaultReactions, Feedback, SafetySettings
+    from robodyn_ros.control.laws.adaptation import AdaptiveSettings
+    from robodyn_ros.control.laws.adaptive import Adaptive
+    from robodyn_ros.control.laws.base import Controller, Efforts, FrictionCompensation, Reference
+    from robodyn_ros.control.laws.computed_torque import ComputedTorque
+    from robodyn_ros.control.laws.disturbance_observer import DisturbanceObserver, DisturbanceObserverSettings
+    from robodyn_ros.control.laws.free_drive import FreeDrive
+    from robodyn_ros.control.laws.gains import Gains, JointGains, gains, joint_gains
+    from robodyn_ros.control.laws.gravity_compensation import GravityCompensation
+    from robodyn_ros.control.laws.impedance import Impedance
+    from robodyn_ros.control.laws.memory_file import restore_memory, save_memory
+    from robodyn_ros.control.laws.pd import PD
+    from robodyn_ros.control.limits import Limits, saturate
+    from robodyn_ros.control.loop import ControlLoop
+    from robodyn_ros.control.loop_settings import LoopSettings, loop_default_values, make_loop_settings
+    from robodyn_ros.control.motion.payload_motion import PayloadSettings, payload_motion
+    from robodyn_ros.control.motion.point_to_point import braking, durations, point_to_point, rest_to_rest
+    from robodyn_ros.control.motion.tool_motion import PoseGoal, ToolMotion, ToolSettings
+    from robodyn_ros.control.motion.trajectory import Sample, Trajectory, read_trajectory, write_trajectory
+    from robodyn_ros.control.parameter_file import FileParameters, read_parameters
+    from robodyn_ros.control.reference.manager import Following
+    from robodyn_ros.control.reference.tolerances import GoalSettings, JointTolerances, Tolerances
+    from robodyn_ros.control.step import Command
+    from robodyn_ros.control.transmission import Transmission, TransmissionSettings
 
 __all__ = [
     "PD",
@@ -28,16 +52,84 @@ __all__ = [
     "DisturbanceObserver",
     "DisturbanceObserverSettings",
     "Efforts",
+    "FaultReactions",
+    "Feedback",
+    "FileParameters",
+    "Following",
     "FreeDrive",
+    "FrictionCompensation",
     "Gains",
+    "GoalSettings",
     "GravityCompensation",
     "Impedance",
     "JointGains",
+    "JointTolerances",
+    "Limits",
+    "LoopSettings",
+    "PayloadSettings",
+    "PoseGoal",
     "Reference",
     "SafetySettings",
+    "Sample",
+    "Tolerances",
+    "ToolMotion",
+    "ToolSettings",
     "Trajectory",
+    "Transmission",
+    "TransmissionSettings",
+    "braking",
     "durations",
     "gains",
+    "joint_gains",
+    "loop_default_values",
+    "make_loop_settings",
+    "payload_motion",
+    "point_to_point",
+    "read_parameters",
+    "read_trajectory",
     "rest_to_rest",
+    "restore_memory",
     "saturate",
+    "save_memory",
+    "write_trajectory",
 ]
+
+_HOMES = {
+    "faults.settings": ("FaultReactions", "Feedback", "SafetySettings"),
+    "laws.adaptation": ("AdaptiveSettings",),
+    "laws.adaptive": ("Adaptive",),
+    "laws.base": ("Controller", "Efforts", "FrictionCompensation", "Reference"),
+    "laws.computed_torque": ("ComputedTorque",),
+    "laws.disturbance_observer": ("DisturbanceObserver", "DisturbanceObserverSettings"),
+    "laws.free_drive": ("FreeDrive",),
+    "laws.gains": ("Gains", "JointGains", "gains", "joint_gains"),
+    "laws.gravity_compensation": ("GravityCompensation",),
+    "laws.impedance": ("Impedance",),
+    "laws.memory_file": ("restore_memory", "save_memory"),
+    "laws.pd": ("PD",),
+    "limits": ("Limits", "saturate"),
+    "loop": ("ControlLoop",),
+    "loop_settings": ("LoopSettings", "loop_default_values", "make_loop_settings"),
+    "motion.payload_motion": ("PayloadSettings", "payload_motion"),
+    "motion.point_to_point": ("braking", "durations", "point_to_point", "rest_to_rest"),
+    "motion.tool_motion": ("PoseGoal", "ToolMotion", "ToolSettings"),
+    "motion.trajectory": ("Sample", "Trajectory", "read_trajectory", "write_trajectory"),
+    "parameter_file": ("FileParameters", "read_parameters"),
+    "reference.manager": ("Following",),
+    "reference.tolerances": ("GoalSettings", "JointTolerances", "Tolerances"),
+    "step": ("Command",),
+    "transmission": ("Transmission", "TransmissionSettings"),
+}
+"""Module → the names of it that stand here."""
+
+
+def __getattr__(name: str) -> Any:
+    for home, names in _HOMES.items():
+        if name in names:
+            found = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
+            return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,4 +1,4 @@
-"""What was observed of an arm while it followed a trajectory, and the file that keeps it."""
+"""The record of an arm that followed a trajectory, and its file."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from robodyn_ros.robot.pose import Array
 class RunRecord:
     """N states and M commands of an arm of n joints, as an observer received them.
 
-    Two clocks: stamps are by the clock of the arm (simulated time under a simulator), receipts by a steady clock of the
-    observer's machine. A command carries the stamp of the state that it answers.
+    There are two clocks: stamps are by the clock of the arm (simulated time under a simulator), receipts by a steady
+    clock of the observer's machine. A command carries the stamp of the state that it is for.
 
     Attributes:
         joints: names, in the order of every array of n.
@@ -29,8 +29,8 @@ class RunRecord:
         command_stamp: (M,) in [s].
         command_received: (M,) in [s].
         effort: commanded, (M, n) in [N·m] or [N].
-        commands_sent: how many the controller says it sent, from before the trajectory until after it.
-        commands_taken: how many of them the arm says it received.
+        commands_sent: number of commands that the controller reports, from before the trajectory until after it.
+        commands_taken: number of them that the arm reports as received.
     """
 
     joints: tuple[str, ...]
@@ -46,12 +46,12 @@ class RunRecord:
     commands_taken: int
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it to an ``.npz`` file."""
+        """Write the record to an ``.npz`` file."""
         np.savez(path, allow_pickle=False, **asdict(self))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> RunRecord:
-        """Read what :meth:`save` wrote.
+        """Read a record that :meth:`save` wrote.
 
         Raises:
             InputError: the file cannot be read, or is something else.

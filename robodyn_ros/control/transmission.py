@@ -1,9 +1,9 @@
-"""Between the joints, which the equations know, and the motors, which the drives know.
+"""Transmissions between the joints, which the equations use, and the motors, which the drives use.
 
     x_joint = x_motor / r + offset,   ẋ_joint = ẋ_motor / r,   τ_motor = τ_joint / r,   command = τ_motor / k
 
-r is the gear ratio, negative where the motor turns the other way, so that power is the same on both sides. k says what
-the drive's number means: 1 where it takes N·m (or N), the motor's torque constant where it takes amperes.
+r is the gear ratio, negative where the motor turns the other way, so that power is the same on both sides. k is the
+unit of the drive's command: 1 where the drive takes N·m (or N), the motor's torque constant where it takes amperes.
 
 Source: the convention is that of ros2_control's transmission_interface::SimpleTransmission, "reduction" and "offset".
 """
@@ -19,7 +19,7 @@ from robodyn_ros.settings import check_settings, setting, switch
 
 @dataclass(frozen=True)
 class TransmissionSettings:
-    """What is between a joint and its motor; the defaults are a drive that speaks in joint units."""
+    """The transmission between a joint and its motor; the defaults are a drive in joint units."""
 
     reversed: bool = switch(False, "whether the motor runs against the direction")
     gear_ratio: float = setting(1.0, "gear ratio (motor over joint)", "1 or rad/m", 1e-6, 1e9)
@@ -31,42 +31,42 @@ class TransmissionSettings:
 
 
 class Transmission:
-    """The joints of an arm and their motors, each with its own; arrays are (n,), in the order of the arm's joints."""
+    """The transmissions of an arm, one a joint; arrays are (n,), in the order of the arm's joints."""
 
     def __init__(self, joints: Sequence[TransmissionSettings]) -> None:
         """
         Args:
-            joints: one a joint.
+            joints: the settings of each joint.
         """
         self._ratio = read_only([-joint.gear_ratio if joint.reversed else joint.gear_ratio for joint in joints])
         self._offset = read_only([joint.offset for joint in joints])
         self._effort = read_only(self._ratio * [joint.torque_constant for joint in joints])
-        # Nothing is between them most of the time, and then nothing need be computed.
+        # Most drives are in joint units, and then nothing has to be computed.
         self._plain = bool((self._ratio == 1.0).all() and not self._offset.any() and (self._effort == 1.0).all())
 
     def joint_position(self, position: Array) -> Array:
-        """Joint positions in [rad] or [m], of what the motors report."""
+        """Joint positions in [rad] or [m] from the motor positions."""
         return position if self._plain else position / self._ratio + self._offset
 
     def joint_velocity(self, velocity: Array) -> Array:
-        """Joint velocities, likewise."""
+        """Joint velocities in [rad/s] or [m/s] from the motor velocities."""
         return velocity if self._plain else velocity / self._ratio
 
     def joint_effort(self, effort: Array) -> Array:
-        """Joint efforts in [N·m] or [N], of the drives' numbers."""
+        """Joint efforts in [N·m] or [N] from the commands of the drives."""
         joint: Array = effort * self._effort
         return joint
 
     def motor_position(self, position: Array) -> Array:
-        """What the motors report, of joint positions."""
+        """Motor positions from joint positions."""
         motor: Array = (position - self._offset) * self._ratio
         return motor
 
     def motor_velocity(self, velocity: Array) -> Array:
-        """What the motors report, of joint velocities."""
+        """Motor velocities from joint velocities."""
         motor: Array = velocity * self._ratio
         return motor
 
     def motor_effort(self, effort: Array) -> Array:
-        """The drives' numbers, of joint efforts."""
+        """Commands for the drives from joint efforts."""
         return effort if self._plain else effort / self._effort
