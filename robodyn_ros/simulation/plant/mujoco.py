@@ -11,7 +11,6 @@ import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
-from xml.parsers import expat
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +20,7 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.inertial_parameters import parameters_of, standard_parameters
 from robodyn_ros.errors import ConfigurationError, SimulationError
 from robodyn_ros.robot import Robot
+from robodyn_ros.robot.description import read_document
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.plant.base import PlantBase, PlantSettings
 from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, StopSettings
@@ -221,14 +221,8 @@ class MuJoCoModel:
 
 
 def reduced(urdf: str, contact: bool) -> str:
-    """Return a URDF with links and joints only, and with simple collision shapes if ``contact`` is True.
-
-    XML prefixes that are not declared are read as they stand, as robot_state_publisher reads them.
-    """
-    builder, parser = ET.TreeBuilder(), expat.ParserCreate()
-    parser.StartElementHandler, parser.EndElementHandler = builder.start, builder.end
-    parser.Parse(urdf, True)
-    root = builder.close()
+    """Return a URDF with links and joints only, and with simple collision shapes if ``contact`` is True."""
+    root = read_document(urdf).root
     for element in list(root):
         if element.tag not in KEPT:
             root.remove(element)
