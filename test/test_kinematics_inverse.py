@@ -1,4 +1,4 @@
-"""Inverse kinematics by damped least squares: success on industrial arms, tasks, limits, wishes, and refusals."""
+"""Inverse kinematics by damped least squares: industrial arms, tasks, limits, null-space objectives, refusals."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ import robodyn_ros as rd
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.kinematics import Kinematics, se3, so3
 from robodyn_ros.kinematics.inverse import InverseKinematics, InverseSettings, Task
+from robodyn_ros.kinematics.inverse.null_space import centred, manipulable, posture
 from robodyn_ros.kinematics.inverse.planar import PlanarInverse
 from robodyn_ros.kinematics.inverse.solver import reach
-from robodyn_ros.kinematics.inverse.step import build_step, centred, manipulable, posture
+from robodyn_ros.kinematics.inverse.step import build_step
 from robodyn_ros.kinematics.screws import screws
 from robodyn_ros.kinematics.workspace import random_positions
 from robodyn_ros.robot.configuration import ConfigurationSpace
@@ -63,7 +64,7 @@ def test_the_step_is_levenberg_and_marquardts() -> None:
     step = build_step(kinematics.tree, robot.link("tool"), compiled=False)
     rng = np.random.default_rng(1)
     for free_axis in (False, True):
-        q, wish, target = rng.uniform(-1, 1, 6), rng.uniform(-0.1, 0.1, 6), se3.exp(rng.normal(size=6))
+        q, secondary, target = rng.uniform(-1, 1, 6), rng.uniform(-0.1, 0.1, 6), se3.exp(rng.normal(size=6))
         task = Task.pointing((1, 2, 3)) if free_axis else Task.pose((1, 2, 3, 0.5, 0.25, 4))
         D = np.kron(np.eye(2), task.directions(target[:3, :3]))
         pose = found.pose(q)
@@ -72,8 +73,8 @@ def test_the_step_is_levenberg_and_marquardts() -> None:
         J = D @ se3.adjoint(se3.inverse(away)) @ found.jacobian(q)
         W, E = np.diag(task.weights), e @ np.diag(task.weights) @ e / 2
         H = J.T @ W @ J + (0.3 * E + 1e-3) * np.eye(6)
-        expected = q + np.linalg.solve(H, J.T @ W @ (e - J @ wish)) + wish
-        step.q[:], step.wish[:], step.damping[:] = q, wish, (0.3, 1e-3)
+        expected = q + np.linalg.solve(H, J.T @ W @ (e - J @ secondary)) + secondary
+        step.q[:], step.secondary[:], step.damping[:] = q, secondary, (0.3, 1e-3)
         step.position[:], step.rotation[:], step.weights[:] = target[:3, 3], target[:3, :3], task.weights
         step.directions[:], step.lower[:], step.upper[:] = task.directions(target[:3, :3]), -np.inf, np.inf
         step.kernel.evaluate()
@@ -82,7 +83,7 @@ def test_the_step_is_levenberg_and_marquardts() -> None:
         counted = np.where(task.weights > 0, e, 0)
         assert_allclose(step.measure, [np.linalg.norm(counted[:3]), np.linalg.norm(counted[3:]), E], rtol=1e-10)
         # A joint at a limit that the step would leave is held; one that comes back is not; the others are clamped.
-        step.wish[:] = 0.0
+        step.secondary[:] = 0.0
         gradient = J.T @ W @ e
         step.upper[:] = np.where(gradient > 0, q, q + 1e-3)
         step.lower[:] = q - 1e-3
@@ -198,8 +199,8 @@ def test_the_ball_holds_the_whole_workspace() -> None:
 
 
 @needs_industrial
-def test_wishes_use_the_freedom_that_is_left() -> None:
-    """The Panda's seventh joint: each wish is better than without, and the pose is kept all the same."""
+def test_objectives_use_the_freedom_that_is_left() -> None:
+    """The Panda's seventh joint: each objective is better than without, and the pose is kept all the same."""
     kinematics, link = Kinematics(industrial("panda")), "panda_hand_tcp"
     robot, space = kinematics.robot, ConfigurationSpace(kinematics.robot)
     inverse = InverseKinematics(kinematics, link, InverseSettings(iterations=60))
@@ -209,13 +210,13 @@ def test_wishes_use_the_freedom_that_is_left() -> None:
         target = kinematics.pose(link, start)
         plain = inverse.solve(target, start)
         rest = start + rng.uniform(-0.3, 0.3, 7)
-        near = inverse.solve(target, start, wish=posture(robot, rest))
-        central = inverse.solve(target, start, wish=centred(robot))
-        able = inverse.solve(target, start, wish=manipulable(kinematics, link))
+        near = inverse.solve(target, start, objective=posture(robot, rest))
+        central = inverse.solve(target, start, objective=centred(robot))
+        able = inverse.solve(target, start, objective=manipulable(kinematics, link))
         assert all(solution.converged for solution in (plain, near, central, able))
         assert space.distance(near.q, rest) <= space.distance(plain.q, rest) + 1e-9
         assert np.linalg.norm(central.q - middle) <= np.linalg.norm(plain.q - middle) + 1e-9
-        # Nothing is left to gain: what remains of the wish has no part in the null space.
+        # Nothing is left to gain: what remains of the objective has no part in the null space.
         J = kinematics.jacobian(link, near.q)
         inside = (near.q > robot.lower) & (near.q < robot.upper)
         if inside.all():

@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 from robodyn_ros.engine.states import as_states, refuse_non_finite
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.kinematics.forward import Kinematics
-from robodyn_ros.kinematics.inverse.step import Wish, build_step, centred
+from robodyn_ros.kinematics.inverse.null_space import NullSpaceObjective, centred
+from robodyn_ros.kinematics.inverse.step import build_step
 from robodyn_ros.kinematics.inverse.task import Task
 from robodyn_ros.kinematics.se3 import as_pose
 from robodyn_ros.kinematics.tree import Tree
@@ -34,13 +35,13 @@ class InverseSettings:
         position_tolerance: greatest distance from the target [m].
         rotation_tolerance: greatest angle from it [rad].
         starts: where to start from at most: what is given, then at random within the limits.
-        iterations: steps at most from one start; with a wish in the null space ten times as many.
+        iterations: steps at most from one start; with a null-space objective ten times as many.
         patience: a start is given up if so many steps have not halved the error E.
         damping: c of λ = c E + floor.
         floor: damping that remains at the target; it keeps redundant arms and free directions regular.
         limits: ``clamp`` joints at their limits; ``avoid`` them by null-space motion as well; ``ignore`` them.
         choose: the ``first`` solution found, or the ``nearest`` to the start of all that the starts lead to.
-        settled: with a wish in the null space: the step that counts as none [rad] or [m].
+        settled: with a null-space objective: the step that counts as none [rad] or [m].
         seed: of the random starts; the same seed gives the same solution.
     """
 
@@ -182,7 +183,7 @@ class InverseKinematics:
         target: ArrayLike | Pose,
         start: ArrayLike | None = None,
         task: Task | None = None,
-        wish: Wish | None = None,
+        objective: NullSpaceObjective | None = None,
     ) -> InverseSolution:
         """Positions that bring the link to a pose.
 
@@ -191,7 +192,7 @@ class InverseKinematics:
             start: where to start from, and what turning joints stay near to, (n,); the middle of the limits unless
                 given.
             task: what of the pose counts; all of it unless given.
-            wish: what to do with the freedom that is left: see :mod:`robodyn_ros.kinematics.inverse.step`.
+            objective: what to do with the freedom that is left, see :mod:`robodyn_ros.kinematics.inverse.null_space`.
 
         Raises:
             InputError: the target is no pose, or the start is not n finite numbers.
@@ -208,7 +209,7 @@ class InverseKinematics:
         settings = self.settings
         if excess > settings.position_tolerance:
             settings = replace(settings, starts=1)
-        best, tried, steps = self._search(first, settings, wish)
+        best, tried, steps = self._search(first, settings, objective)
         if best.arrived:
             outcome: Outcome = "converged"
         elif excess > settings.position_tolerance:
@@ -227,18 +228,20 @@ class InverseKinematics:
         step.directions[:] = task.directions(matrix[:3, :3])
         step.weights[:] = task.weights
 
-    def _search(self, first: Array, settings: InverseSettings, wish: Wish | None) -> tuple[_Attempt, int, int]:
+    def _search(
+        self, first: Array, settings: InverseSettings, objective: NullSpaceObjective | None
+    ) -> tuple[_Attempt, int, int]:
         """The best attempt, how many starts and how many steps it took."""
         step = self._step
         bounded = settings.limits != "ignore"
         step.lower[:], step.upper[:] = (self._lower, self._upper) if bounded else (-np.inf, np.inf)
         step.damping[:] = settings.damping, settings.floor
         if settings.limits == "avoid":
-            wish = _both(wish, centred(self.robot))
+            objective = _both(objective, centred(self.robot))
         best: _Attempt | None = None
         tried = steps = 0
         for q in self._starts(first, settings):
-            attempt = self._descend(q, settings, wish)
+            attempt = self._descend(q, settings, objective)
             tried, steps = tried + 1, steps + attempt.steps
             if best is None or self._better(attempt, best, first):
                 best = attempt
@@ -257,25 +260,25 @@ class InverseKinematics:
         for _ in range(settings.starts - 1):
             yield rng.uniform(lower, np.maximum(lower, upper))
 
-    def _descend(self, q: Array, settings: InverseSettings, wish: Wish | None) -> _Attempt:
+    def _descend(self, q: Array, settings: InverseSettings, objective: NullSpaceObjective | None) -> _Attempt:
         step = self._step
         evaluate, position, stepped = step.kernel.evaluate, step.q.data, step.stepped.data
         measure = step.measure.data
         near, aligned, patience = settings.position_tolerance, settings.rotation_tolerance, settings.patience
-        limit = settings.iterations * (10 if wish else 1)
+        limit = settings.iterations * (10 if objective else 1)
         step.q[:] = q
-        step.wish[:] = 0.0
+        step.secondary[:] = 0.0
         before, count, arrived = np.inf, 0, False
         while True:
-            if wish is not None:
-                step.wish[:] = wish(step.q)
+            if objective is not None:
+                step.secondary[:] = objective(step.q)
             evaluate()
             arrived = measure[0] <= near and measure[1] <= aligned
-            if arrived and (wish is None or abs(step.stepped - step.q).max() <= settings.settled):
+            if arrived and (objective is None or abs(step.stepped - step.q).max() <= settings.settled):
                 break
             if count == limit:
                 break
-            if wish is None and count % patience == 0:
+            if objective is None and count % patience == 0:
                 if not measure[2] < before:
                     break
                 before = 0.5 * measure[2]
@@ -290,7 +293,7 @@ class InverseKinematics:
         return one.arrived or (not other.arrived and one.energy < other.energy)
 
 
-def _both(one: Wish | None, other: Wish) -> Wish:
+def _both(one: NullSpaceObjective | None, other: NullSpaceObjective) -> NullSpaceObjective:
     return other if one is None else lambda q: one(q) + other(q)
 
 

@@ -10,91 +10,25 @@ Robotics 27 (2011)). With equal angular weights the geometric Jacobian gives the
 derivative leaves its own direction alone.
 
 A joint at a limit that the gradient pushes outwards is held there and takes no part in the step (Bertsekas, Projected
-Newton methods for optimization problems with simple constraints (1982)); the others are clamped at theirs. A wish z
-goes into the null space, z - (JᵀWJ + λ)⁻¹ JᵀWJ z (Nakamura and Hanafusa, Inverse kinematic solutions with singularity
-robustness, J. Dyn. Sys. Meas. Control 108 (1986)).
+Newton methods for optimization problems with simple constraints (1982)); the others are clamped at theirs. The motion z
+of a null-space objective is projected into the null space, z - (JᵀWJ + λ)⁻¹ JᵀWJ z (Nakamura and Hanafusa, Inverse
+kinematic solutions with singularity robustness, J. Dyn. Sys. Meas. Control 108 (1986)).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from robodyn_ros.engine import Kernel, Program, digest
-from robodyn_ros.engine.states import as_states, refuse_non_finite
-from robodyn_ros.kinematics.forward import Kinematics
 from robodyn_ros.kinematics.se3 import from_pose
 from robodyn_ros.kinematics.tree import Tree, geometry
-from robodyn_ros.robot import Link, Robot
-from robodyn_ros.robot.configuration import ConfigurationSpace
-from robodyn_ros.robot.pose import Array, read_only
+from robodyn_ros.robot import Link
+from robodyn_ros.robot.pose import Array
 
 if TYPE_CHECKING:
     import casadi as ca
-
-
-# What an arm may do with the freedom that a task leaves: motions z(q) that are projected into its null space.
-#
-# A wish is a function from positions (n,) to a small motion (n,), a step down the gradient of what is to be small
-# (Liégeois, Automatic supervisory control of the configuration and behavior of multibody mechanisms, IEEE Trans. SMC 7
-# (1977)).
-
-Wish = Callable[[Array], Array]
-
-SHARE = 0.1
-"""Share of the way to what is wished that one step goes."""
-
-
-def centred(robot: Robot, share: float = SHARE) -> Wish:
-    """Away from the limits, to the middle of each joint's range; joints without limits have no wish."""
-    bounded = np.isfinite(robot.lower) & np.isfinite(robot.upper)
-    middle = np.where(bounded, (np.where(bounded, robot.lower, 0) + np.where(bounded, robot.upper, 0)) / 2, 0.0)
-    pull = np.where(bounded, share, 0.0)
-    return lambda q: pull * (middle - q)
-
-
-def posture(robot: Robot, rest: ArrayLike, share: float = SHARE) -> Wish:
-    """Towards a posture (n,), on a circle by the shorter way.
-
-    Raises:
-        InputError: the posture is not n finite numbers.
-    """
-    (given,) = as_states(("rest",), (rest,), (robot.n,))
-    refuse_non_finite(("rest",), (given,))
-    goal, space = read_only(given), ConfigurationSpace(robot)
-    return lambda q: share * space.difference(q, goal)
-
-
-def manipulable(kinematics: Kinematics, link: str, share: float = 0.02) -> Wish:
-    """Up the gradient of log √det(J Jᵀ + ε), away from singular positions (Yoshikawa, Manipulability of robotic
-    mechanisms, Int. J. Robotics Research 4 (1985)).
-
-    Raises:
-        InputError: no such link.
-    """
-    tree, found, n = kinematics.tree, kinematics.robot.link(link), kinematics.robot.n
-
-    def build() -> tuple[list[ca.SX], list[ca.SX]]:
-        import casadi as ca  # what is compiled runs without it
-
-        from robodyn_ros.kinematics.expressions import geometric_jacobian, placed
-
-        q = ca.SX.sym("q", n)
-        J = geometric_jacobian(placed(tree, found, q), q)
-        square = J @ J.T if n >= 6 else J.T @ J
-        square += 1e-9 * ca.SX.eye(square.shape[0])
-        _, R = ca.qr(square)
-        log_det = ca.sum1(ca.log(ca.fabs(ca.diag(R))))
-        return [q, ca.SX.sym("none", 0)], [ca.gradient(log_det / 2, q)]
-
-    key = digest(*geometry(tree), found.body, from_pose(found.pose).tolist(), source=__name__)
-    kernel = Kernel(
-        Program("manipulability_gradient", key, (("q", n),), ((n,),), build), np.zeros(0), compiled=kinematics.compiled
-    )
-    return lambda q: share * kernel.call(q)
 
 
 class DampedStep(NamedTuple):
@@ -102,7 +36,7 @@ class DampedStep(NamedTuple):
 
     kernel: Kernel
     q: Array  # in: where to start from (n,)
-    wish: Array  # in: motion wished for in the null space (n,)
+    secondary: Array  # in: motion z of the null-space objective (n,)
     position: Array  # in: p* (3,)
     rotation: Array  # in: R* (3, 3)
     directions: Array  # in: rows along which the linear and the angular residual count, (2, 3, 3)
@@ -116,20 +50,20 @@ class DampedStep(NamedTuple):
 
 
 def build_step(tree: Tree, link: Link, compiled: bool) -> DampedStep:
-    """The step of one link of an arm."""
+    """Return the step for one link of an arm."""
     n = tree.n
     key = digest(*geometry(tree), link.body, from_pose(link.pose).tolist(), source=__name__)
-    inputs, outputs = (("q", n), ("wish", n)), ((n,), (6,), (3,))
+    inputs, outputs = (("q", n), ("secondary", n)), ((n,), (6,), (3,))
     program = Program("inverse_step", key, inputs, outputs, lambda: _expressions(tree, link))
     parameters = np.zeros(38 + 2 * n)
     cuts = np.split(parameters, np.cumsum([3, 9, 18, 6, 2, n]))
     kernel = Kernel(program, parameters, compiled=compiled)
     position, rotation, directions, weights, damping, lower, upper = cuts
-    (q, wish), (stepped, residual, measure) = kernel.inputs, kernel.results
+    (q, secondary), (stepped, residual, measure) = kernel.inputs, kernel.results
     return DampedStep(
         kernel=kernel,
         q=q,
-        wish=wish,
+        secondary=secondary,
         position=position,
         rotation=rotation.reshape(3, 3),
         directions=directions.reshape(2, 3, 3),
@@ -149,7 +83,7 @@ def _expressions(tree: Tree, link: Link) -> tuple[list[ca.SX], list[ca.SX]]:
     from robodyn_ros.kinematics.expressions import geometric_jacobian, placed
 
     n = tree.n
-    q, wish, parameters = ca.SX.sym("q", n), ca.SX.sym("wish", n), ca.SX.sym("parameters", 38 + 2 * n)
+    q, secondary, parameters = ca.SX.sym("q", n), ca.SX.sym("secondary", n), ca.SX.sym("parameters", 38 + 2 * n)
     cuts = [0, *np.cumsum([3, 9, 18, 6, 2, n, n]).tolist()]
     position, rotation, directions, weights, damping, lower, upper = ca.vertsplit(parameters, cuts)
     rotation = ca.reshape(rotation, 3, 3).T
@@ -164,14 +98,14 @@ def _expressions(tree: Tree, link: Link) -> tuple[list[ca.SX], list[ca.SX]]:
     free = 1 - held
     E = ca.dot(weights, e**2) / 2
     H = (free @ free.T) * A + ca.diag((damping[0] * E + damping[1]) * free + held)
-    step = free * (_solve(H, free * (g - A @ (free * wish))) + wish)
+    step = free * (_solve(H, free * (g - A @ (free * secondary))) + secondary)
     counted = ca.if_else(weights > 0, e, 0)
     measure = ca.vertcat(ca.norm_2(counted[:3]), ca.norm_2(counted[3:]), E)
-    return [q, wish, parameters], [ca.fmin(ca.fmax(q + step, lower), upper), e, measure]
+    return [q, secondary, parameters], [ca.fmin(ca.fmax(q + step, lower), upper), e, measure]
 
 
 def _rotation_vector(rotation: ca.SX) -> ca.SX:
-    """The logarithm by the quaternion; see so3.log and so3.quaternion."""
+    """Return the logarithm by the quaternion; so3.log and so3.quaternion have the same in NumPy."""
     import casadi as ca
 
     (a, b, c), (d, e, f), (g, h, i) = ([rotation[j, k] for k in range(3)] for j in range(3))
@@ -193,7 +127,7 @@ def _rotation_vector(rotation: ca.SX) -> ca.SX:
 
 
 def _solve(matrix: ca.SX, right: ca.SX) -> ca.SX:
-    """X with A x = b for a symmetric positive definite A, by A = L D Lᵀ without a branch."""
+    """Return x with A x = b for a symmetric positive definite A, by A = L D Lᵀ without a branch."""
     import casadi as ca
 
     n = right.numel()
