@@ -136,6 +136,8 @@ class ControlLoop:
 
     # From a state to a command
 
+    # `update` in simulation/trial/trial.c is the same in C, with all that it calls;
+    # test_simulation_sweep_trial.py compares them.
     def update(self, t: float, now: float, q: ArrayLike, qd: ArrayLike | None) -> Command | None:
         """The command for a state; None where the reaction to a fault has ended, so that nothing is sent.
 

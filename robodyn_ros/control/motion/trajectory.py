@@ -113,6 +113,7 @@ class Trajectory:
         """
         return self._table
 
+    # `sample` in simulation/trial/trial.c is the same in C; test_simulation_sweep_trial.py compares them.
     def sample(self, t: float) -> Sample:
         """Position, velocity and acceleration at time t [s]; at rest outside the points' times."""
         if t >= self._knots[-1]:

@@ -63,7 +63,7 @@ class CommandSettings:
 
     command_delay: float = setting(0.0, "time from a command's arrival until the drives follow it", "s", 0.0, 1.0)
     command_timeout: float = setting(
-        0.1, "time without a command after which the drives count on none", "s", 1e-3, 3600.0
+        0.1, "time without a command after which the drives respond to its absence", "s", 1e-3, 3600.0
     )
     on_command_timeout: str = choice(
         "hold", "what the drives do then: go on with the last, give no effort, or brake", lambda: TIMEOUT_RESPONSES

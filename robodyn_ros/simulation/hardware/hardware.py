@@ -12,6 +12,9 @@ The data go through it in this order, with time as a count of the plant's steps:
 
 Everything is deterministic: the same commands at the same steps give the same readings, to the last bit, after every
 reset too. Brakes are rigid: a moving arm stops at once.
+
+``held_or_driven`` in ``../trial/trial.c`` has the brakes and the command timeout in C;
+``test_simulation_sweep_trial.py`` compares them.
 """
 
 from __future__ import annotations

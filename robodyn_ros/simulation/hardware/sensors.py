@@ -58,7 +58,7 @@ class StateSettings:
     velocity_source: str = choice(
         "measured", "where the velocity comes from: a sensor of its own, or the positions read", lambda: VELOCITIES
     )
-    seed: int = whole(0, "seed of all that happens at random; the same again for the same seed", 0, 2**31 - 1)
+    seed: int = whole(0, "seed of all random numbers; the same seed gives the same values", 0, 2**31 - 1)
 
     def __post_init__(self) -> None:
         check_settings(self)

@@ -3,6 +3,8 @@
 :class:`Plant` is the plant; :class:`TimeStepper` makes its steps. Most steps lie within one mode (:mod:`.modes`); they
 are made by one call of compiled code (:mod:`.compiled_motion`). The compiled code returns before the step in which the
 mode ends, and :class:`.mechanism.Mechanism` makes that step in Python, exactly. Without a compiler it makes every step.
+
+``step`` in ``../trial/trial.c`` does the same for compiled trials; ``test_simulation_sweep_trial.py`` compares them.
 """
 
 from __future__ import annotations

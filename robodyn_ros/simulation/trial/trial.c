@@ -13,7 +13,7 @@
      held_or_driven                              ../hardware/hardware.py
      sample                                      control/motion/trajectory.py
      control                                     control/laws/ (pd, gravity_compensation, computed_torque, impedance)
-     update                                      ControlLoop.update in control/loop.py
+     update                                      ControlLoop.update in control/loop.py, and what it calls
      instant, trial                              run_trial in trial.py
 
    The results are the same up to rounding; test_simulation_sweep_trial.py (test_c_and_python_agree) compares them. */
