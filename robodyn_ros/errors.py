@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Place(NamedTuple):
-    """Where something stands in a file."""
+    """A line of a file."""
 
     file: str  # as the user wrote it
     line: int  # from 1

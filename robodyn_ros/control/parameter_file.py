@@ -20,7 +20,7 @@ PARAMETERS = "ros__parameters"
 """The key under which a node's parameters stand in such a file."""
 
 NAME = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
-"""What may be a parameter's name in a message."""
+"""Words of a message that may be names of parameters."""
 
 
 class NodeParameters(dict[str, Any]):
@@ -61,7 +61,7 @@ class FileParameters:
         """
         Args:
             given: name → value; errors carry the places of :class:`NodeParameters`.
-            defaults: of what is not in a dataclass of settings, or has another default there.
+            defaults: name → default of parameters that no dataclass of settings has, or that have another one there.
         """
         self._given = dict(given)
         self._places = dict(given.places) if isinstance(given, NodeParameters) else {}
@@ -69,7 +69,7 @@ class FileParameters:
         self._asked: set[str] = set()
 
     def __getitem__(self, name: str) -> Any:
-        """The value of that name, which must be given unless it has a default.
+        """The value of a parameter, which must be given unless it has a default.
 
         Raises:
             ConfigurationError: it has no value.
@@ -81,7 +81,7 @@ class FileParameters:
         raise ConfigurationError(f"parameter {name!r} must be given")
 
     def settings(self, settings: type[Settings], prefix: str = "") -> Settings:
-        """A dataclass of settings, from the values whose names are its fields' behind the prefix.
+        """A dataclass of settings, from the parameters named as its fields with a prefix.
 
         Raises:
             ConfigurationError: a value is of the wrong type or out of range; the message names it.
@@ -100,9 +100,9 @@ class FileParameters:
 
     @contextmanager
     def located(self) -> Iterator[None]:
-        """Give each error that is raised inside, and that names a parameter of a file, its file and line.
+        """Within it, an error whose message names a parameter of a file gets the file and line of the parameter.
 
-        If the message names several parameters, the one that stands last counts.
+        If the message names several parameters, the last of them counts.
         """
         try:
             yield
@@ -114,15 +114,15 @@ class FileParameters:
             raise
 
     def unused(self) -> list[str]:
-        """Names of what was given and not asked for so far."""
+        """Names of the given parameters that nobody has asked for so far."""
         return sorted(set(self._given) - self._asked)
 
 
 def read_parameters(path: Path, node: str) -> NodeParameters:
-    """What a parameter file says of a node, by name.
+    """The parameters that a file gives to a node.
 
     Args:
-        path: of the file.
+        path: path of the file.
         node: name of the node, without a namespace.
 
     Raises:
@@ -161,7 +161,7 @@ def parse_parameter(text: str) -> tuple[str, Any]:
 
 
 def _sections(content: Any, key: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Name of a node, with its namespaces and wildcards, and its parameters."""
+    """Each section: the node's name, with namespaces and wildcards, and its parameters."""
     if not isinstance(content, Mapping):
         return
     for name, part in content.items():
@@ -172,7 +172,7 @@ def _sections(content: Any, key: str) -> Iterator[tuple[str, Mapping[str, Any]]]
 
 
 def _matches(key: str, node: str) -> bool:
-    """Whether a section is about the node; ``*`` stands for one name, ``**`` for any number of them."""
+    """Return whether a section is about the node; ``*`` stands for one name, ``**`` for any number of names."""
     pattern = re.escape(key).replace(r"/\*\*", "(/[^/]+)*").replace(r"\*", "[^/]+")
     return re.fullmatch(pattern, f"/{node}") is not None
 

@@ -1,6 +1,6 @@
 """From CasADi expressions to calls that cost less than a microsecond. Knows nothing of robots.
 
-The way of a program to a call, one file a step:
+The path from a program to a call, one file a step:
 
 1. :mod:`~robodyn_ros.engine.program`: a :class:`Program` names a function, its inputs and its outputs, and knows how to
    build the CasADi expressions. Its key, a :func:`digest`, tells it from all others.

@@ -48,7 +48,7 @@ class Kernel:
         parameters: the runtime parameters, which ``evaluate`` reads too.
         results: one array for each result, which ``evaluate`` writes.
         evaluate: runs the program on those arrays.
-        call: the plain way, for one state, arrays (n,), or for N states, arrays (N, n). It raises InputError if an
+        call: the plain call, for one state, arrays (n,), or for N states, arrays (N, n). It raises InputError if an
             array has the wrong shape, is not of numbers, or holds a NaN or an infinity.
     """
 
@@ -97,7 +97,7 @@ class Kernel:
         return evaluate  # type: ignore[no-any-return]
 
     def _unrolled(self) -> Callable[..., Any]:
-        """The plain way to call, as a function written for the program's inputs, because each operation counts.
+        """The plain call, as a function written for the program's inputs, because each operation counts.
 
         Assigning between memory views checks type and shape, at a third of what NumPy's own checks cost.
         """

@@ -1,4 +1,4 @@
-"""What to compile: CasADi expressions with a name, and the key by which the cache knows their code."""
+"""A program: CasADi expressions with a name, and the key by which the cache knows their code."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from xml.parsers import expat
 from robodyn_ros.errors import InputError, Place, RobotDescriptionError
 
 TEXT = "robot description"
-"""What a message calls a URDF that does not come from a file."""
+"""Name in messages of a URDF that does not come from a file."""
 
 MOMENTS = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
 """Attribute of ``<inertia>`` → its place in the matrix."""
@@ -55,7 +55,7 @@ class UrdfDocument:
     """A URDF that is well-formed XML.
 
     Attributes:
-        label: what a message calls the source: the path as given, or :data:`TEXT`.
+        label: name of the source in messages: the path as given, or :data:`TEXT`.
         file: the path as given, or None if the source is the text itself.
         text: the XML.
         root: its root element.
@@ -70,7 +70,7 @@ class UrdfDocument:
 
     @cached_property
     def places(self) -> dict[str, Place]:
-        """What a message calls the robot, a link or a joint → file and line; empty if there is no file.
+        """Name in messages of the robot, a link or a joint → file and line; empty if there is no file.
 
         Of two elements with the same name the later one counts, because the earlier one is right.
         """
@@ -81,7 +81,7 @@ class UrdfDocument:
 
 
 def title_of(element: ET.Element) -> str:
-    """What a message calls an element, for example ``joint 'shoulder'``."""
+    """Name of an element in messages, for example ``joint 'shoulder'``."""
     return f"{element.tag} {element.get('name', '')!r}"
 
 

@@ -174,7 +174,7 @@ class Robot:
         links: every link of the URDF.
         fixed_joints: joints that do not move.
         urdf: the XML that it was loaded from.
-        places: what a message calls the robot, a link or a joint (``joint 'shoulder'``) → file and line of the URDF;
+        places: name in messages of the robot, a link or a joint (``joint 'shoulder'``) → file and line of the URDF;
             empty if it was not loaded from a file.
     """
 
@@ -260,7 +260,7 @@ class Robot:
         """The error that says what is wrong with a part of this robot, with its place in the URDF.
 
         Args:
-            element: what the message calls the part, for example ``joint 'shoulder'``.
+            element: name of the part in messages, for example ``joint 'shoulder'``.
             problem: what is wrong with it.
         """
         return RobotDescriptionError(element, problem, self.places.get(element))

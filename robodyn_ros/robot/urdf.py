@@ -37,7 +37,7 @@ TYPES: tuple[JointType, ...] = ("revolute", "continuous", "prismatic", "fixed")
 
 @dataclass(frozen=True)
 class _Tag:
-    """What a tag must hold and may hold; all other attributes are dropped.
+    """The attributes and children that a tag must have or may have; all other attributes are dropped.
 
     ``defaults`` are for attributes that urdf_parser_py requires and this package does not.
     """
@@ -109,7 +109,7 @@ def build(document: UrdfDocument) -> Robot:
 
 
 def _validated(document: UrdfDocument) -> tuple[tuple[str, ET.Element], ...]:
-    """Each link and joint, reduced and checked, behind what a message calls it."""
+    """Name in messages and element of each link and joint, reduced and checked."""
     if document.objection is not None:
         raise document.objection
     root, found = document.root, []

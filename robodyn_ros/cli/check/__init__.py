@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """See :class:`Verb`."""
+    """Add the arguments of the verb."""
     parser.add_argument("urdf", help="the arm's URDF")
     text = "a pose to hold, as numbers in the order of the joints or name=numbers; may be given again"
     parser.add_argument("--pose", action="append", default=[], metavar="Q", help=text)

@@ -1,4 +1,4 @@
-"""What ``robodyn check`` prints: tables of 80 columns at most and a list of findings, or JSON."""
+"""The report of ``robodyn check``: tables of 80 columns at most and a list of findings, or JSON."""
 
 from __future__ import annotations
 
