@@ -84,7 +84,7 @@ def test_an_arm_that_is_right():
     np.testing.assert_allclose(friction, FRICTION, rtol=0.1)
     np.testing.assert_allclose([found["joint1"].gravity_ratio, found["joint2"].gravity_ratio], 1.0, atol=0.01)
     np.testing.assert_allclose([joint.inertia_ratio for joint in found.values()], 1.0, atol=0.15)
-    assert [step.share for step in outcome.gravity] == [0.0, 0.25, 0.5, 0.75, 1.0]
+    assert [step.ratio for step in outcome.gravity] == [0.0, 0.25, 0.5, 0.75, 1.0]
     assert outcome.gravity[-1].drift < QUICK.drift
     # Low effort, short ways, and nothing left in the end.
     assert np.abs(np.array(bench.positions) - [0.0, 2.0, np.pi - 2.0]).max() < 0.15

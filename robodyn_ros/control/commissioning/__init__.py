@@ -1,4 +1,4 @@
-"""Switching an arm on for the first time: one joint at a time, with little effort, and gravity step by step."""
+"""Commissioning: an arm is switched on for the first time, joint by joint with little effort, then with gravity."""
 
 from robodyn_ros.control.commissioning.findings import (
     CommissioningOutcome,

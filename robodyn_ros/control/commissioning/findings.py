@@ -1,4 +1,4 @@
-"""What was found out about an arm, and what it means."""
+"""The settings of commissioning, its findings about an arm, and what they mean."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ import numpy as np
 
 from robodyn_ros.settings import check_settings, setting, whole
 
-# How carefully an arm is switched on.
-
 
 @dataclass(frozen=True)
 class CommissioningSettings:
-    """Settings of the procedure; each field's metadata say what it is."""
+    """Settings of the procedure."""
 
     probe_share: float = setting(
         0.2, "greatest effort of a push over the effort limit, where gravity needs less", "-", 0.01, 1.0
@@ -44,21 +42,21 @@ class CommissioningSettings:
         check_settings(self)
 
 
-LITTLE = 0.02
-"""Share of the effort limit below which gravity says nothing of a joint."""
+LEAST_GRAVITY = 0.02
+"""Ratio of the effort limit below which gravity says nothing about a joint [-]."""
 
 
 @dataclass
 class JointFindings:
-    """About one joint. Ratios are measured over model; nan where nothing could be measured."""
+    """Findings about one joint. Ratios are measured over model; nan where nothing could be measured."""
 
     name: str
     effort_unit: str
     effort_limit: float
-    pushed: bool = False  # whether it was, in both directions
+    pushed: bool = False  # in both directions
     moved: bool = False
-    follows: bool = False  # whether its position goes the way of its effort
-    instead: str = ""  # name of a joint that moved in its place
+    follows: bool = False  # its position moves in the direction of its effort
+    instead: str = ""  # name of the joint that moved in its place
     friction: float = np.nan  # [N·m] or [N]
     gravity: float = np.nan  # measured [N·m] or [N]
     gravity_model: float = np.nan
@@ -66,23 +64,23 @@ class JointFindings:
     inertia_ratio: float = np.nan
     inertia_tolerance: float = 1.3
     gravity_tolerance: float = 1.2
-    seen: bool | None = None  # whether somebody has seen it go in its positive direction
+    seen: bool | None = None  # somebody has seen it move in its positive direction
 
     @property
     def gravity_ratio(self) -> float:
         """Measured over model; nan where gravity is too little to tell."""
-        least = max(LITTLE * self.effort_limit, self.friction if np.isfinite(self.friction) else 0.0)
+        least = max(LEAST_GRAVITY * self.effort_limit, self.friction if np.isfinite(self.friction) else 0.0)
         return self.gravity / self.gravity_model if abs(self.gravity_model) > least else np.nan
 
     @property
     def tried(self) -> bool:
-        """Whether enough was tried to judge it."""
+        """True if enough was tried to judge the joint."""
         stuck = self.pushed and not self.moved
         return bool(self.instead) or stuck or bool(np.isfinite(self.friction))
 
     @property
     def problems(self) -> list[str]:
-        """What is wrong, and what would put it right; none for a joint that is as it should be."""
+        """What is wrong, and how to correct it; empty for a joint that is right."""
         if self.instead:
             return [f"{self.instead} moved in its place: the joints are wired or named in another order"]
         if not self.tried:
@@ -109,12 +107,12 @@ class JointFindings:
 
     @property
     def unsure(self) -> bool:
-        """Whether nothing has shown its direction in space: gravity hardly acts on it, and nobody has looked."""
+        """True if nothing has shown its direction in space: gravity hardly acts on it, and nobody has looked."""
         return self.moved and not np.isfinite(self.gravity_ratio) and self.seen is None
 
 
 def within(ratio: float, tolerance: float) -> bool:
-    """Whether a ratio is 1 but for a factor; also if nothing is known of it."""
+    """True if a ratio is within a factor of 1, or unknown (nan)."""
     return bool(np.isnan(ratio) or 1.0 / tolerance <= ratio <= tolerance)
 
 
@@ -122,14 +120,14 @@ def within(ratio: float, tolerance: float) -> bool:
 class GravityStep:
     """A step of gravity compensation."""
 
-    share: float  # of the model's gravity [-]
+    ratio: float  # of the model's gravity [-]
     drift: float  # greatest speed of a joint, averaged [rad/s] or [m/s]
-    joint: str  # that had it
+    joint: str  # with this speed
 
 
 @dataclass
 class CommissioningOutcome:
-    """All of it."""
+    """The findings of a whole procedure."""
 
     robot: str
     joints: list[JointFindings] = field(default_factory=list)
@@ -139,6 +137,6 @@ class CommissioningOutcome:
 
     @property
     def good(self) -> bool:
-        """Whether every joint is right and the arm stands under the whole of its gravity."""
+        """True if every joint is right and the arm stands under full gravity compensation."""
         joints = bool(self.joints) and not any(joint.problems for joint in self.joints)
         return joints and not self.stopped and bool(self.gravity) and self.gravity[-1].drift <= self.drift_allowed

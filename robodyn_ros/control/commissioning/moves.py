@@ -1,4 +1,24 @@
-"""The single moves of the procedure, each a script that yields efforts from state to state."""
+"""The single moves of commissioning, and what each of them measures.
+
+:class:`Moves` has each move as a script, which yields the efforts for one state after the other.
+
+**A push** shows which way the joint goes, at what effort it breaks loose, and roughly its inertia. The effort grows at
+a constant rate u̇. Once it has overcome friction and load, at t₀, the rest of the effort moves the joint::
+
+    M q̈ = u̇ (t - t₀)    so    Δq = u̇ (t - t₀)³ / 6 M    and    t = t₀ + (6 M / u̇)^⅓ Δq^⅓
+
+This is a straight line of t over Δq^⅓, whose intercept is t₀ and whose slope gives the inertia. The formula leaves out
+viscous friction and the change of the load on the way, so this inertia is good enough for feedback only; the stroke
+measures it better.
+
+**A stroke** is a slow motion of one joint there and back, with a sinusoidal excitation on the way back. At a slow, even
+speed the effort is load plus friction on the way there, and load minus friction on the way back. So the mean of the two
+is the load, and half their difference is the friction.
+
+Under a sine, positions Q and effort U at its frequency ω obey U = Σ (K_k - ω² M_k) Q_k + i ω …, where M_k and K_k are
+the joint's rows of M and ∂g/∂q. All friction is in phase with the velocity, so it is in the imaginary part alone, and
+Re U/Q_j gives the reflected inertia, whether the other joints stand still or swing along.
+"""
 
 from __future__ import annotations
 
@@ -11,235 +31,71 @@ from robodyn_ros.control.commissioning.findings import CommissioningSettings, Jo
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.robot.pose import Array
 
-# What a push shows: which way the joint goes, at what effort it breaks loose, and roughly how heavy it is.
-#
-# The effort grows at a constant rate u̇. Once it has overcome friction and load, at t₀, what is more moves the joint:
-#
-#     M q̈ = u̇ (t - t₀)    so    Δq = u̇ (t - t₀)³ / 6 M    and    t = t₀ + (6 M / u̇)^⅓ Δq^⅓
-#
-# a straight line of t over Δq^⅓, whose intercept is the break and whose slope the inertia. It leaves out viscous
-# friction
-# and what the load changes on the way, so the inertia is good for feedback and no more; :mod:`.stroke` measures it.
-
-LEAST = 4
-"""Samples that make a line."""
-
-
-class Push(NamedTuple):
-    """What came of pushing one joint in one direction."""
-
-    direction: int  # of the effort, +1 or -1
-    moved: float  # how far the joint went [rad] or [m]
-    loose: float  # effort at which it broke loose, with its sign; nan if it did not [N·m] or [N]
-    inertia: float  # that it seems to have; nan if it did not move [kg m²] or [kg]
-
-    @property
-    def follows(self) -> bool:
-        """Whether the joint went the way it was pushed."""
-        return self.moved * self.direction > 0.0
-
-
-def evaluate(direction: int, rate: float, times: Sequence[float], moves: Sequence[float], onset: float) -> Push:
-    """What a push shows.
-
-    Args:
-        direction: of the effort.
-        rate: at which it grew [N·m/s] or [N/s].
-        times: since the effort began [s].
-        moves: distance from the start at these times [rad] or [m].
-        onset: distance up to which a joint has not moved [rad] or [m].
-    """
-    t, moved = np.array(times), np.array(moves)
-    still = np.flatnonzero(np.abs(moved) <= onset)
-    first = int(still[-1]) + 1 if still.size else 0  # from here on it moves without a break
-    if len(t) - first < LEAST:
-        return Push(direction, 0.0, np.nan, np.nan)
-    slope, start = np.polyfit(np.cbrt(np.abs(moved[first:])), t[first:], 1)
-    inertia = rate * max(float(slope), 1e-9) ** 3 / 6.0
-    return Push(direction, float(moved[-1]), direction * rate * float(start), inertia)
-
-
-# A slow motion of one joint there and back, a shake on the way, and what the efforts say.
-#
-# At a slow, even speed the effort is load plus friction on the way there and load minus friction on the way back. So
-# the mean of the two is the load, and half their difference the friction.
-#
-# Shaken by a sine, positions Q and effort U at its frequency ω obey U = Σ (K_k - ω² M_k) Q_k + i ω …, where M_k and K_k
-# are the joint's rows of M and ∂g/∂q. All friction is in step with the velocity, so it is in the imaginary part alone,
-# and Re U/Q_j tells the inertia that is felt, whether the other joints stand still or swing along.
+LEAST_SAMPLES = 4
+"""Number of samples that the line of a push needs."""
 
 LEAD_IN = 1.0
-"""Time in which the effort grows to just below what moves the joint [s]."""
+"""Time in which the effort grows to just below the one that moves the joint [s]."""
 
 BELOW = 0.8
-"""Part of that effort [-]."""
+"""Ratio of the effort then to the one that moves the joint [-]."""
 
-GIVES = 0.02
-"""Error that may be needed to overcome what the push had to overcome [rad] or [m]."""
+BREAK_LOOSE_ERROR = 0.02
+"""Position error at which feedback overcomes the effort that the push had to overcome [rad] or [m]."""
 
-STIFFEST = 40.0
-"""Greatest natural frequency for that [rad/s]: slow enough for states at 200 Hz and drives with 10 ms of delay."""
+GREATEST_FREQUENCY = 40.0
+"""Greatest natural frequency of the feedback [rad/s]: slow enough for states at 200 Hz and a delay of 10 ms."""
 
-INTEGRAL = 5.0
+INTEGRAL_RATE = 5.0
 """Rate of the integral action [1/s]."""
 
 WINDOW = (0.3, 0.55)
-"""Part of the way in which the efforts count [-]: long after the joint broke loose, and after it turned back."""
+"""Part of the stroke in which the efforts count [-]: long after the joint broke loose, and after it turned back."""
 
-SHAKEN_AT = 0.25
-"""Part of the way at which the joint is shaken [-], on its way back."""
+SINE_AT = 0.25
+"""Part of the stroke at which the sine begins [-], on the way back."""
 
 FREQUENCIES = (2.0 * np.pi, 8.0 * np.pi)
-"""Least and greatest ω of the shake [rad/s]."""
+"""Least and greatest ω of the sine [rad/s]."""
 
 SPEED = 0.25
-"""Speed of the shake [rad/s] or [m/s]."""
+"""Greatest speed of the sine [rad/s] or [m/s]."""
 
-OUTWEIGHED = 3.0
-"""How far inertia is to outweigh friction in it [-]."""
+INERTIA_RATIO = 3.0
+"""Ratio of the effort of inertia to that of friction that the sine aims at [-]."""
 
-HIDDEN = 0.3
-"""Effort of inertia over that of friction below which nothing can be said of it [-]."""
+HIDDEN_RATIO = 0.3
+"""Ratio of the same below which the inertia cannot be measured [-]."""
 
 PERIODS = 6
-"""Of the shake; the first does not count."""
+"""Number of periods of the sine; the first does not count."""
 
+GRAVITY_FACTOR = 1.5
+"""Greatest effort of a push over gravity, where that is more than its ratio of the limit [-]."""
 
-class Stroke:
-    """See the module. Feedback on position, critically damped, with an integral; so stiff that friction is overcome."""
-
-    def __init__(self, config: CommissioningSettings, push: Push, begun: float, start: float, length: float) -> None:
-        """
-        Args:
-            config: settings.
-            push: what moved the joint; the stroke goes the way that it went, with gains by the inertia that it showed.
-            begun: time now [s].
-            start: where the joint is [rad] or [m].
-            length: how far to go [rad] or [m].
-        """
-        self._way, self._sign = float(np.sign(push.moved)), 1.0 if push.follows else -1.0
-        self._bias, self._inertia = BELOW * push.loose, push.inertia
-        inertia, stiff = push.inertia, abs(push.loose) / GIVES
-        omega = float(np.clip(np.sqrt(stiff / inertia), config.stiffness_frequency, STIFFEST))
-        self._kp = inertia * (omega**2 + 2.0 * omega * INTEGRAL)
-        self._kd, self._ki = inertia * (2.0 * omega + INTEGRAL), inertia * omega**2 * INTEGRAL
-        self._start, self._length, self._speed = start, length, config.stroke_speed
-        self._shake, self._omega, self._amplitude = config.shake, FREQUENCIES[0], 0.0
-        self._begun, self._time, self._integral, self._friction = begun, begun, 0.0, 0.0
-        self._turn = begun + LEAD_IN + length / self._speed
-        self._shake_begin = self._turn + (1.0 - SHAKEN_AT) * length / self._speed
-        self._shake_end = np.inf
-        self._slow: dict[float, list[tuple[float, float]]] = {1.0: [], -1.0: []}  # way → effort and model's load
-        self._shaken: list[tuple[float, float, Array]] = []  # time, effort, positions of all joints
-
-    @property
-    def over(self) -> bool:
-        """Whether the joint is back."""
-        return self._time > self._shake_end + SHAKEN_AT * self._length / self._speed
-
-    @property
-    def friction(self) -> float:
-        """[N·m] or [N]."""
-        return abs(float(self._mean(1.0)[0] - self._mean(-1.0)[0])) / 2.0
-
-    @property
-    def gravity(self) -> tuple[float, float]:
-        """As measured, and as the model has it [N·m] or [N]."""
-        there, back = self._mean(1.0), self._mean(-1.0)
-        return float(there[0] + back[0]) / 2.0, float(there[1] + back[1]) / 2.0
-
-    def inertia(self, index: int, model: Callable[[Array, Array], tuple[float, float]]) -> tuple[float, float]:
-        """As measured, nan where friction hides it, and as the model has it [kg m²] or [kg].
-
-        Args:
-            index: of the joint.
-            model: inertia that the joint feels, and ∂g/∂q [N·m/rad] or [N/m], at positions (n,) for a motion in which
-                the joints go along by so much each (n,).
-        """
-        t = np.array([row[0] for row in self._shaken])
-        values = np.column_stack([[row[1] for row in self._shaken], np.array([row[2] for row in self._shaken])])
-        wave = np.column_stack([np.cos(self._omega * t), np.sin(self._omega * t), np.ones_like(t), t - t[0]])
-        cos, sin, *_ = np.linalg.lstsq(wave, values, rcond=None)[0]
-        effort, *positions = cos - 1j * sin
-        along = (np.array(positions) / positions[index]).real
-        felt, stiffness = model(values[:, 1:].mean(axis=0), along)
-        if felt * self._omega**2 * self._amplitude < HIDDEN * self._friction:
-            return float("nan"), felt
-        ratio = self._sign * effort / positions[index]
-        return float((stiffness - ratio.real) / self._omega**2), felt
-
-    def effort(self, t: float, q: Array, qd: Array, index: int, load: float) -> float:
-        """The effort for a state [N·m] or [N]; ``load`` is the model's gravity."""
-        dt, self._time = t - self._time, t
-        if t < self._begun + LEAD_IN:
-            return self._bias * (t - self._begun) / LEAD_IN
-        if t >= self._shake_begin and self._amplitude == 0.0:
-            self._prepare(t)
-        along, velocity, acceleration = self._reference(t)
-        error = self._start + self._way * along - float(q[index])
-        self._integral += error * dt
-        control = self._kp * error + self._kd * (self._way * velocity - float(qd[index])) + self._ki * self._integral
-        effort = self._bias + self._sign * (control + self._inertia * self._way * acceleration)
-        if self._shake_begin <= t < self._shake_end:
-            # With friction fed forward the joint follows the sine instead of sticking where it turns.
-            effort += self._sign * self._way * self._friction * float(np.tanh(10.0 * velocity / SPEED))
-            if t > self._shake_begin + 2.0 * np.pi / self._omega:
-                self._shaken.append((t, effort, q))
-        elif WINDOW[0] * self._length < along < WINDOW[1] * self._length:
-            self._slow[float(np.sign(velocity))].append((effort, load))
-        return float(effort)
-
-    def _prepare(self, t: float) -> None:
-        """Choose the shake by the friction that has been found: quick enough for inertia to outweigh it."""
-        self._friction = float(np.nan_to_num(self.friction))
-        self._omega = float(np.clip(OUTWEIGHED * self._friction / (self._inertia * SPEED), *FREQUENCIES))
-        self._amplitude = min(self._shake, SPEED / self._omega, 0.35 * self._length)
-        self._shake_begin, self._shake_end = t, t + PERIODS * 2.0 * np.pi / self._omega
-
-    def _reference(self, t: float) -> tuple[float, float, float]:
-        """How far along, how fast, and with what acceleration."""
-        if t < self._turn:
-            return self._length - (self._turn - t) * self._speed, self._speed, 0.0
-        if t < self._shake_begin:
-            return self._length - (t - self._turn) * self._speed, -self._speed, 0.0
-        low = SHAKEN_AT * self._length
-        if t >= self._shake_end:
-            return low - (t - self._shake_end) * self._speed, -self._speed, 0.0
-        phase, a, omega = self._omega * (t - self._shake_begin), self._amplitude, self._omega
-        sin, cos = float(np.sin(phase)), float(np.cos(phase))
-        return low + a * (1.0 - cos), a * omega * sin, a * omega**2 * cos
-
-    def _mean(self, way: float) -> Array:
-        rows = self._slow[way]
-        return np.mean(rows, axis=0) if rows else np.full(2, np.nan)
-
-
-LIFT = 1.5
-"""Effort of a push over what gravity asks for, where that is more than its share of the limit [-]."""
-
-QUICK = 0.6
-"""Part of the speed at which everything ends that ends a push [-]."""
+PUSH_SPEED = 0.6
+"""Ratio of the overspeed at which a push ends [-]."""
 
 STILL = 0.3
-"""Time for which an arm is to stand before it stands still [s]."""
+"""Time without motion after which the arm counts as standing still [s]."""
 
 DIFFERENCE = 1e-4
 """Step of a finite difference [rad] or [m]."""
 
-CALM = 5.0
+DECAY = 5.0
 """Damping under gravity compensation: the rate at which a speed dies away [1/s]."""
 
-STRIDE = 0.1
-"""Part of the way back to nothing that one state may take the efforts [-]."""
+RELEASE_STEP = 0.1
+"""Greatest part of the efforts that is released from one state to the next [-]."""
 
 Result = TypeVar("Result")
 
 Script = Generator[Array, None, Result]
-"""Yields the efforts until the next state; returns what came of it."""
+"""Yields the efforts until the next state, and returns its result."""
 
 
 class Moves:
-    """The single moves of the procedure, each a script that yields efforts from state to state.
+    """The moves of an arm; its state and its efforts.
 
     Attributes:
         t: time of the state [s].
@@ -247,7 +103,7 @@ class Moves:
         qd: velocities (n,).
         effort: that acts (n,).
         damping: on each joint (n,) [N·m·s/rad] or [N·s/m]; negative where the sign of the effort is wrong.
-        proven: the damping of the joints whose sign is known, 0 of the others.
+        proven: the damping of the joints whose sign is known, 0 for the others.
     """
 
     def __init__(self, dynamics: Dynamics, config: CommissioningSettings) -> None:
@@ -261,20 +117,20 @@ class Moves:
         self._dynamics, self._robot, self._config = dynamics, dynamics.robot, config
 
     def wait(self) -> Array:
-        """The efforts while nothing is asked for: damping of the joints whose sign is known."""
+        """The efforts while no move is made: damping of the joints whose sign is known."""
         return -self.damping * self.qd
 
     def greatest(self, index: int) -> float:
         """The greatest effort of a push [N·m] or [N]."""
         limit = float(self._robot.effort_limit[index])
         load = abs(float(self._dynamics.gravity(self.q)[index]))
-        return min(limit, max(self._config.probe_share * limit, LIFT * load))
+        return min(limit, max(self._config.probe_share * limit, GRAVITY_FACTOR * load))
 
     def push(self, index: int, direction: int, found: JointFindings) -> Script[Push]:
         """Push a joint until it moves, and let it come to rest."""
         config, begun, start, most = self._config, self.t, self.q, self.greatest(index)
         rate, times, moves = most / config.ramp_time, [0.0], [0.0]
-        slow = QUICK * config.overspeed
+        slow = PUSH_SPEED * config.overspeed
         while abs(moves[-1]) <= config.push and abs(self.qd[index]) < slow and (effort := rate * times[-1]) <= most:
             yield self._with(index, direction * effort)
             times.append(self.t - begun)
@@ -283,18 +139,18 @@ class Moves:
             if abs(moves[-1]) < config.onset and others.max() > config.push:
                 found.instead = self._robot.joint_names[int(others.argmax())]
                 break
-        push = evaluate(direction, rate, times, moves, config.onset)
+        push = evaluate_push(direction, rate, times, moves, config.onset)
         if np.isfinite(push.inertia):
             self.damping[index] = self.damper(push)
-        yield from self.retreat()
+        yield from self.release()
         return push
 
     def damper(self, push: Push) -> float:
-        """The damping that goes with the stiffness, with the sign that a push has shown."""
+        """The damping that belongs to the stiffness, with the sign that a push has shown."""
         return (1.0 if push.follows else -1.0) * 2.0 * push.inertia * self._config.stiffness_frequency
 
     def stroke(self, index: int, push: Push, found: JointFindings) -> Script[None]:
-        """Move a joint slowly there and back, shake it, and note what that shows."""
+        """Move a joint slowly there and back with a sine on the way, and record what that shows."""
         dynamics = self._dynamics
         stroke = Stroke(self._config, push, self.t, float(self.q[index]), self._room(index, push))
         while not stroke.over:
@@ -308,30 +164,30 @@ class Moves:
             slope = dynamics.gravity(q + DIFFERENCE * along) - dynamics.gravity(q - DIFFERENCE * along)
             return float(dynamics.mass_matrix(q)[index] @ along), scale * float(slope[index]) / (2.0 * DIFFERENCE)
 
-        found.inertia, felt = stroke.inertia(index, model)
-        found.inertia_ratio = found.inertia / felt
-        yield from self.retreat()
+        found.inertia, modelled = stroke.inertia(index, model)
+        found.inertia_ratio = found.inertia / modelled
+        yield from self.release()
 
     def _room(self, index: int, push: Push) -> float:
-        """How far the joint may go the way it went, by its position limits; all of the stroke if it is not in them."""
+        """How far the position limits let the joint go in the direction of the push; all of the stroke outside them."""
         q, joint, config = float(self.q[index]), self._robot.joints[index], self._config
         room = joint.upper - q if push.moved > 0.0 else q - joint.lower
         return float(min(config.stroke, 0.8 * room)) if room > config.push else config.stroke
 
-    def float_up(self, before: float, after: float) -> Script[Array]:
-        """Let the share of gravity that is compensated grow, and stay; how fast each joint drifts then (n,)."""
+    def compensate_gravity(self, before: float, after: float) -> Script[Array]:
+        """Raise the ratio of gravity that is compensated, and hold it; returns the drift of each joint then (n,)."""
         begun, place, time = self.t, self.q, self._config.gravity_time
         while (past := (self.t - begun) / time) < 1.0:
             if past < 0.5:
                 place = self.q
-            self.damping = CALM * np.diagonal(self._dynamics.mass_matrix(self.q))
-            share = before + (after - before) * min(1.0, 2.0 * past)
-            yield share * self._dynamics.gravity(self.q) + self.wait()
+            self.damping = DECAY * np.diagonal(self._dynamics.mass_matrix(self.q))
+            ratio = before + (after - before) * min(1.0, 2.0 * past)
+            yield ratio * self._dynamics.gravity(self.q) + self.wait()
         drift: Array = np.abs(self.q - place) / (time / 2.0)
         return drift
 
     def settle(self) -> Script[bool]:
-        """Wait until the arm stands still; whether it does."""
+        """Wait until the arm stands still; returns True if it does."""
         end, since, place = self.t + self._config.patience, self.t, self.q
         while self.t - since < STILL:
             if np.abs(self.q - place).max() > self._config.onset:
@@ -341,15 +197,163 @@ class Moves:
             yield self.wait()
         return True
 
-    def retreat(self) -> Script[None]:
-        """Efforts back to nothing, evenly: by `STRIDE` at most from state to state, also where some stayed away."""
+    def release(self) -> Script[None]:
+        """Return the efforts to zero evenly, by ``RELEASE_STEP`` at most from state to state."""
         last, effort, past = self.t, self.effort, 0.0
         while past < 1.0:
             yield (1.0 - past) * effort + self.wait()
-            past += min((self.t - last) / self._config.retreat_time, STRIDE)
+            past += min((self.t - last) / self._config.retreat_time, RELEASE_STEP)
             last = self.t
 
     def _with(self, index: int, effort: float) -> Array:
         efforts = self.wait()
         efforts[index] = effort
         return efforts
+
+
+class Push(NamedTuple):
+    """The result of pushing one joint in one direction."""
+
+    direction: int  # of the effort, +1 or -1
+    moved: float  # how far the joint went [rad] or [m]
+    loose: float  # effort at which it broke loose, with its sign; nan if it did not [N·m] or [N]
+    inertia: float  # rough; nan if it did not move [kg m²] or [kg]
+
+    @property
+    def follows(self) -> bool:
+        """True if the joint moved in the direction of the effort."""
+        return self.moved * self.direction > 0.0
+
+
+def evaluate_push(direction: int, rate: float, times: Sequence[float], moves: Sequence[float], onset: float) -> Push:
+    """The result of a push.
+
+    Args:
+        direction: of the effort.
+        rate: at which it grew [N·m/s] or [N/s].
+        times: since the effort began [s].
+        moves: distance from the start at these times [rad] or [m].
+        onset: distance up to which a joint has not moved [rad] or [m].
+    """
+    t, moved = np.array(times), np.array(moves)
+    still = np.flatnonzero(np.abs(moved) <= onset)
+    first = int(still[-1]) + 1 if still.size else 0  # from here on it moves without a pause
+    if len(t) - first < LEAST_SAMPLES:
+        return Push(direction, 0.0, np.nan, np.nan)
+    slope, t_loose = np.polyfit(np.cbrt(np.abs(moved[first:])), t[first:], 1)
+    inertia = rate * max(float(slope), 1e-9) ** 3 / 6.0
+    return Push(direction, float(moved[-1]), direction * rate * float(t_loose), inertia)
+
+
+class Stroke:
+    """A stroke by position feedback, critically damped and with an integral, so stiff that friction is overcome."""
+
+    def __init__(self, config: CommissioningSettings, push: Push, begun: float, start: float, length: float) -> None:
+        """
+        Args:
+            config: settings.
+            push: that moved the joint; the stroke goes in the direction of that motion, with gains from its inertia.
+            begun: time now [s].
+            start: where the joint is [rad] or [m].
+            length: how far to go [rad] or [m].
+        """
+        self._direction, self._sign = float(np.sign(push.moved)), 1.0 if push.follows else -1.0
+        self._bias, self._inertia = BELOW * push.loose, push.inertia
+        inertia, stiff = push.inertia, abs(push.loose) / BREAK_LOOSE_ERROR
+        omega = float(np.clip(np.sqrt(stiff / inertia), config.stiffness_frequency, GREATEST_FREQUENCY))
+        self._kp = inertia * (omega**2 + 2.0 * omega * INTEGRAL_RATE)
+        self._kd, self._ki = inertia * (2.0 * omega + INTEGRAL_RATE), inertia * omega**2 * INTEGRAL_RATE
+        self._start, self._length, self._speed = start, length, config.stroke_speed
+        self._greatest_amplitude, self._omega, self._amplitude = config.shake, FREQUENCIES[0], 0.0
+        self._begun, self._time, self._integral, self._friction = begun, begun, 0.0, 0.0
+        self._turn = begun + LEAD_IN + length / self._speed
+        self._sine_begin = self._turn + (1.0 - SINE_AT) * length / self._speed
+        self._sine_end = np.inf
+        self._slow: dict[float, list[tuple[float, float]]] = {
+            1.0: [],
+            -1.0: [],
+        }  # direction → effort and load of the model
+        self._sine: list[tuple[float, float, Array]] = []  # time, effort, positions of all joints
+
+    @property
+    def over(self) -> bool:
+        """True if the joint is back."""
+        return self._time > self._sine_end + SINE_AT * self._length / self._speed
+
+    @property
+    def friction(self) -> float:
+        """Measured friction [N·m] or [N]."""
+        return abs(float(self._mean(1.0)[0] - self._mean(-1.0)[0])) / 2.0
+
+    @property
+    def gravity(self) -> tuple[float, float]:
+        """The measured gravity effort, and the one of the model [N·m] or [N]."""
+        there, back = self._mean(1.0), self._mean(-1.0)
+        return float(there[0] + back[0]) / 2.0, float(there[1] + back[1]) / 2.0
+
+    def inertia(self, index: int, model: Callable[[Array, Array], tuple[float, float]]) -> tuple[float, float]:
+        """The measured inertia, nan where friction hides it, and the one of the model [kg m²] or [kg].
+
+        Args:
+            index: of the joint.
+            model: reflected inertia of the joint, and ∂g/∂q [N·m/rad] or [N/m], at positions (n,), for a motion in
+                which every joint goes along by a ratio (n,).
+        """
+        t = np.array([row[0] for row in self._sine])
+        values = np.column_stack([[row[1] for row in self._sine], np.array([row[2] for row in self._sine])])
+        wave = np.column_stack([np.cos(self._omega * t), np.sin(self._omega * t), np.ones_like(t), t - t[0]])
+        cos, sin, *_ = np.linalg.lstsq(wave, values, rcond=None)[0]
+        effort, *positions = cos - 1j * sin
+        along = (np.array(positions) / positions[index]).real
+        modelled, stiffness = model(values[:, 1:].mean(axis=0), along)
+        if modelled * self._omega**2 * self._amplitude < HIDDEN_RATIO * self._friction:
+            return float("nan"), modelled
+        ratio = self._sign * effort / positions[index]
+        return float((stiffness - ratio.real) / self._omega**2), modelled
+
+    def effort(self, t: float, q: Array, qd: Array, index: int, load: float) -> float:
+        """The effort for a state [N·m] or [N]; ``load`` is the model's gravity."""
+        dt, self._time = t - self._time, t
+        if t < self._begun + LEAD_IN:
+            return self._bias * (t - self._begun) / LEAD_IN
+        if t >= self._sine_begin and self._amplitude == 0.0:
+            self._prepare(t)
+        along, velocity, acceleration = self._reference(t)
+        error = self._start + self._direction * along - float(q[index])
+        self._integral += error * dt
+        control = (
+            self._kp * error + self._kd * (self._direction * velocity - float(qd[index])) + self._ki * self._integral
+        )
+        effort = self._bias + self._sign * (control + self._inertia * self._direction * acceleration)
+        if self._sine_begin <= t < self._sine_end:
+            # With friction fed forward the joint follows the sine instead of sticking where it turns.
+            effort += self._sign * self._direction * self._friction * float(np.tanh(10.0 * velocity / SPEED))
+            if t > self._sine_begin + 2.0 * np.pi / self._omega:
+                self._sine.append((t, effort, q))
+        elif WINDOW[0] * self._length < along < WINDOW[1] * self._length:
+            self._slow[float(np.sign(velocity))].append((effort, load))
+        return float(effort)
+
+    def _prepare(self, t: float) -> None:
+        """Choose the sine by the measured friction: so quick that the effort of inertia exceeds that of friction."""
+        self._friction = float(np.nan_to_num(self.friction))
+        self._omega = float(np.clip(INERTIA_RATIO * self._friction / (self._inertia * SPEED), *FREQUENCIES))
+        self._amplitude = min(self._greatest_amplitude, SPEED / self._omega, 0.35 * self._length)
+        self._sine_begin, self._sine_end = t, t + PERIODS * 2.0 * np.pi / self._omega
+
+    def _reference(self, t: float) -> tuple[float, float, float]:
+        """Distance along the stroke, velocity and acceleration."""
+        if t < self._turn:
+            return self._length - (self._turn - t) * self._speed, self._speed, 0.0
+        if t < self._sine_begin:
+            return self._length - (t - self._turn) * self._speed, -self._speed, 0.0
+        low = SINE_AT * self._length
+        if t >= self._sine_end:
+            return low - (t - self._sine_end) * self._speed, -self._speed, 0.0
+        phase, a, omega = self._omega * (t - self._sine_begin), self._amplitude, self._omega
+        sin, cos = float(np.sin(phase)), float(np.cos(phase))
+        return low + a * (1.0 - cos), a * omega * sin, a * omega**2 * cos
+
+    def _mean(self, direction: float) -> Array:
+        rows = self._slow[direction]
+        return np.mean(rows, axis=0) if rows else np.full(2, np.nan)

@@ -1,18 +1,18 @@
-"""The procedure: states in, efforts out, findings in the end.
+"""The procedure of commissioning: states in, efforts out, and findings at the end.
 
-It begins with the arm at rest without effort: lying on its stops, hanging, or supported; before the signs are known
-nothing else could hold it. Then, joint by joint,
+It begins with the arm at rest without effort: lying on its stops, hanging, or supported, because nothing else can hold
+it before the signs of the efforts are known. Then follow, joint by joint,
 
-1. a push: an effort on this joint alone that grows until it moves a little, in both directions (:mod:`.push`);
-2. a stroke: slowly there and back under control; the mean of the efforts is gravity, half their difference friction,
-   and a shake on the way shows inertia (:mod:`.stroke`);
+1. a push: an effort on this joint alone that grows until the joint moves a little, in both directions;
+2. a stroke: slowly there and back under feedback, which measures gravity, friction and inertia
+   (:mod:`robodyn_ros.control.commissioning.moves` has both).
 
-from the tip to the base, so that the joints beyond, whose signs are known by then, can be damped meanwhile; and, if all
-joints are right, gravity compensation from nothing to all of it in steps.
+The order is from the tip to the base, so that the joints beyond, whose signs are known by then, can be damped
+meanwhile. If all joints are right, gravity compensation follows, from zero to all of it in steps.
 
-Whatever goes wrong (a joint too fast or too far, states that stay away, an interruption) ends it the same way: efforts
-go back in ``retreat_time`` to nothing, which is what held the arm in the beginning, with damping where the sign is
-known; never at once.
+If something goes wrong (a joint too fast or too far, missing states, an interruption), the efforts always return to
+zero within ``retreat_time``, never at once, with damping where the sign is known: zero effort is what held the arm in
+the beginning.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ from robodyn_ros.robot.pose import Array
 
 
 class Commissioning:
-    """See the module.
+    """One commissioning of an arm.
 
     Attributes:
-        config: the settings.
-        outcome: what has been found.
-        stage: what is being done, in words.
-        finished: whether it is over, and nothing but zero effort will come.
-        question: what waits for an answer by ``answer``; None if nothing does.
+        settings: of the procedure.
+        outcome: the findings.
+        stage: the present move, in words.
+        finished: True if the procedure is over; all efforts are zero then.
+        question: the question that waits for :meth:`answer`; None if there is none.
     """
 
-    def __init__(self, dynamics: Dynamics, config: CommissioningSettings | None = None, guided: bool = False) -> None:
+    def __init__(self, dynamics: Dynamics, settings: CommissioningSettings | None = None, guided: bool = False) -> None:
         """
         Args:
             dynamics: the arm's model; each joint has an effort limit.
-            config: settings, the defaults unless given.
-            guided: whether to ask before each joint, and whether it went its positive way.
+            settings: of the procedure, the defaults unless given.
+            guided: if True, ask before each joint, and ask whether it moved in its positive direction.
 
         Raises:
             ConfigurationError: a joint has no effort limit, or none above 0.
@@ -57,15 +57,15 @@ class Commissioning:
         for joint in robot.joints:
             if not 0.0 < joint.effort < np.inf:
                 raise ConfigurationError(f"joint {joint.name!r}: needs an effort limit above 0 in the URDF")
-        self.config = config or CommissioningSettings()
-        self.outcome = CommissioningOutcome(robot.name, drift_allowed=self.config.drift)
+        self.settings = settings or CommissioningSettings()
+        self.outcome = CommissioningOutcome(robot.name, drift_allowed=self.settings.drift)
         self.stage, self.finished = "watching the arm at rest", False
         self.question: str | None = None
         self._answer: bool | None = None
         self._robot, self._guided = robot, guided
-        self._arm = Moves(dynamics, self.config)
+        self._arm = Moves(dynamics, self.settings)
         self._start: Array | None = None
-        self._script = self._play()
+        self._script = self._run()
 
     def update(self, t: float, q: Array, qd: Array) -> Array:
         """The efforts (n,) in [N·m] or [N] for a state.
@@ -82,7 +82,7 @@ class Commissioning:
         arm.t, arm.q, arm.qd = t, finite_array("q", q, shape), finite_array("qd", qd, shape)
         if self._start is None:
             self._start = arm.q.copy()
-        self._guard(self._start)
+        self._check_limits(self._start)
         effort = next(self._script, None)
         self.finished = effort is None
         wanted = np.zeros(shape) if effort is None else effort
@@ -94,23 +94,23 @@ class Commissioning:
         self._answer, self.question = yes, None
 
     def stop(self, why: str) -> None:
-        """End it: the efforts go back to nothing, in their time."""
+        """End the procedure: the efforts return to zero within ``retreat_time``."""
         if not (self.outcome.stopped or self.finished):
             self.outcome.stopped, self.question, self.stage = why, None, "letting go"
             self._arm.damping = self._arm.proven.copy()  # of a joint whose sign is in doubt it might drive the arm
-            self._script = self._arm.retreat()
+            self._script = self._arm.release()
 
-    def _guard(self, start: Array) -> None:
-        config, names = self.config, self._robot.joint_names
+    def _check_limits(self, start: Array) -> None:
+        settings, names = self.settings, self._robot.joint_names
         far, fast = np.abs(self._arm.q - start), np.abs(self._arm.qd)
-        if (fast > config.overspeed).any():
+        if (fast > settings.overspeed).any():
             name = names[int(fast.argmax())]
-            self.stop(f"{name} moves at {fast.max():.3g} rad/s or m/s, more than {config.overspeed:g} ({self.stage})")
-        elif (far > config.reach).any():
+            self.stop(f"{name} moves at {fast.max():.3g} rad/s or m/s, more than {settings.overspeed:g} ({self.stage})")
+        elif (far > settings.reach).any():
             name = names[int(far.argmax())]
-            self.stop(f"{name} is {far.max():.3g} rad or m from its start, more than {config.reach:g} ({self.stage})")
+            self.stop(f"{name} is {far.max():.3g} rad or m from its start, more than {settings.reach:g} ({self.stage})")
 
-    def _play(self) -> Script[None]:
+    def _run(self) -> Script[None]:
         yield from self._rest()
         for index in reversed(range(self._robot.n)):
             yield from self._joint(index)
@@ -119,22 +119,22 @@ class Commissioning:
             yield self._arm.wait()
         yield from self._gravity()
         self.stage = "letting go"
-        yield from self._arm.retreat()
+        yield from self._arm.release()
 
     def _rest(self) -> Script[None]:
         arm = self._arm
-        end, start = arm.t + self.config.rest_time, arm.q
+        end, start = arm.t + self.settings.rest_time, arm.q
         while arm.t < end:
             yield arm.wait()
             moved = np.abs(arm.q - start)
-            if moved.max() > 2.0 * self.config.onset:
+            if moved.max() > 2.0 * self.settings.onset:
                 name = self._robot.joint_names[int(moved.argmax())]
                 self.stop(f"{name} moves without effort: begin where the arm lies, hangs or is supported")
 
     def _joint(self, index: int) -> Script[None]:
-        arm, joint, config = self._arm, self._robot.joints[index], self.config
+        arm, joint, settings = self._arm, self._robot.joints[index], self.settings
         found = JointFindings(joint.name, joint.effort_unit, joint.effort)
-        found.inertia_tolerance, found.gravity_tolerance = config.inertia_tolerance, config.gravity_tolerance
+        found.inertia_tolerance, found.gravity_tolerance = settings.inertia_tolerance, settings.gravity_tolerance
         task = f"pushing with up to {arm.greatest(index):.3g} {joint.effort_unit}"
         if self._guided and not (yield from self._ask(f"{joint.name}: {task}. Is everybody clear?")):
             self.stop("stopped by the one who watches")
@@ -157,18 +157,18 @@ class Commissioning:
         arm.damping[index] = arm.proven[index] = arm.damper(loose[0])
         yield from self._settled()
         if self._guided and found.follows:
-            way = " ".join(f"{value:.3g}" for value in joint.axis)
+            axis = " ".join(f"{value:.3g}" for value in joint.axis)
             turn = "along" if joint.is_prismatic else "by the right hand about"
             ahead = "positive" if loose[0].moved > 0.0 else "negative"
-            found.seen = yield from self._ask(f"Did {joint.name} go first in its {ahead} direction, {turn} {way}?")
+            found.seen = yield from self._ask(f"Did {joint.name} go first in its {ahead} direction, {turn} {axis}?")
 
     def _ask(self, question: str) -> Script[bool]:
         self.question, self._answer = question, None
-        while (said := self._heard()) is None:
+        while (said := self._reply()) is None:
             yield self._arm.wait()
         return said
 
-    def _heard(self) -> bool | None:
+    def _reply(self) -> bool | None:
         return self._answer
 
     def _settled(self) -> Script[None]:
@@ -177,14 +177,14 @@ class Commissioning:
             yield self._arm.wait()
 
     def _gravity(self) -> Script[None]:
-        steps, before = self.config.gravity_steps, 0.0
+        steps, before = self.settings.gravity_steps, 0.0
         for step in range(steps + 1):
-            share = step / steps
-            self.stage = f"gravity at {share:.0%}"
-            drift = yield from self._arm.float_up(before, share)
-            before, worst = share, int(drift.argmax())
+            ratio = step / steps
+            self.stage = f"gravity at {ratio:.0%}"
+            drift = yield from self._arm.compensate_gravity(before, ratio)
+            before, worst = ratio, int(drift.argmax())
             name = self._robot.joint_names[worst]
-            self.outcome.gravity.append(GravityStep(share, float(drift[worst]), name))
-            if drift[worst] > self.config.drift:
-                self.stop(f"{name} moves at {share:.0%} of gravity: masses or scales are wrong")
-                yield share * self._arm.wait()
+            self.outcome.gravity.append(GravityStep(ratio, float(drift[worst]), name))
+            if drift[worst] > self.settings.drift:
+                self.stop(f"{name} moves at {ratio:.0%} of gravity: masses or scales are wrong")
+                yield ratio * self._arm.wait()

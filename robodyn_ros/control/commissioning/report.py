@@ -49,8 +49,8 @@ def joint_rows(outcome: CommissioningOutcome) -> list[tuple[str, ...]]:
             "" if not joint.moved else "right" if joint.follows else "WRONG",
             _quantity(joint.friction, joint.effort_unit),
             _quantity(joint.gravity, joint.effort_unit),
-            _share(joint.gravity_ratio),
-            _share(joint.inertia_ratio),
+            _percentage(joint.gravity_ratio),
+            _percentage(joint.inertia_ratio),
             "; ".join(joint.problems) or ("right; look which way it turns" if joint.unsure else "right"),
         )
         for joint in outcome.joints
@@ -59,7 +59,7 @@ def joint_rows(outcome: CommissioningOutcome) -> list[tuple[str, ...]]:
 
 def gravity_rows(outcome: CommissioningOutcome) -> list[tuple[str, ...]]:
     """A row for each step."""
-    return [(f"{step.share:.0%}", f"{1e3 * step.drift:.3g} mrad/s or mm/s", step.joint) for step in outcome.gravity]
+    return [(f"{step.ratio:.0%}", f"{1e3 * step.drift:.3g} mrad/s or mm/s", step.joint) for step in outcome.gravity]
 
 
 def advice(outcome: CommissioningOutcome) -> list[str]:
@@ -82,5 +82,5 @@ def _quantity(value: float, unit: str) -> str:
     return f"{value:.3g} {unit}" if np.isfinite(value) else ""
 
 
-def _share(value: float) -> str:
+def _percentage(value: float) -> str:
     return f"{value:.0%}" if np.isfinite(value) else ""
