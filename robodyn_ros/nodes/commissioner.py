@@ -1,9 +1,9 @@
 """The commissioner node: switches an arm on for the first time (:mod:`robodyn_ros.control.commissioning`).
 
-It takes the controller's place: states in, efforts out, to the same topics under its own name. What it does and finds
-goes to stdout, one JSON object a line: ``{"stage": …}``, ``{"question": …}``, and in the end ``{"verdict": …}``.
-A question is answered by a line on stdin, ``yes`` or ``no``. Ctrl-C, SIGTERM, the end of stdin where it asks, and
-states that stay away have the efforts go back to nothing in ``retreat_time``, and end it after that.
+It takes the controller's place: states in, efforts out, to topics of the same names under its own. The steps and the
+result go to stdout, one JSON object a line: ``{"stage": …}``, ``{"question": …}``, and at the end ``{"verdict": …}``.
+A question is answered by a line on stdin, ``yes`` or ``no``. On Ctrl-C, SIGTERM, the end of stdin during a question, or
+missing states, the efforts return to zero in ``retreat_time``, and the node ends after that.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import check_settings, setting, switch
 
-# The commissioner's parameters.
+WATCH_PERIOD = 0.01
+"""Time between two checks that states come, and between two commands while none come [s]."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class CommissionerSettings:
 
 
 def declare_node_parameters(node: Node) -> None:
-    """Declare what is known before the arm is.
+    """Declare the parameters that do not depend on the arm.
 
     Raises:
         ParameterException: a value given has the wrong type or is out of range.
@@ -77,7 +78,7 @@ def declare_node_parameters(node: Node) -> None:
 
 
 def declare_joint_parameters(node: Node, robot: Robot) -> None:
-    """Declare what each joint has.
+    """Declare the parameters of the joints.
 
     Raises:
         ParameterException: a value given has the wrong type or is out of range.
@@ -86,19 +87,8 @@ def declare_joint_parameters(node: Node, robot: Robot) -> None:
     declare_transmissions(node, robot)
 
 
-WATCH = 0.01
-"""How often to look whether states come, and to go on without them [s]."""
-
-
 class CommissionerNode(Node):  # type: ignore[misc]
-    """The commissioner node: switches an arm on for the first time (:mod:`robodyn_ros.control.commissioning`).
-
-    It takes the controller's place: states in, efforts out, to the same topics under its own name. What it does and
-    finds
-    goes to stdout, one JSON object a line: ``{"stage": …}``, ``{"question": …}``, and in the end ``{"verdict": …}``.
-    A question is answered by a line on stdin, ``yes`` or ``no``. Ctrl-C, SIGTERM, the end of stdin where it asks, and
-    states that stay away have the efforts go back to nothing in ``retreat_time``, and end it after that.
-    """
+    """The procedure's topics, questions and answers."""
 
     def __init__(self, end: Exit) -> None:
         """
@@ -111,98 +101,103 @@ class CommissionerNode(Node):  # type: ignore[misc]
         """
         super().__init__("commissioner")
         declare_node_parameters(self)
-        values = NodeParameters(self)
-        robot = read_description(values[DESCRIPTION])
+        parameters = NodeParameters(self)
+        robot = read_description(parameters[DESCRIPTION])
         declare_joint_parameters(self, robot)
         mention_unknown(self)
-        self._config = values.settings(CommissionerSettings)
-        self._report: str = values["report"]
-        joints = joint_order(values, robot)
+        self._settings = parameters.settings(CommissionerSettings)
+        self._report: str = parameters["report"]
+        joints = joint_order(parameters, robot)
         self._order, self._columns = JointOrder(robot.joint_names), [robot.joint_names.index(name) for name in joints]
-        self._transmission = make_transmission(values, robot)
-        dynamics = create_dynamics(values["dynamics"], robot, gravity=tuple(values["gravity"]))
-        self._procedure = Commissioning(dynamics, values.settings(CommissioningSettings), self._config.guided)
-        self._end, self._told = end, ""
+        self._transmission = make_transmission(parameters, robot)
+        dynamics = create_dynamics(parameters["dynamics"], robot, gravity=tuple(parameters["gravity"]))
+        self._procedure = Commissioning(dynamics, parameters.settings(CommissioningSettings), self._settings.guided)
+        self._end, self._printed = end, ""
         self._last: tuple[float, Array] | None = None  # time of the last state, and its positions
-        self._blind = False  # whether states no longer count
-        self._heard = self._begun = monotonic()
+        self._blind = False  # True once states no longer count
+        self._received = self._begun = monotonic()
         self._commands = self.create_publisher(Float64MultiArray, "~/commands", RELIABLE)
         self._joint_commands = self.create_publisher(JointState, "~/joint_commands", RELIABLE)
         self._named, self._plain = JointState(name=list(joints)), Float64MultiArray()
         self.create_subscription(JointState, "joint_states", self._on_state, NEWEST)
-        steady_timer(self, WATCH, self._watch)
+        steady_timer(self, WATCH_PERIOD, self._watch)
         self._signalled = False
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._on_signal)  # in place of ending at once
         self._answers: queue.SimpleQueue[str] = queue.SimpleQueue()
-        if self._config.guided:
-            threading.Thread(target=self._listen, daemon=True).start()
+        if self._settings.guided:
+            threading.Thread(target=self._read_answers, daemon=True).start()
 
     def _on_signal(self, number: int, frame: Any) -> None:
         self._signalled = True
 
-    def _listen(self) -> None:
+    def _read_answers(self) -> None:
+        """Read answers from stdin, in a thread."""
         for line in sys.stdin:
             self._answers.put(line.strip().lower())
         self._answers.put("end")
 
     def _on_state(self, message: JointState) -> None:
+        """Answer a state with the procedure's efforts."""
         try:
             state = self._order.state(message)
             when = seconds(message.header.stamp)
             if state is None or self._blind or when == 0.0:  # a state without a stamp, or a simulation's very first
                 return
             q, qd = self._transmission.joint_position(state[0]), self._transmission.joint_velocity(state[1])
-            if self._last is not None and not 0.0 <= when - self._last[0] <= self._config.state_timeout:
+            if self._last is not None and not 0.0 <= when - self._last[0] <= self._settings.state_timeout:
                 self._procedure.stop("the time of the joint states has jumped")
                 self._blind = True
                 return
             self._send(self._procedure.update(when, q, qd), message.header.stamp)
-            self._last, self._heard = (when, q), monotonic()
-        except RobodynError as problem:  # the efforts go back by the watch, as if no state had come
+            self._last, self._received = (when, q), monotonic()
+        except RobodynError as problem:  # the watch lowers the efforts, as if no state had come
             self._procedure.stop(f"a joint state is not usable: {problem}")
 
     def _watch(self) -> None:
+        """Pass on signals and answers, lower the efforts while no states come, and end after the procedure."""
         if self._signalled:
             self._procedure.stop("interrupted")
         while not self._answers.empty():
-            said = self._answers.get()
-            if said == "end":
+            answer = self._answers.get()
+            if answer == "end":
                 self._procedure.stop("nobody is there to answer")
             elif self._procedure.question is not None:
-                self._procedure.answer(said in ("y", "yes"))
-        self._tell()
-        silent = monotonic() - self._heard
+                self._procedure.answer(answer in ("y", "yes"))
+        self._print_stage()
+        missing = monotonic() - self._received
         if self._last is None:
-            if self._signalled or monotonic() - self._begun > self._config.start_timeout:
+            if self._signalled or monotonic() - self._begun > self._settings.start_timeout:
                 self._procedure.stop("no joint states with a stamp came")
                 self._finish()
             return
-        if self._blind or silent > self._config.state_timeout:
-            # Without states the efforts go back to nothing by this clock, as if the arm stood still.
+        if self._blind or missing > self._settings.state_timeout:
+            # Without states the efforts return to zero by this clock, as if the arm stood still.
             self._blind = True
-            self._procedure.stop(f"no joint states for {self._config.state_timeout:g} s")
+            self._procedure.stop(f"no joint states for {self._settings.state_timeout:g} s")
             t, q = self._last
-            self._last = t + WATCH, q
-            self._send(self._procedure.update(t + WATCH, q, np.zeros_like(q)), self.get_clock().now().to_msg())
+            self._last = t + WATCH_PERIOD, q
+            self._send(self._procedure.update(t + WATCH_PERIOD, q, np.zeros_like(q)), self.get_clock().now().to_msg())
         if self._procedure.finished:
             self._finish()
 
     def _send(self, effort: Array, stamp: Any) -> None:
-        values = array("d", self._transmission.motor_effort(effort)[self._columns].tobytes())
-        self._plain.data = values
+        """Publish efforts (n,) in the arm's order."""
+        efforts = array("d", self._transmission.motor_effort(effort)[self._columns].tobytes())
+        self._plain.data = efforts
         self._commands.publish(self._plain)
-        self._named.header.stamp, self._named.effort = stamp, values
+        self._named.header.stamp, self._named.effort = stamp, efforts
         self._joint_commands.publish(self._named)
 
-    def _tell(self) -> None:
+    def _print_stage(self) -> None:
         question = self._procedure.question
         line = json.dumps({"stage": self._procedure.stage} if question is None else {"question": question})
-        if line != self._told:
-            self._told = line
+        if line != self._printed:
+            self._printed = line
             print(line, flush=True)
 
     def _finish(self) -> None:
+        """Write the report, print the verdict, and end."""
         if self._end.code is not None:
             return
         outcome = self._procedure.outcome

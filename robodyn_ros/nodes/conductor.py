@@ -1,8 +1,9 @@
 """The conductor node: has a controller follow a trajectory, and records what the arm does.
 
-It waits until states and commands flow, sends the trajectory with a start a little later, and saves a
-:class:`~robodyn_ros.control.run_record.RunRecord` when it is over. Before and after, the simulator is paused for a
-moment: while nothing is under way, what the controller has sent can be compared with what the simulator has received.
+:meth:`ConductorNode._script` is all that it does, in order. It waits until states and commands flow, sends the
+trajectory with a start a little later, and saves a :class:`~robodyn_ros.control.run_record.RunRecord` when the motion
+is over. Before and after, the simulator is paused for a moment: while no message is under way, the number of commands
+that the controller has sent can be compared with the number that the simulator has received.
 
 Progress goes to stdout, one JSON object a line: ``{"time": 1.25, "error": [0.001, 0.02, 0.01]}``, the trajectory's time
 [s] and reference minus position [rad] or [m].
@@ -35,12 +36,24 @@ from robodyn_ros.nodes.common.executor import Exit, run
 from robodyn_ros.nodes.common.messages import NANO, JointOrder, seconds, stamp
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings
 from robodyn_ros.nodes.common.qos import RELIABLE
-from robodyn_ros.nodes.common.script import Player, Script, ScriptStep
-from robodyn_ros.nodes.common.timers import steady_timer
+from robodyn_ros.nodes.common.script import Script, ScriptRunner, ScriptStep
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import check_settings, setting
 
-# The conductor's parameters, and the trajectory that is made of them.
+EVERY_MESSAGE = QoSProfile(depth=5000, reliability=RELIABLE.reliability)
+"""For subscriptions that are recorded without a gap."""
+
+PERIOD = 0.1
+"""Time between two checks that the script can go on [s]."""
+
+ATTEMPTS = 3
+"""How often the trajectory is sent: a subscriber that was discovered a moment ago may miss the first."""
+
+COUNT = "commands since start"
+"""Name of the number of commands in the diagnostics of the controller and of the simulator."""
+
+Row = tuple[float, float, tuple[Array, ...]]
+"""Stamp [s], time of receipt [s], and arrays (n,)."""
 
 
 @dataclass(frozen=True)
@@ -48,139 +61,18 @@ class ConductorSettings:
     """Settings of the conductor; each field's metadata say what it is."""
 
     lead: float = setting(0.3, "time from sending the trajectory to its start", "s", 0.0, 10.0)
-    patience: float = setting(15.0, "longest wait for anything before giving up", "s", 0.1, 600.0)
-    progress_rate: float = setting(10.0, "rate of the progress on stdout, by the time of the states", "Hz", 0.1, 100.0)
+    patience: float = setting(15.0, "longest wait for each step before giving up", "s", 0.1, 600.0)
+    progress_rate: float = setting(
+        10.0, "rate of the progress on stdout, by the stamps of the states", "Hz", 0.1, 100.0
+    )
     tolerance: float = setting(1e-3, "greatest distance from the first waypoint at the start", "rad or m", 0.0, 1.0)
 
     def __post_init__(self) -> None:
         check_settings(self)
 
 
-def declare_parameters(node: Node) -> None:
-    """Declare all of them; they are fixed when the node starts.
-
-    Raises:
-        ParameterException: a value given has the wrong type or is out of range.
-    """
-    kinds = Parameter.Type
-    declare(node, "joints", kinds.STRING_ARRAY, "names of joints, in the order of the waypoints", read_only=True)
-    declare(node, "times", kinds.DOUBLE_ARRAY, "when to be at each waypoint [s]", read_only=True)
-    text = "where to be at rest, one waypoint after the other [rad] or [m]"
-    declare(node, "waypoints", kinds.DOUBLE_ARRAY, text, read_only=True)
-    declare(node, "record", kinds.STRING, "path of the .npz file to write", read_only=True)
-    declare_settings(node, ConductorSettings, read_only=True)
-
-
-def make_trajectory(values: NodeParameters) -> Trajectory:
-    """The trajectory that the parameters describe.
-
-    Raises:
-        RobodynError: a parameter is missing or wrong; the message names it.
-    """
-    times, waypoints, n = values["times"], np.array(values["waypoints"]), len(values["joints"])
-    if not n or waypoints.size != len(times) * n:
-        problem = f"has {waypoints.size} numbers, not {len(times)} times by {n} joints"
-        raise InputError("waypoints", problem, waypoints)
-    return rest_to_rest(waypoints.reshape(len(times), n), times)
-
-
-# Gathers the messages of a run into a record.
-
-Row = tuple[float, float, tuple[Array, ...]]
-"""Stamp [s], receipt [s], and arrays (n,)."""
-
-
-class Recorder:
-    """Keeps the states and commands of an arm.
-
-    Attributes:
-        states: those since :meth:`clear`; of each, position and velocity.
-        commands: likewise; of each, the effort.
-    """
-
-    def __init__(self, joints: Sequence[str], clock: Callable[[], float] = monotonic) -> None:
-        """
-        Args:
-            joints: names, in the order of the record.
-            clock: that never goes back [s].
-        """
-        self.states: list[Row] = []
-        self.commands: list[Row] = []
-        self._joints = tuple(joints)
-        self._orders = JointOrder(joints), JointOrder(joints)
-        self._clock = clock
-
-    def clear(self) -> None:
-        """Forget what came so far."""
-        self.states.clear()
-        self.commands.clear()
-
-    def add_state(self, message: JointState) -> None:
-        """Keep a state, unless it is of other joints.
-
-        Raises:
-            InputError: a joint is missing, or there twice.
-        """
-        received = self._clock()
-        state = self._orders[0].state(message)
-        if state is not None:
-            self.states.append((seconds(message.header.stamp), received, state))
-
-    def add_command(self, message: JointState) -> None:
-        """Keep a command.
-
-        Raises:
-            InputError: its joints are not those of the record.
-        """
-        received = self._clock()
-        effort = self._orders[1].effort(message)
-        self.commands.append((seconds(message.header.stamp), received, (effort,)))
-
-    def record(self, start: float, sent: int, taken: int) -> RunRecord:
-        """What was kept; see :class:`RunRecord` for the arguments."""
-        state_stamp, state_received, (q, qd) = self._arrays(self.states, 2)
-        command_stamp, command_received, (effort,) = self._arrays(self.commands, 1)
-        return RunRecord(
-            self._joints,
-            start,
-            state_stamp,
-            state_received,
-            q,
-            qd,
-            command_stamp,
-            command_received,
-            effort,
-            commands_sent=sent,
-            commands_taken=taken,
-        )
-
-    def _arrays(self, rows: list[Row], count: int) -> tuple[Array, Array, list[Array]]:
-        shape = (len(rows), len(self._joints))
-        values = [np.array([row[2][index] for row in rows]).reshape(shape) for index in range(count)]
-        return np.array([row[0] for row in rows]), np.array([row[1] for row in rows]), values
-
-
-EVERY_ONE = QoSProfile(depth=5000, reliability=RELIABLE.reliability)
-"""For what is recorded without a gap."""
-
-ATTEMPTS = 3
-"""How often the trajectory is sent: a subscriber that was discovered a moment ago may miss the first."""
-
-COUNT = "commands since start"
-"""The diagnostics' name of it, of the controller and of the simulator."""
-
-
 class ConductorNode(Node):  # type: ignore[misc]
-    """The conductor node: has a controller follow a trajectory, and records what the arm does.
-
-    It waits until states and commands flow, sends the trajectory with a start a little later, and saves a
-    :class:`~robodyn_ros.control.run_record.RunRecord` when it is over. Before and after, the simulator is paused for a
-    moment: while nothing is under way, what the controller has sent can be compared with what the simulator has
-    received.
-
-    Progress goes to stdout, one JSON object a line: ``{"time": 1.25, "error": [0.001, 0.02, 0.01]}``, the trajectory's
-    time [s] and reference minus position [rad] or [m].
-    """
+    """Runs the script, and ends with it."""
 
     def __init__(self, end: Exit) -> None:
         """
@@ -193,26 +85,24 @@ class ConductorNode(Node):  # type: ignore[misc]
         """
         super().__init__("conductor")
         declare_parameters(self)
-        values = NodeParameters(self)
-        self._config = values.settings(ConductorSettings)
-        self._path: str = values["record"]
-        self._joints = list(values["joints"])
-        self._trajectory = make_trajectory(values)
+        parameters = NodeParameters(self)
+        self._settings = parameters.settings(ConductorSettings)
+        self._path: str = parameters["record"]
+        self._joints = list(parameters["joints"])
+        self._trajectory = make_trajectory(parameters)
         self._recorder = Recorder(self._joints)
-        self._start, self._told = np.inf, -np.inf
+        self._start, self._progress = np.inf, -np.inf  # start of the trajectory, and its time at the last progress [s]
         self._counts: list[int] = []
         self._diagnostics: dict[str, DiagnosticStatus] = {}
-        self._heard: Counter[str] = Counter()
-        self._end = end
+        self._reports: Counter[str] = Counter()
         self._publisher = self.create_publisher(JointTrajectory, "controller/joint_trajectory", RELIABLE)
         self._pause = self.create_client(SetBool, "simulator/pause")
-        self.create_subscription(JointState, "joint_states", self._on_state, EVERY_ONE)
-        self.create_subscription(JointState, "controller/joint_commands", self._on_command, EVERY_ONE)
+        self.create_subscription(JointState, "joint_states", self._on_state, EVERY_MESSAGE)
+        self.create_subscription(JointState, "controller/joint_commands", self._on_command, EVERY_MESSAGE)
         self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, RELIABLE)
-        steady_timer(self, 0.1, self._go_on)
-        self._player = Player(self._play(), self._config.patience)
+        self._runner = ScriptRunner(self, end, self._script(), self._settings.patience, PERIOD)
 
-    def _play(self) -> Script:
+    def _script(self) -> Script:
         """All that happens, in order."""
         recorder, duration = self._recorder, self._trajectory.duration
         yield ScriptStep("joint states", lambda: recorder.states)
@@ -223,7 +113,7 @@ class ConductorNode(Node):  # type: ignore[misc]
         for _ in range(ATTEMPTS):
             self._send()
             yield ScriptStep("the start of the trajectory", lambda: self._time() > 0.0)
-            yield from self._news("controller")
+            yield from self._next_report("controller")
             if self._diagnostics["controller"].message.startswith("follow"):
                 break
         else:
@@ -232,32 +122,32 @@ class ConductorNode(Node):  # type: ignore[misc]
         yield ScriptStep("the end of the trajectory", lambda: self._time() > duration, longer=duration)
         yield from self._count()
         before, after = self._counts[:2], self._counts[2:]
-        sent, taken = (late - early for early, late in zip(before, after, strict=True))
-        recorder.record(self._start, sent, taken).save(self._path)
+        sent, accepted = (late - early for early, late in zip(before, after, strict=True))
+        recorder.record(self._start, sent, accepted).save(self._path)
 
     def _count(self) -> Script:
-        """Pause the simulator, and add to the counts how many commands were sent and how many taken."""
+        """Pause the simulator, and keep how many commands were sent and how many were accepted."""
         for paused in (True, False):
             answer = self._pause.call_async(SetBool.Request(data=paused))
             yield ScriptStep("an answer of the simulator", answer.done)
             if paused:
                 for name in ("controller", "simulator"):
-                    yield from self._news(name)
+                    yield from self._next_report(name)
                     values = {item.key: item.value for item in self._diagnostics[name].values}
                     self._counts.append(int(values[COUNT]))
 
-    def _news(self, name: str) -> Script:
-        """Wait for diagnostics of a node that were surely made after now: the second from now."""
-        enough = self._heard[name] + 2
-        yield ScriptStep(f"diagnostics of the {name}", lambda: self._heard[name] >= enough)
+    def _next_report(self, name: str) -> Script:
+        """Wait for diagnostics of a node that were made after now: the second message from now."""
+        enough = self._reports[name] + 2
+        yield ScriptStep(f"diagnostics of the {name}", lambda: self._reports[name] >= enough)
 
     def _send(self) -> None:
         """Send the trajectory, to start a little later."""
         now, _, (q, _) = self._recorder.states[-1]
         for name, at, first in zip(self._joints, q, self._trajectory.positions[0], strict=True):
-            if not abs(at - first) <= self._config.tolerance:
+            if not abs(at - first) <= self._settings.tolerance:
                 raise ConfigurationError(f"waypoints: {name} is at {at:.6g}, not at the first waypoint {first:.6g}")
-        start = stamp(round((now + self._config.lead) * NANO))
+        start = stamp(round((now + self._settings.lead) * NANO))
         self._start = start.sec + start.nanosec / NANO
         self._recorder.clear()
         none = [0.0] * len(self._joints)
@@ -285,38 +175,122 @@ class ConductorNode(Node):  # type: ignore[misc]
     def _on_state(self, message: JointState) -> None:
         self._keep(self._recorder.add_state, message)
         time = self._time()
-        if time >= 0.0 and time - self._told >= 1.0 / self._config.progress_rate:
-            self._told = time
+        if time >= 0.0 and time - self._progress >= 1.0 / self._settings.progress_rate:
+            self._progress = time
             error = self._trajectory.sample(time).q - self._recorder.states[-1][2][0]
             print(json.dumps({"time": round(time, 6), "error": error.round(9).tolist()}), flush=True)
-        self._go_on()
+        self._runner.go_on()
 
     def _keep(self, add: Callable[[JointState], None], message: JointState) -> None:
         try:
             add(message)
         except RobodynError as problem:
-            self._fail(problem)
+            self._runner.fail(problem)
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:
             name = status.name.rpartition("/")[2]
             self._diagnostics[name] = status
-            self._heard[name] += 1
-        self._go_on()
+            self._reports[name] += 1
+        self._runner.go_on()
 
-    def _go_on(self) -> None:
-        """Go on with the script as far as what it waits for has come."""
-        if self._end.code is not None:
-            return
-        try:
-            if self._player.go_on():
-                self._end(0)
-        except (RobodynError, OSError) as problem:
-            self._fail(problem)
 
-    def _fail(self, problem: Exception) -> None:
-        self.get_logger().error(str(problem))
-        self._end(1)
+class Recorder:
+    """Keeps the states and commands of an arm.
+
+    Attributes:
+        states: those since :meth:`clear`, with position and velocity.
+        commands: those since :meth:`clear`, with the effort.
+    """
+
+    def __init__(self, joints: Sequence[str], clock: Callable[[], float] = monotonic) -> None:
+        """
+        Args:
+            joints: names, in the order of the record.
+            clock: time that never goes back [s].
+        """
+        self.states: list[Row] = []
+        self.commands: list[Row] = []
+        self._joints = tuple(joints)
+        self._orders = JointOrder(joints), JointOrder(joints)
+        self._clock = clock
+
+    def clear(self) -> None:
+        """Forget what came so far."""
+        self.states.clear()
+        self.commands.clear()
+
+    def add_state(self, message: JointState) -> None:
+        """Keep a state, unless it is about other joints.
+
+        Raises:
+            InputError: a joint is missing, or there twice.
+        """
+        received = self._clock()
+        state = self._orders[0].state(message)
+        if state is not None:
+            self.states.append((seconds(message.header.stamp), received, state))
+
+    def add_command(self, message: JointState) -> None:
+        """Keep a command.
+
+        Raises:
+            InputError: its joints are not those of the record.
+        """
+        received = self._clock()
+        effort = self._orders[1].effort(message)
+        self.commands.append((seconds(message.header.stamp), received, (effort,)))
+
+    def record(self, start: float, sent: int, accepted: int) -> RunRecord:
+        """The record of what was kept; see :class:`RunRecord` for the arguments."""
+        state_stamp, state_received, (q, qd) = self._arrays(self.states, 2)
+        command_stamp, command_received, (effort,) = self._arrays(self.commands, 1)
+        return RunRecord(
+            self._joints,
+            start,
+            state_stamp,
+            state_received,
+            q,
+            qd,
+            command_stamp,
+            command_received,
+            effort,
+            commands_sent=sent,
+            commands_taken=accepted,
+        )
+
+    def _arrays(self, rows: list[Row], count: int) -> tuple[Array, Array, list[Array]]:
+        shape = (len(rows), len(self._joints))
+        values = [np.array([row[2][index] for row in rows]).reshape(shape) for index in range(count)]
+        return np.array([row[0] for row in rows]), np.array([row[1] for row in rows]), values
+
+
+def declare_parameters(node: Node) -> None:
+    """Declare all of them; they are fixed when the node starts.
+
+    Raises:
+        ParameterException: a value given has the wrong type or is out of range.
+    """
+    kinds = Parameter.Type
+    declare(node, "joints", kinds.STRING_ARRAY, "names of joints, in the order of the waypoints", read_only=True)
+    declare(node, "times", kinds.DOUBLE_ARRAY, "time of each waypoint [s]", read_only=True)
+    text = "positions at which the arm is at rest, one waypoint after the other [rad] or [m]"
+    declare(node, "waypoints", kinds.DOUBLE_ARRAY, text, read_only=True)
+    declare(node, "record", kinds.STRING, "path of the .npz file to write", read_only=True)
+    declare_settings(node, ConductorSettings, read_only=True)
+
+
+def make_trajectory(parameters: NodeParameters) -> Trajectory:
+    """The trajectory that the parameters describe.
+
+    Raises:
+        RobodynError: a parameter is missing or wrong; the message names it.
+    """
+    times, waypoints, n = parameters["times"], np.array(parameters["waypoints"]), len(parameters["joints"])
+    if not n or waypoints.size != len(times) * n:
+        problem = f"has {waypoints.size} numbers, not {len(times)} times by {n} joints"
+        raise InputError("waypoints", problem, waypoints)
+    return rest_to_rest(waypoints.reshape(len(times), n), times)
 
 
 def main() -> int:

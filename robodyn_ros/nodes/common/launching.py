@@ -1,4 +1,4 @@
-"""What the launch files share: from the name of an arm to what its nodes are given."""
+"""What the launch files share: an arm's URDF and parameter files, and the ros2_control side."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 
 from robodyn_ros.errors import ConfigurationError, RobotDescriptionError
 
+FORWARD = "forward_command_controller/ForwardCommandController"
+"""The type of a ros2_control controller that passes on commands for one kind of interface."""
+
 
 def read_urdf(robot: str, share: Path) -> str:
     """The URDF of an arm.
@@ -19,7 +22,7 @@ def read_urdf(robot: str, share: Path) -> str:
         share: the package's share folder.
 
     Raises:
-        ConfigurationError: neither of the two.
+        ConfigurationError: it is neither of the two.
     """
     own = share / "urdf" / f"{robot}.urdf"
     for path in (own, Path(robot)):
@@ -44,9 +47,9 @@ def parameter_files(robot: str, config: str, share: Path) -> list[str]:
 
 
 def need_package(package: str, argument: str, without: str = "false") -> None:
-    """See that a package is there before anything is started.
+    """Check that a package is installed before anything is started.
 
-    launch looks for it only when its turn comes, and then leaves behind what it has started, such as a controller.
+    launch looks for it only when its node is due, and would leave behind what it has started, such as a controller.
 
     Args:
         package: its name.
@@ -65,7 +68,7 @@ def need_package(package: str, argument: str, without: str = "false") -> None:
 
 
 def root_link(urdf: str) -> str:
-    """Name of the link that the others hang on.
+    """Name of the root link.
 
     Raises:
         RobotDescriptionError: there is none, or the URDF cannot be read.
@@ -81,20 +84,12 @@ def root_link(urdf: str) -> str:
     raise RobotDescriptionError("robot_description", "has no root link")
 
 
-# What the launch file has to know of a ros2_control side: which controller takes efforts there, of which joints.
-
-PARAMETERS = "ros__parameters"
-
-FORWARD = "forward_command_controller/ForwardCommandController"
-"""The type of controller that takes commands for one kind of interface as they come."""
-
-
 class ControllerManager(NamedTuple):
-    """A controller_manager's parameter file, as far as it matters here."""
+    """What the launch files need of a controller_manager's parameter file."""
 
     controllers: tuple[str, ...]  # names, in the order of the file
-    efforts: str  # name of the one that takes efforts
-    joints: tuple[str, ...]  # whose, in its order
+    efforts: str  # name of the controller that takes efforts
+    joints: tuple[str, ...]  # its joints, in its order
 
     @property
     def commands(self) -> str:
@@ -129,7 +124,7 @@ def read_controller_manager(path: Path) -> ControllerManager:
 
 
 def with_hardware(urdf: str, path: Path) -> str:
-    """A URDF with the ``<ros2_control>`` tag of a file in it.
+    """Add the ``<ros2_control>`` tag of a file to a URDF.
 
     Raises:
         ConfigurationError: the file cannot be read, or holds another tag; one of the two is not XML.
@@ -147,5 +142,5 @@ def with_hardware(urdf: str, path: Path) -> str:
 
 def _parameters(content: Any, node: str) -> dict[str, Any]:
     part = content.get(node) if isinstance(content, dict) else None
-    found = part.get(PARAMETERS) if isinstance(part, dict) else None
+    found = part.get("ros__parameters") if isinstance(part, dict) else None
     return found if isinstance(found, dict) else {}

@@ -22,6 +22,9 @@ from robodyn_ros.robot.pose import Array
 NANO = 1_000_000_000
 """Nanoseconds in a second."""
 
+UNIT_TOLERANCE = 0.01
+"""Greatest difference of a quaternion's length from 1, to allow for rounding by the sender."""
+
 Stamp = tuple[int, int]
 """A time as seconds and nanoseconds."""
 
@@ -46,7 +49,7 @@ def to_duration(time: float) -> Duration:
 class JointOrder:
     """Brings values that come with joint names into the order of the arm.
 
-    Names that were the same as last time are not looked at again: the order of a driver does not change.
+    The order is computed again only when the names change, which those of a driver do not.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -59,7 +62,7 @@ class JointOrder:
         self._columns: NDArray[np.intp] | None = None
 
     def columns(self, given: list[str]) -> NDArray[np.intp] | None:
-        """Where each of the arm's joints is among the names given; None if not one of them is there.
+        """The index of each of the arm's joints among the names given; None if none of them is there.
 
         Raises:
             InputError: a joint is missing, or there twice.
@@ -88,14 +91,14 @@ class JointOrder:
         columns = self.columns(message.name)
         if columns is None:
             return None
-        return self._taken(message, "position", columns), self._taken(message, "velocity", columns)
+        return self._values(message, "position", columns), self._values(message, "velocity", columns)
 
     def measured(self, message: JointState) -> tuple[Array, Array | None] | None:
         """As :meth:`state`; None in place of the velocity where the message has none at all."""
         if len(message.velocity):
             return self.state(message)
         columns = self.columns(message.name)
-        return None if columns is None else (self._taken(message, "position", columns), None)
+        return None if columns is None else (self._values(message, "position", columns), None)
 
     def effort(self, message: JointState) -> Array:
         """Efforts (n,) in [N·m] or [N].
@@ -109,10 +112,10 @@ class JointOrder:
         columns = self.columns(message.name)
         if columns is None:
             raise InputError("name", "names no joint", message.name)
-        return self._taken(message, "effort", columns)
+        return self._values(message, "effort", columns)
 
     @staticmethod
-    def _taken(message: JointState, field: str, columns: NDArray[np.intp]) -> Array:
+    def _values(message: JointState, field: str, columns: NDArray[np.intp]) -> Array:
         values = getattr(message, field)
         if len(values) != len(message.name):
             raise InputError(field, f"has {len(values)} values for {len(message.name)} joints", values)
@@ -148,7 +151,7 @@ def _rows(message: JointTrajectory, field: str) -> Array | None:
 
 
 def to_reference(message: JointState) -> Reference:
-    """What the joints that the message names should do; velocity and effort are zero where left out.
+    """The reference for the joints that the message names; velocity and effort are zero where left out.
 
     Raises:
         InputError: positions, velocities or efforts are not one for each name.
@@ -166,14 +169,8 @@ def to_reference(message: JointState) -> Reference:
     return Reference(values("position", False), values("velocity", True), np.zeros(count), values("effort", True))
 
 
-# geometry_msgs/Pose ↔ homogeneous matrices.
-
-SLACK = 0.01
-"""How far the length of a quaternion may be from 1: such as its sender has rounded it."""
-
-
 def to_matrix(pose: Pose) -> Array:
-    """The pose as a matrix (4, 4), in [m].
+    """The homogeneous matrix (4, 4) of a pose message, in [m].
 
     Raises:
         InputError: something is not finite, or the orientation is no unit quaternion.
@@ -182,7 +179,7 @@ def to_matrix(pose: Pose) -> Array:
     position = finite_array("position", [p.x, p.y, p.z], (3,))
     quaternion = finite_array("orientation", [o.w, o.x, o.y, o.z], (4,))
     length = float(np.linalg.norm(quaternion))
-    if abs(length - 1.0) > SLACK:
+    if abs(length - 1.0) > UNIT_TOLERANCE:
         raise InputError("orientation", f"must be a quaternion of length 1; (w, x, y, z) is {quaternion}", quaternion)
     unit = quaternion / length
     skew = so3.hat(unit[1:])
@@ -190,7 +187,7 @@ def to_matrix(pose: Pose) -> Array:
 
 
 def to_pose(matrix: Array) -> Pose:
-    """The message for a matrix (4, 4), in [m]."""
+    """The pose message for a homogeneous matrix (4, 4), in [m]."""
     pose = Pose()
     pose.position.x, pose.position.y, pose.position.z = matrix[:3, 3].tolist()
     o = pose.orientation
@@ -198,15 +195,12 @@ def to_pose(matrix: Array) -> Pose:
     return pose
 
 
-# Answers of services.
-
-
 def respond(response: Any, action: Callable[[], str]) -> Any:
-    """Fill in the ``success`` and ``message`` of an answer.
+    """Fill in the ``success`` and ``message`` of a service's response.
 
     Args:
         response: of SetBool or Trigger.
-        action: does what was asked for and says what it did, or raises RobodynError.
+        action: does what was asked for and returns a sentence about it, or raises RobodynError.
     """
     try:
         response.message = action()

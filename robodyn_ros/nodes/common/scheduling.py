@@ -1,11 +1,11 @@
-"""How the operating system schedules a node that must not be kept waiting.
+"""Real-time scheduling of a node that must not be kept waiting.
 
-The parameters are those of ros2_control's controller_manager, by name and meaning: ``thread_priority`` (SCHED_FIFO, 50
-unless given, tried whatever the kernel), ``cpu_affinity`` and ``lock_memory``. ``cpu_dma_latency`` is Linux's.
-Where the system permits no real-time priority the node says so once, and works with the ordinary one.
+The parameters have the names and meanings of ros2_control's controller_manager: ``thread_priority`` (SCHED_FIFO, 50
+unless given, tried on every kernel), ``cpu_affinity`` and ``lock_memory``. ``cpu_dma_latency`` is that of Linux. Where
+the system permits no real-time priority, the node logs that once and works with ordinary priority.
 
-The middleware's threads are raised with the one that computes, since a state comes through them. Threads of Python's,
-which plan and solve, keep the ordinary priority; so does whatever is started later, compilers for instance
+The middleware's threads get the same priority as the thread that computes, since states come through them. Python's
+other threads, which plan and solve, keep ordinary priority. So does whatever is started later, such as compilers
 (SCHED_RESET_ON_FORK).
 """
 
@@ -30,18 +30,19 @@ from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare
 from robodyn_ros.settings import check_settings, switch, whole
 
 AFFINITY = "cpu_affinity"
+"""Name of the parameter with the processors."""
 
 ALL = (-1,)
-"""Stands for every processor there is."""
+"""The value that stands for all processors."""
 
 DMA_LATENCY = Path("/dev/cpu_dma_latency")
-"""Where the kernel takes wishes for that."""
+"""The kernel's file for requests of a wake-up latency."""
 
 MCL_CURRENT, MCL_FUTURE = 1, 2
-"""Of mlockall(2): what is there, and what will be."""
+"""Flags of mlockall(2): the pages mapped now, and those mapped later."""
 
 CAP_IPC_LOCK = 14
-"""Of capabilities(7): limits of locked memory do not count."""
+"""Number of the capability that lifts the limit of locked memory (capabilities(7))."""
 
 ADVICE = "see limits.conf(5): rtprio, memlock"
 
@@ -55,7 +56,7 @@ class SchedulingSettings:
     )
     cpu_dma_latency: int = whole(
         -1,
-        "longest time for processors to wake up while the node is active, in µs; -1: as they like",
+        "longest time for processors to wake up while the node is active, in µs; -1: no limit",
         -1,
         10**6,
     )
@@ -77,47 +78,38 @@ def declare_scheduling(node: Node, defaults: SchedulingSettings) -> None:
 
 
 class Scheduling:
-    """How the operating system schedules a node that must not be kept waiting.
-
-    The parameters are those of ros2_control's controller_manager, by name and meaning: ``thread_priority`` (SCHED_FIFO,
-    50 unless given, tried whatever the kernel), ``cpu_affinity`` and ``lock_memory``. ``cpu_dma_latency`` is Linux's.
-    Where the system permits no real-time priority the node says so once, and works with the ordinary one.
-
-    The middleware's threads are raised with the one that computes, since a state comes through them. Threads of
-    Python's,
-    which plan and solve, keep the ordinary priority; so does whatever is started later, compilers for instance
-    (SCHED_RESET_ON_FORK).
+    """Applies the scheduling parameters to a node.
 
     Attributes:
         state: how the node is scheduled now, in a few words.
     """
 
     def __init__(self, node: Node) -> None:
-        """Choose the processors and lock the memory, as the node's parameters ask for it."""
+        """Bind the process to processors and lock its memory, as the node's parameters say."""
         self.state = "ordinary"
         self._log = node.get_logger()
-        values = NodeParameters(node)
-        self._config = values.settings(SchedulingSettings)
+        parameters = NodeParameters(node)
+        self._settings = parameters.settings(SchedulingSettings)
         self._raised = False
         self._awake: BinaryIO | None = None
-        processors = tuple(values[AFFINITY])
+        processors = tuple(parameters[AFFINITY])
         if processors != ALL:
             self._bind(set(processors))
-        if self._config.lock_memory:
+        if self._settings.lock_memory:
             self._lock_memory()
 
     def begin(self) -> None:
-        """Be scheduled ahead of all that is ordinary, and keep processors awake, as far as asked for and permitted.
+        """Raise the priority and keep processors awake, as far as the parameters ask for it and the system permits it.
 
-        To be called once the node's executor runs: before, it has not all of its threads.
+        To be called once the node's executor runs, since its threads are started by then.
         """
-        if self._config.thread_priority:
-            self._raise(self._config.thread_priority)
-        if self._config.cpu_dma_latency >= 0 and self._awake is None:
-            self._stay_awake(self._config.cpu_dma_latency)
+        if self._settings.thread_priority:
+            self._raise(self._settings.thread_priority)
+        if self._settings.cpu_dma_latency >= 0 and self._awake is None:
+            self._stay_awake(self._settings.cpu_dma_latency)
 
     def end(self) -> None:
-        """Be scheduled as anybody else."""
+        """Return to ordinary priority, and let processors sleep."""
         if self._raised:
             _each(_threads(), partial(_schedule, policy=os.SCHED_OTHER, priority=0))
             self._raised, self.state = False, "ordinary"
@@ -137,7 +129,7 @@ class Scheduling:
         self._raised, self.state = True, f"SCHED_FIFO {priority}"
 
     def _stay_awake(self, latency: int) -> None:
-        """The kernel keeps to the wish for as long as the file is open (its document power/pm_qos_interface)."""
+        """Request a wake-up latency; the kernel keeps it while the file is open (power/pm_qos_interface)."""
         try:
             awake = DMA_LATENCY.open("wb", buffering=0)
             awake.write(struct.pack("=i", latency))
@@ -153,7 +145,7 @@ class Scheduling:
 
     def _lock_memory(self) -> None:
         libc = ctypes.CDLL(None, use_errno=True)
-        # Under a limit all would be well until an allocation fails, while the arm moves.
+        # Under a limit, an allocation would fail later, while the arm moves.
         if not _may_lock_all():
             self._log.warning(f"lock_memory has no effect: the limit of locked memory must be unlimited ({ADVICE})")
         elif libc.mlockall(MCL_CURRENT | MCL_FUTURE) != 0:
@@ -161,7 +153,7 @@ class Scheduling:
 
 
 def _may_lock_all() -> bool:
-    """Whether this process may lock as much memory as it likes."""
+    """Return whether this process may lock any amount of memory."""
     if resource.getrlimit(resource.RLIMIT_MEMLOCK)[0] == resource.RLIM_INFINITY:
         return True
     capabilities = re.search(r"^CapEff:\s*(\w+)", Path("/proc/self/status").read_text(), re.MULTILINE)
@@ -169,17 +161,20 @@ def _may_lock_all() -> bool:
 
 
 def _threads() -> set[int]:
-    """Of this process, the middleware's too."""
+    """Ids of all threads of this process, the middleware's too."""
     return {int(name) for name in os.listdir("/proc/self/task")}
 
 
 def _each(threads: set[int], call: Callable[[int], object]) -> None:
-    """Do something to threads, of which some may have ended meanwhile."""
+    """Call something for each thread; some may have ended meanwhile."""
     for thread in threads:
         with suppress(ProcessLookupError):
             call(thread)
 
 
 def _schedule(thread: int, policy: int, priority: int) -> None:
-    """What is started from it later is scheduled as usual; who set that flag needs more rights to take it back."""
+    """Set a thread's policy; what it starts later is scheduled as usual.
+
+    SCHED_RESET_ON_FORK stays set: clearing it takes more rights than setting it.
+    """
     os.sched_setscheduler(thread, policy | os.SCHED_RESET_ON_FORK, os.sched_param(priority))

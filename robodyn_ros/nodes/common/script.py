@@ -6,7 +6,11 @@ from collections.abc import Callable, Iterator
 from time import monotonic
 from typing import NamedTuple
 
-from robodyn_ros.errors import NotReadyError
+from rclpy.node import Node
+
+from robodyn_ros.errors import NotReadyError, RobodynError
+from robodyn_ros.nodes.common.executor import Exit
+from robodyn_ros.nodes.common.timers import steady_timer
 
 
 class ScriptStep(NamedTuple):
@@ -53,3 +57,35 @@ class Player:
         if self._clock() - self._since > self._patience + self._step.longer:
             raise NotReadyError(f"no sign of {self._step.what}, after {self._patience:g} s")
         return False
+
+
+class ScriptRunner:
+    """Runs the script of a node, and ends the node with it: with code 0, or with code 1 and a line in the log."""
+
+    def __init__(self, node: Node, end: Exit, script: Script, patience: float, period: float) -> None:
+        """
+        Args:
+            node: whose script.
+            end: ends the process.
+            script: runs to its first step at once.
+            patience: longest wait for a step [s].
+            period: time between two checks that the script can go on [s].
+        """
+        self._log, self._end = node.get_logger(), end
+        self._player = Player(script, patience)
+        steady_timer(node, period, self.go_on)
+
+    def go_on(self) -> None:
+        """Go on as far as the conditions have come; to be called as well when something has happened."""
+        if self._end.code is not None:
+            return
+        try:
+            if self._player.go_on():
+                self._end(0)
+        except (RobodynError, OSError) as problem:
+            self.fail(problem)
+
+    def fail(self, problem: Exception) -> None:
+        """End the node because of a problem."""
+        self._log.error(str(problem))
+        self._end(1)

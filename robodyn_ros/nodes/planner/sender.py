@@ -7,13 +7,12 @@ import sys
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory
 
-from robodyn_ros.errors import NotReadyError, RobodynError
+from robodyn_ros.errors import NotReadyError
 from robodyn_ros.nodes.common.description import DescriptionSource, declare_description
 from robodyn_ros.nodes.common.executor import Exit, run
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare
 from robodyn_ros.nodes.common.qos import RELIABLE
-from robodyn_ros.nodes.common.script import Player, Script, ScriptStep
-from robodyn_ros.nodes.common.timers import steady_timer
+from robodyn_ros.nodes.common.script import Script, ScriptRunner, ScriptStep
 from robodyn_ros.nodes.common.watch import CONTROLLER, Watch
 from robodyn_ros.nodes.planner.messages import check_start, to_message
 from robodyn_ros.planning.plan import Plan
@@ -45,13 +44,12 @@ class SenderNode(Node):  # type: ignore[misc]
         declare(self, "plan", "", "path of a plan, as `robodyn plan --out` writes it", read_only=True)
         self._plan = Plan.load(NodeParameters(self)["plan"])
         self._message = to_message(self._plan)
-        self._end = end
         self._description = DescriptionSource(self, lambda: None)
         self._publisher = self.create_publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory", RELIABLE)
-        self._player = Player(self._play(), PATIENCE)
-        steady_timer(self, PERIOD, self._go_on)
+        ScriptRunner(self, end, self._script(), PATIENCE, PERIOD)
 
-    def _play(self) -> Script:
+    def _script(self) -> Script:
+        """All that happens, in order."""
         yield ScriptStep("a robot_description", lambda: self._description.known)
         robot = self._description.robot()
         if robot.joint_names != self._plan.joints:
@@ -66,17 +64,7 @@ class SenderNode(Node):  # type: ignore[misc]
         before = watch.reference
         self._publisher.publish(self._message)
         yield ScriptStep("the beginning of the motion", lambda: _has_moved(watch.reference, before))
-
-    def _go_on(self) -> None:
-        if self._end.code is not None:
-            return
-        try:
-            if self._player.go_on():
-                self.get_logger().info(f"the controller follows it: {self._plan.duration:.3g} s")
-                self._end(0)
-        except RobodynError as problem:
-            self.get_logger().error(str(problem))
-            self._end(1)
+        self.get_logger().info(f"the controller follows it: {self._plan.duration:.3g} s")
 
 
 def _has_moved(now: Array | None, before: Array | None) -> bool:
