@@ -1,16 +1,16 @@
-"""Model predictive control: every few states, the best short motion from the state that the arm is in.
+"""Model predictive control (MPC): every few states, the law plans the best short motion from the state of the arm.
 
     min  Σ h l(x_k, u_k) + l_f(x_N)   over   x_{k+1} = f(x_k, u_k),  |u_k| ≤ effort limit,   x_0 = the state
 
-with the l of :mod:`.mpc_cost`, by iLQR (:mod:`.ilqr`), which begins with what is left of the motion before. What goes
-to the arm is u + K (x - x_plan) of that motion, anew for every state. So where no effort comes to its limit the law is
-computed torque with the same gains; and where one does, it knows of it beforehand: it brakes as early as it must.
+The cost l is that of :class:`~robodyn_ros.planning.mpc_problem.Deviation`. iLQR solves the problem and starts from the
+rest of the previous plan. The law sends u + K (x - x_plan) of the plan, anew for every state. While no effort comes to
+its limit, the law is computed torque with the same gains; near a limit it plans ahead and brakes as early as it must.
 
-Friction, the integral of the error and a reference's own effort are added as in computed torque, and what the limits
-leave beside them is planned with.
+Friction, the integral of the error and a reference's own effort are added as in computed torque; the plan may use the
+effort that the limits leave beside them.
 
-A solution that takes longer than its budget or fails is not used: until the next one the law is computed torque itself,
-as it is for states that it was not led to by :meth:`advance`; :meth:`report` and :meth:`complaint` say how often.
+A solution that fails or takes longer than its budget is not used: until the next one the law is computed torque, as it
+is for states for which :meth:`advance` was not called. :meth:`report` and :meth:`complaint` count these solutions.
 
 Source: Tassa, Mansard, Todorov, Control-Limited Differential Dynamic Programming, ICRA 2014; Koenemann et al.,
 Whole-body Model-Predictive Control applied to the HRP-2 Humanoid, IROS 2015, for warm start and feedback in between.
@@ -31,22 +31,22 @@ from robodyn_ros.planning.mpc_problem import MPCPlan, MPCProblem, MPCSettings
 from robodyn_ros.robot.pose import Array
 
 REST = 10.0
-"""How long the law does not try again after a solution that was late, in durations of that: states must be answered."""
+"""Time without another try after a late solution, in durations of that solution, so that states are answered."""
 
 KEPT = 1000
-"""How many durations of solutions are kept for their statistics."""
+"""Number of solve times that are kept for their statistics."""
 
 
 class MPC(Controller):
-    """The best short motion within the effort limits, anew every few states; else computed torque.
+    """Model predictive control within the effort limits, with computed torque as its fallback.
 
     Attributes:
-        plan: what it goes by, or None: then it is computed torque.
+        plan: the plan that the law follows; None while it is computed torque.
         config: the settings.
-        solved: how many solutions were used.
-        late: how many came too late.
-        failed: how many were none.
-        solve_times: how long the last of them took [s].
+        solved: number of solutions that were used.
+        late: number of solutions that came too late.
+        failed: number of solutions that failed.
+        solve_times: times of the latest solutions [s].
     """
 
     feedback = "acceleration"
@@ -61,11 +61,11 @@ class MPC(Controller):
         *,
         config: MPCSettings | None = None,
     ) -> None:
-        """See :class:`Controller`. What it compiles is ready when it is made.
+        """Make the law as any :class:`Controller`, and compile the functions that it needs.
 
         Raises:
             InputError: the dynamics have no expressions.
-            NotReadyError: nothing was compiled for the law, so that it could not keep time.
+            NotReadyError: the law's functions cannot be compiled, so that it could not keep time.
         """
         super().__init__(dynamics, kp, kd, ki)
         self.config = config or MPCSettings()
@@ -76,16 +76,16 @@ class MPC(Controller):
         self._expected: Callable[[float], Reference] | None = None
         self.solved = self.late = self.failed = 0
         self.solve_times: deque[float] = deque(maxlen=KEPT)
-        self._said = 0, 0
+        self._reported = 0, 0
         self.plan: MPCPlan | None = None
         self._age, self._wait, self._state = np.inf, self.config.period, (self._none, self._none)
 
     def look_ahead(self, expected: Callable[[float], Reference], effort_limit: Array) -> None:
-        """See :class:`Controller`."""
+        """Take over the expected reference and the effort limit (:meth:`Controller.look_ahead`)."""
         self._expected, self._limit = expected, effort_limit
 
     def advance(self, dt: float, q: Array, qd: Array, reference: Reference, asked: Array, sent: Array) -> None:
-        """Go on by a period, and solve if it is time to."""
+        """Advance by a period, and solve if a solution is due."""
         if dt <= 0.0:
             self.forget()
         self._age += dt
@@ -94,37 +94,37 @@ class MPC(Controller):
             self._solve(q, qd, reference)
 
     def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
-        """See the module."""
+        """The efforts of the plan for the state of the last :meth:`advance`, else those of computed torque."""
         plan = self.plan
         if plan is None or not (np.array_equal(q, self._state[0]) and np.array_equal(qd, self._state[1])):
             return self._computed_torque.compute(q, qd, reference, integral)
-        drawn = self._none if integral is None else self.ki * integral
-        gravity, coriolis, inertia, drawn = self.dynamics.terms(q, qd, reference.qdd, drawn)
+        correction = self._none if integral is None else self.ki * integral
+        gravity, coriolis, inertia, correction = self.dynamics.terms(q, qd, reference.qdd, correction)
         friction = self._friction.against(reference.qd, SMOOTHING)
-        feedback = plan.effort(self._age, q, qd) - gravity - coriolis - inertia + drawn
+        feedback = plan.effort(self._age, q, qd) - gravity - coriolis - inertia + correction
         total = gravity + coriolis + inertia + friction + feedback + reference.effort
         return Efforts(gravity, coriolis, inertia, friction, feedback, reference.effort, total)
 
     def resume(self, before: Controller) -> None:
-        """Take over the plan, where there is one."""
+        """Take over the plan of an MPC law that was in use before."""
         if isinstance(before, MPC) and before is not self:
             self.plan, self._age, self._state = before.plan, before._age, before._state
             self._expected, self._limit = before._expected, before._limit
             self.solved, self.late, self.failed = before.solved, before.late, before.failed
-            self.solve_times, self._said = before.solve_times, before._said
+            self.solve_times, self._reported = before.solve_times, before._reported
 
     def forget(self) -> None:
-        """Have no plan."""
+        """Drop the plan."""
         self.plan, self._age, self._wait, self._state = None, np.inf, self.config.period, (self._none, self._none)
 
     def complaint(self) -> str:
-        """How many solutions could not be used since it was last asked."""
-        said, self._said = self._said, (self.late, self.failed)
-        late, failed = self.late - said[0], self.failed - said[1]
+        """The number of solutions that could not be used since the last call, in words; empty if there are none."""
+        before, self._reported = self._reported, (self.late, self.failed)
+        late, failed = self.late - before[0], self.failed - before[1]
         return f"{late} solutions of mpc too late, {failed} failed: computed torque instead" if late + failed else ""
 
     def report(self) -> dict[str, float]:
-        """How the solutions are doing."""
+        """The number of solutions by outcome, and their times."""
         times = 1e3 * np.array(self.solve_times or [0.0])
         return {
             "mpc solutions used": float(self.solved),
@@ -135,15 +135,15 @@ class MPC(Controller):
         }
 
     def _solve(self, q: Array, qd: Array, reference: Reference) -> None:
-        """A new plan from a state, or none."""
+        """Plan from a state; the plan is None if the solution cannot be used."""
         guess = None if self.plan is None else self.plan.shifted(self._age)
-        # As it moves now, unless somebody said what is to come.
+        # Without an expected reference, the present one goes on at its velocity.
         expected = self._expected or (lambda ahead: reference._replace(q=reference.q + ahead * reference.qd))
         gains = self.kp, self.kd
-        answer = self._problem.solve((q, qd), expected, reference.effort, self._limit, gains, guess)
-        self.plan, self._age = answer.plan, 0.0
-        self._wait = max(self.config.period, REST * answer.taken if answer.outcome == "late" else 0.0)
-        self.solve_times.append(answer.taken)
-        self.solved += answer.outcome == "solved"
-        self.late += answer.outcome == "late"
-        self.failed += answer.outcome == "failed"
+        solution = self._problem.solve((q, qd), expected, reference.effort, self._limit, gains, guess)
+        self.plan, self._age = solution.plan, 0.0
+        self._wait = max(self.config.period, REST * solution.duration if solution.outcome == "late" else 0.0)
+        self.solve_times.append(solution.duration)
+        self.solved += solution.outcome == "solved"
+        self.late += solution.outcome == "late"
+        self.failed += solution.outcome == "failed"

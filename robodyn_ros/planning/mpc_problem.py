@@ -1,4 +1,17 @@
-"""The problem that the law ``mpc`` solves again and again: the best short motion from a state."""
+"""The problem that the law ``mpc`` solves at every period: the best short motion from a state.
+
+The cost (:class:`Deviation`) weighs deviations from the reference so that the gains kp and kd keep their meaning:
+
+    l = ½ Σ (q̈ - q̈_d)² + kp² e² + (kd² - 2 kp) ė²,      l_f = ½ Σ kp kd e² + 2 kp e ė + kd ė²,      e = q_d - q
+
+Under computed torque every joint is a double integrator whose input is its acceleration. Among all feedback on such a
+joint, q̈ = q̈_d + kp e + kd ė minimises just this l over all time, and l_f is the rest of it from then on (Anderson and
+Moore, Optimal Control: Linear Quadratic Methods (1990), section 5.4, the inverse problem). So while no effort comes to
+its limit, minimising l is computed torque with the same gains, up to the length of a step; near a limit it is the best
+motion that the limit allows.
+
+Friction is left out of the model; as in computed torque, it is fed forward.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +41,13 @@ if TYPE_CHECKING:
     import casadi as ca
 
 
-# How far the law ``mpc`` looks ahead, how often it thinks, and for how long.
+TOLERANCE = 1e-4
+"""Ratio of the cost below which another iteration gains nothing that the next solution would not."""
 
 
 @dataclass(frozen=True)
 class MPCSettings:
-    """Settings of the law; each field's metadata say what it is."""
+    """Settings of the law ``mpc``; each field's metadata describe it."""
 
     period: float = setting(
         0.01, "time from one solution to the next; states between them get its feedback", "s", 0.0, 1.0
@@ -48,7 +62,10 @@ class MPCSettings:
 
 
 class Deviation(Cost):
-    """See the module. Its reference is (q_d, q̇_d, q̈_d, kp, kd) at each time, so that gains change without compiling."""
+    """The cost of the module.
+
+    Its reference is (q_d, q̇_d, q̈_d, kp, kd) at each time, so that gains change without a new compilation.
+    """
 
     @property
     def identity(self) -> str:
@@ -56,26 +73,14 @@ class Deviation(Cost):
         return _source()
 
     def running(self, at: Point) -> ca.SX:
-        """What the law ``mpc`` minimises: deviations from the reference, weighed so that the gains keep their meaning.
-
-            l = ½ Σ (q̈ - q̈_d)² + kp² e² + (kd² - 2 kp) ė²,      l_f = ½ Σ kp kd e² + 2 kp e ė + kd ė²,      e = q_d - q
-
-        Under computed torque every joint is a double integrator whose input is its acceleration. Of all feedback on
-        such a
-        joint, q̈ = q̈_d + kp e + kd ė minimises just this l over all time, and l_f is what is left of it from then on
-        (Anderson
-        and Moore, Optimal Control: Linear Quadratic Methods (1990), section 5.4, the inverse problem). So where no
-        effort comes
-        to its limit, minimising it is computed torque with the same gains, as far as the length of a step lets it be;
-        and near a limit it is the best there is instead.
-        """
+        """The running cost l of the module."""
         import casadi as ca
 
         q, qd, qdd, kp, kd = ca.vertsplit(at.reference, at.q.shape[0])
         return (ca.sumsqr(at.qdd - qdd) + ca.sumsqr(kp * (at.q - q)) + ca.dot(kd**2 - 2 * kp, (at.qd - qd) ** 2)) / 2
 
     def final(self, at: Point) -> ca.SX:
-        """See the module."""
+        """The final cost l_f of the module."""
         import casadi as ca
 
         q, qd, _, kp, kd = ca.vertsplit(at.reference, at.q.shape[0])
@@ -83,20 +88,20 @@ class Deviation(Cost):
         return (ca.dot(kp * kd, e**2) + 2 * ca.dot(kp, e * ed) + ca.dot(kd, ed**2)) / 2
 
     def reference(self, times: ArrayLike, n: int) -> Array:
-        """Zeros: the law writes it."""
+        """Zeros, (K, 5n); the law writes the reference itself."""
         return np.zeros((len(np.atleast_1d(times)), 5 * n))
 
 
-def references(q: Array, qd: Array, h: float, kp: Array, kd: Array) -> Array:
-    """The rows of ``Deviation.reference``, (K, 5n), at times h apart.
+def deviation_references(q: Array, qd: Array, h: float, kp: Array, kd: Array) -> Array:
+    """The references of :class:`Deviation`, (K, 5n), at times h apart.
 
-    The acceleration of a step is the mean one over the step, for the effort is held. A kd below √(2 kp), which l has no
-    weight for, is taken as that: a damping ratio of 0.71.
+    The acceleration of a step is its mean over the step, for the effort is held. A kd below √(2 kp), for which l has no
+    weight, is raised to that value, a damping ratio of 0.71.
 
     Args:
         q: positions at K + 1 times, (K + 1, n) in [rad] or [m].
         qd: velocities likewise.
-        h: between them [s].
+        h: time between them [s].
         kp: gain on the position error (n,) in [1/s²].
         kd: gain on the velocity error (n,) in [1/s].
     """
@@ -110,11 +115,8 @@ def _source() -> str:
     return Path(__file__).read_text(encoding="utf-8")
 
 
-# What the law ``mpc`` goes by between two solutions: a short motion, and the feedback that keeps the arm to it.
-
-
 class MPCPlan(NamedTuple):
-    """A motion in N steps of equal length; time 0 is when it begins."""
+    """A short motion in N steps of equal length from time 0, with the feedback that keeps the arm to it."""
 
     h: float  # length of a step [s]
     x: Array  # q and q̇, (N + 1, 2n)
@@ -123,11 +125,11 @@ class MPCPlan(NamedTuple):
 
     @classmethod
     def of(cls, memory: DDPMemory) -> MPCPlan:
-        """What is in a problem's memory now."""
+        """The plan in a solver's memory."""
         return cls(float(memory.h[0, 0]), memory.x.copy(), memory.u.copy(), memory.K.copy())
 
     def effort(self, t: float, q: Array, qd: Array) -> Array:
-        """The effort u + K (x - x_plan), (n,), at time t [s] for a state; the limits may be passed a little."""
+        """The effort u + K (x - x_plan), (n,), at time t [s] for a state; it may exceed the limits a little."""
         k = min(int(t / self.h), len(self.u) - 1)
         s, n = t / self.h - k, len(q)
         before, after = self.x[k], self.x[k + 1]
@@ -140,37 +142,33 @@ class MPCPlan(NamedTuple):
         return effort
 
     def shifted(self, t: float) -> Array:
-        """The efforts (N, n) of as many steps that begin at time t [s]; the last one goes on."""
-        # As long as a solution comes every whole number of steps, the efforts are the very same ones.
+        """The efforts (N, n) of N steps from time t [s]; the last one continues."""
+        # If solutions come every whole number of steps, the efforts are exactly those of the plan.
         moments = np.round(t / self.h + np.arange(len(self.u)), 6)
         shifted: Array = self.u[np.minimum(moments.astype(int), len(self.u) - 1)]
         return shifted
 
 
-TOLERANCE = 1e-4
-"""Share of the cost below which another iteration gains nothing that the next solution would not."""
-
-
 class MPCSolution(NamedTuple):
-    """What came of a solution."""
+    """The result of one solution."""
 
     outcome: Literal["solved", "late", "failed"]
     plan: MPCPlan | None  # None unless it was solved
-    taken: float  # time [s]
+    duration: float  # time that the solution took [s]
 
 
 class MPCProblem:
-    """See the module. Friction is left out of the model: as under computed torque, it is fed forward."""
+    """The problem of one arm."""
 
     def __init__(self, dynamics: Dynamics, settings: MPCSettings) -> None:
         """
         Args:
-            dynamics: the arm's model.
+            dynamics: dynamics of the arm.
             settings: settings of the law.
 
         Raises:
             InputError: the dynamics have no expressions.
-            NotReadyError: nothing was compiled for the arm, so that no solution would come in time.
+            NotReadyError: the law's functions cannot be compiled, so that no solution would come in time.
         """
         self._dynamics, self._settings, self._friction = (
             require_expressions(dynamics),
@@ -188,31 +186,31 @@ class MPCProblem:
         gains: tuple[Array, Array],
         guess: Array | None,
     ) -> MPCSolution:
-        """The best short motion, if it comes in time.
+        """Find the best short motion, within the budget of time.
 
         Args:
             state: position and velocity, (n,) each.
-            expected: the reference so far ahead of now [s].
-            feedforward: what is added to its efforts, (n,).
-            limit: what will be sent at most, (n,).
-            gains: on the errors of position and velocity, (n,) each.
-            guess: efforts (steps, n) to begin with; those of the reference unless given.
+            expected: takes a time ahead [s] to the reference expected then.
+            feedforward: efforts that the law adds to the plan's, (n,).
+            limit: greatest efforts that will be sent, (n,).
+            gains: gains on the errors of position and velocity, (n,) each.
+            guess: initial guess of the efforts (steps, n); those of the reference unless given.
         """
         begun, solver, start = perf_counter(), self._solver, np.concatenate(state)
         try:
-            self._pose(expected, feedforward, limit, gains, guess)
+            self._write(expected, feedforward, limit, gains, guess)
             found = solver.begin(start)
             ending = solver.search(start, self._settings.iterations, begun + self._settings.budget) if found else ""
-        except RobodynError:  # numbers beyond their range, from a state that nobody expected
+        except RobodynError:  # numbers out of range, from an extreme state
             found, ending = False, ""
-        taken = perf_counter() - begun
+        duration = perf_counter() - begun
         if not found:
-            return MPCSolution("failed", None, taken)
-        if ending == "late" or taken > self._settings.budget:
-            return MPCSolution("late", None, taken)
-        return MPCSolution("solved", MPCPlan.of(solver.memory), taken)
+            return MPCSolution("failed", None, duration)
+        if ending == "late" or duration > self._settings.budget:
+            return MPCSolution("late", None, duration)
+        return MPCSolution("solved", MPCPlan.of(solver.memory), duration)
 
-    def _pose(
+    def _write(
         self,
         expected: Callable[[float], Reference],
         feedforward: Array,
@@ -227,11 +225,11 @@ class MPCProblem:
         solver.parameters[3 + n : 3 + 3 * n] = 0.0  # viscous and Coulomb friction
         ahead = [expected(k * h) for k in range(m.steps + 2)]
         q, qd = (np.array([getattr(reference, name) for reference in ahead]) for name in ("q", "qd"))
-        m.h[:], m.r[:] = h, references(q, qd, h, *gains)
-        given = feedforward + self._friction.against(qd[: m.steps], SMOOTHING)
-        # Where what is given leaves nothing, no effort at all is the least evil.
-        m.lower[:] = np.minimum(-limit - given, 0.0)
-        m.upper[:] = np.maximum(limit - given, 0.0)
+        m.h[:], m.r[:] = h, deviation_references(q, qd, h, *gains)
+        added = feedforward + self._friction.against(qd[: m.steps], SMOOTHING)
+        # If the added efforts leave nothing of the limits, an effort of 0 stays allowed.
+        m.lower[:] = np.minimum(-limit - added, 0.0)
+        m.upper[:] = np.maximum(limit - added, 0.0)
         if guess is None:
             rows = np.hsplit(m.r[:-1], 5)
             guess = self._dynamics.inverse(*(np.ascontiguousarray(row) for row in rows[:3]))
@@ -239,14 +237,14 @@ class MPCProblem:
 
 
 def _solver(dynamics: CompiledDynamics, settings: MPCSettings) -> DDP:
-    """Who solves. It stays with the model, so that gains change without making anything anew."""
+    """The solver for a number of steps. It is kept with the dynamics, so that new gains need no new solver."""
     made: dict[int, DDP] = vars(dynamics).setdefault("_mpc_solvers", {})
     if settings.steps not in made:
         rest = np.zeros(2 * dynamics.robot.n)
         tolerances = ILQRSettings(cost_tolerance=TOLERANCE)
         solver = DDP(dynamics, Deviation(), settings.steps, tolerances, dynamics.symbols.copy())
         solver.memory.h[:] = settings.step
-        solver.begin(rest)  # so that what is compiled on first use is ready
+        solver.begin(rest)  # compiles the functions that are compiled on first use
         solver.search(rest, 1)
         dynamics.inverse(*np.zeros((3, settings.steps, dynamics.robot.n)))
         if not solver.quick:

@@ -1,8 +1,10 @@
-"""Iterations of differential dynamic programming on a problem that stands in memory.
+"""Iterations of differential dynamic programming on a problem in memory.
 
-Each iteration solves the problem's linear-quadratic model backward in time (:mod:`.ddp_passes`) and tries what comes of
-it on the arm itself, with shorter and shorter steps until the cost falls by a fair share of what the model promised.
-Where the model is not convex, or nothing helps, the regularisation μ grows, and it shrinks again with success.
+Each iteration linearises the arm and expands the cost along the trajectory (:meth:`DDP.derive`), solves this
+linear-quadratic model backward in time, and tries the result on the arm itself, with shorter and shorter steps until
+the cost falls by a sufficient ratio of what the model predicts (line search). The passes stand in
+:mod:`robodyn_ros.planning.ddp.passes`. The regularisation μ grows if the model is not convex or no step helps, and
+shrinks with each success.
 
 Source: Tassa, Erez, Todorov, Synthesis and Stabilization of Complex Behaviors through Online Trajectory Optimization,
 IROS 2012, sections II-D to II-F.
@@ -29,41 +31,45 @@ from robodyn_ros.planning.ddp.programs import DDPPrograms
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import check_settings, setting, whole
 
-# Settings of iLQR, with the values of its source.
+STEP_LENGTHS = 10.0 ** np.linspace(0.0, -3.0, 11)
+"""Values of α in the line search, one after the other (Tassa et al., 2012)."""
+
+Termination = Literal["", "gradient", "cost", "iterations", "late", "stuck"]
+"""Why a search ended; "" if it has not."""
 
 
 @dataclass(frozen=True)
 class ILQRSettings:
-    """Settings; each field's metadata say what it is.
+    """Settings of iLQR; each field's metadata describe it.
 
     Source: Tassa, Erez, Todorov (2012), sections II-D and II-F; the values are those of the authors' published code.
     """
 
     iterations: int = whole(500, "greatest number of iterations", 1, 100_000)
     cost_tolerance: float = setting(
-        1e-7, "solved when an iteration gains less than this share of the cost", "-", 0.0, 1.0
+        1e-7, "solved when an iteration gains less than this ratio of the cost", "-", 0.0, 1.0
     )
     gradient_tolerance: float = setting(
-        1e-7, "solved when no effort would change by more than this share of itself (or this)", "-", 0.0, 1.0
+        1e-7, "solved when no effort would change by more than this ratio of its size plus 1", "-", 0.0, 1.0
     )
-    least_reduction: float = setting(1e-4, "least share of the expected gain for a step to count", "-", 0.0, 1.0)
+    least_reduction: float = setting(1e-4, "least ratio of the expected gain for a step to count", "-", 0.0, 1.0)
     mu_least: float = setting(1e-6, "least regularisation that is not 0", "-", 0.0, 1.0)
-    mu_greatest: float = setting(1e10, "regularisation at which the search is given up", "-", 1.0, 1e300)
-    mu_factor: float = setting(1.6, "how quickly the regularisation changes", "-", 1.0, 100.0)
+    mu_greatest: float = setting(1e10, "regularisation at which the search gives up", "-", 1.0, 1e300)
+    mu_factor: float = setting(1.6, "base factor by which the regularisation changes", "-", 1.0, 100.0)
 
     def __post_init__(self) -> None:
         check_settings(self)
 
 
 class BatchedProgram:
-    """A program on rows of fixed memory: one call for all steps of a trajectory, without making anything new."""
+    """A program bound to rows of fixed memory: one call for all steps of a trajectory, without allocation."""
 
     def __init__(
         self, program: Program, parameters: Array, inputs: Sequence[Array], outputs: Sequence[Array], compiled: bool
     ) -> None:
         """
         Args:
-            program: what is run.
+            program: the program.
             parameters: its runtime parameters, read in place.
             inputs: one array for each input, (K, width), C-contiguous, read in place.
             outputs: one array for each result, (K, *shape), written in place.
@@ -76,7 +82,7 @@ class BatchedProgram:
         if library is None:
             self._call = Kernel(program, parameters, compiled=False).call
             return
-        # Holding on to the interpreter's lock: no other thread takes over in the middle of a control period.
+        # PyDLL keeps the interpreter's lock, so no other thread takes over in the middle of a control period.
         self._loop = ctypes.PyDLL(str(library))[name]
         self._count = ctypes.c_longlong(len(inputs[0]))
         self._arg = (ctypes.c_void_p * (len(inputs) + 1))(*(a.ctypes.data for a in (*inputs, parameters)))
@@ -96,23 +102,16 @@ class BatchedProgram:
         return True
 
 
-STEP_LENGTHS = 10.0 ** np.linspace(0.0, -3.0, 11)
-"""α of the line search, one after the other (Tassa et al., 2012)."""
-
-Termination = Literal["", "gradient", "cost", "iterations", "late", "stuck"]
-"""Why the search ended; "" if it has not."""
-
-
 class DDP:
-    """A problem of one arm, cost and number of steps; it goes on from wherever the last search ended.
+    """The solver for one arm, cost and number of steps; a search continues from the trajectory in the memory.
 
     Attributes:
-        memory: trajectory, bounds and feedback; whoever solves writes its times, references, bounds and efforts.
-        cost: of the trajectory in the memory.
-        iterations: how many the search took.
-        history: the cost at first and after each of them that lowered it.
-        parameters: what the compiled functions read.
-        quick: whether the passes are compiled.
+        memory: trajectory, bounds and feedback; the caller writes step lengths, references, bounds and efforts.
+        cost: cost of the trajectory in the memory.
+        iterations: number of iterations since :meth:`begin`.
+        history: the cost at first, and after each iteration that lowered it.
+        parameters: runtime parameters of the compiled functions, read in place.
+        quick: True if the passes are compiled.
     """
 
     def __init__(
@@ -120,11 +119,11 @@ class DDP:
     ) -> None:
         """
         Args:
-            dynamics: the arm's model.
-            cost: what is minimised.
-            steps: how many there are in time.
+            dynamics: dynamics of the arm.
+            cost: the cost to minimise.
+            steps: number of steps in time.
             settings: settings.
-            parameters: what the compiled functions read, such as ``dynamics.symbols``.
+            parameters: runtime parameters of the compiled functions, such as ``dynamics.symbols``.
         """
         self._settings, self.parameters = settings, parameters
         programs = DDPPrograms(dynamics, cost)
@@ -144,7 +143,7 @@ class DDP:
         self._mu, self._factor = 0.0, 1.0
 
     def begin(self, start: Array) -> bool:
-        """The trajectory that the efforts in the memory lead to; False if it leaves the range of numbers."""
+        """Simulate the efforts in the memory from a state (2n,); False if a state or the cost is not finite."""
         m = self.memory
         m.x_new[0] = m.x[0] = start
         m.k[:], m.K[:] = 0.0, 0.0
@@ -161,9 +160,9 @@ class DDP:
         """Improve the trajectory in the memory, which begins at a state (2n,).
 
         Args:
-            start: where it begins.
-            iterations: greatest number, the settings' unless given.
-            deadline: when to stop, by ``time.perf_counter`` [s].
+            start: the state.
+            iterations: greatest number of iterations, the settings' unless given.
+            deadline: time at which to stop, by ``time.perf_counter`` [s].
         """
         m, settings = self.memory, self._settings
         m.x_new[0] = m.x[0] = start
@@ -173,13 +172,13 @@ class DDP:
             self.iterations += 1
             self.derive()
             while not self._passes.backward(self._mu):
-                if not self._harder():
+                if not self._increase_regularisation():
                     return "stuck"
             if np.abs(m.k / (np.abs(m.u) + 1.0)).max() < settings.gradient_tolerance and self._mu < 1e-5:
                 return "gradient"
-            ending = self._improved()
-            if ending:
-                return ending
+            termination = self._line_search()
+            if termination:
+                return termination
         return "iterations"
 
     def derive(self) -> None:
@@ -189,7 +188,7 @@ class DDP:
         self._final_derivatives()
 
     def gradient(self) -> Array:
-        """∂cost/∂u (steps, n) along the trajectory in the memory, once it is derived."""
+        """∂cost/∂u (steps, n) along the trajectory in the memory, after :meth:`derive`."""
         m = self.memory
         found, costate = np.empty_like(m.u), m.vx[0]
         for t in reversed(range(m.steps)):
@@ -197,8 +196,8 @@ class DDP:
             costate = m.lx[t] + m.A[t].T @ costate
         return found
 
-    def _improved(self) -> Termination:
-        """A step of the line search that lowers the cost is taken, and the regularisation follows."""
+    def _line_search(self) -> Termination:
+        """Take the first step that lowers the cost enough, and adapt the regularisation."""
         m, settings = self.memory, self._settings
         linear, square = m.expected.tolist()
         for alpha in STEP_LENGTHS:
@@ -210,7 +209,10 @@ class DDP:
                 break
         else:
             negligible = -(linear + square) <= settings.cost_tolerance * abs(self.cost)
-            return ("cost" if negligible else "") if self._harder() else "cost" if negligible else "stuck"
+            if negligible:
+                self._increase_regularisation()
+                return "cost"
+            return "" if self._increase_regularisation() else "stuck"
         gained, self.cost = self.cost - tried, tried
         self.history.append(tried)
         m.accept()
@@ -218,8 +220,8 @@ class DDP:
         self._mu = self._mu * self._factor if self._mu * self._factor >= settings.mu_least else 0.0
         return "cost" if gained <= settings.cost_tolerance * abs(tried) and self._mu < 1e-5 else ""
 
-    def _harder(self) -> bool:
-        """More regularisation; False if that is enough of it."""
+    def _increase_regularisation(self) -> bool:
+        """Increase μ; False if it exceeds the greatest."""
         settings = self._settings
         self._factor = max(settings.mu_factor, self._factor * settings.mu_factor)
         self._mu = max(settings.mu_least, self._mu * self._factor)

@@ -1,9 +1,9 @@
-"""iLQR with effort limits: the best motion from a state, on the arm's own dynamics, for a fixed time.
+"""iLQR with effort limits: the best motion of fixed duration from a state, on the arm's own dynamics.
 
     min over u_k   Σ h_k l(x_k, u_k) + l_f(x_N),     x_{k+1} = f(x_k, u_k),   lower ≤ u_k ≤ upper
 
-Efforts are held over a step, and f is the Runge-Kutta step. How it is found stands in :mod:`.ddp`. There are no limits
-on the states: a plan that must keep to them is for collocation.
+Efforts are held over a step, and f is the Runge-Kutta step. :mod:`robodyn_ros.planning.ddp.ddp` has the iterations.
+There are no limits on the states; collocation plans within them.
 
 Source: Tassa, Erez, Todorov, Synthesis and Stabilization of Complex Behaviors through Online Trajectory Optimization,
 IROS 2012; Tassa, Mansard, Todorov, Control-Limited Differential Dynamic Programming, ICRA 2014; Li and Todorov,
@@ -27,7 +27,15 @@ from robodyn_ros.planning.ddp.programs import as_rows, require_expressions
 from robodyn_ros.planning.plan import Plan
 from robodyn_ros.robot.pose import Array
 
-# What iLQR found.
+REASONS = {
+    "gradient": "no effort would change any more",
+    "cost": "the cost does not fall any more",
+    "iterations": "it was not solved within {iterations} iterations",
+    "late": "it was not solved within the time it was given",
+    "stuck": "no step along the way lowers the cost, whatever the regularisation",
+    "": "the first guess leads beyond the range of numbers",
+}
+"""Termination → reason in words."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,15 +46,15 @@ class ILQRSolution:
         joints: names, in the order of every array of n.
         times: (N + 1,) [s].
         states: q and q̇, (N + 1, 2n).
-        efforts: held over each step, (N, n) in [N·m] or [N].
-        change: by which the efforts would change next, (N, n): close to zero when solved.
-        feedback: K (N, n, 2n), with δu = K δx: the best answer to being off the way; zero rows at effort limits.
-        cost: what was minimised.
-        solved: whether it is a minimum, to the tolerances.
+        efforts: efforts, held over each step, (N, n) in [N·m] or [N].
+        change: change of the efforts that the next iteration would make, (N, n); close to 0 when solved.
+        feedback: K (N, n, 2n), with δu = K δx, the optimal feedback on deviations; rows at effort limits are 0.
+        cost: the minimised cost.
+        solved: True if it is a minimum, to the tolerances.
         reason: why the search ended.
-        iterations: how many it took.
-        history: the cost at first and after each of them that lowered it.
-        solve_time: how long it took [s].
+        iterations: number of iterations.
+        history: the cost at first, and after each iteration that lowered it.
+        solve_time: time that the search took [s].
     """
 
     joints: tuple[str, ...]
@@ -63,10 +71,10 @@ class ILQRSolution:
     solve_time: float
 
     def to_plan(self, dynamics: Dynamics) -> Plan:
-        """As any planner gives it; at its last point the last effort acts on.
+        """The motion as a plan; at its last point the last effort acts.
 
         Args:
-            dynamics: the arm's model.
+            dynamics: dynamics of the arm.
         """
         n = len(self.joints)
         q, qd = self.states[:, :n].copy(), self.states[:, n:].copy()
@@ -88,29 +96,19 @@ class ILQRSolution:
         )
 
 
-REASONS = {
-    "gradient": "no effort would change any more",
-    "cost": "the cost does not fall any more",
-    "iterations": "it was not solved within {iterations} iterations",
-    "late": "it was not solved within the time it was given",
-    "stuck": "no step along the way lowers the cost, whatever the regularisation",
-    "": "the first guess leads beyond the range of numbers",
-}
-
-
 class ILQR:
     """Solves problems of one arm, cost and number of steps.
 
     Attributes:
-        ddp: what it works with; after a solution it holds the derivatives along it.
+        ddp: the solver; after a solution its memory holds the derivatives along the motion.
     """
 
     def __init__(self, dynamics: Dynamics, cost: Cost, steps: int, settings: ILQRSettings | None = None) -> None:
         """
         Args:
-            dynamics: the arm's model, of the plugins ``rnea`` or ``lagrangian``; friction included if it has any.
-            cost: what is minimised; second derivatives are Gauss-Newton's.
-            steps: how many there are in time.
+            dynamics: dynamics of the arm, by the plugins ``rnea`` or ``lagrangian``, with its friction.
+            cost: the cost to minimise; its second derivatives are Gauss-Newton's.
+            steps: number of steps in time.
             settings: settings, the defaults unless given.
 
         Raises:
@@ -130,18 +128,18 @@ class ILQR:
         effort_limit: ArrayLike | None = None,
         time_limit: float = np.inf,
     ) -> ILQRSolution:
-        """The best motion from a state.
+        """Find the best motion from a state.
 
         Args:
             start: q and q̇, (2n,).
-            duration: of the motion [s], in steps of equal length.
-            guess: efforts to begin with, (n,) or (steps, n) in [N·m] or [N]; what carries the arm at the start unless
+            duration: duration of the motion [s], in steps of equal length.
+            guess: initial guess of the efforts, (n,) or (steps, n) in [N·m] or [N]; gravity's at the start unless
                 given.
             effort_limit: greatest efforts (n,), the URDF's unless given.
-            time_limit: how long the search may take [s].
+            time_limit: greatest time of the search [s].
 
         Raises:
-            InputError: an argument of the wrong shape, not finite or out of range.
+            InputError: an argument has a wrong shape, is not finite or is out of range.
         """
         begun, ddp, m, n = perf_counter(), self.ddp, self.ddp.memory, self._dynamics.robot.n
         start = finite_array("start", start, (2 * n,))
@@ -153,7 +151,7 @@ class ILQR:
         m.h[:, 0], m.r[:] = np.diff(times), self._cost.reference(times, n)
         m.lower[:], m.upper[:] = -limit, limit
         m.u[:] = np.clip(as_rows(guess, m.u.shape, "guess"), m.lower, m.upper)
-        ending = ddp.search(start, deadline=begun + time_limit) if ddp.begin(start) else ""
+        termination = ddp.search(start, deadline=begun + time_limit) if ddp.begin(start) else ""
         return ILQRSolution(
             self._dynamics.robot.joint_names,
             times,
@@ -162,8 +160,8 @@ class ILQR:
             m.k.copy(),
             m.K.copy(),
             ddp.cost,
-            ending in {"gradient", "cost"},
-            REASONS[ending].format(iterations=self._settings.iterations),
+            termination in {"gradient", "cost"},
+            REASONS[termination].format(iterations=self._settings.iterations),
             ddp.iterations,
             np.array(ddp.history),
             perf_counter() - begun,

@@ -1,8 +1,8 @@
 /* The linearisation of the arm's step in C, for many steps at once.
 
-   The same stands in Python in passes.py; test_planning_ilqr.py compares the two. This stands behind the functions
-   `prepare` and `compute` of the accelerations with their derivatives (engine/codegen.py, the code for many states) and
-   the macro N, the number of joints. */
+   passes.py has the same in Python (`Passes.linearise`); test_planning_ilqr.py compares the two. This code follows the
+   functions `prepare` and `compute` of the accelerations with their derivatives (engine/codegen.py, the code for many
+   states) and the macro N, the number of joints. */
 
 enum { X = 2 * N, W = 3 * N };
 

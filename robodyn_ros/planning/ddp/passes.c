@@ -1,8 +1,9 @@
-/* Differential dynamic programming in C: the passes backward and forward.
+/* Differential dynamic programming in C: the backward and the forward pass.
 
-   The same stands in Python in passes.py; test_planning_ilqr.py compares the two. This stands behind the functions
-   `prepare` and `compute` of the arm's forward dynamics (engine/codegen.py) and the macro N, the number of joints.
-   Matrices are row by row, one after another for each step. */
+   passes.py has the equations and the same in Python (`box_qp`, `Passes.backward`, `Passes.forward`);
+   test_planning_ilqr.py compares the two. This code follows the functions `prepare` and `compute` of the arm's forward
+   dynamics (engine/codegen.py), the macro N, the number of joints, and the macros of passes.BOX_QP. Matrices are stored
+   row by row, one matrix after another for each step. */
 
 enum { X = 2 * N };
 
@@ -18,7 +19,7 @@ static double form(const double (*H)[N], const double* g, const double* x) {
   return sum;
 }
 
-/* Solve L Lᵀ x = x in place, for the first m. */
+/* Solve L Lᵀ x = x in place, for the first m elements. */
 static void solved(int m, const double (*L)[N], double* x) {
   for (int i = 0; i < m; ++i) {
     for (int j = 0; j < i; ++j) x[i] -= L[i][j] * x[j];
@@ -30,8 +31,8 @@ static void solved(int m, const double (*L)[N], double* x) {
   }
 }
 
-/* x: a guess, then the solution. free: the elements that no bound holds; L: the factor of H on them. Returns how many,
-   or -1 if H is not positive definite on them. */
+/* x: the initial guess, then the solution. free: the elements that no bound holds. L: the Cholesky factor of H on them.
+   Returns the number of free elements, or -1 if H is not positive definite on them. */
 static int box_qp(
   const double (*H)[N], const double* g, const double* lower, const double* upper, double* x, int* free, double (*L)[N]
 ) {
@@ -83,7 +84,7 @@ static int box_qp(
   return count;
 }
 
-/* Returns the step at which Quu was not positive definite, or -1. */
+/* The backward pass. Returns the step at which Quu is not positive definite, or -1. */
 long long backward(
   long long steps, double mu, const double* A_, const double* B_, const double* lx, const double* lu, const double* lxx,
   const double* lux, const double* luu, const double* vx, const double* vxx, const double* u, const double* lower,
@@ -179,7 +180,7 @@ static void step(const double* x, const double* u, double h, const double* p, co
   for (int i = 0; i < X; ++i) next[i] = x[i] + h / 6 * sum[i];
 }
 
-/* From x[0]; returns how many steps led to finite states. */
+/* The forward pass from x[0]. Returns the number of steps that lead to finite states. */
 long long forward(
   long long steps, double alpha, const double* h, const double* x_old, const double* u_old, const double* k,
   const double* K, const double* lower, const double* upper, const double* p, double* x, double* u

@@ -1,8 +1,8 @@
-"""What iLQR asks of an arm and of a cost, as programs for the engine: accelerations and costs with their derivatives.
+"""The programs of iLQR for the engine: accelerations and costs with their derivatives.
 
 The cost of a step is h times the running cost at its beginning. Its second derivatives are those of generalised
-Gauss-Newton: the cost is a convex function of q, q̇, q̈, τ, and the curvature of q̈(q, q̇, τ) is left out, as iLQR leaves
-out that of the arm's step.
+Gauss-Newton: the cost is a convex function of q, q̇, q̈ and τ, and the curvature of q̈(q, q̇, τ) is left out, as iLQR
+leaves out that of the arm's step.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 
 def require_expressions(dynamics: Dynamics) -> CompiledDynamics:
-    """The same dynamics, if its equations are there to be differentiated.
+    """The same dynamics, if it has expressions that can be differentiated.
 
     Raises:
-        InputError: they are not.
+        InputError: it has none.
     """
     if not isinstance(dynamics, CompiledDynamics):
         problem = f"must be written as expressions, as those of the plugins lagrangian and rnea: {type(dynamics)}"
@@ -47,8 +47,8 @@ class DDPPrograms:
     def __init__(self, dynamics: CompiledDynamics, cost: Cost) -> None:
         """
         Args:
-            dynamics: the arm's model.
-            cost: what is minimised.
+            dynamics: dynamics of the arm.
+            cost: the cost to minimise.
         """
         self._dynamics, self._cost, self._n = dynamics, cost, dynamics.robot.n
         self.width = int(cost.reference([0.0], self._n).shape[1])
@@ -146,7 +146,7 @@ class DDPPrograms:
 
 
 def _identity(cost: Cost, n: int, width: int) -> str:
-    """What tells costs apart: what a cost says of itself, else its expressions."""
+    """A text that is equal for equal costs: the cost's own ``identity``, else a hash of its expressions."""
     identity = getattr(cost, "identity", None)
     if identity is not None:
         return str(identity)
@@ -161,10 +161,10 @@ def _identity(cost: Cost, n: int, width: int) -> str:
 
 
 def as_rows(values: object, shape: tuple[int, int], name: str) -> np.ndarray:
-    """Finite numbers (rows, n): given as such, or as (n,) for all rows.
+    """Numbers (rows, n) from (rows, n), or from (n,) for all rows.
 
     Raises:
-        InputError: they are something else.
+        InputError: the values have another shape, or hold a NaN.
     """
     try:
         array = np.broadcast_to(np.asarray(values, dtype=np.float64), shape)
