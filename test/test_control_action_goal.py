@@ -40,22 +40,22 @@ def test_tolerances_that_a_goal_asks_for():
 
 
 @pytest.mark.parametrize("outcome", RESULTS)
-def test_every_outcome_has_a_verdict(outcome):
+def test_every_outcome_has_a_result(outcome):
     way = following()
-    pursuit = ActionGoal(way)
-    assert pursuit.result is None
+    goal = ActionGoal(way)
+    assert goal.result is None
     way.end(outcome)
-    assert pursuit.result == RESULTS[outcome]
-    assert not pursuit.cancel()
+    assert goal.result == RESULTS[outcome]
+    assert not goal.cancel()
 
 
 def test_a_goal_that_is_canceled():
     way = following()
-    pursuit = ActionGoal(way)
-    assert pursuit.cancel()
-    assert pursuit.result is None
+    goal = ActionGoal(way)
+    assert goal.cancel()
+    assert goal.result is None
     way.end("held")
-    assert pursuit.result.status == "canceled"
+    assert goal.result.status == "canceled"
     late = following()
     raced = ActionGoal(late)
     raced.cancel()

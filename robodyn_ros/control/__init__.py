@@ -4,7 +4,7 @@
 
     law = ComputedTorque(dynamics, *gains(ComputedTorque, dynamics, robot.home, 10.0, 1.0))
     loop = ControlLoop(law, robot.effort_limit)
-    command = loop.update(t, now, q, qd)  # loop.py: the whole way from a state to a command
+    command = loop.update(t, now, q, qd)  # loop.py: from a state to a command
     loop.follow(point_to_point(dynamics, q, goal))
 
 A name is imported from its module on first use.

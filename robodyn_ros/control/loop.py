@@ -1,6 +1,6 @@
 """The control loop: everything that a controller node decides, without ROS.
 
-:meth:`ControlLoop.update` is the whole way from a state of the arm to a command. Each state gets one command or one
+:meth:`ControlLoop.update` shows the whole path from a state of the arm to a command. Each state gets one command or one
 refusal (an error), never a guess.
 """
 

@@ -120,7 +120,10 @@ class ControlStep:
         return efforts.total
 
     def check_tracking(self, t: float, q: Array, qd: Array, error: Array, reference_lead: float) -> None:
-        """Note whether a limited joint lags by more than ``reference_lead``, and hold where a tolerance is violated."""
+        """Let the trajectory wait while the arm cannot keep up, and hold the arm where a tolerance is violated.
+
+        The arm cannot keep up if the effort of a joint is limited and the joint lags by more than ``reference_lead``.
+        """
         cuts = self._shaping.cut.tolist()
         ahead = zip(error.tolist(), cuts, strict=True)
         self._lagging = any(cuts) and any(off * cut > 0.0 and abs(off) > reference_lead for off, cut in ahead)

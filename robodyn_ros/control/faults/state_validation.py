@@ -1,4 +1,4 @@
-"""State validation: the age of a state, its numbers, its velocities, and whether it can follow from the one before."""
+"""State validation: a state must be new, finite, with velocities, and consistent with the one before."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class Adaptive(Controller):
         *,
         config: AdaptiveSettings | None = None,
     ) -> None:
-        """See :class:`Controller`.
+        """The arguments are those of :class:`Controller`.
 
         Raises:
             InputError: the dynamics plugin has no regressor.

@@ -61,7 +61,7 @@ class DisturbanceObserver(ComputedTorque):
         *,
         config: DisturbanceObserverSettings | None = None,
     ) -> None:
-        """See :class:`Controller`."""
+        """The arguments are those of :class:`Controller`."""
         super().__init__(dynamics, kp, kd, ki)
         self.config = config or DisturbanceObserverSettings()
         self._known = FrictionCompensation(dynamics)

@@ -39,7 +39,7 @@ class FreeDrive(Controller):
     follows = False
 
     def __init__(self, dynamics: Dynamics, kp: ArrayLike, kd: ArrayLike, ki: ArrayLike = 0.0) -> None:
-        """See :class:`Controller`."""
+        """The arguments are those of :class:`Controller`."""
         super().__init__(dynamics, kp, kd, ki)
         self._friction = FrictionCompensation(dynamics)
 

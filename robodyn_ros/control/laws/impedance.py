@@ -31,7 +31,7 @@ class Impedance(Controller):
     feedback = "effort"
 
     def __init__(self, dynamics: Dynamics, kp: ArrayLike, kd: ArrayLike, ki: ArrayLike = 0.0) -> None:
-        """See :class:`Controller`."""
+        """The arguments are those of :class:`Controller`."""
         super().__init__(dynamics, kp, kd, ki)
         self._friction = FrictionCompensation(dynamics)
 

@@ -63,11 +63,11 @@ def point_to_point(
         goal: likewise; on a circle it is taken in the turn nearest to the start.
         velocity_limit: (n,) in [rad/s] or [m/s]; the URDF's unless given.
         effort_limit: (n,) in [N·m] or [N]; the URDF's unless given.
-        share: of the limits that may be used, above 0 and up to 1; the rest is left to feedback.
+        share: ratio of the limits that may be used, above 0 and up to 1; the rest is left to feedback.
 
     Raises:
         InputError: a wrong shape, something not finite, a limit not above 0, or the effort limits are too low to hold
-            the arm somewhere on the way; the message names the joint.
+            the arm somewhere on the path; the message names the joint.
     """
     robot = dynamics.robot
     shape = (robot.n,)

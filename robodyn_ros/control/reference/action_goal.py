@@ -81,7 +81,7 @@ def goal_tolerances(
     Args:
         defaults: where it asks for nothing.
         joints: names of the arm's.
-        path: joint and tolerance of its position on the way [rad] or [m].
+        path: joint and tolerance of its position on the path [rad] or [m].
         goal: likewise, at the end.
         time: for reaching the goal [s].
 

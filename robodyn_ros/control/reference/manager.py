@@ -331,7 +331,7 @@ class StreamedReference(ReferenceSource):
 class Following:
     """An accepted trajectory, judged as joint_trajectory_controller does.
 
-    - On the way no joint may be further from the reference than its path tolerance.
+    - On the path no joint may be further from the reference than its path tolerance.
     - After the last point the goal counts as reached once every joint is within its goal tolerance of it and slower
       than ``stopped_velocity_tolerance``; within ``goal_time`` if that is not 0, else however long it takes.
 
