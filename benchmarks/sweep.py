@@ -55,9 +55,9 @@ def swept(study: Study, backend: Backend) -> str:
 
 def plain(study: Study) -> None:
     """The loop that anybody would write."""
-    bench = CaseRunner(study)
+    runner = CaseRunner(study)
     for case in study.cases(0, study.size):
-        bench.row(case)
+        runner.row(case)
 
 
 def prices(count: int, repeats: int) -> dict[str, float]:

@@ -80,13 +80,13 @@ def read_task(path: Path) -> tuple[Study, TuningTask]:
     """Read a study and its section ``tune`` from a file; errors as :func:`read_study`."""
     study, section = read_study(path), read_study_file(path).section("tune")
     robot = load_robot(study.urdf)
-    config = settings(section, TuningSettings, (*GAINS, "controllers"))
+    search = settings(section, TuningSettings, (*GAINS, "controllers"))
     names = [gain for gain in GAINS if gain in section.values]
     if not names:
         raise section.error("tune", f"must name least and greatest values of one or more of {', '.join(GAINS)}")
     bounds = {(gain, joint): pair for gain in names for joint, pair in pairs(section, gain, robot).items()}
     controllers = _controllers(section) if "controllers" in section.values else study.controllers
-    return study, TuningTask(bounds, controllers, config)
+    return study, TuningTask(bounds, controllers, search)
 
 
 def _text(file: StudySection, name: str) -> str:
