@@ -1,4 +1,7 @@
-"""The report of an identification: its tables, its pictures, and the page that they make."""
+"""The report of an identification: its page, its tables and its pictures.
+
+Colours are those of Okabe and Ito, Color Universal Design (2008), which colour-blind readers can tell apart.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +29,8 @@ from robodyn_ros.identification.signals.prepare import PreparedSamples
 from robodyn_ros.robot import Joint, Robot
 from robodyn_ros.robot.pose import Array
 
-# The pictures of the report: measured and predicted effort, and what is left, joint by joint.
-
 MEASURED, BEFORE, NOW, FAINT = "#222222", "#D55E00", "#0072B2", "#8c8c8c"
-"""Okabe and Ito, Color Universal Design (2008): the colour-blind can tell them apart."""
+"""Colours of the measured effort, the nominal prediction, the identified prediction, and axes."""
 
 PLOT_STYLE = {
     "font.size": 9.0,
@@ -45,91 +46,103 @@ PLOT_STYLE = {
 }
 
 POINTS = 1200
-"""Of each curve at most: more than the picture has pixels for."""
+"""Greatest number of points of a curve; the picture has no pixels for more."""
 
+PREDICTION = (
+    "RMS of what is left of each joint's effort, as a part of the RMS of the effort, while the joint moves. For "
+    "the cross-validation, parts of the recordings are left out in turn and predicted from the others."
+)
 
-def efforts(robot: Robot, before: Prediction, now: Prediction) -> bytes:
-    """Measured and predicted effort, left, and what the predictions leave of it, right; an SVG.
+PARAMETERS = (
+    "First moments (m c) and inertias are about the origin of the body's frame, as the equations of motion have "
+    "them; the new URDF has centres of mass and inertias about these. What is not identified is as near to the "
+    "URDF as the data and physics let it be."
+)
 
-    Args:
-        robot: the arm.
-        before: prediction by the arm as its URDF had it.
-        now: prediction by the identified arm, of the same samples.
-
-    Raises:
-        ImportError: matplotlib is not installed.
-    """
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    with pyplot.rc_context(PLOT_STYLE):
-        size = 11.0, 1.7 * robot.n + 0.9
-        figure, grid = pyplot.subplots(robot.n, 2, figsize=size, sharex=True, squeeze=False, layout="constrained")
-        t, rows = _axis(now)
-        for index, (row, joint) in enumerate(zip(grid, robot.joints, strict=True)):
-            _panel(row[0], joint, t, _curve(now.samples.effort, rows, index), MEASURED, "measured")
-            for found, colour, label in ((before, BEFORE, "URDF"), (now, NOW, "identified")):
-                _panel(row[0], joint, t, _curve(found.effort, rows, index), colour, label)
-                _panel(row[1], joint, t, _curve(found.residual, rows, index), colour, label)
-            row[0].set_ylabel(f"{joint.name} [{joint.effort_unit}]")
-            for axes in row:
-                _grey(axes, t, now.used[rows[rows >= 0], index], rows)
-                axes.grid(visible=True, axis="y")
-                axes.margins(x=0.0)
-        for axes, heading in zip(grid[0], ("Effort", "Measured minus predicted"), strict=True):
-            axes.set_title(heading, weight="bold")
-        for axes in grid[-1]:
-            axes.set_xlabel("time [s]")
-        figure.align_ylabels()
-        handles, labels = grid[0][0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
-        made = io.BytesIO()
-        figure.savefig(made, format="svg", metadata={"Date": None})
-        pyplot.close(figure)
-    return made.getvalue()
-
-
-def _axis(found: Prediction) -> tuple[Array, Any]:
-    """Time [s] from 0, motions one after the other, and the rows that are drawn, with -1 where a motion ends."""
-    samples = found.samples
-    step = max(1, len(samples) // POINTS)
-    t, rows, offset = [], [], 0.0
-    for motion in np.unique(samples.motions):
-        chosen = np.flatnonzero(samples.motions == motion)[::step]
-        own = samples.t[chosen] - samples.t[chosen[0]]
-        t += [*(offset + own).tolist(), np.nan]
-        rows += [*chosen.tolist(), -1]
-        offset += float(own[-1])
-    return np.array(t[:-1]), np.array(rows[:-1])
-
-
-def _curve(values: Array, rows: Any, index: int) -> Array:
-    curve: Array = values[rows, index].copy()
-    curve[rows < 0] = np.nan
-    return curve
-
-
-def _panel(axes: Any, joint: Joint, t: Array, values: Array, colour: str, label: str) -> None:
-    axes.plot(t, values, color=colour, label=label, linewidth=1.8 if label == "measured" else 1.0)
-
-
-def _grey(axes: Any, t: Array, used: Any, rows: Any) -> None:
-    """Shade where the joint rests, so that its effort says nothing of the arm."""
-    out = np.zeros(len(t), dtype=bool)
-    out[rows >= 0] = ~used
-    axes.fill_between(t, 0.0, 1.0, where=out, transform=axes.get_xaxis_transform(), color="#f0f0f0", linewidth=0.0)
-
-
-# The tables of the report, as rows of text.
+PICTURE = "Measured and predicted effort of each joint over time, and their differences; grey where a joint is at rest"
 
 Table = tuple[tuple[str, ...], list[tuple[str, ...]]]
 """Heading and rows."""
 
 
+def report(result: Identification, used: Sequence[PreparedSamples], unused: Sequence[PreparedSamples] = ()) -> Document:
+    """Return the report as a page.
+
+    Args:
+        result: the identification.
+        used: recordings from which it was identified.
+        unused: recordings on which it was validated.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+    """
+    sections = [
+        _section("Recordings", _table(recordings(used, unused))),
+        _section("Prediction of the efforts", TextBlock(Literal(PREDICTION)), _table(joints(result))),
+    ]
+    if result.validation is not None and result.validation_before is not None:
+        sections.append(_figure("A motion that was not used", result, result.validation_before, result.validation))
+    sections += [
+        _figure("The motion that was used", result, result.before, result.fit),
+        _section("Parameters", TextBlock(Literal(PARAMETERS)), _table(parameters(result))),
+        _section("What could not be identified, and why", _table(missing(result))),
+        _section("What the motion shows", *_base(result)),
+    ]
+    opening = (VerdictBlock(Literal(verdict(result))),)
+    return Document(Literal(f"Identification of {result.robot.name}"), opening, tuple(sections), numbered=False)
+
+
+def _base(result: Identification) -> tuple[Block, ...]:
+    text = (
+        f"The motion of this arm shows {result.base.rank} independent combinations of the parameters, and this motion "
+        f"{result.rank} of them; the condition number of the regressor is {result.condition:.3g}."
+    )
+    return TextBlock(Literal(text)), DetailsBlock("All combinations", (_table(base(result)),))
+
+
+def _figure(title: str, result: Identification, before: Prediction, now: Prediction) -> Section:
+    return _section(title, PictureBlock(draw_efforts(result.robot, before, now), "image/svg+xml", PICTURE))
+
+
+def _section(title: str, *blocks: Block) -> Section:
+    return Section(re.sub(r"\W+", "-", title.lower()), title, blocks)
+
+
+def _table(table: Table) -> TableBlock:
+    """Return a table of the page; what was not identified is faint."""
+    heads, rows = table
+    faint = ((i, j) for i, row in enumerate(rows) if row[-1].startswith("no: ") for j in range(len(row)))
+    return literal_table(heads, rows, faint=faint)
+
+
+def verdict(result: Identification) -> str:
+    """A sentence that says how well the identified arm predicts efforts."""
+    found, before, motion = tested(result)
+    worst, old = _worst(found), _worst(before)
+    if not improved(result):
+        return f"The identified arm predicts {motion} no better than the URDF: within {worst:.2%} of the effort."
+    return f"The identified arm predicts {motion} to within {worst:.2%} of the effort (RMS), the URDF's to {old:.2%}."
+
+
+def improved(result: Identification) -> bool:
+    """True if the identified arm predicts better than the nominal one."""
+    found, before, _ = tested(result)
+    return bool(np.nanmean(np.log(found.rms / before.rms)) < 0.0)
+
+
+def tested(result: Identification) -> tuple[Prediction, Prediction, str]:
+    """The prediction that the verdict is about, that by the nominal arm, and the motion in words."""
+    if result.validation is not None and result.validation_before is not None:
+        return result.validation, result.validation_before, "a motion that was not used"
+    return result.cross_validation, result.before, "motions that were left out in turn"
+
+
+def _worst(found: Prediction) -> float:
+    return float(np.nanmax(found.relative))
+
+
 def recordings(used: Sequence[PreparedSamples], unused: Sequence[PreparedSamples]) -> Table:
-    """What was recorded, and what was made of it."""
+    """The recordings, and how they were prepared."""
     heading = ("Recording", "For", "Used", "Samples", "Up to", "Efforts", "Act later by", "Periods", "Notes")
     rows: list[tuple[str, ...]] = []
     for kind, some in (("identification", used), ("validation", unused)):
@@ -172,14 +185,14 @@ def joints(result: Identification) -> Table:
 
 
 def error(found: Prediction, index: int, unit: str) -> str:
-    """RMS error of a joint, as a part of the RMS of its effort and in its unit."""
+    """RMS error of a joint: its ratio to the RMS of the effort, and its value in the joint's unit."""
     if not np.isfinite(found.rms[index]):
         return "at rest"
     return f"{found.relative[index]:.2%} ({found.rms[index]:.3g} {unit})"
 
 
 def parameters(result: Identification) -> Table:
-    """Every number of the arm that was looked for."""
+    """The parameters that were to be identified."""
     heading = ("Parameter", "Unit", "URDF", "Now", "Standard error", "Change", "Identified")
     rows: list[tuple[str, ...]] = []
     for one in sought(result):
@@ -190,12 +203,12 @@ def parameters(result: Identification) -> Table:
 
 
 def figures(one: Parameter) -> tuple[str, str, str]:
-    """A parameter before and now, with as many digits as its standard error warrants, and that error."""
+    """Nominal and identified value, with as many digits as the standard error warrants, and that error."""
     return rounded(one.nominal, one.standard_error), rounded(one.value, one.standard_error), f"{one.standard_error:.2g}"
 
 
 def rounded(value: float, error: float) -> str:
-    """A number with as many places as an error with two digits has; all, where there is none."""
+    """A number with as many decimal places as its error with two digits has; six digits if it has no error."""
     if not (np.isfinite(error) and error > 0.0):
         return f"{value:.6g}"
     places = max(0, 1 - int(np.floor(np.log10(error))))
@@ -203,7 +216,7 @@ def rounded(value: float, error: float) -> str:
 
 
 def base(result: Identification) -> Table:
-    """The combinations that the motion of the arm shows."""
+    """The base parameters: the combinations that the motion of the arm shows."""
     heading = ("Combination", "URDF", "Now", "Standard error")
     values = zip(result.base.text(4), result.base_nominal, result.base_values, result.base_errors, strict=True)
     return heading, [
@@ -212,7 +225,7 @@ def base(result: Identification) -> Table:
 
 
 def missing(result: Identification) -> Table:
-    """What could not be identified, by reason."""
+    """The parameters that are not identified, by reason."""
     reasons: dict[str, list[str]] = {}
     for one in sought(result):
         if not one.identified:
@@ -227,91 +240,75 @@ def sought(result: Identification) -> list[Parameter]:
     return [one for one in result.parameters if one.name not in known]
 
 
-def verdict(result: Identification) -> str:
-    """One sentence: how well the identified arm predicts efforts."""
-    found, before, motion = tested(result)
-    worst, old = _worst(found), _worst(before)
-    if not improved(result):
-        return f"The identified arm predicts {motion} no better than the URDF: within {worst:.2%} of the effort."
-    return f"The identified arm predicts {motion} to within {worst:.2%} of the effort (RMS), the URDF's to {old:.2%}."
-
-
-def improved(result: Identification) -> bool:
-    """Whether the identified arm predicts better than the one before."""
-    found, before, _ = tested(result)
-    return bool(np.nanmean(np.log(found.rms / before.rms)) < 0.0)
-
-
-def tested(result: Identification) -> tuple[Prediction, Prediction, str]:
-    """The prediction that counts, that by the URDF, and what is predicted."""
-    if result.validation is not None and result.validation_before is not None:
-        return result.validation, result.validation_before, "a motion that was not used"
-    return result.cross_validation, result.before, "motions that were left out in turn"
-
-
-def report(result: Identification, used: Sequence[PreparedSamples], unused: Sequence[PreparedSamples] = ()) -> Document:
-    """Return the report as a page.
+def draw_efforts(robot: Robot, before: Prediction, now: Prediction) -> bytes:
+    """The picture of the efforts, an SVG: measured and predicted effort on the left, residuals on the right.
 
     Args:
-        result: what was found.
-        used: recordings that it was found from.
-        unused: recordings that it was validated on.
+        robot: the arm.
+        before: prediction by the nominal arm.
+        now: prediction by the identified arm, of the same samples.
 
     Raises:
         ImportError: matplotlib is not installed.
     """
-    sections = [
-        _section("Recordings", _table(recordings(used, unused))),
-        _section("Prediction of the efforts", TextBlock(Literal(PREDICTION)), _table(joints(result))),
-    ]
-    if result.validation is not None and result.validation_before is not None:
-        sections.append(_figure("A motion that was not used", result, result.validation_before, result.validation))
-    sections += [
-        _figure("The motion that was used", result, result.before, result.fit),
-        _section("Parameters", TextBlock(Literal(PARAMETERS)), _table(parameters(result))),
-        _section("What could not be identified, and why", _table(missing(result))),
-        _section("What the motion shows", *_base(result)),
-    ]
-    opening = (VerdictBlock(Literal(verdict(result))),)
-    return Document(Literal(f"Identification of {result.robot.name}"), opening, tuple(sections), numbered=False)
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    with pyplot.rc_context(PLOT_STYLE):
+        size = 11.0, 1.7 * robot.n + 0.9
+        figure, grid = pyplot.subplots(robot.n, 2, figsize=size, sharex=True, squeeze=False, layout="constrained")
+        t, rows = _axis(now)
+        for index, (row, joint) in enumerate(zip(grid, robot.joints, strict=True)):
+            _panel(row[0], joint, t, _curve(now.samples.effort, rows, index), MEASURED, "measured")
+            for found, colour, label in ((before, BEFORE, "URDF"), (now, NOW, "identified")):
+                _panel(row[0], joint, t, _curve(found.effort, rows, index), colour, label)
+                _panel(row[1], joint, t, _curve(found.residual, rows, index), colour, label)
+            row[0].set_ylabel(f"{joint.name} [{joint.effort_unit}]")
+            for axes in row:
+                _grey(axes, t, now.used[rows[rows >= 0], index], rows)
+                axes.grid(visible=True, axis="y")
+                axes.margins(x=0.0)
+        for axes, heading in zip(grid[0], ("Effort", "Measured minus predicted"), strict=True):
+            axes.set_title(heading, weight="bold")
+        for axes in grid[-1]:
+            axes.set_xlabel("time [s]")
+        figure.align_ylabels()
+        handles, labels = grid[0][0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+        made = io.BytesIO()
+        figure.savefig(made, format="svg", metadata={"Date": None})
+        pyplot.close(figure)
+    return made.getvalue()
 
 
-PREDICTION = (
-    "RMS of what is left of each joint's effort, as a part of the RMS of the effort, while the joint moves. For "
-    "the cross-validation, parts of the recordings are left out in turn and predicted from the others."
-)
-
-PARAMETERS = (
-    "First moments (m c) and inertias are about the origin of the body's frame, as the equations of motion have "
-    "them; the new URDF has centres of mass and inertias about these. What is not identified is as near to the "
-    "URDF as the data and physics let it be."
-)
-
-PICTURE = "Measured and predicted effort of each joint over time, and their differences; grey where a joint is at rest"
-
-
-def _base(result: Identification) -> tuple[Block, ...]:
-    text = (
-        f"The motion of this arm shows {result.base.rank} independent combinations of the parameters, and this motion "
-        f"{result.rank} of them; the condition number of the regressor is {result.condition:.3g}."
-    )
-    return TextBlock(Literal(text)), DetailsBlock("All combinations", (_table(base(result)),))
+def _axis(found: Prediction) -> tuple[Array, Any]:
+    """Time [s] from 0 with the motions one after the other, and the rows that are drawn; -1 ends a motion."""
+    samples = found.samples
+    step = max(1, len(samples) // POINTS)
+    t, rows, offset = [], [], 0.0
+    for motion in np.unique(samples.motions):
+        chosen = np.flatnonzero(samples.motions == motion)[::step]
+        own = samples.t[chosen] - samples.t[chosen[0]]
+        t += [*(offset + own).tolist(), np.nan]
+        rows += [*chosen.tolist(), -1]
+        offset += float(own[-1])
+    return np.array(t[:-1]), np.array(rows[:-1])
 
 
-def _figure(title: str, result: Identification, before: Prediction, now: Prediction) -> Section:
-    return _section(title, PictureBlock(efforts(result.robot, before, now), "image/svg+xml", PICTURE))
+def _curve(values: Array, rows: Any, index: int) -> Array:
+    curve: Array = values[rows, index].copy()
+    curve[rows < 0] = np.nan
+    return curve
 
 
-def _section(title: str, *blocks: Block) -> Section:
-    return Section(re.sub(r"\W+", "-", title.lower()), title, blocks)
+def _panel(axes: Any, joint: Joint, t: Array, values: Array, colour: str, label: str) -> None:
+    axes.plot(t, values, color=colour, label=label, linewidth=1.8 if label == "measured" else 1.0)
 
 
-def _table(table: Table) -> TableBlock:
-    """Return a table of the page; what was not identified is faint."""
-    heads, rows = table
-    faint = ((i, j) for i, row in enumerate(rows) if row[-1].startswith("no: ") for j in range(len(row)))
-    return literal_table(heads, rows, faint=faint)
-
-
-def _worst(found: Prediction) -> float:
-    return float(np.nanmax(found.relative))
+def _grey(axes: Any, t: Array, used: Any, rows: Any) -> None:
+    """Shade the times at which the effort is not used, for the joint rests."""
+    out = np.zeros(len(t), dtype=bool)
+    out[rows >= 0] = ~used
+    axes.fill_between(t, 0.0, 1.0, where=out, transform=axes.get_xaxis_transform(), color="#f0f0f0", linewidth=0.0)

@@ -1,6 +1,7 @@
 """Planning: the best motions that the arm's own dynamics allow.
 
-A :class:`~robodyn_ros.planning.problem.Problem` says what is asked. Collocation (:mod:`.collocation.collocation`), iLQR
-(:mod:`.ddp.ilqr`) and time scaling (:mod:`.time_scaling`) find a motion, and :mod:`.mpc` is the control law that plans
-again every few states.
+A :class:`~robodyn_ros.planning.problem.Problem` states start, goal, cost, limits and obstacles. Collocation
+(:mod:`robodyn_ros.planning.collocation.collocation`) and time scaling (:mod:`robodyn_ros.planning.time_scaling`) find
+a :class:`~robodyn_ros.planning.plan.Plan`. iLQR (:mod:`robodyn_ros.planning.ddp.ilqr`) finds a motion of fixed duration
+with its feedback, and :mod:`robodyn_ros.planning.mpc` is the control law that plans again every few states.
 """

@@ -3,10 +3,11 @@
 1. :class:`RegressionModel` finds the base parameters: what the motion of the arm can show at all.
 2. The equations of motion at the samples become a linear regression for the base parameters, with friction that is
    linear in its parameters; Stribeck velocities come from a search around the regression.
-3. :func:`.regression.estimate` solves it by weighted robust least squares.
-4. :func:`.physical.fit_physical` finds the physically possible parameters that fit best.
+3. :func:`~robodyn_ros.identification.estimation.regression.estimate` solves it by weighted robust least squares.
+4. :func:`~robodyn_ros.identification.estimation.physical.fit_physical` finds the physically possible parameters that
+   fit best.
 5. Cross-validation repeats 3 and 4 without each part of the samples and predicts that part.
-6. :func:`with_parameters` writes the parameters into the URDF.
+6. :func:`~robodyn_ros.identification.urdf_writing.with_parameters` writes the parameters into the URDF.
 """
 
 from __future__ import annotations
