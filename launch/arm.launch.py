@@ -1,12 +1,12 @@
 """The controller of an arm, with robot_state_publisher and RViz beside it.
 
-Real or simulated makes no difference here: sim.launch.py is this file, and the simulator in place of the hardware.
-With ros2_control, the controller_manager is started too, and the efforts go to the forward_command_controller that
-its parameter file has for them::
+It serves the real and the simulated arm: sim.launch.py is this file, with the simulator in place of the hardware.
+With ros2_control, it starts the controller_manager too, and the efforts go to the forward_command_controller that the
+manager's parameter file has for them::
 
     ros2 launch robodyn_ros arm.launch.py robot:=my_arm.urdf ros2_control:=controllers.yaml hardware:=my_hardware.xml
 
-and where a controller_manager runs already, only the topic is named::
+Where a controller_manager runs already, only the topic is named::
 
     ros2 launch robodyn_ros arm.launch.py robot:=my_arm.urdf commands:=/forward_effort_controller/commands
 """
@@ -35,8 +35,8 @@ ARGUMENTS = {
     "dynamics": ("rnea", "dynamics plugin"),
     "controller": ("computed_torque", "controller plugin"),
     "config": ("", "parameter file; the one in config/ that is named like the arm unless given"),
-    "joint_states": ("joint_states", "topic that the arm's states come from"),
-    "commands": ("", "topic that the efforts go to (std_msgs/Float64MultiArray); controller/commands unless given"),
+    "joint_states": ("joint_states", "topic of the arm's states"),
+    "commands": ("", "topic of the efforts (std_msgs/Float64MultiArray); controller/commands unless given"),
     "ros2_control": ("", "parameter file of a controller_manager to start, which takes the efforts"),
     "hardware": ("", "XML file with the <ros2_control> tag, where the URDF has none"),
     "use_sim_time": ("false", "whether time comes from /clock"),
@@ -47,11 +47,11 @@ ARGUMENTS = {
 }
 
 BESIDE = {"robot_state_publisher": "robot_state_publisher", "rviz2": "rviz"}
-"""Packages beside this one, and the argument that leaves each out."""
+"""Other packages whose nodes are started, and the argument that leaves each out."""
 
 
 def generate_launch_description() -> LaunchDescription:
-    """What `ros2 launch` asks for."""
+    """Return the description that `ros2 launch` runs."""
     arguments = [
         DeclareLaunchArgument(name, default_value=default, description=description)
         for name, (default, description) in ARGUMENTS.items()
@@ -60,7 +60,7 @@ def generate_launch_description() -> LaunchDescription:
 
 
 def graph(context: LaunchContext) -> list[Node]:
-    """The nodes, with the arguments' values put in."""
+    """Return the nodes for the values of the arguments."""
     share = Path(get_package_share_directory("robodyn_ros"))
     given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
     urdf = read_urdf(given["robot"], share)

@@ -1,4 +1,4 @@
-"""A simulated arm: arm.launch.py by the simulator's clock, and the simulator in place of the hardware."""
+"""A simulated arm: arm.launch.py with the simulator's clock, and the simulator in place of the hardware."""
 
 from pathlib import Path
 
@@ -13,20 +13,20 @@ from robodyn_ros.nodes.common.launching import parameter_files, read_urdf
 
 
 def generate_launch_description() -> LaunchDescription:
-    """What `ros2 launch` asks for."""
+    """Return the description that `ros2 launch` runs."""
     arm = Path(get_package_share_directory("robodyn_ros")) / "launch" / "arm.launch.py"
-    by_its_clock = {"use_sim_time": "true"}
+    simulated_time = {"use_sim_time": "true"}
     return LaunchDescription(
         [
-            # It declares the arguments, which the simulator then shares.
-            IncludeLaunchDescription(str(arm), launch_arguments=by_its_clock.items()),
+            # It declares the arguments, which the simulator shares.
+            IncludeLaunchDescription(str(arm), launch_arguments=simulated_time.items()),
             OpaqueFunction(function=simulator),
         ]
     )
 
 
 def simulator(context: LaunchContext) -> list[Node]:
-    """The simulator, with the arguments' values put in."""
+    """Return the simulator for the values of the arguments."""
     share = Path(get_package_share_directory("robodyn_ros"))
     names = ("robot", "config", "dynamics", "joint_states", "commands", "robot_state_publisher")
     given = {name: LaunchConfiguration(name).perform(context) for name in names}

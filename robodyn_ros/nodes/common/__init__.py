@@ -1,1 +1,1 @@
-"""What more than one node uses."""
+"""Modules that several nodes use."""

@@ -13,9 +13,9 @@ EventsExecutor, Jazzy                282 to 297    0.6 to 2.0    1.0 to 1.1   95
 ===================================  ============  ============  ===========  ========
 
 Both executors run timers (by steady and by simulated time), services, lifecycle transitions, parameters, matched
-events and tasks. What to know of the first: ``spin_once()`` without a timeout, and ``spin()``, handle no event and burn
-a core (seen in rclpy 9.1.2, Kilted), so ``spin_once`` is given one, in a loop; guard conditions are unsupported, there
-and in 7.1.6 (Jazzy).
+events and tasks. The EventsExecutor has two limitations. ``spin()``, and ``spin_once()`` without a timeout, handle no
+event and occupy a core (seen in rclpy 9.1.2, Kilted), so ``spin_once`` is called with a timeout, in a loop. Guard
+conditions are not supported, in 9.1.2 and in 7.1.6 (Jazzy).
 
 **The end.** A node ends on SIGINT, on SIGTERM and when its context is shut down by somebody else, with exit code 0.
 rclpy's own handlers are not used: they raise KeyboardInterrupt, or shut the context down, in the middle of a callback,
@@ -64,12 +64,12 @@ PROFILE = Path(__file__).with_name("fastdds.xml")
 
 
 def announce_often() -> None:
-    """Let the nodes of this process, and of those it starts, announce themselves often; to be called before init."""
+    """Let the nodes of this process and of its children announce themselves often; to be called before rclpy.init."""
     os.environ.setdefault(_variable(), str(PROFILE))
 
 
 def _variable() -> str:
-    """Kilted, with rclpy 9, is the first with Fast DDS 3, which renamed the variable and warns of the old name."""
+    """Name of the environment variable; Kilted, with rclpy 9, is the first with Fast DDS 3, which renamed it."""
     try:
         major = int(version("rclpy").split(".")[0])
     except (PackageNotFoundError, ValueError):  # an installation without Python's metadata: take it for a recent one
@@ -85,7 +85,7 @@ SHUTDOWN_LIMIT = 3.0
 
 
 class Exit:
-    """A node's way to end its process.
+    """Asks for the end of a node's process.
 
     Attributes:
         code: the exit code once the end is asked for, None until then.
@@ -108,7 +108,7 @@ def run(create: Callable[[Exit], Node]) -> int:
     """Run a node until it is told to end.
 
     Args:
-        create: makes the node; gets the node's way to end its process.
+        create: makes the node; its argument lets the node end its process.
 
     Returns:
         The exit code: 0 after a signal or a shutdown from outside, 1 if the node cannot do what it is asked to; why is

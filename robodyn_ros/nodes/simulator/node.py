@@ -275,7 +275,7 @@ class SimulatorReport:
         return Report(hardware.plant.dynamics.robot.name, problem, self._state(paused), values)
 
     def _state(self, paused: bool) -> str:
-        """What the simulator is doing, in a few words."""
+        """The state of the simulator, in a few words."""
         if paused:
             return "paused"
         if self._hardware.held:

@@ -1,4 +1,4 @@
-"""What the viewer shows beside the arm: a handle that drags the tool, and the plan of the planner."""
+"""Pictures that the viewer shows beside the arm: a handle that drags the tool, and the plan of the planner."""
 
 from __future__ import annotations
 
