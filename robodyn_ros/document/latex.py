@@ -50,7 +50,7 @@ PROSE = {character: rf"\{character}" for character in "#%&{}_$"} | {
     "–": "--",
     "±": r"$\pm$",
 }
-"""What has a meaning in LaTeX, and the signs of this package's prose that are not ASCII."""
+"""Characters with a meaning in LaTeX, and the signs of this package's prose that are not ASCII."""
 
 ENGINES = {
     "pdflatex": ("-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape"),

@@ -137,7 +137,7 @@ class _FormulaReader:
             raise RobodynError(f"{wanted!r} is missing in the formula {self._text!r}")
 
     def _one(self) -> Formula:
-        """What a brace or a single token is."""
+        """Return the formula in a brace, or of a single token."""
         if not self._tokens:
             raise RobodynError(f"the formula {self._text!r} ends too early")
         kind, token = self._tokens.pop()

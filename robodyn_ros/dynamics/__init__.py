@@ -1,4 +1,4 @@
-"""How the arm moves: the Dynamics interface and the formulations that implement it."""
+"""Dynamics: the interface, the formulations that implement it, and their parameters."""
 
 from robodyn_ros.dynamics.base import Dynamics, Energy
 from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY, Parameters, Payload

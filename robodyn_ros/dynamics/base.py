@@ -19,8 +19,6 @@ from robodyn_ros.dynamics.parameters import Parameters
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 
-# Results that have several parts.
-
 
 class Energy(NamedTuple):
     """Mechanical energy in [J], scalars or (N,). Potential is zero for centres of mass at the root link's origin."""
@@ -37,7 +35,7 @@ class Momentum(NamedTuple):
 
 
 class Power(NamedTuple):
-    """Where the actuators' power goes, in [W], scalars or (N,): actuators = kinetic + potential + friction."""
+    """Balance of the actuators' power, in [W], scalars or (N,): actuators = kinetic + potential + friction."""
 
     actuators: Array
     kinetic: Array
@@ -46,7 +44,7 @@ class Power(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """What inverse dynamics is made of, and a correction of the acceleration, (n,) or (N, n) in [N·m] or [N]."""
+    """Terms of inverse dynamics, and of a correction of the acceleration, (n,) or (N, n) in [N·m] or [N]."""
 
     gravity: Array  # g(q)
     coriolis: Array  # C(q, q̇) q̇
@@ -55,7 +53,7 @@ class Terms(NamedTuple):
 
 
 class InverseDerivatives(NamedTuple):
-    """Of τ = inverse(q, q̇, q̈), (n, n) or (N, n, n); element [i, j] is the derivative of τ_i by the j-th."""
+    """Derivatives of τ = inverse(q, q̇, q̈), (n, n) or (N, n, n); element [i, j] is that of τ_i by the j-th."""
 
     q: Array
     qd: Array
@@ -63,7 +61,7 @@ class InverseDerivatives(NamedTuple):
 
 
 class ForwardDerivatives(NamedTuple):
-    """Of q̈ = forward(q, q̇, τ), (n, n) or (N, n, n); element [i, j] is the derivative of q̈_i by the j-th."""
+    """Derivatives of q̈ = forward(q, q̇, τ), (n, n) or (N, n, n); element [i, j] is that of q̈_i by the j-th."""
 
     q: Array
     qd: Array
@@ -75,7 +73,7 @@ class Dynamics(ABC):
 
     Attributes:
         robot: the arm.
-        parameters: what may change while it runs.
+        parameters: the values that may change while it runs.
     """
 
     def __init__(self, robot: Robot, **parameters: Any) -> None:
@@ -130,9 +128,9 @@ class Dynamics(ABC):
         """g(q), the efforts that hold the arm at rest, (n,) or (N, n)."""
 
     def terms(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, correction: ArrayLike) -> Terms:
-        """What control laws need of the model for one state: g(q), C(q, q̇) q̇, M(q) q̈ and M(q) y, without friction.
+        """Return the terms of the model that control laws need: g(q), C(q, q̇) q̇, M(q) q̈ and M(q) y, without friction.
 
-        A plugin that has all of it at once at less cost than here overrides this.
+        A plugin that computes all of them at once at less cost overrides this.
 
         Args:
             q: positions (n,) or (N, n).

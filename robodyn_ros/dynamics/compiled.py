@@ -1,6 +1,11 @@
-"""Dynamics from CasADi expressions: each quantity is written once and compiled for the arm when it is first asked for.
+"""Dynamics from CasADi expressions: each quantity is written once and compiled for the arm at its first call.
 
-The code depends on the arm's geometry alone. All that ``Parameters`` holds is an input of the compiled functions.
+The path from a formulation to a call: ``plugin.inverse`` is a :class:`CompiledFunction`. It asks
+:meth:`CompiledDynamics.kernel` for a kernel, which asks :meth:`CompiledDynamics.program` for the program to compile.
+Only if the cache has no library for it, :meth:`CompiledDynamics.expressions` writes the formulation's ``Equations``:
+that part alone needs CasADi. From then on the attribute is the kernel's own ``call``.
+
+The code depends on the arm's geometry alone. All fields of ``Parameters`` are inputs of the compiled functions.
 """
 
 from __future__ import annotations
@@ -32,18 +37,17 @@ if TYPE_CHECKING:
     from robodyn_ros.dynamics.equations import Equations
 
 
-# A quantity that a formulation gives: what goes in, what comes out, and how it is called.
-
-
 @dataclass
 class CompiledFunction:
-    """An attribute of ``CompiledDynamics`` that becomes a compiled function when it is first asked for, and is that
-    function from then on (as ``functools.cached_property`` does it): nothing stands between a caller and the kernel.
+    """An attribute of ``CompiledDynamics`` that becomes a compiled function at its first use.
+
+    From then on the attribute is that function, as with ``functools.cached_property``: nothing stands between a caller
+    and the kernel.
 
     Attributes:
         inputs: names of the inputs, each (n,), separated by spaces.
         results: axes of each result: ``n`` joints, ``p`` parameters, a digit for itself; an empty string is a scalar.
-        doc: what it is.
+        doc: its docstring.
         kind: a NamedTuple for several results.
     """
 
@@ -85,14 +89,14 @@ class CompiledFunction:
 
 
 class CompiledDynamics(Dynamics):
-    """A formulation as a plugin: it says how its parameters π follow from the standard ones, and writes its equations.
+    """A formulation as a plugin: it maps the standard parameters to its own, π, and writes its equations.
 
     An object of this class belongs to one thread.
 
     Attributes:
-        compiled: whether C is used where there is a compiler.
+        compiled: use C where there is a compiler.
         symbols: gravity in the base's frame (3,), armature, viscous and Coulomb friction (n,) each, and π, in one
-            array: what every compiled function of this object reads. ``configure`` writes it.
+            array that every compiled function of this object reads. ``configure`` writes it.
     """
 
     def __init__(self, robot: Robot, *, compiled: bool = True, threads: int | None = None, **parameters: Any) -> None:
@@ -100,7 +104,7 @@ class CompiledDynamics(Dynamics):
         Args:
             robot: the arm.
             compiled: compile to C where there is a compiler; False keeps to CasADi's virtual machine.
-            threads: how many may share the work on many states; as many as there are processors unless given.
+            threads: threads that share the work on many states; one for each processor unless given.
             **parameters: as ``Dynamics``.
 
         Raises:
@@ -117,11 +121,11 @@ class CompiledDynamics(Dynamics):
     @staticmethod
     @abstractmethod
     def parameter_map(tree: Tree) -> Array:
-        """Matrix from the standard parameters θ, ten for each body, to the formulation's own π."""
+        """Return the matrix from the standard parameters θ, ten for each body, to the formulation's own π."""
 
     @abstractmethod
     def equations(self) -> Equations:
-        """The formulation's expressions; only called when something is to be compiled."""
+        """Return the formulation's expressions; only called when something is to be compiled."""
 
     inverse = CompiledFunction("q qd qdd", ("n",), "τ = M q̈ + C q̇ + g + friction, (n,) or (N, n).")
     forward = CompiledFunction("q qd tau", ("n",), "q̈ = M⁻¹ (τ - C q̇ - g - friction), (n,) or (N, n).")
@@ -137,7 +141,7 @@ class CompiledDynamics(Dynamics):
     energy = CompiledFunction("q qd", ("", ""), "Kinetic and potential energy, rotors included.", Energy)
     power = CompiledFunction("q qd qdd", ("", "", "", ""), "The balance of power.", Power)
     center_of_mass = CompiledFunction(
-        "q", ("3",), "Of all that moves, in the root link's frame, (3,) or (N, 3) in [m]."
+        "q", ("3",), "Centre of mass of all that moves, in the root link's frame, (3,) or (N, 3) in [m]."
     )
     momentum = CompiledFunction(
         "q qd", ("3", "3"), "Total momentum, without rotors (centroidal: Orin et al., 2013).", Momentum
@@ -146,16 +150,20 @@ class CompiledDynamics(Dynamics):
     slotine_li_regressor = CompiledFunction(
         "q qd qd_r qdd_r", ("np",), "Y with Y θ = M(q) q̈_r + C(q, q̇) q̇_r + g(q) + friction(q̇_r), (n, p) or (N, n, p)."
     )
-    inverse_derivatives = CompiledFunction("q qd qdd", ("nn", "nn", "nn"), "Of inverse dynamics.", InverseDerivatives)
-    forward_derivatives = CompiledFunction("q qd tau", ("nn", "nn", "nn"), "Of forward dynamics.", ForwardDerivatives)
+    inverse_derivatives = CompiledFunction(
+        "q qd qdd", ("nn", "nn", "nn"), "Derivatives of inverse dynamics.", InverseDerivatives
+    )
+    forward_derivatives = CompiledFunction(
+        "q qd tau", ("nn", "nn", "nn"), "Derivatives of forward dynamics.", ForwardDerivatives
+    )
 
     @classmethod
     def quantities(cls) -> dict[str, CompiledFunction]:
-        """Every quantity by name."""
+        """Return every quantity by its name."""
         return {name: item for name, item in vars(CompiledDynamics).items() if isinstance(item, CompiledFunction)}
 
     def external(self, link: str, q: ArrayLike, force: ArrayLike, moment: ArrayLike = (0.0, 0.0, 0.0)) -> Array:
-        """What a wrench on a link does to the joints: Jᵀ w, (n,), to be added to τ in forward dynamics.
+        """Return the joint efforts of a wrench on a link: Jᵀ w, (n,), to be added to τ in forward dynamics.
 
         Args:
             link: name of the link.
@@ -173,8 +181,9 @@ class CompiledDynamics(Dynamics):
         return effort
 
     def theta(self, parameters: Parameters | None = None) -> Array:
-        """θ with ``regressor @ θ = τ``: standard parameters of the bodies, payload included, then armature, viscous and
-        Coulomb friction, (10 · bodies + 3 n,).
+        """Return θ with ``regressor @ θ = τ``, (10 · bodies + 3 n,).
+
+        It has the standard parameters of the bodies with the payload, then armature, viscous and Coulomb friction.
 
         Raises:
             InputError: the payload is impossible or its link cannot move.
@@ -200,7 +209,7 @@ class CompiledDynamics(Dynamics):
         self.symbols[:] = symbols
 
     def kernel(self, quantity: str) -> Kernel:
-        """A quantity with memory of its own, for loops that allocate nothing: see ``Kernel``. It follows ``configure``.
+        """Return a quantity with memory of its own, for loops that allocate nothing. It follows ``configure``.
 
         Raises:
             InputError: no such quantity.
@@ -208,7 +217,7 @@ class CompiledDynamics(Dynamics):
         return Kernel(self.program(quantity), self.symbols, compiled=self.compiled, threads=self._threads)
 
     def program(self, quantity: str) -> Program:
-        """What is compiled for a quantity.
+        """Return what is compiled for a quantity.
 
         Raises:
             InputError: no such quantity.
@@ -229,7 +238,7 @@ class CompiledDynamics(Dynamics):
         return Program(quantity, self._key, tuple((name, n) for name in names), shapes, build)
 
     def expressions(self, quantity: str, states: list[ca.SX], parameters: ca.SX | None = None) -> list[ca.SX]:
-        """A quantity as CasADi expressions.
+        """Return a quantity as CasADi expressions.
 
         Args:
             quantity: its name.

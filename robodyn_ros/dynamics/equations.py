@@ -1,7 +1,8 @@
-"""What a formulation writes, and what follows from it whatever the formulation.
+"""The equations of motion as CasADi expressions: those that a formulation writes, and those that follow from them.
 
 A formulation gives the efforts of the rigid bodies and rotors, its own forward dynamics, M, C, g and the bodies'
-inertias. Friction, derivatives, the regressor and the balances follow here, by the chain rule and nothing else.
+inertias. Friction, derivatives, the regressor and the balances follow in :class:`Equations`, by the chain rule alone.
+Energies and momentum of a tree of bodies are functions of their own.
 """
 
 from __future__ import annotations
@@ -15,11 +16,9 @@ from robodyn_ros.kinematics.expressions import Transform, Z, joint_rate
 from robodyn_ros.kinematics.tree import Tree
 from robodyn_ros.robot.pose import Array
 
-# The little linear algebra that expressions need.
-
 
 def sum_by_coordinate(tree: Tree, efforts: list[ca.SX]) -> ca.SX:
-    """Efforts of the coordinates from those of the joints: a mimic joint's adds to the coordinate that moves it."""
+    """Return the efforts of the coordinates: that of a mimic joint adds to the coordinate that moves it."""
     tau = ca.SX.zeros(tree.n)
     for node, effort in zip(tree.nodes, efforts, strict=True):
         tau[node.body.coordinate] += node.body.ratio * effort
@@ -29,8 +28,8 @@ def sum_by_coordinate(tree: Tree, efforts: list[ca.SX]) -> ca.SX:
 def solve_symmetric(matrix: ca.SX, right: ca.SX) -> ca.SX:
     """Solve A X = B, (n, n) and (n, k), for a symmetric positive definite A by Lᵀ D L.
 
-    From the last coordinate to the first, as a mass matrix wants it: no zero between branches of a tree is lost, and
-    the tips' part of it is known first (Featherstone, Rigid Body Dynamics Algorithms, section 6.5).
+    It goes from the last coordinate to the first, which suits a mass matrix: no zero between branches of a tree is
+    lost, and the tips' part is known first (Featherstone, Rigid Body Dynamics Algorithms, section 6.5).
     """
     n = matrix.shape[0]
     left, inverse, x = ca.SX(matrix), ca.SX.zeros(n), ca.SX(right)
@@ -46,9 +45,6 @@ def solve_symmetric(matrix: ca.SX, right: ca.SX) -> ca.SX:
     return x
 
 
-# What the motion of a tree of bodies amounts to: kinetic and potential energy, momentum.
-
-
 class Inertia(NamedTuple):
     """A body's inertial parameters about the origin of its frame."""
 
@@ -58,7 +54,7 @@ class Inertia(NamedTuple):
 
 
 class Velocity(NamedTuple):
-    """Of a body's frame, in that frame."""
+    """Velocity of a body's frame, in that frame."""
 
     omega: ca.SX  # angular (3,)
     v: ca.SX  # linear, of the origin (3,)
@@ -218,16 +214,16 @@ class Equations(ABC):
         return spent[0], ca.jtimes(kinetic, state, rate), ca.jtimes(potential, state, rate), spent[1]
 
     def center_of_mass(self, q: ca.SX, p: Symbols) -> ca.SX:
-        """Of all that moves."""
+        """Centre of mass of all that moves, in the root link's frame."""
         return total_momentum(self.tree, q, ca.SX.zeros(q.shape[0]), *self.inertias(p))[2]
 
     def momentum(self, q: ca.SX, qd: ca.SX, p: Symbols) -> tuple[ca.SX, ca.SX]:
-        """Linear, and angular about the centre of mass."""
+        """Linear momentum, and angular momentum about the centre of mass."""
         linear, angular, _ = total_momentum(self.tree, q, qd, *self.inertias(p))
         return linear, angular
 
     def regressor(self, q: ca.SX, qd: ca.SX, qdd: ca.SX, p: Symbols) -> ca.SX:
-        """∂τ/∂θ; τ is linear in θ, so this is the whole story (Siciliano et al., eq. 7.80)."""
+        """∂τ/∂θ; τ is linear in θ, so this is exact (Siciliano et al., eq. 7.80)."""
         theta = ca.SX.sym("theta", self._map.shape[1])
         bodies = ca.jacobian(self.efforts(q, qd, qdd, p._replace(pi=self._map @ theta)), theta)
         return ca.horzcat(bodies, ca.diag(qdd), ca.diag(qd), ca.diag(ca.sign(qd)))

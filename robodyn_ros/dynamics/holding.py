@@ -1,4 +1,4 @@
-"""What an arm can hold, and where: the payload whose weight its joints just bear at rest.
+"""The greatest payload of an arm, posture by posture and over its workspace: its joints just bear it at rest.
 
     τ = g(q) - m Jᵀ(q) γ,      |τᵢ| ≤ limitᵢ
 
@@ -36,7 +36,7 @@ class HoldingMap(NamedTuple):
 def holding_effort(
     dynamics: Dynamics, kinematics: Kinematics, link: str, q: ArrayLike, mass: float, point: ArrayLike = ORIGIN
 ) -> Array:
-    """Efforts (n,) or (N, n) in [N·m] or [N] that hold the arm and a mass at rest.
+    """Return the efforts (n,) or (N, n) in [N·m] or [N] that hold the arm and a mass at rest.
 
     Args:
         dynamics: of the arm, with the payload that it has anyway.
@@ -61,7 +61,7 @@ def greatest_payload(
     point: ArrayLike = ORIGIN,
     limits: ArrayLike | None = None,
 ) -> Array:
-    """The greatest mass that the arm can hold at rest, () or (N,) in [kg]; NaN where it cannot hold itself.
+    """Return the greatest mass that the arm can hold at rest, () or (N,) in [kg]; NaN where it cannot hold itself.
 
     Args:
         dynamics: as :func:`holding_effort`.
@@ -95,7 +95,7 @@ def holding_map(
     limits: ArrayLike | None = None,
     seed: int = 1,
 ) -> HoldingMap:
-    """Where an arm can hold how much: the strongest of many postures within the position limits, cell by cell.
+    """Return the greatest payload cell by cell: that of the strongest of many postures within the position limits.
 
     Args:
         dynamics: as :func:`holding_effort`.
@@ -105,7 +105,7 @@ def holding_map(
         count: number of postures.
         point: as :func:`holding_effort`.
         limits: as :func:`greatest_payload`.
-        seed: of the postures.
+        seed: seed of the random postures.
     """
     q = random_positions(dynamics.robot, count, seed)
     greatest = greatest_payload(dynamics, kinematics, link, q, point, limits)

@@ -1,9 +1,15 @@
-"""The numbers in which the equations of motion are linear.
+"""The inertial parameters, in which the equations of motion are linear.
 
-Per body ten standard parameters, about the origin of a frame: mass m, first moment m c, and rotational inertia, in
-Pinocchio's order (m, mcx, mcy, mcz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz). Moving them to another frame, and grouping those
-that the motion cannot tell apart, are linear maps; both are done on the pseudo-inertia
-(:mod:`robodyn_ros.dynamics.inertial_parameters`).
+Each body has ten standard parameters about the origin of a frame: mass m, first moment m c, and rotational inertia, in
+Pinocchio's order (m, mcx, mcy, mcz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz). They form a symmetric 4 x 4 matrix that transforms
+like a point, the pseudo-inertia
+
+    P = ∫ [r; 1] [r; 1]ᵀ dm = [[Σ, m c], [m cᵀ, m]],    Σ = ½ tr(I) 1 − I
+
+(Wensing, Kim and Slotine, Linear matrix inequalities for physically consistent inertial parameter identification, IEEE
+RA-L 3(1), 2018). P is linear in the parameters, and a body with them exists exactly if P is positive semidefinite.
+Moving parameters to another frame, and grouping those that the motion cannot tell apart, are linear maps; both are done
+on P. Arrays of many bodies are (b, 10) or (b, 4, 4).
 """
 
 from __future__ import annotations
@@ -16,16 +22,8 @@ from robodyn_ros.kinematics.tree import Tree, TreeNode
 from robodyn_ros.robot import Inertial, Pose, Robot
 from robodyn_ros.robot.pose import Array, read_only
 
-# The ten standard parameters of a body as a symmetric 4 x 4 matrix, which moves like a point: its pseudo-inertia
-#
-#     P = ∫ [r; 1] [r; 1]ᵀ dm = [[Σ, m c], [m cᵀ, m]],    Σ = ½ tr(I) 1 − I
-#
-# (Wensing, Kim and Slotine, Linear matrix inequalities for physically consistent inertial parameter identification,
-# IEEE RA-L 3(1), 2018). P is linear in the parameters, and there is a body that has them exactly if P is positive
-# semidefinite. The order of the ten is that of :mod:`robodyn_ros.dynamics.inertial_parameters`.
-
 MOMENT = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
-"""Where the last six of the ten stand in I."""
+"""Rows and columns of I that the last six of the ten are in."""
 
 
 def _basis() -> Array:
@@ -45,13 +43,13 @@ BASIS = read_only(_basis())
 
 
 def to_pseudo(parameters: Array) -> Array:
-    """P (…, 4, 4) of standard parameters (…, 10)."""
+    """Return P (…, 4, 4) of standard parameters (…, 10)."""
     pseudo: Array = np.tensordot(parameters, BASIS, 1)
     return pseudo
 
 
 def to_parameters(pseudo: Array) -> Array:
-    """Standard parameters (…, 10) of P (…, 4, 4)."""
+    """Return the standard parameters (…, 10) of P (…, 4, 4)."""
     second = pseudo[..., :3, :3]
     inertia = np.trace(second, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - second
     moments = [inertia[..., i, j] for i, j in MOMENT]
@@ -59,33 +57,34 @@ def to_parameters(pseudo: Array) -> Array:
 
 
 def moved(pseudo: Array, rotation: Array, translation: Array) -> Array:
-    """P' = T P Tᵀ: the same body (4, 4) seen from the frame in which its own has that pose."""
+    """Return P' = T P Tᵀ: the same body (4, 4) seen from the frame in which its own has that pose."""
     transform = np.eye(4)
     transform[:3, :3], transform[:3, 3] = rotation, translation
     found: Array = transform @ pseudo @ transform.T
     return found
 
 
-# The grouped parameters of a body: those of its pseudo-inertia that its joint cannot hand over to the parent.
 REVOLUTE = ((0, 3), (1, 3), (0, 0), (0, 1), (1, 1), (0, 2), (1, 2))
+"""Grouped parameters of a body that turns: the entries of its pseudo-inertia that are not moved to the parent."""
 
 PRISMATIC = ((3, 3), (0, 3), (1, 3), (2, 3))
+"""Grouped parameters of a body that slides."""
 
 
 def standard_parameters(robot: Robot) -> Array:
-    """θ of every body in its own frame, (10 · bodies,) in [kg], [kg m], [kg m²]."""
+    """Return θ of every body in its own frame, (10 · bodies,) in [kg], [kg m], [kg m²]."""
     return np.concatenate([parameters_of(body.inertial) for body in robot.bodies])
 
 
 def parameters_of(inertial: Inertial) -> Array:
-    """The ten standard parameters of one body, (10,)."""
+    """Return the ten standard parameters of one body, (10,)."""
     m, c = inertial.mass, inertial.com
     about_origin = inertial.inertia + m * (c @ c * np.eye(3) - np.outer(c, c))
     return np.array([m, *(m * c), *(about_origin[i, j] for i, j in MOMENT)])
 
 
 def standard_map(tree: Tree) -> Array:
-    """Matrix from θ in the bodies' frames to θ in the tree's frames, (10 · bodies, 10 · bodies)."""
+    """Return the matrix from θ in the bodies' frames to θ in the tree's frames, (10 · bodies, 10 · bodies)."""
 
     def apply(theta: Array) -> Array:
         return np.concatenate([to_parameters(p) for p in _in_tree(tree, theta)])
@@ -94,12 +93,12 @@ def standard_map(tree: Tree) -> Array:
 
 
 def grouped_map(tree: Tree) -> Array:
-    """Matrix from θ in the bodies' frames to the grouped parameters: ``grouped_entries`` of each node in turn, then
-    the first moment (3,) that ends up in the base, which only the potential energy knows of.
+    """Return the matrix from θ in the bodies' frames to the grouped parameters: ``grouped_entries`` of each node in
+    turn, then the first moment (3,) of the base, on which only the potential energy depends, and its mass.
 
-    A revolute joint cannot tell mass that lies on its axis from mass of the parent's; a prismatic joint cannot tell
-    the child's rotational inertia from the parent's. What cannot be told apart is handed down to the parent, and the
-    recursion has less to multiply (Khalil and Dombre, Modeling, Identification and Control of Robots, section 9.4.2).
+    Mass on the axis of a revolute joint acts like mass of the parent; the rotational inertia behind a prismatic joint
+    acts like that of the parent. These parts are moved to the parent, and the recursion has less to multiply (Khalil
+    and Dombre, Modeling, Identification and Control of Robots, section 9.4.2).
     """
 
     def apply(theta: Array) -> Array:
@@ -120,7 +119,7 @@ def grouped_map(tree: Tree) -> Array:
 
 
 def grouped_entries(node: TreeNode) -> tuple[tuple[int, int], ...]:
-    """Which entries of a node's pseudo-inertia remain after grouping."""
+    """Return the entries of a node's pseudo-inertia that remain after grouping."""
     return PRISMATIC if node.prismatic else REVOLUTE
 
 
@@ -146,13 +145,8 @@ def _moved(pseudo: Array, pose: Pose) -> Array:
     return moved(pseudo, pose.rotation, pose.translation)
 
 
-# Bodies by their pseudo-inertias (:mod:`robodyn_ros.dynamics.inertial_parameters`), many at once: which are possible.
-#
-# Bodies are (b, 10), in the order of ``dynamics.inertial_parameters``, or (b, 4, 4).
-
-
 def to_inertial(parameters: Array) -> Inertial:
-    """The body of ten parameters with a mass above zero."""
+    """Return the body of ten parameters with a mass above zero."""
     pseudo = to_pseudo(parameters)
     mass = pseudo[3, 3]
     com = pseudo[:3, 3] / mass
@@ -161,8 +155,10 @@ def to_inertial(parameters: Array) -> Inertial:
 
 
 def least_eigenvalues(parameters: Array) -> Array:
-    """Of the pseudo-inertias of bodies (b, 10), lengths measured so that they are about 1, relative to the greatest,
-    (b,); above 0 where there is such a body with mass and extent in all directions.
+    """Return the least eigenvalue of each body's pseudo-inertia over its greatest, (b,) of (b, 10).
+
+    Lengths are scaled so that they are about 1. It is above 0 where such a body exists, with mass and extent in all
+    directions.
     """
     pseudo = to_pseudo(parameters)
     scale = np.sqrt(np.maximum(np.abs(np.diagonal(pseudo, axis1=-2, axis2=-1)), np.finfo(float).tiny))
@@ -172,7 +168,7 @@ def least_eigenvalues(parameters: Array) -> Array:
 
 
 def made_possible(parameters: Array, length: float, floor: float) -> Array:
-    """The nearest bodies that have mass and extent in all directions, (b, 10).
+    """Return the nearest bodies that have mass and extent in all directions, (b, 10).
 
     Args:
         parameters: of bodies that may lack both, or be impossible, (b, 10).

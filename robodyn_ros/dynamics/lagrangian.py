@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Lagrangian(CompiledDynamics):
-    """Dynamics from the energies of the arm: see ``euler_lagrange``."""
+    """Dynamics from the energies of the arm, by :mod:`robodyn_ros.dynamics.euler_lagrange`."""
 
     @staticmethod
     def parameter_map(tree: Tree) -> Array:

@@ -35,7 +35,7 @@ class NewtonEuler(Equations):
     """The equations of motion by recursion."""
 
     def efforts(self, q: ca.SX, qd: ca.SX, qdd: ca.SX, p: Symbols) -> ca.SX:
-        """Out to the tips and back to the base."""
+        """τ by a pass out to the tips and one back to the base."""
         transforms = [Transform(node, q) for node in self.tree.nodes]
         motions = self._motions(transforms, qd, qdd, p.gravity)
         wrenches = [_wrench(motion, pseudo) for motion, pseudo in zip(motions, self._pseudo(p)[0], strict=True)]
@@ -59,7 +59,7 @@ class NewtonEuler(Equations):
         return motions
 
     def _collect(self, transforms: list[Transform], wrenches: list[tuple[ca.SX, ca.SX]]) -> ca.SX:
-        """The pass from the tips to the base: what each joint must bear, along its axis."""
+        """The pass from the tips to the base: the effort of each joint along its axis."""
         efforts = [ca.SX(0)] * len(wrenches)
         for index in reversed(range(len(wrenches))):
             node, transform, (force, torque) = self.tree.nodes[index], transforms[index], wrenches[index]
@@ -74,20 +74,20 @@ class NewtonEuler(Equations):
     def accelerations(self, q: ca.SX, qd: ca.SX, tau: ca.SX, p: Symbols) -> ca.SX:
         """Articulated bodies, or from the mass matrix, whichever takes fewer operations.
 
-        Of articulated bodies the operations grow with n, from the mass matrix with n³, but from less: about fifteen
-        joints are as many as it takes (Featherstone, Rigid Body Dynamics Algorithms, chapter 10, compares them).
+        The operations of articulated bodies grow with n, those of the mass matrix with n³ but from fewer; they are
+        equal at about fifteen joints (Featherstone, Rigid Body Dynamics Algorithms, chapter 10, compares them).
         """
-        tree, ways = self.tree, []
+        tree, candidates = self.tree, []
         if not any(node.body.joint.mimic for node in tree.nodes):  # which close loops that the recursion cannot see
-            ways.append(forward_dynamics(tree, q, qd, tau, p.gravity, p.armature, self.inertias(p)[0]))
-        if not ways or tree.n <= MANY:
+            candidates.append(forward_dynamics(tree, q, qd, tau, p.gravity, p.armature, self.inertias(p)[0]))
+        if not candidates or tree.n <= MANY:
             rest = self.efforts(q, qd, ca.SX.zeros(q.shape[0]), p)
-            ways.append(solve_symmetric(self.mass_matrix(q, p), tau - rest))
-        return min(ways, key=ca.n_nodes)
+            candidates.append(solve_symmetric(self.mass_matrix(q, p), tau - rest))
+        return min(candidates, key=ca.n_nodes)
 
     def mass_matrix(self, q: ca.SX, p: Symbols) -> ca.SX:
-        """Composite rigid bodies: what a joint's unit acceleration asks of every joint below it (Featherstone, Rigid
-        Body Dynamics Algorithms, section 6.2).
+        """M by composite rigid bodies: the efforts of all joints below for the unit acceleration of each joint
+        (Featherstone, Rigid Body Dynamics Algorithms, section 6.2).
         """
         nodes = self.tree.nodes
         transforms = [Transform(node, q) for node in nodes]
@@ -124,7 +124,7 @@ class NewtonEuler(Equations):
         return self.efforts(q, zero, zero, p)
 
     def inertias(self, p: Symbols) -> tuple[list[Inertia], Inertia]:
-        """What grouping left of each body, and what it handed down to the base."""
+        """Grouped inertia of each body, and the part that grouping moved to the base."""
         bodies, base = self._pseudo(p)
         return [Inertia(s[3, 3], s[:3, 3], ca.trace(s[:3, :3]) * ca.SX.eye(3) - s[:3, :3]) for s in bodies], base
 
@@ -170,17 +170,16 @@ def _pseudo_in_parent(pseudo: ca.SX, transform: Transform) -> ca.SX:
     return ca.blockcat([[second, shifted], [shifted.T, mass]])
 
 
-# Forward dynamics in O(n): the articulated-body algorithm (Featherstone, Rigid Body Dynamics Algorithms, section 7.3).
-#
-# Motions and forces are split in an angular and a linear half, (α, a) and (n, f), both about the origin of the body's
-# frame; a is the plain acceleration of that origin, so velocity terms stand in the bias. Bodies may be lighter than
-# nothing, as grouped parameters are: only what a joint feels has to be positive.
-
-
 def forward_dynamics(
     tree: Tree, q: ca.SX, qd: ca.SX, tau: ca.SX, gravity: ca.SX, armature: ca.SX, inertias: list[Inertia]
 ) -> ca.SX:
-    """Accelerations of the coordinates, (n,), of an arm without mimic joints."""
+    """Return the accelerations (n,) of an arm without mimic joints by the articulated-body algorithm, in O(n).
+
+    (Featherstone, Rigid Body Dynamics Algorithms, section 7.3.) Motions and forces are split in an angular and a linear
+    half, (α, a) and (n, f), both about the origin of the body's frame; a is the plain acceleration of that origin, so
+    velocity terms stand in the bias. Masses may be negative, as grouped parameters are: only the reflected inertia of
+    each joint has to be positive.
+    """
     transforms = [Transform(node, q) for node in tree.nodes]
     velocities, drifts = _velocities(tree, transforms, qd)
     articulated = [_spatial(inertia) for inertia in inertias]

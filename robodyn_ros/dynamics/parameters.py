@@ -1,4 +1,4 @@
-"""What can change while the arm runs, without compiling anything anew."""
+"""The runtime parameters of the dynamics: they change while the arm runs, and nothing is compiled anew."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Payload:
     inertia: Sequence[Sequence[float]] | Array = field(default_factory=lambda: np.zeros((3, 3)))
 
     def inertial(self) -> Inertial:
-        """The same, checked.
+        """Return the body's inertial parameters, checked.
 
         Raises:
             InputError: a negative mass, an inertia that no body can have, a wrong shape, something not finite.
@@ -78,12 +78,12 @@ class Parameters:
 
     @classmethod
     def of(cls, robot: Robot, inertial: Array) -> Parameters:
-        """As the URDF has them, without payload, armature and friction, in standard gravity."""
+        """Return the parameters of the URDF, without payload, armature and friction, in standard gravity."""
         zero = read_only(np.zeros(robot.n))
         return cls(read_only(STANDARD_GRAVITY), None, zero, zero, zero, read_only(inertial))
 
     def changed(self, changes: dict[str, Any]) -> Parameters:
-        """A copy with some fields replaced, checked.
+        """Return a copy with some fields replaced, checked.
 
         Raises:
             InputError: no such parameter, a wrong shape, something not finite, or negative where that cannot be.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class RNEA(CompiledDynamics):
-    """Dynamics by the two-pass recursion: see ``newton_euler``."""
+    """Dynamics by the two-pass recursion, by :mod:`robodyn_ros.dynamics.newton_euler`."""
 
     @staticmethod
     def parameter_map(tree: Tree) -> Array:

@@ -1,4 +1,4 @@
-"""Where the arm is."""
+"""Kinematics: poses, Jacobians, screws, Denavit–Hartenberg tables, inverse kinematics, workspace."""
 
 from robodyn_ros.kinematics.forward import Kinematics
 

@@ -6,6 +6,11 @@
 (standard: Siciliano et al., Robotics (2009), section 2.8.2; modified: Craig, Introduction to Robotics (2005), section
 3.4, whose a_{i-1}, α_{i-1} stand in row i here.) The coordinate is added to θ on a revolute joint, to d on a prismatic
 one.
+
+:class:`DHTable` goes from a table to poses, :func:`read_dh` from an arm to its table. Between an axis and the next lies
+their common normal; it meets them at its feet and is the x axis of a frame there. Free entries are chosen to be zero:
+between parallel axes the normal leaves from the point where the one before arrives, the first frame is where the first
+normal leaves, the last where the last arrives. The rest goes into the table's base and tool.
 """
 
 from __future__ import annotations
@@ -128,14 +133,6 @@ def _along(axis: Literal["x", "z"], angle: ArrayLike, way: ArrayLike) -> Array:
     return se3.exp(twist)
 
 
-# A Denavit–Hartenberg table read back from an arm's axes.
-#
-# Between an axis and the next lies their common normal; it meets them at its feet and is the x of a frame there
-# (Siciliano et al., Robotics (2009), section 2.8.2; Craig, Introduction to Robotics (2005), section 3.4). What is free
-# is chosen so that entries vanish: between parallel axes the normal leaves from where the one before arrived, the first
-# frame is where the first normal leaves, the last where the last arrives. What is left over goes into the table's base
-# and tool.
-
 PARALLEL = 1e-12
 """Two axes are parallel if the sine between them is below this; they meet if their distance, by the arm's size, is."""
 
@@ -144,7 +141,7 @@ FAR = 1e3
 
 
 class DHReading(NamedTuple):
-    """A table and whose it is."""
+    """A table, and the joints that its rows belong to."""
 
     table: DHTable
     joints: tuple[str, ...]  # of the rows
@@ -160,7 +157,7 @@ class _Axis(NamedTuple):
 
 
 class _Normal(NamedTuple):
-    """Between two axes."""
+    """The common normal of two axes."""
 
     leaves: Array  # the foot on the first
     arrives: Array  # the foot on the second
@@ -168,7 +165,7 @@ class _Normal(NamedTuple):
 
 
 def read_dh(robot: Robot, link: str, convention: Convention = "standard") -> DHReading:
-    """The table of the joints between the base and a link: ``table.pose(q[coordinates])`` is the pose of the link.
+    """Return the table of the joints between the base and a link: ``table.pose(q[coordinates])`` is the link's pose.
 
     Raises:
         InputError: no such link, or no such convention.

@@ -21,7 +21,7 @@ TOOL = "tool"
 
 @dataclass(frozen=True, eq=False)
 class LinkData:
-    """What a table says of a joint and the link it moves, besides its row.
+    """A joint of a table and the link it moves, besides the row.
 
     Attributes:
         mass: [kg].
@@ -144,7 +144,7 @@ def _urdf(name: str, inertials: dict[str, Inertial | None], joints: Sequence[Joi
 
 
 def _limit(joint: Joint) -> str:
-    """What is not known is the greatest number there is: urdfdom insists on all four and does not read ``inf``."""
+    """Return the limits. urdfdom insists on all four and reads no ``inf``: an unknown one is the greatest number."""
     known = {"lower": joint.lower, "upper": joint.upper, "velocity": joint.velocity, "effort": joint.effort}
     if joint.type == "continuous":
         del known["lower"], known["upper"]

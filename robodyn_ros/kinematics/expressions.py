@@ -13,8 +13,6 @@ from robodyn_ros.kinematics.se3 import from_pose
 from robodyn_ros.kinematics.tree import Tree, TreeNode
 from robodyn_ros.robot import Link
 
-# From a body's frame to its parent's, as CasADi expressions of the coordinates.
-
 Z = ca.SX([0.0, 0.0, 1.0])
 """The axis of every joint, in the frames of the tree."""
 
@@ -72,7 +70,7 @@ class Placed(NamedTuple):
 
 
 def placed(tree: Tree, link: Link, q: ca.SX, point: ca.SX | None = None) -> Placed:
-    """Where a link is, or the frame at a point of it whose axes are the link's.
+    """The place of a link, or of the frame at a point of it whose axes are the link's.
 
     Args:
         tree: of the arm.

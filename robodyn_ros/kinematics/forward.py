@@ -2,7 +2,7 @@
 
 Poses are homogeneous matrices in the root link's frame (Lynch and Park, Modern Robotics, section 3.3). The Jacobian
 is the geometric one, linear rows above angular ones (Siciliano et al., Robotics: Modelling, Planning and Control,
-section 3.1). Its frame says what the twist [v; ω] = J q̇ is of, and in which axes:
+section 3.1). Its frame says whose the twist [v; ω] = J q̇ is, and in which axes:
 
     aligned   the velocity of the link's origin, in the root link's axes
     body      the same in the link's own axes: the body twist V_b, J_b = Ad(T⁻¹) J_s
@@ -74,7 +74,7 @@ class Kinematics:
         Args:
             link: its name.
             q: positions (n,) or (N, n) in [rad] or [m].
-            frame: see the module.
+            frame: ``aligned``, ``body`` or ``space``, as the head of this file defines them.
             point: of the link, in its frame, (3,) in [m].
 
         Raises:
@@ -92,7 +92,7 @@ class Kinematics:
             link: its name.
             q: positions (n,) or (N, n) in [rad] or [m].
             qd: velocities, likewise, in [rad/s] or [m/s].
-            frame: see the module.
+            frame: ``aligned``, ``body`` or ``space``, as the head of this file defines them.
             point: of the link, in its frame, (3,) in [m].
         """
         derivative: Array = self._at(f"rate_{frame}", link, point).call(q, qd)
@@ -111,7 +111,7 @@ class Kinematics:
         return self.jacobian(link, q, frame, self._com(link))
 
     def kernel(self, link: str, frame: Frame = "aligned") -> Kernel:
-        """Pose and Jacobian of a link with memory of their own, for loops that allocate nothing: see ``Kernel``.
+        """Return pose and Jacobian of a link with memory of their own, for loops that allocate nothing.
 
         Its input is q, its parameters are the point, its results are the pose (4, 4) and J (6, n).
 

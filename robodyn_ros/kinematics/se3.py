@@ -50,7 +50,7 @@ def as_pose(target: ArrayLike | Pose) -> Array:
 
 
 def _is_motion(x: list[float], y: list[float], z: list[float], last: list[float]) -> bool:
-    """Whether the rows are a motion's: x and y orthonormal, z their product; in plain numbers, which is quick."""
+    """Return whether the rows are a motion's: x and y orthonormal, z their product; in plain numbers, for speed."""
     (a, b, c, p), (d, e, f, q), (g, h, i, r) = x, y, z
     off = abs(a * a + b * b + c * c - 1.0) + abs(d * d + e * e + f * f - 1.0) + abs(a * d + b * e + c * f)
     off += abs(b * f - c * e - g) + abs(c * d - a * f - h) + abs(a * e - b * d - i)
@@ -106,7 +106,7 @@ def adjoint(matrix: ArrayLike) -> Array:
 
 
 def error(actual: ArrayLike, wanted: ArrayLike) -> Array:
-    """What is missing from one pose to another: [Δp; Δφ] in the axes both are given in, Δφ = log(R_wanted R_actualᵀ).
+    """Return the error between two poses: [Δp; Δφ] in the axes both are given in, Δφ = log(R_wanted R_actualᵀ).
 
     The velocity [ṗ; ω] that makes up for it in unit time on straight lines; unlike a logarithm of the whole motion, its
     upper half does not depend on the rotation.

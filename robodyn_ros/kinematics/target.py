@@ -26,7 +26,7 @@ from robodyn_ros.robot.configuration import ConfigurationSpace
 from robodyn_ros.robot.pose import Array
 
 FLAT = 1e-9
-"""Sines below this are zero where it is asked whether an arm is planar."""
+"""Sines below this are zero when an arm is tested for being planar."""
 
 
 class UnreachableError(RobodynError):
@@ -42,7 +42,7 @@ class UnreachableError(RobodynError):
 
 
 class Goal(NamedTuple):
-    """Where the joints have to go."""
+    """Joint positions that bring the tool to a target."""
 
     q: Array  # (n,) in [rad] or [m], within the limits, in the turns nearest to where the arm was
     pose: Array  # where the tool is then (4, 4)
@@ -91,7 +91,7 @@ class ToolTarget:
                 self._planar = PlanarInverse(kinematics.robot, link)
 
     def goal(self, target: ArrayLike | Pose, q: ArrayLike) -> Goal:
-        """Where the joints have to go.
+        """Return the joint positions that bring the tool to a target.
 
         Args:
             target: pose of the tool in the root link's frame, (4, 4) or a Pose.
@@ -118,7 +118,7 @@ class ToolTarget:
         return Goal(found, pose, *off)
 
     def _by_branches(self, closed: PlanarInverse, wanted: Array, start: Array) -> Array:
-        """The closed form, for the target as far as it lies in the plane; of the branches the nearest."""
+        """Return the nearest branch of the closed form, for the part of the target in the plane."""
         flat = wanted[:3, 3] - closed.arm.beside(wanted[:3, 3])
         turn = closed.arm.turn_of(wanted[:3, :3]) if closed.arm.kind == "PRR" else None
         found: Branches = closed.solve(flat, turn, start, slack=1e-9)
@@ -131,7 +131,7 @@ class ToolTarget:
         return found.within_limits[int(np.argmin(distances))].q
 
     def _check_slack(self, missing: Array) -> None:
-        """What the task leaves out and the arm has no freedom for."""
+        """Refuse a target that is off by more than the slack in directions that the arm has no freedom in."""
         if self._normal is None or not self._inverse.robot.n < 6:
             return
         beside = abs(float(missing[:3] @ self._normal))
@@ -143,7 +143,7 @@ class ToolTarget:
 
 
 def _normal(found: Screws) -> Array | None:
-    """The normal of the plane that the arm moves in, (3,), or None if it leaves every plane."""
+    """Return the normal of the plane that the arm moves in, (3,), or None if it leaves every plane."""
     turning = [axis[3:] for axis in found.axes if axis[3:].any()]
     sliding = [axis[:3] for axis in found.axes if not axis[3:].any()]
     if not turning:

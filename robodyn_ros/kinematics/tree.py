@@ -60,7 +60,7 @@ class Tree:
 
 
 def build_tree(robot: Robot) -> Tree:
-    """The tree of an arm."""
+    """Return the tree of an arm."""
     bodies = robot.bodies
     frames = _choose_frames(bodies)
     root = _oriented(bodies[0].placement.rotation @ bodies[0].joint.axis, np.zeros(3))
@@ -79,7 +79,7 @@ def build_tree(robot: Robot) -> Tree:
 
 
 def geometry(tree: Tree) -> tuple[object, ...]:
-    """Plain numbers that two trees have in common exactly if their equations are the same but for the inertias."""
+    """Return plain numbers that are equal for two trees exactly if their equations differ only in inertias."""
     return (
         tree.n,
         tree.base.tolist(),
@@ -127,7 +127,7 @@ def _choose_frames(bodies: tuple[Body, ...]) -> list[Pose]:
 
 
 def _along(body: Body, axis: Array, origin: Array, direction: Array, slides: bool) -> Array:
-    """Where the frame's origin goes, given the next joint's origin and direction."""
+    """Return the origin of the frame, given the next joint's origin and direction."""
     if body.joint.is_prismatic:
         return origin
     level = (axis @ origin) * axis
@@ -165,6 +165,6 @@ def _split(rotation: Array, slides: bool) -> tuple[Array, float]:
 
 
 def _clean(value: float) -> float:
-    """Without the rounding that hides a zero or a one."""
+    """Return a number without the rounding that hides a zero or a one."""
     nearest = round(value)
     return float(nearest) if abs(value - nearest) < ROUNDING else float(value)

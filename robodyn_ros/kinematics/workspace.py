@@ -1,9 +1,9 @@
-"""Where a link can go: by sampling positions within the limits, and by asking for orientations.
+"""The workspace of a link, by sampling positions within the limits and by solving for orientations.
 
-The reachable workspace is what is reached in some orientation, the dexterous one what is reached in every orientation
+A point of the reachable workspace is reached in some orientation, one of the dexterous workspace in every orientation
 (Kumar and Waldron, The workspaces of a mechanical manipulator, ASME J. Mech. Design 103 (1981)); between the two lies
-the share of orientations, the capability map of Zacharias, Borst and Hirzinger (IROS 2007). Sampling approaches the
-reachable set from within; what it shows is reachable for certain.
+the ratio of orientations, the capability map of Zacharias, Borst and Hirzinger (IROS 2007). Sampling approaches the
+reachable set from within: every point that it shows is reachable.
 """
 
 from __future__ import annotations
@@ -13,117 +13,22 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from robodyn_ros.engine.states import as_real, as_states, refuse_non_finite
+from robodyn_ros.engine.states import as_states, refuse_non_finite
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import se3
 from robodyn_ros.kinematics.forward import Kinematics
 from robodyn_ros.kinematics.inverse.solver import InverseKinematics
 from robodyn_ros.kinematics.inverse.task import Task
+from robodyn_ros.kinematics.manipulability import manipulability
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
-
-# What a Jacobian says of a pose: where the arm can go from here, how fast, and with what force.
-#
-# J = U Σ Vᵀ. The velocities that unit joint rates give fill an ellipsoid with the half axes σᵢ uᵢ, the forces that unit
-# joint efforts hold one with the half axes uᵢ / σᵢ (Yoshikawa, Manipulability of robotic mechanisms, Int. J. Robotics
-# Research 4 (1985); Siciliano et al., Robotics (2009), section 3.9). Rows in metres and rows in radians do not compare:
-# choose rows of one kind, or weigh them by a length of the arm, J := diag(1, 1, 1, L, L, L) J.
-
-LINEAR, ANGULAR = (0, 1, 2), (3, 4, 5)
-"""Rows of a geometric Jacobian."""
-
-SINGULAR = 1e-9
-"""A singular value below this share of the greatest counts as none."""
-
-
-class Ellipsoid(NamedTuple):
-    """Half axes, longest first."""
-
-    axes: Array  # unit vectors as columns (m, m)
-    lengths: Array  # (m,); of a force ellipsoid inf where any force is held
-
-    @property
-    def volume(self) -> float:
-        """Product of the half axes: the volume but for the factor of the unit ball."""
-        return float(np.prod(self.lengths))
-
-
-class Analysis(NamedTuple):
-    """Of a Jacobian (m, n)."""
-
-    singular_values: Array  # σ, greatest first, (min(m, n),)
-    rank: int
-    singular: bool  # rank < min(m, n)
-    manipulability: float  # √det(J Jᵀ), of a tall J √det(Jᵀ J): the product of the singular values (Yoshikawa)
-    condition: float  # σ_max / σ_min, from 1 to inf
-    isotropy: float  # σ_min / σ_max, from 0 (singular) to 1 (the same in every direction)
-    null_space: Array  # joint rates that move nothing, orthonormal columns (n, n - rank)
-    lost: Array  # directions in which the arm cannot go, orthonormal columns (m, m - rank)
-    velocity: Ellipsoid  # of unit joint rates
-    force: Ellipsoid  # of unit joint efforts
-
-
-def analyse(
-    jacobian: ArrayLike, rows: tuple[int, ...] | None = None, *, length: float = 1.0, tolerance: float = SINGULAR
-) -> Analysis:
-    """Singular values and what follows from them.
-
-    Args:
-        jacobian: (m, n), for instance of ``Kinematics.jacobian``.
-        rows: those that count, all unless given; ``LINEAR`` and ``ANGULAR`` of a geometric one, (0, 2, 4) in the plane
-            x-z.
-        length: that weighs radians against metres [m]: multiplies the rows from 3 on of a geometric Jacobian (six
-            rows).
-        tolerance: see ``SINGULAR``.
-
-    Raises:
-        InputError: not a matrix of finite numbers, or no such row.
-    """
-    J = as_real("jacobian", jacobian, "a matrix")
-    if J.ndim != 2 or 0 in J.shape or not np.isfinite(J).all():
-        raise InputError("jacobian", f"must be a matrix of finite numbers, not of shape {J.shape}", jacobian)
-    if length != 1.0 and len(J) == 6:
-        J = J * np.array([1.0, 1.0, 1.0, length, length, length])[:, None]
-    if rows is not None:
-        if not rows or not set(rows) <= set(range(len(J))):
-            raise InputError("rows", f"must be among 0 … {len(J) - 1}, not {rows!r}", rows)
-        J = J[list(rows)]
-    m = len(J)
-    U, sigma, Vt = np.linalg.svd(J)
-    rank = int(np.count_nonzero(sigma > tolerance * sigma[0])) if sigma[0] > 0.0 else 0
-    least, greatest = (float(sigma[-1]), float(sigma[0])) if rank == len(sigma) else (0.0, float(sigma[0]))
-    lengths = np.zeros(m)
-    lengths[:rank] = sigma[:rank]
-    with np.errstate(divide="ignore"):
-        forces = 1.0 / lengths[::-1]
-    return Analysis(
-        singular_values=sigma,
-        rank=rank,
-        singular=rank < len(sigma),
-        manipulability=float(np.prod(sigma)) if rank == len(sigma) else 0.0,
-        condition=greatest / least if least > 0.0 else np.inf,
-        isotropy=least / greatest if greatest > 0.0 else 0.0,
-        null_space=Vt[rank:].T,
-        lost=U[:, rank:],
-        velocity=Ellipsoid(U, lengths),
-        force=Ellipsoid(U[:, ::-1], forces),
-    )
-
-
-def manipulability(jacobians: ArrayLike, rows: tuple[int, ...] | None = None) -> Array:
-    """Yoshikawa's measure alone, for many: (N,) of (N, m, n), the product of the singular values."""
-    J = as_real("jacobians", jacobians, "matrices")
-    chosen = J if rows is None else J[..., list(rows), :]
-    product: Array = np.prod(np.linalg.svd(chosen, compute_uv=False), axis=-1)
-    return product
-
 
 SPAN = np.pi
 """A joint without limits is sampled within ± this [rad] or [m] of 0."""
 
 
 class WorkspaceSamples(NamedTuple):
-    """Positions of the arm, and where the link is then."""
+    """Positions of the arm, and of the link with them."""
 
     q: Array  # (N, n) in [rad] or [m]
     points: Array  # (N, 3) in [m], in the root link's frame
@@ -141,12 +46,12 @@ class Cells(NamedTuple):
 
     @property
     def volume(self) -> float:
-        """Of all cubes together [m³]."""
+        """Volume of all cubes together [m³]."""
         return len(self.centers) * self.size**3
 
 
 def random_positions(robot: Robot, count: int, seed: int = 1) -> Array:
-    """Positions (count, n), each joint evenly within its limits, within ± ``SPAN`` where there are none."""
+    """Return positions (count, n), uniform within the limits of each joint, or within ± ``SPAN`` without limits."""
     lower = np.where(np.isfinite(robot.lower), robot.lower, -SPAN)
     upper = np.where(np.isfinite(robot.upper), robot.upper, SPAN)
     positions: Array = np.random.default_rng(seed).uniform(lower, np.maximum(lower, upper), (count, robot.n))
@@ -156,7 +61,7 @@ def random_positions(robot: Robot, count: int, seed: int = 1) -> Array:
 def sample(
     kinematics: Kinematics, link: str, count: int = 100_000, *, rows: tuple[int, ...] = (0, 1, 2), seed: int = 1
 ) -> WorkspaceSamples:
-    """Where a link is at random positions of the arm, a few million a second.
+    """Sample the place of a link at random positions of the arm, a few million a second.
 
     Args:
         kinematics: of the arm.
@@ -200,7 +105,7 @@ def cells(points: ArrayLike, values: ArrayLike, size: float) -> Cells:
 def dexterity(
     inverse: InverseKinematics, points: ArrayLike, orientations: int = 50, *, task: Task | None = None, seed: int = 1
 ) -> Array:
-    """The share of orientations in which a link can be brought to points, (N,) from 0 to 1.
+    """Return the ratio of orientations in which a link can be brought to points, (N,) from 0 to 1.
 
     Args:
         inverse: of the link; its settings say how hard to look.
@@ -229,7 +134,7 @@ def dexterity(
 
 
 def random_rotations(count: int, seed: int = 1) -> Array:
-    """Rotations (count, 3, 3), all equally likely."""
+    """Return rotations (count, 3, 3), all equally likely."""
     u, a, b = np.random.default_rng(seed).uniform(size=(3, count))
     (s1, c1), (s2, c2) = ((np.sin(2 * np.pi * x), np.cos(2 * np.pi * x)) for x in (a, b))
     x, y, z, w = np.sqrt(1 - u) * s1, np.sqrt(1 - u) * c1, np.sqrt(u) * s2, np.sqrt(u) * c2

@@ -3,6 +3,8 @@
     pytest --pyargs robodyn_ros.dynamics.conformance --dynamics mine
 
 Without ``--dynamics`` every installed plugin is tested; it may be given several times. Each test is one clause; its
-docstring says what the clause asks for. Nothing here depends on a plugin: what is right comes from ``definition``,
-which works out the energies of the bodies and nothing else. It needs pytest and what robodyn_ros itself needs.
+docstring says what the clause asks for. ``test_equations`` has the clauses about the equations, ``test_parameters``
+those about the runtime parameters, ``test_states`` those about what a call takes and gives. Nothing here depends on a
+plugin: expected values come from ``subject.Definition``, which works out the energies of the bodies and nothing else.
+The kit needs pytest and the requirements of robodyn_ros itself.
 """

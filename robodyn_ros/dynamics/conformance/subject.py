@@ -1,4 +1,10 @@
-"""A plugin on an arm, states to put it in, and what a clause compares."""
+"""The plugin under test on an arm, and the expected values.
+
+:class:`Definition` has the equations of motion from their definition: slow, short, and nobody's algorithm. The kinetic
+energy of a body at pose (R, p) is ½ m v·v + ½ ω·I ω about its centre of mass, its potential energy -m g·c (Siciliano et
+al., Robotics: Modelling, Planning and Control, section 7.1). Jacobians come from the axes of the joints, M = Σ m Jvᵀ Jv
++ Jωᵀ I Jω from them, and C from the Christoffel symbols of M, by differences.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +19,8 @@ from robodyn_ros.dynamics.parameters import Parameters
 from robodyn_ros.robot import Body, Robot
 from robodyn_ros.robot.pose import Array
 
-# The equations of motion from their definition, for the kit to compare with: slow, short, and nobody's algorithm.
-#
-# The kinetic energy of a body at pose (R, p) is ½ m v·v + ½ ω·I ω about its centre of mass, its potential energy -m g·c
-# (Siciliano et al., Robotics: Modelling, Planning and Control, section 7.1). Jacobians come from the axes of the
-# joints, M = Σ m Jvᵀ Jv + Jωᵀ I Jω from them, and C from the Christoffel symbols of M, by differences.
-
 STEP = 1e-3
-"""Of the differences, whose error is of the fourth order in it [rad] or [m]."""
+"""Step of the differences, whose error is of the fourth order in it [rad] or [m]."""
 
 
 class Definition:
@@ -30,7 +30,7 @@ class Definition:
         """
         Args:
             robot: the arm.
-            parameters: what the plugin under test has been given.
+            parameters: those of the plugin under test.
         """
         self.robot = robot
         self.parameters = parameters
@@ -72,8 +72,8 @@ class Definition:
         return slope
 
     def _bodies(self, q: Array) -> list[tuple[float, Array, Array, Array]]:
-        """Of every body and the payload: mass, centre of mass (3,), inertia about it (3, 3), and the Jacobian there
-        (6, n), linear rows above angular ones; all in the root link's frame.
+        """Return mass, centre of mass (3,), inertia about it (3, 3), and the Jacobian there (6, n), linear rows above
+        angular ones, of every body and the payload; all in the root link's frame.
         """
         frames: list[
             tuple[Array, Array, Array]
@@ -134,10 +134,10 @@ INPUTS = {
 """The methods of the contract and the names of their arguments."""
 
 EXACT = 1e-10
-"""Relative tolerance where two exact ways lead to a number."""
+"""Relative tolerance between two exact computations of a number."""
 
 DIFFERENCES = 1e-7
-"""Relative tolerance where one of the ways is a difference quotient."""
+"""Relative tolerance where one computation is a difference quotient."""
 
 
 class Subject:
@@ -163,7 +163,7 @@ class Subject:
 
     @property
     def definition(self) -> Definition:
-        """What is right, for the parameters as they are now."""
+        """The expected values, for the parameters as they are now."""
         return Definition(self.robot, self.dynamics.parameters)
 
     def states(self, count: int, seed: int = 1) -> Array:
@@ -185,7 +185,7 @@ class Subject:
 
 
 def raised(function: Callable[..., Any], *values: Any, **options: Any) -> Exception | None:
-    """What a call raises, or None."""
+    """Return the exception that a call raises, or None."""
     try:
         function(*values, **options)
     except Exception as problem:  # whatever it is, it is looked at

@@ -54,7 +54,7 @@ def test_n_states_of_n_joints_are_not_a_matrix(simple: Subject, method: str) -> 
              "read-only", "unaligned"],
 )  # fmt: skip
 def test_other_arrays_of_the_same_numbers(simple: Subject, method: str, kind: str) -> None:
-    """What holds real numbers is taken, in whatever memory; and left as it is."""
+    """Any array of real numbers is accepted, in whatever memory, and not changed."""
     values = np.round(simple.states(4)[: len(INPUTS[method])] * 4)  # exact in every type
     same_numbers = [_as(kind, value) for value in values]
     expected = simple.call(method, *values)

@@ -28,7 +28,7 @@ DUST = 1e-14
 """A coefficient smaller than this, relative to the largest, is the rounding of a zero."""
 
 Terms = tuple[tuple[int, int], ...]
-"""Of an angle, the first one positive."""
+"""Terms of an angle, the first one positive."""
 
 
 class Algebra:

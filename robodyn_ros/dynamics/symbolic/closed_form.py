@@ -221,7 +221,7 @@ def _turn(direction: Direction, algebra: Algebra) -> Polynomials:
 
 
 def _slide(node: TreeNode, algebra: Algebra) -> object:
-    """How far a sliding joint is out."""
+    """Return the position of a sliding joint along its axis."""
     body = node.body
     return algebra.constant(body.ratio) * algebra.q[body.coordinate] + algebra.constant(body.offset)
 

@@ -1,4 +1,4 @@
-"""How to get the tool there."""
+"""Inverse kinematics: joint positions that bring the tool to a pose, by closed forms or damped least squares."""
 
 from robodyn_ros.kinematics.inverse.solver import InverseKinematics, InverseSettings, InverseSolution
 from robodyn_ros.kinematics.inverse.task import Task

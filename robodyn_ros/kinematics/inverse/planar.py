@@ -1,6 +1,6 @@
 """Closed-form inverse kinematics of the planar RR and PRR arms: every branch, and reachability decided exactly.
 
-In the plane of complex numbers of :mod:`robodyn_ros.kinematics.inverse.planar`, with the links L₁ and L₂ at
+In the plane of complex numbers of :class:`PlanarArm`, with the links L₁ and L₂ at
 position 0, the shoulder at s, and the angles θ counted about the first revolute axis::
 
     RR     w = c - s           = exp(iθ₁) L₁ + exp(i(θ₁ + θ₂)) L₂
@@ -10,6 +10,10 @@ RR by the law of cosines (Siciliano et al., Robotics (2009), section 2.12.1) in 
 argument leaves its range near the straight or the folded arm: tan²(β/2) = ((l₁+l₂)² - r²) / (r² - (l₁-l₂)²). PRR by the
 sine of the first link: Im w = l₁ sin. Both are reachable if and only if a real number is between two others, which is
 decided without rounding.
+
+The workspace follows from the closed form, exact at every point and heading. An RR arm has no heading to choose: it
+reaches a point in two postures at most. A PRR arm reaches it with whole ranges of headings, so that its dexterity is
+the ratio of the circle that these ranges fill.
 """
 
 from __future__ import annotations
@@ -73,7 +77,7 @@ class PlanarArm:
         return np.asarray(seen[..., 0] + 1j * seen[..., 1] - self.shoulder)
 
     def beside(self, point: Array) -> Array:
-        """How far beside the plane of the tool a point lies, as a vector (3,) in [m]."""
+        """Return the distance of a point from the plane of the tool, as a vector (3,) in [m]."""
         off: Array = (float(point @ self.normal) - self.level) * self.normal
         return off
 
@@ -166,7 +170,7 @@ class Branches(NamedTuple):
 class PlanarInverse:
     """Closed-form inverse kinematics of the planar RR and PRR arms: every branch, and reachability decided exactly.
 
-    In the plane of complex numbers of :mod:`robodyn_ros.kinematics.inverse.planar`, with the links L₁ and L₂ at
+    In the plane of complex numbers of :class:`PlanarArm`, with the links L₁ and L₂ at
     position 0, the shoulder at s, and the angles θ counted about the first revolute axis::
 
         RR     w = c - s           = exp(iθ₁) L₁ + exp(i(θ₁ + θ₂)) L₂
@@ -295,16 +299,11 @@ def _wrapped(angle: float) -> float:
     return atan2(sin(angle), cos(angle))
 
 
-# The workspace of planar RR and PRR arms by the closed form: exact at every point and heading that is asked for.
-#
-# An RR arm has no heading to choose: it reaches a point in two postures at most. A PRR arm reaches it with whole ranges
-# of headings, so that its dexterity is the share of the circle that these ranges fill.
-
 TURN = 2.0 * np.pi
 
 
 def reachable(arm: PlanarArm, points: ArrayLike, headings: int = 720) -> NDArray[np.bool_]:
-    """Whether the arm reaches points of its plane within its limits, (N,); PRR: with one of so many headings.
+    """Return whether the arm reaches points of its plane within its limits, (N,); PRR: with one of so many headings.
 
     Args:
         arm: RR or PRR.
@@ -364,7 +363,7 @@ def _lift(arm: PlanarArm, w: NDArray[np.complex128], turns: Array) -> NDArray[np
 
 
 def _allowed(arm: PlanarArm, joint: int, angle: Array) -> NDArray[np.bool_]:
-    """Whether some turn of the angle lies within the limits."""
+    """Return whether some turn of the angle lies within the limits."""
     lower, upper = arm.robot.lower[joint], arm.robot.upper[joint]
     if not np.isfinite(lower) or not np.isfinite(upper):
         return np.full(np.shape(angle), True)

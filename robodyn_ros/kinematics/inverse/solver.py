@@ -1,4 +1,8 @@
-"""Inverse kinematics by damped least squares from several starts; see :mod:`robodyn_ros.kinematics.inverse.step`."""
+"""Inverse kinematics by damped least squares from several starts.
+
+:mod:`robodyn_ros.kinematics.inverse.step` has the step and its sources. A target outside the ball that the arm can
+reach is tried from one start only.
+"""
 
 from __future__ import annotations
 
@@ -22,19 +26,17 @@ from robodyn_ros.robot import Link, Pose, Robot
 from robodyn_ros.robot.configuration import ConfigurationSpace
 from robodyn_ros.robot.pose import Array
 
-# Settings of the numerical solver: every default, once.
-
 Limits = Literal["clamp", "avoid", "ignore"]
 
 
 @dataclass(frozen=True)
 class InverseSettings:
-    """How to look for a solution, and when to be content.
+    """Settings of the numerical solver.
 
     Attributes:
         position_tolerance: greatest distance from the target [m].
         rotation_tolerance: greatest angle from it [rad].
-        starts: where to start from at most: what is given, then at random within the limits.
+        starts: greatest number of starts: the given one, then random ones within the limits.
         iterations: steps at most from one start; with a null-space objective ten times as many.
         patience: a start is given up if so many steps have not halved the error E.
         damping: c of λ = c E + floor.
@@ -42,7 +44,7 @@ class InverseSettings:
         limits: ``clamp`` joints at their limits; ``avoid`` them by null-space motion as well; ``ignore`` them.
         choose: the ``first`` solution found, or the ``nearest`` to the start of all that the starts lead to.
         settled: with a null-space objective: the step that counts as none [rad] or [m].
-        seed: of the random starts; the same seed gives the same solution.
+        seed: seed of the random starts; the same seed gives the same solution.
     """
 
     position_tolerance: float = 1e-7
@@ -70,8 +72,6 @@ class InverseSettings:
                 raise ConfigurationError(f"{item.name}: must be a whole number, not {value!r}")
 
 
-# What a search for joint positions came to.
-
 Outcome = Literal["converged", "beyond_reach", "limits", "not_found"]
 """``beyond_reach``: farther away than the arm is long, which is certain. ``limits``: found only when the position
 limits are ignored. ``not_found``: no start led there; a solution may exist all the same, but is unlikely with many
@@ -80,7 +80,7 @@ starts.
 
 
 class InverseSolution(NamedTuple):
-    """The best that was found."""
+    """The best result of a search for joint positions."""
 
     q: Array  # (n,) in [rad] or [m]; where the search came closest, if it did not converge
     converged: bool
@@ -92,9 +92,6 @@ class InverseSolution(NamedTuple):
     starts: int  # how many were tried
 
 
-# How far a link can get: a bound that no solver has to be asked for.
-
-
 class Reach(NamedTuple):
     """A ball that a link's origin never leaves."""
 
@@ -102,13 +99,14 @@ class Reach(NamedTuple):
     radius: float  # [m]
 
     def excess(self, position: Array, directions: Array) -> float:
-        """How far outside a position (3,) lies along the directions (k, 3) that count [m]; not above 0 inside."""
+        """Return how far outside a position (3,) lies along the directions (k, 3) that count [m]; inside, at most 0."""
         return float(np.linalg.norm(directions @ (position - self.center))) - self.radius
 
 
 def reach(robot: Robot, tree: Tree, link: Link) -> Reach:
-    """The ball about the first joint whose radius is the arm stretched out: the lengths of all its segments, each
-    prismatic one at its longest. Nothing outside is reachable; not all inside is.
+    """Return the ball about the first joint whose radius is the sum of the lengths of all segments.
+
+    Each prismatic one counts at its longest. Nothing outside is reachable; not all inside is.
     """
     chain = []
     index = link.body
@@ -135,7 +133,7 @@ SPAN = np.pi
 
 
 class _Attempt(NamedTuple):
-    """What one start led to."""
+    """The result of one start."""
 
     q: Array
     position_error: float

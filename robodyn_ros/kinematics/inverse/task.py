@@ -1,4 +1,4 @@
-"""What of a pose counts: all of it, the position alone, a plane, a direction."""
+"""The part of a pose that counts: all of it, the position alone, a plane, a direction."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class Graph:
         return +uses
 
     def operations(self) -> Counter[str]:
-        """How often each operation is done. A sign before a number is part of the number."""
+        """Count of each operation. A sign before a number is part of the number."""
         done = Counter(self.nodes[i].op for i in self.uses() if not self._is_number(i))
         del done["const"], done["input"]
         return done
@@ -258,7 +258,7 @@ class Routine:
 
     @property
     def operations(self) -> str:
-        """How many there are, in words."""
+        """Return the counts in words."""
         ops = self.graph.operations()
         sums = ops.pop("add", 0) + ops.pop("sub", 0)
         named = [(ops.pop("mul", 0), "multiplication"), (sums, "addition"), (ops.pop("div", 0), "division")]

@@ -25,7 +25,7 @@ def plain(name: str) -> str:
 
 
 def facts(dynamics: CompiledDynamics) -> list[str]:
-    """What is written at the head of a file, line by line in ASCII."""
+    """Return the head of a file, line by line in ASCII."""
     robot, parameters = dynamics.robot, dynamics.parameters
     joints = [
         f"  {index}  {plain(joint.name)} ({joint.type}): [{joint.position_unit}], {joint.effort_unit.replace('·', ' ')}"
@@ -51,11 +51,11 @@ WIDTH = 100
 """Characters of an expression; a longer one is split in two."""
 
 SUM, PRODUCT, ATOM = range(3)
-"""How strongly the last operation of an expression binds."""
+"""Precedence of the last operation of an expression."""
 
 
 class Syntax(NamedTuple):
-    """What differs between languages."""
+    """The differences between languages."""
 
     number: Callable[[float], str]
     call: Callable[[str], str]  # name of a function → how it is called there
