@@ -6,6 +6,7 @@ import pkgutil
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from types import GenericAlias
 
 from sphinx.application import Sphinx
 
@@ -92,8 +93,16 @@ def as_sentences(
         lines[:0] = ["..", ""]
 
 
+def without_aliases(
+    app: Sphinx, what: str, name: str, thing: object, skip: bool, options: object
+) -> bool | None:
+    """Skip the aliases of array types: autodoc writes them as text that docutils cannot read."""
+    return True if isinstance(thing, GenericAlias) else None
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Called by Sphinx."""
     app.connect("builder-inited", write_rooms)
+    app.connect("autodoc-skip-member", without_aliases)
     app.connect("autodoc-process-docstring", as_sentences, priority=100)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
