@@ -96,7 +96,7 @@ class Commissioning:
     def stop(self, why: str) -> None:
         """End the procedure: the efforts return to zero within ``retreat_time``."""
         if not (self.outcome.stopped or self.finished):
-            self.outcome.stopped, self.question, self.stage = why, None, "letting go"
+            self.outcome.stopped, self.question, self.stage = why, None, "releasing the efforts"
             self._arm.damping = self._arm.proven.copy()  # of a joint whose sign is in doubt it might drive the arm
             self._script = self._arm.release()
 
@@ -118,7 +118,7 @@ class Commissioning:
             self.stop("gravity was not compensated, for not every joint is right")
             yield self._arm.wait()
         yield from self._gravity()
-        self.stage = "letting go"
+        self.stage = "releasing the efforts"
         yield from self._arm.release()
 
     def _rest(self) -> Script[None]:
