@@ -1,5 +1,6 @@
 # make demo          the main job: a PRR arm under three controllers, on real ROS 2 topics (make demo VIEW=1: and in a browser)
-# make test          the whole test suite           (make test ROS=jazzy: on the Jazzy wheels)
+# make test          the test suite                 (make test ROS=jazzy: on the Jazzy wheels)
+# make test-thorough   more cases of what the suite shows: 160 more random arms
 # make lint          ruff and mypy
 # make docs          the site of the documentation, into build/docs, and its checks
 # make picture       the moving picture of the README, docs/demo.webp (needs Chromium)
@@ -43,19 +44,22 @@ PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 INSTALL = $(PIP) install --quiet --use-pep517 $(addprefix -c ,$(CONSTRAINTS))
 BUILD := setup.py package.xml $(wildcard .ci/constraints*.txt)
 
-.PHONY: demo test lint bench bench-planning bench-adaptive bench-identification bench-kinematics bench-ros bench-sim bench-mpc bench-sweep fuzz soak-adaptive soak-controller soak-hold soak-identify soak-sim soak-sweep clean docs picture
+.PHONY: demo test test-thorough lint bench bench-planning bench-adaptive bench-identification bench-kinematics bench-ros bench-sim bench-mpc bench-sweep fuzz soak-adaptive soak-controller soak-hold soak-identify soak-sim soak-sweep clean docs picture
 
 demo: $(VENV)/demo-installed $(if $(VIEW),$(VENV)/viewer-installed)
 	@$(VENV)/bin/robodyn demo $(if $(VIEW),--view) $(DEMO)
 
-# What starts no node runs on all cores; what does, alone.
+# A file of tests a core, those of running nodes in ROS domains of their own; what measures time, alone.
 test: $(VENV)/test-installed
 ifdef TEST
 	$(VENV)/bin/python -m pytest $(TEST)
 else
-	$(VENV)/bin/python -m pytest -n auto --dist loadfile -m "not ros"
-	$(VENV)/bin/python -m pytest -m ros
+	$(VENV)/bin/python -m pytest -n auto --dist loadfile -m "not alone and not thorough"
+	$(VENV)/bin/python -m pytest -m alone
 endif
+
+test-thorough: $(VENV)/test-installed
+	$(VENV)/bin/python -m pytest -n auto -m thorough
 
 lint: $(VENV)/test-installed
 	$(VENV)/bin/ruff check .
@@ -143,12 +147,13 @@ $(VENV)/viewer-installed: $(VENV)/demo-installed
 	@$(INSTALL) -e ".[$(ROS_EXTRA)plot,symbolic,viewer]"
 	@touch $@
 
-$(VENV)/test-installed: $(VENV)/demo-installed
-	@echo "Installing what the tests need into $(VENV) ..."
-	@$(INSTALL) -e ".[$(ROS_EXTRA)plot,test]"
-	@touch $@
+# One installation each, for what an earlier one lacks is found out anew every time.
+$(VENV)/test-installed: $(VENV)/bin/python $(BUILD) $(filter $(VENV)/%,$(CONSTRAINTS))
+	@echo "Installing with what the tests need into $(VENV) ..."
+	@$(INSTALL) -e ".[$(ROS_EXTRA)plot,symbolic,test]"
+	@touch $(VENV)/demo-installed $@
 
-$(VENV)/docs-installed: $(VENV)/test-installed
-	@echo "Installing what the documentation needs into $(VENV) ..."
-	@$(INSTALL) -e ".[$(ROS_EXTRA)plot,test,docs]"
-	@touch $@
+$(VENV)/docs-installed: $(VENV)/bin/python $(BUILD) $(filter $(VENV)/%,$(CONSTRAINTS))
+	@echo "Installing with what the tests and the documentation need into $(VENV) ..."
+	@$(INSTALL) -e ".[$(ROS_EXTRA)plot,symbolic,test,docs]"
+	@touch $(VENV)/demo-installed $(VENV)/test-installed $@

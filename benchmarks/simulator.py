@@ -34,7 +34,7 @@ DRIFT = 0.01
 
 
 def main() -> int:
-    """Run; exit code 1 if it is not what docs/reference/nodes.md promises."""
+    """Run; exit code 1 if it is not what the README promises."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--factor", type=float, default=1.0, help="simulated time per real time")
     parser.add_argument("--rate", type=float, default=1000.0, help="of joint_states [Hz]")

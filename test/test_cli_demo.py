@@ -100,6 +100,7 @@ def demo(tmp_path):
         each.kill()
 
 
+@pytest.mark.alone
 @pytest.mark.timeout(240)
 def test_the_main_job(demo, tmp_path):
     begun = time.monotonic()

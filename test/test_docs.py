@@ -10,7 +10,6 @@ import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
-import numpy as np
 import pytest
 from test_readme import SCRIPTS, UNTIL_TOLD, copy, environment
 
@@ -94,23 +93,6 @@ def test_formulas() -> None:
     assert 'form="prefix"' not in difference
     assert '<mo form="prefix">−</mo>' in negative
     assert '<mo lspace="0.17em" rspace="0.17em">sin</mo>' in negative
-
-
-@pytest.mark.timeout(300)
-def test_the_moving_picture_can_be_made(tmp_path: Path) -> None:
-    """One frame of it: both arms stand on the background."""
-    pytest.importorskip("playwright", reason="playwright is not installed")
-    pytest.importorskip("viser", reason="the picture is drawn by viser")
-    image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
-    if not any(map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))):
-        pytest.skip("Chromium is not installed")
-    command = [sys.executable, str(DOCS / "make_picture.py"), "--out", str(tmp_path / "demo.webp"), "--only", "30"]
-    subprocess.run(command, check=True, timeout=280)
-    with image.open(tmp_path / "demo-30.png") as frame, image.open(DOCS / "demo.webp") as made:
-        made.seek(30)
-        drawn, before = (np.asarray(picture.convert("RGB"), dtype=float) for picture in (frame, made))
-    assert drawn.shape == before.shape
-    assert np.abs(drawn - before).mean() < 2.0  # of 255; another machine may round differently
 
 
 class Loaded(HTMLParser):

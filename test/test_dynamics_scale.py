@@ -77,14 +77,20 @@ def formulations(xml: str) -> tuple[str, ...]:
     return ("rnea", "lagrangian") if rd.load_robot(xml).n < MANY_JOINTS else ("rnea",)
 
 
-@pytest.mark.parametrize("seed", range(200))
+SOON, ALL = 40, 200
+"""So many random arms belong to every run; the others to ``make test-thorough``."""
+
+
+@pytest.mark.parametrize(
+    "seed", [*range(SOON), *(pytest.param(seed, marks=pytest.mark.thorough) for seed in range(SOON, ALL))]
+)
 def test_random_arms(seed: int) -> None:
     names = ("rnea", "lagrangian") if seed % 7 < 4 or seed % 5 == 0 else ("rnea",)
     check(drawn(seed), seed, names, compiled=False)
 
 
 def test_random_arms_are_of_every_kind() -> None:
-    robots = [rd.load_robot(drawn(seed)) for seed in range(200)]
+    robots = [rd.load_robot(drawn(seed)) for seed in range(ALL)]
     chains = [all(body.parent == k - 1 for k, body in enumerate(robot.bodies)) for robot in robots]
     mimicking = [len(robot.bodies) > robot.n for robot in robots]
     sliding = [{joint.is_prismatic for joint in robot.joints} == {True, False} for robot in robots]

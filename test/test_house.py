@@ -1,8 +1,11 @@
-"""The rules of the house: who may import whom, and that ROS stays in its room."""
+"""The rules of the house: who may import whom, how large a folder may be, and that a name means one thing."""
 
 from __future__ import annotations
 
 import ast
+import re
+from collections import Counter, defaultdict
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -10,16 +13,8 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "robodyn_ros"
 
 ROOMS = (
-    "robot",
-    "engine",
-    "document",
-    "kinematics",
-    "dynamics",
-    "control",
-    "simulation",
-    "identification",
-    "planning",
-    "view",
+    *("robot", "engine", "document", "kinematics", "dynamics", "control"),
+    *("simulation", "identification", "planning", "view"),
 )
 """From the ground up: a room may import those before it, errors and plugins; nodes and cli may import any of them."""
 
@@ -29,13 +24,39 @@ ROS = {
     "trajectory_msgs", "visualization_msgs", "tf2_ros",
 }  # fmt: skip
 
+WIDEST = 15
+"""Most files that a folder may hold."""
+
+PEERS = {"cli"}
+"""Folders of peers behind one interface, which may hold more: the verbs."""
+
+LEAST = 400
+"""Lines that two modules must have together, if one of them is imported by the other one only."""
+
+APART = {
+    "cli.die_with_parent": "it is run by its path, without the package",
+    "document.mathml": "the documentation's own extension uses it too",
+    "dynamics.symbolic.closed_steps": "it needs SymPy; who imports it says so where that is missing",
+    "dynamics.symbolic.general_steps": "it needs SymPy; who imports it says so where that is missing",
+    "dynamics.euler_lagrange": "it needs CasADi; the plugin runs without it what was compiled ahead",
+    "dynamics.newton_euler": "it needs CasADi; the plugin runs without it what was compiled ahead",
+    "dynamics.symbolic.export.c": "a language: one of several behind one interface",
+    "dynamics.symbolic.export.python": "a language: one of several behind one interface",
+    "dynamics.symbolic.export.latex": "a language: one of several behind one interface",
+    "kinematics.inverse.null_space": "objectives that users choose and write",
+    "kinematics.manipulability": "what users ask of a pose; the workspace is one of them",
+    "identification.recording.bag": "a format: one of several behind one interface",
+    "identification.recording.csv": "a format: one of several behind one interface",
+}
+"""Modules that one sibling alone imports, and why they are no part of it."""
+
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 
 def imports(path: Path) -> set[str]:
     """Dotted names of all modules that a file imports, inside functions too."""
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -44,9 +65,30 @@ def imports(path: Path) -> set[str]:
     return names
 
 
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def room(path: Path) -> str:
     parts = path.relative_to(PACKAGE).parts
     return parts[0] if len(parts) > 1 else ""
+
+
+def module(path: Path) -> str:
+    """A file's dotted name within the package; "" is the package's face."""
+    return ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix("__init__").rstrip(".")
+
+
+@cache
+def graph() -> dict[str, set[str]]:
+    """Module → modules of the package that it imports."""
+    names = {module(path) for path in FILES}
+    found: dict[str, set[str]] = {}
+    for path in FILES:
+        inside = [name.split(".", 1)[1] for name in imports(path) if name.startswith("robodyn_ros.")]
+        found[module(path)] = {name if name in names else name.rpartition(".")[0] for name in inside} - {module(path)}
+    return found
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
@@ -69,3 +111,59 @@ def test_every_room_is_known() -> None:
 
 def test_only_the_ros_room_would_fail_without_ros() -> None:
     assert any(name.split(".")[0] in ROS for path in FILES if room(path) == "nodes" for name in imports(path))
+
+
+def test_no_circles() -> None:
+    """Modules import each other in one direction only, inside functions too."""
+    left = {name: set(targets) for name, targets in graph().items()}
+    while leaves := [name for name, targets in left.items() if not targets]:
+        left = {name: targets - set(leaves) for name, targets in left.items() if name not in leaves}
+    assert not left, f"circles among {sorted(left)}"
+
+
+def test_folders_can_be_taken_in() -> None:
+    counts = Counter(path.parent.relative_to(PACKAGE).as_posix() for path in FILES)
+    assert {folder: count for folder, count in counts.items() if count > WIDEST and folder not in PEERS} == {}
+
+
+def test_no_module_serves_one_sibling_alone() -> None:
+    """What one sibling alone imports belongs into it; a verb, and what a package shows on its face, serves all."""
+    users, size = defaultdict(set), {}
+    for path in FILES:
+        size[module(path)] = len(path.read_text(encoding="utf-8").splitlines())
+        if path.name not in {"__init__.py", "__main__.py"} or (path.parent.name in {"check", "demo"}):
+            for name in graph()[module(path)]:
+                users[name].add(module(path))
+    faces = {module(path) for path in FILES if path.name == "__init__.py"}
+    public = {name for face in faces for name in graph()[face] if name.startswith(f"{face}.")}
+    public |= {module(path) for path in FILES if "\nVERB = " in path.read_text(encoding="utf-8")}
+    alone = {
+        name: user
+        for name, (user, *others) in users.items()
+        if not others and name not in faces | public and name.rpartition(".")[0] == user.rpartition(".")[0]
+    }
+    small = {name for name, user in alone.items() if size[name] + size[user] <= LEAST}
+    assert small - APART.keys() == set()
+    assert APART.keys() <= set(size), "of what is there no longer"
+
+
+def test_a_class_has_a_name_of_its_own() -> None:
+    found = defaultdict(list)
+    for path in FILES:
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.ClassDef):
+                found[node.name].append(module(path))
+    assert {name: modules for name, modules in found.items() if len(modules) > 1} == {}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_docstrings_say_it_themselves(path: Path) -> None:
+    """No docstring sends its reader to the module, and every reference leads somewhere."""
+    text = path.read_text(encoding="utf-8")
+    assert "See the module" not in text
+    names = {f"robodyn_ros.{module(file)}".rstrip(".") for file in FILES}
+    for reference in re.findall(r":mod:`~?\.?(?=robodyn_ros)([\w.]+)`", text):
+        assert reference in names, f"{reference} is no module"
+    siblings = {file.stem for file in path.parent.glob("*.py")} | {folder.name for folder in path.parent.iterdir()}
+    for reference in re.findall(r":mod:`\.([\w.]+)`", text):
+        assert reference.split(".")[0] in siblings, f".{reference} is no sibling"

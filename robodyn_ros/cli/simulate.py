@@ -14,7 +14,7 @@ from robodyn_ros.plugins import available
 
 if TYPE_CHECKING:
     from robodyn_ros.control.loop import ControlLoop
-    from robodyn_ros.control.parameter_file import NodeParameters
+    from robodyn_ros.control.parameter_file import LoadedParameters
     from robodyn_ros.robot import Robot
     from robodyn_ros.simulation.hardware.hardware import Hardware
     from robodyn_ros.simulation.trial.trial import Trial
@@ -127,7 +127,7 @@ def _simulate(args: Namespace, robot: Robot) -> tuple[Trial, float]:
     return _run_trial(hardware, loop, duration), perf_counter() - begun
 
 
-def gather(files: Sequence[Path], given: Sequence[str]) -> dict[str, NodeParameters]:
+def gather(files: Sequence[Path], given: Sequence[str]) -> dict[str, LoadedParameters]:
     """Collect the parameters of each node: node → name → value.
 
     Args:
@@ -137,9 +137,9 @@ def gather(files: Sequence[Path], given: Sequence[str]) -> dict[str, NodeParamet
     Raises:
         InputError: a file or a parameter cannot be read.
     """
-    from robodyn_ros.control.parameter_file import NodeParameters, parse_parameter, read_parameters
+    from robodyn_ros.control.parameter_file import LoadedParameters, parse_parameter, read_parameters
 
-    found = {node: NodeParameters() for node in NODES}
+    found = {node: LoadedParameters() for node in NODES}
     for node, parameters in found.items():
         for file in files:
             parameters |= read_parameters(file, node)

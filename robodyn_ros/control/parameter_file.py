@@ -23,7 +23,7 @@ NAME = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
 """Words of a message that may be names of parameters."""
 
 
-class NodeParameters(dict[str, Any]):
+class LoadedParameters(dict[str, Any]):
     """The parameters that a node is given: name → value.
 
     ``|`` and ``|=`` let a second mapping override the first, as for any dict; the places follow the values.
@@ -41,16 +41,16 @@ class NodeParameters(dict[str, Any]):
         super().__init__(values or {})
         self.places = dict(places or {})
 
-    def __or__(self, other: Mapping[str, Any]) -> NodeParameters:  # type: ignore[override]
-        both = NodeParameters(self, self.places)
+    def __or__(self, other: Mapping[str, Any]) -> LoadedParameters:  # type: ignore[override]
+        both = LoadedParameters(self, self.places)
         both |= other
         return both
 
-    def __ior__(self, other: Mapping[str, Any]) -> NodeParameters:  # type: ignore[override]
+    def __ior__(self, other: Mapping[str, Any]) -> LoadedParameters:  # type: ignore[override]
         self.update(other)
         for name in other:
             self.places.pop(name, None)
-        self.places.update(other.places if isinstance(other, NodeParameters) else {})
+        self.places.update(other.places if isinstance(other, LoadedParameters) else {})
         return self
 
 
@@ -60,11 +60,11 @@ class FileParameters:
     def __init__(self, given: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
         """
         Args:
-            given: name → value; errors carry the places of :class:`NodeParameters`.
+            given: name → value; errors carry the places of :class:`LoadedParameters`.
             defaults: name → default of parameters that no dataclass of settings has, or that have another one there.
         """
         self._given = dict(given)
-        self._places = dict(given.places) if isinstance(given, NodeParameters) else {}
+        self._places = dict(given.places) if isinstance(given, LoadedParameters) else {}
         self._defaults = dict(defaults)
         self._asked: set[str] = set()
 
@@ -118,7 +118,7 @@ class FileParameters:
         return sorted(set(self._given) - self._asked)
 
 
-def read_parameters(path: Path, node: str) -> NodeParameters:
+def read_parameters(path: Path, node: str) -> LoadedParameters:
     """The parameters that a file gives to a node.
 
     Args:
@@ -140,7 +140,7 @@ def read_parameters(path: Path, node: str) -> NodeParameters:
     if not sections:
         raise InputError("parameter file", f"{path} has no {PARAMETERS!r}", path)
     own = {name: value for key, part in sections if _matches(key, node) for name, value in _flat(part, "")}
-    return NodeParameters(own, {name: Place(str(path), line) for name, line in _lines(tree, node, "") if name in own})
+    return LoadedParameters(own, {name: Place(str(path), line) for name, line in _lines(tree, node, "") if name in own})
 
 
 def parse_parameter(text: str) -> tuple[str, Any]:

@@ -5,7 +5,7 @@ The data go through it in this order, with time as a count of the plant's steps:
     command   a command arrives                                 :meth:`Hardware.command`
     actuators check, clamp and delay it; drives follow it       :mod:`.actuators`
     brakes    hold the arm until the first command              :meth:`Hardware.advance`
-    plant     the effort moves the arm, step by step            :mod:`..plant.base`
+    plant     the effort moves the arm, step by step            :mod:`robodyn_ros.simulation.plant.base`
     encoders  measure positions and velocities                  :mod:`.sensors`
     transport delays, drops and repeats readings                :mod:`.sensors`
     reading   a reading arrives                                 :meth:`Hardware.readings`

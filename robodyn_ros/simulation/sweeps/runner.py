@@ -18,7 +18,7 @@ import numpy as np
 from robodyn_ros.control.loop_settings import MODEL, LoopSettings, loop_default_values, make_loop_settings
 from robodyn_ros.control.motion.point_to_point import rest_to_rest
 from robodyn_ros.control.motion.trajectory import Trajectory
-from robodyn_ros.control.parameter_file import FileParameters, NodeParameters
+from robodyn_ros.control.parameter_file import FileParameters, LoadedParameters
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.inertial_parameters import standard_parameters
 from robodyn_ros.errors import RobodynError
@@ -105,7 +105,7 @@ class CaseRunner:
         """
         self.study = study
         self.robot = load_robot(study.urdf)
-        self._given = {node: NodeParameters() | study.given.get(node, {}) for node in NODES}
+        self._given = {node: LoadedParameters() | study.given.get(node, {}) for node in NODES}
         self._defaults = {
             "simulator": MODEL | default_values(self.robot),
             "controller": loop_default_values(self.robot),

@@ -11,7 +11,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from robodyn_ros.control.parameter_file import NodeParameters, read_parameters
+from robodyn_ros.control.parameter_file import LoadedParameters, read_parameters
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.plugins import available, load
 from robodyn_ros.robot import Robot, load_robot
@@ -129,7 +129,7 @@ def _given_parameters(file: StudySection, path: Path) -> dict[str, dict[str, Any
         raise file.error("parameters", f"must be a list of parameter files, seen from this file, not {files!r}")
     found: dict[str, dict[str, Any]] = {}
     for node in NODES:
-        found[node] = NodeParameters()
+        found[node] = LoadedParameters()
         for name in files:
             found[node] |= read_parameters(path.parent / name, node)
         found[node] |= file.section(node).flat()

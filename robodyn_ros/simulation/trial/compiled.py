@@ -138,7 +138,8 @@ class EventResolver:
     """Makes in Python the steps of a compiled trial that the C code cannot make.
 
     Attributes:
-        frame: state, effort and mode of the plant, and its constants (:mod:`..plant.compiled_motion`).
+        frame: state, effort and mode of the plant, and its constants
+            (:mod:`robodyn_ros.simulation.plant.compiled_motion`).
         failure: the error of a step that could not be made.
         fields: values of the plant for the memory.
     """
