@@ -1,6 +1,6 @@
 # make demo          the main job: a PRR arm under three controllers, on real ROS 2 topics (make demo VIEW=1: and in a browser)
 # make test          the test suite                 (make test ROS=jazzy: on the Jazzy wheels)
-# make test-thorough   more cases of what the suite shows: 160 more random arms
+# make test-thorough   160 more random arms, more robots, and the programs and commands of every page
 # make lint          ruff and mypy
 # make docs          the site of the documentation, into build/docs, and its checks
 # make picture       the moving picture of the README, docs/demo.webp (needs Chromium)
@@ -49,17 +49,20 @@ BUILD := setup.py package.xml $(wildcard .ci/constraints*.txt)
 demo: $(VENV)/demo-installed $(if $(VIEW),$(VENV)/viewer-installed)
 	@$(VENV)/bin/robodyn demo $(if $(VIEW),--view) $(DEMO)
 
-# A file of tests a core, those of running nodes in ROS domains of their own; what measures time, alone.
+# Files side by side, one more than there are cores, for nodes often wait; each graph in a ROS domain of its own. What
+# needs the whole machine runs alone.
+WORKERS := $(shell expr $$(nproc) + 1)
 test: $(VENV)/test-installed
 ifdef TEST
 	$(VENV)/bin/python -m pytest $(TEST)
 else
-	$(VENV)/bin/python -m pytest -n auto --dist loadfile -m "not alone and not thorough"
-	$(VENV)/bin/python -m pytest -m alone
+	$(VENV)/bin/python -m pytest -n $(WORKERS) --dist loadfile -m "not alone and not thorough"
+	$(VENV)/bin/python -m pytest -m "alone and not thorough"
 endif
 
 test-thorough: $(VENV)/test-installed
-	$(VENV)/bin/python -m pytest -n auto -m thorough
+	$(VENV)/bin/python -m pytest -n $(WORKERS) --dist worksteal -m "thorough and not alone" $(TEST)
+	$(VENV)/bin/python -m pytest -m "thorough and alone"
 
 lint: $(VENV)/test-installed
 	$(VENV)/bin/ruff check .

@@ -101,7 +101,8 @@ def demo(tmp_path):
 
 
 @pytest.mark.alone
-@pytest.mark.timeout(240)
+@pytest.mark.thorough
+@pytest.mark.timeout(600)
 def test_the_main_job(demo, tmp_path):
     begun = time.monotonic()
     job = demo("--json")

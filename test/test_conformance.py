@@ -47,7 +47,11 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(
     ("name", "environment"),
-    [("rnea", {}), ("lagrangian", {"CC": "no-such-compiler"}), ("Faultless", {})],
+    [
+        ("rnea", {}),
+        pytest.param("lagrangian", {"CC": "no-such-compiler"}, marks=pytest.mark.thorough),
+        pytest.param("Faultless", {}, marks=pytest.mark.thorough),
+    ],
     ids=["rnea compiled", "lagrangian on the virtual machine", "a third party's"],
 )
 def test_a_right_plugin_passes(installed: Path, name: str, environment: dict[str, str]) -> None:

@@ -41,6 +41,7 @@ def commands(page: Path) -> list[str]:
     return [code for code in found if code not in ELSEWHERE and not UNTIL_TOLD.match(code)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("page", [page for page in PAGES if commands(page)], ids=name)
 def test_commands(page: Path, copy: Path) -> None:
     """One after the other, in one folder: as a reader types them."""

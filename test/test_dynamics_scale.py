@@ -121,6 +121,7 @@ def test_compiled_random_arms(seed: int) -> None:
     check(drawn(seed), seed, ("rnea",), compiled=True)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", [name for name in ROBOTS if name not in (*INDUSTRIAL, *IMPOSSIBLE)])
 def test_other_robots(name: str) -> None:
     """Legs, hands and humanoids, on a fixed base."""

@@ -22,6 +22,7 @@ def name(page: Path) -> str:
     return str(page.relative_to(DOCS))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_the_page_runs(page: Path) -> None:
     executed.run(page)

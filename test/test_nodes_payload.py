@@ -78,6 +78,7 @@ def test_the_payload_is_found_and_adopted_and_a_hold_ends_the_motion(graph, arm)
     link, mass = graph.call(GetParameters, "controller/get_parameters", names=names).values
     assert (link.string_value, mass.double_value) == ("tool", pytest.approx(found["mass"], abs=1e-4))
     # It is back where it was held, and now that the model knows the load it hangs no longer below its reference.
+    graph.wait(lambda: (np.abs(errors[-1].position) < 0.05 * np.abs(sag)).all(), "an arm that hangs no longer")
     after, left = rest()
     assert (np.abs(left) < 0.05 * np.abs(sag)).all()
     np.testing.assert_allclose(after, before + sag, atol=0.05 * np.abs(sag).max())

@@ -29,7 +29,8 @@ def port():
         return probe.getsockname()[1]
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.alone
+@pytest.mark.timeout(600)
 def test_the_handle_and_the_sliders_move_the_arm(graph, port):
     graph.start("simulator", "-r", "commands:=controller/commands", robot_description=str(PRR))
     graph.start("controller", "--params-file", str(GAINS), robot_description=str(PRR), use_sim_time=True,

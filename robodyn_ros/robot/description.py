@@ -27,6 +27,9 @@ TEXT = "robot description"
 MOMENTS = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
 """Attribute of ``<inertia>`` → its place in the matrix."""
 
+DEEPEST = 64
+"""Elements nested deeper than this are skipped: no reader looks below ``robot/link/visual/geometry/mesh``."""
+
 _BLANK = "\ufeff \t\r\n"  # the byte order mark that some editors write, and white space
 
 _ORIGINS = ("robot/link/inertial/origin", "robot/joint/origin")
@@ -119,9 +122,10 @@ class _Parser:
         self._label = label
         self._file = file
         self._skipped = 0
-        self._open: list[str] = []
+        self._root: UrdfElement | None = None
+        self._open: list[UrdfElement] = []
+        self._depth = 0
         self._objection: RobotDescriptionError | None = None
-        self._builder = ET.TreeBuilder(element_factory=UrdfElement)
         self._expat = expat.ParserCreate()
         self._expat.StartDoctypeDeclHandler = self._doctype
         self._expat.StartElementHandler = self._start
@@ -137,34 +141,40 @@ class _Parser:
             raise self._objection or self._error(problem, cause.lineno) from cause
         except UnicodeEncodeError as cause:
             raise RobotDescriptionError(self._label, "is not text: it holds half of a surrogate pair") from cause
-        root = self._builder.close()
-        assert isinstance(root, UrdfElement)
-        return UrdfDocument(self._label, self._file, text, root, self._objection)
+        assert self._root is not None
+        return UrdfDocument(self._label, self._file, text, self._root, self._objection)
 
     def _doctype(self, *_: object) -> NoReturn:
         raise self._error_here("a document type (<!DOCTYPE>) is refused; remove it")
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
-        self._open.append(tag)
-        element = self._builder.start(tag, attributes)
-        assert isinstance(element, UrdfElement)
-        element.line = self._expat.CurrentLineNumber + self._skipped
-        element.start = self._expat.CurrentByteIndex
-        if self._objection is None:
+        self._depth += 1
+        if self._depth <= DEEPEST:
+            element = UrdfElement(tag, attributes)
+            element.line = self._expat.CurrentLineNumber + self._skipped
+            element.start = self._expat.CurrentByteIndex
+            if self._open:
+                self._open[-1].append(element)
+            else:
+                self._root = element
+            self._open.append(element)
+        suspicious = self._depth == 1 or "quat_xyzw" in attributes or tag.startswith("xacro:")
+        if suspicious and self._objection is None:
             self._objection = self._objection_to(tag, attributes)
 
     def _objection_to(self, tag: str, attributes: dict[str, str]) -> RobotDescriptionError | None:
         if tag.startswith("xacro:"):
             return self._error_here(f"<{tag}> is unresolved; run xacro on the file first")
-        if len(self._open) == 1 and tag != "robot":
+        if self._depth == 1 and tag != "robot":
             return self._error_here(f"the root tag is <{tag}>, a URDF's is <robot>")
-        if "quat_xyzw" in attributes and len(self._open) <= 4 and "/".join(self._open) in _ORIGINS:
+        if "quat_xyzw" in attributes and self._depth <= 4 and "/".join(each.tag for each in self._open) in _ORIGINS:
             return self._error_here("quat_xyzw is not read here; use rpy")
         return None
 
     def _end(self, tag: str) -> None:
-        self._open.pop()
-        self._builder.end(tag)
+        if self._depth <= DEEPEST:
+            self._open.pop()
+        self._depth -= 1
 
     def _error_here(self, problem: str) -> RobotDescriptionError:
         line = self._expat.CurrentLineNumber

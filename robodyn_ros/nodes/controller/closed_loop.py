@@ -267,6 +267,10 @@ class ClosedLoop:
         self._hand_over()
         self._active = self._callback.active = False
 
+    def wait_until_delivered(self) -> None:
+        """Wait until subscribers have the last command; to be called before the process ends."""
+        self._output.wait_until_delivered()
+
     def enable(self, enabled: bool) -> None:
         """Answer states, or do not; after a pause the arm is held where it is then."""
         if self.enabled and not enabled:

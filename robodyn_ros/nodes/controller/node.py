@@ -131,6 +131,7 @@ class ControllerNode(LifecycleNode):  # type: ignore[misc]
         """Hand the drives over as in :meth:`on_deactivate`, save what was learnt, then end."""
         if self._configured is not None and self.context.ok():
             self._configured.loop.deactivate()
+            self._configured.loop.wait_until_delivered()
             self._configured.estimates.save_if_named()
         super().destroy_node()
 

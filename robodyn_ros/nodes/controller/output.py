@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from rclpy._rclpy_pybind11 import RCLError  # which rclpy exports nowhere else
+from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -20,6 +22,10 @@ from robodyn_ros.robot.pose import Array
 
 TERMS = ("gravity", "coriolis", "inertia", "friction", "feedback", "total")
 """The terms of the control law with a topic ``~/efforts/<term>`` of their own."""
+
+
+DELIVERY = 0.5
+"""Longest wait for the delivery of a last command [s]."""
 
 
 class Output:
@@ -60,6 +66,14 @@ class Output:
             self._joint_commands.publish(stamp, effort=effort)
         if self._commands.subscribed:
             self._commands.publish(stamp, data=effort)
+
+    def wait_until_delivered(self) -> None:
+        """Wait until reliable subscribers have the last command, for ``DELIVERY`` at most.
+
+        A process that ends takes along what its middleware has not delivered.
+        """
+        for topic in (self._joint_commands, self._commands):
+            topic.wait_until_delivered()
 
     def publish_terms(self, stamp: Stamp, command: Command) -> None:
         """Publish the terms of a command that have subscribers; the reaction to a fault has no terms."""
@@ -106,6 +120,11 @@ class Topic:
     def refresh(self) -> None:
         """Check whether there is a subscriber."""
         self.subscribed = self.publisher.get_subscription_count() > 0
+
+    def wait_until_delivered(self) -> None:
+        """Wait until reliable subscribers have the last message, for ``DELIVERY`` at most."""
+        with contextlib.suppress(RCLError):
+            self.publisher.wait_for_all_acked(Duration(seconds=DELIVERY))
 
     def publish(self, stamp: Stamp, **values: Array) -> None:
         """Publish arrays (n,) under the names of the message's fields.
