@@ -49,19 +49,17 @@ BUILD := setup.py package.xml $(wildcard .ci/constraints*.txt)
 demo: $(VENV)/demo-installed $(if $(VIEW),$(VENV)/viewer-installed)
 	@$(VENV)/bin/robodyn demo $(if $(VIEW),--view) $(DEMO)
 
-# Files side by side, one more than there are cores, for nodes often wait; each graph in a ROS domain of its own. What
-# needs the whole machine runs alone.
-WORKERS := $(shell expr $$(nproc) + 1)
+# A file of tests a core, each ROS graph in a domain of its own; what needs the whole machine, alone.
 test: $(VENV)/test-installed
 ifdef TEST
 	$(VENV)/bin/python -m pytest $(TEST)
 else
-	$(VENV)/bin/python -m pytest -n $(WORKERS) --dist loadfile -m "not alone and not thorough"
+	$(VENV)/bin/python -m pytest -n auto --dist loadfile -m "not alone and not thorough"
 	$(VENV)/bin/python -m pytest -m "alone and not thorough"
 endif
 
 test-thorough: $(VENV)/test-installed
-	$(VENV)/bin/python -m pytest -n $(WORKERS) --dist worksteal -m "thorough and not alone" $(TEST)
+	$(VENV)/bin/python -m pytest -n auto --dist worksteal -m "thorough and not alone" $(TEST)
 	$(VENV)/bin/python -m pytest -m "thorough and alone"
 
 lint: $(VENV)/test-installed

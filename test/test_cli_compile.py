@@ -144,6 +144,7 @@ def test_what_was_compiled_elsewhere_runs(
     assert done.stderr == ""
 
 
+@pytest.mark.thorough
 def test_without_the_loops_many_states_run_one_by_one(tmp_path: Path, expected: dict[str, list[object]]) -> None:
     assert robodyn(tmp_path, str(PRR), "--dynamics", "rnea", "lagrangian").returncode == 0
     done = answers(tmp_path, "compiler", "CasADi")
@@ -167,6 +168,7 @@ def test_without_casadi_nothing_else_runs_and_the_error_says_what_to_do(
     assert "ModuleNotFoundError" not in done.stderr
 
 
+@pytest.mark.thorough
 def test_a_sweep_runs_what_was_compiled_elsewhere(tmp_path: Path) -> None:
     names = ",".join((*CONTRACT, LOOPS, TRIALS))
     done = robodyn(tmp_path, str(PRR), "--of", names)
@@ -201,6 +203,7 @@ def test_the_second_time_everything_was_there(tmp_path: Path) -> None:
     assert sorted(item["size"] for item in listed[0]["functions"]) == sizes
 
 
+@pytest.mark.thorough
 def test_all_is_every_quantity(tmp_path: Path) -> None:
     report = json.loads(robodyn(tmp_path, str(PRR), "--of", "all", "--batch", "--json").stdout)
     names = [item["function"] for item in report["functions"]]

@@ -77,6 +77,7 @@ def found(installed: Path) -> dict[str, list[str]]:
     return said
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_caught_by_its_clause(found: dict[str, list[str]], fault: str) -> None:
     assert found[fault], f"{FAULTS[fault].clause} passes"

@@ -35,6 +35,7 @@ def run(installed: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=installed, env=env, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.thorough
 def test_it_is_found_by_its_name(installed: Path) -> None:
     listed = run(installed, "robodyn_ros.cli.main", "plugins", "dynamics")
     assert listed.returncode == 0, listed.stdout + listed.stderr
@@ -42,6 +43,7 @@ def test_it_is_found_by_its_name(installed: Path) -> None:
     assert "robodyn_pinocchio.dynamics" in listed.stdout
 
 
+@pytest.mark.thorough
 def test_it_passes_the_conformance_kit(installed: Path) -> None:
     kit = ["pytest", "-q", "-p", "no:cacheprovider", "--pyargs", "robodyn_ros.dynamics.conformance"]
     done = run(installed, *kit, "--dynamics", "pinocchio")

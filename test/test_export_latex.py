@@ -166,6 +166,7 @@ def check(dynamics: CompiledDynamics, quantities: tuple[str, ...] = QUANTITIES, 
     return readable
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("arm", ARMS)
 def test_numbers_of_the_plugin(arm: str) -> None:
     check(make(arm), ("mass_matrix", "coriolis_matrix", "gravity", "energy") if arm in LONG else QUANTITIES)

@@ -124,6 +124,7 @@ def test_errors_are_smaller_as_promised(found):
 
 
 @pytest.mark.skipif("panda" not in urdfs(), reason="example-robot-data is not installed")
+@pytest.mark.thorough
 def test_a_floor_does_not_make_the_motion_small():
     """What the optimiser leaves beyond the wall must not be taken away by shrinking everything."""
     arm = panda()

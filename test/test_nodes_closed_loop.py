@@ -124,6 +124,7 @@ def test_every_node_ends_well_on_a_signal(fresh, prr, number):
     waiting.stop(number)
 
 
+@pytest.mark.alone
 def test_the_first_command_comes_soon(fresh, prr):
     from std_msgs.msg import Float64MultiArray
 
