@@ -19,9 +19,9 @@ def test_json_has_every_figure(capsys):
     assert (found["robot"], found["joints"], found["dynamics"]) == ("prr", 3, "rnea")
     for quantity in ("inverse", "forward", "mass_matrix", "gravity"):
         times = found["calls"][quantity]  # which of them is less, `make bench` shows: this machine may be busy
-        assert 0.0 < times["in place"] < 1e4 and 0.0 < times["plain"] < 1e4
+        assert times["in place"] > 0.0 and times["plain"] > 0.0
     assert found["batch"]["ours"] > 100.0  # 100,000 states in 100 µs would be a lie
-    assert 0.0 < found["rollout"]["ours"] < 1e4 and 0.0 < found["rollout"]["Python on ours"] < 1e4
+    assert found["rollout"]["ours"] > 0.0 and found["rollout"]["Python on ours"] > 0.0
     assert all(0.0 < found["first"][key] < 60.0 for key in ("import", "cold", "warm"))
 
 
