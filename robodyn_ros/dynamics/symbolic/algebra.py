@@ -115,7 +115,7 @@ class Algebra:
             left = pending
         return done
 
-    def without_dust(self, polynomials: NDArray[np.object_]) -> NDArray[np.object_]:
+    def without_dust(self, polynomials: NDArray[Any]) -> NDArray[Any]:
         """Return polynomials without the terms that in a numeric algebra are the rounding of a zero."""
         if not self.numeric:
             return polynomials

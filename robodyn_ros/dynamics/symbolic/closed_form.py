@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from robodyn_ros.dynamics.symbolic.symbols import parameter_symbols, twists
 from robodyn_ros.kinematics.tree import Tree, TreeNode, build_tree
 from robodyn_ros.robot.pose import Array
 
-Polynomials = NDArray[np.object_]
+Polynomials = NDArray[Any]
 
 
 class ClosedForm:
