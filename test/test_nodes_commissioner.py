@@ -110,13 +110,15 @@ def test_ctrl_c_lets_go_evenly(graph, arm, tmp_path):
     assert code == 1, out + err
     assert "Not finished: interrupted" in out.replace("\n", " ")
     efforts = np.array([message.effort for message in commands])
-    times = np.array([seconds(message.header.stamp) for message in commands])
     carrying = int(np.flatnonzero(efforts.any(axis=1))[-1])
     assert carrying < len(efforts) - 1, "nothing in the end"
-    # From some 20 N·m to nothing in half a second; a drop would be all of it at once. Before the signal has arrived the
-    # procedure goes on, whose own efforts do jump.
-    begin = int(np.searchsorted(times, times[carrying] - 0.45))
-    assert carrying > begin
+    # From all that carries the shoulder to nothing, in even steps; a drop would be one step. Before these steps the
+    # procedure goes on until the signal has arrived, and its own efforts do jump.
+    shoulder = efforts[:, commands[-1].name.index("shoulder")]
+    begin = carrying + 1
+    while begin and 0.0 <= shoulder[begin] - shoulder[begin - 1] < 2.5:
+        begin -= 1
+    assert shoulder[begin] < -10.0
     assert np.abs(np.diff(efforts[begin : carrying + 2], axis=0)).max() < 2.5
 
 
