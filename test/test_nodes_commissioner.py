@@ -16,8 +16,6 @@ pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
 from ros_graph import DEADLINE
 
-from robodyn_ros.nodes.common.messages import seconds
-
 REST = {"elevator": 0.0, "shoulder": 2.0, "wrist": float(np.pi - 2.0)}
 """On its stops, with the hand hanging."""
 
