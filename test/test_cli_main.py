@@ -1,5 +1,7 @@
 """The command ``robodyn``: its verbs, its help, and how it ends."""
 
+import contextlib
+import io
 import json
 import os
 import pkgutil
@@ -31,8 +33,16 @@ def robodyn(*arguments, **options):
 
 @cache
 def help_of(*arguments):
-    """What ``--help`` prints, piped into a terminal of 80 columns."""
-    done = robodyn(*arguments, "--help")
+    """What ``--help`` prints into a pipe, in 80 columns; that of a verb comes from its parser in this process."""
+    if arguments:
+        parser = command._parser({name: command._verb(name) for name in arguments})
+        with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()) as out:
+            patch.setenv("COLUMNS", "80")
+            with pytest.raises(SystemExit) as end:
+                parser.parse_args([*arguments, "--help"])
+        assert end.value.code == 0
+        return out.getvalue()
+    done = robodyn("--help")
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 

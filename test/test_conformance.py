@@ -48,7 +48,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("name", "environment"),
     [
-        ("rnea", {}),
+        pytest.param("rnea", {}, marks=pytest.mark.thorough),
         pytest.param("lagrangian", {"CC": "no-such-compiler"}, marks=pytest.mark.thorough),
         pytest.param("Faultless", {}, marks=pytest.mark.thorough),
     ],

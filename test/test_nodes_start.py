@@ -194,9 +194,11 @@ sys.exit(executor.run(create))
 
 
 @pytest.mark.parametrize("hangs", [False, True])
-@pytest.mark.parametrize(("refused", "code"), [(False, 0), (False, 3), (True, 1)])
-def test_a_middleware_that_hangs_with_the_lock_held_changes_nothing_but_the_time(graph, refused, code, hangs):
-    script = STUCK.format(refused=refused, code=code, hangs=hangs)
-    process = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
-    said = "error: refused\n" if refused else ""
-    assert (process.returncode, process.stdout, process.stderr) == (code, "", said)
+def test_a_middleware_that_hangs_with_the_lock_held_changes_nothing_but_the_time(graph, hangs):
+    cases = [(False, 0), (False, 3), (True, 1)]
+    scripts = [STUCK.format(refused=refused, code=code, hangs=hangs) for refused, code in cases]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    processes = [subprocess.Popen([sys.executable, "-c", script], **pipes) for script in scripts]
+    for (refused, code), process in zip(cases, processes, strict=True):
+        out, err = process.communicate(timeout=60)
+        assert (process.returncode, out, err) == (code, "", "error: refused\n" if refused else "")
