@@ -68,7 +68,7 @@ lint: $(VENV)/test-installed
 	$(VENV)/bin/mypy
 
 docs: $(VENV)/docs-installed
-	$(VENV)/bin/python -m sphinx -q -E -W --keep-going -b html -d build/doctrees docs build/docs
+	$(VENV)/bin/python -m sphinx -q -j auto -E -W --keep-going -b html -d build/doctrees docs build/docs
 	ROBODYN_SITE=build/docs $(VENV)/bin/python -m pytest test/test_docs.py
 
 picture: $(VENV)/test-installed
