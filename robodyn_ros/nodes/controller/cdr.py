@@ -19,12 +19,8 @@ from rclpy._rclpy_pybind11 import RMWError  # which rclpy exports nowhere else
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 
-from robodyn_ros.errors import InputError
-from robodyn_ros.nodes.common.messages import JointOrder, Stamp
+from robodyn_ros.nodes.common.messages import HEADER, JointOrder, Stamp, decode, padding
 from robodyn_ros.robot.pose import Array
-
-HEADER = 4
-"""Length of the encapsulation header, from whose end alignment counts."""
 
 LITTLE_ENDIAN = b"\x00\x01"
 """The first bytes of the encapsulation header for XCDR version 1, little-endian."""
@@ -51,7 +47,7 @@ class StateReader:
     """Reads serialized sensor_msgs/JointState.
 
     The first message is deserialized by rclpy, and its layout kept. From a later message with the same layout only the
-    numbers are read; any other message is deserialized again.
+    numbers are read; any other message is deserialized again. Both ways accept the same messages.
     """
 
     def __init__(self, joints: Sequence[str]) -> None:
@@ -67,17 +63,14 @@ class StateReader:
 
         Raises:
             InputError: a joint is missing or there twice, positions or velocities are not one for each name, or it is
-                no message at all.
+                no message at all (:func:`~robodyn_ros.nodes.common.messages.decode`).
         """
         layout = self._layout
         if layout is not None:
             found = layout.read(data)
             if found is not None:
                 return found
-        try:
-            message = deserialize_message(data, JointState)
-        except Exception as cause:  # each middleware raises its own
-            raise InputError("state", f"{len(data)} bytes that are no message: {cause}", data) from cause
+        message = decode(data, JointState)
         motors = self._order.measured(message)
         if motors is None:
             return None
@@ -108,19 +101,20 @@ class _Layout:
         keep(struct.pack("<I", len(message.name)))
         for name in message.name:
             keep(word(name))
-        self._numbers: list[tuple[int, struct.Struct]] = []
-        for values in (message.position, message.velocity):
+        numbers: list[tuple[int, struct.Struct]] = []
+        for values in (message.position, message.velocity, message.effort):
             keep(struct.pack("<I", len(values)))
             if len(values):
                 place = _aligned(place, 8)
-                self._numbers.append((place, struct.Struct(f"<{len(values)}d")))
+                numbers.append((place, struct.Struct(f"<{len(values)}d")))
                 place += 8 * len(values)
         self._end = place
+        self._numbers = numbers[: 1 + bool(len(message.velocity))]  # efforts have to be there, but nobody asks for them
         self._columns = None if columns == list(range(len(message.name))) else columns
 
     def read(self, data: bytes) -> Measured | None:
         """The state; None if the message has another layout."""
-        if len(data) < self._end or data[: len(LITTLE_ENDIAN)] != LITTLE_ENDIAN:
+        if len(data) < HEADER or len(data) - padding(data) < self._end or data[: len(LITTLE_ENDIAN)] != LITTLE_ENDIAN:
             return None
         for part, value in self._constant:
             if data[part] != value:
