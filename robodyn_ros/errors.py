@@ -125,6 +125,13 @@ class StaleStateError(InputError):
         self.timeout = timeout
 
 
+class OrderError(InputError):
+    """A state whose stamp does not follow from the one before it; the message says by how much."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__("state", problem)
+
+
 class JumpError(InputError):
     """A position that does not follow from the one before it.
 

@@ -25,7 +25,16 @@ from robodyn_ros.control.faults.settings import (
 )
 from robodyn_ros.control.limits import Limits
 from robodyn_ros.dynamics import Payload
-from robodyn_ros.errors import EffortError, InputError, JumpError, LimitError, ModelError, NotReadyError, RobodynError
+from robodyn_ros.errors import (
+    EffortError,
+    InputError,
+    JumpError,
+    LimitError,
+    ModelError,
+    NotReadyError,
+    OrderError,
+    RobodynError,
+)
 
 ROBOT = rd.load_robot(arms.mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15)))
 DYNAMICS = rd.create_dynamics("rnea", ROBOT)
@@ -300,7 +309,8 @@ def test_velocities_that_are_missing_are_refused_or_estimated():
     gain, lag = 1.0 / np.hypot(1.0, 5.0 * 0.02), np.arctan(5.0 * 0.02)
     expected = 0.3 * 5.0 * gain * np.cos(5.0 * t - lag)
     np.testing.assert_allclose(-command.efforts.feedback, expected, atol=0.01)
-    late = loop.update(t + 1.0, t + 1.0, Q, None)  # after a gap: at rest, not a quotient over the gap
+    there = Q + 0.3 * np.sin(5.0 * t)
+    late = loop.update(t + 1.0, t + 1.0, there, None)  # after a gap: at rest, not a quotient over the gap
     np.testing.assert_array_equal(late.efforts.feedback, ZERO)
 
 
@@ -430,18 +440,77 @@ def test_a_dry_run_makes_it_or_says_why_not():
         dry_run("rnea", "magic", ROBOT.urdf)
 
 
-def test_time_that_runs_backwards_drops_no_arm_that_is_still_there():
-    """A stamp out of order is no switching on: gravity does not ramp in again. An arm elsewhere is another one."""
+@pytest.mark.parametrize("back", [1e-9, 0.004, 0.09])
+def test_a_stamp_out_of_order_is_dropped_and_changes_nothing(back):
+    arm = Arm(rate_limit=np.full(3, 700.0))
+    arm.loop.follow(rest_to_rest([Q + 0.1], [1.0]))
+    before = arm.state()
+    latest = arm.t
+    with pytest.raises(OrderError, match="before"):
+        arm.loop.update(latest - back, latest, Q + 0.05, ZERO)
+    for _ in range(8):  # one after another, each in order with the one before it
+        back -= 1e-10
+        with pytest.raises(OrderError):
+            arm.loop.update(latest - back, latest, Q + 0.05, ZERO)
+    again = arm.state()
+    assert (arm.loop.mode, arm.loop.restarts, again.fault) == ("follow", 0, None)
+    assert (np.abs(again.effort - before.effort) <= 700.0 * PERIOD + 1e-9).all()
+
+
+def test_a_stamp_ahead_of_the_clock_is_dropped_unless_it_always_is():
+    arm = Arm()
+    with pytest.raises(OrderError, match="ahead of the clock"):
+        arm.loop.update(arm.t + 0.05, arm.t + PERIOD, Q, ZERO)
+    assert arm.state().fault is None
+    ahead = Arm(start=False)
+    for _ in range(20):
+        ahead.t += PERIOD
+        assert ahead.loop.update(ahead.t + 0.05, ahead.t, Q, ZERO).fault is None
+
+
+def test_a_clock_that_was_set_back_is_believed_after_a_while_and_no_arm_is_dropped():
+    """States that continue each other for state_timeout are where the arm is; gravity does not ramp in again."""
     arm = Arm(config=SafetySettings(ramp_time=1.0, blend_time=0.2))
     for _ in range(110):
         before = arm.state(qd=ZERO)
     np.testing.assert_allclose(before.effort, GRAVITY, rtol=1e-12)
     arm.loop.follow(rest_to_rest([Q + 0.1], [1.0]))
-    again = arm.state(after=-0.004)
-    assert (arm.loop.mode, arm.loop.restarts) == ("hold", 1)
-    np.testing.assert_allclose(again.effort, GRAVITY, rtol=1e-12)
-    another = arm.state(Q + 0.5, after=-3.0)
-    np.testing.assert_allclose(another.effort, ZERO, atol=1e-9)
+    arm.t -= 600.0
+    begin, refused, command = arm.t, 0, None
+    while command is None:
+        try:
+            command = arm.state()
+        except OrderError:
+            refused += 1
+    assert (refused, arm.loop.mode, arm.loop.restarts) == (10, "hold", 1)
+    assert arm.t - begin == pytest.approx(SafetySettings().state_timeout + PERIOD)
+    np.testing.assert_allclose(command.effort, GRAVITY, rtol=1e-12)
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_a_simulation_that_was_reset_begins_where_its_arm_is(elsewhere):
+    arm = Arm(config=SafetySettings(ramp_time=1.0, blend_time=0.2))
+    for _ in range(110):
+        arm.state(qd=ZERO)
+    arm.loop.reset_clock()
+    another = arm.state(Q + 0.5 * elsewhere, after=-3.0)
+    assert arm.loop.restarts == 1
+    np.testing.assert_allclose(another.effort, ZERO if elsewhere else GRAVITY, atol=1e-9)
+    assert arm.state().fault is None
+
+
+@pytest.mark.parametrize("offset", [0.3, -0.3, 1.5])
+@pytest.mark.parametrize("late", [-0.004, -1e-9, 0.0, 0.004])
+@pytest.mark.parametrize("times", [1, 5])
+def test_a_second_source_of_states_never_takes_over(offset, late, times):
+    """Whatever its stamps, and however often it comes: only the first source is answered, and each of its states is."""
+    arm = Arm()
+    for _ in range(60):
+        assert arm.state().fault is None
+        for _ in range(times):
+            with pytest.raises((OrderError, JumpError)):
+                arm.loop.update(arm.t + late, arm.t + max(late, 0.0), Q + offset, QD)
+    assert (arm.loop.restarts, arm.loop.mode) == (0, "hold")
 
 
 def test_a_velocity_limit_of_zero_is_none():

@@ -5,6 +5,7 @@ How long it takes from the fault to the safe output is printed: ``make test TEST
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
 import re
@@ -182,16 +183,24 @@ def test_one_position_that_jumps(rig):
 
 
 @pytest.mark.parametrize("by", [-0.04, 0.06])
-def test_a_jump_of_the_clock(rig, report, by):
-    """Back: held where the arm is, at once. Forward: the same if it is longer than the timeout, else nothing."""
+def test_stamps_out_of_order(rig, report, by):
+    """They are left out, and what follows goes on; what stays ahead of the clock is believed after a while."""
     rig.as_usual()
-    before = rig.count("states broke off")
+    before = rig.count("state out of order")
     begin = time.monotonic()
     rig.change = lambda message: older(message, -by)
-    if by < 0.0:
-        rig.graph.wait(lambda: rig.count("states broke off") > before, "the jump to be counted")
+    rig.graph.wait(lambda: rig.count("state out of order") > before, "it to be counted")
     took = rig.until("the usual command", rig.usual, begin)
-    report(took, 0.02)
+    report(took, abs(by))
+    rig.as_usual()
+
+
+def test_one_stamp_out_of_order(rig):
+    states = itertools.count()
+    with rig.undisturbed():
+        before = rig.count("state out of order")
+        rig.change = lambda m: older(m, 0.02) if next(states) % 10 == 5 else m
+        rig.graph.wait(lambda: rig.count("state out of order") > before + 3, "stamps to be counted")
     rig.as_usual()
 
 
@@ -206,19 +215,41 @@ def test_a_joint_that_is_too_fast(rig, report):
 
 
 @pytest.mark.parametrize("answer", ["hold", "damp"])
-@pytest.mark.parametrize("topic", ["commands", "reference"])
+@pytest.mark.parametrize("topic", ["controller/commands", "controller/reference", "joint_states"])
 def test_a_second_publisher(rig, report, topic, answer):
     assert rig.graph.set("controller", faults__publisher__answer=answer)[0].successful
-    kind = {"commands": Float64MultiArray, "reference": JointState}[topic]
+    kind = Float64MultiArray if topic == "controller/commands" else JointState
     with rig.fault("second publisher") as begin:
-        intruders = [rig.graph.node.create_publisher(kind, f"controller/{topic}", 1)]
-        if topic == "reference":
-            intruders.append(rig.graph.node.create_publisher(kind, f"controller/{topic}", 1))
+        intruders = [rig.graph.node.create_publisher(kind, topic, 1)]
+        if topic == "controller/reference":
+            intruders.append(rig.graph.node.create_publisher(kind, topic, 1))
         took = rig.until("the answer", rig.seeing if answer == "hold" else rig.damped, begin)
         for intruder in intruders:
             rig.graph.node.destroy_publisher(intruder)
     report(took, 0.2)
     assert rig.graph.set("controller", faults__publisher__answer="hold")[0].successful
+
+
+def test_a_second_source_of_states(rig):
+    """Its states are refused until the graph shows it, and then the arm is held; a parameter allows several."""
+    with rig.fault("second publisher") as begin:
+        intruder = rig.graph.node.create_publisher(JointState, "joint_states", 1)
+
+        def double(message):
+            elsewhere = changed(position=(POSE + 0.3).tolist(), velocity=[0.0] * 3)
+            intruder.publish(elsewhere(older(copy.deepcopy(message), 1e-4)))
+            return older(message, -1e-4)
+
+        rig.change = double
+        rig.until("the answer", rig.seeing, begin)
+        efforts = np.array([message.effort for when, message in rig.commands if when > begin])
+        between = np.abs(rig.usual - rig.seeing) + 1e-6
+        assert (np.abs(efforts - rig.seeing) <= between).all()  # from the one to the other, and nowhere else
+        assert rig.graph.set("controller", state_publishers=2)[0].successful
+        rig.change = lambda message: message
+        rig.until("the usual command", rig.usual, time.monotonic())
+        rig.graph.node.destroy_publisher(intruder)
+    assert rig.graph.set("controller", state_publishers=1)[0].successful
 
 
 @pytest.mark.parametrize("mood", [faulty_plugins.RAISES, faulty_plugins.GARBAGE])

@@ -37,8 +37,9 @@ class ControlLoop:
     - A state that is too old, from the future, not finite, of the wrong shape, without velocities, or that jumps gives
       no command. When no usable state has come for ``state_timeout``, :meth:`watch` gives the reaction to that fault.
     - The loop starts at the position of the arm: the first reference is a hold there, and gravity ramps in over
-      ``ramp_time``. It starts there again whenever the flow of states was broken: their time ran backwards (a simulator
-      restarted, a clock was set) or paused for longer than ``state_timeout`` (a driver restarted, a cable was pulled).
+      ``ramp_time``. It starts there again whenever the flow of states was broken: their time went back (a simulation
+      was reset, or a clock was set and states have continued each other since, for ``state_timeout``) or paused for
+      longer than ``state_timeout`` (a driver restarted, a cable was pulled).
       The trajectory or stream is dropped then, because the arm is no longer where that left it. The same holds after
       every fault. The efforts are blended from the old to the new; they do not step.
     - Where an effort is limited, the integral of the error does not wind up, and a trajectory waits.
@@ -85,6 +86,7 @@ class ControlLoop:
             reactions or FaultReactions(),
         )
         self.restarts = 0
+        self._clock_reset = False
         self._q = read_only(np.zeros(robot.n))
         self._validation = StateValidation(robot)
         self._references = ReferenceManager(robot, self.settings.limits.velocity)
@@ -149,7 +151,8 @@ class ControlLoop:
 
         Raises:
             StaleStateError: the state is too old, or from the future.
-            JumpError: it does not follow from the one before.
+            OrderError: its time does not follow from that of the one before.
+            JumpError: its position does not.
             InputError: it is not n finite numbers each, or has no velocities.
             EffortError: the control law gave no efforts and has given none since the loop was switched on: there is no
                 effort that a reaction could begin with.
@@ -157,8 +160,8 @@ class ControlLoop:
         settings = self.settings
         q, qd = self._validation.validate(t, now, q, qd, settings.safety)
         dt = t - self._references.time
-        if not 0.0 <= dt <= settings.safety.state_timeout:
-            self._restart(t, dt, q)
+        if self._clock_reset or not 0.0 <= dt <= settings.safety.state_timeout:
+            self._restart(t, q)
             dt = 0.0
         self._q = q
         fault = self._supervisor.detect(qd, settings)
@@ -195,14 +198,20 @@ class ControlLoop:
             return None
         return self._react(t, missing, ("states", f"no usable joint states for {missing:.3g} s"))
 
-    def _restart(self, t: float, since: float, q: Array) -> None:
+    def reset_clock(self) -> None:
+        """Accept the next state whatever its time and position: the clock went back, because a simulation was reset."""
+        self._clock_reset = True
+        self._validation.reset()
+
+    def _restart(self, t: float, q: Array) -> None:
         """Hold where the arm is.
 
         The efforts go on from what was sent last, unless this is another arm: a simulation that was reset.
         """
         self.restarts += self._references.mode != "waiting"
-        if since < 0.0 and is_any(np.abs(q - self._q) > self.settings.safety.position_jump):
+        if self._clock_reset and is_any(np.abs(q - self._q) > self.settings.safety.position_jump):
             self._shaping.reset()
+        self._clock_reset = False
         self._references.start(t, q)
         self._step.reset()
         self._shaping.blend(self.settings.safety.blend_time)

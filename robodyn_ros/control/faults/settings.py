@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import check_settings, choice, setting
+from robodyn_ros.settings import check_settings, choice, setting, whole
 
 FaultKind = Literal["states", "law", "speed", "publisher"]
 """Kinds of faults that have a reaction: no usable states, efforts that are no numbers, a joint too fast, a second
@@ -38,6 +38,9 @@ WITH_STATES = ("hold", "damp", "ramp")
 class SafetySettings:
     """Timeouts, ramps and thresholds of the control loop."""
 
+    state_publishers: int = whole(
+        1, "how many publishers joint_states may have; more where states come in parts", 1, 100
+    )
     state_timeout: float = setting(0.1, "greatest age of a joint state that still gets a command", "s", 1e-3, 10.0)
     reference_timeout: float = setting(0.5, "longest wait for the next streamed reference", "s", 1e-3, 10.0)
     cmd_timeout: float = setting(0.0, "how long a trajectory's last point is held (0: for good)", "s", 0.0, 3600.0)
@@ -96,9 +99,9 @@ class SpeedReaction(FaultReaction):
 
 @dataclass(frozen=True)
 class PublisherReaction(FaultReaction):
-    """Another node commands the drives, or streams references."""
+    """Another node publishes states, commands the drives, or streams references."""
 
-    answer: str = choice("hold", "answer to a second publisher of commands or references", lambda: WITH_STATES)
+    answer: str = choice("hold", "answer to a second publisher of states, commands or references", lambda: WITH_STATES)
     expiry: float = setting(60.0, "how long that lasts before the ramp to zero", "s", 0.0, 3600.0)
 
 

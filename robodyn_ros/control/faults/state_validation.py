@@ -1,16 +1,24 @@
-"""State validation: a state must be new, finite, with velocities, and consistent with the one before."""
+"""State validation: a state must be new, finite, with velocities, and continue the one before."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import finite_array
 from robodyn_ros.control.faults.settings import SafetySettings
-from robodyn_ros.errors import InputError, JumpError, StaleStateError
+from robodyn_ros.errors import InputError, JumpError, OrderError, StaleStateError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.configuration import ConfigurationSpace
 from robodyn_ros.robot.pose import Array
+
+AHEAD = 0.02
+"""How much further than before a stamp may run ahead of the clock [s]."""
+
+ALMOST = 1.0 - 1e-9
+"""A time that falls short of another by a rounding error counts as equal."""
 
 
 class StateValidation:
@@ -24,12 +32,12 @@ class StateValidation:
         self._shape = (robot.n,)
         self._space = ConfigurationSpace(robot)
         self._last = np.zeros(robot.n)
-        self._jumps = JumpDetection(robot)
+        self._continuity = Continuity(robot)
         self._estimate = VelocityEstimate(robot.n)
 
     def reset(self) -> None:
         """Accept the next state without regard to those before."""
-        self._jumps.reset()
+        self._continuity.reset()
         self._estimate.reset()
 
     def validate(
@@ -51,18 +59,20 @@ class StateValidation:
             raise InputError("velocity", "is missing; the parameter missing_velocity can have it estimated")
         else:
             velocity = self._estimate.update(t, position, safety.velocity_filter, safety.state_timeout)
-        self._jumps.check(t, position, velocity, safety.position_jump, safety.state_timeout)
+        self._continuity.check(t, now, position, velocity, safety)
         self._last = position
         return position, velocity
 
 
-class JumpDetection:
-    """Compares each state with the last one: does its velocity explain the change of position?
+class Continuity:
+    """Compares each state with the last good one: is it newer, and does its velocity explain the change of position?
 
-    Encoders that lose count, and wires that are swapped, make the position jump.
+    Stamps run backwards where a second source publishes states, or a clock was set. Encoders that lose count, and wires
+    that are swapped, make the position jump.
 
-    A state that jumps is refused, and so are those after it until they have been consistent with each other for as long
-    as states may be missing; then the arm is taken to be there.
+    A state that does not continue the last good one is refused. So are those after it, until they have continued each
+    other for as long as states may be missing and no good one came between them; then the arm is taken to be there. So
+    no single state, and no second source, takes over from states that still come.
     """
 
     def __init__(self, robot: Robot) -> None:
@@ -71,43 +81,77 @@ class JumpDetection:
             robot: the arm.
         """
         self._robot = robot
-        self._good: tuple[float, list[float], list[float]] | None = None
-        self._seen: tuple[float, list[float], list[float]] | None = None
+        self.reset()
 
     def reset(self) -> None:
         """Accept the next state as it comes."""
-        self._good = self._seen = None
+        self._good: _Seen | None = None
+        self._refused: _Seen | None = None
+        self._refused_since = 0.0
 
-    def check(self, t: float, q: Array, qd: Array, jump: float, timeout: float) -> None:
+    def check(self, t: float, now: float, q: Array, qd: Array, safety: SafetySettings) -> None:
         """Check a state.
 
         Args:
             t: its time [s].
+            now: the time now, by the same clock [s].
             q: position (n,).
             qd: velocity (n,).
-            jump: greatest change of position that needs no velocity to explain it [rad] or [m].
-            timeout: states further apart than this are not compared [s].
+            safety: how far a position may jump and a stamp run ahead of the clock, and how long states may be missing.
 
         Raises:
-            JumpError: it does not follow from the last one.
+            OrderError: it is older than the last good one, or runs ahead of the clock as none did before.
+            JumpError: its position does not follow from the last good one.
         """
-        for before in (self._good, self._seen):
-            if before is not None and 0.0 <= t - before[0] <= timeout:
-                break
+        state = _Seen(t, max(t - now, 0.0), q.tolist(), qd.tolist())
+        try:
+            if self._good is not None:
+                self._check_continues(self._good, state, safety)
+        except (OrderError, JumpError):
+            if not self._continues_refused(state, safety):
+                self._refused_since = t
+            self._refused = state
+            if t - self._refused_since < safety.state_timeout * ALMOST:
+                raise
         else:
-            before = None
-        self._seen = (t, q.tolist(), qd.tolist())
-        if before is not None:
-            # Plain numbers: for a few joints NumPy takes five times as long.
-            dt = t - before[0]
-            beyond = [
-                abs(new - old) - jump - dt * max(abs(speed), abs(earlier))
-                for new, speed, old, earlier in zip(*self._seen[1:], *before[1:], strict=True)
-            ]
-            if max(beyond) > 0.0:
-                joint = beyond.index(max(beyond))
-                raise JumpError(self._robot.joints[joint].name, before[1][joint], self._seen[1][joint])
-        self._good = self._seen
+            if self._good is not None:
+                state = state._replace(ahead=max(state.ahead, self._good.ahead))
+        self._good, self._refused = state, None
+
+    def _continues_refused(self, state: _Seen, safety: SafetySettings) -> bool:
+        """True if a state continues the one that was refused before it."""
+        if self._refused is None or state.t - self._refused.t > safety.state_timeout:
+            return False
+        try:
+            self._check_continues(self._refused, state, safety)
+        except (OrderError, JumpError):
+            return False
+        return True
+
+    def _check_continues(self, before: _Seen, state: _Seen, safety: SafetySettings) -> None:
+        dt = state.t - before.t
+        if dt < 0.0:
+            raise OrderError(f"its stamp is {-dt:.3g} s before that of the state before it")
+        if state.ahead > before.ahead + AHEAD:
+            raise OrderError(f"its stamp is {state.ahead:.3g} s ahead of the clock")
+        dt = min(dt, safety.state_timeout)
+        # Plain numbers: for a few joints NumPy takes five times as long.
+        beyond = [
+            abs(new - old) - safety.position_jump - dt * max(abs(speed), abs(earlier))
+            for new, speed, old, earlier in zip(state.q, state.qd, before.q, before.qd, strict=True)
+        ]
+        if max(beyond) > 0.0:
+            joint = beyond.index(max(beyond))
+            raise JumpError(self._robot.joints[joint].name, before.q[joint], state.q[joint])
+
+
+class _Seen(NamedTuple):
+    """A state that came."""
+
+    t: float  # its time [s]
+    ahead: float  # how far stamps have been ahead of the clock [s]
+    q: list[float]
+    qd: list[float]
 
 
 class VelocityEstimate:

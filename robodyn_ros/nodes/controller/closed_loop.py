@@ -15,7 +15,7 @@ stands still.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
@@ -31,7 +31,7 @@ from robodyn_ros.control.loop_settings import LoopSettings
 from robodyn_ros.control.step import Command
 from robodyn_ros.control.transmission import Transmission
 from robodyn_ros.dynamics import Dynamics
-from robodyn_ros.errors import EffortError, JumpError, RobodynError, StaleStateError
+from robodyn_ros.errors import EffortError, JumpError, OrderError, RobodynError, StaleStateError
 from robodyn_ros.nodes.common.diagnostics import PAUSE, Faults
 from robodyn_ros.nodes.common.messages import NANO
 from robodyn_ros.nodes.common.qos import NEWEST
@@ -51,10 +51,11 @@ PUBLISHER_PERIOD = 0.2
 """Time between two scans for conflicting publishers [s]."""
 
 PUBLISHERS_ALLOWED = {"~/commands": 1, "~/joint_commands": 1, "~/reference": 1}
-"""Topic → how many publishers it may have."""
+"""Topic → how many publishers it may have; ``joint_states`` may have as many as the settings say."""
 
 REFUSALS: dict[type[RobodynError], str] = {
     StaleStateError: "state too old",
+    OrderError: "state out of order",
     JumpError: "position jumped",
     EffortError: "control law failed",
 }
@@ -105,7 +106,8 @@ class StateCallback:
         """
         self.active = False
         self.listeners: list[Callable[[Time, Command], None]] = []
-        self._clock = node.get_clock().handle  # without the objects that rclpy makes around each time
+        self._ros_clock = node.get_clock()
+        self._clock = self._ros_clock.handle  # without the objects that rclpy makes around each time
         self._loop, self._transmission, self._output = loop, transmission, output
         self._faults, self._statistics, self._report_fault = faults, statistics, report_fault
         self._reader = StateReader(loop.robot.joint_names)
@@ -115,6 +117,7 @@ class StateCallback:
     def reset(self) -> None:
         """No state has come yet."""
         self.received = self.state_time = self.node_time = 0.0
+        self._now = 0
         self.latest = None
 
     def on_state(self, data: bytes) -> None:
@@ -126,6 +129,9 @@ class StateCallback:
         if now == 0:  # simulated time has not begun for this node, so the age of a state is unknown
             return
         loop, restarts = self._loop, self._loop.restarts
+        if now < self._now and self._ros_clock.ros_time_is_active:
+            loop.reset_clock()
+        self._now = now
         try:
             # Read the bytes.
             measured = self._reader.read(data)
@@ -212,7 +218,7 @@ class ClosedLoop:
             node, loop, transmission, self._output, faults, self.statistics, self._fault_report.update
         )
         self.listeners = self._callback.listeners
-        self._conflicts = PublisherConflicts(node, PUBLISHERS_ALLOWED)
+        self._conflicts = PublisherConflicts(node)
         self._states = node.create_subscription(JointState, "joint_states", self._callback.on_state, NEWEST, raw=True)
         self._reset()
         self._timers = [
@@ -364,7 +370,7 @@ class ClosedLoop:
         self._silent = silent
 
     def _scan_publishers(self) -> None:
-        self._loop.set_publisher_conflict(self._conflicts.scan())
+        self._loop.set_publisher_conflict(self._conflicts.scan(self._loop.settings.safety.state_publishers))
 
 
 class FaultReport:
@@ -401,18 +407,22 @@ class FaultReport:
 class PublisherConflicts:
     """Scans topics for more publishers than there may be."""
 
-    def __init__(self, node: Node, allowed: Mapping[str, int]) -> None:
+    def __init__(self, node: Node) -> None:
         """
         Args:
             node: whose graph.
-            allowed: topic → how many publishers it may have, the node's own among them.
         """
         self._node = node
-        self._allowed = {node.resolve_topic_name(topic): count for topic, count in allowed.items()}
+        self._states = node.resolve_topic_name("joint_states")
+        self._allowed = {node.resolve_topic_name(topic): count for topic, count in PUBLISHERS_ALLOWED.items()}
 
-    def scan(self) -> str:
-        """The first topic with too many publishers, and who they are; "" if there is none."""
-        for topic, most in self._allowed.items():
+    def scan(self, state_publishers: int) -> str:
+        """The first topic with too many publishers, and who they are; "" if there is none.
+
+        Args:
+            state_publishers: how many publishers ``joint_states`` may have.
+        """
+        for topic, most in (self._allowed | {self._states: state_publishers}).items():
             if self._node.count_publishers(topic) > most:
                 names = sorted(info.node_name for info in self._node.get_publishers_info_by_topic(topic))
                 return f"{topic} has {len(names)} publishers ({', '.join(names)}), not {most}"
