@@ -191,12 +191,13 @@ class Graph:
         return self.call(SetParameters, f"{node}/set_parameters", parameters=messages).results
 
     def diagnostics(self, node: str, deadline: float = DEADLINE) -> dict[str, str]:
-        """What a node says in its next diagnostics, with its message under the key ``message``."""
+        """What a node says in its next diagnostics, with its message and level under these keys."""
         found: list[dict[str, str]] = []
 
         def keep(message: DiagnosticArray) -> None:
             found.extend(
-                {"message": status.message} | {item.key: item.value for item in status.values}
+                {"message": status.message, "level": str(status.level[0])}
+                | {item.key: item.value for item in status.values}
                 for status in message.status
                 if status.name == f"/{node}"
             )

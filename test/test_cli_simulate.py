@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -172,3 +173,18 @@ def test_a_bag_is_not_written_over(capsys, tmp_path):
 def test_a_misspelt_parameter_is_mentioned(capsys):
     assert main(["simulate", PRR, "--duration", "0.1", "-p", "sed:=3"]) == 0
     assert "not used here: sed" in capsys.readouterr().err
+
+
+def test_an_explosion_names_joint_time_and_remedy_and_json_stays_json(capsys):
+    """Compliant stops of 1e12 N·m/rad are beyond every step."""
+    stops = [f"stops.{joint}.stiffness:=1.0e+12" for joint in ROBOT.joint_names]
+    given = [part for text in (*stops, "initial_position.shoulder:=0.5") for part in ("-p", text)]
+    assert main(["simulate", PRR, "--controller", "none", "--duration", "3", "--json", *given]) == 1
+    found = json.loads(capsys.readouterr().out)
+    ((fault, count),) = found["faults"].items()
+    assert count == 1
+    said = re.match(
+        r"step failed: at (0\.\d+) s: joint '(\w+)' goes beyond .* take a smaller step or lower gains", fault
+    )
+    assert said is not None and said[2] in ROBOT.joint_names
+    assert found["simulated"] <= float(said[1]) <= found["simulated"] + 0.0041  # it ends there: a reading is each 2 ms

@@ -131,3 +131,21 @@ def test_the_description_is_there_for_late_comers_unless_another_publishes_it(gr
     graph.start("simulator", *names, robot_description=prr, publish_robot_description=False)
     graph.wait(lambda: graph.node.count_publishers("others"), "the other simulator")
     assert graph.node.count_publishers("robot_description") == 1
+
+
+def test_an_explosion_is_an_error_until_the_reset(graph, prr):
+    """Compliant stops of 1e12 N·m/rad are beyond every step."""
+    from std_srvs.srv import Trigger
+
+    soft = {f"stops.{joint}.stiffness": 1e12 for joint in START}
+    start = {**START, "shoulder": 0.5}
+    graph.start("simulator", robot_description=prr, initial_position=start, brake=False, diagnostics_rate=50.0, **soft)
+
+    def failed():
+        found = graph.diagnostics("simulator")
+        return found if found["level"] == "2" else None
+
+    said = graph.wait(failed, "the error", 30.0)["message"]
+    assert "the motion has ended: at " in said and "goes beyond the range" in said and "call ~/reset" in said
+    assert graph.call(Trigger, "simulator/reset").success
+    graph.wait(lambda: graph.diagnostics("simulator")["level"] == "0", "the end of the error")

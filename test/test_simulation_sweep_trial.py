@@ -68,6 +68,7 @@ CASES = {
         FRICTION | each("stops", "stiffness", (9e4, 3e3, 2e3)) | each("stops", "dissipation", (1, 2, 3)),
         SOFT,
     ),
+    "stiff friction": (FRICTION | each("friction", "viscous", (3.0, 0.2, 4e3)), SOFT),
     "as fast as it goes": (FRICTION | {"state_rate": 1000.0}, each("gains", "natural_frequency", (60.0, 50.0, 40.0))),
     "coarse commands": (each("actuators", "resolution", (0.5, 0.1, 0.02)), {}),
     "differences": (NOISE | {"velocity_source": "differentiated", "state_rate": 1000.0}, {"dynamics": "lagrangian"}),

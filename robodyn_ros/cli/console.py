@@ -7,8 +7,10 @@ and not after a minute.
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -54,9 +56,17 @@ def progress_bar(*columns: str | ProgressColumn, transient: bool = True) -> Prog
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON."""
-    json.dump(value, sys.stdout, indent=2, ensure_ascii=False, allow_nan=False)
+    """Print a value as JSON; a number that is not finite, which JSON does not have, as null."""
+    json.dump(_without_nan(value), sys.stdout, indent=2, ensure_ascii=False, allow_nan=False)
     sys.stdout.write("\n")
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key: _without_nan(item) for key, item in value.items()}
+    return [_without_nan(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def quantity(value: float, unit: str) -> str:

@@ -25,6 +25,7 @@ from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.integrators.base import Integrator
 from robodyn_ros.simulation.plant.compiled_motion import motion_library
 from robodyn_ros.simulation.plant.native import Plant
+from robodyn_ros.simulation.plant.stiffness import stable_integrator
 
 
 class RolloutResult(NamedTuple):
@@ -52,7 +53,8 @@ def rollout(
         tau: efforts, (n,) for all steps or (steps, n), in [N·m] or [N].
         dt: length of a step [s].
         steps: number of steps.
-        integrator: an integrator, or the name of its plugin.
+        integrator: an integrator, or the name of its plugin. Viscous friction of the dynamics that is too stiff for it
+            is integrated by SDIRK4 (:mod:`robodyn_ros.simulation.plant.stiffness`).
 
     Raises:
         InputError: a shape is wrong, a number is not finite, dt is not positive, or steps is negative.
@@ -70,6 +72,7 @@ def rollout(
         raise InputError("tau", f"must be of shape ({n},) or ({steps}, {n}), not {efforts.shape}", tau)
     refuse_non_finite(("q", "qd", "tau"), (first, rate, efforts))
     rule = create("integrators", integrator) if isinstance(integrator, str) else integrator
+    rule = stable_integrator(rule, dynamics, np.zeros(n), dt)
     motion = RolloutResult(*np.full((2, steps + 1, n), np.nan))  # states that are not reached stay NaN
     motion.q[0], motion.qd[0] = first, rate
     try:

@@ -50,9 +50,10 @@ def run(args: Namespace) -> ExitCode:
 def _loaded(args: Namespace, document: UrdfDocument, findings: list[Finding]) -> tuple[Robot | None, Loads | None]:
     """The robot and its loads, or None with the reason among the findings."""
     from robodyn_ros import create_dynamics
-    from robodyn_ros.cli.check.joints import load_findings, loads, parse_pose
+    from robodyn_ros.cli.check.joints import damping_findings, load_findings, loads, parse_pose
     from robodyn_ros.cli.check.urdf import Finding
     from robodyn_ros.robot.urdf import build
+    from robodyn_ros.simulation.plant.base import PlantSettings
 
     try:
         robot = build(document)
@@ -65,6 +66,7 @@ def _loaded(args: Namespace, document: UrdfDocument, findings: list[Finding]) ->
     dynamics = create_dynamics(args.dynamics, robot, gravity=args.gravity)
     found = loads(dynamics, dict(parse_pose(text, robot) for text in args.pose))
     findings.extend(load_findings(robot, found))
+    findings.extend(damping_findings(dynamics, PlantSettings().step))
     return robot, found
 
 

@@ -14,6 +14,7 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
+from robodyn_ros.simulation.plant.stiffness import decay_rates
 
 FULL_TURNS = 4.0 * np.pi
 """Greater position limits are in degrees, or stand for none [rad]."""
@@ -171,6 +172,21 @@ def parse_pose(text: str, robot: Robot) -> tuple[str, Array]:
         raise InputError("--pose", f"{text!r}: {cause}", text) from cause
     check_position_limits("--pose", robot, pose, list(range(robot.n)))
     return name.strip() or numbers.strip(), pose
+
+
+def damping_findings(dynamics: Dynamics, step: float) -> Iterator[Finding]:
+    """Findings about joints whose damping slows them down within a step [s] of the simulation."""
+    robot = dynamics.robot
+    rates = decay_rates(dynamics, robot.damping) if robot.damping.any() else robot.damping
+    for joint, rate, damping in zip(robot.joints, rates, robot.damping, strict=True):
+        if rate * step > 1.0:
+            inertia = f"{damping / rate:.2g} {'kg' if joint.is_prismatic else 'kg m²'}"
+            text = (
+                f"its damping of {damping:g} {joint.effort_unit}·s/{joint.position_unit} acts on an inertia of down to "
+                f"{inertia}: speed decays in {1e6 / rate:.3g} µs, {rate * step:.3g} times in a step of {1e3 * step:g} "
+                "ms; the simulator integrates that implicitly"
+            )
+            yield Finding("note", f"joint {joint.name!r}", None, text)
 
 
 def load_findings(robot: Robot, found: Loads) -> Iterator[Finding]:

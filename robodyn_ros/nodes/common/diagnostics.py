@@ -64,6 +64,7 @@ class Report(NamedTuple):
     problem: str  # empty if all is well
     message: str  # what it is doing
     values: Mapping[str, object]
+    failed: bool = False  # True if the problem is an error, after which nothing goes on
 
 
 class Diagnostics:
@@ -84,8 +85,9 @@ class Diagnostics:
     def publish(self) -> None:
         """Publish a report now."""
         report = self._report()
+        level = DiagnosticStatus.ERROR if report.failed else DiagnosticStatus.WARN
         status = DiagnosticStatus(
-            level=DiagnosticStatus.WARN if report.problem else DiagnosticStatus.OK,
+            level=level if report.problem else DiagnosticStatus.OK,
             name=self._node.get_fully_qualified_name(),
             message=report.problem or report.message,
             hardware_id=report.hardware,

@@ -272,7 +272,10 @@ class SimulatorReport:
             **dict(sorted(self._faults.counts.items())),
         }
         problem = self._time.problem or ("cannot keep up with real time" if self._time.lost > lost else "")
-        return Report(hardware.plant.dynamics.robot.name, problem, self._state(paused), values)
+        failure = hardware.failure
+        if failure is not None:
+            problem = f"the motion has ended: {failure}; call ~/reset to begin again"
+        return Report(hardware.plant.dynamics.robot.name, problem, self._state(paused), values, failure is not None)
 
     def _state(self, paused: bool) -> str:
         """The state of the simulator, in a few words."""

@@ -38,8 +38,8 @@ class Hardware:
         now: time since the last reset [steps].
         held: True while brakes hold the arm.
         silent: True after the command timeout, until the next command.
-        failures: number of failed steps since the start; the result of such a step would not be finite.
-        failure: error of the last failed step.
+        failures: number of failed steps since the start; such a step would lead beyond the range of a simulation.
+        failure: error of the step that has failed; the arm then stays where it is until a reset. None without one.
     """
 
     def __init__(self, plant: PlantBase, actuators: Actuators, sensors: Sensors, settings: CommandSettings) -> None:
@@ -53,7 +53,7 @@ class Hardware:
         self.plant = plant
         self.sensors = sensors
         self.failures = 0
-        self.failure: SimulationError | None = None
+        self.failure: SimulationError | None
         self._actuators = actuators
         self._settings = settings
         self._timeout = max(1, round(settings.command_timeout / plant.settings.step))
@@ -77,6 +77,7 @@ class Hardware:
         self.sensors.reset()
         self.now = 0
         self.held, self.silent = self._settings.brake, False
+        self.failure = None
         self._commanded: int | None = None
         self._measure()
 
@@ -112,6 +113,8 @@ class Hardware:
 
     def _move(self, most: int) -> int:
         """Move the plant by as many steps as one call can make, but at most so many; return their number."""
+        if self.failure is not None:
+            return most
         if self.held:
             wait = self._actuators.wait(self.now)
             if wait:
@@ -124,11 +127,13 @@ class Hardware:
             self.plant.apply(effort)
             self._acting = effort
         steps = 1 if steady is None else most
+        begun = self.plant.time
         try:
             self.plant.step(steps)
         except SimulationError as problem:
+            step = self.plant.settings.step
             self.failures += 1
-            self.failure = problem
+            self.failure = SimulationError(f"at {self.time + self.plant.time - begun + step:.9g} s: {problem}")
         return steps
 
     def _time_out(self) -> None:

@@ -26,6 +26,7 @@ class Integrator(ABC):
 
     Attributes:
         order: p; half the step makes the error of a motion 2ᵖ times smaller.
+        adaptive: True if it chooses its steps by itself, and so takes stiff motions too.
         code: the same step in C, or "" if there is none: the body of
             ``int advance(const System* s, double h, const double* q, const double* v, double* q1, double* v1)`` in
             ``../plant/motion.c``. It calls ``acceleration(s, q, v, a)``; ``N`` is the number of joints. It returns 0,
@@ -33,6 +34,7 @@ class Integrator(ABC):
     """
 
     order: ClassVar[int]
+    adaptive: ClassVar[bool] = False
     code: ClassVar[str] = ""
 
     @abstractmethod

@@ -25,6 +25,7 @@ class DOP853(Integrator):
     """
 
     order = 8
+    adaptive = True
 
     def __init__(self, rtol: float = 1e-12, atol: float | None = None, max_step: float = np.inf) -> None:
         """

@@ -16,8 +16,9 @@ from numpy.typing import ArrayLike
 from robodyn_ros.checks import finite_array
 from robodyn_ros.control.limits import check_position_limits, saturate
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import InputError, SimulationError
 from robodyn_ros.plugins import create
+from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array, read_only
 from robodyn_ros.settings import check_settings, setting
 from robodyn_ros.simulation.plant.joint_effects import (
@@ -151,7 +152,7 @@ class PlantBase(ABC):
         """Make a number of steps under the present effort.
 
         Raises:
-            SimulationError: the result of a step would not be finite; the state before that step stays.
+            SimulationError: a step would lead beyond the range of a simulation; the state before that step stays.
         """
 
     def advance(self, duration: float) -> None:
@@ -175,9 +176,27 @@ class PlantBase(ABC):
         qd.setflags(write=False)
         self._q, self._qd = q, qd
 
-    def _beyond(self) -> str:
-        state = f"q = {self._q}, qd = {self._qd}, effort = {self._effort}"
-        return f"a step of {self.settings.step:g} s from {state} leads beyond the range of numbers"
+
+def unstable(robot: Robot, step: float, before: Array, after: Array, effort: Array) -> SimulationError:
+    """Return the error of a step that leads beyond the range of a simulation.
+
+    Args:
+        robot: the arm.
+        step: of the integration [s].
+        before: velocities before the step (n,) in [rad/s] or [m/s].
+        after: velocities to which it leads, perhaps not finite.
+        effort: efforts over the step (n,) in [N·m] or [N].
+    """
+    speeds = np.where(np.isfinite(after), np.abs(after), np.inf)
+    worst = int(np.argmax(np.where(speeds == speeds.max(), 1.0 + np.abs(before) + np.abs(effort), 0.0)))
+    joint = robot.joints[worst]
+    unit = f"{joint.position_unit}/s"
+    return SimulationError(
+        f"joint {joint.name!r} goes beyond the range of a simulation, from {before[worst]:.3g} {unit} to "
+        f"{after[worst]:.3g} {unit} under {effort[worst]:.3g} {joint.effort_unit}; a step of {step:g} s is too long "
+        "for the forces on it or for the gains of its control: take a smaller step or lower gains (robodyn check "
+        "compares damping, inertia and step)"
+    )
 
 
 def _limit(name: str, value: Any) -> Array:

@@ -26,7 +26,7 @@ from robodyn_ros.engine.codegen import scalar_source
 from robodyn_ros.engine.library import find_library
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.integrators.base import Integrator
-from robodyn_ros.simulation.plant.joint_effects import JointEffects
+from robodyn_ros.simulation.plant.joint_effects import FASTEST, JointEffects
 from robodyn_ros.simulation.plant.modes import Mode, Modes
 
 CODE = Path(__file__).with_name("motion.c").read_text(encoding="utf-8")
@@ -64,7 +64,8 @@ def make_frame(joints: JointEffects) -> Array:
 def motion_source(dynamics: CompiledDynamics, integrator: Integrator) -> str:
     """Return the C code of the loops; it follows the code of the arm's forward dynamics."""
     code = CODE.replace("@advance", integrator.code).replace("@rows", ", ".join(ROWS))
-    return f"#define N {dynamics.robot.n}\n#define P {len(dynamics.symbols)}\n{code}"
+    sizes = {"N": dynamics.robot.n, "P": len(dynamics.symbols), "FASTEST": FASTEST}
+    return "".join(f"#define {name} {value}\n" for name, value in sizes.items()) + code
 
 
 def motion_library(dynamics: Dynamics, integrator: Integrator) -> Any:

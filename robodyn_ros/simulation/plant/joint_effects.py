@@ -36,6 +36,9 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array, read_only
 from robodyn_ros.settings import check_settings, setting
 
+FASTEST = 1e6
+"""Speed [rad/s] or [m/s] that no joint reaches. A motion beyond it is that of an unstable simulation."""
+
 GREATEST = 1e9
 """Upper bound of every friction parameter; a greater number is a mistake."""
 

@@ -12,7 +12,8 @@ Between two events the motion is smooth (:mod:`.modes`) and the integrator keeps
 2. Integrate in that mode to the end of the step (:class:`.compiled_motion.SmoothMotion`).
 3. Find the first event: the first joint that leaves the mode's domain, by the root of the cubic through both ends.
    Without an event the step is done.
-4. Refine its time by Newton's method on the integrator itself, and go to the state at that time.
+4. Refine its time by Newton's method on the integrator itself, or by regula falsi where that does not converge, and go
+   to the state at that time.
 5. Apply the impulses of rigid stops, and continue at 1 with the rest of the step.
 
 So stops and friction only take energy out. ``../trial/trial.c`` has the same step in C, where function names are those
@@ -37,6 +38,9 @@ BISECTIONS = 52
 
 REFINEMENTS = 4
 """Newton steps to find an event. Each reduces the error by the factor of the cubic's relative error, about 1e-3."""
+
+BRACKETINGS = 60
+"""Most steps of regula falsi after that, for a stiff motion, which no cubic is near to."""
 
 CLOSE = 1e-13
 """Tolerance of a joint's distance to its bound at an event, relative to its motion in the step."""
@@ -91,7 +95,8 @@ class Mechanism:
             if event.part == 0.0 and qd[event.joint] == (event.bound if event.moving else 0.0):
                 stuck[event.joint] = True  # it would leave and return at once: too short for the rest of the step
                 continue
-            part, q, qd = self._reach(event, step, q, qd, dt)
+            end = (qd1 if event.moving else q1)[event.joint] - event.bound
+            part, q, qd = self._reach(event, step, q, qd, dt, end)
             if not event.moving:
                 q[event.joint] = event.bound
             q, qd, hit = self._settle(q, qd, event if event.moving else None, bounced)
@@ -99,14 +104,33 @@ class Mechanism:
             dt -= part * dt
         return *self._settle(q1, qd1, last if last.moving else None, np.ones(len(q), dtype=bool))[:2], None
 
-    def _reach(self, event: Event, step: Step, q: Array, qd: Array, dt: float) -> tuple[float, Array, Array]:
-        """Refine the time of an event, as a part of the step; return it and the state at that time."""
-        part = event.part
-        for _ in range(REFINEMENTS):
+    def _reach(
+        self, event: Event, step: Step, q: Array, qd: Array, dt: float, after: float
+    ) -> tuple[float, Array, Array]:
+        """Refine the time of an event, as a part of the step; return it and the state at that time.
+
+        ``after`` is how far the joint is beyond the bound at the end of the step. Source of regula falsi with halved
+        values: Dowell, Jarratt, A modified regula falsi method (1971).
+        """
+        part, low, high, last = event.part, 0.0, 1.0, 0.0
+        before, side = (qd if event.moving else q)[event.joint] - event.bound, np.sign(after)
+        for count in range(REFINEMENTS + BRACKETINGS):
             q1, qd1 = step(q, qd, part * dt)
             off = (qd1 if event.moving else q1)[event.joint] - event.bound
-            better = min(max(part - off / event.slope, 0.0), 1.0) if event.slope else part
-            if better == part or abs(off) <= CLOSE * abs(event.slope):
+            if abs(off) <= CLOSE * abs(event.slope):
+                break
+            better = part - off / event.slope if count < REFINEMENTS and event.slope else 0.0
+            if off * side > 0.0:
+                high, after, before = part, off, before * (0.5 if last > 0.0 else 1.0)
+            else:
+                low, before, after = part, off, after * (0.5 if last < 0.0 else 1.0)
+            if low < better < high:
+                last = 0.0
+            else:
+                last = side * off
+                share = before / (before - after) if before * after < 0.0 else 0.5
+                better = low + (high - low) * share
+            if better in (low, high):
                 break
             part = better
         return part, q1, qd1

@@ -1,7 +1,7 @@
 /* The motion of an arm within one mode: forces on the joints, held joints, and the loops over steps.
 
    This file follows the functions `prepare` and `compute` of the arm's forward dynamics (engine/codegen.py) and the
-   macros N and P, the numbers of joints and of runtime parameters. compiled_motion.py replaces `@rows` by the rows of a
+   macros N and P, the numbers of joints and of runtime parameters, and FASTEST. compiled_motion.py replaces `@rows` by the rows of a
    frame and `@advance` by the body of the integrator's step.
 
    The same physics is written in Python for machines without a compiler. A change here must be made there too:
@@ -160,7 +160,7 @@ long long advance_many(long long steps, double h, double (*row)[N], const double
     if (advance(&s, h, q, v, q1, v1)) return k;
     for (int i = 0; i < N; ++i) {
       if (!(q1[i] >= row[Q_LOW][i] && q1[i] <= row[Q_HIGH][i] && isfinite(q1[i]))) return k;
-      if (!(v1[i] >= row[V_LOW][i] && v1[i] <= row[V_HIGH][i] && isfinite(v1[i]))) return k;
+      if (!(v1[i] >= row[V_LOW][i] && v1[i] <= row[V_HIGH][i] && fabs(v1[i]) <= FASTEST)) return k;
       if (driven_over(&s, i, v1[i])) return k;
     }
     for (int i = 0; i < N; ++i) { q[i] = q1[i]; v[i] = v1[i]; }

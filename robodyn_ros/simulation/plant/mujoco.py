@@ -18,12 +18,13 @@ from numpy.typing import ArrayLike
 from robodyn_ros.checks import is_finite
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.inertial_parameters import parameters_of, standard_parameters
-from robodyn_ros.errors import ConfigurationError, SimulationError
+from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.description import read_document
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.simulation.plant.base import PlantBase, PlantSettings
-from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, StopSettings
+from robodyn_ros.simulation.plant.base import PlantBase, PlantSettings, unstable
+from robodyn_ros.simulation.plant.joint_effects import FASTEST, FrictionSettings, StopSettings
+from robodyn_ros.simulation.plant.stiffness import is_stiff
 
 KEPT = {"link": {"inertial", "collision"}, "joint": {"origin", "parent", "child", "axis", "limit"}}
 """Elements of the URDF that MuJoCo reads. Friction and mimicking joints have another meaning there."""
@@ -40,6 +41,8 @@ STIFF = 2.0
 
 class MuJoCoPlant(PlantBase):
     """The arm in MuJoCo: RK4, with the same limits, viscous and Coulomb friction, and with contact.
+
+    Where friction is too stiff for RK4 (:mod:`.stiffness`), MuJoCo's ``implicitfast`` makes the steps.
 
     MuJoCo's stops and dry friction are not quite rigid: a joint creeps where it rests in the native plant.
     """
@@ -82,7 +85,9 @@ class MuJoCoPlant(PlantBase):
         model.dof_damping[self.arm.index] += losses.viscous
         model.dof_frictionloss[self.arm.index] += losses.coulomb
         model.opt.timestep = self.settings.step
-        model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
+        stiff = is_stiff(dynamics, losses.viscous + dynamics.parameters.viscous, self.settings.step)
+        integrators = mujoco.mjtIntegrator
+        model.opt.integrator = integrators.mjINT_IMPLICITFAST if stiff else integrators.mjINT_RK4
         model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
         if not contact:
             model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
@@ -103,9 +108,9 @@ class MuJoCoPlant(PlantBase):
             data.qfrc_applied[index] = effort
             step(model, data, at_once)
             q, qd = data.qpos[index], data.qvel[index]
-            if not (is_finite(q) and is_finite(qd)):
+            if not (is_finite(q) and (np.abs(qd) <= FASTEST).all()):
                 self.arm.place(self._q, self._qd)
-                raise SimulationError(self._beyond())
+                raise unstable(self.dynamics.robot, self.settings.step, self._qd, qd, effort)
             self._keep(q, qd)
             self._steps += at_once
 

@@ -22,10 +22,11 @@ from robodyn_ros.errors import InputError, SimulationError
 from robodyn_ros.plugins import create
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.integrators.base import Integrator
-from robodyn_ros.simulation.plant.base import PlantBase, PlantSettings
+from robodyn_ros.simulation.plant.base import PlantBase, PlantSettings, unstable
 from robodyn_ros.simulation.plant.compiled_motion import MODE, make_frame, motion_library
-from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, JointEffects, StopSettings
+from robodyn_ros.simulation.plant.joint_effects import FASTEST, FrictionSettings, JointEffects, StopSettings
 from robodyn_ros.simulation.plant.mechanism import Mechanism
+from robodyn_ros.simulation.plant.stiffness import stable_integrator
 
 CHUNK = 100_000
 """Most steps in one compiled call. It lasts a tenth of a second or less, and Ctrl-C takes effect between two calls."""
@@ -78,7 +79,8 @@ class Plant(PlantBase):
             failure = self._stepper.failure
             if isinstance(failure, SimulationError):
                 raise failure
-            raise SimulationError(self._beyond()) from failure
+            beyond = self._stepper.beyond
+            raise unstable(self.dynamics.robot, self.settings.step, self._qd, beyond, self._effort) from failure
 
     def _place(self, q: Array, qd: Array) -> None:
         self._keep(*self._stepper.place(q, qd))
@@ -91,6 +93,7 @@ class TimeStepper:
         mechanism: makes the steps in which a mode ends.
         failure: the error of the last run: a dynamics plugin got numbers that are not finite, or an equation was not
             solved; None without one.
+        beyond: velocities (n,) that the last run would have led to, if that is beyond the range of a simulation.
     """
 
     def __init__(self, dynamics: Dynamics, joints: JointEffects, integrator: Integrator, dt: float) -> None:
@@ -98,14 +101,16 @@ class TimeStepper:
         Args:
             dynamics: the equations of motion.
             joints: friction, stops and velocity limits.
-            integrator: integrates the smooth parts of the motion.
+            integrator: integrates the smooth parts of the motion, unless friction is too stiff (:mod:`.stiffness`).
             dt: length of a step [s].
         """
+        integrator = stable_integrator(integrator, dynamics, joints.friction.viscous, dt)
         self.mechanism = Mechanism(dynamics, joints, integrator)
         self._dt = dt
         self._frame = make_frame(joints)
         self._q, self._qd, self._effort = self._frame[:3]
         self.failure: InputError | SimulationError | None = None
+        self.beyond = self._qd
         self._mode_known = False  # True if the mode in the frame is that of the state
         library = motion_library(dynamics, integrator)
         self._advance_many = None
@@ -133,10 +138,10 @@ class TimeStepper:
             steps: number of steps.
 
         Returns:
-            The number of steps that were made. It is less than ``steps`` if the result of a step would not be finite,
-            or by an error in ``failure``.
+            The number of steps that were made. It is less than ``steps`` if a step would lead beyond the range of a
+            simulation, or by an error in ``failure``.
         """
-        self.failure = None
+        self.failure, self.beyond = None, self._qd
         self._effort[:] = effort
         left = steps
         while left > 0:
@@ -173,7 +178,8 @@ class TimeStepper:
             except (InputError, SimulationError) as cause:
                 self.failure = cause
                 return False
-        if not (is_finite(q) and is_finite(qd)):
+        if not (is_finite(q) and (np.abs(qd) <= FASTEST).all()):
+            self.beyond = qd
             return False
         self._q[:], self._qd[:] = q, qd
         if mode is not None:

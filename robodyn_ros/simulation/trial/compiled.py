@@ -29,10 +29,12 @@ from robodyn_ros.plugins import create
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.hardware.settings import HardwareSettings
 from robodyn_ros.simulation.integrators.base import Integrator
+from robodyn_ros.simulation.plant.base import unstable
 from robodyn_ros.simulation.plant.compiled_motion import MODE, make_frame, motion_source
-from robodyn_ros.simulation.plant.joint_effects import Friction, JointEffects, Stops
-from robodyn_ros.simulation.plant.mechanism import CLOSE, REFINEMENTS, Mechanism
+from robodyn_ros.simulation.plant.joint_effects import FASTEST, Friction, JointEffects, Stops
+from robodyn_ros.simulation.plant.mechanism import BRACKETINGS, CLOSE, REFINEMENTS, Mechanism
 from robodyn_ros.simulation.plant.modes import PIVOTS, ROUNDING, Mode
+from robodyn_ros.simulation.plant.stiffness import stable_integrator
 from robodyn_ros.simulation.trial.memory import (
     CODES,
     LAWS,
@@ -152,11 +154,14 @@ class EventResolver:
         """
         robot = hardware.robot
         joints = JointEffects(Friction(hardware.friction, robot.n), Stops(robot, hardware.stops), robot.velocity_limit)
-        self.integrator: Integrator = create("integrators", hardware.integrator)
+        chosen: Integrator = create("integrators", hardware.integrator)
+        step = hardware.plant_settings.step
+        self.integrator = stable_integrator(chosen, dynamics, joints.friction.viscous, step)
         self.mechanism = Mechanism(dynamics, joints, self.integrator)
         self.frame = make_frame(joints)
         self.frame[:2] = self.mechanism.settled(np.array(hardware.start, dtype=np.float64), np.zeros(robot.n))
-        self.failure: Exception | None = None
+        self.failure: SimulationError | None = None
+        self._robot = robot
         self.fields: dict[str, Any] = {
             "frame": self.frame,
             "static_friction": joints.friction.static,
@@ -164,6 +169,7 @@ class EventResolver:
             "lcp_rounding": ROUNDING,
             "pivots": PIVOTS,
             "refinements": REFINEMENTS,
+            "bracketings": BRACKETINGS,
             "event_tolerance": CLOSE,
         }
 
@@ -176,14 +182,19 @@ class EventResolver:
                     self.frame[MODE], memory.mode_known = self.mechanism.modes.at(q, qd, effort), 1
                     return True
                 state = self.mechanism.advance(q, qd, effort, memory.step)
-            except (InputError, SimulationError) as cause:
-                self.failure = cause
-                return False
+            except SimulationError as cause:
+                return self._fail(memory, cause)
+            except InputError:
+                return self._fail(memory, unstable(self._robot, memory.step, qd, qd, effort))
         return self._store(memory, *state)
 
+    def _fail(self, memory: TrialMemory, problem: SimulationError) -> bool:
+        self.failure = SimulationError(f"at {(memory.now + 1) * memory.step:.9g} s: {problem}")
+        return False
+
     def _store(self, memory: TrialMemory, q: Array, qd: Array, mode: Mode | None) -> bool:
-        if not (is_finite(q) and is_finite(qd)):
-            return False
+        if not (is_finite(q) and (np.abs(qd) <= FASTEST).all()):
+            return self._fail(memory, unstable(self._robot, memory.step, self.frame[1], qd, self.frame[2]))
         self.frame[0], self.frame[1] = q, qd
         memory.mode_known, memory.phase = int(mode is not None), STEPPED
         if mode is not None:
@@ -198,7 +209,7 @@ def _fault(code: int, memory: TrialMemory, resolver: EventResolver, loop: LoopSe
     if code == DONE:
         return {}
     messages = {
-        EVENT: f"step failed: {resolver.failure or 'its result is beyond the range of numbers'}",
+        EVENT: f"step failed: {resolver.failure}",
         STALE: f"state refused: {StaleStateError(value, loop.safety.state_timeout)}",
         JUMPED: f"state refused: {JumpError(name, bound, value)}",
         TOO_FAST: f"speed: joint {name!r} moves at {value:.4g}; {bound:.4g} is the limit",

@@ -36,7 +36,7 @@ INPUTS = (
     ("double", "step"),
     # plant: its frame (compiled_motion.py) and parameters, and constants of modes.py and mechanism.py
     ("double*", "frame symbols static_friction restitution"),
-    ("int64_t", "pivots refinements"),
+    ("int64_t", "pivots refinements bracketings"),
     ("double", "lcp_rounding event_tolerance"),
     # drives: settings, state, and the effort that acts (N,)
     ("int64_t", "command_timeout hold_on_timeout braked active last_command"),

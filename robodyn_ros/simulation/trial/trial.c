@@ -263,19 +263,29 @@ static int exact_step(Trial* s, System* y) {
   for (int count = 0; count < 4 * N; ++count) {
     double qe[N], ve[N];
     if (find_mode(s, y, stuck) || advance(y, dt, q, v, q1, v1)) goto back;
-    EACH if (!isfinite(q1[i]) || !isfinite(v1[i])) goto back;
+    EACH if (!isfinite(q1[i]) || !(fabs(v1[i]) <= FASTEST)) goto back;
     if (!first_event((const double (*)[N])row, q1, v1, dt, &event)) {
       EACH { q[i] = q1[i]; v[i] = v1[i]; any |= stuck[i]; }
       s->mode_known = !any;
       return 0;
     }
     if (event.part == 0 && v[event.joint] == (event.moving ? event.bound : 0)) { stuck[event.joint] = 1; continue; }
-    double part = event.part;
-    for (int k = 0; k < s->refinements; ++k) {
+    double part = event.part, low = 0, high = 1, last = 0, before = (event.moving ? v : q)[event.joint] - event.bound;
+    double after = (event.moving ? v1 : q1)[event.joint] - event.bound;
+    const double side = sign(after);
+    for (int k = 0; k < s->refinements + s->bracketings; ++k) {
       if (advance(y, part * dt, q, v, qe, ve)) goto back;
       const double off = (event.moving ? ve : qe)[event.joint] - event.bound;
-      const double better = event.slope != 0 ? clamped(part - off / event.slope, 0, 1) : part;
-      if (better == part || fabs(off) <= s->event_tolerance * fabs(event.slope)) break;
+      if (fabs(off) <= s->event_tolerance * fabs(event.slope)) break;
+      double better = k < s->refinements && event.slope != 0 ? part - off / event.slope : 0;
+      if (off * side > 0) { high = part; after = off; before *= last > 0 ? 0.5 : 1; }
+      else { low = part; before = off; after *= last < 0 ? 0.5 : 1; }
+      if (low < better && better < high) last = 0;
+      else {
+        last = side * off;
+        better = low + (high - low) * (before * after < 0 ? before / (before - after) : 0.5);
+      }
+      if (better == low || better == high) break;
       part = better;
     }
     EACH { q[i] = qe[i]; v[i] = ve[i]; }
@@ -303,7 +313,7 @@ static int smooth_step(Trial* s, System* y) {
   if (advance(y, s->step, row[Q], row[V], q1, v1)) return 1;
   EACH {
     if (!(q1[i] >= row[Q_LOW][i] && q1[i] <= row[Q_HIGH][i] && isfinite(q1[i]))) return 1;
-    if (!(v1[i] >= row[V_LOW][i] && v1[i] <= row[V_HIGH][i] && isfinite(v1[i]))) return 1;
+    if (!(v1[i] >= row[V_LOW][i] && v1[i] <= row[V_HIGH][i] && fabs(v1[i]) <= FASTEST)) return 1;
     if (driven_over(y, i, v1[i])) return 1;
   }
   EACH { row[Q][i] = q1[i]; row[V][i] = v1[i]; }

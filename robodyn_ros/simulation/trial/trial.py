@@ -119,7 +119,7 @@ def run_trial(
             if hardware.now >= end:
                 break
             hardware.advance(min(interval, end - hardware.now))
-            if until_fault and hardware.failures > failures:
+            if hardware.failures > failures:  # what would follow is no motion of the arm
                 break
     if hardware.failures > failures:
         faults[f"step failed: {hardware.failure}"] = hardware.failures - failures

@@ -1,0 +1,230 @@
+"""SDIRK4: an implicit Runge-Kutta method for stiff motions, such as those of light joints with much viscous friction.
+
+Friction d on an inertia m decays in m/d seconds, which may be far below a step. An explicit method then explodes. This
+one is L-stable: what decays within a step has decayed at its end, whatever the step, and slow motion has order 4.
+
+    kᵢ = a(qᵢ, vᵢ),   vᵢ = v₀ + h Σⱼ aᵢⱼ kⱼ,   qᵢ = q₀ + h Σⱼ aᵢⱼ vⱼ,   j = 1 … i
+
+Each stage is solved for kᵢ by a Newton iteration. Its matrix is the same in all stages, 1 - hγ ∂a/∂v - (hγ)² ∂a/∂q,
+with derivatives by finite differences at the beginning; they need not be exact. The last stage is the end of the step.
+
+A step is cut into shorter ones where the embedded method of order 3 finds an error above the tolerance: after a sudden
+change of effort, until the fast motion has decayed. Dry friction and stops then meet the true velocity.
+
+Source: Hairer, Wanner, Solving Ordinary Differential Equations II (1996), table IV.6.5, the embedded method in eq.
+IV.6.18; the iteration and the choice of steps, section IV.8.
+"""
+
+from __future__ import annotations
+
+from sys import float_info
+
+import numpy as np
+
+from robodyn_ros.errors import SimulationError
+from robodyn_ros.robot.pose import Array
+from robodyn_ros.simulation.integrators.base import Acceleration, Integrator
+
+GAMMA = 0.25
+"""γ, the diagonal of the table."""
+
+BELOW = (
+    (),
+    (1 / 2,),
+    (17 / 50, -1 / 25),
+    (371 / 1360, -137 / 2720, 15 / 544),
+    (25 / 24, -49 / 48, 125 / 16, -85 / 12),
+)
+"""The table of coefficients aᵢⱼ below the diagonal."""
+
+EMBEDDED = (59 / 48, -17 / 96, 225 / 32, -85 / 12, 0.0)
+"""Weights of the embedded method of order 3."""
+
+TOLERANCE = 1e-4
+"""Greatest error of a velocity in a step [rad/s] or [m/s], relative to velocities above 1."""
+
+ITERATIONS = 20
+"""Most iterations in a stage. About four are needed; each reduces the error by the change of the matrix in the step."""
+
+ROUNDING = 4 * float_info.epsilon
+"""The iteration has converged when the relative change of the velocity is less than this."""
+
+INCREMENT = float_info.epsilon**0.5
+"""Increment of the finite differences [rad], [m], [rad/s] or [m/s], relative to states above 1."""
+
+SAFETY, SHRINK, GROW = 0.9, 0.1, 5.0
+"""Factors of the next step: for safety, the least and the greatest."""
+
+SHORTEST = 1e-9
+"""Shortest step, relative to the whole one."""
+
+_ERROR = np.array(EMBEDDED) - (*BELOW[-1], GAMMA)
+_ROWS = ", ".join(f"{{{', '.join(repr(float(a)) for a in row) or '0'}}}" for row in BELOW)
+_WEIGHTS = ", ".join(repr(float(weight)) for weight in _ERROR)
+
+
+class SDIRK4(Integrator):
+    """Order 4, L-stable: singly diagonally implicit, five stages, with steps cut where the tolerance needs it.
+
+    Source: Hairer, Wanner, Solving Ordinary Differential Equations II (1996), table IV.6.5.
+    """
+
+    order = 4
+    adaptive = True
+    # W is the matrix of the iteration, which Gauss-Jordan elimination turns into its inverse R.
+    code = f"""
+  static const double below[5][4] = {{{_ROWS}}}, weight[5] = {{{_WEIGHTS}}};
+  double k[5][N], vs[5][N], Jq[N][N], Jv[N][N], x[N], y[N], a[N], dt = h, left = h;
+  acceleration(s, q, v, k[0]);
+  for (int j = 0; j < N; ++j)
+    for (int speed = 0; speed < 2; ++speed) {{
+      for (int i = 0; i < N; ++i) {{ x[i] = q[i]; y[i] = v[i]; }}
+      double* moved = speed ? y + j : x + j;
+      const double before = *moved;
+      *moved += {INCREMENT!r} * fmax(1, fabs(before));
+      acceleration(s, x, y, a);
+      for (int i = 0; i < N; ++i) (speed ? Jv : Jq)[i][j] = (a[i] - k[0][i]) / (*moved - before);
+    }}
+  for (int i = 0; i < N; ++i) {{ q1[i] = q[i]; v1[i] = v[i]; }}
+  while (left > 0) {{
+    double W[N][N], R[N][N], qs[N], error = 0, scale = 1;
+    const double g = {GAMMA!r} * dt;
+    int failed = 0;
+    for (int i = 0; i < N; ++i) for (int j = 0; j < N; ++j) {{
+      R[i][j] = i == j;
+      W[i][j] = (i == j) - g * (Jv[i][j] + g * Jq[i][j]);
+    }}
+    for (int j = 0; j < N; ++j) {{
+      int best = j;
+      for (int i = j + 1; i < N; ++i) if (fabs(W[i][j]) > fabs(W[best][j])) best = i;
+      if (!(fabs(W[best][j]) > 0)) return 1;
+      for (int c = 0; c < N; ++c) {{
+        double swap = W[j][c]; W[j][c] = W[best][c]; W[best][c] = swap;
+        swap = R[j][c]; R[j][c] = R[best][c]; R[best][c] = swap;
+      }}
+      const double pivot = 1 / W[j][j];
+      for (int c = 0; c < N; ++c) {{ W[j][c] *= pivot; R[j][c] *= pivot; }}
+      for (int i = 0; i < N; ++i) {{
+        const double by = W[i][j];
+        if (i == j || by == 0) continue;
+        for (int c = 0; c < N; ++c) {{ W[i][c] -= by * W[j][c]; R[i][c] -= by * R[j][c]; }}
+      }}
+    }}
+    for (int stage = 0; stage < 5 && !failed; ++stage) {{
+      double v0[N], q0[N], before = INFINITY;
+      if (stage) for (int i = 0; i < N; ++i) k[stage][i] = k[stage - 1][i];
+      for (int i = 0; i < N; ++i) {{
+        v0[i] = v1[i]; q0[i] = q1[i];
+        for (int j = 0; j < stage; ++j) {{
+          v0[i] += dt * below[stage][j] * k[j][i];
+          q0[i] += dt * below[stage][j] * vs[j][i];
+        }}
+      }}
+      for (int count = 0;; ++count) {{
+        double change = 0, size = 0, sum = 0;
+        for (int i = 0; i < N; ++i) {{ y[i] = v0[i] + g * k[stage][i]; x[i] = q0[i] + g * y[i]; }}
+        acceleration(s, x, y, a);
+        for (int i = 0; i < N; ++i) a[i] -= k[stage][i];
+        for (int i = 0; i < N; ++i) {{
+          double by = 0;
+          for (int j = 0; j < N; ++j) by += R[i][j] * a[j];
+          k[stage][i] += by;
+          vs[stage][i] = v0[i] + g * k[stage][i];
+          change = fmax(change, fabs(g * by));
+          size = fmax(size, fabs(v0[i]) + fabs(g * k[stage][i]));
+          sum += vs[stage][i];
+        }}
+        if (!isfinite(sum) || count == {ITERATIONS}) {{ failed = 1; break; }}
+        if (change <= {ROUNDING!r} * size || (change <= 1e-10 * size && change >= before)) break;
+        before = change;
+      }}
+      for (int i = 0; i < N; ++i) qs[i] = q0[i] + g * vs[stage][i];
+    }}
+    for (int i = 0; i < N && !failed; ++i) {{
+      double ev = 0, eq = 0;
+      for (int j = 0; j < 5; ++j) {{ ev += weight[j] * k[j][i]; eq += weight[j] * vs[j][i]; }}
+      error = fmax(error, fmax(fabs(dt * ev), fabs(eq)));
+      scale = fmax(scale, fmax(fabs(v1[i]), fabs(vs[4][i])));
+    }}
+    const double ratio = failed ? INFINITY : error / ({TOLERANCE!r} * scale);
+    if (ratio <= 1) {{
+      for (int i = 0; i < N; ++i) {{ q1[i] = qs[i]; v1[i] = vs[4][i]; k[0][i] = k[4][i]; }}
+      left = dt >= left ? 0 : left - dt;
+    }} else {{
+      if (dt <= {SHORTEST!r} * h) return 1;
+      for (int i = 0; i < N; ++i) k[0][i] = 0;
+    }}
+    dt *= fmin({GROW!r}, fmax({SHRINK!r}, {SAFETY!r} * pow(ratio, -0.25)));
+    if (dt > left) dt = left;
+  }}
+  return 0;
+"""
+
+    def step(self, acceleration: Acceleration, q: Array, qd: Array, dt: float) -> tuple[Array, Array]:
+        """Make a step; see :meth:`Integrator.step`."""
+        guess, whole, left = acceleration(q, qd), dt, dt
+        derivatives = _derivatives(acceleration, q, qd, guess)
+        while left > 0.0:
+            found = _attempt(acceleration, derivatives, q, qd, guess, dt)
+            ratio = np.inf if found is None else found[2] / TOLERANCE
+            if found is not None and ratio <= 1.0:
+                q, qd, _, guess = found
+                left = 0.0 if dt >= left else left - dt
+            elif dt <= SHORTEST * whole:
+                raise SimulationError(
+                    f"SDIRK4 did not converge from q = {q}, qd = {qd} with a step of {whole:g} s; take a smaller one"
+                )
+            else:
+                guess = np.zeros(len(q))
+            with np.errstate(divide="ignore"):
+                dt = min(dt * min(GROW, max(SHRINK, SAFETY * np.float64(ratio) ** -0.25)), left)
+        return q, qd
+
+
+def _derivatives(acceleration: Acceleration, q: Array, qd: Array, at: Array) -> tuple[Array, Array]:
+    """∂a/∂q and ∂a/∂v by finite differences (n, n) each, with a(q, q̇) given."""
+    found = np.zeros((2, len(q), len(q)))
+    for joint in range(len(q)):
+        for which in range(2):
+            state = [q.copy(), qd.copy()]
+            before = state[which][joint]
+            state[which][joint] += INCREMENT * max(1.0, abs(before))
+            found[which, :, joint] = (acceleration(*state) - at) / (state[which][joint] - before)
+    return found[0], found[1]
+
+
+def _attempt(
+    acceleration: Acceleration, derivatives: tuple[Array, Array], q: Array, qd: Array, guess: Array, dt: float
+) -> tuple[Array, Array, float, Array] | None:
+    """A step: q, q̇, its error relative to velocities above 1, its last acceleration; None if it did not converge."""
+    g, n = GAMMA * dt, len(q)
+    inverse = np.linalg.inv(np.eye(n) - g * (derivatives[1] + g * derivatives[0]))
+    k, velocities = np.zeros((2, len(BELOW), n))
+    for stage, row in enumerate(BELOW):
+        base_v = qd + dt * np.array(row) @ k[:stage]
+        base_q = q + dt * np.array(row) @ velocities[:stage]
+        found = _solve(acceleration, inverse, base_q, base_v, guess, g)
+        if found is None:
+            return None
+        k[stage] = guess = found
+        velocities[stage] = base_v + g * guess
+    error = max(np.abs(dt * (_ERROR @ k)).max(), np.abs(_ERROR @ velocities).max())
+    end = velocities[-1].copy()
+    return base_q + g * end, end, error / max(1.0, np.abs(qd).max(), np.abs(end).max()), guess
+
+
+def _solve(acceleration: Acceleration, inverse: Array, q: Array, qd: Array, guess: Array, g: float) -> Array | None:
+    """Solve k = a(q + g (q̇ + g k), q̇ + g k) for k (n,); None if the iteration does not converge."""
+    k, before = guess, np.inf
+    for _ in range(ITERATIONS + 1):
+        velocity = qd + g * k
+        change = inverse @ (acceleration(q + g * velocity, velocity) - k)
+        k = k + change
+        by, size = np.abs(g * change).max(), (np.abs(qd) + np.abs(g * k)).max()
+        if not np.isfinite(size):
+            return None
+        # Near the rounding error the changes no longer shrink.
+        if by <= ROUNDING * size or (by <= 1e-10 * size and by >= before):
+            return k
+        before = by
+    return None
