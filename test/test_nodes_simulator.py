@@ -141,11 +141,8 @@ def test_an_explosion_is_an_error_until_the_reset(graph, prr):
     start = {**START, "shoulder": 0.5}
     graph.start("simulator", robot_description=prr, initial_position=start, brake=False, diagnostics_rate=50.0, **soft)
 
-    def failed():
-        found = graph.diagnostics("simulator")
-        return found if found["level"] == "2" else None
-
-    said = graph.wait(failed, "the error", 30.0)["message"]
+    graph.wait(lambda: graph.diagnostics("simulator")["level"] == "2", "the error", 30.0)
+    said = graph.diagnostics("simulator")["message"]
     assert "the motion has ended: at " in said and "goes beyond the range" in said and "call ~/reset" in said
     assert graph.call(Trigger, "simulator/reset").success
     graph.wait(lambda: graph.diagnostics("simulator")["level"] == "0", "the end of the error")
