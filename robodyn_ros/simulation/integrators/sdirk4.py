@@ -198,7 +198,8 @@ def _attempt(
 ) -> tuple[Array, Array, float, Array] | None:
     """A step: q, q̇, its error relative to velocities above 1, its last acceleration; None if it did not converge."""
     g, n = GAMMA * dt, len(q)
-    inverse: Array = np.linalg.inv(np.eye(n) - g * (derivatives[1] + g * derivatives[0]))
+    matrix: Array = np.eye(n) - g * (derivatives[1] + g * derivatives[0])
+    inverse = np.linalg.inv(matrix)
     k, velocities = np.zeros((2, len(BELOW), n))
     for stage, row in enumerate(BELOW):
         base_v = qd + dt * np.array(row) @ k[:stage]
