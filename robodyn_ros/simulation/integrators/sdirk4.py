@@ -199,7 +199,7 @@ def _attempt(
     """A step: q, q̇, its error relative to velocities above 1, its last acceleration; None if it did not converge."""
     g, n = GAMMA * dt, len(q)
     matrix: Array = np.eye(n) - g * (derivatives[1] + g * derivatives[0])
-    inverse = np.linalg.inv(matrix)
+    inverse = np.asarray(np.linalg.inv(matrix), dtype=np.float64)
     k, velocities = np.zeros((2, len(BELOW), n))
     for stage, row in enumerate(BELOW):
         base_v = qd + dt * np.array(row) @ k[:stage]
