@@ -1,7 +1,7 @@
-"""pytest's ``--dynamics`` option of ``robodyn_ros.dynamics.conformance``.
+"""pytest's options of the conformance kits: ``--dynamics`` and ``--controller``.
 
 pytest loads this module at every start wherever robodyn_ros is installed, so it imports nothing. (An option in the
-kit's conftest.py would come too late for ``pytest --pyargs``.)
+kits' conftest.py would come too late for ``pytest --pyargs``.)
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from typing import Any
 
 
 def pytest_addoption(parser: Any) -> None:
-    """Add the option."""
-    parser.getgroup("robodyn_ros").addoption(
-        "--dynamics",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="robodyn_ros.dynamics.conformance: test this plugin only; may be given several times",
-    )
+    """Add the options."""
+    for option, kit in (("--dynamics", "dynamics"), ("--controller", "control")):
+        parser.getgroup("robodyn_ros").addoption(
+            option,
+            action="append",
+            default=[],
+            metavar="NAME",
+            help=f"robodyn_ros.{kit}.conformance: test this plugin only; may be given several times",
+        )

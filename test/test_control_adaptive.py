@@ -163,8 +163,8 @@ def test_the_nearest_possible_body_is_the_nearest(seed):
     inner = np.linalg.inv(possible.metric)
     for _ in range(20):
         x = 5.0 * rng.standard_normal(10)
-        y, room = possible.nearest(x)
-        assert room == 0.0
+        y, was_possible = possible.nearest(x)
+        assert not was_possible
         scaled = np.linalg.eigvalsh(root @ to_pseudo(y) @ root.T)
         assert scaled[0] > 0.0
         assert scaled[-1] < 1.0 + 1e-9

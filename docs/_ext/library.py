@@ -12,7 +12,7 @@ from sphinx.application import Sphinx
 
 import robodyn_ros
 
-ELSEWHERE = ("nodes", "cli", "dynamics.conformance")
+ELSEWHERE = ("nodes", "cli", "dynamics.conformance", "control.conformance")
 """Rooms and folders that have no page here: nodes have topics, the command has verbs, the kit has clauses."""
 
 

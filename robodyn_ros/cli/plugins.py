@@ -1,4 +1,4 @@
-"""``robodyn plugins``: the installed plugins, and the module of each."""
+"""``robodyn plugins``: the installed plugins, the module of each, and which control laws are traced."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
+ARM = "urdf/prr.urdf"
+"""The arm that control laws are traced for."""
+
+
 class PluginEntry(NamedTuple):
     """A plugin, as it is listed."""
 
@@ -22,6 +26,7 @@ class PluginEntry(NamedTuple):
     summary: str  # the first line of its docstring
     origin: str  # its class, as module:name
     problem: str  # why it cannot be loaded, empty if it can
+    runs: str = ""  # of a control law: "traced", or "as Python: " and why
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -47,7 +52,23 @@ def _entry(kind: str, name: str) -> PluginEntry:
     except PluginError as problem:
         return PluginEntry(kind, name, "", "", str(problem))
     summary = (plugin.__doc__ or "").strip().partition("\n")[0]
-    return PluginEntry(kind, name, summary, f"{plugin.__module__}:{plugin.__qualname__}", "")
+    origin = f"{plugin.__module__}:{plugin.__qualname__}"
+    return PluginEntry(kind, name, summary, origin, "", _how_it_runs(name) if kind == "controllers" else "")
+
+
+def _how_it_runs(law: str) -> str:
+    """Whether a control law is traced, tried on the arm that comes with the package; else why not."""
+    import robodyn_ros as rd
+    from robodyn_ros.assets import find
+    from robodyn_ros.control.laws.traced import kind_problem, trace_problem
+
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(find(ARM)), compiled=False)
+    try:
+        problem = kind_problem(load("controllers", law))
+        problem = problem or trace_problem(rd.create_controller(law, dynamics, 100.0, 20.0))
+    except Exception as cause:  # of somebody's law
+        problem = f"{type(cause).__name__}: {cause}"
+    return f"as Python: {problem}" if problem else "traced"
 
 
 def _show(entries: list[PluginEntry]) -> None:
@@ -78,7 +99,8 @@ def _what(entry: PluginEntry, room: int) -> RenderableType:
     if entry.problem:
         return Text(entry.problem, "red")
     module = _broken_at_dots(entry.origin.partition(":")[0], room)
-    return Text.assemble(entry.summary, "\n", (module, "dim"))
+    runs = ("\n" + entry.runs, "green" if entry.runs == "traced" else "yellow") if entry.runs else ""
+    return Text.assemble(entry.summary, "\n", (module, "dim"), runs)
 
 
 def _broken_at_dots(module: str, room: int) -> str:
@@ -95,7 +117,8 @@ VERB = Verb(
     summary="list the plugins that are installed",
     description=(
         "Lists the installed plugins and the module that each comes from. One that cannot\n"
-        "be loaded is shown with the cause, and the exit code is then 1."
+        "be loaded is shown with the cause, and the exit code is then 1. A control law is\n"
+        "traced and runs compiled, or runs as Python; the reason is shown."
     ),
     examples=(
         ("robodyn plugins", "all of them"),

@@ -97,6 +97,7 @@ class CompiledDynamics(Dynamics):
         compiled: use C where there is a compiler.
         symbols: gravity in the base's frame (3,), armature, viscous and Coulomb friction (n,) each, and π, in one
             array that every compiled function of this object reads. ``configure`` writes it.
+        inertial_map: matrix from the standard parameters, ten for each body, to π.
     """
 
     def __init__(self, robot: Robot, *, compiled: bool = True, threads: int | None = None, **parameters: Any) -> None:
@@ -114,8 +115,8 @@ class CompiledDynamics(Dynamics):
         self._tree = build_tree(robot)
         self.compiled = compiled
         self._threads = threads or len(os.sched_getaffinity(0))
-        self._map = self.parameter_map(self._tree)
-        self.symbols = np.zeros(3 + 3 * robot.n + len(self._map))  # what the compiled functions read
+        self.inertial_map = self.parameter_map(self._tree)
+        self.symbols = np.zeros(3 + 3 * robot.n + len(self.inertial_map))  # what the compiled functions read
         self.apply(self.parameters)
 
     @staticmethod
@@ -203,7 +204,7 @@ class CompiledDynamics(Dynamics):
         with np.errstate(all="ignore"):  # what overflows is reported below
             theta = self.theta(parameters)
             inertial, joints = theta[: -3 * self.robot.n], theta[-3 * self.robot.n :]
-            symbols = np.concatenate([self._tree.base.T @ parameters.gravity, joints, self._map @ inertial])
+            symbols = np.concatenate([self._tree.base.T @ parameters.gravity, joints, self.inertial_map @ inertial])
         if not np.isfinite(symbols).all():
             raise InputError("parameters", "multiply to something beyond the range of numbers", parameters)
         self.symbols[:] = symbols
@@ -235,7 +236,7 @@ class CompiledDynamics(Dynamics):
             return [*states, parameters], self.expressions(quantity, states, parameters)
 
         shapes = known[quantity].shapes(n, len(self.theta()))
-        return Program(quantity, self._key, tuple((name, n) for name in names), shapes, build)
+        return Program(quantity, self.key, tuple((name, n) for name in names), shapes, build)
 
     def expressions(self, quantity: str, states: list[ca.SX], parameters: ca.SX | None = None) -> list[ca.SX]:
         """Return a quantity as CasADi expressions.
@@ -251,7 +252,8 @@ class CompiledDynamics(Dynamics):
         return list(found) if isinstance(found, tuple) else [found]
 
     @cached_property
-    def _key(self) -> str:
+    def key(self) -> str:
+        """What tells the code of this arm and formulation from all other."""
         return digest(*geometry(self._tree), type(self).__qualname__, source=type(self).__module__)
 
     @cached_property

@@ -25,4 +25,4 @@ class Lagrangian(CompiledDynamics):
         """K, P, and Lagrange's equations."""
         from robodyn_ros.dynamics.euler_lagrange import EulerLagrange
 
-        return EulerLagrange(self._tree, self._map)
+        return EulerLagrange(self._tree, self.inertial_map)

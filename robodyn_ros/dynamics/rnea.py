@@ -25,4 +25,4 @@ class RNEA(CompiledDynamics):
         """The recursions of Newton and Euler."""
         from robodyn_ros.dynamics.newton_euler import NewtonEuler
 
-        return NewtonEuler(self._tree, self._map)
+        return NewtonEuler(self._tree, self.inertial_map)

@@ -31,6 +31,7 @@ from robodyn_ros.engine.codegen import batch_source, kernel_source
 from robodyn_ros.engine.library import find_library, has_casadi
 from robodyn_ros.engine.program import Program
 from robodyn_ros.engine.states import as_states, refuse_non_finite
+from robodyn_ros.engine.tracing import inlined, is_traced
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.robot.pose import Array
 
@@ -132,6 +133,8 @@ def call({arguments}):
 
     def _call_otherwise(self, *values: object) -> Any:
         """Call with anything but float64 arrays of shape (n,)."""
+        if is_traced(values):
+            return inlined(self._program, self.parameters, values)
         arrays = as_states(self._names, values, self._program.widths[0])
         return self.call(*arrays) if arrays[0].ndim == 1 else self._call_batch(arrays)
 

@@ -69,14 +69,15 @@ def _generator() -> bytes:
     return hash_sources(Path(__file__).parent.parent)
 
 
-def hash_sources(package: Path) -> bytes:
+def hash_sources(package: Path, rooms: Sequence[str] = ("engine", "kinematics", "dynamics")) -> bytes:
     """A hash of every source file that writes expressions or C code, subfolders included.
 
     Args:
         package: the folder of this package.
+        rooms: its folders that have such files.
     """
     hashed = hashlib.sha256()
-    for room in ("engine", "kinematics", "dynamics"):
+    for room in rooms:
         for file in sorted((package / room).rglob("*.py")):
             content = file.read_bytes()
             hashed.update(f"{file.relative_to(package)} {len(content)}\n".encode())

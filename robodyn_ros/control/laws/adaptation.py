@@ -17,7 +17,6 @@ Source: Slotine and Li, On the adaptive control of robot manipulators, Internati
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import sqrt
 
 import numpy as np
 
@@ -89,7 +88,6 @@ class Adaptation:
         limited = (robot.velocity_limit > 0.0) & np.isfinite(robot.velocity_limit)
         self._speed = np.where(limited, robot.velocity_limit / 2.0, SPEED)
         self._softness = np.divide(1.0, decay, out=np.zeros(robot.n), where=decay > 0.0)
-        self._poses, self._regressors = _regressors(dynamics)
 
     def refresh(self, friction: Array) -> None:
         """Adapt to the parameters of the model, which have changed.
@@ -98,21 +96,21 @@ class Adaptation:
             friction: viscous and Coulomb friction of the model, (2, n).
         """
         n, settings, robot = self._dynamics.robot.n, self._settings, self._dynamics.robot
+        poses, regressors = _regressors(self._dynamics)
         self._model = self._dynamics.theta()[: -3 * n].reshape(-1, 10)
         added = settings.mass_limit * float(sum(body.inertial.mass for body in robot.bodies))
         self._possible = [PossibleBody(one, added, settings.spread) for one in self._model]
-        efforts = np.abs(np.einsum("snbk,bk->sn", self._regressors, self._model)).max(axis=0)
+        efforts = np.abs(np.einsum("snbk,bk->sn", regressors, self._model)).max(axis=0)
         coulomb = settings.friction_limit * np.where(np.isfinite(robot.effort_limit), robot.effort_limit, efforts)
         self.greatest = np.maximum(np.array([coulomb / self._speed, coulomb]), friction)
-        inertia = np.array([self._dynamics.mass_matrix(q).diagonal() for q in self._poses])
+        inertia = np.array([self._dynamics.mass_matrix(q).diagonal() for q in poses])
         self._quickness = settings.rate * self._decay * inertia.min(axis=0) / np.array([self._speed**2, np.ones(n)])
-        lags = np.zeros(self._regressors.shape[:2])
+        lags = np.zeros(regressors.shape[:2])
         for body in self.bodies:
-            own = self._regressors[:, :, body]
+            own = regressors[:, :, body]
             lags += np.einsum("sni,ij,snj->sn", own, self._possible[body].metric, own)
         quickest = (lags / inertia * self._softness).max() if self._softness.all() else 0.0
         self._gain = settings.rate / quickest if quickest > 0.0 else 0.0
-        self._room = [0.0 for _ in self._possible]
 
     def lag(self, s: Array, slope: Array, hidden: Array, inertia: Array) -> Array:
         """The part of s that teaches: what is outside the dead zone.
@@ -136,12 +134,8 @@ class Adaptation:
         """
         for body in self.bodies:
             own = power[10 * body : 10 * body + 10]
-            steepest, step = self._possible[body].metric @ own, dt * self._gain
-            change[body] += step * steepest
-            # The length of the step is more than any eigenvalue of Z can change by.
-            self._room[body] -= step * sqrt(own @ steepest)
-            if self._room[body] < 0.0:
-                self._project(body, change)
+            change[body] += dt * self._gain * (self._possible[body].metric @ own)
+            self._project(body, change)
 
     def learn_friction(self, friction: Array, shape: Array, s: Array, dt: float) -> None:
         """Learn friction for a time dt [s].
@@ -162,10 +156,8 @@ class Adaptation:
                 self._project(body, change)
 
     def _project(self, body: int, change: Array) -> None:
-        parameters = self._model[body] + change[body]
-        nearest, self._room[body] = self._possible[body].nearest(parameters)
-        if nearest is not parameters:
-            change[body] = nearest - self._model[body]
+        nearest, is_possible = self._possible[body].nearest(self._model[body] + change[body])
+        change[body] = np.where(is_possible, change[body], nearest - self._model[body])
 
 
 class PossibleBody:
@@ -208,20 +200,13 @@ class PossibleBody:
         self._scaled_least = self._scaled @ (LEAST_RATIO * model)
         self.metric = PARAMETERS @ np.kron(between, between) @ PARAMETERS.T
 
-    def nearest(self, parameters: Array) -> tuple[Array, float]:
-        """The nearest possible parameters to standard parameters (10,), and the room of Z there.
-
-        The room is how far Z can go from there in any direction and stay possible [-]; 0 if the given parameters were
-        not possible.
-        """
+    def nearest(self, parameters: Array) -> tuple[Array, bool]:
+        """The nearest possible parameters to standard parameters (10,), and whether those were possible."""
         values, axes = np.linalg.eigh((self._scaled @ parameters - self._scaled_least).reshape(4, 4))
-        room = min(float(values[0]) - FLOOR, 1.0 - float(values[-1]))
-        if room >= 0.0:
-            return parameters, room
         half = self._factor @ axes
         clipped = np.minimum(np.maximum(values, FLOOR), 1.0)
         nearest: Array = PARAMETERS @ (self.least + (half * clipped) @ half.T).reshape(16)
-        return nearest, 0.0
+        return nearest, (values[0] >= FLOOR) & (values[-1] <= 1.0)
 
 
 def _regressors(dynamics: CompiledDynamics) -> tuple[list[Array], Array]:

@@ -43,7 +43,6 @@ from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.parameters import Parameters
 from robodyn_ros.engine import Kernel
 from robodyn_ros.errors import InputError
-from robodyn_ros.kinematics.tree import build_tree
 from robodyn_ros.robot import Joint, Robot
 from robodyn_ros.robot.pose import Array
 
@@ -61,6 +60,7 @@ class Adaptive(Controller):
 
     feedback = "acceleration"
     settings = AdaptiveSettings
+    remembers = ("bodies", "friction", "_symbols")
 
     def __init__(
         self,
@@ -86,9 +86,9 @@ class Adaptive(Controller):
         self._slope = (self.kd - np.sqrt(np.maximum(self.kd**2 - 4.0 * self.kp, 0.0))) / 2.0
         self._decay = self.kd - self._slope
         self._spring = np.maximum(self.kp - self._slope * self._decay, 0.0)
-        self._map = dynamics.parameter_map(build_tree(robot))
         self._symbols = dynamics.symbols.copy()  # the compiled functions read these: the model, and what was learnt
         self._inertial = slice(3 + 3 * robot.n, None)
+        self._model = self._symbols[self._inertial].copy()  # of these, what the model has
 
         def kernel(quantity: str) -> Any:
             return Kernel(dynamics.program(quantity), self._symbols, compiled=dynamics.compiled).call
@@ -120,18 +120,15 @@ class Adaptive(Controller):
 
     def advance(self, dt: float, q: Array, qd: Array, reference: Reference, asked: Array, sent: Array) -> None:
         """Learn from a period."""
-        if not (self.config.learn and dt > 0.0):
+        if not self.config.learn:
             return
         self._refresh()
         e, ed = reference.q - q, reference.qd - qd
         offset, shape, cut = self._slope * e, _shape(reference.qd), asked - sent
         s = ed + offset
-        if any(cut.tolist()):
-            s = np.where(s * cut > 0.0, 0.0, s)
+        s = np.where(s * cut > 0.0, 0.0, s)
         hidden = self.friction[1] * (1.0 - np.abs(shape[1]))
         s = self._adaptation.lag(s, self._slope, hidden, self._mass_matrix(q).diagonal())
-        if not any(s.tolist()):
-            return
         if self._adaptation.bodies:
             regressor = self._regressor(q, qd, reference.qd + offset, reference.qdd + self._slope * ed)
             self._adaptation.learn_bodies(self.bodies, s @ regressor, dt)
@@ -190,16 +187,17 @@ class Adaptive(Controller):
         self._modelled = known
         self._adaptation.make_possible(self.bodies)
         self._symbols[:] = self.dynamics.symbols
+        self._model = self.dynamics.symbols[self._inertial].copy()
         self._update_symbols()
 
     def _update_symbols(self) -> None:
         """Write the present estimates where the compiled functions read them."""
-        self._symbols[self._inertial] = self.dynamics.symbols[self._inertial] + self._map @ self.bodies.ravel()
+        self._symbols[self._inertial] = self._model + self.dynamics.inertial_map @ self.bodies.ravel()
 
 
 def _shape(qd: Array) -> Array:
     """The factors of viscous and Coulomb friction, (2, n)."""
-    return np.array([qd, np.tanh(qd / SMOOTHING)])
+    return np.stack([qd, np.tanh(qd / SMOOTHING)])
 
 
 def describe(

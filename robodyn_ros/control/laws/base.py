@@ -46,7 +46,12 @@ class Controller(ABC):
     ``compute`` changes nothing, and may be called for any state. Most laws have no memory. A law that learns or
     observes does so in ``advance``, which is called once a period, before ``compute``.
 
+    Written with NumPy's operations, without asking for values (``np.where`` in place of ``if``), both are traced and
+    compiled for the arm (:mod:`robodyn_ros.control.laws.traced`). A law that cannot be traced runs as Python.
+
     Attributes:
+        remembers: names of the attributes that ``advance`` changes: floats and arrays of floats of one shape for good.
+        traced: False for a law that is to run as Python, because it prints, say, or asks another process.
         feedback: what the gains produce. With ``effort`` they are a stiffness [N·m/rad, N/m] and a damping; with
             ``acceleration`` they are [1/s²] and [1/s], and the law multiplies by M(q).
         settings: dataclass of the settings that the constructor takes as its keyword ``config``; None if it takes none.
@@ -59,6 +64,8 @@ class Controller(ABC):
     feedback: ClassVar[Literal["effort", "acceleration"]]
     settings: ClassVar[type[Any] | None] = None
     follows: ClassVar[bool] = True
+    remembers: ClassVar[tuple[str, ...]] = ()
+    traced: ClassVar[bool] = True
 
     def __init__(self, dynamics: Dynamics, kp: ArrayLike, kd: ArrayLike, ki: ArrayLike = 0.0) -> None:
         """

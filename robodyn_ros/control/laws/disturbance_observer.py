@@ -49,8 +49,12 @@ class DisturbanceObserver(ComputedTorque):
     """
 
     settings = DisturbanceObserverSettings
+    remembers = ("disturbance", "_momentum", "_drift", "_lost", "_observes")
     disturbance: Array
-    _before: tuple[Array, Array, Array] | None  # p, Cᵀ q̇ - g and τ_friction, a period ago
+    _momentum: Array
+    _drift: Array
+    _lost: Array
+    _observes: float
 
     def __init__(
         self,
@@ -81,14 +85,12 @@ class DisturbanceObserver(ComputedTorque):
         momentum = mass_matrix @ qd
         drift = coriolis_matrix.T @ qd - self.dynamics.gravity(q)
         friction = self._known.against(reference.qd, SMOOTHING)
-        if dt > 0.0 and self._before is not None:
-            before, drift_before, friction_before = self._before
-            explained = dt * (sent + (drift + drift_before) / 2.0 - friction_before)
-            gain = self.config.gain
-            self.disturbance = (self.disturbance + gain * (momentum - before - explained)) / (1.0 + gain * dt)
-        elif dt <= 0.0:
-            self.disturbance = self._none
-        self._before = momentum, drift, friction
+        explained = dt * (sent + (drift + self._drift) / 2.0 - self._lost)
+        gain, period = self.config.gain, np.maximum(dt, 0.0)
+        observed = (self.disturbance + gain * (momentum - self._momentum - explained)) / (1.0 + gain * period)
+        kept = np.where(self._observes > 0.0, observed, self.disturbance)
+        self.disturbance = np.where(dt > 0.0, kept, 0.0)
+        self._momentum, self._drift, self._lost, self._observes = momentum, drift, friction, 1.0
 
     def resume(self, before: Controller) -> None:
         """Take over the disturbance of another observer; the model may be another one, so a new period begins."""
@@ -97,8 +99,8 @@ class DisturbanceObserver(ComputedTorque):
 
     def forget(self) -> None:
         """Take the disturbance as zero."""
-        self.disturbance = self._none
-        self._before = None
+        self.disturbance = self._momentum = self._drift = self._lost = self._none  # p, Cᵀ q̇ - g and τ_friction
+        self._observes = 0.0  # 1 once there was a period's beginning
 
     def estimates(self) -> dict[str, float]:
         """The disturbance of each joint."""

@@ -1,0 +1,84 @@
+"""The law under test on an arm, and random periods for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import robodyn_ros as rd
+from robodyn_ros.control.laws.base import Controller, Efforts, Reference
+from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.robot.pose import Array
+
+
+class Period(NamedTuple):
+    """What a law is given in a period, arrays (n,)."""
+
+    dt: float
+    q: Array
+    qd: Array
+    reference: Reference
+    integral: Array
+    asked: Array
+    sent: Array
+
+
+class Law:
+    """A law on one arm, as often as it is asked for: each object has the same gains and no memory.
+
+    Attributes:
+        n: degrees of freedom of the arm.
+        dynamics: the model, which all of them share; its friction is known.
+    """
+
+    def __init__(self, name: str, urdf: str) -> None:
+        """
+        Args:
+            name: of the law.
+            urdf: of the arm.
+        """
+        self._name = name
+        robot = rd.load_robot(urdf)
+        self.n = robot.n
+        friction = np.linspace(0.11, 0.37, 2 * self.n).reshape(2, self.n)
+        self.dynamics: Dynamics = rd.create_dynamics(
+            "rnea", robot, gravity=(0.4, -1.3, -9.6), viscous=friction[0], coulomb=friction[1]
+        )
+
+    def make(self) -> Controller:
+        """A law with gains that differ from joint to joint."""
+        rng = np.random.default_rng(7)
+        kp, kd, ki = rng.uniform(40.0, 90.0, self.n), rng.uniform(8.0, 25.0, self.n), rng.uniform(1.0, 9.0, self.n)
+        return rd.create_controller(self._name, self.dynamics, kp, kd, ki)
+
+    def periods(self, count: int, seed: int = 1) -> Iterator[Period]:
+        """Random periods. The first has no length, nor has every tenth; every third effort was limited."""
+        rng = np.random.default_rng(seed)
+        for k in range(count):
+            q, qd, *reference, integral, asked, other = rng.uniform(-1.5, 1.5, (9, self.n))
+            sent = np.where(rng.random(self.n) < 1.0 / 3.0, other, asked)
+            dt = 0.0 if k % 10 == 0 else rng.uniform(5e-4, 2e-2)
+            yield Period(dt, q, qd, Reference(*reference), integral, asked, sent)
+
+    def run(self, law: Controller, period: Period) -> Efforts:
+        """What a law gives in a period."""
+        law.look_ahead(lambda _: period.reference, np.full(self.n, np.inf))
+        law.advance(period.dt, period.q, period.qd, period.reference, period.asked, period.sent)
+        return law.compute(period.q, period.qd, period.reference, period.integral)
+
+
+def same(found: Any, expected: Any, clause: str, tolerance: float) -> None:
+    """Fail unless two arrays agree relative to the greatest number in them.
+
+    Args:
+        found: what is tested.
+        expected: what is right.
+        clause: what the contract asks for: the head of the message.
+        tolerance: relative to the greatest expected number, or 1.
+    """
+    a, b = np.asarray(found), np.asarray(expected)
+    assert a.shape == b.shape, f"{clause}: expected shape {b.shape}, found {a.shape}"
+    error = np.abs(a - b).max(initial=0.0) / max(1.0, np.abs(b).max(initial=0.0))
+    assert error <= tolerance, f"{clause}: relative error {error:.2g} > {tolerance:.0e}\nexpected\n{b}\nfound\n{a}"

@@ -1,0 +1,123 @@
+"""The clauses: what a law gives, what it remembers, and that it is the same law when it is compiled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from robodyn_ros.control.conformance.subject import Law, same
+from robodyn_ros.control.laws.base import Efforts
+from robodyn_ros.control.laws.traced import CompiledLaw, trace_problem
+
+EXACT = 1e-12
+"""Relative tolerance between two exact computations of a number."""
+
+
+def test_efforts_are_numbers_of_each_joint(law: Law) -> None:
+    """Every term is a float64 array (n,) of finite numbers, and ``total`` is the sum of the others."""
+    subject = law.make()
+    for period in law.periods(5):
+        given = law.run(subject, period)
+        assert isinstance(given, Efforts), f"compute must give Efforts, not {type(given).__name__}"
+        for name, term in given._asdict().items():
+            assert np.shape(term) == (law.n,), f"the term {name} must be of shape ({law.n},), not {np.shape(term)}"
+            assert np.asarray(term).dtype == np.float64, f"the term {name} must be float64"
+            assert np.isfinite(term).all(), f"the term {name} must be finite: {term}"
+        same(given.total, sum(given[:-1]), "total is the sum of the terms", EXACT)
+
+
+def test_compute_changes_nothing(law: Law) -> None:
+    """The same state again gives the same efforts; what compute is given stays as it is."""
+    subject = law.make()
+    for period in law.periods(4):
+        law.run(subject, period)
+        before = [value.copy() for value in (period.q, period.qd, *period.reference, period.integral)]
+        first, again = (
+            subject.compute(period.q, period.qd, period.reference, period.integral).total.copy() for _ in range(2)
+        )
+        after = (period.q, period.qd, *period.reference, period.integral)
+        assert all(np.array_equal(a, b) for a, b in zip(before, after, strict=True)), "compute changes its arguments"
+        assert np.array_equal(first, again), "compute gives other efforts for the same state"
+
+
+def test_the_feed_forward_effort_is_added(law: Law) -> None:
+    """The effort of the reference is in ``feedforward``, and ``total`` grows by it."""
+    subject, period = law.make(), next(law.periods(1))
+    with_it = law.run(subject, period)
+    subject.forget()
+    none = period.reference._replace(effort=np.zeros(law.n))
+    without = law.run(subject, period._replace(reference=none))
+    same(with_it.feedforward, period.reference.effort, "feedforward is the effort of the reference", EXACT)
+    same(with_it.total - without.total, period.reference.effort, "total grows by the feed-forward effort", 1e-9)
+
+
+def test_a_law_that_forgets_is_new(law: Law) -> None:
+    """After ``forget`` a law gives what a new one gives."""
+    subject = law.make()
+    for period in law.periods(15, seed=2):
+        law.run(subject, period)
+    subject.forget()
+    new = law.make()
+    for period in law.periods(5):
+        same(law.run(subject, period).total, law.run(new, period).total, "a law that forgot is a new one", 1e-9)
+
+
+def test_what_was_learnt_is_restored(simple: Law) -> None:
+    """What ``memory`` gives is plain data, and ``restore`` takes it over; a law that learns nothing gives none."""
+    subject, other = simple.make(), simple.make()
+    for period in simple.periods(15):
+        simple.run(subject, period)
+    learnt = subject.memory()
+    if learnt:
+        other.restore(learnt)
+        same(_leaves(other.memory()), _leaves(learnt), "restore takes over what memory gives", 1e-9)
+
+
+def test_the_traced_law_is_the_law(law: Law) -> None:
+    """Over random periods, efforts and memory of the law as expressions are those of the law in Python."""
+    subject = law.make()
+    _skip_untraced(subject.__class__.__name__, trace_problem(subject))
+    _compare(law, CompiledLaw(subject, compiled=False))
+
+
+def test_the_compiled_law_is_the_law(simple: Law) -> None:
+    """The same for the law in compiled C."""
+    subject = simple.make()
+    _skip_untraced(subject.__class__.__name__, trace_problem(subject))
+    _compare(simple, CompiledLaw(subject))
+
+
+def test_a_compiled_law_follows_its_settings(simple: Law) -> None:
+    """Gains are settings, not constants of the code: those of the object count, and nothing is compiled anew."""
+    subject = simple.make()
+    _skip_untraced(subject.__class__.__name__, trace_problem(subject))
+    CompiledLaw(subject)
+    subject = type(subject)(subject.dynamics, 1.7 * subject.kp, 0.6 * subject.kd, 2.1 * subject.ki)
+    compiled = CompiledLaw(subject)
+    for period in simple.periods(3):
+        expected, found = simple.run(subject, period), compiled.period(*period)
+        same(found.total, expected.total, "the compiled law has the gains of the law", EXACT)
+
+
+def _leaves(data: Any) -> list[float]:
+    """All numbers of plain data."""
+    if isinstance(data, dict):
+        data = list(data.values())
+    return [number for item in data for number in _leaves(item)] if isinstance(data, list) else [float(data)]
+
+
+def _skip_untraced(name: str, problem: str) -> None:
+    if problem:
+        pytest.skip(f"{name} runs as Python: {problem}")
+
+
+def _compare(law: Law, compiled: CompiledLaw) -> None:
+    subject = law.make()
+    for period in law.periods(40):
+        expected, found = law.run(subject, period), compiled.period(*period)
+        for name, right, got in zip(Efforts._fields, expected, found, strict=True):
+            same(got, right, f"the term {name} of the traced law", EXACT)
+        for name, value in compiled.memory.items():
+            same(value, np.asarray(getattr(subject, name)), f"what the traced law remembers in {name}", EXACT)

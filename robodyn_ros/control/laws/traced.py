@@ -1,0 +1,366 @@
+"""A control law as expressions: ``compute`` and ``advance`` are called with symbols.
+
+How that works is told in :mod:`robodyn_ros.engine.tracing`.
+A law is an object, and its numbers are attributes: floats and arrays of floats, of its own or of objects that it has.
+Those named in ``remembers`` are its memory. The others are its settings: gains, what it has worked out of them, and the
+runtime parameters of the model. So a change of gains compiles nothing anew. What is no number (a switch, a name, the
+number of joints) is a constant of the code.
+"""
+
+from __future__ import annotations
+
+import copy
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import is_dataclass
+from functools import lru_cache
+from pathlib import Path
+from types import FunctionType, MethodType, ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from robodyn_ros.control.laws.base import Controller, Efforts, Reference
+from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.dynamics.parameters import Parameters
+from robodyn_ros.engine import Kernel, Program, digest
+from robodyn_ros.engine.library import has_casadi
+from robodyn_ros.engine.program import hash_sources
+from robodyn_ros.engine.tracing import Trace, TracedArray, TraceError, column, elements_of, symbols
+from robodyn_ros.kinematics import Kinematics
+from robodyn_ros.robot import Robot
+from robodyn_ros.robot.pose import Array
+
+if TYPE_CHECKING:
+    import casadi as ca
+
+SHARED = (Dynamics, Kinematics, Kernel, Robot, Parameters, type, ModuleType, FunctionType, MethodType)
+"""What a law only refers to: its attributes are not the law's."""
+
+METHODS = ("compute", "advance", "correction", "look_ahead")
+
+
+class LawNumbers(NamedTuple):
+    """The numbers of a law: path of the attribute, such as ``_friction._viscous`` → array or float."""
+
+    settings: dict[str, Any]
+    memory: dict[str, Any]
+    constants: tuple[tuple[str, str], ...]  # path and repr of what is no number
+
+
+def law_numbers(law: Controller) -> LawNumbers:
+    """Find the numbers of a law, in the order of their paths."""
+    found: dict[str, Any] = {}
+    constants: dict[str, str] = {}
+    _copied(law, "", {}, lambda path, value: found.setdefault(path, value), constants)
+    memory = {name: found.pop(name) for name in law.remembers if name in found}
+    return LawNumbers({path: found[path] for path in sorted(found)}, memory, tuple(sorted(constants.items())))
+
+
+def kind_problem(kind: type[Controller]) -> str:
+    """Why no law of a class can be traced; "" if it can, as far as the class tells."""
+    if not kind.traced:
+        return "it asks to run as Python (traced = False)"
+    if kind.look_ahead is not Controller.look_ahead:
+        return "it plans: look_ahead gives it references to come, as Python objects"
+    return ""
+
+
+def why_not_traced(law: Controller) -> str:
+    """Why a law cannot be traced; "" if it can, as far as can be told before it is tried."""
+    problem = kind_problem(type(law))
+    if problem:
+        return problem
+    patched = [name for name in METHODS if name in vars(law)]
+    if patched:
+        return f"its {patched[0]} is replaced on the object"
+    if not isinstance(law.dynamics, CompiledDynamics):
+        return f"its model, {type(law.dynamics).__name__}, has no expressions"
+    if not has_casadi():
+        return "CasADi is not installed"
+    return ""
+
+
+def law_key(law: Controller, numbers: LawNumbers) -> str:
+    """What tells the code of a law, on its arm, from all other: equal keys mean equal code."""
+    kind = type(law)
+    modules = [sys.modules[base.__module__] for base in kind.__mro__ if issubclass(base, Controller)]
+    files = [Path(module.__file__).read_bytes() for module in modules if module.__file__]
+    shapes = [(path, np.shape(value)) for group in numbers[:2] for path, value in group.items()]
+    facts = (kind.__qualname__, shapes, numbers.constants, law.dynamics.robot.joints, files, _control_sources())
+    return digest(*facts, source=kind.__module__)
+
+
+@lru_cache(maxsize=1)
+def _control_sources() -> bytes:
+    return hash_sources(Path(__file__).parents[2], ("control",))
+
+
+class CompiledLaw:
+    """A law that runs as its expressions do: compiled where there is a compiler, else on CasADi's virtual machine.
+
+    It has the settings and the memory that the law had when this object was made. It is what the conformance kit
+    compares with the law itself; the control loop runs the law within the control step.
+
+    Attributes:
+        memory: what the law remembers now: name → array or number.
+    """
+
+    INPUTS = (
+        "q",
+        "qd",
+        "reference_q",
+        "reference_qd",
+        "reference_qdd",
+        "reference_effort",
+        "integral",
+        "asked",
+        "sent",
+    )
+
+    def __init__(self, law: Controller, *, compiled: bool = True) -> None:
+        """
+        Args:
+            law: stays as it is.
+            compiled: False keeps to CasADi's virtual machine.
+
+        Raises:
+            TraceError: the law cannot be traced.
+        """
+        rest, *still = np.zeros((5, law.dynamics.robot.n))
+        law.compute(rest, rest, Reference(*still))  # a law may work something out of the model's parameters now
+        numbers = law_numbers(law)
+        n, self._law = law.dynamics.robot.n, law
+        self._kernel = Kernel(_program(law, numbers, n), flat(numbers.settings), compiled=compiled)
+        self.memory = {name: np.array(value) for name, value in numbers.memory.items()}
+
+    def period(
+        self, dt: float, q: Array, qd: Array, reference: Reference, integral: Array, asked: Array, sent: Array
+    ) -> Efforts:
+        """:meth:`Controller.advance`, and :meth:`Controller.compute` after it."""
+        given = (q, qd, *reference, integral, asked, sent, flat(self.memory))
+        *terms, memory = self._kernel.call(np.array([dt]), *map(np.ascontiguousarray, given))
+        self.memory = unflat(self.memory, memory)
+        return Efforts(*terms)
+
+
+def trace_problem(law: Controller) -> str:
+    """Why a law cannot be traced; "" if it can."""
+    problem = why_not_traced(law)
+    if problem:
+        return problem
+    try:
+        _program(law, law_numbers(law), law.dynamics.robot.n).build()
+    except TraceError as problem:
+        return str(problem)
+    return ""
+
+
+def flat(numbers: dict[str, Any]) -> Array:
+    """Numbers one after the other, arrays in row-major order."""
+    return np.concatenate([np.zeros(0), *(np.ravel(value) for value in numbers.values())])
+
+
+def unflat(numbers: dict[str, Any], values: Array) -> dict[str, Any]:
+    """The reverse of :func:`flat`, in the shapes of ``numbers``."""
+    bounds = np.cumsum([0, *(np.size(value) for value in numbers.values())])
+    return {
+        name: values[start:end].reshape(np.shape(value))
+        for (name, value), start, end in zip(numbers.items(), bounds[:-1], bounds[1:], strict=True)
+    }
+
+
+def _program(law: Controller, numbers: LawNumbers, n: int) -> Program:
+    """``advance``, then ``compute``."""
+
+    def build() -> tuple[list[ca.SX], list[ca.SX]]:
+        trace = Trace()
+        traced, dt = TracedLaw(law, trace), symbols("dt", (1,))
+        given = [symbols(name, (n,)) for name in CompiledLaw.INPUTS]
+        q, qd, *reference, integral, asked, sent = given
+        before = column(traced.memory)
+        traced.learn(1.0, dt[0], q, qd, Reference(*reference), asked, sent)
+        efforts = traced.compute(q, qd, Reference(*reference), integral)
+        return (
+            [*(column([value]) for value in (dt, *given)), before, column(traced.settings)],
+            [*(column([term]) for term in efforts), column(traced.memory)],
+        )
+
+    inputs = (("dt", 1), *((name, n) for name in CompiledLaw.INPUTS), ("memory", len(flat(numbers.memory))))
+    shapes = (*((n,) for _ in Efforts._fields), (inputs[-1][1],))
+    return Program("law", law_key(law, numbers), inputs, shapes, build)
+
+
+class TracedLaw:
+    """A law whose numbers are symbols, for one trace.
+
+    Attributes:
+        settings: symbols of its settings, in the order of :func:`law_numbers`.
+        memory: its memory now, likewise: symbols first, and expressions after :meth:`learn`.
+    """
+
+    def __init__(self, law: Controller, trace: Trace) -> None:
+        """
+        Args:
+            law: stays as it is.
+            trace: where the law is traced.
+
+        Raises:
+            TraceError: it cannot be traced.
+        """
+        problem = why_not_traced(law)
+        if problem:
+            raise TraceError(problem)
+        self._kind = type(law)
+        numbers = law_numbers(law)
+        unknown = [name for name in law.remembers if name not in numbers.memory]
+        if unknown:
+            raise TraceError(f"it remembers {unknown[0]!r}, which is no number and no array of floats")
+        made = {path: symbols(f"s{k}", np.shape(value)) for k, (path, value) in enumerate(numbers.settings.items())}
+        self.settings = list(made.values())
+        kept = {path: symbols(f"m{k}", np.shape(value)) for k, (path, value) in enumerate(numbers.memory.items())}
+        made |= kept
+        for path, value in (numbers.settings | numbers.memory).items():
+            if isinstance(value, np.ndarray):
+                trace.name(value, made[path])
+        self._law: Controller = _copied(law, "", {}, lambda path, _: made[path], {})
+        self._trace = trace
+
+    @property
+    def memory(self) -> list[TracedArray]:
+        """The memory now."""
+        return [TracedArray(elements_of(getattr(self._law, name))) for name in self._law.remembers]
+
+    @property
+    def dynamics(self) -> Dynamics:
+        """The model of the law."""
+        return self._law.dynamics
+
+    @property
+    def ki(self) -> Array:
+        """Gain on the integral of the position error, (n,)."""
+        return self._law.ki
+
+    def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
+        """The efforts of the law, as :meth:`Controller.compute`."""
+        before = self._state()
+        given = self._run(self._law.compute, q, qd, reference, integral)
+        changed = self._changed(before)
+        if changed:
+            raise TraceError(f"compute changes self.{changed[0]}; only advance may")
+        if not isinstance(given, Efforts):
+            raise TraceError(f"compute gives {type(given).__name__}, no Efforts")
+        n = self.dynamics.robot.n
+        wrong = [name for name, term in given._asdict().items() if np.shape(elements_of(term)) != (n,)]
+        if wrong:
+            raise TraceError(f"the term {wrong[0]} is not of shape ({n},)")
+        terms: Any = [TracedArray(elements_of(term)) for term in given]
+        return Efforts(*terms)
+
+    def learn(self, is_due: Any, dt: Any, q: Array, qd: Array, reference: Reference, asked: Array, sent: Array) -> None:
+        """:meth:`Controller.advance`, if it is due: where ``is_due`` is 0 the memory stays."""
+        if self._kind.advance is Controller.advance:
+            return
+        before = self._state()
+        held = {name: getattr(self._law, name) for name in self._law.remembers}
+        kept = {name: TracedArray(elements_of(value).copy()) for name, value in held.items()}
+        self._run(self._law.advance, dt, q, qd, reference, asked, sent)
+        changed = [path for path in self._changed(before) if path not in kept]
+        if changed:
+            raise TraceError(f"advance changes self.{changed[0]}, which `remembers` does not name")
+        for name, old in kept.items():
+            new = getattr(self._law, name)
+            if np.shape(elements_of(new)) != old.shape:
+                raise TraceError(f"advance changes the shape of self.{name}")
+            chosen = np.where(is_due, new, old)
+            if new is held[name] and new.ndim:
+                new[...] = chosen  # a compiled function that reads this array sees it as well
+            else:
+                object.__setattr__(self._law, name, chosen)
+
+    def _run(self, method: Callable[..., Any], *values: Any) -> Any:
+        with self._trace.running():
+            try:
+                return method(*values)
+            except TraceError:
+                raise
+            except Exception as cause:  # of somebody's law, given what it does not know
+                raise TraceError(f"{type(cause).__name__}: {cause}") from cause
+
+    def _state(self) -> tuple[dict[str, list[Any]], dict[str, str]]:
+        """The elements of all attributes that are numbers, and what the others are."""
+        found: dict[str, list[Any]] = {}
+        constants: dict[str, str] = {}
+
+        def visit(path: str, value: Any) -> Any:
+            found[path] = [np.shape(value), *elements_of(value).ravel().tolist()]
+            return value
+
+        _copied(self._law, "", {}, visit, constants)
+        return found, constants
+
+    def _changed(self, before: tuple[dict[str, list[Any]], dict[str, str]]) -> list[str]:
+        """Paths of attributes that are not what they were."""
+        (numbers, constants), (old_numbers, old_constants) = self._state(), before
+        paths = sorted(numbers.keys() | old_numbers.keys())
+        changed = [path for path in paths if not _same(numbers.get(path, []), old_numbers.get(path, []))]
+        others = sorted(constants.keys() | old_constants.keys())
+        return changed + [path for path in others if constants.get(path) != old_constants.get(path)]
+
+
+def _same(now: Sequence[Any], before: Sequence[Any]) -> bool:
+    return len(now) == len(before) and all(
+        x is y or (isinstance(x, (tuple, float)) and isinstance(y, (tuple, float)) and x == y)
+        for x, y in zip(now, before, strict=True)
+    )
+
+
+def _copied(
+    value: Any, path: str, made: dict[int, Any], number: Callable[[str, Any], Any], constants: dict[str, str]
+) -> Any:
+    """A copy of an object with other numbers.
+
+    Args:
+        value: the object.
+        path: of it, from the law.
+        made: copies by the id of their original.
+        number: path and value of a number → what takes its place.
+        constants: takes path and repr of what is no number.
+    """
+    if isinstance(value, (TracedArray, float)) or (isinstance(value, np.ndarray) and value.dtype.kind == "f"):
+        return number(path, value)
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        return number(path, TracedArray(elements_of(value)))
+    if isinstance(value, CompiledDynamics):
+        if id(value) not in made:
+            made[id(value)] = value
+            number(f"{path}.symbols", value.symbols)
+        constants[path] = repr((type(value).__qualname__, value.key))
+        return value
+    if isinstance(value, SHARED):
+        constants[path] = str(getattr(value, "__qualname__", type(value).__qualname__))
+        return value
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        parts = zip(value._fields, value, strict=True)
+        return type(value)(*(_copied(item, f"{path}.{name}", made, number, constants) for name, item in parts))
+    if isinstance(value, (tuple, list)):
+        constants[path] = f"{type(value).__name__} of {len(value)}"
+        return type(value)(_copied(item, f"{path}[{k}]", made, number, constants) for k, item in enumerate(value))
+    if isinstance(value, dict):
+        constants[path] = f"dict of {sorted(map(repr, value))}"
+        return {key: _copied(item, f"{path}[{key!r}]", made, number, constants) for key, item in value.items()}
+    if (not hasattr(value, "__dict__") and not is_dataclass(value)) or isinstance(value, BaseException):
+        constants[path] = repr(value)[:1000]
+        return value
+    if id(value) in made:
+        return made[id(value)]
+    constants[path] = type(value).__qualname__
+    try:
+        twin = made[id(value)] = copy.copy(value)
+    except Exception:  # of what cannot be copied, such as memory of a library in C
+        return value
+    for name, item in vars(value).items():
+        where = f"{path}.{name}" if path else name
+        object.__setattr__(twin, name, _copied(item, where, made, number, constants))
+    return twin

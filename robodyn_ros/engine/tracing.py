@@ -1,0 +1,505 @@
+"""From NumPy code to expressions: a function is called with symbols in place of numbers, and what it does is recorded.
+
+:class:`TracedArray` stands for an array in the function. NumPy's operations on it give CasADi expressions, element by
+element, and so do this package's compiled functions (:func:`inlined`). A function that asks for a *value* cannot be
+traced: ``if``, ``float``, ``math.sin``, or an operation that has no expression raise :class:`TraceError`, which says
+what it was. JAX and CasADi's own ``SX`` do the same; this one follows NumPy's rules for shapes.
+
+``np.where`` takes the place of ``if``; both of its branches are computed.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import partial, reduce
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+from numpy.typing import NDArray
+
+from robodyn_ros.errors import RobodynError
+from robodyn_ros.robot.pose import Array
+
+if TYPE_CHECKING:
+    import casadi as ca
+
+    from robodyn_ros.engine.program import Program
+
+Elements = NDArray[np.object_]
+"""CasADi scalars, or numbers, in an array of objects."""
+
+SWEEPS = 6
+"""Sweeps of Jacobi's method: it converges quadratically, and 5 reach the last bit of nearly every matrix of 4 rows."""
+
+TINY = 1e-300
+"""What keeps the tangent of a rotation that has nothing to do from being 0 / 0."""
+
+
+class TraceError(RobodynError):
+    """A function cannot be traced; the message says what it does."""
+
+
+class Trace:
+    """What a trace has found out: which arrays of numbers are symbols.
+
+    An array that a function reads from somewhere else, such as the runtime parameters of the model, is a constant of
+    its code unless it is named here.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Array, TracedArray]] = {}
+        self._functions: dict[tuple[str, str], ca.Function] = {}
+
+    def name(self, array: Array, symbols: TracedArray) -> None:
+        """From now on ``symbols`` stand for that very array."""
+        self._known[id(array)] = (array, symbols)  # the array itself, so that no other one gets its id
+
+    def symbols(self, array: Array) -> TracedArray | None:
+        """What stands for an array; None if nothing does."""
+        return self._known.get(id(array), (None, None))[1]
+
+    def function(self, program: Program) -> ca.Function:
+        """A program's expressions, written once in a trace."""
+        key = (program.name, program.key)
+        if key not in self._functions:
+            self._functions[key] = program.function()
+        return self._functions[key]
+
+    @contextmanager
+    def running(self) -> Iterator[Trace]:
+        """Within it, compiled functions of the package ask this trace for the arrays that they read."""
+        token = _running.set(self)
+        try:
+            yield self
+        finally:
+            _running.reset(token)
+
+
+_running: ContextVar[Trace | None] = ContextVar("trace", default=None)
+
+
+class TracedArray(NDArrayOperatorsMixin):
+    """An array of expressions, for NumPy's functions and operators.
+
+    Attributes:
+        elements: CasADi scalars in an array of objects; a view shares them, as with arrays of numbers.
+    """
+
+    dtype = np.dtype(np.float64)
+
+    def __init__(self, elements: Elements) -> None:
+        """
+        Args:
+            elements: CasADi scalars, or numbers, in an array of objects.
+        """
+        self.elements = elements
+
+    # What NumPy calls
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *values: Any, **options: Any) -> Any:
+        out = options.pop("out", None)
+        if method == "reduce" and ufunc in _ELEMENTWISE:
+            return _reduced(ufunc, *values, **options)
+        if method != "__call__" or set(options) - {"dtype", "casting"}:
+            raise TraceError(f"numpy.{ufunc.__name__} with {method} or {', '.join(options)} cannot be traced")
+        operands = [elements_of(value) for value in values]
+        if ufunc is np.matmul:
+            found = np.matmul(*operands) if all(item.size for item in operands) else np.zeros(0, object)
+        elif ufunc in _ELEMENTWISE:
+            found = _apply(_ELEMENTWISE[ufunc], *operands)
+        else:
+            raise TraceError(f"numpy.{ufunc.__name__} cannot be traced")
+        if out is None:
+            return _wrapped(found)
+        target = out[0]
+        if not isinstance(target, TracedArray):
+            raise TraceError(f"the result of numpy.{ufunc.__name__} is put into an array of numbers")
+        target.elements[...] = found
+        return target
+
+    def __array_function__(self, function: Any, types: Any, values: Any, options: Any) -> Any:
+        if function in _FUNCTIONS:
+            return _FUNCTIONS[function](*values, **options)
+        if function in _STRUCTURAL:
+            return _wrapped(function(*_unwrapped(values), **_unwrapped(options)))
+        raise TraceError(f"numpy.{function.__name__} cannot be traced")
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Elements:
+        """Its scalars, traced ones, so that ``np.array([a, b])`` works; an array of numbers it is not."""
+        if dtype is not None and np.dtype(dtype) != object:
+            raise TraceError("an array of numbers is asked for")
+        found = np.empty(self.shape, object)
+        for index in np.ndindex(self.shape):
+            found[index] = TracedArray(_scalar(self.elements[index]))
+        return found
+
+    # What functions do with arrays
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """As of an array."""
+        return self.elements.shape
+
+    @property
+    def ndim(self) -> int:
+        """As of an array."""
+        return self.elements.ndim
+
+    @property
+    def size(self) -> int:
+        """As of an array."""
+        return self.elements.size
+
+    @property
+    def T(self) -> TracedArray:
+        """As of an array."""
+        return TracedArray(self.elements.T)
+
+    def __len__(self) -> int:
+        return len(self.elements)
+
+    def __iter__(self) -> Iterator[TracedArray]:
+        return (self[index] for index in range(len(self)))
+
+    def __getitem__(self, index: Any) -> TracedArray:
+        return TracedArray(_scalar(self.elements[_position(index)]))
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self.elements[_position(index)] = elements_of(value)[()]
+
+    def copy(self) -> TracedArray:
+        """As of an array."""
+        return TracedArray(self.elements.copy())
+
+    def __copy__(self) -> TracedArray:
+        return self.copy()
+
+    def tolist(self) -> list[Any]:
+        """Traced scalars in lists."""
+        return [item if item.ndim == 0 else item.tolist() for item in self]
+
+    def astype(self, dtype: Any, **_: Any) -> TracedArray:
+        """Expressions have one type only: that of real numbers, with 0 and 1 for truth."""
+        if np.dtype(dtype).kind not in "fb":
+            raise TraceError(f"a conversion to {np.dtype(dtype)}")
+        return self.copy()
+
+    def __getattr__(self, name: str) -> Any:
+        """The methods of arrays that are functions of NumPy as well, such as ``sum`` and ``reshape``."""
+        if name in _METHODS:
+            return partial(_METHODS[name], self)
+        raise AttributeError(name)
+
+    def _refuse(self, *_: Any) -> Any:
+        raise TraceError("it asks for a value (if, and, or, min, max, float or a function of math); np.where does not")
+
+    __bool__ = __float__ = __int__ = __index__ = __round__ = _refuse
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __repr__(self) -> str:
+        return f"TracedArray({self.elements})"
+
+
+def symbols(name: str, shape: tuple[int, ...]) -> Any:
+    """New symbols in the shape of an array: a :class:`TracedArray`, for functions that take an array."""
+    import casadi as ca
+
+    found = np.empty(shape, object)
+    for index in np.ndindex(shape):
+        found[index] = ca.SX.sym("_".join([name, *map(str, index)]))
+    return TracedArray(found)
+
+
+def column(values: Sequence[Any]) -> ca.SX:
+    """Arrays, traced or not, one after the other as one column of expressions, each in row-major order."""
+    import casadi as ca
+
+    return ca.vertcat(*(ca.SX(item) for value in values for item in elements_of(value).ravel()), ca.SX(0, 1))
+
+
+def elements_of(value: Any) -> Elements:
+    """The elements of anything that a function may use as an array.
+
+    Raises:
+        TraceError: it is no array of real numbers, traced or not.
+    """
+    if isinstance(value, TracedArray):
+        return value.elements
+    array = np.asarray(value)
+    if array.dtype == object:  # of np.array([a, b]) with traced a, b
+        found = np.empty(array.shape, object)
+        for index in np.ndindex(array.shape):
+            item = array[index]
+            found[index] = item.elements[()] if isinstance(item, TracedArray) else item
+        return found
+    if array.dtype.kind not in "fiub":
+        raise TraceError(f"an array of {array.dtype}")
+    return array.astype(np.float64).astype(object)
+
+
+def is_traced(values: Sequence[Any]) -> bool:
+    """Return whether any of these is traced."""
+    return any(
+        isinstance(value, TracedArray) or (isinstance(value, np.ndarray) and value.dtype == object) for value in values
+    )
+
+
+def inlined(program: Program, parameters: Array, values: Sequence[Any]) -> Any:
+    """What a call of a compiled function is in a trace: its expressions, in those of its arguments.
+
+    Args:
+        program: of the function.
+        parameters: the array that its runtime parameters are read from.
+        values: its arguments, of one state.
+
+    Raises:
+        TraceError: an argument has the wrong shape.
+    """
+    trace = _running.get() or Trace()
+    known = trace.symbols(parameters)
+    given = [column([value]) for value in (*values, parameters if known is None else known)]
+    widths = (*program.widths[0], len(parameters))
+    for value, width in zip(given, widths, strict=True):
+        if value.shape[0] != width:
+            raise TraceError(f"{program.name} is called with {value.shape[0]} numbers where there should be {width}")
+    results = trace.function(program).call(given)[:-1]
+    found = [_wrapped(_scalars(result).reshape(shape)) for result, shape in zip(results, program.outputs, strict=True)]
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def _scalars(vector: ca.SX) -> Elements:
+    found = np.empty(vector.shape[0], object)
+    for index in range(len(found)):
+        found[index] = vector[index]
+    return found
+
+
+def _scalar(found: Any) -> Elements:
+    """An array of objects, also where NumPy gave the object itself."""
+    if isinstance(found, np.ndarray):
+        return found
+    box = np.empty((), object)
+    box[()] = found
+    return box
+
+
+def _position(index: Any) -> Any:
+    if is_traced(index if isinstance(index, tuple) else (index,)):
+        raise TraceError("it chooses elements by a value; np.where does not")
+    return index
+
+
+def _wrapped(found: Any) -> Any:
+    if isinstance(found, (list, tuple)):
+        return type(found)(_wrapped(item) for item in found)
+    return TracedArray(_scalar(found))
+
+
+def _unwrapped(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return type(value)(_unwrapped(item) for item in value)
+    if isinstance(value, dict):
+        return {key: _unwrapped(item) for key, item in value.items()}
+    return elements_of(value) if is_traced([value]) else value
+
+
+def _apply(operation: Callable[..., Any], *operands: Elements) -> Elements:
+    together = np.broadcast_arrays(*operands) if len(operands) > 1 else operands
+    found = np.empty(together[0].shape, object)
+    for index in np.ndindex(found.shape):
+        found[index] = operation(*(item[index] for item in together))
+    return found
+
+
+def _reduced(ufunc: np.ufunc, value: Any, axis: Any = 0, keepdims: bool = False, **options: Any) -> Any:
+    if {key for key, given in options.items() if given is not None and key != "dtype"} - {"initial", "where"}:
+        raise TraceError(f"numpy.{ufunc.__name__}.reduce with {', '.join(options)}")
+    elements, start = elements_of(value), options.get("initial", ufunc.identity)
+    if axis is None:
+        elements, axis = elements.reshape(-1), 0
+    moved = np.moveaxis(elements, axis, 0)
+    found = np.empty(moved.shape[1:], object)
+    for k, row in enumerate(moved.reshape(len(moved), -1).T):
+        found.reshape(-1)[k] = reduce(_ELEMENTWISE[ufunc], row) if len(row) else start
+    return _wrapped(np.expand_dims(found, axis) if keepdims and not np.ndim(axis) else found)
+
+
+def _casadi(name: str) -> Callable[..., Any]:
+    """A function of CasADi, found when it is called; numbers become constants of expressions."""
+
+    def call(*values: Any) -> Any:
+        import casadi as ca
+
+        return getattr(ca, name)(*map(ca.SX, values))
+
+    return call
+
+
+_ELEMENTWISE: dict[Any, Callable[..., Any]] = {
+    np.add: operator.add,
+    np.subtract: operator.sub,
+    np.multiply: operator.mul,
+    np.true_divide: _casadi("rdivide"),
+    np.power: _casadi("power"),
+    np.float_power: _casadi("power"),
+    np.negative: operator.neg,
+    np.positive: operator.pos,
+    np.square: lambda x: x * x,
+    np.reciprocal: lambda x: _casadi("rdivide")(1.0, x),
+    np.minimum: _casadi("fmin"),
+    np.maximum: _casadi("fmax"),
+    np.fmin: _casadi("fmin"),
+    np.fmax: _casadi("fmax"),
+    np.absolute: _casadi("fabs"),
+    np.fabs: _casadi("fabs"),
+    np.arctan2: _casadi("atan2"),
+    np.less: _casadi("lt"),
+    np.less_equal: _casadi("le"),
+    np.greater: _casadi("gt"),
+    np.greater_equal: _casadi("ge"),
+    np.equal: _casadi("eq"),
+    np.not_equal: _casadi("ne"),
+    np.logical_and: _casadi("logic_and"),
+    np.logical_or: _casadi("logic_or"),
+    np.logical_not: _casadi("logic_not"),
+    np.bitwise_and: _casadi("logic_and"),
+    np.bitwise_or: _casadi("logic_or"),
+    np.invert: _casadi("logic_not"),
+    np.isfinite: lambda x: _casadi("lt")(_casadi("fabs")(x), np.inf),
+    np.isnan: lambda x: _casadi("logic_not")(_casadi("le")(_casadi("fabs")(x), np.inf)),
+    **{
+        getattr(np, name): _casadi(name) for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "sqrt", "exp", "log")
+    },
+    **{getattr(np, name): _casadi(name) for name in ("floor", "ceil", "sign", "hypot", "copysign", "expm1", "log1p")},
+    **{getattr(np, f"arc{name}"): _casadi(f"a{name}") for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
+}
+"""NumPy's universal functions → what they do with two scalars."""
+
+_STRUCTURAL = {
+    *(np.concatenate, np.stack, np.hstack, np.vstack, np.column_stack, np.reshape, np.ravel, np.transpose, np.squeeze),
+    *(np.diagonal, np.diag, np.trace, np.outer, np.dot, np.inner, np.einsum, np.tensordot, np.kron, np.flip),
+    *(np.expand_dims, np.swapaxes, np.moveaxis, np.repeat, np.tile, np.roll, np.broadcast_to, np.atleast_1d),
+    *(np.atleast_2d, np.split, np.array_split, np.triu, np.tril, np.take, np.append, np.delete, np.cumsum, np.copy),
+    *(np.cross, np.diff, np.block),
+}
+"""NumPy's functions that only move elements, add and multiply them: they work on arrays of objects as they are."""
+
+
+def _where(condition: Any, *values: Any) -> Any:
+    if len(values) != 2:
+        raise TraceError("numpy.where with a condition only")
+    chosen = _casadi("if_else")
+    return _wrapped(_apply(chosen, *map(elements_of, (condition, *values))))
+
+
+def _clip(value: Any, low: Any = None, high: Any = None, **options: Any) -> Any:
+    low, high = options.pop("min", low), options.pop("max", high)
+    value = value if low is None else np.maximum(value, low)
+    return value if high is None else np.minimum(value, high)
+
+
+def _mean(value: Any, axis: Any = None) -> Any:
+    total = np.sum(value, axis=axis)
+    return total * (total.size / elements_of(value).size)
+
+
+def _norm(value: Any, ord: Any = None, axis: Any = None) -> Any:  # noqa: A002
+    if ord not in (None, 2) or (axis is None and np.ndim(elements_of(value)) != 1):
+        raise TraceError("numpy.linalg.norm of another kind than that of a vector")
+    return np.sqrt(np.sum(np.square(value), axis=axis))
+
+
+def _zeros_like(value: Any, **_: Any) -> Array:
+    return np.zeros(elements_of(value).shape)
+
+
+def _matrix(elements: Elements) -> ca.SX:
+    import casadi as ca
+
+    return ca.reshape(column([elements.T]), *elements.shape)
+
+
+def _solve(matrix: Any, right: Any) -> Any:
+    """A⁻¹ b by CasADi's elimination, without pivoting by size; b (n,) or (n, k)."""
+    import casadi as ca
+
+    given = elements_of(right)
+    found = ca.densify(ca.solve(_matrix(elements_of(matrix)), _matrix(given.reshape(len(given), -1))))
+    return _wrapped(_scalars(ca.vec(found.T)).reshape(given.shape))
+
+
+def _inverse(matrix: Any) -> Any:
+    return _solve(matrix, np.eye(len(matrix)))
+
+
+def _eigh(matrix: Any, UPLO: str = "L") -> tuple[Any, Any]:
+    """Eigenvalues, ascending, and eigenvectors of a symmetric matrix by Jacobi's method, for a few rows.
+
+    Source: Golub and Van Loan, Matrix Computations (2013), §8.5, algorithm 8.5.1 and 8.5.2 (cyclic by row).
+    """
+    matrix = TracedArray(elements_of(matrix).copy())
+    n = len(matrix)
+    vectors = TracedArray(elements_of(np.eye(n)).copy())
+    for _ in range(SWEEPS):
+        for p, q in combinations(range(n), 2):
+            off, gap = matrix[p, q], (matrix[q, q] - matrix[p, p]) / 2.0
+            t = off / (gap + np.copysign(np.sqrt(gap * gap + off * off) + TINY, gap))
+            c = 1.0 / np.sqrt(1.0 + t * t)
+            s = t * c
+            matrix[p, p], matrix[q, q] = matrix[p, p] - t * off, matrix[q, q] + t * off
+            matrix[p, q] = matrix[q, p] = 0.0
+            for k in range(n):
+                if k not in (p, q):
+                    low, high = matrix[k, p], matrix[k, q]
+                    matrix[k, p] = matrix[p, k] = c * low - s * high
+                    matrix[k, q] = matrix[q, k] = s * low + c * high
+                left, right = vectors[k, p], vectors[k, q]
+                vectors[k, p], vectors[k, q] = c * left - s * right, s * left + c * right
+    values = matrix.diagonal().copy()
+    for last in reversed(range(1, n)):  # bubble sort
+        for k in range(last):
+            swap, first, second = values[k] > values[k + 1], values[k], values[k + 1]
+            values[k], values[k + 1] = np.minimum(first, second), np.maximum(first, second)
+            one, other = vectors[:, k].copy(), vectors[:, k + 1].copy()
+            vectors[:, k], vectors[:, k + 1] = np.where(swap, other, one), np.where(swap, one, other)
+    return values, vectors
+
+
+_FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    np.where: _where,
+    np.clip: _clip,
+    np.mean: _mean,
+    np.linalg.norm: _norm,
+    np.linalg.solve: _solve,
+    np.linalg.inv: _inverse,
+    np.linalg.eigh: _eigh,
+    np.zeros_like: _zeros_like,
+    np.ones_like: lambda value, **_: np.ones(elements_of(value).shape),
+    np.full_like: lambda value, fill, **_: fill + np.zeros(elements_of(value).shape),
+    np.sum: lambda value, axis=None, **options: np.add.reduce(value, axis=axis, **options),
+    np.prod: lambda value, axis=None, **options: np.multiply.reduce(value, axis=axis, **options),
+    np.min: lambda value, axis=None, **options: np.minimum.reduce(value, axis=axis, **options),
+    np.max: lambda value, axis=None, **options: np.maximum.reduce(value, axis=axis, **options),
+    np.any: lambda value, axis=None, **options: np.logical_or.reduce(value, axis=axis, **options),
+    np.all: lambda value, axis=None, **options: np.logical_and.reduce(value, axis=axis, **options),
+    np.shape: lambda value: elements_of(value).shape,
+    np.ndim: lambda value: elements_of(value).ndim,
+    np.size: lambda value: elements_of(value).size,
+}
+"""NumPy's other functions → the same for traced arrays."""
+
+_METHODS: dict[str, Callable[..., Any]] = {
+    **{name: getattr(np, name) for name in ("sum", "prod", "min", "max", "any", "all", "mean", "dot", "clip", "ravel")},
+    **{name: getattr(np, name) for name in ("diagonal", "trace", "repeat", "squeeze", "swapaxes", "cumsum", "take")},
+    "flatten": lambda array: TracedArray(array.elements.flatten()),
+    "reshape": lambda array, *shape: TracedArray(array.elements.reshape(*shape)),
+    "transpose": lambda array, *axes: TracedArray(array.elements.transpose(*axes)),
+}
+"""Names of methods of arrays → the functions."""

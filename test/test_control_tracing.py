@@ -1,0 +1,163 @@
+"""Control laws that are traced, and laws that are not: what is said of them, and that the kit finds what is wrong."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import robodyn_ros as rd
+from robodyn_ros.control.laws.base import Reference
+from robodyn_ros.control.laws.pd import PD
+from robodyn_ros.control.laws.traced import CompiledLaw, trace_problem
+
+PRR = rd.load_robot(Path(__file__).parents[1] / "urdf/prr.urdf")
+KIT = "robodyn_ros.control.conformance"
+TRACED = [name for name in rd.available("controllers") if name != "mpc"]
+
+
+def kit(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The kit in a process of its own, with the laws of this file installed."""
+    info = folder / "laws-1.0.dist-info"
+    info.mkdir(exist_ok=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: laws\nVersion: 1.0\n")
+    lines = [f"{name.lower()} = test_control_tracing:{name}" for name in ("Forgetful", "Counting")]
+    (info / "entry_points.txt").write_text("\n".join(["[robodyn_ros.controllers]", *lines]))
+    path = os.pathsep.join([str(folder), str(Path(__file__).parent)])
+    command = [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "--pyargs", KIT, *arguments]
+    env = {**os.environ, "PYTHONPATH": path}
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
+
+
+class Branching(PD):
+    """It asks for a value."""
+
+    def compute(self, q, qd, reference, integral=None):
+        efforts = super().compute(q, qd, reference, integral)
+        return efforts if q[0] > 0.0 else efforts._replace(total=2.0 * efforts.total)
+
+
+class Counting(PD):
+    """It changes its memory where it may not."""
+
+    calls = 0.0
+
+    def compute(self, q, qd, reference, integral=None):
+        self.calls = self.calls + 1.0
+        efforts = super().compute(q, qd, reference, integral)
+        return efforts._replace(feedback=efforts.feedback + self.calls, total=efforts.total + self.calls)
+
+
+class Forgetful(PD):
+    """Its memory has no name, so that it would be a setting."""
+
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.seen = np.zeros(len(self.kp))
+
+    def advance(self, dt, q, qd, reference, asked, sent):
+        self.seen = self.seen + dt * qd
+
+    def compute(self, q, qd, reference, integral=None):
+        efforts = super().compute(q, qd, reference, integral)
+        return efforts._replace(feedback=efforts.feedback - self.seen, total=efforts.total - self.seen)
+
+    def forget(self):
+        self.seen = np.zeros(len(self.kp))
+
+
+class Remembering(Forgetful):
+    """The same law, as the contract asks for it."""
+
+    remembers = ("seen",)
+
+
+class Growing(Remembering):
+    """Its memory changes its shape."""
+
+    def advance(self, dt, q, qd, reference, asked, sent):
+        self.seen = np.concatenate([self.seen, qd])
+
+
+class Printing(PD):
+    """It is to run as Python."""
+
+    traced = False
+
+
+class Wrong(PD):
+    """It fails for a reason of its own."""
+
+    def compute(self, q, qd, reference, integral=None):
+        return super().compute(q[:1], qd, reference, integral).total[7]
+
+
+@pytest.mark.parametrize("name", TRACED)
+def test_the_built_in_laws_are_traced(name: str) -> None:
+    assert trace_problem(rd.create_controller(name, rd.create_dynamics("rnea", PRR), 90.0, 18.0)) == ""
+
+
+@pytest.mark.parametrize(
+    ("law", "said"),
+    [
+        (Branching, "asks for a value"),
+        (Counting, "compute changes self.calls"),
+        (Forgetful, "advance changes self.seen, which `remembers` does not name"),
+        (Growing, "advance changes the shape of self.seen"),
+        (Printing, "asks to run as Python"),
+        (Wrong, "IndexError"),
+        (Remembering, ""),
+    ],
+)
+def test_why_a_law_is_not_traced(law: type[PD], said: str) -> None:
+    problem = trace_problem(law(rd.create_dynamics("rnea", PRR), 90.0, 18.0))
+    assert said in problem
+    assert bool(said) == bool(problem)
+
+
+def test_a_replaced_method_is_not_traced() -> None:
+    law = PD(rd.create_dynamics("rnea", PRR), 90.0, 18.0)
+    law.compute = law.compute  # type: ignore[method-assign]
+    assert "its compute is replaced" in trace_problem(law)
+
+
+def test_a_law_of_ones_own_runs_compiled() -> None:
+    """It remembers, its settings count, and the model's runtime parameters are read when it is made ready."""
+    dynamics = rd.create_dynamics("rnea", PRR, gravity=(0.3, 0.2, -9.0))
+    rng = np.random.default_rng(5)
+    law, twin = (Remembering(dynamics, [90.0, 40.0, 60.0], [8.0, 9.0, 7.0]) for _ in range(2))
+    compiled = CompiledLaw(law)
+    for _ in range(10):
+        q, qd, *reference, integral, asked, sent = rng.normal(size=(9, 3))
+        twin.advance(0.01, q, qd, Reference(*reference), asked, sent)
+        expected = twin.compute(q, qd, Reference(*reference), integral)
+        found = compiled.period(0.01, q, qd, Reference(*reference), integral, asked, sent)
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(compiled.memory["seen"], twin.seen, rtol=1e-12)
+    assert not law.seen.any(), "the law itself stays as it is"
+
+
+def test_the_kit_compares_traced_laws_with_python(tmp_path: Path) -> None:
+    chosen = [f"--controller={name}" for name in TRACED]
+    done = kit(tmp_path, *chosen, "-k", "traced and prismatic")
+    assert done.returncode == 0, done.stdout[-4000:]
+    assert f"{len(TRACED)} passed" in done.stdout
+    assert "skipped" not in done.stdout
+
+
+@pytest.mark.thorough
+def test_the_built_in_laws_pass_the_kit(tmp_path: Path) -> None:
+    done = kit(tmp_path, *(f"--controller={name}" for name in rd.available("controllers")))
+    assert done.returncode == 0, done.stdout[-4000:]
+    assert "mpc runs as Python" in done.stdout.replace("MPC", "mpc")
+
+
+def test_the_kit_finds_a_law_that_changes_in_compute(tmp_path: Path) -> None:
+    done = kit(tmp_path, "--controller=counting", "-k", "prismatic or compiled")
+    assert done.returncode == pytest.ExitCode.TESTS_FAILED
+    assert "compute gives other efforts for the same state" in done.stdout
+    assert "Counting runs as Python: compute changes self.calls" in done.stdout
