@@ -51,6 +51,10 @@ class RobotDescriptionError(RobodynError):
         return str(self) if self.place is None or self.element == self.place.file else super().located
 
 
+class RobotDescriptionWarning(UserWarning):
+    """Something in a URDF that was loaded nevertheless; the message names the element and what was done."""
+
+
 class InputError(RobodynError):
     """An argument of the wrong shape or type, not finite, or out of range.
 

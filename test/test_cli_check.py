@@ -89,7 +89,9 @@ MISTAKES = {
     ),
     "no number": ([('<mass value="6"/>', '<mass value="six"/>')], "error", "link 'hand'", "'six' must be a finite"),
     "no effort": ([(SHOULDER, SHOULDER.replace(' effort="96"', ""))], "warning", "joint 'shoulder'", "no effort limit"),
-    "effort 0": ([(SHOULDER, SHOULDER.replace("96", "0"))], "error", "joint 'shoulder'", "cannot hold anything"),
+    "effort 0": ([(SHOULDER, SHOULDER.replace("96", "0"))], "warning", "joint 'shoulder'", "counts as none"),
+    "effort below 0": ([(SHOULDER, SHOULDER.replace("96", "-1"))], "error", "joint 'shoulder'", "is negative"),
+    "velocity 0": ([(SHOULDER, SHOULDER.replace('"12"', '"0"'))], "warning", "joint 'shoulder'", "counts as none"),
     "no velocity": (
         [(SHOULDER, SHOULDER.replace('velocity="12"', ""))],
         "warning",
@@ -109,7 +111,7 @@ MISTAKES = {
         "degrees per second",
     ),
     "prismatic in mm": ([(LIFT, LIFT.replace("2.1", "2100"))], "warning", "joint 'elevator'", "in mm"),
-    "no range": ([(LIFT, LIFT.replace("2.1", "0"))], "error", "joint 'elevator'", "no way to move"),
+    "no range": ([(LIFT, LIFT.replace("2.1", "0"))], "warning", "joint 'elevator'", "counts as none"),
     "no limit": ([(SHOULDER, "")], "warning", "joint 'shoulder'", "no position limits"),
     "distance in mm": (
         [('<origin xyz="0 0 0.5"/>\n    <axis', '<origin xyz="0 0 500"/>\n    <axis')],

@@ -86,7 +86,7 @@ def test_help_of_a_verb_has_examples_that_its_parser_takes(name):
         assert line in help_of(name)
         program, *arguments = line.split()
         assert program == "robodyn"
-        assert command._parser(verbs).parse_args(arguments).verb == name
+        assert command.parse(command._parser(verbs), arguments).verb == name
 
 
 def test_help_imports_no_library_that_only_verbs_need():

@@ -91,7 +91,7 @@ def test_every_attribute_that_may_be_left_out_has_its_default() -> None:
     hinge = single(extra, limit=None).joints[0]
     assert hinge.axis.tolist() == [1.0, 0.0, 0.0]
     assert hinge.origin.translation.tolist() == [0.0, 0.0, 0.0]
-    assert (hinge.lower, hinge.upper, hinge.velocity, hinge.effort) == (0.0, 0.0, np.inf, np.inf)
+    assert (hinge.lower, hinge.upper, hinge.velocity, hinge.effort) == (-np.inf, np.inf, np.inf, np.inf)
     assert (hinge.damping, hinge.friction) == (0.0, 0.0)
 
 

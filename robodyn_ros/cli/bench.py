@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import console, print_json
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import InputError
@@ -52,7 +53,7 @@ begin = time.perf_counter()
 import numpy
 import robodyn_ros as rd
 imported = time.perf_counter()
-robot = rd.load_robot(sys.argv[1])
+robot = rd.load_robot(sys.argv[1], inertia="warn")
 z = numpy.zeros(robot.n)
 rd.create_dynamics(sys.argv[2], robot).inverse(z, z, z)
 print(imported - begin, time.perf_counter() - imported)
@@ -65,7 +66,7 @@ Calls = dict[str, tuple[str, dict[str, Any]]]
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
-    parser.add_argument("urdf", help="the arm's URDF")
+    add_arm(parser)
     text = "dynamics plugin (default: %(default)s)"
     parser.add_argument("--dynamics", default="rnea", metavar="NAME", help=text)
     text = "runs that a median is taken of (default: %(default)s)"
@@ -75,11 +76,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> ExitCode:
     """Measure and show."""
-    from robodyn_ros import load_robot
-
     if args.rounds < 1:
         raise InputError("--rounds", "must be at least 1", args.rounds)
-    robot = load_robot(args.urdf)
+    robot = read_arm(args)
     with console(stderr=True).status(f"Measuring {robot.name}, a few seconds ..."):
         found = measure(robot, args.dynamics, args.rounds)
     if args.json:

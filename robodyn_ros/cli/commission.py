@@ -16,6 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import console
 from robodyn_ros.cli.processes import node_command
 from robodyn_ros.cli.verb import ExitCode, Verb
@@ -27,7 +28,7 @@ LAST_LINES = 20
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
-    parser.add_argument("urdf", help="the arm's URDF, with effort limits")
+    add_arm(parser)
     text = "parameter file, for instance with the transmissions"
     parser.add_argument("--config", metavar="PATH", help=text)
     text = "topic of the arm's states (default: %(default)s)"
@@ -71,7 +72,8 @@ def run(args: Namespace) -> ExitCode:
 def _command(args: Namespace, folder: Path) -> list[str]:
     """Return the command line of the node, with its parameters in a file in the folder."""
     parameters: dict[str, Any] = {
-        "robot_description": str(Path(args.urdf).resolve()),
+        "robot_description": read_arm(args).urdf,
+        "inertia": args.inertia,
         "guided": not args.yes,
         "report": str(Path(args.report).resolve()),
     }

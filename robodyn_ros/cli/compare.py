@@ -12,6 +12,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import console, digits, print_json, quantity
 from robodyn_ros.cli.plotting import (
     COLOURS,
@@ -53,7 +54,7 @@ FLOOR = 1e-3
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
-    parser.add_argument("urdf", help="the arm's URDF")
+    add_arm(parser)
     text = "the laws, separated by commas (default: %(default)s)"
     parser.add_argument("--controllers", default=LAWS, metavar="NAMES", help=text)
     for name, default, unit, text in (
@@ -74,14 +75,14 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> ExitCode:
     """Have each law do each motion, and say which law follows best."""
-    from robodyn_ros import create_dynamics, load_robot
+    from robodyn_ros import create_dynamics
     from robodyn_ros.cli.compare_run import motions, run_motion
     from robodyn_ros.simulation.plant.mismatch import Mismatch
     from robodyn_ros.simulation.plant.native import Plant
 
     if not args.rate > 0.0:
         raise InputError("--rate", f"must be above 0, not {args.rate:g}", args.rate)
-    robot = load_robot(args.urdf)
+    robot = read_arm(args)
     model = create_dynamics("rnea", robot)
     mismatch = Mismatch(mass_scale=args.mass_scale, payload_mass=args.payload, friction_scale=args.friction_scale)
     drawn = mismatch.draw(robot, seed=0)

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import console, print_json, progress_bar
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import ConfigurationError
@@ -73,7 +74,7 @@ class CompiledEntry(NamedTuple):
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
-    parser.add_argument("urdf", type=Path, help="the arm")
+    add_arm(parser)
     text = f"plugins, for example {' '.join(DYNAMICS)} lagrangian (default: {' '.join(DYNAMICS)})"
     parser.add_argument("--dynamics", nargs="+", default=DYNAMICS, metavar="NAME", help=text)
     text = (
@@ -90,12 +91,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> ExitCode:
     """List the functions, compile those that the cache does not have, and report."""
-    from robodyn_ros import load_robot
     from robodyn_ros.engine.library import CacheError, cache_folder
     from robodyn_ros.robot.robot import tip
 
     _check_tools()
-    robot, folder = load_robot(args.urdf), cache_folder()
+    robot, folder = read_arm(args), cache_folder()
     plugins = [(name, _plugin(name, robot)) for name in args.dynamics]
     jobs = find_jobs(robot, plugins, args.of, args.batch, args.tool or [tip(robot)])
     try:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import console, write_file
 from robodyn_ros.cli.verb import ExitCode, Verb, add_gravity, names
 from robodyn_ros.errors import InputError
@@ -24,7 +25,7 @@ STYLES = {"title": "bold", "heading": "bold cyan"}
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
-    parser.add_argument("urdf", help="the arm's URDF")
+    add_arm(parser)
     text = "steps to show, separated by commas (default: all): arm, frames, com, jacobians, kinetic, potential,"
     text += " lagrangian, mass_matrix, coriolis, gravity, equations, pose"
     parser.add_argument("--of", metavar="STEPS", help=text)
@@ -42,12 +43,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> ExitCode:
     """Derive, and write the document in the chosen format."""
-    from robodyn_ros import create_dynamics, load_robot
+    from robodyn_ros import create_dynamics
     from robodyn_ros.dynamics.symbolic.derivation import STEPS, derive
 
     kind = _format(args.format, args.out)
     steps = STEPS if args.of is None else _steps(args.of)
-    dynamics = create_dynamics("rnea", load_robot(args.urdf), compiled=False, gravity=args.gravity)
+    dynamics = create_dynamics("rnea", read_arm(args), compiled=False, gravity=args.gravity)
     document = derive(dynamics, steps, numbers=args.numbers, q=args.at, qd=args.velocity)
     if kind == "text" and args.out in {None, "-"}:
         _show(document)

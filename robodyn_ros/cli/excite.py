@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import check_folder, console, print_json
 from robodyn_ros.cli.verb import ExitCode, Verb
 
@@ -30,7 +31,7 @@ OPTIONS: tuple[tuple[str, Callable[[str], Any], str, str], ...] = (
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
-    parser.add_argument("urdf", type=Path, help="the arm")
+    add_arm(parser)
     text = "JointTrajectory to write, as JSON (default: %(default)s)"
     parser.add_argument("--out", type=Path, default=Path("motion.json"), metavar="FILE", help=text)
     text = "where the arm is before: 0.3,-1,0 or joint=-1 (default: as near to 0 as its limits allow)"
@@ -47,14 +48,13 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> ExitCode:
     """Optimise the trajectory, write it and report."""
-    from robodyn_ros import load_robot
     from robodyn_ros.cli.motion import parse_pose
     from robodyn_ros.control.motion.trajectory import write_trajectory
     from robodyn_ros.identification.excitation import excite
     from robodyn_ros.identification.settings import ExcitationSettings
 
     check_folder("--out", args.out)
-    robot = load_robot(args.urdf)
+    robot = read_arm(args)
     given = {name: value for name, *_ in OPTIONS if (value := getattr(args, name)) is not None}
     start = robot.home if args.start is None else parse_pose(args.start, robot, robot.home)
     excitation = excite(robot, ExcitationSettings(**given), workspace=_workspace(args), start=start)

@@ -6,6 +6,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import write_file
 from robodyn_ros.cli.verb import ExitCode, Verb, add_gravity, names
 from robodyn_ros.errors import InputError
@@ -19,7 +20,7 @@ LANGUAGES = {"c": (".c", ".h"), "python": (".py",), "latex": (".tex",)}
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
-    parser.add_argument("urdf", help="the arm's URDF")
+    add_arm(parser)
     parser.add_argument("--language", required=True, metavar="NAME", help=f"{', '.join(LANGUAGES)}")
     text = "what to write, separated by commas: methods of the dynamics (default: %(default)s)"
     parser.add_argument("--of", default=QUANTITIES, metavar="NAMES", help=text)
@@ -34,11 +35,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> ExitCode:
     """Write the files, and print their names."""
-    from robodyn_ros import create_dynamics, load_robot
+    from robodyn_ros import create_dynamics
     from robodyn_ros.dynamics.symbolic.export import export
 
     folder, stem = _place(args.out, args.language)
-    dynamics = create_dynamics(args.plugin, load_robot(args.urdf), gravity=args.gravity)
+    dynamics = create_dynamics(args.plugin, read_arm(args), gravity=args.gravity)
     quantities = names(args.of)
     files = export(dynamics, args.language, quantities, real=args.real, stem=stem)
     if args.out == "-":

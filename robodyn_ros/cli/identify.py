@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import check_folder, console, print_json, progress_bar, write_file
 from robodyn_ros.cli.verb import ExitCode, Verb, add_gravity, names
 from robodyn_ros.errors import InputError
@@ -35,7 +36,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
     text = "a recording: the folder of a rosbag2, a .mcap or .db3 file, or a .csv table"
     parser.add_argument("recordings", nargs="+", metavar="RECORDING", help=text)
-    parser.add_argument("--urdf", required=True, metavar="FILE", help="the arm as it is known")
+    add_arm(parser, "--urdf", required=True, metavar="FILE")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the URDF with the new numbers here")
     parser.add_argument("--report", type=Path, metavar="FILE", help="write a report here, .html")
     text = "a recording that is not used but predicted; again for another"
@@ -100,13 +101,12 @@ def _check_outputs(args: Namespace) -> None:
 
 def identify_arm(args: Namespace) -> ExitCode:
     """Identify the arm: read and prepare the recordings, identify, write; the answer is no if the URDF was as good."""
-    from robodyn_ros import load_robot
     from robodyn_ros.document.html import html
     from robodyn_ros.identification import IdentificationSettings, identify
     from robodyn_ros.identification.report import improved, report
     from robodyn_ros.identification.signals.samples import RecordedSamples
 
-    robot = load_robot(args.urdf)
+    robot = read_arm(args)
     with _progress(args) as tell:
         used, unused = _prepare(args, robot, tell)
         tell("identifying")
@@ -129,11 +129,11 @@ def identify_arm(args: Namespace) -> ExitCode:
 
 def identify_payload(args: Namespace) -> ExitCode:
     """Estimate the payload of a link; the answer is no if its mass is not identified."""
-    from robodyn_ros import create_dynamics, load_robot
+    from robodyn_ros import create_dynamics
     from robodyn_ros.identification.estimation.payload import estimate_payload
     from robodyn_ros.identification.signals.samples import RecordedSamples
 
-    robot = load_robot(args.urdf)
+    robot = read_arm(args)
     with _progress(args) as tell:
         used, unused = _prepare(args, robot, tell)
         if unused:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from importlib import import_module
 from types import FrameType
@@ -14,6 +14,7 @@ from typing import NoReturn
 from robodyn_ros import __version__
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import RobodynError
+from robodyn_ros.robot.xacro import is_argument
 
 VERBS = (
     "demo",
@@ -60,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _unwind)
     verbs = _verbs()
-    given = _parser(verbs).parse_args(arguments)
+    given = parse(_parser(verbs), arguments)
     try:
         code = verbs[given.verb].run(given)
         print(end="", flush=True)
@@ -76,6 +77,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # device keeps that from failing too.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.ERROR
+
+
+def parse(parser: ArgumentParser, arguments: Sequence[str] | None) -> Namespace:
+    """The values of a command line; ``name:=value`` may stand anywhere, if the verb reads an arm."""
+    given, left = parser.parse_known_args(arguments)
+    if left and not (hasattr(given, "arguments") and all(map(is_argument, left))):
+        parser.error(f"unrecognized arguments: {' '.join(left)}")
+    given.arguments = left
+    return given
 
 
 def _unwind(number: int, frame: FrameType | None) -> NoReturn:

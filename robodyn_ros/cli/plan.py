@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import check_folder, check_picture, console, print_json, progress_bar
 from robodyn_ros.cli.verb import ExitCode, Verb, need_ros
 from robodyn_ros.errors import InputError, NotReadyError
@@ -36,7 +37,7 @@ LAYERS = frozenset({"effort", "trace", "com"})
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
-    parser.add_argument("urdf", type=Path, help="the arm")
+    add_arm(parser)
     where = parser.add_argument_group("where")
     text = "end: 0.3,-1,0 or joint=-1,joint=0.2, or a pose's name"
     where.add_argument("--to", metavar="POSE", help=text)
@@ -111,14 +112,14 @@ def make_problem(args: Namespace) -> Problem:
     Raises:
         InputError: an argument is wrong.
     """
-    from robodyn_ros import create_dynamics, load_robot
+    from robodyn_ros import create_dynamics
     from robodyn_ros.dynamics.parameters import Payload
     from robodyn_ros.planning.cost import read_cost
     from robodyn_ros.planning.obstacles import read_obstacles
     from robodyn_ros.planning.problem import JointGoal, MotionLimits, Problem
     from robodyn_ros.robot.robot import tip
 
-    robot = load_robot(args.urdf)
+    robot = read_arm(args)
     link = args.link or tip(robot)
     payload = None if args.payload is None else Payload(link, args.payload)
     dynamics = create_dynamics("rnea", robot, payload=payload, viscous=robot.damping, coulomb=robot.friction)

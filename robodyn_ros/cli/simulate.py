@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import check_folder, check_picture, console, progress_bar
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import InputError
@@ -34,7 +35,7 @@ ENDINGS = {".csv": "csv", ".mcap": "mcap", "": "rosbag2"}
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
-    parser.add_argument("urdf", type=Path, help="the arm")
+    add_arm(parser)
     text = f"control law, one of {', '.join((*available('controllers'), PASSIVE))} (default: computed_torque)"
     parser.add_argument("--controller", metavar="NAME", help=text)
     text = f"how long [s] (default: {DURATION:g}, or as long as the tour)"
@@ -59,13 +60,12 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> ExitCode:
     """Simulate, write, draw and report; the answer is no if the arm or its control failed."""
-    from robodyn_ros import load_robot
     from robodyn_ros.cli.simulate_report import draw, figures, report
 
     write = _writer(args)
     if args.plot is not None:
         check_picture("--plot", args.plot)
-    robot = load_robot(args.urdf)
+    robot = read_arm(args)
     trial, seconds = _simulate(args, robot)
     if write is not None:
         write(args.out, trial, robot)

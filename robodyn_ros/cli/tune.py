@@ -49,10 +49,10 @@ def _compare(study: Study, task: TuningTask, best: Tuned, backend: Backend) -> t
     """Score the gains of the study and the tuned ones on cases that the search has not seen."""
     from dataclasses import replace
 
-    from robodyn_ros.robot import load_robot
+    from robodyn_ros.robot import reload_robot
     from robodyn_ros.simulation.sweeps.tuning import score, unseen, with_gains
 
-    robot, count, worst = load_robot(study.urdf), task.settings.unseen, task.settings.worst
+    robot, count, worst = reload_robot(study.urdf), task.settings.unseen, task.settings.worst
     hand_made = replace(study, controllers=study.controllers[:1])
     both = [unseen(each, count) for each in (hand_made, with_gains(study, best.controller, best.gains))]
     before, after = (score(each, count, backend, worst, robot) for each in both)

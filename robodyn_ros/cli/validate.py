@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import console, print_json, progress_bar
 from robodyn_ros.cli.verb import ExitCode, Verb
 
@@ -20,7 +20,7 @@ OPTIONS = ("states", "motions", "duration", "step", "seed")
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
-    parser.add_argument("urdf", type=Path, help="the arm")
+    add_arm(parser)
     parser.add_argument("--dynamics", default="rnea", metavar="NAME", help="dynamics plugin (default: %(default)s)")
     parser.add_argument("--states", type=int, metavar="N", help="random states")
     parser.add_argument("--motions", type=int, metavar="N", help="random motions")
@@ -32,10 +32,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> ExitCode:
     """Compare; the answer is no if a difference is above its tolerance."""
-    from robodyn_ros import create_dynamics, load_robot
+    from robodyn_ros import create_dynamics
     from robodyn_ros.simulation.plant.validation import ValidationSettings, validate
 
-    robot = load_robot(args.urdf)
+    robot = read_arm(args)
     given = {name: getattr(args, name) for name in OPTIONS if getattr(args, name) is not None}
     settings = ValidationSettings(**given)
     with progress_bar() as progress:

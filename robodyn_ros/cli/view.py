@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import console
 from robodyn_ros.cli.verb import ExitCode, Verb, need_ros
 from robodyn_ros.errors import ConfigurationError, InputError
@@ -21,13 +22,16 @@ if TYPE_CHECKING:
 
     from robodyn_ros.cli.processes import ProcessGroup
 
+OWN = "prr"
+"""The arm that is shown unless one is given."""
+
 CHECK_PERIOD = 0.1
 """Period of the check that no process has failed [s]."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
-    parser.add_argument("urdf", nargs="?", type=Path, help="the arm; the PRR arm unless given")
+    add_arm(parser, nargs="?", default=OWN)
     text = "parameter file of the nodes; the PRR arm has its own"
     parser.add_argument("--config", type=Path, metavar="FILE", help=text)
     parser.add_argument("--controller", default="computed_torque", metavar="NAME", help="(default: %(default)s)")
@@ -44,7 +48,7 @@ def run(args: Namespace) -> ExitCode:
     check_viewer()
     from robodyn_ros.cli.processes import ProcessGroup
 
-    if args.attach and args.urdf:
+    if args.attach and args.urdf != OWN:
         raise InputError("--attach", "takes the arm from the topic robot_description; leave the URDF out", args.urdf)
     with (
         TemporaryDirectory(prefix="robodyn-") as folder,
@@ -61,17 +65,16 @@ def run(args: Namespace) -> ExitCode:
 
 def _start_arm(group: ProcessGroup, args: Namespace) -> dict[str, Any]:
     """Start simulator and controller; return the parameters of the viewer that describe the arm."""
-    from robodyn_ros import load_robot
     from robodyn_ros.assets import find
-    from robodyn_ros.cli.demo.run import GAINS, ROBOT
+    from robodyn_ros.cli.demo.run import GAINS
     from robodyn_ros.cli.processes import start_arm
 
-    robot = load_robot(args.urdf or find(ROBOT))
-    files = [args.config] if args.config else [] if args.urdf else [find(GAINS)]
+    robot = read_arm(args)
+    files = [args.config] if args.config else [find(GAINS)] if args.urdf == OWN else []
     for file in files:
         if not file.is_file():
             raise InputError("--config", f"there is no file {str(file)!r}", file)
-    model = {"robot_description": robot.urdf}
+    model = {"robot_description": robot.urdf, "inertia": args.inertia}
     start_arm(group, {**model, "dynamics": args.dynamics}, args.controller, files)
     return model
 

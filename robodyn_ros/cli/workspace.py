@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import print_json
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import InputError, NotReadyError
@@ -41,7 +42,7 @@ VIRIDIS = np.array([[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
-    parser.add_argument("urdf", help="the arm's URDF")
+    add_arm(parser)
     parser.add_argument("--link", metavar="NAME", help="the tool (default: the last link of the URDF)")
     parser.add_argument("--of", default=OF[0], metavar="WHAT", help=f"{' or '.join(OF)} (default: %(default)s)")
     text = "picture (.png, .svg, .pdf) or point cloud (.ply) to write (default: %(default)s)"
@@ -59,7 +60,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> ExitCode:
     """Sample, write and report; with a mass, the answer is no if the arm can hold it nowhere."""
-    from robodyn_ros import load_robot
     from robodyn_ros.kinematics import Kinematics
 
     out = Path(args.out)
@@ -69,7 +69,7 @@ def run(args: Namespace) -> ExitCode:
         raise InputError("--of", f"{args.of!r} is not one of {', '.join(OF)}", args.of)
     if args.samples < 1 or not args.cell > 0.0:
         raise InputError("--samples", "and --cell must be above 0", args.samples)
-    robot = load_robot(args.urdf)
+    robot = read_arm(args)
     link = args.link or robot.links[-1].name
     of = "payload" if args.mass is not None else args.of
     kinematics = Kinematics(robot)

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from robodyn_ros.dynamics.inertial_parameters import standard_parameters
 from robodyn_ros.dynamics.parameters import Parameters
 from robodyn_ros.robot import Robot
+from robodyn_ros.robot.checks import check_moves_inertia
 from robodyn_ros.robot.pose import Array
 
 
@@ -84,7 +85,9 @@ class Dynamics(ABC):
 
         Raises:
             InputError: a parameter is unknown or wrong.
+            RobotDescriptionError: a motion of the joints moves no inertia, so that M cannot be inverted.
         """
+        check_moves_inertia(robot)
         self.robot = robot
         self.parameters = Parameters.of(robot, standard_parameters(robot)).changed(parameters)
 

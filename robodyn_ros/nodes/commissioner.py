@@ -102,7 +102,7 @@ class CommissionerNode(Node):  # type: ignore[misc]
         super().__init__("commissioner")
         declare_node_parameters(self)
         parameters = NodeParameters(self)
-        robot = read_description(parameters[DESCRIPTION])
+        robot = read_description(self, parameters[DESCRIPTION])
         declare_joint_parameters(self, robot)
         mention_unknown(self)
         self._settings = parameters.settings(CommissionerSettings)

@@ -7,6 +7,17 @@ of a :class:`Robot` (:mod:`~robodyn_ros.robot.robot`), and :mod:`~robodyn_ros.ro
 
 from robodyn_ros.robot.pose import Pose
 from robodyn_ros.robot.robot import Body, Inertial, Joint, Link, Mimic, Robot
-from robodyn_ros.robot.urdf import load_robot
+from robodyn_ros.robot.urdf import DescriptionSettings, load_robot, reload_robot
 
-__all__ = ["Body", "Inertial", "Joint", "Link", "Mimic", "Pose", "Robot", "load_robot"]
+__all__ = [
+    "Body",
+    "DescriptionSettings",
+    "Inertial",
+    "Joint",
+    "Link",
+    "Mimic",
+    "Pose",
+    "Robot",
+    "load_robot",
+    "reload_robot",
+]

@@ -15,6 +15,9 @@ from robodyn_ros.errors import RobotDescriptionError
 from robodyn_ros.robot.pose import Array, Pose, read_only
 from robodyn_ros.robot.robot import Body, Inertial, Robot
 
+NOISE = 1e-12
+"""Inertia for each kilogram that counts as zero [m²]: that of a body a micrometre across. Exporters write 1e-35."""
+
 ROUNDING = 1e-2
 """How far an inertia may break the rules, relative to its greatest moment.
 
@@ -22,6 +25,9 @@ URDFs carry rounded numbers. A plate with moments (0.5006, 0.5046, 1.0052), roun
 0.505, 1.01), which breaks the triangle inequality by 0.4 %; three digits can break it by 0.6 % at most. Mistakes break
 it by more: in the URDFs of Gepetto/example-robot-data, one inertia breaks it by 0.18 %, all others by 2.1 % and more.
 """
+
+EXACT = 1e-12
+"""How far below zero a moment may be, relative to the greatest, where the exact number is zero."""
 
 SINGULAR = 1e-10
 """Relative size below which an inertia that a joint moves counts as none.
@@ -31,6 +37,12 @@ written as 1.5708. A 1 mm tool on a 30 m gantry, which is real, has 1e-9.
 """
 
 _OVERFLOW = "its masses and lengths multiply to something beyond the range of numbers"
+
+PICTURES = (
+    "no moving link has a mass: this URDF is for pictures. Poses, inverse kinematics, workspace and viewer work with "
+    "it; dynamics needs an <inertial> with mass, centre of mass and inertia in each link that moves"
+)
+"""What is said of a URDF that describes geometry only."""
 
 _POSES = (0.7, 1.3, 2.9)
 """Seeds of the poses at which the mass matrix is evaluated; their values do not matter."""
@@ -46,16 +58,17 @@ def check_inertial(title: str, inertial: Inertial) -> None:
     if mass < 0.0:
         raise RobotDescriptionError(title, f"mass {mass:g} kg is negative")
     greatest = np.abs(inertia).max()
-    if greatest == 0.0:
+    noise = NOISE * mass
+    if greatest <= noise:
         return
     names = ("ixx", "iyy", "izz")
     for name, moment in zip(names, np.diag(inertia), strict=True):
-        if moment < 0.0:  # no rounding makes a negative number of a positive one
+        if moment < -max(noise, EXACT * greatest):  # no rounding makes a negative number of a positive one
             raise RobotDescriptionError(title, f"{name} = {moment:g} kg m² is negative, which is physically impossible")
     moments = np.linalg.eigvalsh(inertia / greatest)
     tolerance = ROUNDING * moments[2]
     listed = ", ".join(f"{moment:g}" for moment in moments * greatest)
-    if moments[0] < -tolerance:
+    if moments[0] * greatest < -max(noise, tolerance * greatest):
         raise RobotDescriptionError(
             title, f"inertia is not positive definite: its principal moments are {listed} kg m²"
         )
@@ -65,6 +78,22 @@ def check_inertial(title: str, inertial: Inertial) -> None:
             f"inertia breaks the triangle inequality, which is physically impossible: of its principal moments "
             f"{listed} kg m², the greatest exceeds the sum of the others",
         )
+
+
+def nearest_possible(inertial: Inertial) -> Inertial:
+    """The nearest mass distribution that a body can have; the centre of mass stays.
+
+    About the centre of mass the pseudo-inertia is P = [[Σ, 0], [0, m]] with Σ = ½ tr(I) 1 − I, and a body exists
+    exactly if P is positive semidefinite (Wensing, Kim and Slotine, IEEE RA-L 3(1), 2018, section III). The nearest
+    such matrix in the Frobenius norm has the same eigenvectors, and zero in place of each negative eigenvalue (Higham,
+    Computing a nearest symmetric positive semidefinite matrix, Linear Algebra and its Applications 103, 1988, theorem
+    2.1).
+    """
+    inertia = inertial.inertia
+    values, vectors = np.linalg.eigh(0.5 * np.trace(inertia) * np.eye(3) - inertia)
+    second = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    possible = np.trace(second) * np.eye(3) - second
+    return Inertial(max(inertial.mass, 0.0), inertial.com, read_only(0.5 * (possible + possible.T)))
 
 
 def check_finite(robot: Robot) -> None:
@@ -91,11 +120,15 @@ def check_moves_inertia(robot: Robot) -> None:
     det M(q) is analytic in q. So it is zero at an arbitrary pose (almost surely) only if it is zero at all poses.
 
     Raises:
-        RobotDescriptionError: a joint, or a combination of joints, moves no inertia; the message names the joints.
+        RobotDescriptionError: no body has a mass; a joint, or a combination of joints, moves no inertia, or a negative
+            one; the message names the joints and what to do.
     """
+    if not any(body.inertial.mass or body.inertial.inertia.any() for body in robot.bodies):
+        raise robot.description_error(f"robot {robot.name!r}", PICTURES)
     found = []
     for seed in _POSES:
-        found.append(_least_inertia(robot, np.sin(seed * np.arange(1, robot.n + 1))))
+        with np.errstate(all="ignore"):  # what overflows ends as inf or nan
+            found.append(_least_inertia(robot, np.sin(seed * np.arange(1, robot.n + 1))))
         if np.isnan(found[-1][0]):
             raise RobotDescriptionError(f"robot {robot.name!r}", _OVERFLOW)
         if found[-1][0] > SINGULAR:
@@ -103,12 +136,15 @@ def check_moves_inertia(robot: Robot) -> None:
     _, joints = max(found, key=lambda pair: pair[0])
     names = [robot.joint_names[i] for i in joints]
     if len(names) == 1:
-        raise RobotDescriptionError(
-            f"joint {names[0]!r}", "moves no inertia: the links beyond it have no mass, or it all lies on the axis"
+        raise robot.description_error(
+            f"joint {names[0]!r}",
+            "moves no inertia: the links beyond it have no mass, or it all lies on the axis; give them an <inertial>, "
+            "or lock the joint",
         )
-    raise RobotDescriptionError(
+    raise robot.description_error(
         f"joints {', '.join(map(repr, names))}",
-        "can move against each other without moving any inertia: links between them have no mass",
+        "can move against each other without moving any inertia, or a negative one: links between them have no mass, "
+        "or an impossible inertia; give them an <inertial>, or lock one of the joints",
     )
 
 

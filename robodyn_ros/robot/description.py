@@ -12,14 +12,19 @@ parser that knows namespaces, such as lxml, refuses those files.)
 from __future__ import annotations
 
 import os
+import re
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
-from typing import NoReturn
+from typing import Literal, NamedTuple, NoReturn
 from xml.parsers import expat
 
+from robodyn_ros import assets
 from robodyn_ros.errors import InputError, Place, RobotDescriptionError
+from robodyn_ros.robot import xacro
 
 TEXT = "robot description"
 """Name in messages of a URDF that does not come from a file."""
@@ -30,10 +35,30 @@ MOMENTS = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1
 DEEPEST = 64
 """Elements nested deeper than this are skipped: no reader looks below ``robot/link/visual/geometry/mesh``."""
 
+_NAME = re.compile(r"\w{1,100}")
+"""What may be the name of an arm: no path, no ending."""
+
 _BLANK = "\ufeff \t\r\n"  # the byte order mark that some editors write, and white space
 
 _ORIGINS = ("robot/link/inertial/origin", "robot/joint/origin")
 """Paths of the origins that the model reads."""
+
+
+_DEFINITIONS = ("xacro:property", "xacro:arg", "xacro:macro")
+"""Tags of xacro that put nothing into a URDF by themselves; other programs leave them behind."""
+
+
+_UNREAD = ("xacro:macro", "gazebo", "transmission", "ros2_control")
+"""Tags whose content no reader looks at."""
+
+
+class Finding(NamedTuple):
+    """Something in a URDF that is wrong or suspicious."""
+
+    severity: Literal["error", "warning", "note"]
+    element: str  # as in the file, for example ``joint 'shoulder'``
+    line: int | None  # in the file, from 1
+    text: str  # what is wrong, and what would be right
 
 
 class UrdfElement(ET.Element):
@@ -89,19 +114,31 @@ def title_of(element: ET.Element) -> str:
 
 
 def read_document(source: str | os.PathLike[str]) -> UrdfDocument:
-    """Read a path or an XML string; a string that starts with ``<`` is the XML itself.
+    """Read a description of an arm.
+
+    Args:
+        source: the XML itself, if it starts with ``<``; the path of a file, where one that ends in ``.xacro`` is
+            expanded, with its arguments behind the path (``arm.urdf.xacro name:=value``); or the name of an arm, of
+            this package or of the package ``robot_descriptions``.
 
     Raises:
-        RobotDescriptionError: there is no such file, it is empty or not text, or it is not XML; the message names it.
+        RobotDescriptionError: there is no such file, it is empty or not text, or it is not XML; xacro fails; the
+            message names the file.
         InputError: source is neither a path nor a string.
     """
     if isinstance(source, str) and source.lstrip(_BLANK).startswith("<"):
         return _Parser(TEXT, None).read(source)
     if not isinstance(source, (str, os.PathLike)) or not isinstance(os.fspath(source), str):
         raise InputError("source", f"must be a path or an XML string, not {type(source).__name__}", source)
-    file = os.fspath(source)
+    file, arguments = xacro.split_arguments(os.fspath(source))
     if not file.strip(_BLANK):
         raise RobotDescriptionError(TEXT, "is empty")
+    if _NAME.fullmatch(file) and not Path(file).exists():
+        file, arguments = _named(file, arguments)
+    if file.endswith(".xacro"):
+        return _Parser(file, None).read(xacro.expand(file, arguments))
+    if arguments:
+        raise RobotDescriptionError(file, f"takes no arguments ({', '.join(arguments)}): it is no .xacro file")
     try:
         text = Path(file).read_bytes().decode("utf-8")
     except UnicodeDecodeError as cause:
@@ -113,6 +150,33 @@ def read_document(source: str | os.PathLike[str]) -> UrdfDocument:
     if not text.removeprefix("\ufeff").strip():
         raise RobotDescriptionError(file, "is empty")
     return _Parser(file, file).read(text)
+
+
+def _named(name: str, arguments: dict[str, str]) -> tuple[str, dict[str, str]]:
+    """The file of an arm of this package or of ``robot_descriptions``, and the arguments of that file.
+
+    Raises:
+        RobotDescriptionError: there is no arm of this name; the message lists those of this package.
+    """
+    own = {path.stem: path for folder in assets.folders() for path in sorted(folder.glob("urdf/*.urdf"))}
+    if name in own:
+        return str(own[name]), arguments
+    others = ""
+    if find_spec("robot_descriptions") is not None:
+        try:
+            module = import_module(f"robot_descriptions.{name}")
+        except ModuleNotFoundError:
+            others = ", and none of the package robot_descriptions"
+        except Exception as cause:  # it clones a repository
+            raise RobotDescriptionError(name, f"robot_descriptions cannot get it: {cause}") from cause
+        else:
+            for attribute in ("URDF_PATH", "XACRO_PATH", "MJCF_PATH"):
+                if hasattr(module, attribute):
+                    path, given = str(getattr(module, attribute)), getattr(module, f"{attribute[:-5]}_ARGS", None)
+                    return path, {**(given or {}), **arguments}
+    raise RobotDescriptionError(
+        name, f"cannot be read: No such file, no arm of this package ({', '.join(sorted(own))}){others}"
+    )
 
 
 class _Parser:
@@ -163,13 +227,16 @@ class _Parser:
             self._objection = self._objection_to(tag, attributes)
 
     def _objection_to(self, tag: str, attributes: dict[str, str]) -> RobotDescriptionError | None:
-        if tag.startswith("xacro:"):
+        if tag.startswith("xacro:") and tag not in _DEFINITIONS and not self._in_unread():
             return self._error_here(f"<{tag}> is unresolved; run xacro on the file first")
         if self._depth == 1 and tag != "robot":
             return self._error_here(f"the root tag is <{tag}>, a URDF's is <robot>")
         if "quat_xyzw" in attributes and self._depth <= 4 and "/".join(each.tag for each in self._open) in _ORIGINS:
             return self._error_here("quat_xyzw is not read here; use rpy")
         return None
+
+    def _in_unread(self) -> bool:
+        return any(each.tag in _UNREAD for each in self._open)
 
     def _end(self, tag: str) -> None:
         if self._depth <= DEEPEST:

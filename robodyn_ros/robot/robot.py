@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from robodyn_ros.errors import InputError, Place, RobotDescriptionError
+from robodyn_ros.robot.description import Finding
 from robodyn_ros.robot.pose import Array, Pose, read_only
 
 
@@ -176,6 +177,7 @@ class Robot:
         urdf: the XML that it was loaded from.
         places: name in messages of the robot, a link or a joint (``joint 'shoulder'``) → file and line of the URDF;
             empty if it was not loaded from a file.
+        findings: what was ignored, taken for absent or changed when it was loaded.
     """
 
     name: str
@@ -185,6 +187,7 @@ class Robot:
     fixed_joints: tuple[Joint, ...]
     urdf: str
     places: Mapping[str, Place] = field(default_factory=dict, repr=False)
+    findings: tuple[Finding, ...] = field(default=(), repr=False)
 
     @property
     def n(self) -> int:
@@ -241,6 +244,16 @@ class Robot:
         """Values of the bodies, summed over the bodies that each coordinate moves (n,)."""
         coordinates = [body.coordinate for body in self.bodies]
         return read_only(np.bincount(coordinates, weights=values, minlength=self.n))
+
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """The findings that have an effect, with file and line in front if they are known."""
+        texts = []
+        for finding in self.findings:
+            if finding.severity == "warning":
+                place = self.places.get(finding.element)
+                texts.append(("" if place is None else f"{place}: ") + f"{finding.element}: {finding.text}")
+        return tuple(texts)
 
     def link(self, name: str) -> Link:
         """The link of a name.

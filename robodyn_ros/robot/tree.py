@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from robodyn_ros.errors import RobotDescriptionError
-from robodyn_ros.robot.checks import check_finite, check_moves_inertia
+from robodyn_ros.robot.checks import check_finite
 from robodyn_ros.robot.pose import Pose
 from robodyn_ros.robot.robot import Body, Inertial, Joint, Link, Robot
 
@@ -22,7 +22,7 @@ def build_robot(name: str, links: Mapping[str, Inertial | None], joints: Sequenc
         urdf: the XML, which the robot keeps.
 
     Raises:
-        RobotDescriptionError: they do not form one tree with a joint that moves, or a joint moves no inertia.
+        RobotDescriptionError: they do not form one tree with a joint that moves.
     """
     ordered = _depth_first(name, links, joints)
     movable = [joint for joint in ordered if joint.type != "fixed"]
@@ -65,7 +65,6 @@ def build_robot(name: str, links: Mapping[str, Inertial | None], joints: Sequenc
     fixed = tuple(joint for joint in ordered if joint.type == "fixed")
     robot = Robot(name, tuple(free), tuple(bodies), owned, fixed, urdf)
     check_finite(robot)
-    check_moves_inertia(robot)
     return robot
 
 

@@ -4,7 +4,8 @@ Defaults are those of the URDF specification (http://wiki.ros.org/urdf/XML and u
 axis (1, 0, 0), position limits 0 where ``<limit>`` leaves one out, multiplier 1, no ``<inertial>`` = massless.
 Where the specification asks for something that the equations can do without, its absence has a meaning of its own:
 
-* no ``<limit>`` on a revolute or prismatic joint, no effort or velocity in it: no limit is known, infinity;
+* no ``<limit>`` on a revolute or prismatic joint, no effort or velocity in it, or zero: no limit is known, infinity;
+* lower = upper = 0 on a joint that moves: likewise;
 * no ``<inertia>``, or zeros: a point mass.
 
 The XML passes three steps: :func:`~robodyn_ros.robot.description.read_document` reads it; this module reduces it to the
@@ -17,22 +18,41 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from urdf_parser_py import urdf
 
-from robodyn_ros.errors import RobotDescriptionError
-from robodyn_ros.robot.checks import check_inertial
-from robodyn_ros.robot.description import MOMENTS, UrdfDocument, line_of, read_document, title_of
+from robodyn_ros.errors import RobotDescriptionError, RobotDescriptionWarning
+from robodyn_ros.robot.checks import check_inertial, nearest_possible
+from robodyn_ros.robot.description import MOMENTS, Finding, UrdfDocument, line_of, read_document, title_of
 from robodyn_ros.robot.pose import Array, Pose, read_only
 from robodyn_ros.robot.robot import Inertial, Joint, JointType, Mimic, Robot
 from robodyn_ros.robot.tree import build_robot
+from robodyn_ros.robot.urdf_editor import UrdfEditor
+from robodyn_ros.settings import check_settings, choice
+
+INERTIA = ("refuse", "warn", "repair")
+"""What can be done about an inertia that no body has."""
+
+MOVABLE_BASE = ("refuse", "weld")
+"""What can be done about a base that floats or moves in a plane."""
 
 TYPES: tuple[JointType, ...] = ("revolute", "continuous", "prismatic", "fixed")
 """The joint types that an arm can have here."""
+
+MOVABLE = ("floating", "planar")
+"""The joint types that a base can have, and that can be welded."""
+
+REMEDY = (
+    'inertia: "repair" takes the nearest possible one, inertia: "warn" takes it as it is, and '
+    "'robodyn check ARM --repair FILE' writes a corrected URDF"
+)
+"""What is right for a URDF with an impossible inertia."""
 
 
 @dataclass(frozen=True)
@@ -74,21 +94,55 @@ _WORDS = {"name", "type", "link", "joint"}
 _VECTORS = {"xyz", "rpy"}
 
 
-def load_robot(source: str | os.PathLike[str]) -> Robot:
+@dataclass(frozen=True)
+class DescriptionSettings:
+    """What is done about a URDF that is not quite an arm's."""
+
+    inertia: str = choice(
+        "refuse", "an inertia that no body has: refuse the URDF, take it and warn, or repair it", lambda: INERTIA
+    )
+    movable_base: str = choice(
+        "refuse",
+        "a base that floats or moves in a plane: refuse the URDF, or weld it to the world",
+        lambda: MOVABLE_BASE,
+    )
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        check_settings(self)
+
+
+def load_robot(source: str | os.PathLike[str], *, inertia: str = "refuse", movable_base: str = "refuse") -> Robot:
     """The robot that a URDF describes.
 
     Args:
         source: path of a URDF file, or its XML as a string.
+        inertia: what is done about an inertia that no body has, on a link that moves. ``refuse`` it; ``warn`` and take
+            it as it is, because M may be positive definite nevertheless; or ``repair`` it: take the nearest possible
+            one (:func:`~robodyn_ros.robot.checks.nearest_possible`). ``Robot.urdf`` then has the repaired inertia.
+        movable_base: what is done about a ``floating`` or ``planar`` joint at the base: ``refuse`` it, or ``weld`` it.
+
+    Warns:
+        RobotDescriptionWarning: for each inertia that is impossible or was repaired.
 
     Raises:
         RobotDescriptionError: it cannot be read or does not describe an arm; the message names the link or joint, and
             the error carries file and line.
         InputError: source is neither a path nor a string.
+        ConfigurationError: ``inertia`` or ``movable_base`` is none of the choices.
     """
-    return build(read_document(source))
+    robot = build(read_document(source), DescriptionSettings(inertia, movable_base))
+    for text in robot.warnings:
+        warnings.warn(text, RobotDescriptionWarning, stacklevel=2)
+    return robot
 
 
-def build(document: UrdfDocument) -> Robot:
+def reload_robot(urdf: str) -> Robot:
+    """The robot of a text that :attr:`Robot.urdf` holds: what was accepted once is accepted without a word."""
+    return build(read_document(urdf), DescriptionSettings(inertia="warn"))
+
+
+def build(document: UrdfDocument, settings: DescriptionSettings = DescriptionSettings()) -> Robot:
     """The robot that a URDF describes, from its tree.
 
     Raises:
@@ -97,29 +151,44 @@ def build(document: UrdfDocument) -> Robot:
     try:
         elements = _validated(document)
         with np.errstate(all="ignore"):  # what overflows ends as inf or nan, and build_robot reports it
-            links = _links(elements)
-            joints = tuple(_joint(title, element) for title, element in elements if element.tag == "joint")
-            name = document.root.attrib["name"]
-            robot = replace(build_robot(name, links, joints, document.text), places=document.places)
+            parts = _Parts(document, settings)
+            links = {element.attrib["name"]: parts.link(title, element) for title, element in elements["link"]}
+            joints = tuple(parts.joint(title, element) for title, element in elements["joint"])
+            robot = build_robot(document.root.attrib["name"], links, joints, parts.text())
+        findings = parts.findings(robot)
     except RobotDescriptionError as problem:
         if problem.place is None:
             problem.place = document.places.get(problem.element)
         raise
-    return robot
+    return replace(robot, places=document.places, findings=findings)
 
 
-def _validated(document: UrdfDocument) -> tuple[tuple[str, ET.Element], ...]:
-    """Name in messages and element of each link and joint, reduced and checked."""
+def repair(document: UrdfDocument) -> tuple[str, tuple[Finding, ...]]:
+    """The text of a URDF with the nearest possible inertia in place of each impossible one, and what was changed.
+
+    Raises:
+        RobotDescriptionError: a link or joint is not complete, or a number is none.
+    """
+    parts = _Parts(document, DescriptionSettings(inertia="repair"))
+    for title, element in _validated(document)["link"]:
+        parts.link(title, element)
+    changes = [Finding("warning", title, None, text) for title, text in parts.repaired.items()]
+    return parts.text(), tuple(changes)
+
+
+def _validated(document: UrdfDocument) -> dict[str, list[tuple[str, ET.Element]]]:
+    """Tag → name in messages and element of each link and each joint, reduced and checked."""
     if document.objection is not None:
         raise document.objection
-    root, found = document.root, []
+    root = document.root
+    found: dict[str, list[tuple[str, ET.Element]]] = {"link": [], "joint": []}
     _reduced("robot", root, title_of(root) if root.get("name") else document.label)
     for element in root:
         path = f"robot/{element.tag}"
         if path in _SCHEMA:
             title = title_of(element) if element.get("name") else f"{element.tag} at line {line_of(element)}"
-            found.append((title, _reduced(path, element, title)))
-    return tuple(found)
+            found[element.tag].append((title, _reduced(path, element, title)))
+    return found
 
 
 def _reduced(path: str, element: ET.Element, title: str) -> ET.Element:
@@ -168,15 +237,92 @@ def _check_numbers(what: str, text: str, count: int, title: str) -> None:
             raise RobotDescriptionError(title, f"{what}={text!r} is not a finite number")
 
 
-def _links(elements: tuple[tuple[str, ET.Element], ...]) -> dict[str, Inertial | None]:
-    links: dict[str, Inertial | None] = {}
-    for title, element in elements:
-        if element.tag == "link":
-            parsed = _parsed(urdf.Link, title, element)
-            if parsed.name in links:
-                raise RobotDescriptionError(title, "there is another link of this name")
-            links[parsed.name] = None if parsed.inertial is None else _inertial(title, parsed.inertial)
-    return links
+class _Parts:
+    """Makes the links and joints, and keeps an account of what was done to them.
+
+    Attributes:
+        repaired: name in messages of a link → how its inertia was changed.
+    """
+
+    def __init__(self, document: UrdfDocument, settings: DescriptionSettings) -> None:
+        self.repaired: dict[str, str] = {}
+        self._document, self._settings = document, settings
+        self._impossible: dict[str, RobotDescriptionError] = {}
+        self._welded: list[Joint] = []
+        self._names: set[str] = set()
+
+    @cached_property
+    def _editor(self) -> UrdfEditor:
+        return UrdfEditor(self._document.text)
+
+    def text(self) -> str:
+        """The text of the URDF, with the changes."""
+        return self._editor.text() if self.repaired or self._welded else self._document.text
+
+    def link(self, title: str, element: ET.Element) -> Inertial | None:
+        """The inertial of a link in the link's frame; the URDF gives it in a frame at the centre of mass."""
+        parsed = _parsed(urdf.Link, title, element)
+        if parsed.name in self._names:
+            raise RobotDescriptionError(title, "there is another link of this name")
+        self._names.add(parsed.name)
+        if parsed.inertial is None:
+            return None
+        inertia = np.zeros((3, 3)) if parsed.inertial.inertia is None else parsed.inertial.inertia.to_matrix()
+        own = Inertial(parsed.inertial.mass, read_only(np.zeros(3)), read_only(inertia))
+        try:
+            check_inertial(title, own)
+        except RobotDescriptionError as problem:
+            self._impossible[title] = problem
+            if self._settings.inertia == "repair":
+                own, before = nearest_possible(own), own
+                self.repaired[title] = _change(problem, before, own)
+                self._editor.set_moments(parsed.name, own)
+        return own.seen_from(_pose(parsed.inertial.origin))
+
+    def joint(self, title: str, element: ET.Element) -> Joint:
+        """A joint; one at a movable base is welded if the settings say so."""
+        if element.get("type") in MOVABLE and self._settings.movable_base == "weld":
+            element.set("type", "fixed")
+            self._editor.weld(element.attrib["name"])
+            self._welded.append(joint := _joint(title, element))
+            return joint
+        return _joint(title, element)
+
+    def findings(self, robot: Robot) -> tuple[Finding, ...]:
+        """What was done.
+
+        Raises:
+            RobotDescriptionError: an impossible inertia on a link that moves, where it is to be refused; a welded joint
+                that is not at the base.
+        """
+        lines = {title_of(element): line_of(element) for element in self._document.root}
+        moving = {f"link {link.name!r}" for link in robot.links if link.body >= 0}
+        count = len(moving & self._impossible.keys())
+        found: list[Finding] = []
+        for joint in self._welded:
+            title = f"joint {joint.name!r}"
+            if robot.link(joint.parent).body >= 0:
+                raise RobotDescriptionError(title, "moves with the arm; only a joint at the base can be welded")
+            found.append(Finding("warning", title, lines[title], "is welded: the base does not move"))
+        for title, problem in self._impossible.items():
+            text = str(problem).removeprefix(f"{title}: ")
+            if title not in moving:
+                text += "; the link does not move, so this has no effect"
+            elif self._settings.inertia == "refuse":
+                more = f" ({count - 1} more links have such an inertia)" if count > 1 else ""
+                raise RobotDescriptionError(title, f"{text}{more}. {REMEDY}")
+            text = self.repaired.get(title, text)
+            found.append(Finding("warning" if title in moving else "note", title, lines[title], text))
+        return tuple(found)
+
+
+def _change(problem: RobotDescriptionError, before: Inertial, after: Inertial) -> str:
+    """How an inertial was repaired."""
+    moments = (", ".join(f"{m:.4g}" for m in np.linalg.eigvalsh(each.inertia)) for each in (before, after))
+    text = f"repaired: principal moments {' → '.join(moments)} kg m²"
+    if before.mass != after.mass:
+        text += f", mass {before.mass:g} → {after.mass:g} kg"
+    return f"{text}; {str(problem).removeprefix(f'{problem.element}: ')}"
 
 
 def _parsed(kind: Any, title: str, element: ET.Element) -> Any:
@@ -193,21 +339,14 @@ def _pose(origin: Any) -> Pose:
     return Pose.from_xyz_rpy(origin.xyz or (0.0, 0.0, 0.0), origin.rpy or (0.0, 0.0, 0.0))
 
 
-def _inertial(title: str, parsed: Any) -> Inertial:
-    """The inertial in the link's frame; the URDF gives it in a frame at the centre of mass, turned by the rpy."""
-    inertia = np.zeros((3, 3)) if parsed.inertia is None else parsed.inertia.to_matrix()
-    inertial = Inertial(parsed.mass, read_only(np.zeros(3)), read_only(inertia))
-    check_inertial(title, inertial)
-    return inertial.seen_from(_pose(parsed.origin))
-
-
 def _joint(title: str, element: ET.Element) -> Joint:
     kind = next((kind for kind in TYPES if kind == element.get("type")), None)
     if kind is None:
         # urdf_parser_py would let floating and planar pass.
-        raise RobotDescriptionError(
-            title, f"type {element.get('type')!r} is not supported; it must be one of {', '.join(TYPES)}"
-        )
+        text = f"type {element.get('type')!r} is not supported; it must be one of {', '.join(TYPES)}"
+        if element.get("type") in MOVABLE:
+            text += '; movable_base: "weld" fixes such a joint at the base'
+        raise RobotDescriptionError(title, text)
     parsed = _parsed(urdf.Joint, title, element)
     joint = Joint(parsed.name, kind, parsed.parent, parsed.child, _pose(parsed.origin))
     if kind == "fixed":
@@ -245,12 +384,13 @@ def _limits(title: str, parsed: Any) -> tuple[float, float, float, float]:
     for name in ("velocity", "effort"):
         if getattr(limit, name) < 0.0:
             raise RobotDescriptionError(title, f"{name} limit {getattr(limit, name):g} is negative")
-    if parsed.type == "continuous":
-        return -np.inf, np.inf, limit.velocity, limit.effort
+    velocity, effort = limit.velocity or np.inf, limit.effort or np.inf  # zero stands for "not known"
     lower, upper = float(limit.lower), float(limit.upper)
+    if parsed.type == "continuous" or lower == upper == 0.0:
+        return -np.inf, np.inf, velocity, effort
     if lower > upper:
         raise RobotDescriptionError(title, f"lower limit {lower:g} is above the upper limit {upper:g}")
-    return lower, upper, limit.velocity, limit.effort
+    return lower, upper, velocity, effort
 
 
 def _friction(title: str, dynamics: Any) -> tuple[float, float]:

@@ -65,6 +65,19 @@ class UrdfEditor:
         for name, place in MOMENTS.items():
             self.set(moments, name, repr(float(turned[place])))
 
+    def set_moments(self, link: str, inertial: Inertial) -> None:
+        """Give a link another mass and another inertia, in the axes that the URDF gives the inertia in."""
+        own = self.child(self._named["link", link], "inertial")
+        mass, moments = self.child(own, "mass"), self.child(own, "inertia")
+        if float(mass.get("value", "nan")) != inertial.mass:
+            self.set(mass, "value", repr(float(inertial.mass)))
+        for name, place in MOMENTS.items():
+            self.set(moments, name, repr(float(inertial.inertia[place])))
+
+    def weld(self, joint: str) -> None:
+        """Make a joint a fixed one."""
+        self.set(self._named["joint", joint], "type", "fixed")
+
     def set_dynamics(self, joint: str, name: str, value: float) -> None:
         """Give a joint another ``damping`` or ``friction``."""
         self.set(self.child(self._named["joint", joint], "dynamics"), name, repr(float(value)))

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from robodyn_ros.cli.arm import add_arm, arm_settings, arm_source
+from robodyn_ros.cli.console import write_file
 from robodyn_ros.cli.verb import ExitCode, Verb, add_gravity
-from robodyn_ros.errors import RobotDescriptionError
+from robodyn_ros.errors import InputError, RobotDescriptionError
 
 if TYPE_CHECKING:
     from robodyn_ros.cli.check.joints import Loads
-    from robodyn_ros.cli.check.urdf import Finding
     from robodyn_ros.robot import Robot
-    from robodyn_ros.robot.description import UrdfDocument
+    from robodyn_ros.robot.description import Finding, UrdfDocument
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the verb."""
-    parser.add_argument("urdf", help="the arm's URDF")
+    add_arm(parser)
+    text = "write the URDF here, with the nearest possible inertia in place of each impossible one"
+    parser.add_argument("--repair", type=Path, metavar="FILE", help=text)
     text = "a pose to hold, as numbers in the order of the joints or name=numbers; may be given again"
     parser.add_argument("--pose", action="append", default=[], metavar="Q", help=text)
     add_gravity(parser)
@@ -36,7 +40,9 @@ def run(args: Namespace) -> ExitCode:
     from robodyn_ros.cli.console import print_json
     from robodyn_ros.robot.description import read_document
 
-    document = read_document(args.urdf)
+    document = read_document(arm_source(args))
+    if args.repair is not None:
+        document = _repaired(document, args.repair)
     urdf = read_urdf(document)
     findings = [*urdf.findings, *link_findings(urdf), *joint_findings(urdf)]
     robot, found = _loaded(args, document, findings)
@@ -47,23 +53,46 @@ def run(args: Namespace) -> ExitCode:
     return ExitCode.NO if {"error", "warning"} & {finding.severity for finding in findings} else ExitCode.YES
 
 
+def _repaired(document: UrdfDocument, out: Path) -> UrdfDocument:
+    """Write the URDF with possible inertias, print each change, and read what was written.
+
+    Raises:
+        InputError: the file is the URDF itself, or cannot be written.
+        RobotDescriptionError: a link is not complete, or a number is none.
+    """
+    from robodyn_ros.robot.description import read_document
+    from robodyn_ros.robot.urdf import repair
+
+    if document.file is not None and out.exists() and out.samefile(document.file):
+        raise InputError("--repair", f"{str(out)!r} is the URDF itself, which is not written over", out)
+    text, changes = repair(document)
+    write_file("--repair", out, text)
+    for change in changes:
+        print(f"{change.element}: {change.text}", file=sys.stderr)
+    print(f"repaired inertias: {len(changes)}, written to {out}", file=sys.stderr)
+    return read_document(out)
+
+
 def _loaded(args: Namespace, document: UrdfDocument, findings: list[Finding]) -> tuple[Robot | None, Loads | None]:
     """The robot and its loads, or None with the reason among the findings."""
     from robodyn_ros import create_dynamics
     from robodyn_ros.cli.check.joints import damping_findings, load_findings, loads, parse_pose
-    from robodyn_ros.cli.check.urdf import Finding
+    from robodyn_ros.robot.description import Finding
     from robodyn_ros.robot.urdf import build
     from robodyn_ros.simulation.plant.base import PlantSettings
 
+    robot = None
     try:
-        robot = build(document)
+        robot = build(document, arm_settings(args))
+        known = {finding[:2] for finding in findings}
+        findings.extend(finding for finding in robot.findings if finding[:2] not in known)
+        dynamics = create_dynamics(args.dynamics, robot, gravity=args.gravity)
     except RobotDescriptionError as problem:
-        text = str(problem).removeprefix(f"{problem.element}: ")
-        if not any(finding.element == problem.element and finding.text == text for finding in findings):
-            place = document.places.get(problem.element)
-            findings.append(Finding("error", problem.element, None if place is None else place.line, text))
-        return None, None
-    dynamics = create_dynamics(args.dynamics, robot, gravity=args.gravity)
+        text, place = str(problem).removeprefix(f"{problem.element}: "), document.places.get(problem.element)
+        # The findings have it too, but without the remedy.
+        findings[:] = [one for one in findings if one.element != problem.element or not text.startswith(one.text)]
+        findings.append(Finding("error", problem.element, None if place is None else place.line, text))
+        return robot, None
     found = loads(dynamics, dict(parse_pose(text, robot) for text in args.pose))
     findings.extend(load_findings(robot, found))
     findings.extend(damping_findings(dynamics, PlantSettings().step))
@@ -83,6 +112,8 @@ VERB = Verb(
         ("robodyn check arm.urdf", "everything"),
         ("robodyn check arm.urdf --pose pick=0.3,-1.2,0.7", "and that pose"),
         ("robodyn check arm.urdf --json", "for a script"),
+        ("robodyn check arm.urdf.xacro side:=left", "a .xacro file"),
+        ("robodyn check arm.urdf --repair new.urdf", "with possible inertias"),
     ),
     add_arguments=add_arguments,
     run=run,

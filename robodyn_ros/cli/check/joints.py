@@ -8,11 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from robodyn_ros.checks import finite_array
-from robodyn_ros.cli.check.urdf import Finding, Urdf, UrdfJoint
+from robodyn_ros.cli.check.urdf import Urdf, UrdfJoint
 from robodyn_ros.control.limits import check_position_limits
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
+from robodyn_ros.robot.description import Finding
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.plant.stiffness import decay_rates
 
@@ -73,10 +74,13 @@ def _position(joint: UrdfJoint) -> Iterator[Remark]:
     if joint.type not in ("revolute", "prismatic"):
         return
     limits = joint.limits or {}
+    lower, upper = limits.get("lower", 0.0), limits.get("upper", 0.0)
     if not {"lower", "upper"} & limits.keys():
         yield "warning", "has no position limits: nothing keeps it from its stops"
         return
-    lower, upper = limits.get("lower", 0.0), limits.get("upper", 0.0)
+    if lower == upper == 0.0:
+        yield "warning", "its position limits are 0 and 0, which counts as none: nothing keeps it from its stops"
+        return
     if lower >= upper:
         yield "error", f"its position limits [{lower:g}, {upper:g}] leave it no way to move"
     elif not lower <= 0.0 <= upper:
@@ -92,7 +96,9 @@ def _effort(joint: UrdfJoint) -> Iterator[Remark]:
     effort = (joint.limits or {}).get("effort")
     if effort is None:
         yield "warning", "has no effort limit: nothing is known of its drive"
-    elif effort <= 0.0:
+    elif effort == 0.0:
+        yield "warning", "its effort limit is 0, which counts as none: nothing is known of its drive"
+    elif effort < 0.0:
         yield "error", f"its effort limit is {effort:g}: it cannot hold anything"
 
 
@@ -100,7 +106,9 @@ def _velocity(joint: UrdfJoint) -> Iterator[Remark]:
     velocity = (joint.limits or {}).get("velocity")
     if velocity is None:
         yield "warning", "has no velocity limit"
-    elif velocity <= 0.0:
+    elif velocity == 0.0:
+        yield "warning", "its velocity limit is 0, which counts as none"
+    elif velocity < 0.0:
         yield "error", f"its velocity limit is {velocity:g}: it cannot move"
     elif velocity > FAST and joint.type != "prismatic":
         yield "warning", f"its velocity limit is {velocity:g} rad/s: in degrees per second, or a placeholder?"

@@ -14,9 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robodyn_ros.cli.check.urdf import Finding, Urdf, UrdfLink, shape_pose
+from robodyn_ros.cli.check.urdf import Urdf, UrdfLink, shape_pose
 from robodyn_ros.errors import RobotDescriptionError
 from robodyn_ros.robot.checks import check_inertial
+from robodyn_ros.robot.description import Finding
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import Inertial
 
@@ -123,6 +124,9 @@ def link_findings(urdf: Urdf) -> Iterator[Finding]:
                 remarks.append(("warning", text))
             for severity, text in remarks:
                 yield Finding(severity, link.title, link.line, text)  # type: ignore[arg-type]
+        elif link.inertial is not None:
+            for _, text in _possible(link):
+                yield Finding("note", link.title, link.line, f"{text}; the link does not move, so this has no effect")
     yield from _without_mass(urdf)
     yield from _placeholders([link for link in urdf.links if link.name in moved])
 

@@ -13,9 +13,10 @@ from rich.text import Text
 
 from robodyn_ros.cli.check.joints import Loads
 from robodyn_ros.cli.check.links import moving_links
-from robodyn_ros.cli.check.urdf import Finding, Urdf, UrdfJoint, UrdfLink
+from robodyn_ros.cli.check.urdf import Urdf, UrdfJoint, UrdfLink
 from robodyn_ros.cli.console import console
 from robodyn_ros.robot import Robot
+from robodyn_ros.robot.description import Finding
 
 POSES_A_TABLE = 3
 """Number of poses that fit beside each other."""

@@ -8,24 +8,14 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
 
 import numpy as np
 
-from robodyn_ros.robot.description import MOMENTS, UrdfDocument, line_of, title_of
+from robodyn_ros.robot.description import MOMENTS, Finding, UrdfDocument, line_of, title_of
 from robodyn_ros.robot.pose import Array, Pose, read_only
 from robodyn_ros.robot.robot import Inertial
 
 LIMITS: tuple[str, ...] = ("lower", "upper", "effort", "velocity")
-
-
-class Finding(NamedTuple):
-    """Something that is wrong or suspicious."""
-
-    severity: Literal["error", "warning", "note"]
-    element: str  # as in the file, for example ``joint 'shoulder'``
-    line: int | None  # in the file, from 1
-    text: str  # what is wrong, and what would be right
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,7 @@ import numpy as np
 from robodyn_ros.control.laws.base import Reference
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import ModelError, NotReadyError, RobodynError
+from robodyn_ros.robot import reload_robot
 from robodyn_ros.robot.pose import Array
 
 TIMEOUT = 120.0
@@ -58,7 +59,7 @@ def make(dynamics: str, controller: str, urdf: str) -> None:
     """
     import robodyn_ros as rd
 
-    model: Any = rd.create_dynamics(dynamics, rd.load_robot(urdf))
+    model: Any = rd.create_dynamics(dynamics, reload_robot(urdf))
     check_model(model)
     rest = np.zeros(model.robot.n)
     rd.create_controller(controller, model, 1.0, 1.0).compute(rest, rest, Reference(rest, rest, rest, rest))

@@ -25,7 +25,7 @@ from robodyn_ros.identification.estimation.result import Identification, Paramet
 from robodyn_ros.identification.settings import IdentificationSettings
 from robodyn_ros.identification.signals.samples import Samples
 from robodyn_ros.identification.urdf_writing import with_parameters
-from robodyn_ros.robot import Robot, load_robot
+from robodyn_ros.robot import Robot, reload_robot
 from robodyn_ros.robot.pose import Array
 
 IDENTIFIED_GAIN = 0.9
@@ -93,7 +93,7 @@ def identify(
     return Identification(
         nominal=robot,
         urdf=urdf,
-        robot=load_robot(urdf),
+        robot=reload_robot(urdf),
         theta=solution.theta,
         stribeck_amplitude=solution.stribeck_amplitude,
         stribeck_velocity=stribeck.velocity,

@@ -8,9 +8,11 @@ from rclpy.node import Node
 from std_msgs.msg import String
 
 from robodyn_ros.errors import NotReadyError
-from robodyn_ros.nodes.common.parameters import declare
+from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings
 from robodyn_ros.nodes.common.qos import LATCHED
-from robodyn_ros.robot import Robot, load_robot
+from robodyn_ros.robot import DescriptionSettings, Robot
+from robodyn_ros.robot.description import read_document
+from robodyn_ros.robot.urdf import build
 
 NAME = "robot_description"
 
@@ -18,24 +20,31 @@ NAME = "robot_description"
 def declare_description(
     node: Node, if_empty: str = "the topic of this name is used if empty", read_only: bool = False
 ) -> None:
-    """Declare the parameter; its description ends with what happens if it is empty."""
-    declare(node, NAME, "", f"the arm's URDF (its XML, or the path of a file); {if_empty}", read_only=read_only)
+    """Declare the parameter, and those of its settings; its description ends with what happens if it is empty."""
+    text = "the arm's URDF: its XML, or the path of a file (.urdf, or .xacro with arguments behind it, name:=value)"
+    declare(node, NAME, "", f"{text}; {if_empty}", read_only=read_only)
+    declare_settings(node, DescriptionSettings, read_only=read_only)
 
 
-def read_description(text: str, more: str = "") -> Robot:
-    """Make the arm from its description.
+def read_description(node: Node, text: str, more: str = "") -> Robot:
+    """Make the arm from its description; what was done about the description is logged.
 
     Args:
+        node: which has declared the description.
         text: the URDF's XML, or its path.
         more: how the message goes on if it is empty.
 
     Raises:
         NotReadyError: it is empty.
         RobotDescriptionError: it does not describe an arm.
+        ConfigurationError: a setting of the description is none of its choices.
     """
     if not text:
         raise NotReadyError(f"no {NAME}: the parameter is empty{more}")
-    return load_robot(text)
+    robot = build(read_document(text), NodeParameters(node).settings(DescriptionSettings))
+    for warning in robot.warnings:
+        node.get_logger().warning(warning)
+    return robot
 
 
 class DescriptionSource:
@@ -64,7 +73,7 @@ class DescriptionSource:
             NotReadyError: there is no description yet.
             RobotDescriptionError: it does not describe an arm.
         """
-        return read_description(self._text(), ", and nothing has come on the topic")
+        return read_description(self._node, self._text(), ", and nothing has come on the topic")
 
     def _text(self) -> str:
         return self._given() or self._received

@@ -6,6 +6,8 @@ known. All that does not say which arm it is may change while the arm moves.
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import numpy as np
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -26,9 +28,9 @@ from robodyn_ros.nodes.common.diagnostics import DiagnosticsSettings
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings
 from robodyn_ros.nodes.common.scheduling import SchedulingSettings, declare_scheduling
 from robodyn_ros.plugins import available
-from robodyn_ros.robot import Joint, Robot
+from robodyn_ros.robot import DescriptionSettings, Joint, Robot
 
-FIXED_WHILE_CONFIGURED = (DESCRIPTION, "joints", "tool")
+FIXED_WHILE_CONFIGURED = (DESCRIPTION, *(item.name for item in fields(DescriptionSettings)), "joints", "tool")
 """Parameters that count at the next configure; changing them while configured is refused."""
 
 EFFORT_RATE = 100.0

@@ -86,7 +86,7 @@ class SimulatorNode(Node):  # type: ignore[misc]
         super().__init__("simulator")
         declare_node_parameters(self)
         parameters = NodeParameters(self)
-        robot = read_description(parameters[DESCRIPTION])
+        robot = read_description(self, parameters[DESCRIPTION])
         declare_joint_parameters(self, robot)
         mention_unknown(self)
         settings, pace = parameters.settings(SimulatorSettings), parameters.settings(PaceSettings)

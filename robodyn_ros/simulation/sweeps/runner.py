@@ -23,7 +23,7 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.inertial_parameters import standard_parameters
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.plugins import create
-from robodyn_ros.robot import load_robot
+from robodyn_ros.robot import reload_robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.hardware.settings import HardwareSettings, default_values, make_hardware_settings
 from robodyn_ros.simulation.sweeps.arm_variation import varied_arm
@@ -104,7 +104,7 @@ class CaseRunner:
             RobodynError: its URDF is wrong.
         """
         self.study = study
-        self.robot = load_robot(study.urdf)
+        self.robot = reload_robot(study.urdf)
         self._given = {node: LoadedParameters() | study.given.get(node, {}) for node in NODES}
         self._defaults = {
             "simulator": MODEL | default_values(self.robot),

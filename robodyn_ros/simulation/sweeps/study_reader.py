@@ -7,14 +7,18 @@ ends of every input (:func:`try_inputs`).
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from robodyn_ros.control.parameter_file import LoadedParameters, read_parameters
-from robodyn_ros.errors import RobodynError
+from robodyn_ros.errors import RobodynError, RobotDescriptionWarning
 from robodyn_ros.plugins import available, load
-from robodyn_ros.robot import Robot, load_robot
+from robodyn_ros.robot import DescriptionSettings, Robot, reload_robot
+from robodyn_ros.robot.description import read_document
+from robodyn_ros.robot.urdf import build
+from robodyn_ros.robot.xacro import split_arguments, with_arguments
 from robodyn_ros.simulation.sweeps.arm_variation import arm_quantities
 from robodyn_ros.simulation.sweeps.runner import CaseRunner
 from robodyn_ros.simulation.sweeps.study import (
@@ -40,7 +44,18 @@ from robodyn_ros.simulation.sweeps.study_yaml import (
 )
 from robodyn_ros.simulation.sweeps.tuning import GAINS, TuningSettings, TuningTask
 
-SECTIONS = ("arm", "controllers", "motion", "parameters", *NODES, "vary", "sampling", "specification", "tune")
+SECTIONS = (
+    "arm",
+    "description",
+    "controllers",
+    "motion",
+    "parameters",
+    *NODES,
+    "vary",
+    "sampling",
+    "specification",
+    "tune",
+)
 """Sections of a study's file, besides the settings of :class:`.study.CaseLimits`."""
 
 SETTLE_BAND = 0.01
@@ -57,7 +72,10 @@ def read_study(path: Path) -> Study:
     file = read_study_file(path)
     limits = {item.name for item in fields(CaseLimits)}
     file.only((*SECTIONS, *sorted(limits)))
-    robot = load_robot(path.parent / _text(file, "arm"))
+    description = settings(file.section("description"), DescriptionSettings)
+    robot = build(read_document(_arm(file, path)), description)
+    for text in robot.warnings:
+        warnings.warn(text, RobotDescriptionWarning, stacklevel=2)
     motion = file.section("motion")
     motion.only(("to", *(item.name for item in fields(MotionSettings))))
     study = Study(
@@ -79,7 +97,7 @@ def read_study(path: Path) -> Study:
 def read_task(path: Path) -> tuple[Study, TuningTask]:
     """Read a study and its section ``tune`` from a file; errors as :func:`read_study`."""
     study, section = read_study(path), read_study_file(path).section("tune")
-    robot = load_robot(study.urdf)
+    robot = reload_robot(study.urdf)
     search = settings(section, TuningSettings, (*GAINS, "controllers"))
     names = [gain for gain in GAINS if gain in section.values]
     if not names:
@@ -89,11 +107,13 @@ def read_task(path: Path) -> tuple[Study, TuningTask]:
     return study, TuningTask(bounds, controllers, search)
 
 
-def _text(file: StudySection, name: str) -> str:
-    value = file.values.get(name)
+def _arm(file: StudySection, path: Path) -> str:
+    """The arm as :func:`~robodyn_ros.robot.load_robot` takes it."""
+    value = file.values.get("arm")
     if not isinstance(value, str) or not value:
-        raise file.error(name, f"must be the path of a URDF, seen from this file, not {value!r}")
-    return value
+        raise file.error("arm", f"must be the path of a URDF, seen from this file, not {value!r}")
+    urdf, arguments = split_arguments(value)
+    return with_arguments(str(path.parent / urdf), [f"{name}:={given}" for name, given in arguments.items()])
 
 
 def _controllers(file: StudySection) -> tuple[str, ...]:

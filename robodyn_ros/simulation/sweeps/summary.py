@@ -127,9 +127,9 @@ def _of_one(study: Study, file: Path, controller: str, own: Array) -> Summary:
 
 
 def _columns(study: Study) -> list[str]:
-    from robodyn_ros.robot import load_robot
+    from robodyn_ros.robot import reload_robot
 
-    return [f"rms_error/{name}" for name in load_robot(study.urdf).joint_names]
+    return [f"rms_error/{name}" for name in reload_robot(study.urdf).joint_names]
 
 
 def _reason(text: str) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
 
-from robodyn_ros.robot import load_robot
+from robodyn_ros.robot import reload_robot
 from robodyn_ros.simulation.sweeps.results import Results
 from robodyn_ros.simulation.sweeps.runner import Chunk, Rows, chunks, run_chunk
 from robodyn_ros.simulation.sweeps.study import Study
@@ -62,7 +62,7 @@ def sweep(
         RobodynError: the study's URDF is wrong, or the folder cannot be written.
     """
     wanted = chunks(study)
-    results = Results(folder, study, load_robot(study.urdf).joint_names, resume)
+    results = Results(folder, study, reload_robot(study.urdf).joint_names, resume)
     missing = results.missing(wanted)
     before = study.size - sum(chunk.size for chunk in missing)
     progress(before, [])

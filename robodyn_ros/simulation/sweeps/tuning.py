@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robodyn_ros.control.laws.gains import JointGains
-from robodyn_ros.robot import Robot, load_robot
+from robodyn_ros.robot import Robot, reload_robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import check_settings, setting, whole
 from robodyn_ros.simulation.sweeps.runner import Chunk, Rows
@@ -128,7 +128,7 @@ def _tune_one(
 ) -> Tuned:
     from scipy.optimize import differential_evolution
 
-    robot, settings = load_robot(study.urdf), task.settings
+    robot, settings = reload_robot(study.urdf), task.settings
     keys, start = list(task.bounds), own_gains(study, robot)
     scales = [(log, exp) if low > 0.0 else (float, float) for low, _ in task.bounds.values()]
     bounds = [(to(low), to(high)) for (to, _), (low, high) in zip(scales, task.bounds.values(), strict=True)]

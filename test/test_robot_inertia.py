@@ -1,0 +1,190 @@
+"""Inertias that no body has: refused, taken or repaired; the nearest possible one; the repaired text."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from arms import joint, link, robot
+from numpy.testing import assert_allclose
+from scipy.optimize import minimize
+
+import robodyn_ros as rd
+from robodyn_ros.cli.main import main
+from robodyn_ros.errors import RobotDescriptionError, RobotDescriptionWarning
+from robodyn_ros.robot import load_robot, reload_robot
+from robodyn_ros.robot.checks import check_inertial, nearest_possible
+from robodyn_ros.robot.robot import Inertial
+
+WRONG = (0.013, 0.002, -0.001, 0.011, 0.003, 0.041)
+RIGHT = (0.031, 0.001, 0.002, 0.027, 0.003, 0.019)
+COM, TURNED = (0.03, -0.02, 0.21), (0.4, -0.7, 1.1)
+
+
+def arm(base: tuple[float, ...] = RIGHT, upper: tuple[float, ...] = WRONG, fore: tuple[float, ...] = RIGHT) -> str:
+    return robot(
+        "arm",
+        link("base", 4.0, COM, base),
+        "<!-- kept -->",
+        link("upper", 2.0, COM, upper, TURNED),
+        link("fore", 1.5, (0.05, 0.01, 0.13), fore),
+        joint("shoulder", "revolute", "base", "upper", (0, 1, 0.2), (0, 0.1, 0.3)),
+        joint("elbow", "revolute", "upper", "fore", (1, 0, 0.1), (0.02, 0, 0.4)),
+    )
+
+
+def matrix(six: tuple[float, ...]) -> np.ndarray:
+    xx, xy, xz, yy, yz, zz = six
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def second(inertia: np.ndarray) -> np.ndarray:
+    return 0.5 * np.trace(inertia) * np.eye(3) - inertia
+
+
+def test_it_is_refused_with_the_remedy() -> None:
+    with pytest.raises(RobotDescriptionError, match="triangle inequality") as error:
+        load_robot(arm())
+    assert error.value.element == "link 'upper'"
+    for word in ("repair", "warn", "robodyn check"):
+        assert word in str(error.value)
+
+
+def test_the_message_counts_the_links() -> None:
+    with pytest.raises(RobotDescriptionError, match="1 more link"):
+        load_robot(arm(fore=WRONG))
+
+
+def test_with_a_warning_it_is_taken_as_it_is() -> None:
+    with pytest.warns(RobotDescriptionWarning, match="link 'upper': inertia breaks the triangle"):
+        found = load_robot(arm(), inertia="warn")
+    assert found.urdf == arm()
+    own = np.linalg.eigvalsh(found.link("upper").inertial.inertia)
+    assert_allclose(own, np.linalg.eigvalsh(matrix(WRONG)))
+    M = rd.create_dynamics("rnea", found, compiled=False).mass_matrix(np.array([0.3, -0.8]))
+    assert np.linalg.eigvalsh(M)[0] > 0.0
+
+
+def test_repaired_the_moments_are_the_nearest_possible_ones() -> None:
+    with pytest.warns(RobotDescriptionWarning, match="link 'upper': repaired: principal moments .* → .*") as said:
+        found = load_robot(arm(), inertia="repair")
+    assert len(said) == 1
+    link = found.link("upper").inertial
+    assert (link.mass, link.com.tolist()) == (2.0, pytest.approx(list(COM)))
+    values, vectors = np.linalg.eigh(second(matrix(WRONG)))
+    assert values[0] < 0.0
+    expected = vectors @ np.diag([0.0, *values[1:]]) @ vectors.T
+    assert_allclose(np.linalg.eigvalsh(second(link.inertia)), np.linalg.eigvalsh(expected), atol=1e-15)
+    check_inertial("upper", link)
+
+
+def test_no_possible_inertia_is_nearer() -> None:
+    """The projection against a minimum that is found by search over L Lᵀ."""
+    wrong = second(matrix(WRONG))
+    lower = np.tril_indices(3)
+
+    def distance(entries: np.ndarray) -> float:
+        L = np.zeros((3, 3))
+        L[lower] = entries
+        return float(np.linalg.norm(L @ L.T - wrong))
+
+    start = np.linalg.cholesky(wrong + 0.02 * np.eye(3))[lower]
+    least = minimize(distance, start, method="BFGS", options={"gtol": 1e-10}).fun
+    nearest = nearest_possible(Inertial(1.0, np.zeros(3), matrix(WRONG))).inertia
+    assert_allclose(np.linalg.norm(second(nearest) - wrong), least, rtol=1e-6)
+
+
+def test_what_is_possible_stays() -> None:
+    for six in (RIGHT, (0.02, 0, 0, 0.03, 0, 0.05), (0, 0, 0, 0.1, 0, 0.1)):
+        inertia = nearest_possible(Inertial(1.0, np.zeros(3), matrix(six))).inertia
+        assert_allclose(inertia, matrix(six), atol=1e-16)
+
+
+def test_a_negative_mass_becomes_none() -> None:
+    assert nearest_possible(Inertial(-0.4, np.zeros(3), matrix(RIGHT))).mass == 0.0
+    with pytest.warns(RobotDescriptionWarning, match=r"mass -1.5 → 0 kg"):
+        assert load_robot(arm(upper=RIGHT).replace('mass value="1.5"', 'mass value="-1.5"'), inertia="repair").n == 2
+
+
+def test_the_repaired_text_is_that_of_the_repaired_arm() -> None:
+    with pytest.warns(RobotDescriptionWarning):
+        found = load_robot(arm(), inertia="repair")
+    again = load_robot(found.urdf)
+    assert "<!-- kept -->" in found.urdf
+    for one, other in zip(found.bodies, again.bodies, strict=True):
+        assert_allclose(one.inertial.inertia, other.inertial.inertia, rtol=1e-12, atol=1e-16)
+    blank = re.compile(r'i[xyz]{2}="[^"]*"')
+    assert blank.sub("", found.urdf) == blank.sub("", arm())
+
+
+def test_on_a_link_that_cannot_move_it_is_a_note() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = load_robot(arm(base=WRONG, upper=RIGHT))
+    assert [(one.severity, one.element) for one in found.findings] == [("note", "link 'base'")]
+
+
+@pytest.mark.parametrize(
+    "six",
+    [
+        (-1.2e-35, 0, 0, 0, 0, 2.4e-35),
+        (0, 0, 0, 4.07592e-18, -2.71051e-20, 0),
+        (1e-35, 3e-36, 0, -1e-35, 0, 1e-36),
+        (0.02, 0, 0, 0.02, 0, -1e-19),
+    ],
+)
+def test_rounding_noise_is_zero(six: tuple[float, ...]) -> None:
+    assert load_robot(arm(upper=six)).n == 2
+
+
+@pytest.mark.parametrize("six", [(1e-7, 0, 0, 1e-7, 0, 3e-7), (0.02, 0, 0, 0.02, 0, -1e-6)])
+def test_what_is_small_is_no_noise(six: tuple[float, ...]) -> None:
+    with pytest.raises(RobotDescriptionError, match=r"impossible|positive"):
+        load_robot(arm(upper=six))
+
+
+def test_what_was_accepted_is_loaded_again_without_a_word() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert reload_robot(arm()).n == 2
+
+
+def test_a_choice_that_there_is_not() -> None:
+    with pytest.raises(rd.ConfigurationError, match="inertia: must be one of refuse, warn, repair"):
+        load_robot(arm(), inertia="mend")
+
+
+def test_check_writes_the_repaired_urdf(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wrong, out = tmp_path / "wrong.urdf", tmp_path / "right.urdf"
+    wrong.write_text(arm(base=WRONG), encoding="utf-8")
+    main(["check", str(wrong), "--repair", str(out)])
+    said = capsys.readouterr()
+    assert "link 'base': repaired" in said.err
+    assert "link 'upper': repaired" in said.err
+    assert "triangle" not in said.out
+    assert "<!-- kept -->" in out.read_text(encoding="utf-8")
+    assert load_robot(out).findings == ()
+    assert main(["check", str(wrong), "--repair", str(wrong)]) == 2
+    assert "not written over" in capsys.readouterr().err
+
+
+def test_check_names_the_remedy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "wrong.urdf"
+    path.write_text(arm(base=WRONG), encoding="utf-8")
+    assert main(["check", str(path)]) == 1
+    said = " ".join(capsys.readouterr().out.split())
+    assert "robodyn check ARM --repair FILE" in said
+    assert said.count("error: ") == 1
+    assert "does not move, so this has no effect" in said
+
+
+def test_verbs_take_the_option(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "wrong.urdf"
+    path.write_text(arm(), encoding="utf-8")
+    assert main(["export", str(path), "--language", "latex", "--out", "-"]) == 2
+    assert "repair" in capsys.readouterr().err
+    assert main(["export", str(path), "--language", "latex", "--out", "-", "--inertia", "repair"]) == 0
+    assert f"warning: {path}:4: link 'upper': repaired" in capsys.readouterr().err
