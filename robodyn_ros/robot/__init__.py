@@ -3,9 +3,11 @@
 The path of a URDF, one file a step: :mod:`~robodyn_ros.robot.description` reads the XML,
 :mod:`~robodyn_ros.robot.urdf` makes links and joints of it, :mod:`~robodyn_ros.robot.tree` orders them into the bodies
 of a :class:`Robot` (:mod:`~robodyn_ros.robot.robot`), and :mod:`~robodyn_ros.robot.checks` refuses what cannot exist.
+:mod:`~robodyn_ros.robot.reduction` locks some of its joints.
 """
 
 from robodyn_ros.robot.pose import Pose
+from robodyn_ros.robot.reduction import LockedJoints
 from robodyn_ros.robot.robot import Body, Inertial, Joint, Link, Mimic, Robot
 from robodyn_ros.robot.urdf import DescriptionSettings, load_robot, reload_robot
 
@@ -15,6 +17,7 @@ __all__ = [
     "Inertial",
     "Joint",
     "Link",
+    "LockedJoints",
     "Mimic",
     "Pose",
     "Robot",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -188,6 +188,8 @@ class Robot:
     urdf: str
     places: Mapping[str, Place] = field(default_factory=dict, repr=False)
     findings: tuple[Finding, ...] = field(default=(), repr=False)
+    reduced: ClassVar[Callable[[Robot, Mapping[str, float]], Robot]]
+    """``reduced(locked)``: the robot with joints locked; :func:`robodyn_ros.robot.reduction.reduced`, which sets it."""
 
     @property
     def n(self) -> int:

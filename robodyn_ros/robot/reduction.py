@@ -1,0 +1,210 @@
+"""A robot with some of its joints locked: an arm without its fingers, wheels or neck.
+
+A locked joint stands at a position, and what it carries is part of the link that it starts from. That position may
+change while the arm runs, as that of a gripper's fingers does. Where a locked joint carries no free one, only inertials
+of the reduced robot change with it (:meth:`LockedJoints.inertials`), and nothing is compiled anew. A locked joint that
+carries a free one (:attr:`LockedJoints.carrying`) is part of the geometry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robodyn_ros.errors import InputError
+from robodyn_ros.robot.description import read_document
+from robodyn_ros.robot.pose import Array, Pose, read_only
+from robodyn_ros.robot.robot import Inertial, Joint, Robot
+from robodyn_ros.robot.tree import build_robot
+from robodyn_ros.robot.urdf_editor import UrdfEditor
+
+
+def reduced(robot: Robot, locked: Mapping[str, float]) -> Robot:
+    """Return the robot with some joints locked, as Pinocchio's ``buildReducedModel`` makes it.
+
+    Args:
+        robot: the whole robot.
+        locked: name → position of each joint to lock [rad] or [m]; joints that mimic it are locked with it.
+
+    Raises:
+        InputError: there is no such joint, it mimics another, its position is no finite number, or no joint is left.
+        RobotDescriptionError: what is left cannot move, for want of masses.
+    """
+    joints = LockedJoints(robot, [name for name in robot.joint_names if name not in locked])
+    for name in locked:
+        if name not in joints.names:
+            raise InputError("locked", f"{_unknown(robot, name)}", name)
+    return joints.robot([locked[name] for name in joints.names])
+
+
+class LockedJoints:
+    """The joints of a robot that are locked, whatever their positions.
+
+    Attributes:
+        whole: the robot with all its joints.
+        names: the k joints that are locked, in its order.
+        carrying: those of them that carry a joint that is not locked.
+    """
+
+    def __init__(self, whole: Robot, free: Sequence[str]) -> None:
+        """
+        Args:
+            whole: the robot with all its joints.
+            free: names of the joints that are not locked, in any order.
+
+        Raises:
+            InputError: there is no such joint, it mimics another, it is named twice, or none is named.
+        """
+        for name in free:
+            if name not in whole.joint_names:
+                raise InputError("joints", _unknown(whole, name), name)
+            if list(free).count(name) > 1:
+                raise InputError("joints", f"{name!r} is there {list(free).count(name)} times", name)
+        if not free:
+            raise InputError("joints", f"must name at least one of {', '.join(whole.joint_names)}", free)
+        self.whole = whole
+        self.names = tuple(name for name in whole.joint_names if name not in free)
+        self._leader = {body.joint.name: body for body in whole.bodies}
+        self.carrying = tuple(name for name in self.names if name in set(self._carrying()))
+
+    @cached_property
+    def middle(self) -> Array:
+        """The middle of each locked joint's range, or 0 where it has none, (k,) in [rad] or [m]."""
+        joints = [self._joints[name] for name in self.names]
+        lower, upper = np.array([[joint.lower, joint.upper] for joint in joints]).reshape(-1, 2).T
+        known = np.isfinite(lower) & np.isfinite(upper)
+        return read_only(0.5 * np.where(known, lower, 0.0) + 0.5 * np.where(known, upper, 0.0))
+
+    def robot(self, positions: ArrayLike) -> Robot:
+        """Return the robot with the joints locked.
+
+        Args:
+            positions: of the locked joints (k,) in [rad] or [m].
+
+        Raises:
+            InputError: they are not k finite numbers.
+            RobotDescriptionError: what is left cannot move, for want of masses.
+        """
+        whole, fixed = self.whole, self._fixed(positions)
+        joints = [fixed.get(joint.name, joint) for joint in self._ordered]
+        links = {link.name: link.inertial for link in whole.links}
+        made = build_robot(whole.name, links, joints, _edited(whole.urdf, fixed.values()))
+        return replace(made, places=whole.places, findings=whole.findings)
+
+    def inertials(self, positions: ArrayLike) -> tuple[Inertial, ...]:
+        """Return the inertial of each body of the reduced robot, with its bodies in their order.
+
+        Args:
+            positions: of the locked joints (k,) in [rad] or [m].
+
+        Raises:
+            InputError: they are not k finite numbers.
+        """
+        fixed = self._fixed(positions)
+        places: dict[str, tuple[str, Pose]] = {}  # link → the link of its body's frame, and its pose there
+        parts: dict[str, list[Inertial]] = {}
+        inertial = {link.name: link.inertial for link in self.whole.links}
+        for joint in self._downwards:
+            now = fixed.get(joint.name, joint)
+            body, pose = places.get(now.parent, ("", Pose()))
+            places[now.child] = (body, pose @ now.origin) if now.type == "fixed" else (now.child, Pose())
+            body, pose = places[now.child]
+            own = inertial[now.child]
+            parts.setdefault(body, [])
+            if own is not None:
+                parts[body].append(own.seen_from(pose))
+        return tuple(Inertial.combined(own) for body, own in parts.items() if body)
+
+    @cached_property
+    def _joints(self) -> dict[str, Joint]:
+        return {joint.name: joint for joint in (*self.whole.fixed_joints, *(b.joint for b in self.whole.bodies))}
+
+    @cached_property
+    def _ordered(self) -> list[Joint]:
+        """All joints in the order of the URDF."""
+        order = [element.get("name", "") for element in read_document(self.whole.urdf).root.findall("joint")]
+        return sorted(self._joints.values(), key=lambda joint: order.index(joint.name))
+
+    @cached_property
+    def _downwards(self) -> list[Joint]:
+        """All joints, parents before children, depth first in the order of the URDF."""
+        branches: dict[str, list[Joint]] = {}
+        for joint in reversed(self._ordered):
+            branches.setdefault(joint.parent, []).append(joint)
+        found, ahead = [], list(branches.get(self.whole.root, ()))
+        while ahead:
+            found.append(ahead.pop())
+            ahead += branches.get(found[-1].child, ())
+        return found
+
+    def _fixed(self, positions: ArrayLike) -> dict[str, Joint]:
+        """The locked joints and those that mimic them, as fixed joints, by their names."""
+        values = np.asarray(positions, dtype=np.float64)
+        if values.shape != (len(self.names),) or not np.isfinite(values).all():
+            names = ", ".join(self.names)
+            raise InputError("locked", f"must be a finite position for each of {names}, not {positions!r}", positions)
+        given = dict(zip(self.names, values.tolist(), strict=True))
+        found = {}
+        for body in self.whole.bodies:
+            leader = self.whole.joint_names[body.coordinate]
+            if leader in given:
+                joint = body.joint
+                moved = joint.origin @ _motion(joint, body.ratio * given[leader] + body.offset)
+                found[joint.name] = replace(joint, type="fixed", origin=moved, mimic=None)
+        return found
+
+    def _carrying(self) -> Iterator[str]:
+        """The leaders of joints between the root and a free joint."""
+        whole = self.whole
+        for body in whole.bodies:
+            if whole.joint_names[body.coordinate] not in self.names:
+                parent = body.parent
+                while parent >= 0:
+                    yield whole.joint_names[whole.bodies[parent].coordinate]
+                    parent = whole.bodies[parent].parent
+
+
+def _unknown(robot: Robot, name: str) -> str:
+    """What is wrong with the name of a joint that is none of the robot's own."""
+    for body in robot.bodies:
+        if body.joint.name == name:
+            return f"{name!r} mimics {robot.joint_names[body.coordinate]!r} and cannot be named by itself"
+    return f"{name!r} is not in the robot; its joints are {', '.join(robot.joint_names)}"
+
+
+def _motion(joint: Joint, position: float) -> Pose:
+    """The pose of the child link's frame in the joint's frame."""
+    if joint.is_prismatic:
+        return Pose(translation=read_only(position * joint.axis))
+    x, y, z = joint.axis
+    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    # Rodrigues' formula: Lynch and Park, Modern Robotics (2017), eq. 3.51.
+    return Pose(read_only(np.eye(3) + np.sin(position) * cross + (1.0 - np.cos(position)) * cross @ cross))
+
+
+def _edited(urdf: str, fixed: Iterable[Joint]) -> str:
+    """The URDF with these joints fixed."""
+    editor = UrdfEditor(urdf)
+    for joint in fixed:
+        element = editor.find("joint", joint.name)
+        assert element is not None  # the robot was loaded from it
+        editor.set(element, "type", "fixed")
+        origin = editor.child(element, "origin")
+        editor.set(origin, "xyz", " ".join(map(repr, joint.origin.translation.tolist())))
+        editor.set(origin, "rpy", " ".join(map(repr, _roll_pitch_yaw(joint.origin.rotation))))
+    return editor.text()
+
+
+def _roll_pitch_yaw(rotation: Array) -> tuple[float, float, float]:
+    """Angles of :meth:`.Pose.from_xyz_rpy` for a rotation [rad], exact where roll and yaw have the same axis too."""
+    yaw = float(np.arctan2(rotation[1, 0], rotation[0, 0]))
+    back = np.array([[np.cos(yaw), np.sin(yaw)], [-np.sin(yaw), np.cos(yaw)]]) @ rotation[:2]
+    pitch, roll = np.arctan2(-rotation[2, 0], back[0, 0]), np.arctan2(-back[1, 2], back[1, 1])
+    return float(roll), float(pitch), yaw
+
+
+Robot.reduced = reduced
