@@ -58,7 +58,7 @@ def test_verbs_of_dynamics_say_so_and_the_workspace_does_not(
     said = " ".join(capsys.readouterr().out.split())
     assert "is for pictures" in said
     assert "3 joints" in said
-    assert main(["workspace", str(path), "--samples", "200"]) == 0
+    assert main(["workspace", str(path), "--samples", "200", "--out", str(tmp_path / "space.ply")]) == 0
 
 
 def based(kind: str) -> str:
