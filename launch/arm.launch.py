@@ -43,7 +43,7 @@ ARGUMENTS = {
     "robot_state_publisher": ("true", "whether to start robot_state_publisher"),
     "rviz": ("true", "whether to start RViz, with markers of masses, efforts and the reference"),
     "planner": ("false", "whether to start the planner, which finds motions by the arm's dynamics"),
-    "viewer": ("false", "whether to show the arm in a browser, at http://localhost:8080"),
+    "viewer": ("false", "whether to show the arm in a browser, at the address that the node prints"),
 }
 
 BESIDE = {"robot_state_publisher": "robot_state_publisher", "rviz2": "rviz"}

@@ -33,7 +33,7 @@ def page(width: int, height: int) -> Iterator[Any]:
         pytest.skip("Chromium is not installed")
     with playwright.sync_playwright() as tools:
         browser = tools.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        shown = browser.new_page(viewport={"width": width, "height": height})
+        shown = browser.new_context(viewport={"width": width, "height": height}).new_page()
         shown.elsewhere = []
         shown.on("request", lambda request: shown.elsewhere.append(request.url) if _far(request.url) else None)
         try:

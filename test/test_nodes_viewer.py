@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 import subprocess
 import sys
 from pathlib import Path
+from urllib.request import urlopen
 
 import numpy as np
 import pytest
@@ -29,6 +31,16 @@ def port():
         return probe.getsockname()[1]
 
 
+def printed_address(graph, viewer, port):
+    """The address that opens the page, with its token."""
+
+    def lines():
+        return [line for line in viewer.output.splitlines() if line.startswith(f"http://127.0.0.1:{port}/?token=")]
+
+    graph.wait(lines, "the viewer's address", 30.0)
+    return lines()[0]
+
+
 @pytest.mark.alone
 @pytest.mark.timeout(600)
 def test_the_handle_and_the_sliders_move_the_arm(graph, port):
@@ -38,10 +50,10 @@ def test_the_handle_and_the_sliders_move_the_arm(graph, port):
     viewer = graph.start("viewer", robot_description=str(PRR), port=port, rate=10.0, plot_rate=2.0)
     states, clocks = graph.listen(JointState, "joint_states"), graph.listen(Clock, "/clock")
     tools, targets = (graph.listen(PoseStamped, f"controller/{name}_pose") for name in ("tool", "target"))
-    graph.wait(lambda: f"http://127.0.0.1:{port}" in viewer.output, "the viewer's address", 30.0)
+    address = printed_address(graph, viewer, port)
     graph.wait(lambda: states, "joint states", 30.0)
     with page(760, 420) as shown:
-        shown.goto(f"http://localhost:{port}")
+        shown.goto(address)
         shown.get_by_text("prr at").wait_for(timeout=60_000)
 
         def seen(condition, what):
@@ -118,11 +130,28 @@ def test_a_taken_port_is_an_error(graph):
 
 def test_only_this_machine_can_reach_it(graph, port):
     viewer = graph.start("viewer", robot_description=str(PRR), port=port)
-    graph.wait(lambda: "prr is at" in viewer.output, "the viewer's address", 30.0)
+    address = printed_address(graph, viewer, port)
+    assert viewer.output.count(address.partition("=")[2]) == 1  # the token is in no log
     listening = Path("/proc/net/tcp").read_text().splitlines() + Path("/proc/net/tcp6").read_text().splitlines()
     at_port = [line.split()[1].split(":")[0] for line in listening if line.split()[1].endswith(f":{port:04X}")]
     assert at_port == ["0100007F"]  # 127.0.0.1, and nothing else
     viewer.stop()
+
+
+@pytest.mark.thorough
+def test_the_verb_prints_the_address_or_what_is_in_the_way(port):
+    """Before it prints an address, the page is there; a busy port has none."""
+    command = [sys.executable, "-m", "robodyn_ros.cli.main", "view", "--port", str(port)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        address = running.stdout.readline().split()[0]
+        assert address.startswith(f"http://127.0.0.1:{port}/?token=")
+        with urlopen(address, timeout=30.0) as answer:
+            assert answer.status == 200
+        busy = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert "http" not in busy.stdout
+        assert "choose another port" in busy.stderr
+        running.send_signal(signal.SIGINT)
+        running.communicate(timeout=30.0)
 
 
 def test_the_verb_says_what_it_needs():

@@ -228,7 +228,7 @@ def view(plan: Plan, problem: Problem, port: int) -> None:
 
     browser, trajectory = Browser(problem.dynamics.robot, "127.0.0.1", port), plan.to_trajectory()
     _show_obstacles(browser, problem)
-    console().print(f"http://localhost:{port}  (Ctrl-C ends)", soft_wrap=True)
+    console().print(f"{browser.url}  (Ctrl-C ends)", markup=False, soft_wrap=True)
     try:
         while True:
             browser.overlay.forget()

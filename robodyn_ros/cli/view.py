@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from select import select
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from robodyn_ros.errors import ConfigurationError, InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from robodyn_ros.cli.processes import ProcessGroup
+    from robodyn_ros.cli.processes import GroupProcess, ProcessGroup
 
 OWN = "prr"
 """The arm that is shown unless one is given."""
@@ -47,6 +48,7 @@ def run(args: Namespace) -> ExitCode:
     """Start the nodes, and show the arm until Ctrl-C."""
     check_viewer()
     from robodyn_ros.cli.processes import ProcessGroup
+    from robodyn_ros.view.gate import EXPOSED, is_exposed
 
     if args.attach and args.urdf != OWN:
         raise InputError("--attach", "takes the arm from the topic robot_description; leave the URDF out", args.urdf)
@@ -56,8 +58,11 @@ def run(args: Namespace) -> ExitCode:
         ProcessGroup(env, Path(folder)) as group,
     ):
         model = {} if args.attach else _start_arm(group, args)
-        group.start("viewer", {"host": args.host, "port": args.port, "simulated": not args.attach, **model})
-        console().print(f"{url(args.host, args.port)}  (Ctrl-C ends)", soft_wrap=True)
+        address = {"host": args.host, "port": args.port}
+        viewer = group.start("viewer", {**address, "simulated": not args.attach, **model}, piped=True)
+        if is_exposed(args.host):
+            console(stderr=True).print(f"warning: {EXPOSED}", markup=False)
+        console().print(f"{url(group, viewer)}  (Ctrl-C ends)", markup=False, soft_wrap=True)
         while True:
             group.check()
             time.sleep(CHECK_PERIOD)
@@ -91,9 +96,26 @@ def _environment(attach: bool) -> Iterator[Mapping[str, str]]:
         yield env
 
 
-def url(host: str, port: int) -> str:
-    """Return the address to open in a browser on this machine."""
-    return f"http://{'localhost' if host in ('127.0.0.1', '0.0.0.0') else host}:{port}"
+def url(group: ProcessGroup, viewer: GroupProcess) -> str:
+    """Wait for the page of a viewer, and return the address that opens it.
+
+    Args:
+        group: the nodes, which must not fail meanwhile.
+        viewer: the viewer, with a pipe for its stdout.
+
+    Raises:
+        ProcessError: a node has failed.
+    """
+    out = viewer.process.stdout
+    assert out is not None
+    while not select([out], [], [], CHECK_PERIOD)[0]:
+        group.check()
+    address = out.readline().strip()
+    if not address:
+        viewer.process.wait()
+        group.check()
+        raise viewer.failure("ended before it showed the arm")
+    return address
 
 
 def check_viewer() -> None:
@@ -115,10 +137,11 @@ VERB = Verb(
         "that send references, buttons for hold, pause, step and reset, a choice of\n"
         "controller and dynamics plugin, and live plots. Ctrl-C ends it.\n"
         "\n"
-        "Only this machine can reach it, unless --host says otherwise."
+        "Only this machine can reach it, unless --host says otherwise, and only the\n"
+        "address that is printed opens it: its token is new for each start."
     ),
     examples=(
-        ("robodyn view", "the PRR arm at http://localhost:8080"),
+        ("robodyn view", "the PRR arm, at the address that is printed"),
         ("robodyn view my_arm.urdf", "your own arm"),
         ("robodyn view --attach", "an arm that runs already, real or not"),
     ),

@@ -1,6 +1,7 @@
 """The arm in a browser: its picture, the ghost of its reference, marks over it, and a panel (built on viser).
 
-Everything is served from this machine, and nothing is loaded from elsewhere.
+Everything is served from this machine, and nothing is loaded from elsewhere. Only who has the address with its token
+gets in (:mod:`robodyn_ros.view.gate`).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from robodyn_ros.kinematics import se3
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.view.drawing import ArmDrawing, MarkDrawing
+from robodyn_ros.view.gate import Gate
 from robodyn_ros.view.overlay import Overlay
 from robodyn_ros.view.shapes import Packages, ros_package_path
 
@@ -98,6 +100,7 @@ class Browser:
 
     Attributes:
         server: the server of viser.
+        url: the address that opens the page; its token is new for each server.
         overlay: the marks.
         missing: one line for each mesh that is not drawn, with the reason.
     """
@@ -114,7 +117,7 @@ class Browser:
             packages: function that finds the packages of meshes.
 
         Raises:
-            ConfigurationError: viser is not installed, or the port is taken.
+            ConfigurationError: viser is not installed or not the right one, or the port is taken.
             RobodynError: there is no such link, or the URDF's shapes cannot be read.
         """
         try:
@@ -123,7 +126,9 @@ class Browser:
             raise ConfigurationError("the viewer needs viser: pip install 'robodyn_ros[viewer]'") from cause
         check_free(host, port)
         self.overlay = Overlay(robot, tip)
-        with redirect_stdout(StringIO()):  # it would print a banner, verbose or not
+        gate = Gate(host, port)
+        self.url = gate.url
+        with gate.installed(), redirect_stdout(StringIO()):  # it would print a banner, verbose or not
             self.server = viser.ViserServer(host=host, port=port, label=robot.name, verbose=False)
         scene, size = self.server.scene, self.overlay.size
         scene.set_up_direction("+z")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,6 +64,9 @@ PLOTS = {
 }
 """Title of a plot → its signals."""
 
+STATUS = '<div style="padding: 0 0.8em 0.5em; overflow-wrap: anywhere"><b>{name}</b> {text}</div>'
+"""The line of status; what is put in has to be escaped."""
+
 AT_FIRST = ("com", "gravity", "effort", "trace", "reference")
 """The layers that are shown at first."""
 
@@ -96,7 +100,8 @@ class Panel:
         self._gui = gui
         self._robot = robot
         self._requests = requests
-        self._status = gui.add_markdown("waiting for joint states")
+        self._status = gui.add_html("")
+        self.say("", "waiting for joint states")
         self._sliders: list[Any] = []
         self._choices: dict[str, Any] = {}
         self._quiet = False
@@ -124,10 +129,11 @@ class Panel:
         """Names of the layers that are to be shown, ``reference`` for the ghost among them."""
         return frozenset(layer for layer, box in self._boxes.items() if box.value)
 
-    def say(self, text: str) -> None:
-        """Show a line of status."""
-        if self._status.content != text:
-            self._status.content = text
+    def say(self, name: str, text: str) -> None:
+        """Show a line of status, which may hold anything: a name in bold, and a text."""
+        content = STATUS.format(name=escape(name), text=escape(text))
+        if self._status.content != content:
+            self._status.content = content
 
     def set_sliders(self, q: Array) -> None:
         """Set the sliders to the reference positions (n,) without a request."""

@@ -43,7 +43,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     text = f"factor on the speed of the motion, {SPEEDS[0]} to {SPEEDS[1]} (default: %(default)s)"
     parser.add_argument("--speed", type=_speed, default=1.0, metavar="FACTOR", help=text)
     parser.add_argument("--json", action="store_true", help="print the figures as JSON instead of a table")
-    text = "show it in a browser as it happens, at http://localhost:PORT (default: 8080)"
+    text = "show it in a browser as it happens, by a server at this port (default: 8080)"
     parser.add_argument("--view", type=int, nargs="?", const=8080, metavar="PORT", help=text)
 
 
@@ -109,8 +109,8 @@ def _perform(controllers: list[str], motion: Tour, robot: Robot, port: int | Non
         show_progress(controllers, motion, robot) as progress,
     ):
         if port:
-            viewers.start("viewer", {"robot_description": robot.urdf, "port": port})
-            console().print(f"Watch it at {url('127.0.0.1', port)}")
+            viewer = viewers.start("viewer", {"robot_description": robot.urdf, "port": port}, piped=True)
+            console().print(f"Watch it at {url(viewers, viewer)}", markup=False, soft_wrap=True)
         for name in controllers:
             viewers.check()
             progress.begin(name)
@@ -209,7 +209,7 @@ VERB = Verb(
         ("robodyn demo", "everything; draws demo.png"),
         ("robodyn demo --speed 0.5", "the same motion, half as fast"),
         ("robodyn demo --controllers pd,computed_torque", "these two only"),
-        ("robodyn demo --view", "see http://localhost:8080"),
+        ("robodyn demo --view", "open the address that is printed"),
         ("robodyn demo --json --out arm.svg", "for a script and a page"),
     ),
     add_arguments=add_arguments,

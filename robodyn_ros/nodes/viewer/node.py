@@ -36,6 +36,7 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import check_settings, setting
 from robodyn_ros.view.browser import Browser
+from robodyn_ros.view.gate import EXPOSED, is_exposed
 from robodyn_ros.view.panel import TERMS, History, Panel, Requests
 
 SIMULATOR = "simulator"
@@ -130,7 +131,7 @@ class View:
         signals = {"position": watch.q, "reference": reference, "error": watch.error, **self._terms}
         self._history.add(watch.time, signals)
         target = f" — target {self._target.status}" if self._target.status else ""
-        self._panel.say(f"**{self._robot.name}** at {watch.time:.1f} s{target}{self._answer}")
+        self._panel.say(self._robot.name, f"at {watch.time:.1f} s{target}{self._answer}")
 
     def plot(self) -> None:
         """Draw the plots."""
@@ -254,7 +255,9 @@ class ViewerNode(Node):  # type: ignore[misc]
         browser = Browser(robot, parameters["host"], parameters["port"], parameters["tip"], share_folder)
         for missing in browser.missing:
             self.get_logger().warning(f"not drawn: {missing}")
-        self.get_logger().info(f"{robot.name} is at http://{parameters['host']}:{parameters['port']}")
+        if is_exposed(parameters["host"]):
+            self.get_logger().warning(EXPOSED)
+        print(browser.url, flush=True)  # and not in the log, which others may read
         return View(self, robot, browser, self._settings, parameters["simulated"])
 
     def _draw(self) -> None:

@@ -1,0 +1,205 @@
+"""Who may see and move the arm in a browser: the checks of every request before viser answers it.
+
+A page of any site can send requests to a server on this machine, with the user's browser as its messenger. So the
+address alone opens nothing:
+
+- **Host** names this machine. A name that an attacker has let point here (DNS rebinding) is refused.
+- **Origin**, which browsers add to every WebSocket, is that of the page itself. Pages of other origins are refused.
+- **A token**, drawn at random for each start, stands in the address that is printed. The first page that is opened with
+  it keeps it in a cookie, which browsers send to this server and with no request of another site.
+
+The page may load and connect to nothing but this server (Content Security Policy, W3C), so that an address made by an
+attacker cannot feed it from elsewhere, and no other page may frame it.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import secrets
+import socket
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from http import HTTPStatus
+from http.cookies import CookieError, SimpleCookie
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from robodyn_ros.errors import ConfigurationError
+
+TOKEN_BYTES = 16
+"""Random bytes of a token: 128 bits cannot be guessed."""
+
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval' blob:",  # viser's page unpacks itself
+        "script-src-attr 'none'",
+        "worker-src blob:",
+        "style-src 'self' 'unsafe-inline'",
+        "img-src 'self' data: blob:",
+        "font-src 'self' data:",
+        "connect-src 'self' data: blob:",
+        "frame-src 'none'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+"""What the page may load and do."""
+
+HOST = re.compile(r"([a-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?", re.IGNORECASE)
+"""A Host header: a name or an address, and perhaps a port (RFC 9110, section 7.2)."""
+
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+}
+"""Headers of every answer."""
+
+
+EXPOSED = (
+    "other machines reach the viewer: whoever has its address with the token sees the arm and moves it, and nothing is "
+    "encrypted; `ssh -L 8080:localhost:8080` lets in one other machine, and encrypts"
+)
+"""The warning for a server that listens at more than this machine."""
+
+
+class Gate:
+    """Lets those requests through that come from this server's own page, opened by somebody who has the token.
+
+    Attributes:
+        token: opens the page.
+    """
+
+    def __init__(self, host: str, port: int) -> None:
+        """
+        Args:
+            host: address that the server listens at.
+            port: its port.
+        """
+        self.token = secrets.token_urlsafe(TOKEN_BYTES)
+        self._cookie = f"robodyn_{port}"  # cookies of all ports of a machine share their names
+        self._host, self._port = host, port
+        self._names = {"localhost", host.lower()}
+        if is_exposed(host):
+            name = socket.gethostname().lower()
+            self._names |= {name, f"{name}.local", socket.getfqdn().lower()}
+
+    @property
+    def url(self) -> str:
+        """The address that opens the page, on this machine."""
+        return f"http://{_address(self._host)}:{self._port}/?token={self.token}"
+
+    def refusal(self, path: str, headers: Mapping[str, Any]) -> str:
+        """Why a request is refused; "" if it is let through.
+
+        Args:
+            path: path and query of the request.
+            headers: its headers, as ``websockets.Headers``.
+        """
+        hosts, origins = headers.get_all("Host"), headers.get_all("Origin")  # type: ignore[attr-defined]
+        if len(hosts) != 1 or not self._is_this_machine(hosts[0]):
+            return f"this server is not {', '.join(hosts) or 'without a name'}"
+        upgrades = bool(headers.get_all("Upgrade"))  # type: ignore[attr-defined]
+        if len(origins) > 1 or (upgrades and not origins) or any(origin != f"http://{hosts[0]}" for origin in origins):
+            return "only the page of this server may connect to it"
+        if not self._has_token(path, headers.get_all("Cookie")):  # type: ignore[attr-defined]
+            return "open the address that the viewer has printed: it ends in a token, which is new for each start"
+        return ""
+
+    def cookie(self, path: str) -> str:
+        """The header Set-Cookie for the answer to a request with the token in its address; "" for every other."""
+        if not self._is_token(parse_qs(urlsplit(path).query).get("token", [""])[0]):
+            return ""
+        return f"{self._cookie}={self.token}; HttpOnly; SameSite=Strict; Path=/"
+
+    def _has_token(self, path: str, cookies: list[str]) -> bool:
+        if self.cookie(path):
+            return True
+        for text in cookies:
+            try:
+                morsel = SimpleCookie(text).get(self._cookie)
+            except CookieError:
+                continue
+            if morsel is not None and self._is_token(morsel.value):
+                return True
+        return False
+
+    def _is_token(self, text: str) -> bool:
+        return secrets.compare_digest(text.encode("utf-8", "replace"), self.token.encode())
+
+    def _is_this_machine(self, host: str) -> bool:
+        """True if a Host header names this server; by another port too, that of a tunnel."""
+        parts = HOST.fullmatch(host)
+        if parts is None:
+            return False
+        name = parts[1].strip("[]").lower()
+        if name in self._names:
+            return True
+        try:
+            address = ipaddress.ip_address(name)
+        except ValueError:
+            return False
+        return address.is_loopback or is_exposed(self._host)
+
+    @contextmanager
+    def installed(self) -> Iterator[None]:
+        """Within it, a server of viser that is made has this gate.
+
+        Raises:
+            ConfigurationError: this version of viser makes its server in another way, and would have no gate.
+        """
+        import websockets.asyncio.server
+
+        module: Any = websockets.asyncio.server
+        serve, made = module.serve, []
+
+        def guarded(handler: Any, host: str, port: int, *, process_request: Any, **options: Any) -> Any:
+            made.append(port)
+            return serve(handler, host, port, process_request=self._before(process_request), **options)
+
+        module.serve = guarded
+        try:
+            yield
+        finally:
+            module.serve = serve
+        if not made:
+            raise ConfigurationError("this version of viser cannot be guarded; install viser 1.1")
+
+    def _before(self, answer: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+        """Viser's answer to a request, behind the gate."""
+
+        def guarded(connection: Any, request: Any) -> Any:
+            why = self.refusal(request.path, request.headers)
+            response = connection.respond(HTTPStatus.FORBIDDEN, f"{why}\n") if why else answer(connection, request)
+            if response is not None:  # a page, and not the begin of a WebSocket
+                for name, value in HEADERS.items():
+                    response.headers[name] = value
+                cookie = "" if why else self.cookie(request.path)
+                if cookie:
+                    response.headers["Set-Cookie"] = cookie
+            return response
+
+        return guarded
+
+
+def is_exposed(host: str) -> bool:
+    """True if other machines reach a server that listens at an address."""
+    try:
+        return not ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() != "localhost"
+
+
+def _address(host: str) -> str:
+    """What to write into a browser's address bar for an address that a server listens at."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return host
+    if address.is_unspecified:
+        return "localhost"
+    return f"[{host}]" if address.version == 6 else host
