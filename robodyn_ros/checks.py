@@ -11,6 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot.pose import Array
 
+FEW = 64
+"""Up to so many elements plain Python is faster than NumPy."""
+
 
 def finite_array(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
     """``value`` as a float64 array, not copied if it is one already.
@@ -31,12 +34,14 @@ def finite_array(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
 
 def is_finite(array: Array) -> bool:
     """Return whether all elements are finite; five times as fast as ``np.isfinite(array).all()`` on a few elements."""
+    if array.size > FEW:
+        return bool(np.isfinite(array).all())
     return all(map(isfinite, array.ravel().tolist()))
 
 
 def is_any(mask: NDArray[np.bool_]) -> bool:
     """Return whether any element is true; ten times as fast as ``mask.any()`` on a few elements."""
-    return True in mask.tolist()
+    return bool(mask.any()) if mask.size > FEW else True in mask.ravel().tolist()
 
 
 def is_within(values: Array, bound: Array) -> bool:

@@ -20,7 +20,7 @@ from robodyn_ros.control.laws.base import Controller, Reference
 from robodyn_ros.control.limits import Limits, Shaping, saturate
 from robodyn_ros.control.loop_settings import LoopSettings, law_feedback
 from robodyn_ros.control.motion.trajectory import Trajectory
-from robodyn_ros.control.reference.manager import Following, Mode, ReferenceManager
+from robodyn_ros.control.reference.manager import Following, Mode, PreparedTrajectory, ReferenceManager
 from robodyn_ros.control.reference.tolerances import Tolerances
 from robodyn_ros.control.step import Command, ControlStep, GravityEffort, checked_total
 from robodyn_ros.dynamics.base import Dynamics
@@ -280,8 +280,28 @@ class ControlLoop:
             LimitError: the trajectory leaves the position limits, or is too fast, at a point or between two.
         """
         self._refuse_during_fault()
+        return self.follow_prepared(self.prepare(trajectory, t_start, joints), tolerances)
+
+    def prepare(
+        self, trajectory: Trajectory, t_start: float | None = None, joints: Sequence[str] | None = None
+    ) -> PreparedTrajectory:
+        """Do all of :meth:`follow` that takes time for a long trajectory, in a thread if need be; nothing changes.
+
+        Arguments and errors are those of :meth:`follow`.
+        """
+        return self._references.prepare(trajectory, t_start, joints)
+
+    def follow_prepared(self, prepared: PreparedTrajectory, tolerances: Tolerances | None = None) -> Following:
+        """Follow a prepared trajectory; this takes no longer for a long one.
+
+        Raises:
+            NotReadyError: no state has come yet, or a fault lasts.
+            InputError: the trajectory is over, or the limits have changed since it was prepared.
+            LimitError: the way to its next point leaves the limits.
+        """
+        self._refuse_during_fault()
         hold_time = self.settings.safety.cmd_timeout or np.inf
-        return self._references.follow(trajectory, t_start, joints, tolerances or self.settings.tolerances, hold_time)
+        return self._references.follow(prepared, tolerances or self.settings.tolerances, hold_time)
 
     def track(self, reference: Reference, t: float, joints: Sequence[str] | None = None) -> None:
         """Keep to a streamed reference until the next one, for ``reference_timeout`` at most.

@@ -8,7 +8,9 @@ written on the Bernstein basis, whose coefficients follow from the ends alone (F
     cubic    y0, y0 + h v0/3, y1 - h v1/3, y1
     quintic  y0, y0 + h v0/5, y0 + 2 h v0/5 + h² a0/20, (the same mirrored), y1
 
-The polynomial stays between the least and the greatest coefficient, which makes limits cheap to check.
+The polynomial stays between the least and the greatest coefficient, which makes limits cheap to check: only segments
+whose coefficients leave them are cut in half, again and again, until the polynomial itself is known (de Casteljau's
+algorithm; Farin, section 5.4; Lane and Riesenfeld, IEEE Trans. Pattern Analysis and Machine Intelligence 2 (1980)).
 
 A trajectory file is the message trajectory_msgs/msg/JointTrajectory as JSON, which is YAML as well. So ``ros2 topic
 pub`` takes it for the topics of joint_trajectory_controller and of this package's controller.
@@ -27,12 +29,27 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.checks import finite_array
+from robodyn_ros.checks import finite_array, is_any
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array, read_only
 
 NANO = 1_000_000_000
+
+BLOCK = 64
+"""How many segments get their power coefficients together."""
+
+RESOLUTION = 1e-13
+"""Greatest error of an extreme value, relative to the greatest coefficient."""
+
+HALVINGS = 60
+"""How often a segment is cut in half at most; each time the coefficients come four times as close to the curve."""
+
+GROWTH = 1e4
+"""More than the power coefficients of position, velocity and acceleration, on [0, 1], exceed the Bernstein ones by."""
+
+GREATEST_EFFORT = 1e12
+"""More than any drive gives, and little enough to calculate with [N·m] or [N]."""
 
 FIELDS = {"positions": "positions", "velocities": "velocities", "accelerations": "accelerations"}
 """Field of a point → attribute of a trajectory."""
@@ -44,6 +61,22 @@ class Sample(NamedTuple):
     q: Array  # [rad] or [m]
     qd: Array  # [rad/s] or [m/s]
     qdd: Array  # [rad/s²] or [m/s²]
+
+
+class Segment(NamedTuple):
+    """The polynomials of all joints between two points."""
+
+    begin: float  # [s]
+    end: float  # [s]
+    coefficients: Array  # (degree + 1, 3 n), as Trajectory.coefficients
+
+
+class Violation(NamedTuple):
+    """A limit that a trajectory passes between two points."""
+
+    what: str  # "position" or "speed"
+    joint: int  # index
+    value: float  # the worst [rad] or [m], or per [s]
 
 
 class Trajectory:
@@ -74,7 +107,8 @@ class Trajectory:
             efforts: that the motion needs at the points, (K, n) in [N·m] or [N]; may be left out.
 
         Raises:
-            InputError: wrong shapes, something not finite, times that do not rise, accelerations without velocities.
+            InputError: wrong shapes, something not finite, times that do not rise, accelerations without velocities,
+                values so great, or times so close, that the curve between two points has no finite coefficients.
         """
         shape = _shape(positions)
         self.times = read_only(finite_array("times", times, shape[:1]))
@@ -84,16 +118,20 @@ class Trajectory:
             None if accelerations is None else read_only(finite_array("accelerations", accelerations, shape))
         )
         self.planned = None if efforts is None else PlannedEffort(self.times, efforts, shape[1])
-        if (np.diff(self.times) <= 0.0).any():
-            raise InputError("times", f"must rise strictly: {self.times}", times)
+        later = np.flatnonzero(~(self.times[1:] > self.times[:-1]))
+        if later.size:
+            k = int(later[0])
+            text = f"must rise strictly, but {self.times[k + 1]} s follows {self.times[k]} s"
+            raise InputError("times", text, times)
         if self.velocities is None and self.accelerations is not None:
             raise InputError("accelerations", "need velocities as well", accelerations)
         self._bernstein = _bernstein_coefficients(self.times, self.positions, self.velocities, self.accelerations)
-        self._knots: list[float] = self.times.tolist()
         self._powers = np.arange(len(self._bernstein) - 1.0, -1.0, -1.0)
-        self._table = _power_coefficients(self._bernstein, self.times)
         zero = read_only(np.zeros(shape[1]))
         self._first, self._last = Sample(self.positions[0], zero, zero), Sample(self.positions[-1], zero, zero)
+        self._begin, self._end = float(self.times[0]), float(self.times[-1])
+        self._segment = Segment(np.inf, -np.inf, np.empty(0))
+        self._block = -1, np.empty(0)
 
     @property
     def n(self) -> int:
@@ -103,7 +141,7 @@ class Trajectory:
     @property
     def duration(self) -> float:
         """Time of the last point [s]."""
-        return self._knots[-1]
+        return self._end
 
     @property
     def coefficients(self) -> Array:
@@ -111,52 +149,70 @@ class Trajectory:
 
         They multiply the powers of the time since the first point of the segment, the highest power first.
         """
-        return self._table
+        return _power_coefficients(self._bernstein, self.times)
 
     # `sample` in simulation/trial/trial.c is the same in C; test_simulation_sweep_trial.py compares them.
     def sample(self, t: float) -> Sample:
         """Position, velocity and acceleration at time t [s]; at rest outside the points' times."""
-        if t >= self._knots[-1]:
+        if t >= self._end:
             return self._last
-        if t < self._knots[0]:
+        if t < self._begin:
             return self._first
-        segment = bisect_right(self._knots, t) - 1
+        segment = self._segment
+        if not segment.begin <= t < segment.end:
+            segment = self._segment = self._segment_at(t)
         n = self.n
         # One product for all three: the table has the coefficients of position, velocity and acceleration side by side.
-        values = (t - self._knots[segment]) ** self._powers @ self._table[segment]
+        values = (t - segment.begin) ** self._powers @ segment.coefficients
         return Sample(values[:n], values[n : 2 * n], values[2 * n :])
+
+    def _segment_at(self, t: float) -> Segment:
+        """The segment around a time [s]; those of one block are made together, for a long trajectory has many."""
+        index = bisect_right(self.times, t) - 1
+        block, row = divmod(index, BLOCK)
+        if block != self._block[0]:
+            first, last = block * BLOCK, (block + 1) * BLOCK
+            self._block = block, _power_coefficients(self._bernstein[:, first:last], self.times[first : last + 1])
+        return Segment(float(self.times[index]), float(self.times[index + 1]), self._block[1][row])
 
     def extent(self) -> tuple[Array, Array]:
         """Least and greatest position of each joint, overshoot between the points included; (n,) and (n,)."""
         least, greatest = self.positions.min(axis=0), self.positions.max(axis=0)
-        below = self._bernstein.min(axis=(0, 1), initial=np.inf) < least
-        above = self._bernstein.max(axis=(0, 1), initial=-np.inf) > greatest
-        for joint in np.flatnonzero(below | above):
-            for segment, h in enumerate(np.diff(self.times)):
-                turns = np.roots(self._table[segment, 1:, self.n + joint])
-                turns = turns.real[(abs(turns.imag) < 1e-9 * h) & (turns.real > 0.0) & (turns.real < h)]
-                values = np.polyval(self._table[segment, :, joint], turns)
-                least[joint] = min(least[joint], values.min(initial=np.inf))
-                greatest[joint] = max(greatest[joint], values.max(initial=-np.inf))
-        return least, greatest
+        below, above = -peaks(-self._bernstein, -least), peaks(self._bernstein, greatest)
+        return np.minimum(least, below), np.maximum(greatest, above)
 
     def speed(self, limit: Array) -> Array:
-        """Greatest speed of each joint, (n,) in [rad/s] or [m/s]; exact where it is above a limit (n,), else a bound.
+        """Greatest speed of each joint, (n,) in [rad/s] or [m/s]; exact where above a limit (n,), else a bound."""
+        velocity = self._velocity_coefficients(0)
+        return np.maximum(np.maximum(peaks(velocity, limit), peaks(-velocity, limit)), 0.0)
 
-        The derivative's Bernstein coefficients are the degree times the differences of the curve's over h (Farin,
-        section 5.3), and bound it.
+    def violation(self, first: int, lower: Array, upper: Array, speed: Array) -> Violation | None:
+        """The first joint that leaves its limits between two points, in or after a segment; None if none does.
+
+        Args:
+            first: index of the segment.
+            lower: least positions (n,) in [rad] or [m].
+            upper: greatest positions (n,).
+            speed: greatest speeds (n,) in [rad/s] or [m/s].
         """
+        position, velocity = self._bernstein[:, first:], self._velocity_coefficients(first)
+        for what, coefficients, limit, sign in (
+            ("position", position, upper, 1.0),
+            ("position", -position, -lower, -1.0),
+            ("speed", velocity, speed, 1.0),
+            ("speed", -velocity, speed, -1.0),
+        ):
+            greatest = peaks(coefficients, limit)
+            for joint in np.flatnonzero(greatest > limit):
+                return Violation(what, int(joint), sign * float(greatest[joint]))
+        return None
+
+    def _velocity_coefficients(self, first: int) -> Array:
+        """Bernstein coefficients of the velocity from a segment on, (degree, segments, n) (Farin, section 5.3)."""
         degree = len(self._bernstein) - 1
-        h = np.diff(self.times)[:, np.newaxis]
-        greatest: Array = np.abs(degree * np.diff(self._bernstein, axis=0) / h).max(axis=(0, 1), initial=0.0)
-        for joint in np.flatnonzero(greatest > limit):
-            greatest[joint] = 0.0
-            for segment, width in enumerate(h[:, 0]):
-                turns = np.roots(self._table[segment, 2:, 2 * self.n + joint])
-                turns = turns.real[(abs(turns.imag) < 1e-9 * width) & (turns.real > 0.0) & (turns.real < width)]
-                speeds = np.polyval(self._table[segment, 1:, self.n + joint], np.append(turns, (0.0, width)))
-                greatest[joint] = max(greatest[joint], np.abs(speeds).max())
-        return greatest
+        h = np.diff(self.times[first:])[:, np.newaxis]
+        coefficients: Array = degree * np.diff(self._bernstein[:, first:], axis=0) / h
+        return coefficients
 
     def shifted(self, by: Array) -> Trajectory:
         """The same motion from elsewhere: every position moved by as much (n,)."""
@@ -164,29 +220,16 @@ class Trajectory:
         moved.planned = self.planned
         return moved
 
-    def completed(self, columns: list[int], others: Array) -> Trajectory:
-        """The trajectory of these m joints as one of n joints; the others stay where they are.
+    def later(self, t: float) -> int:
+        """Index of the first point that is later than a time [s].
 
-        Args:
-            columns: index among the n joints of each of the m.
-            others: positions (n,) in [rad] or [m], used for the joints without a column.
+        Raises:
+            InputError: no point is.
         """
-        if columns == list(range(len(others))):
-            return self
-
-        def spread(values: Array | None, background: Array) -> Array | None:
-            if values is None:
-                return None
-            whole = np.tile(background, (len(values), 1))
-            whole[:, columns] = values
-            return whole
-
-        still = np.zeros_like(others)
-        positions = np.tile(others, (len(self.times), 1))
-        positions[:, columns] = self.positions
-        whole = Trajectory(self.times, positions, spread(self.velocities, still), spread(self.accelerations, still))
-        whole.planned = None if self.planned is None else self.planned.spread(columns, len(others))
-        return whole
+        index = bisect_right(self.times, t)
+        if index == len(self.times):
+            raise InputError("trajectory", f"its last point, at {self.duration:g} s, leaves no time to get there", self)
+        return index
 
     def continued_from(self, t: float, start: Sample) -> Trajectory:
         """The rest of this trajectory after time t, beginning with a given motion.
@@ -201,9 +244,7 @@ class Trajectory:
         Raises:
             InputError: no point is later than t.
         """
-        later = bisect_right(self._knots, t)
-        if later == len(self._knots):
-            raise InputError("trajectory", f"its last point, at {self.duration:g} s, leaves no time to get there", self)
+        later = self.later(t)
 
         def joined(first: Array, rest: Array | None) -> Array | None:
             return None if rest is None else np.vstack((first, rest[later:]))
@@ -225,7 +266,7 @@ class PlannedEffort:
 
     Attributes:
         times: (K,) in [s], rising.
-        efforts: (K, n) in [N·m] or [N]; NaN for joints that the plan does not cover.
+        efforts: (K, n) in [N·m] or [N].
     """
 
     def __init__(self, times: Array, efforts: ArrayLike, n: int) -> None:
@@ -236,26 +277,19 @@ class PlannedEffort:
             n: number of joints.
 
         Raises:
-            InputError: wrong shapes, or something not finite.
+            InputError: wrong shapes, something not finite or absurdly great.
         """
         self.times = times
         self.efforts = read_only(finite_array("efforts", efforts, (len(times), n)))
-        self._knots: list[float] = times.tolist()
-
-    def spread(self, columns: list[int], n: int) -> PlannedEffort:
-        """The same as efforts of n joints, where these are the given columns."""
-        whole = np.full((len(self.times), n), np.nan)
-        whole[:, columns] = self.efforts
-        wider = PlannedEffort(self.times, np.zeros_like(whole), n)
-        wider.efforts = read_only(whole)
-        return wider
+        if is_any(np.abs(self.efforts) > GREATEST_EFFORT):
+            raise InputError("efforts", f"must be at most {GREATEST_EFFORT:g} in magnitude", efforts)
 
     def at(self, t: float) -> Array | None:
         """Efforts (n,) at time t [s]; None outside of the points, because at the last one the arm may still brake."""
-        after = bisect_right(self._knots, t)
-        if after in (0, len(self._knots)):
+        after = bisect_right(self.times, t)
+        if after in (0, len(self.times)):
             return None
-        begin, end = self._knots[after - 1], self._knots[after]
+        begin, end = float(self.times[after - 1]), float(self.times[after])
         ratio = (t - begin) / (end - begin)
         between: Array = self.efforts[after - 1] + ratio * (self.efforts[after] - self.efforts[after - 1])
         return between
@@ -269,16 +303,65 @@ def _shape(positions: ArrayLike) -> tuple[int, int]:
 
 
 def _bernstein_coefficients(t: Array, y: Array, v: Array | None, a: Array | None) -> Array:
-    """Bernstein coefficients of every segment, (degree + 1, K - 1, n)."""
+    """Bernstein coefficients of every segment, (degree + 1, K - 1, n).
+
+    Raises:
+        InputError: some are so great, or a segment so short or long, that its power coefficients are not finite.
+    """
     y0, y1 = y[:-1], y[1:]
-    if v is None:
-        return np.stack((y0, y1))
-    h = np.diff(t)[:, np.newaxis]
-    d0, d1 = h * v[:-1], h * v[1:]
-    if a is None:
-        return np.stack((y0, y0 + d0 / 3.0, y1 - d1 / 3.0, y1))
-    b0, b1 = h**2 * a[:-1] / 20.0, h**2 * a[1:] / 20.0
-    return np.stack((y0, y0 + d0 / 5.0, y0 + 0.4 * d0 + b0, y1 - 0.4 * d1 + b1, y1 - d1 / 5.0, y1))
+    with np.errstate(all="ignore"):  # what overflows is found below
+        h = np.diff(t)[:, np.newaxis]
+        if v is None:
+            found = np.stack((y0, y1))
+        elif a is None:
+            d0, d1 = h * v[:-1], h * v[1:]
+            found = np.stack((y0, y0 + d0 / 3.0, y1 - d1 / 3.0, y1))
+        else:
+            d0, d1 = h * v[:-1], h * v[1:]
+            b0, b1 = h**2 * a[:-1] / 20.0, h**2 * a[1:] / 20.0
+            found = np.stack((y0, y0 + d0 / 5.0, y0 + 0.4 * d0 + b0, y1 - 0.4 * d1 + b1, y1 - d1 / 5.0, y1))
+        scale = h ** (len(found) - 1.0)
+        great = np.abs(found).max(axis=0) * GROWTH
+        fine = np.isfinite(scale) & np.isfinite(great) & np.isfinite(great / scale)
+    if not fine.all():
+        k, joint = np.argwhere(~fine)[0].tolist()
+        text = f"the curve of joint {joint + 1} from {t[k]:.9g} s to {t[k + 1]:.9g} s has no finite coefficients: "
+        raise InputError("trajectory", text + "its values are too great, or the times too close or too far apart", y)
+    return found
+
+
+def peaks(bernstein: Array, limit: Array) -> Array:
+    """Greatest values of polynomials on their intervals; exact where above a limit, else a bound.
+
+    Args:
+        bernstein: coefficients (degree + 1, m, n) of m polynomials for each of n joints.
+        limit: (n,).
+
+    Returns:
+        The greatest value of all m, (n,); -inf for m = 0.
+    """
+    greatest: Array = bernstein.max(axis=(0, 1), initial=-np.inf)
+    for joint in np.flatnonzero(greatest > limit):
+        greatest[joint] = _peak(bernstein[:, :, joint])
+    return greatest
+
+
+def _peak(pieces: Array) -> float:
+    """The greatest value of polynomials with Bernstein coefficients (degree + 1, m), by branch and bound."""
+    greatest = float(max(pieces[0].max(), pieces[-1].max()))
+    rounding = RESOLUTION * float(np.abs(pieces).max())
+    for _ in range(HALVINGS):
+        pieces = pieces[:, pieces.max(axis=0) > greatest + rounding]
+        if not pieces.shape[1]:
+            break
+        left, right, rest = [pieces[0]], [pieces[-1]], pieces
+        while len(rest) > 1:
+            rest = 0.5 * (rest[:-1] + rest[1:])
+            left.append(rest[0])
+            right.append(rest[-1])
+        greatest = max(greatest, float(left[-1].max()))
+        pieces = np.concatenate((np.stack(left), np.stack(right[::-1])), axis=1)
+    return greatest
 
 
 def _power_coefficients(bernstein: Array, times: Array) -> Array:

@@ -15,15 +15,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import finite_array, is_any
 from robodyn_ros.control.laws.base import Reference
-from robodyn_ros.control.limits import check_position_limits, check_velocity_limits
+from robodyn_ros.control.limits import SPEED_TOLERANCE, check_position_limits, check_velocity_limits
 from robodyn_ros.control.motion.trajectory import Sample, Trajectory
+from robodyn_ros.control.reference.continuation import Continuation
 from robodyn_ros.control.reference.tolerances import Tolerances
 from robodyn_ros.errors import InputError, LimitError, NotReadyError
 from robodyn_ros.robot import Robot
@@ -89,40 +90,44 @@ class ReferenceManager:
         self._source, self._next = HoldReference(q), None
         self._end("held")
 
-    def follow(
-        self,
-        trajectory: Trajectory,
-        t_start: float | None,
-        joints: Sequence[str] | None,
-        tolerances: Tolerances,
-        hold_time: float,
-    ) -> Following:
-        """Follow a trajectory (:meth:`robodyn_ros.control.loop.ControlLoop.follow`).
+    def prepare(
+        self, trajectory: Trajectory, t_start: float | None, joints: Sequence[str] | None
+    ) -> PreparedTrajectory:
+        """Check a trajectory as far as that does not depend on the motion of the arm.
 
-        ``hold_time`` is how long its last point is held [s].
+        It changes nothing, and may be called in another thread: a long trajectory takes a while.
         """
-        source = self._started()
         columns = self._columns(joints)
         if trajectory.n != len(columns):
             raise InputError("trajectory", f"has {trajectory.n} joints, not {len(columns)}", trajectory)
         check_position_limits("trajectory", self._robot, trajectory.positions, columns)
         if trajectory.velocities is not None and trajectory.velocities[-1].any():
             raise InputError("trajectory", f"does not end at rest, but at {trajectory.velocities[-1]}", trajectory)
-        start = self.time if t_start is None else float(finite_array("t_start", t_start, ()))
+        start = None if t_start is None else float(finite_array("t_start", t_start, ()))
+        limit = self.velocity_limit
+        first = trajectory.later(0.0 if start is None else max(0.0, self.time - start))
+        self._check_curve(trajectory, first, columns, self._robot.lower, self._robot.upper, limit)
+        return PreparedTrajectory(trajectory, columns, start, limit)
+
+    def follow(self, prepared: PreparedTrajectory, tolerances: Tolerances, hold_time: float) -> Following:
+        """Follow a trajectory (:meth:`robodyn_ros.control.loop.ControlLoop.follow`).
+
+        ``hold_time`` is how long its last point is held [s].
+        """
+        source = self._started()
+        if not np.array_equal(prepared.velocity_limit, self.velocity_limit):
+            raise InputError("trajectory", "the velocity limits changed while it was prepared: send it again")
+        start = self.time if prepared.start is None else prepared.start
         begin = max(start, self.time)
         if isinstance(source, StreamedReference) and source.end <= begin:
             # Where the arm will be when the stream dries up cannot be known yet, so it is held from now on.
             source = HoldReference(source.sample(begin).q)
-        before = source.sample(begin)
-        whole = trajectory.completed(columns, before.q)
-        turn = self._space.near(before.q, whole.positions[0]) - whole.positions[0]
-        if turn.any():
-            whole = whole.shifted(turn)
-        whole = whole.continued_from(begin - start, Sample(before.q, before.qd, before.qdd))
-        self._check_extent(whole, before.q)
-        speed = whole.speed(self.velocity_limit)
-        check_velocity_limits("trajectory, speed", self._robot, self.velocity_limit, speed, self._columns(None))
-        follow = TrajectoryReference(whole, start, hold_time)
+        before = Sample(*source.sample(begin)[:3])
+        motion = Continuation(prepared.trajectory, prepared.columns, begin - start, before, self._space)
+        # A start outside the limits widens them, so that the arm can come back.
+        lower, upper = np.minimum(self._robot.lower, before.q), np.maximum(self._robot.upper, before.q)
+        self._check_curve(motion.way, 0, self._columns(None), lower, upper, self.velocity_limit)
+        follow = TrajectoryReference(motion, start, hold_time)
         self._source, self._next = source, (begin, follow)
         self._end("replaced")
         self.following = Following(follow, tolerances)
@@ -205,15 +210,30 @@ class ReferenceManager:
                 raise InputError("joints", f"{joint!r} is unknown or repeated; the arm has {', '.join(names)}", joint)
         return [names.index(joint) for joint in joints]
 
-    def _check_extent(self, trajectory: Trajectory, start: Array) -> None:
-        """Refuse a curve that leaves the position limits between its points; a start outside them widens them."""
-        least, greatest = trajectory.extent()
-        below = least < np.minimum(self._robot.lower, start) - ROUNDING
-        above = greatest > np.maximum(self._robot.upper, start) + ROUNDING
-        for index in np.flatnonzero(below | above):
-            joint = self._robot.joints[index]
-            value = float(least[index] if below[index] else greatest[index])
-            raise LimitError("trajectory, between its points", joint.name, value, joint.lower, joint.upper)
+    def _check_curve(
+        self, trajectory: Trajectory, first: int, columns: list[int], lower: Array, upper: Array, speed: Array
+    ) -> None:
+        """Refuse a curve that, from its first segment on, leaves the limits (n,) between its points."""
+        found = trajectory.violation(
+            first, lower[columns] - ROUNDING, upper[columns] + ROUNDING, SPEED_TOLERANCE * speed[columns]
+        )
+        if found is None:
+            return
+        index = columns[found.joint]
+        joint = self._robot.joints[index]
+        if found.what == "position":
+            raise LimitError("trajectory, between its points", joint.name, found.value, joint.lower, joint.upper)
+        greatest = float(speed[index])
+        raise LimitError("trajectory, speed", joint.name, found.value, -greatest, greatest)
+
+
+class PreparedTrajectory(NamedTuple):
+    """A trajectory that can be followed at once: what is slow about that has been done."""
+
+    trajectory: Trajectory
+    columns: list[int]  # index among the arm's joints of each of its joints
+    start: float | None  # when its time is 0 [s]; now if None
+    velocity_limit: Array  # that it was checked by, (n,) in [rad/s] or [m/s]
 
 
 class ReferenceSource(ABC):
@@ -273,31 +293,30 @@ class TrajectoryReference(ReferenceSource):
 
     mode = "follow"
 
-    def __init__(self, trajectory: Trajectory, start: float, hold_time: float = np.inf) -> None:
+    def __init__(self, motion: Continuation, start: float, hold_time: float = np.inf) -> None:
         """
         Args:
-            trajectory: of all joints of the arm.
+            motion: of all joints of the arm.
             start: when its time is 0 [s].
             hold_time: how long its last point is held; then the arm is held where it is [s].
         """
         self.start = start
-        self.end = start + trajectory.duration
-        self._trajectory = trajectory
+        self.end = start + motion.duration
+        self._motion = motion
         self._hold_time = hold_time
-        self._no_effort = read_only(np.zeros(trajectory.n))
+        self._no_effort = read_only(np.zeros_like(motion.goal))
 
     def sample(self, t: float) -> Reference:
         """The trajectory at time t [s]; at rest outside its points' times."""
-        return Reference(*self._trajectory.sample(t - self.start), self._no_effort)
+        return Reference(*self._motion.sample(t - self.start), self._no_effort)
 
     def planned(self, t: float) -> Array | None:
         """The efforts (n,) of the plan at time t [s]."""
-        planned = self._trajectory.planned
-        return None if planned is None else planned.at(t - self.start)
+        return self._motion.planned(t - self.start)
 
     def successor(self, q: Array) -> HoldReference:
         """Hold the last point, for ``hold_time``."""
-        return HoldReference(self._trajectory.positions[-1], self.end + self._hold_time)
+        return HoldReference(self._motion.goal, self.end + self._hold_time)
 
     def wait(self, dt: float) -> None:
         """Let its time stand still for a while [s]."""
