@@ -393,6 +393,58 @@ def test_a_curve_that_overshoots_the_limits_between_its_points_is_refused():
     arm.loop.follow(Trajectory([0.0, 1.0, 2.0], points, 0.01 * fast))
 
 
+HOSTILE = {
+    "velocities": ([1.0, 2.0, 3.0], None, [[1e308, 0.0, 0.0], ZERO, ZERO], None),
+    "velocities that cancel": ([1.0, 2.0, 3.0], None, [[1e308, 0.0, 0.0], [-1e308, 0.0, 0.0], ZERO], None),
+    "accelerations": ([1.0, 2.0, 3.0], None, [ZERO] * 3, [ZERO, [0.0, -1e307, 0.0], ZERO]),
+    "positions": ([1.0, 2.0, 3.0], [GOAL, [0.0, 1e308, 0.0], GOAL], None, None),
+    "times that are close": ([1.0, 1.0 + 1e-15, 3.0], None, [ZERO] * 3, [ZERO] * 3),
+    "times that are far": ([1.0, 1e300, 1.7e308], None, [ZERO] * 3, [ZERO] * 3),
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_finite_numbers_that_overflow_are_refused_and_the_arm_goes_on(what):
+    times, positions, velocities, accelerations = HOSTILE[what]
+    arm = Arm()
+    arm.loop.follow(rest_to_rest([GOAL], [1.0]))
+    with pytest.raises(InputError):  # a LimitError is one, too
+        arm.loop.follow(Trajectory(times, positions or [Q, GOAL, Q], velocities, accelerations))
+    np.testing.assert_allclose(arm.until(arm.t + 1.1)[-1].reference.q, GOAL, rtol=1e-12)
+
+
+def test_a_joint_without_limits_is_asked_for_no_place_that_a_number_cannot_name():
+    robot = rd.load_robot(arms.mechanism("R", (2.0,), (0.4,), (0.1,)).replace('"revolute"', '"continuous"'))
+    loop = ControlLoop(GravityCompensation(rd.create_dynamics("rnea", robot), 100.0, 20.0), [1e4])
+    loop.update(1.0, 1.0, [0.3], [0.0])
+    for far in (2e6, 1e17, -1e308):
+        with pytest.raises(LimitError, match="1e\\+06"):
+            loop.follow(Trajectory([1.0], [[far]]))
+        with pytest.raises(LimitError, match="1e\\+06"):
+            loop.track(Reference(np.array([far]), np.zeros(1), np.zeros(1), np.zeros(1)), 1.0)
+
+
+def test_a_prepared_trajectory_is_followed_from_wherever_the_arm_is_by_then():
+    """Prepared from one state, followed from another, moving: the same path as if it had come then."""
+    points = [[0.1, -0.4, 0.6], GOAL, [0.2, 0.0, 0.1]]
+    ways = []
+    for prepared_first in (True, False):
+        arm = Arm()
+        way = rest_to_rest(points, [1.0, 2.0, 3.5])
+        ready = arm.loop.prepare(way) if prepared_first else None
+        arm.loop.follow(rest_to_rest([GOAL], [1.0]))
+        arm.until(arm.t + 0.4)
+        arm.loop.follow_prepared(ready or arm.loop.prepare(way))
+        ways.append([command.reference for command in arm.until(arm.t + 3.6)])
+    np.testing.assert_array_equal(*ways)
+    np.testing.assert_allclose(ways[0][-1].q, points[-1], rtol=1e-12)
+    ready = arm.loop.prepare(way)
+    limits = dataclasses.replace(arm.loop.settings.limits, velocity=np.full(3, 2.0))
+    arm.loop.apply(arm.loop.settings._replace(limits=limits))
+    with pytest.raises(InputError, match="limits changed"):
+        arm.loop.follow_prepared(ready)
+
+
 def test_an_arm_outside_its_limits_holds_there_and_can_be_led_back():
     arm = Arm(start=False)
     beyond = np.array([-2.5003, 0.1, 0.2])

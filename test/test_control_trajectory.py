@@ -139,6 +139,10 @@ def test_continued_from_another_motion(rest):
     [
         (([0.0, 1.0], [[0.0], [np.nan]]), "positions"),
         (([0.0, np.inf], [[0.0], [1.0]]), "times"),
+        (([0.0, 1e-300], [[0.0], [1.0]], [[0.0], [0.0]]), "joint 1 from 0 s to 1e-300 s has no finite"),
+        (([-1e308, 1e308], [[0.0], [1.0]]), "no finite coefficients"),
+        (([0.0, 1.0], [[0.0, 0.0], [1.0, 1.0]], [[0.0, 1e308], [0.0, 0.0]]), "joint 2 .* no finite coefficients"),
+        (([0.0, 1.0], [[0.0], [1.0]], None, None, [[1e308], [-1e308]]), "efforts"),
         (([0.0, 0.0], [[0.0], [1.0]]), "times: must rise"),
         (([1.0, 0.5], [[0.0], [1.0]]), "times: must rise"),
         (([0.0], [[0.0], [1.0]]), "times"),
@@ -155,3 +159,65 @@ def test_continued_from_another_motion(rest):
 def test_errors(arguments, named):
     with pytest.raises(InputError, match=named):
         Trajectory(*arguments)
+
+
+GREAT = np.array([0.0, 5e-324, 1e-300, 1e-150, 1e-12, 1.0, 3.0, 1e12, 1e150, 1e299, 1e307, 1.79e308])
+"""Finite numbers that a message can bring."""
+
+
+def test_whatever_finite_numbers_come_the_curve_is_finite_or_refused():
+    """No RuntimeWarning either: what overflows is looked for, not met by chance."""
+    rng, made = np.random.default_rng(16), 0
+    for case in range(600):
+        count, n = rng.integers(2, 5), rng.integers(1, 4)
+        times = np.cumsum(rng.choice(GREAT[1:-2] if case % 3 else [1e-9, 0.1, 1.0, 1e3], count))
+        scale = GREAT[: 8 if case % 2 else None]  # half of them without the greatest, so that some are possible
+        rows = rng.choice(scale, (3, count, n)) * rng.choice([-1.0, 1.0], (3, count, n))
+        rows[rng.uniform(size=rows.shape) < 0.6] *= 0.0
+        try:
+            trajectory = Trajectory(times, *rows[: rng.integers(1, 4)])
+        except InputError:
+            continue
+        made += 1
+        limit = np.full(n, 1e6)
+        least, greatest = trajectory.extent()
+        assert np.isfinite([least, greatest, trajectory.speed(limit), trajectory.speed(0.0 * limit)]).all()
+        found = trajectory.violation(0, -limit, limit, limit)
+        assert found is None or np.isfinite(found.value)
+        for before, after in pairwise(times):
+            for t in (before, before + (after - before) / 3.0, after):
+                assert np.isfinite(trajectory.sample(t)).all()
+    assert made > 100
+
+
+@pytest.mark.parametrize("rest", [(), (V,), (V, A)])
+def test_what_leaves_the_limits_is_found_from_a_segment_on(rest):
+    """Against samples of the rest of the curve: the worst value, and the joint."""
+    trajectory = Trajectory(TIMES, Y, *rest)
+    for first in range(len(TIMES) - 1):
+        samples = [trajectory.sample(t) for t in np.linspace(TIMES[first], TIMES[-1] - 1e-9, 20001)]
+        q, qd = np.array([s.q for s in samples]), np.abs([s.qd for s in samples])
+        wide, fast = np.full(4, 1e3), np.full(4, 1e3)
+        assert trajectory.violation(first, -wide, wide, fast) is None
+        for joint in range(4):
+            for limit, what, worst in (
+                ((q.max(axis=0)[joint] - 1e-3) * 1.0, "position", q[:, joint].max()),
+                ((qd.max(axis=0)[joint]) * 0.99, "speed", qd[:, joint].max()),
+            ):
+                upper, speed = wide.copy(), fast.copy()
+                (upper if what == "position" else speed)[joint] = limit
+                found = trajectory.violation(first, -wide, upper, speed)
+                assert (found.what, found.joint) == (what, joint)
+                assert (found.value if what == "position" else abs(found.value)) == pytest.approx(worst, rel=2e-3)
+
+
+def test_a_long_trajectory_is_sampled_as_its_parts():
+    """Power coefficients come block by block, in whatever order they are asked for."""
+    rng = np.random.default_rng(5)
+    times = np.cumsum(rng.uniform(0.01, 0.02, 1000))
+    y, v, a = rng.uniform(-1.0, 1.0, (3, 1000, 2))
+    trajectory, truth = Trajectory(times, y, v, a), BPoly.from_derivatives(times, np.stack((y, v, a), axis=1))
+    for t in (*rng.uniform(times[0], times[-1], 300), *times[:-1]):
+        q, qd, _ = trajectory.sample(t)
+        np.testing.assert_allclose(q, truth(t), rtol=1e-9, atol=1e-10)
+        np.testing.assert_allclose(qd, truth.derivative()(t), rtol=1e-6, atol=1e-7)

@@ -177,12 +177,16 @@ import ctypes, sys, rclpy
 from rclpy.node import Node
 from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.nodes.common import executor
+from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
 from robodyn_ros.nodes.common.timers import once_running
+
+class Stuck(ExceptionGuard, Node):
+    pass
 
 def create(end):
     if refused:
         raise ConfigurationError("refused")
-    node = Node("stuck")
+    node = Stuck("stuck")
     once_running(node, lambda: end(code))
     return node
 

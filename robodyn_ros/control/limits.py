@@ -26,6 +26,10 @@ from robodyn_ros.robot.pose import Array, read_only
 SPEED_TOLERANCE = 1.01
 """How much faster than its limit a reference may be for a rounding error: splines overshoot between their points."""
 
+FARTHEST = 1e6
+"""Greatest position that a reference may have where the joint has no limit [rad] or [m]: further out, a double has fewer
+than ten digits behind the point, and soon not one."""
+
 INSTANT = 1e-12
 """The least time between two commands that the rate limit counts with [s]: an infinite rate times no time would be no
 number."""
@@ -84,7 +88,7 @@ def saturate(effort: Array, limit: Array) -> tuple[Array, NDArray[np.bool_]]:
 
 
 def check_position_limits(name: str, robot: Robot, positions: Array, columns: list[int]) -> None:
-    """Refuse positions outside the limits of their joints.
+    """Refuse positions outside the limits of their joints, or beyond ``FARTHEST``.
 
     Args:
         name: what they are, for the message.
@@ -96,11 +100,12 @@ def check_position_limits(name: str, robot: Robot, positions: Array, columns: li
         LimitError: names the joint, the value and the limits.
     """
     rows = np.atleast_2d(positions)
-    outside = (rows < robot.lower[columns]) | (rows > robot.upper[columns])
+    lower, upper = np.maximum(robot.lower[columns], -FARTHEST), np.minimum(robot.upper[columns], FARTHEST)
+    outside = (rows < lower) | (rows > upper)
     if outside.any():
         row, column = np.argwhere(outside)[0]
         joint = robot.joints[columns[column]]
-        raise LimitError(name, joint.name, float(rows[row, column]), joint.lower, joint.upper)
+        raise LimitError(name, joint.name, float(rows[row, column]), float(lower[column]), float(upper[column]))
 
 
 def check_velocity_limits(name: str, robot: Robot, limit: Array, velocities: Array, columns: list[int]) -> None:

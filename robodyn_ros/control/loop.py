@@ -363,9 +363,9 @@ class ControlLoop:
             Exception: whatever the control law raises when it is tried out; nothing is changed then.
         """
         self.try_out(settings)
+        settings.controller.resume(self.controller)
         if type(settings.controller) is not type(self.controller):
             self._step.reset()
-        settings.controller.resume(self.controller)
         self.settings = settings
         self._references.velocity_limit = settings.limits.velocity
         self._gravity.dynamics = settings.controller.dynamics

@@ -39,6 +39,7 @@ from robodyn_ros.nodes.common.arm_parameters import (
 )
 from robodyn_ros.nodes.common.description import NAME as DESCRIPTION
 from robodyn_ros.nodes.common.description import declare_description, read_description
+from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
 from robodyn_ros.nodes.common.executor import Exit, run
 from robodyn_ros.nodes.common.messages import JointOrder, seconds
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, mention_unknown
@@ -87,7 +88,7 @@ def declare_joint_parameters(node: Node, robot: Robot) -> None:
     declare_transmissions(node, robot)
 
 
-class CommissionerNode(Node):  # type: ignore[misc]
+class CommissionerNode(ExceptionGuard, Node):  # type: ignore[misc]
     """The procedure's topics, questions and answers."""
 
     def __init__(self, end: Exit) -> None:

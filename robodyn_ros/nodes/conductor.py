@@ -32,6 +32,7 @@ from robodyn_ros.control.motion.point_to_point import rest_to_rest
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.control.run_record import RunRecord
 from robodyn_ros.errors import ConfigurationError, InputError, NotReadyError, RobodynError
+from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
 from robodyn_ros.nodes.common.executor import Exit, run
 from robodyn_ros.nodes.common.messages import NANO, JointOrder, seconds, stamp
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings
@@ -71,7 +72,7 @@ class ConductorSettings:
         check_settings(self)
 
 
-class ConductorNode(Node):  # type: ignore[misc]
+class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]
     """Runs the script, and ends with it."""
 
     def __init__(self, end: Exit) -> None:

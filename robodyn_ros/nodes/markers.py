@@ -14,6 +14,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 from robodyn_ros.errors import ConfigurationError, RobodynError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.nodes.common.description import DescriptionSource, declare_description
+from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
 from robodyn_ros.nodes.common.executor import Exit, run
 from robodyn_ros.nodes.common.marker_messages import ghost, to_marker
 from robodyn_ros.nodes.common.messages import NANO, stamp
@@ -104,7 +105,7 @@ class Picture:
         return self._kinematics.pose(shape.link, q)
 
 
-class MarkersNode(Node):  # type: ignore[misc]
+class MarkersNode(ExceptionGuard, Node):  # type: ignore[misc]
     """Publishes the markers of the arm at a fixed rate."""
 
     def __init__(self, end: Exit) -> None:

@@ -70,7 +70,7 @@ class Continuation:
 
     def _position(self, values: Array) -> Array:
         """Positions of all joints (n,), of the trajectory's own (m,)."""
-        whole = self._still.copy()
+        whole: Array = self._still.copy()
         whole[self._columns] = values + self._turn
         return whole
 

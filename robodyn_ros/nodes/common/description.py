@@ -58,13 +58,18 @@ class DescriptionSource:
         """
         self._node = node
         self._on_arrival = on_arrival
-        self._received = ""
+        self._received = self._used = ""
         self._subscription = node.create_subscription(String, NAME, self._receive, LATCHED)
 
     @property
     def known(self) -> bool:
         """True if there is a description."""
         return bool(self._text())
+
+    @property
+    def changed(self) -> bool:
+        """True if another description has come since :meth:`robot` was called."""
+        return bool(self._used) and self._text() != self._used
 
     def robot(self) -> Robot:
         """The arm.
@@ -73,7 +78,8 @@ class DescriptionSource:
             NotReadyError: there is no description yet.
             RobotDescriptionError: it does not describe an arm.
         """
-        return read_description(self._node, self._text(), ", and nothing has come on the topic")
+        self._used = self._text()
+        return read_description(self._node, self._used, ", and nothing has come on the topic")
 
     def _text(self) -> str:
         return self._given() or self._received

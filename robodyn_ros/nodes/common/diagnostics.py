@@ -1,12 +1,19 @@
-"""Faults, counted and logged, and ``/diagnostics``: how a node is doing, at a low rate."""
+"""Faults, counted and logged, and ``/diagnostics``: how a node is doing, at a low rate.
+
+Every node derives from :class:`ExceptionGuard`. So an exception that nobody foresaw ends neither a callback's node nor
+the waiting of a client: it is a fault like others, and the log has its traceback.
+"""
 
 from __future__ import annotations
 
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cached_property, wraps
+from inspect import iscoroutinefunction
+from typing import Any, NamedTuple
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
@@ -18,6 +25,12 @@ from robodyn_ros.settings import check_settings, setting
 
 PAUSE = 2.0
 """Shortest time between two warnings of the same kind [s]."""
+
+RECENT = 2.0
+"""How long a fault that was counted is a warning in /diagnostics: one that recurs is a lasting one [s]."""
+
+UNFORESEEN = "unforeseen exception"
+"""What an exception that nobody handles is counted as."""
 
 
 class Faults:
@@ -37,14 +50,98 @@ class Faults:
         self._warn = warn
         self._clock = clock
         self._warned: dict[str, float] = {}
+        self._counted: dict[str, float] = {}
+
+    @property
+    def recent(self) -> list[str]:
+        """Kinds that were counted within the last ``RECENT``, the latest first."""
+        since = self._clock() - RECENT
+        return sorted(
+            (kind for kind, when in self._counted.items() if when >= since), key=self._counted.__getitem__, reverse=True
+        )
 
     def count(self, kind: str, problem: object) -> None:
         """Count a fault, and log a warning unless its kind was logged a moment ago."""
-        self.counts[kind] += 1
-        now = self._clock()
-        if now - self._warned.get(kind, -PAUSE) >= PAUSE:
-            self._warned[kind] = now
+        if self._is_due(kind):
             self._warn(f"{kind}: {problem} (seen {self.counts[kind]} times)")
+
+    def unforeseen(self, problem: BaseException) -> None:
+        """Count an exception that nobody handles, and log its traceback unless one was logged a moment ago."""
+        if self._is_due(UNFORESEEN):
+            text = "".join(traceback.format_exception(problem)).rstrip()
+            self._warn(f"{UNFORESEEN} (seen {self.counts[UNFORESEEN]} times):\n{text}")
+
+    def _is_due(self, kind: str) -> bool:
+        """Count a fault; True if it is to be logged."""
+        self.counts[kind] += 1
+        self._counted[kind] = now = self._clock()
+        due = now - self._warned.get(kind, -PAUSE) >= PAUSE
+        if due:
+            self._warned[kind] = now
+        return due
+
+
+class ExceptionGuard:
+    """A base class for nodes, before rclpy's: what their callbacks raise is counted as a fault, and the node goes on.
+
+    Subscriptions, timers and services are guarded one by one, so that a client gets its answer. Whatever else the
+    executor raises is counted by :func:`robodyn_ros.nodes.common.executor.run`.
+    """
+
+    @cached_property
+    def faults(self) -> Faults:
+        """The node's faults."""
+        return Faults(self.get_logger().warning)  # type: ignore[attr-defined]
+
+    def create_subscription(self, kind: Any, topic: str, callback: Callable[..., Any], *args: Any, **named: Any) -> Any:
+        """As rclpy has it."""
+        return super().create_subscription(kind, topic, self.guarded(callback), *args, **named)  # type: ignore[misc]
+
+    def create_timer(self, period: float, callback: Callable[..., Any], *args: Any, **named: Any) -> Any:
+        """As rclpy has it."""
+        return super().create_timer(period, self.guarded(callback), *args, **named)  # type: ignore[misc]
+
+    def create_service(self, kind: Any, name: str, callback: Callable[..., Any], *args: Any, **named: Any) -> Any:
+        """As rclpy has it; a client is told what went wrong, as far as the response has fields for that."""
+        return super().create_service(kind, name, self.guarded(callback, _failure), *args, **named)  # type: ignore[misc]
+
+    def guarded(
+        self, callback: Callable[..., Any], otherwise: Callable[..., Any] = lambda problem, *_: None
+    ) -> Callable[..., Any]:
+        """A callback that raises nothing.
+
+        Args:
+            callback: a function, or a coroutine function.
+            otherwise: gives the result instead of a callback that raised, from the exception and the arguments.
+        """
+        if iscoroutinefunction(callback):
+
+            @wraps(callback)
+            async def guarded(*args: Any) -> Any:
+                try:
+                    return await callback(*args)
+                except Exception as problem:  # whatever it is, the node goes on
+                    self.faults.unforeseen(problem)
+                    return otherwise(problem, *args)
+
+        else:
+
+            @wraps(callback)
+            def guarded(*args: Any) -> Any:
+                try:
+                    return callback(*args)
+                except Exception as problem:  # whatever it is, the node goes on
+                    self.faults.unforeseen(problem)
+                    return otherwise(problem, *args)
+
+        return guarded
+
+
+def _failure(problem: Exception, request: Any, response: Any) -> Any:
+    """The response of a service that raised."""
+    if hasattr(response, "success") and hasattr(response, "message"):
+        response.success, response.message = False, f"{UNFORESEEN}: {type(problem).__name__}: {problem}"
+    return response
 
 
 @dataclass(frozen=True)
@@ -64,19 +161,24 @@ class Report(NamedTuple):
     problem: str  # empty if all is well
     message: str  # what it is doing
     values: Mapping[str, object]
-    failed: bool = False  # True if the problem is an error, after which nothing goes on
+    failed: bool = False  # True if the problem is an error, and not only worth a warning
 
 
 class Diagnostics:
-    """Publishes a node's reports."""
+    """Publishes a node's reports: an error or a warning as long as there is a problem, and each fault with its count.
+
+    A fault that was counted within the last ``RECENT`` is a warning by itself.
+    """
 
     def __init__(self, node: Node, report: Callable[[], Report]) -> None:
         """
         Args:
-            node: the node, which has declared the parameters of :class:`DiagnosticsSettings`.
+            node: the node, which derives from :class:`ExceptionGuard` and has declared the parameters of
+                :class:`DiagnosticsSettings`.
             report: makes a report; called for each message.
         """
         self._node = node
+        self._faults: Faults = node.faults
         self._report = report
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", RELIABLE)
         rate = NodeParameters(node).settings(DiagnosticsSettings).diagnostics_rate
@@ -85,13 +187,14 @@ class Diagnostics:
     def publish(self) -> None:
         """Publish a report now."""
         report = self._report()
-        level = DiagnosticStatus.ERROR if report.failed else DiagnosticStatus.WARN
+        recent, values = self._faults.recent, {**report.values, **dict(sorted(self._faults.counts.items()))}
+        level = DiagnosticStatus.WARN if report.problem or recent else DiagnosticStatus.OK
         status = DiagnosticStatus(
-            level=level if report.problem else DiagnosticStatus.OK,
+            level=DiagnosticStatus.ERROR if report.problem and report.failed else level,
             name=self._node.get_fully_qualified_name(),
-            message=report.problem or report.message,
+            message="; ".join(filter(None, (report.problem or report.message, *recent))),
             hardware_id=report.hardware,
-            values=[KeyValue(key=key, value=_text(value)) for key, value in report.values.items()],
+            values=[KeyValue(key=key, value=_text(value)) for key, value in values.items()],
         )
         message = DiagnosticArray(status=[status])
         message.header.stamp = self._node.get_clock().now().to_msg()

@@ -55,10 +55,10 @@ from typing import Any
 import rclpy
 from rclpy.exceptions import ParameterException
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
-from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from robodyn_ros.errors import RobodynError
+from robodyn_ros.nodes.common.diagnostics import ExceptionGuard, Faults
 
 PROFILE = Path(__file__).with_name("fastdds.xml")
 
@@ -104,11 +104,12 @@ class Exit:
         self(0)
 
 
-def run(create: Callable[[Exit], Node]) -> int:
+def run(create: Callable[[Exit], ExceptionGuard]) -> int:
     """Run a node until it is told to end.
 
     Args:
-        create: makes the node; its argument lets the node end its process.
+        create: makes the node; its argument lets the node end its process. What its callbacks raise is counted among
+            its faults.
 
     Returns:
         The exit code: 0 after a signal or a shutdown from outside, 1 if the node cannot do what it is asked to; why is
@@ -124,7 +125,7 @@ def run(create: Callable[[Exit], Node]) -> int:
         print(f"error: {_one_line(problem)}", file=sys.stderr)
         return 1
     try:
-        node = create(end)
+        node: Any = create(end)
     except (RobodynError, ParameterException) as problem:
         print(f"error: {_one_line(problem)}", file=sys.stderr)
         end_within(SHUTDOWN_LIMIT, 1)
@@ -133,7 +134,7 @@ def run(create: Callable[[Exit], Node]) -> int:
     executor = make_executor()
     executor.add_node(node)
     try:
-        _spin(executor, end)
+        _spin(executor, end, node.faults)
     except ExternalShutdownException:
         end(0)
     except BaseException:
@@ -148,13 +149,18 @@ def run(create: Callable[[Exit], Node]) -> int:
     return end.code or 0
 
 
-def _spin(executor: Executor, end: Exit) -> None:
-    """Handle events until the end is asked for."""
+def _spin(executor: Executor, end: Exit, faults: Faults) -> None:
+    """Handle events until the end is asked for, whatever they raise."""
     # What the start left behind lives as long as the node: the garbage collector need not look through it every time.
     gc.collect()
     gc.freeze()
     while end.code is None and rclpy.ok():
-        executor.spin_once(timeout_sec=SPIN_TIMEOUT)
+        try:
+            executor.spin_once(timeout_sec=SPIN_TIMEOUT)
+        except ExternalShutdownException:
+            raise
+        except Exception as problem:  # of an event without a guard, such as a future's or an action's
+            faults.unforeseen(problem)
 
 
 def make_executor() -> Executor:

@@ -84,6 +84,9 @@ class ScriptRunner:
                 self._end(0)
         except (RobodynError, OSError) as problem:
             self.fail(problem)
+        except Exception:  # a script that raised cannot go on
+            self._end(1)
+            raise
 
     def fail(self, problem: Exception) -> None:
         """End the node because of a problem."""

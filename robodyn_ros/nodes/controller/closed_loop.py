@@ -258,7 +258,14 @@ class ClosedLoop:
             return "inactive"
         if not self.enabled:
             return "disabled"
-        return self._fault_report.state or ("no joint states" if self._silent else self._loop.mode)
+        return self.problem or self._loop.mode
+
+    @property
+    def problem(self) -> str:
+        """The fault that lasts, and the reaction to it; "" if there is none."""
+        if not self._answers:
+            return ""
+        return self._fault_report.state or ("no joint states" if self._silent else "")
 
     def activate(self) -> None:
         """Answer states from now on; the arm is held where the first one finds it."""

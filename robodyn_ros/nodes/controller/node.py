@@ -17,7 +17,9 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
+from functools import partial
 from time import perf_counter
+from typing import Any
 
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.exceptions import ParameterException
@@ -31,7 +33,7 @@ from robodyn_ros.control.motion.tool_motion import ToolMotion
 from robodyn_ros.errors import NotReadyError, RobodynError
 from robodyn_ros.nodes.common.arm_parameters import joint_order, make_transmission
 from robodyn_ros.nodes.common.description import DescriptionSource
-from robodyn_ros.nodes.common.diagnostics import Diagnostics, Faults, Report
+from robodyn_ros.nodes.common.diagnostics import UNFORESEEN, Diagnostics, ExceptionGuard, Faults, Report
 from robodyn_ros.nodes.common.executor import Exit, run
 from robodyn_ros.nodes.common.messages import respond
 from robodyn_ros.nodes.common.parameters import NodeParameters, mention_unknown
@@ -52,11 +54,27 @@ from robodyn_ros.nodes.controller.target import TargetInput, ToolPose
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.robot import tip
 
+DESTROY: dict[str, Callable[[Any, Any], object]] = {
+    "publishers": lambda node, entity: node.destroy_lifecycle_publisher(entity),
+    "subscriptions": lambda node, entity: node.destroy_subscription(entity),
+    "services": lambda node, entity: node.destroy_service(entity),
+    "clients": lambda node, entity: node.destroy_client(entity),
+    "timers": lambda node, entity: node.destroy_timer(entity),
+    "waitables": lambda node, entity: entity.destroy(),
+}
+"""Kind of a node's entities → what destroys one; waitables come last, for others have some that go with them."""
+
+
+def entities(node: LifecycleNode, *kinds: str) -> set[Any]:
+    """What a node has made in the graph, of some kinds or of all."""
+    return {entity for kind in kinds or DESTROY for entity in getattr(node, kind)}
+
+
 COMPLAINT = "control law could not do its best"
 """What complaints of the control law are counted as."""
 
 
-class ControllerNode(LifecycleNode):  # type: ignore[misc]
+class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
     """The lifecycle of the controller."""
 
     def __init__(self, end: Exit) -> None:
@@ -69,10 +87,12 @@ class ControllerNode(LifecycleNode):  # type: ignore[misc]
         """
         super().__init__("controller")
         self._configured: ConfiguredController | None = None
+        self._lasting: set[Any] = set()  # entities of the node, configured or not
         declare_node_parameters(self)
-        self._change: Callable[[], None] | None = None
-        self._faults = Faults(self.get_logger().warning)
-        self._faults_reported = 0
+        self._change: Callable[[], None] | None = None  # of parameters, once it has been checked
+        self._take_back: Callable[[], object] | None = None  # the same change
+        self._is_taking_back = False
+        self._failure = ""  # why the node could not be configured
         self._scheduling = Scheduling(self)
         self._description = DescriptionSource(self, self._on_description)
         self.create_service(SetBool, "~/enable", self._on_enable)
@@ -84,23 +104,32 @@ class ControllerNode(LifecycleNode):  # type: ignore[misc]
         self._autostart = Autostart(self, lambda: self._description.known, end) if starts_itself else None
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Make the model and the controller."""
+        """Make the model and the controller; if that fails, nothing of them remains."""
+        self._lasting = entities(self)
         try:
             robot = self._description.robot()
-            self._configured = ConfiguredController(self, robot, self._faults, self._diagnostics.publish)
-        except (RobodynError, ParameterException) as problem:
-            self.get_logger().error(f"cannot configure: {problem}")
+            self._configured = ConfiguredController(self, robot, self.faults, self._diagnostics.publish)
+        except Exception as problem:
+            known = isinstance(problem, (RobodynError, ParameterException))
+            if not known:  # of a plugin, say
+                self.faults.unforeseen(problem)
+            self._failure = f"cannot configure: {problem if known else f'{type(problem).__name__}: {problem}'}"
+            self.get_logger().error(self._failure)
+            self._cleanup()
             return TransitionCallbackReturn.FAILURE
-        except Exception as problem:  # of a plugin; rclpy would keep it to itself
-            self.get_logger().error(f"cannot configure: {type(problem).__name__}: {problem}")
-            return TransitionCallbackReturn.FAILURE
+        self._failure = ""
         return super().on_configure(state)
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Answer states from now on."""
         answer = super().on_activate(state)
-        self._loop().activate()
-        # What was made since the start lives as long as the node; the executor freezes what was made before.
+        try:
+            self._loop().activate()
+        except Exception as problem:
+            self.faults.unforeseen(problem)
+            self.on_deactivate(state)
+            return TransitionCallbackReturn.FAILURE
+        # What was made since the start lives until the node is cleaned up; the executor freezes what was made before.
         gc.collect()
         gc.freeze()
         self._scheduling.begin()
@@ -108,7 +137,7 @@ class ControllerNode(LifecycleNode):  # type: ignore[misc]
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Send no command from now on."""
-        self._loop().deactivate()
+        self.guarded(self._loop().deactivate)()
         self._scheduling.end()
         return super().on_deactivate(state)
 
@@ -141,15 +170,22 @@ class ControllerNode(LifecycleNode):  # type: ignore[misc]
         return self._configured.loop
 
     def _cleanup(self) -> None:
+        """Withdraw all that has come since the node was configured, even if a part of that fails."""
         self._scheduling.end()
-        if self._configured is not None:
-            self._configured.destroy()
-            self._configured = None
+        configured, self._configured = self._configured, None
+        if configured is not None:
+            self.guarded(configured.destroy)()
+        del configured
+        for kind, destroy in DESTROY.items():
+            for entity in entities(self, kind) - self._lasting:
+                self.guarded(destroy)(self, entity)
+        gc.unfreeze()  # it has references in circles
+        gc.collect()
 
     def _on_description(self) -> None:
         if self._configured is not None:
             text = "the model stays as it is; a new one is read when the node is configured the next time"
-            self._faults.count("robot_description changed", text)
+            self.faults.count("robot_description changed", text)
         elif self._autostart is not None:
             self._autostart.attempt()
 
@@ -180,25 +216,40 @@ class ControllerNode(LifecycleNode):  # type: ignore[misc]
             self._change = self._configured.switching.check(NodeParameters(self, parameters))
         except RobodynError as problem:
             return SetParametersResult(successful=False, reason=str(problem))
+        except Exception as problem:
+            self.faults.unforeseen(problem)
+            reason = f"{UNFORESEEN}: {type(problem).__name__}: {problem}"
+            return SetParametersResult(successful=False, reason=reason)
+        before = [self.get_parameter_or(parameter.name, Parameter(parameter.name)) for parameter in parameters]
+        self._take_back = partial(self.set_parameters_atomically, before)
         return SetParametersResult(successful=True)
 
     def _apply_change(self, parameters: list[Parameter]) -> None:
-        """Make the change that was prepared."""
+        """Make the change that was prepared; if it fails, the parameters are what they were before."""
         change, self._change = self._change, None
-        if change is not None:
+        take_back, self._take_back = self._take_back, None
+        if change is None:
+            return
+        try:
             change()
+        except Exception as problem:  # of a plugin: it could do with these parameters when they were checked
+            self.faults.unforeseen(problem)
+            self._is_taking_back, again = True, self._is_taking_back
+            if take_back is not None and not again:
+                take_back()
+            self._is_taking_back = again
 
     def _report(self) -> Report:
-        configured = self._configured
         values: dict[str, object] = {"scheduling": self._scheduling.state}
-        values |= {} if configured is None else configured.report()
-        total = self._faults.counts.total()
-        new, self._faults_reported = total - self._faults_reported, total
-        values.update(sorted(self._faults.counts.items()))
-        state = "unconfigured" if configured is None else configured.loop.state
-        problem = f"{state}; {new} new faults" if new else state if state == "no joint states" else ""
-        hardware = "" if configured is None else configured.loop.robot.name
-        return Report(hardware, problem, state, values)
+        configured = self._configured
+        if configured is None:
+            return Report("", self._failure, "unconfigured", values, failed=True)
+        loop, problem = configured.loop, configured.loop.problem
+        values |= configured.report()
+        failed = bool(problem)
+        if not problem and self._description.changed:
+            problem = f"{loop.state}; another robot_description has come since the node was configured"
+        return Report(loop.robot.name, problem, loop.state, values, failed)
 
 
 class ConfiguredController:

@@ -68,8 +68,14 @@ class Switching:
         settings, model = self._tried(parameters)
 
         def change() -> None:
-            settings.controller.dynamics.configure(**model)
-            self._loop.apply(settings)
+            dynamics = settings.controller.dynamics
+            before = {name: getattr(dynamics.parameters, name) for name in model}
+            try:
+                dynamics.configure(**model)
+                self._loop.apply(settings)
+            except Exception:
+                dynamics.configure(**before)
+                raise
             if names == self.running:
                 self._task = None
             elif self._task is None:

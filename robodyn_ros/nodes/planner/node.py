@@ -35,7 +35,7 @@ from robodyn_ros.errors import InputError, NotReadyError, RobodynError
 from robodyn_ros.nodes.common.arm_parameters import declare_gravity
 from robodyn_ros.nodes.common.background_task import BackgroundTask
 from robodyn_ros.nodes.common.description import DescriptionSource, declare_description
-from robodyn_ros.nodes.common.diagnostics import Diagnostics, DiagnosticsSettings, Report
+from robodyn_ros.nodes.common.diagnostics import Diagnostics, DiagnosticsSettings, ExceptionGuard, Report
 from robodyn_ros.nodes.common.executor import Exit, run
 from robodyn_ros.nodes.common.messages import respond, to_matrix
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings
@@ -90,7 +90,7 @@ class PlannerSettings:
         check_settings(self)
 
 
-class PlannerNode(Node):  # type: ignore[misc]
+class PlannerNode(ExceptionGuard, Node):  # type: ignore[misc]
     """The planner: its topics, its service, and one search at a time."""
 
     def __init__(self, end: Exit) -> None:

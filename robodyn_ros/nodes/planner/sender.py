@@ -9,6 +9,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.nodes.common.description import DescriptionSource, declare_description
+from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
 from robodyn_ros.nodes.common.executor import Exit, run
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare
 from robodyn_ros.nodes.common.qos import RELIABLE
@@ -28,7 +29,7 @@ PATIENCE = 10.0
 """Longest wait for the arm, its controller, and the controller's answer [s]."""
 
 
-class SenderNode(Node):  # type: ignore[misc]
+class SenderNode(ExceptionGuard, Node):  # type: ignore[misc]
     """Runs the script, and ends with it."""
 
     def __init__(self, end: Exit) -> None:

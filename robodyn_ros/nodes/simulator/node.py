@@ -28,7 +28,7 @@ from robodyn_ros.errors import ConfigurationError, NotReadyError
 from robodyn_ros.nodes.common.arm_parameters import declare_joints, declare_model, joint_order
 from robodyn_ros.nodes.common.description import NAME as DESCRIPTION
 from robodyn_ros.nodes.common.description import declare_description, read_description
-from robodyn_ros.nodes.common.diagnostics import Diagnostics, DiagnosticsSettings, Faults, Report
+from robodyn_ros.nodes.common.diagnostics import Diagnostics, DiagnosticsSettings, ExceptionGuard, Report
 from robodyn_ros.nodes.common.executor import Exit, run
 from robodyn_ros.nodes.common.messages import respond
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, mention_unknown
@@ -71,7 +71,7 @@ class PaceSettings:
         check_settings(self)
 
 
-class SimulatorNode(Node):  # type: ignore[misc]
+class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
     """The simulator: its topics, its services, and how its time passes."""
 
     def __init__(self, end: Exit) -> None:
@@ -90,7 +90,6 @@ class SimulatorNode(Node):  # type: ignore[misc]
         declare_joint_parameters(self, robot)
         mention_unknown(self)
         settings, pace = parameters.settings(SimulatorSettings), parameters.settings(PaceSettings)
-        self._faults = Faults(self.get_logger().warning)
         self._hardware = make_hardware(parameters, robot)
         self._step, self._steps = self._hardware.plant.settings.step, self._hardware.sensors.steps
         # States that come late come at any step, others only at those at which they are measured.
@@ -104,22 +103,18 @@ class SimulatorNode(Node):  # type: ignore[misc]
         self._lockstep: Lockstep | None = None
         self._real_time: RealTime | None = None
         if settings.lockstep:
-            self._lockstep = Lockstep(
-                self, settings.lockstep_timeout, self._next_beat, self._repeat_state, self._faults
-            )
+            self._lockstep = Lockstep(self, settings.lockstep_timeout, self._next_beat, self._repeat_state, self.faults)
         else:
             beat = self._beat * self._step
-            self._real_time = RealTime(self, beat, pace.real_time_factor, self._next_beat, self._faults)
+            self._real_time = RealTime(self, beat, pace.real_time_factor, self._next_beat, self.faults)
         joints, accept = joint_order(parameters, robot), self._hardware.command
-        self._commands = CommandInput(self, robot.joint_names, joints, accept, self._faults, self._lockstep)
+        self._commands = CommandInput(self, robot.joint_names, joints, accept, self.faults, self._lockstep)
         self.create_service(SetBool, "~/pause", self._on_pause)
         self.create_service(Trigger, "~/reset", self._on_reset)
         self.create_service(Trigger, "~/step", self._on_step)
         self.add_post_set_parameters_callback(self._on_parameters)
         scheduling = Scheduling(self)
-        self._report = SimulatorReport(
-            self._hardware, self._time, self._output, self._commands, self._faults, scheduling
-        )
+        self._report = SimulatorReport(self._hardware, self._time, self._output, self._commands, scheduling)
         self._diagnostics = Diagnostics(self, lambda: self._report.make(self._paused))
         self.get_logger().info(f"{robot.name}: {robot.n} joints, states at {parameters['state_rate']:g} Hz")
         once_running(self, scheduling.begin)
@@ -142,7 +137,7 @@ class SimulatorNode(Node):  # type: ignore[misc]
             hardware.advance(min(self._steps_to_beat(), end - hardware.now))
             self._publish(clock=hardware.now % self._clock_steps == 0 or self._paused)
         if hardware.failures > failures:
-            self._faults.count("step failed", hardware.failure)
+            self.faults.count("step failed", hardware.failure)
 
     def _steps_to_beat(self) -> int:
         """Steps to the next beat; ~/step may have left the beat."""
@@ -234,7 +229,6 @@ class SimulatorReport:
         time: Lockstep | RealTime,
         output: SimulatorOutput,
         commands: CommandInput,
-        faults: Faults,
         scheduling: Scheduling,
     ) -> None:
         """
@@ -243,14 +237,12 @@ class SimulatorReport:
             time: how its time passes.
             output: counts what was published.
             commands: counts what was accepted.
-            faults: what went wrong.
             scheduling: how the node is scheduled.
         """
         self._hardware = hardware
         self._time = time
         self._output = output
         self._commands = commands
-        self._faults = faults
         self._scheduling = scheduling
         self.restart()
 
@@ -269,7 +261,6 @@ class SimulatorReport:
             "commands since start": self._commands.accepted,
             "lost time [s]": self._time.lost,
             "scheduling": self._scheduling.state,
-            **dict(sorted(self._faults.counts.items())),
         }
         problem = self._time.problem or ("cannot keep up with real time" if self._time.lost > lost else "")
         failure = hardware.failure

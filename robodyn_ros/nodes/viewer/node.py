@@ -24,6 +24,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.nodes.common.description import DescriptionSource, declare_description
+from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
 from robodyn_ros.nodes.common.executor import Exit, run
 from robodyn_ros.nodes.common.messages import JointOrder, to_duration
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings
@@ -207,7 +208,7 @@ class View:
             return
 
 
-class ViewerNode(Node):  # type: ignore[misc]
+class ViewerNode(ExceptionGuard, Node):  # type: ignore[misc]
     """Opens the page when the arm is known, and draws it at a fixed rate."""
 
     def __init__(self, end: Exit) -> None:
