@@ -48,16 +48,18 @@ class Process:
         pid: its process id.
     """
 
-    def __init__(self, name: str, arguments: list[str], env: dict[str, str], folder: Path, *, fresh: bool) -> None:
-        """Start it, afresh or by fork; what it prints goes to files in the folder."""
+    def __init__(
+        self, name: str, arguments: list[str], env: dict[str, str], folder: Path, *, fresh: bool, via: list[str]
+    ) -> None:
+        """Start it, afresh or by fork, by Python's ``-m`` or a script; what it prints goes to files in the folder."""
         self.name = name
         self._paths = [folder / f"{name}-{time.monotonic_ns()}.{stream}" for stream in ("out", "err")]
         self._process: subprocess.Popen[bytes] | Forked
         with open(self._paths[0], "w") as out, open(self._paths[1], "w") as err:
-            if not fresh and server().serves(env):
+            if not fresh and not via and server().serves(env):
                 self._process = server().start(name, arguments, env, out.fileno(), err.fileno())
             else:
-                command = [sys.executable, "-m", f"robodyn_ros.nodes.{name}", *arguments]
+                command = [sys.executable, *(via or ["-m"]), f"robodyn_ros.nodes.{name}", *arguments]
                 self._process = subprocess.Popen(command, env=env, stdout=out, stderr=err, stdin=subprocess.DEVNULL)
         self.pid = self._process.pid
         self._killed = False
@@ -132,18 +134,19 @@ class Graph:
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
 
-    def start(self, name: str, *arguments: str, **parameters: Any) -> Process:
+    def start(self, name: str, *arguments: str, via: list[str] | None = None, **parameters: Any) -> Process:
         """Start one of the package's nodes.
 
         Args:
             name: ``controller`` or ``simulator``.
             arguments: ROS arguments, such as ``-r``, ``a:=b``.
+            via: a script with arguments that runs the module named behind them, as a new process.
             parameters: of the node; a dict is a group of parameters.
         """
         path = self._folder / f"{name}-{len(self._processes)}.yaml"
         path.write_text(yaml.safe_dump({"/**": {"ros__parameters": parameters}}))
         given = ["--ros-args", "--params-file", str(path), *arguments]
-        process = Process(name, given, dict(os.environ), self._folder, fresh=self.fresh)
+        process = Process(name, given, dict(os.environ), self._folder, fresh=self.fresh, via=via or [])
         self._processes.append(process)
         return process
 

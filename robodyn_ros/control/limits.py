@@ -27,8 +27,8 @@ SPEED_TOLERANCE = 1.01
 """How much faster than its limit a reference may be for a rounding error: splines overshoot between their points."""
 
 FARTHEST = 1e6
-"""Greatest position that a reference may have where the joint has no limit [rad] or [m]: further out, a double has fewer
-than ten digits behind the point, and soon not one."""
+"""Greatest position of a reference where the joint has no limit [rad] or [m]: further out a double has fewer than ten
+digits behind the point, and soon not one."""
 
 INSTANT = 1e-12
 """The least time between two commands that the rate limit counts with [s]: an infinite rate times no time would be no
