@@ -63,7 +63,7 @@ class Sample(NamedTuple):
     qdd: Array  # [rad/s²] or [m/s²]
 
 
-class Segment(NamedTuple):
+class CurveSegment(NamedTuple):
     """The polynomials of all joints between two points."""
 
     begin: float  # [s]
@@ -71,7 +71,7 @@ class Segment(NamedTuple):
     coefficients: Array  # (degree + 1, 3 n), as Trajectory.coefficients
 
 
-class Violation(NamedTuple):
+class LimitViolation(NamedTuple):
     """A limit that a trajectory passes between two points."""
 
     what: str  # "position" or "speed"
@@ -130,7 +130,7 @@ class Trajectory:
         zero = read_only(np.zeros(shape[1]))
         self._first, self._last = Sample(self.positions[0], zero, zero), Sample(self.positions[-1], zero, zero)
         self._begin, self._end = float(self.times[0]), float(self.times[-1])
-        self._segment = Segment(np.inf, -np.inf, np.empty(0))
+        self._segment = CurveSegment(np.inf, -np.inf, np.empty(0))
         self._block = -1, np.empty(0)
 
     @property
@@ -166,14 +166,14 @@ class Trajectory:
         values = (t - segment.begin) ** self._powers @ segment.coefficients
         return Sample(values[:n], values[n : 2 * n], values[2 * n :])
 
-    def _segment_at(self, t: float) -> Segment:
+    def _segment_at(self, t: float) -> CurveSegment:
         """The segment around a time [s]; those of one block are made together, for a long trajectory has many."""
         index = bisect_right(self.times, t) - 1
         block, row = divmod(index, BLOCK)
         if block != self._block[0]:
             first, last = block * BLOCK, (block + 1) * BLOCK
             self._block = block, _power_coefficients(self._bernstein[:, first:last], self.times[first : last + 1])
-        return Segment(float(self.times[index]), float(self.times[index + 1]), self._block[1][row])
+        return CurveSegment(float(self.times[index]), float(self.times[index + 1]), self._block[1][row])
 
     def extent(self) -> tuple[Array, Array]:
         """Least and greatest position of each joint, overshoot between the points included; (n,) and (n,)."""
@@ -186,7 +186,7 @@ class Trajectory:
         velocity = self._velocity_coefficients(0)
         return np.maximum(np.maximum(peaks(velocity, limit), peaks(-velocity, limit)), 0.0)
 
-    def violation(self, first: int, lower: Array, upper: Array, speed: Array) -> Violation | None:
+    def violation(self, first: int, lower: Array, upper: Array, speed: Array) -> LimitViolation | None:
         """The first joint that leaves its limits between two points, in or after a segment; None if none does.
 
         Args:
@@ -204,7 +204,7 @@ class Trajectory:
         ):
             greatest = peaks(coefficients, limit)
             for joint in np.flatnonzero(greatest > limit):
-                return Violation(what, int(joint), sign * float(greatest[joint]))
+                return LimitViolation(what, int(joint), sign * float(greatest[joint]))
         return None
 
     def _velocity_coefficients(self, first: int) -> Array:

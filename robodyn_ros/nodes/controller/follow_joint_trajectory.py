@@ -48,8 +48,8 @@ class FollowJointTrajectory:
             self._type,
             "~/follow_joint_trajectory",
             execute_callback=self._execute,
-            goal_callback=self._on_goal,
-            cancel_callback=self._on_cancel,
+            goal_callback=node.guarded(self._on_goal, lambda *_: GoalResponse.REJECT),
+            cancel_callback=node.guarded(self._on_cancel, lambda *_: CancelResponse.REJECT),
         )
         self._timer = steady_timer(node, PERIOD, self._update)
 
