@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import robodyn_ros as rd
-from robodyn_ros.cli.compare_run import LASTING, ComparedMotion, Run
 from robodyn_ros.cli.main import main
+from robodyn_ros.simulation.comparison import LASTING, ComparedMotion, ComparedRun
+from robodyn_ros.simulation.comparison import LAWS as DEFAULT
 
 ROOT = Path(__file__).parents[1]
 PRR = str(ROOT / "urdf/prr.urdf")
@@ -96,7 +97,7 @@ def test_figures_of_a_run():
     """By hand: an error that decays as exp(-t) is below 2 % of the step from ln 50 on."""
     t = np.linspace(0.0, 8.0, 8001)
     error = np.exp(-t)[:, None]
-    run = Run(t, 1.0 - error, np.ones((8001, 1)), 3.0 * error, np.zeros(1))
+    run = ComparedRun(t, 1.0 - error, np.ones((8001, 1)), 3.0 * error, np.zeros(1))
     motion = ComparedMotion("step", np.zeros(1), 8.0, None, np.ones(1))
     figures = {name: values[0] for name, values in run.figures(motion).items()}
     assert figures["settling_time"] == pytest.approx(np.log(50.0), abs=2e-3)
@@ -124,9 +125,8 @@ def test_what_is_wrong_is_said(capsys, arguments, said):
 
 
 def test_every_law_that_follows_is_compared_by_default():
-    from robodyn_ros.cli.compare import LAWS as DEFAULT
     from robodyn_ros.plugins import load
 
     own = {name for name in rd.available("controllers") if load("controllers", name).follows}
     own.remove("mpc")  # what it answers depends on the time it has to think: compared when asked for
-    assert sorted(own) == sorted(DEFAULT.split(","))
+    assert sorted(own) == sorted(DEFAULT)

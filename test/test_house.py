@@ -13,7 +13,7 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "robodyn_ros"
 
 ROOMS = (
-    *("robot", "engine", "document", "kinematics", "dynamics", "control"),
+    *("document", "robot", "engine", "kinematics", "dynamics", "control"),
     *("simulation", "identification", "planning", "view"),
 )
 """From the ground up: a room may import those before it, errors and plugins; nodes and cli may import any of them."""

@@ -69,18 +69,6 @@ def _without_nan(value: Any) -> Any:
     return [_without_nan(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
-def quantity(value: float, unit: str) -> str:
-    """Format a length [m] or an angle [rad] in thousandths with three digits, for example ``0.412 mrad``."""
-    return f"{digits(1e3 * value)} m{unit}"
-
-
-def digits(value: float) -> str:
-    """Format a number with three digits, or with all digits before the point if they are more."""
-    magnitude = abs(value)
-    places = 0 if magnitude >= 99.95 else 1 if magnitude >= 9.995 else 2 if magnitude >= 0.9995 else 3
-    return f"{value:.{places}f}"
-
-
 def check_picture(option: str, path: Path) -> None:
     """Check that a picture can be drawn into this file.
 

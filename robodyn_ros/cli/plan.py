@@ -6,9 +6,10 @@ import subprocess
 import sys
 import time
 from argparse import ArgumentParser, Namespace
+from math import isfinite
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import check_folder, check_picture, console, print_json, progress_bar
@@ -16,6 +17,8 @@ from robodyn_ros.cli.verb import ExitCode, Verb, need_ros
 from robodyn_ros.errors import InputError, NotReadyError
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from robodyn_ros.planning.plan import Plan
     from robodyn_ros.planning.problem import Goal, Problem
     from robodyn_ros.robot import Robot
@@ -84,9 +87,9 @@ def run(args: Namespace) -> ExitCode:
     if not plan.solved:
         return ExitCode.NO
     if args.plot is not None:
-        from robodyn_ros.cli.plan_report import draw
+        from robodyn_ros.planning.plotting import plot_plan
 
-        draw(args.plot, plan, problem)
+        plot_plan(plan, problem, args.plot)
     if args.send:
         send(plan)
     if args.view:
@@ -192,16 +195,85 @@ def _solve(args: Namespace, problem: Problem) -> Plan:
 
 
 def _report(args: Namespace, problem: Problem, plan: Plan) -> None:
-    from robodyn_ros.cli.plan_report import figures, table
-
     if args.json:
-        print_json(figures(plan, problem))
+        print_json(plan_figures(plan, problem))
         return
     out = console()
     title = f"{plan.duration:.4g} s" if plan.solved else "no such motion"
     out.print(f"{title}: {plan.reason} ({plan.method}, {plan.solve_time:.2g} s)", markup=False, soft_wrap=True)
     if len(plan.times):
-        out.print(table(plan, problem))
+        out.print(plan_table(plan, problem))
+
+
+def plan_figures(plan: Plan, problem: Problem) -> dict[str, Any]:
+    """Return the figures of a plan for JSON."""
+    violation = plan.violation
+    return {
+        "solved": plan.solved,
+        "reason": plan.reason,
+        "method": plan.method,
+        "duration": plan.duration,
+        "cost": _number(plan.cost),
+        "solve_time": plan.solve_time,
+        "points": len(plan.times),
+        "dynamics_error": _number(plan.dynamics_error),
+        "worst": None
+        if violation is None
+        else {"constraint": violation.constraint, "amount": _number(violation.amount)},
+        "joints": dict(zip(plan.joints, _rows(plan, problem), strict=True)),
+    }
+
+
+def plan_table(plan: Plan, problem: Problem) -> Table:
+    """Return a table with a row for each joint."""
+    from rich.table import Table
+
+    made = Table(box=None, pad_edge=False)
+    made.add_column("Joint")
+    for title in ("From", "To", "Greatest\nspeed", "Of its\nlimit", "Greatest\neffort", "Of its\nlimit"):
+        made.add_column(title, justify="right")
+    for joint, row in zip(problem.dynamics.robot.joints, _rows(plan, problem), strict=True):
+        unit, ratios = joint.position_unit, (row["speed_share"], row["effort_share"])
+        texts = ["-" if ratio is None else f"{ratio:.0%}" for ratio in ratios]
+        made.add_row(
+            joint.name,
+            f"{row['start']:.4g} {unit}",
+            f"{row['end']:.4g} {unit}",
+            f"{row['speed']:.3g} {unit}/s",
+            texts[0],
+            f"{row['effort']:.4g} {joint.effort_unit}",
+            texts[1],
+        )
+    return made
+
+
+def _rows(plan: Plan, problem: Problem) -> list[dict[str, float | None]]:
+    import numpy as np
+
+    robot = problem.dynamics.robot
+    if not len(plan.times):
+        return [{} for _ in plan.joints]
+    speed, effort = np.abs(plan.qd).max(axis=0), np.abs(plan.effort).max(axis=0)
+    return [
+        {
+            "start": float(plan.q[0, k]),
+            "end": float(plan.q[-1, k]),
+            "speed": float(speed[k]),
+            "speed_share": _ratio(speed[k], robot.velocity_limit[k]),
+            "effort": float(effort[k]),
+            "effort_share": _ratio(effort[k], robot.effort_limit[k]),
+        }
+        for k in range(robot.n)
+    ]
+
+
+def _ratio(value: float, limit: float) -> float | None:
+    """A value over its limit [-], None where there is no limit."""
+    return _number(float(value / limit)) if isfinite(limit) else None
+
+
+def _number(value: float) -> float | None:
+    return value if isfinite(value) else None
 
 
 def send(plan: Plan) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from robodyn_ros.cli.arm import add_arm, read_arm
-from robodyn_ros.cli.console import check_folder, check_picture, console, progress_bar
+from robodyn_ros.cli.console import check_folder, check_picture, console, print_json, progress_bar
 from robodyn_ros.cli.verb import ExitCode, Verb
+from robodyn_ros.document.numbers import quantity
 from robodyn_ros.errors import InputError
 from robodyn_ros.plugins import available
 
@@ -60,7 +62,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> ExitCode:
     """Simulate, write, draw and report; the answer is no if the arm or its control failed."""
-    from robodyn_ros.cli.simulate_report import draw, figures, report
+    from robodyn_ros.simulation.trial.plotting import plot_trial
 
     write = _writer(args)
     if args.plot is not None:
@@ -71,8 +73,9 @@ def run(args: Namespace) -> ExitCode:
         write(args.out, trial, robot)
     name = args.controller
     if args.plot is not None:
-        draw(args.plot, trial, robot, f"{robot.name} under {name}" if name != PASSIVE else f"{robot.name}, passive")
-    report(figures(trial, robot), name, seconds, args)
+        title = f"{robot.name} under {name}" if name != PASSIVE else f"{robot.name}, passive"
+        plot_trial(trial, robot, title, args.plot)
+    _report(_figures(trial, robot), name, seconds, args)
     return ExitCode.NO if trial.faults else ExitCode.YES
 
 
@@ -195,6 +198,95 @@ def _run_trial(hardware: Hardware, loop: ControlLoop | None, duration: float) ->
     with progress_bar(*columns) as progress:
         task = progress.add_task("", total=duration)
         return run_trial(hardware, loop, duration, lambda time: progress.update(task, completed=time))
+
+
+@dataclass(frozen=True)
+class SimulatedJointFigures:
+    """How well a joint was controlled; errors are None where there was no reference."""
+
+    joint: str
+    unit: str  # of the errors
+    error_rms: float | None
+    error_greatest: float | None
+    effort_unit: str
+    effort_greatest: float
+    effort_limit: float | None  # None where there is none
+
+
+@dataclass(frozen=True)
+class SimulatedFigures:
+    """The figures of a trial."""
+
+    simulated: float  # [s]
+    states: int  # that the control received
+    commands: int  # that the hardware received
+    joints: tuple[SimulatedJointFigures, ...]
+    faults: dict[str, int]  # what → how often
+
+
+def _figures(trial: Trial, robot: Robot) -> SimulatedFigures:
+    """Return the figures of a trial."""
+    import numpy as np
+
+    from robodyn_ros.simulation.trial.plotting import tracking_error
+
+    joints = []
+    for index, joint in enumerate(robot.joints):
+        _, error = tracking_error(trial, index)
+        rms, greatest = (np.sqrt(np.mean(error**2)), np.abs(error).max()) if len(error) else (None, None)
+        joints.append(
+            SimulatedJointFigures(
+                joint.name,
+                joint.position_unit,
+                None if rms is None else float(rms),
+                None if greatest is None else float(greatest),
+                joint.effort_unit,
+                float(np.abs(trial.truth.values["effort"][:, index]).max()),
+                joint.effort if np.isfinite(joint.effort) else None,
+            )
+        )
+    return SimulatedFigures(
+        float(trial.truth.t[-1]), len(trial.states.t), len(trial.commands.t), tuple(joints), dict(trial.faults)
+    )
+
+
+def _report(found: SimulatedFigures, controller: str, seconds: float, args: Namespace) -> None:
+    """Print the figures as a table or as JSON.
+
+    Args:
+        found: the figures.
+        controller: the law's name.
+        seconds: time that the simulation took [s].
+        args: the command line.
+    """
+    written = {name: str(path) for name, path in (("out", args.out), ("plot", args.plot)) if path is not None}
+    if args.json:
+        print_json({"controller": controller, **asdict(found), "seconds": seconds, **written})
+        return
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("Joint", no_wrap=True)
+    for heading in ("RMS error", "Greatest error", "Greatest effort", "Limit"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for joint in found.joints:
+        errors = (joint.error_rms, joint.error_greatest)
+        limit = "none" if joint.effort_limit is None else f"{joint.effort_limit:g} {joint.effort_unit}"
+        table.add_row(
+            joint.joint,
+            *("–" if error is None else quantity(error, joint.unit) for error in errors),
+            f"{joint.effort_greatest:.1f} {joint.effort_unit}",
+            limit,
+        )
+    out = console()
+    out.print(table)
+    pace = f"{found.simulated / seconds:.0f} times real time"
+    out.print(f"{found.simulated:g} s under {controller} in {seconds:.2f} s, {pace}.", markup=False)
+    for what, count in found.faults.items():
+        out.print(f"{count} times {what}", style="red", markup=False)
+    for path in written.values():
+        out.print(f"Written: {path}", markup=False, soft_wrap=True)
 
 
 VERB = Verb(

@@ -77,10 +77,10 @@ def show_case(study: Study, number: int, plot: Path | None, json: bool) -> ExitC
     (case,) = study.cases(number, 1)
     row = runner.row(case)
     if plot is not None:
-        from robodyn_ros.cli.simulate_report import draw
+        from robodyn_ros.simulation.trial.plotting import plot_trial
 
         title = f"{study.name}, case {number}: {runner.setup(case).hardware.robot.name} under {case.controller}"
-        draw(plot, runner.run(case).trial, runner.robot, title)
+        plot_trial(runner.run(case).trial, runner.robot, title, plot)
     if json:
         print_json({name: None if value != value else value for name, value in row.items()})
     else:

@@ -11,7 +11,6 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from robodyn_ros.cli.plotting import COLOURS, DPI, FAINT, INK, new_figure
 from robodyn_ros.document.blocks import (
     Block,
     CodeBlock,
@@ -25,6 +24,7 @@ from robodyn_ros.document.blocks import (
     literal_table,
 )
 from robodyn_ros.document.html import html
+from robodyn_ros.document.plotting import COLOURS, FAINT, INK, new_figure
 from robodyn_ros.simulation.sweeps.study import Study
 from robodyn_ros.simulation.sweeps.summary import QUANTILES, Summary
 
@@ -151,13 +151,12 @@ def draw(path: Path, study: Study, summaries: list[Summary]) -> None:
     inputs = list(study.vary)
     size = (13.0, 3.0 + 0.32 * max(6, len(inputs) * len(summaries)))
     widths = {"width_ratios": (1, 1.4, 1.4), "wspace": 0.08}
-    with new_figure(1, 3, size, gridspec_kw=widths) as (figure, ((left, middle, right),)):
+    with new_figure(path, 1, 3, size, gridspec_kw=widths) as (figure, ((left, middle, right),)):
         _plot_probabilities(left, summaries)
         _margins(middle, summaries)
         _plot_sensitivities(right, inputs, summaries)
         cases = f"{study.samples} cases for each controller" if len(summaries) > 1 else f"{study.samples} cases"
         figure.suptitle(f"{study.name}: {cases}", fontsize=13, weight="bold")
-        figure.savefig(path, dpi=DPI)
 
 
 def _plot_probabilities(axes: Any, summaries: list[Summary]) -> None:

@@ -14,8 +14,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from robodyn_ros.cli.console import check_picture, console, print_json, progress_bar, quantity
+from robodyn_ros.cli.console import check_picture, console, print_json, progress_bar
 from robodyn_ros.cli.verb import ExitCode, Verb, names, need_ros
+from robodyn_ros.document.numbers import quantity
 from robodyn_ros.errors import InputError, PluginError
 from robodyn_ros.plugins import available
 

@@ -10,9 +10,8 @@ import numpy as np
 
 from robodyn_ros.cli.demo.figures import RecordedMotion
 from robodyn_ros.cli.motion import TOUR, Tour
-from robodyn_ros.cli.plotting import (
+from robodyn_ros.document.plotting import (
     COLOURS,
-    DPI,
     FAINT,
     LIMIT_LINE,
     POINTS,
@@ -38,7 +37,7 @@ def draw(path: Path, runs: Mapping[str, RecordedMotion], tour: Tour, robot: Robo
         robot: the arm.
         title: title of the picture.
     """
-    with joint_figure(robot.n, foot=1.4) as (figure, grid):
+    with joint_figure(path, robot.n, foot=1.4) as (figure, grid):
         figure.get_layout_engine().set(hspace=0.06, wspace=0.04)
         for index, (row, joint) in enumerate(zip(grid, robot.joints, strict=True)):
             _responses(row[0], joint, index, runs, tour)
@@ -47,7 +46,11 @@ def draw(path: Path, runs: Mapping[str, RecordedMotion], tour: Tour, robot: Robo
             place = {"xycoords": "axes fraction", "rotation": 90, "ha": "right", "va": "center"}
             row[0].annotate(joint.name, (-0.22, 0.5), weight="bold", fontsize=12, **place)
         _annotate(figure, grid, tour, title)
-        _save(figure, path)
+    if path.suffix == ".png":
+        from PIL import Image
+
+        with Image.open(path) as picture:  # it has few colours; a palette makes the file a third as large
+            picture.convert("RGB").quantize(128).save(path, optimize=True)
 
 
 def _responses(axes: Any, joint: Joint, index: int, runs: Mapping[str, RecordedMotion], tour: Tour) -> None:
@@ -96,16 +99,3 @@ def _annotate(figure: Any, grid: Any, tour: Tour, title: str) -> None:
             axes.annotate(name, (arrival, 1.01), color=FAINT, fontsize=7.5, **place)
     add_legend(figure, *grid[0][0].get_legend_handles_labels())
     finish_joint_figure(figure, grid, title, linespacing=1.5)
-
-
-def _save(figure: Any, path: Path) -> None:
-    if path.suffix != ".png":
-        figure.savefig(path)
-        return
-    from PIL import Image
-
-    figure.set_dpi(DPI)
-    figure.canvas.draw()
-    picture = Image.fromarray(np.asarray(figure.canvas.buffer_rgba())).convert("RGB")
-    # The picture has few colours; a palette makes the file a third as large.
-    picture.quantize(128).save(path, optimize=True)

@@ -1,4 +1,7 @@
-"""The style of the pictures that verbs draw, and what their figures have in common.
+"""The style of every figure of this package, and what figures have in common. They need matplotlib (extra ``plot``).
+
+A figure goes to a file if there is a path, and else to the screen: in a notebook it stands under its cell, in a script
+``matplotlib.pyplot.show()`` opens its window.
 
 The colours of controllers are those of Okabe and Ito, Color Universal Design (2008), which the colour-blind can tell
 apart.
@@ -8,10 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-if TYPE_CHECKING:
-    from robodyn_ros.robot.pose import Array
+import numpy as np
+from numpy.typing import NDArray
+
+from robodyn_ros.errors import ConfigurationError
+
+Curve = NDArray[np.float64]
 
 COLOURS = ("#D55E00", "#E69F00", "#0072B2", "#009E73", "#CC79A7")
 """Colours of the controllers, in order."""
@@ -47,38 +55,51 @@ REFERENCE_LINE: dict[str, Any] = {"color": INK, "linestyle": (0, (4, 3)), "linew
 
 
 @contextmanager
-def new_figure(rows: int, columns: int, size: tuple[float, float], **options: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield a figure and its grid of axes (rows, columns) in the style of this module; close it at the end.
+def new_figure(
+    path: Path | None, rows: int, columns: int, size: tuple[float, float], **options: Any
+) -> Iterator[tuple[Any, Any]]:
+    """Yield a figure and its grid of axes (rows, columns) in the style of this module, and write it at the end.
 
     Args:
+        path: file to write, whose ending says the format; None for the screen.
         rows: number of rows.
         columns: number of columns.
         size: width and height [inch].
-        **options: of ``pyplot.subplots``.
+        **options: of ``Figure.subplots``.
+
+    Raises:
+        ConfigurationError: matplotlib is not installed.
     """
-    import matplotlib
+    try:
+        import matplotlib
+        from matplotlib.figure import Figure
+    except ImportError as cause:
+        raise ConfigurationError("figures need matplotlib: pip install 'robodyn_ros[plot]'") from cause
+    with matplotlib.rc_context(PLOT_STYLE):
+        if path is None:
+            from matplotlib import pyplot
 
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    with pyplot.rc_context(PLOT_STYLE):
-        figure, grid = pyplot.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained", **options)
-        try:
-            yield figure, grid
-        finally:
-            pyplot.close(figure)
+            figure = pyplot.figure(figsize=size, layout="constrained")
+        else:
+            figure = Figure(figsize=size, layout="constrained")
+        yield figure, figure.subplots(rows, columns, squeeze=False, **options)
+        if path is None:
+            figure.draw_without_rendering()  # some parts of the style are read when the ticks are made
+        else:
+            figure.savefig(path, dpi=DPI)
 
 
 @contextmanager
-def joint_figure(joints: int, foot: float, sharex: bool | str = True) -> Iterator[tuple[Any, Any]]:
+def joint_figure(path: Path | None, joints: int, foot: float, sharex: bool | str = True) -> Iterator[tuple[Any, Any]]:
     """Yield a figure with a row for each joint, three columns, and time on the horizontal axes.
 
     Args:
+        path: as :func:`new_figure`.
         joints: number of joints.
         foot: height for title and legend [inch].
         sharex: as ``pyplot.subplots`` takes it.
     """
-    with new_figure(joints, 3, (13.0, 2.3 * joints + foot), sharex=sharex) as (figure, grid):
+    with new_figure(path, joints, 3, (13.0, 2.3 * joints + foot), sharex=sharex) as (figure, grid):
         yield figure, grid
 
 
@@ -102,7 +123,7 @@ def add_legend(figure: Any, handles: Any, labels: Any) -> None:
     figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
 
 
-def thinned(time: Array, values: Array) -> tuple[Array, Array]:
+def thinned(time: Curve, values: Curve) -> tuple[Curve, Curve]:
     """Take every k-th point of a curve, so that about `POINTS` remain."""
     step = max(1, len(time) // POINTS)
     return time[::step], values[::step]

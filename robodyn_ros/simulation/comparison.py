@@ -1,0 +1,323 @@
+"""A comparison of control laws: each does a step and a trajectory on the same arm, with the same gains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from robodyn_ros.control.laws.base import Controller, Reference
+from robodyn_ros.control.laws.gains import gains
+from robodyn_ros.control.motion.point_to_point import durations, rest_to_rest
+from robodyn_ros.control.motion.trajectory import Trajectory
+from robodyn_ros.document.numbers import quantity
+from robodyn_ros.document.plotting import (
+    COLOURS,
+    LIMIT_LINE,
+    REFERENCE_LINE,
+    add_legend,
+    finish_joint_figure,
+    joint_figure,
+)
+from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.errors import InputError
+from robodyn_ros.plugins import create, load
+from robodyn_ros.robot import Joint, Robot
+from robodyn_ros.robot.pose import Array
+from robodyn_ros.simulation.plant.mismatch import Mismatch
+from robodyn_ros.simulation.plant.native import Plant
+
+LAWS = ("pd", "gravity_compensation", "computed_torque", "impedance", "disturbance_observer", "adaptive")
+"""Laws that are compared by default."""
+
+PART = 0.5
+"""Part of each joint's range that the trajectory covers, about the middle [-]."""
+
+STEP = 0.03
+"""Height of the step as a part of the range [-]: quick laws come near their effort limits and do not stay there."""
+
+STEP_TIME = 2.5
+"""Duration of the step [s]."""
+
+REST = 0.5
+"""Time after the trajectory, in which the steady-state error shows [s]."""
+
+SPEED, ACCELERATION = 0.35, 1.0
+"""Limits of the trajectory: part of the velocity limit [-], and velocity limits a second [1/s]."""
+
+UNLIMITED = {True: (0.5, 0.5), False: (1.0, 1.0)}
+"""Prismatic or not → range of a joint without position limits [m, rad] (±), and speed limit where it has none."""
+
+LASTING = 0.2
+"""Time at the end of a motion over which the steady-state (lasting) error is averaged [s]."""
+
+SETTLED = 0.02
+"""Band of the settling time, as a part of the step [-]."""
+
+FLOOR = 1e-3
+"""Least error on the logarithmic scale of the figure [mm] or [mrad]."""
+
+
+class ComparedMotion(NamedTuple):
+    """A motion that each law does."""
+
+    name: str
+    start: Array  # (n,), at rest [rad] or [m]
+    duration: float  # [s]
+    reference: Callable[[float], Reference]
+    size: Array  # distance that each joint moves (n,) [rad] or [m]
+
+
+class ComparedRun(NamedTuple):
+    """A motion under a law, at N times."""
+
+    t: Array  # (N,) [s]
+    q: Array  # (N, n) [rad] or [m]
+    reference: Array  # (N, n)
+    effort: Array  # effort that acted (N, n) [N·m] or [N]
+    saturated: Array  # part of the time at the effort limit (n,) [-]
+
+    @property
+    def error(self) -> Array:
+        """Reference minus position (N, n) [rad] or [m]."""
+        return self.reference - self.q
+
+    def figures(self, motion: ComparedMotion) -> dict[str, Array]:
+        """Return the figures of the tables, (n,) each; a joint that does not settle has a settling time of NaN."""
+        error, final = np.abs(self.error), self.error[self.t >= self.t[-1] - LASTING]
+        band = SETTLED * motion.size
+        outside = error > band
+        last = np.where(outside.any(axis=0), len(self.t) - np.argmax(outside[::-1], axis=0), 0)
+        settles = np.where(last < len(self.t), self.t[np.minimum(last, len(self.t) - 1)], np.nan)
+        return {
+            "rms_error": np.sqrt(np.mean(self.error**2, axis=0)),
+            "peak_error": error.max(axis=0),
+            "lasting_error": np.abs(final.mean(axis=0)),
+            "settling_time": settles,
+            "rms_effort": np.sqrt(np.mean(self.effort**2, axis=0)),
+            "peak_effort": np.abs(self.effort).max(axis=0),
+            "saturated": self.saturated,
+        }
+
+
+def compared_motions(robot: Robot) -> tuple[ComparedMotion, ComparedMotion]:
+    """Return a step of all joints at once, and a trajectory there and back."""
+    far = np.array([UNLIMITED[joint.is_prismatic][0] for joint in robot.joints])
+    fast = np.array([UNLIMITED[joint.is_prismatic][1] for joint in robot.joints])
+    lower = np.where(np.isfinite(robot.lower), robot.lower, -far)
+    upper = np.where(np.isfinite(robot.upper), robot.upper, far)
+    middle, span = (lower + upper) / 2.0, upper - lower
+    start, goal = middle - PART * span / 2.0, middle + PART * span / 2.0
+    speed = np.where(np.isfinite(robot.velocity_limit), robot.velocity_limit, fast)
+    legs = durations([start, goal, start], SPEED * speed, ACCELERATION * speed)
+    trajectory = rest_to_rest([start, goal, start], [0.0, legs[0], legs.sum()])
+    step = STEP * span
+    return (
+        ComparedMotion("step", start, STEP_TIME, _held(start + step), step),
+        ComparedMotion("trajectory", start, trajectory.duration + REST, _followed(trajectory), goal - start),
+    )
+
+
+def _held(q: Array) -> Callable[[float], Reference]:
+    zero = np.zeros_like(q)
+    reference = Reference(q, zero, zero, zero)
+    return lambda t: reference
+
+
+def _followed(trajectory: Trajectory) -> Callable[[float], Reference]:
+    zero = np.zeros(trajectory.n)
+    return lambda t: Reference(*trajectory.sample(t), zero)
+
+
+def run_motion(controller: Controller, plant: Plant, motion: ComparedMotion, rate: float) -> ComparedRun:
+    """Run a motion under a law. The integral of a joint stops while its effort is at the limit.
+
+    Args:
+        controller: the law; its memory is cleared first.
+        plant: the arm.
+        motion: the motion.
+        rate: control rate [Hz]; each effort acts for a whole number of the plant's steps.
+    """
+    plant.reset(motion.start)
+    held = max(1, round(1.0 / (rate * plant.settings.step)))
+    count = round(motion.duration / (held * plant.settings.step)) + 1
+    n, limit = plant.dynamics.robot.n, plant.effort_limit
+    t, (q, asked, effort) = np.empty(count), np.empty((3, count, n))
+    integral, limited, total, period = np.zeros(n), np.zeros(n), np.zeros(n), 0.0
+    controller.forget()
+    for index in range(count):
+        now = motion.reference(plant.time)
+        controller.look_ahead(lambda ahead: motion.reference(plant.time + ahead), plant.effort_limit)
+        controller.advance(period, plant.q, plant.qd, now, total, plant.effort)
+        period = held * plant.settings.step
+        total = controller.compute(plant.q, plant.qd, now, integral).total
+        plant.apply(total)
+        over = np.abs(total) > limit
+        integral = integral + np.where(over, 0.0, period * (now.q - plant.q))
+        limited += over
+        t[index], q[index], asked[index], effort[index] = plant.time, plant.q, now.q, plant.effort
+        plant.step(held)
+    return ComparedRun(t, q, asked, effort, limited / count)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Control laws on the same arm, with the same motions and gains.
+
+    Attributes:
+        robot: the arm.
+        arm: in what the arm differs from the model that the laws know.
+        motions: the step and the trajectory.
+        runs: for each motion, law → its run.
+    """
+
+    robot: Robot
+    arm: str
+    motions: tuple[ComparedMotion, ...]
+    runs: tuple[Mapping[str, ComparedRun], ...]
+
+    def scores(self) -> dict[str, float]:
+        """Return the score of each law on the trajectory, best first.
+
+        A score is the RMS error over the distance that a joint moves, the root mean square over the joints [-].
+        """
+        motion, runs = self.motions[-1], self.runs[-1]
+        found = {
+            name: float(np.sqrt(np.mean((run.figures(motion)["rms_error"] / motion.size) ** 2)))
+            for name, run in runs.items()
+        }
+        return dict(sorted(found.items(), key=lambda item: item[1]))
+
+    def verdict(self) -> str:
+        """Return in words which law follows best, and why its error does not vanish."""
+        motion, runs = self.motions[-1], self.runs[-1]
+        (best, least), *others = self.scores().items()
+        said = f"{best} follows best, with an RMS error of {least:.2%} of the way"
+        if others:
+            said += "; " + ", ".join(f"{name} makes {score / least:.3g} times as much" for name, score in others)
+        lasting = runs[best].figures(motion)["lasting_error"]
+        worst = int(np.argmax(lasting / motion.size))
+        if lasting[worst] > 1e-3 * motion.size[worst]:
+            joint = self.robot.joints[worst]
+            left = quantity(float(lasting[worst]), joint.position_unit)
+            said += f". What it leaves, {left} at {joint.name}, is what the model does not know: "
+            said += "the right masses would take it away, or an integral (integral rate above 0)"
+        limited = [name for name, run in runs.items() if (run.saturated > 0.0).any()]
+        return f"{said}.{' At an effort limit at times: ' + ', '.join(limited) + '.' if limited else ''}"
+
+    def __repr__(self) -> str:
+        return f"{self.robot.name}, {self.arm}: {self.verdict()}"
+
+    def plot(self, path: Path | None = None) -> Any:
+        """Draw step, tracking error and effort of each joint, and return the axes, (n, 3).
+
+        Args:
+            path: file of the picture, whose ending says the format; None for the screen.
+
+        Raises:
+            ConfigurationError: matplotlib is not installed.
+        """
+        steps, runs = self.runs
+        with joint_figure(path, self.robot.n, foot=1.4, sharex="col") as (figure, grid):
+            for index, (row, joint) in enumerate(zip(grid, self.robot.joints, strict=True)):
+                _response(row[0], joint, index, steps)
+                _error(row[1], joint, index, runs)
+                _effort(row[2], joint, index, runs)
+            for axes, heading in zip(grid[0], ("Step", "Trajectory: error", "Trajectory: effort"), strict=True):
+                axes.set_title(heading, weight="bold")
+            for axes in grid.flat:
+                axes.grid(visible=True, axis="y")
+                axes.margins(x=0.0)
+            add_legend(figure, *grid[0][0].get_legend_handles_labels())
+            finish_joint_figure(figure, grid, f"{self.robot.name}: {self.arm}", linespacing=1.5)
+        return grid
+
+
+def compare(
+    robot: Robot,
+    controllers: Sequence[str] = LAWS,
+    *,
+    natural_frequency: float = 12.0,
+    damping_ratio: float = 1.0,
+    integral_rate: float = 0.0,
+    rate: float = 500.0,
+    mismatch: Mismatch | None = None,
+) -> Comparison:
+    """Have each law do a step and a trajectory, in simulation, with the same stiffness and damping for all.
+
+    Args:
+        robot: the arm.
+        controllers: names of the laws.
+        natural_frequency: of the errors [rad/s].
+        damping_ratio: of the errors [-].
+        integral_rate: rate of the integral action [1/s].
+        rate: of the control [Hz].
+        mismatch: in what the arm differs from the model that the laws know; in nothing unless given.
+
+    Raises:
+        InputError: a number is out of range, no law is named, or a law follows no reference.
+        PluginError: there is no such law.
+    """
+    if not rate > 0.0:
+        raise InputError("rate", f"must be above 0, not {rate:g}", rate)
+    if not controllers:
+        raise InputError("controllers", "names none", controllers)
+    model, mismatch = create("dynamics", "rnea", robot), mismatch or Mismatch()
+    drawn = mismatch.draw(robot, seed=0)
+    plant = Plant(create("dynamics", "rnea", robot, **drawn.parameters), friction=drawn.friction)
+    laws = {name: _law(name, model, (natural_frequency, damping_ratio, integral_rate)) for name in controllers}
+    motions = compared_motions(robot)
+    runs = tuple({name: run_motion(law, plant, motion, rate) for name, law in laws.items()} for motion in motions)
+    return Comparison(robot, _difference(mismatch), motions, runs)
+
+
+def _law(name: str, model: Dynamics, wanted: tuple[float, float, float]) -> Controller:
+    law = load("controllers", name)
+    if not law.follows:
+        raise InputError("controllers", f"{name!r} follows no reference", name)
+    made: Controller = law(model, *gains(law, model, model.robot.home, *wanted))
+    return made
+
+
+def _difference(mismatch: Mismatch) -> str:
+    """Say in what the arm differs from the model."""
+    said = []
+    if mismatch.mass_scale != 1.0:
+        said.append(f"masses {mismatch.mass_scale:g} times the model's")
+    if mismatch.payload_mass > 0.0:
+        said.append(f"{mismatch.payload_mass:g} kg that the model does not know")
+    if mismatch.friction_scale != 1.0:
+        said.append(f"friction {mismatch.friction_scale:g} times the model's")
+    if any(getattr(mismatch, f"{part}_spread") for part in ("mass", "com", "inertia", "friction")):
+        said.append("an arm drawn at random about its model")
+    return ", ".join(said) or "an arm like its model"
+
+
+def _response(axes: Any, joint: Joint, index: int, runs: Mapping[str, ComparedRun]) -> None:
+    for rank, (name, run) in enumerate(runs.items()):
+        # Laws that differ only along a trajectory have the same curve here, so each is thinner than the one before.
+        width, colour = 1.3 + 0.55 * (len(runs) - 1 - rank), COLOURS[rank % len(COLOURS)]
+        axes.plot(run.t, run.q[:, index], color=colour, linewidth=width, label=name)
+    run = next(iter(runs.values()))
+    axes.plot(run.t, run.reference[:, index], **REFERENCE_LINE, label="reference")
+    axes.set_ylabel(f"{joint.name}\nposition [{joint.position_unit}]")
+
+
+def _error(axes: Any, joint: Joint, index: int, runs: Mapping[str, ComparedRun]) -> None:
+    for run, colour in zip(runs.values(), COLOURS * len(runs), strict=False):
+        axes.semilogy(run.t, np.maximum(1e3 * np.abs(run.error[:, index]), FLOOR), color=colour)
+    axes.set_ylim(bottom=FLOOR)
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.set_ylabel(f"tracking error [m{joint.position_unit}]")
+
+
+def _effort(axes: Any, joint: Joint, index: int, runs: Mapping[str, ComparedRun]) -> None:
+    for run, colour in zip(runs.values(), COLOURS * len(runs), strict=False):
+        axes.plot(run.t, run.effort[:, index], color=colour, linewidth=1.1)
+    peak = max(float(np.abs(run.effort[:, index]).max()) for run in runs.values())
+    if joint.effort < 3.0 * peak:
+        axes.axhline(joint.effort, **LIMIT_LINE)
+    axes.set_ylabel(f"effort [{joint.effort_unit}]")
