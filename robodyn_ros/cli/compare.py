@@ -21,7 +21,7 @@ from robodyn_ros.errors import InputError
 if TYPE_CHECKING:
     from robodyn_ros.robot import Joint, Robot
     from robodyn_ros.robot.pose import Array
-    from robodyn_ros.simulation.comparison import ComparedMotion, ComparedRun, Comparison
+    from robodyn_ros.simulation.comparison import ComparedMotion, ComparedRun, LawComparison
 
 COLUMNS = {
     "step": ("RMS\nerror", "Lasting\nerror", "Settles\nin", "Peak\neffort", "Of its\nlimit"),
@@ -83,7 +83,7 @@ def run(args: Namespace) -> ExitCode:
     return ExitCode.YES
 
 
-def _show(args: Namespace, comparison: Comparison) -> None:
+def _show(args: Namespace, comparison: LawComparison) -> None:
     out = console()
     gains = f"ω = {args.natural_frequency:g} rad/s, ζ = {args.damping_ratio:g}"
     gains += f", ρ = {args.integral_rate:g} 1/s" if args.integral_rate > 0.0 else ""
@@ -96,7 +96,7 @@ def _show(args: Namespace, comparison: Comparison) -> None:
         out.print(str(args.plot), markup=False, soft_wrap=True)
 
 
-def _print(comparison: Comparison) -> None:
+def _print(comparison: LawComparison) -> None:
     pairs = zip(comparison.motions, comparison.runs, strict=True)
     print_json(
         {

@@ -164,7 +164,7 @@ def run_motion(controller: Controller, plant: Plant, motion: ComparedMotion, rat
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class LawComparison:
     """Control laws on the same arm, with the same motions and gains.
 
     Attributes:
@@ -245,7 +245,7 @@ def compare(
     integral_rate: float = 0.0,
     rate: float = 500.0,
     mismatch: Mismatch | None = None,
-) -> Comparison:
+) -> LawComparison:
     """Have each law do a step and a trajectory, in simulation, with the same stiffness and damping for all.
 
     Args:
@@ -271,7 +271,7 @@ def compare(
     laws = {name: _law(name, model, (natural_frequency, damping_ratio, integral_rate)) for name in controllers}
     motions = compared_motions(robot)
     runs = tuple({name: run_motion(law, plant, motion, rate) for name, law in laws.items()} for motion in motions)
-    return Comparison(robot, _difference(mismatch), motions, runs)
+    return LawComparison(robot, _difference(mismatch), motions, runs)
 
 
 def _law(name: str, model: Dynamics, wanted: tuple[float, float, float]) -> Controller:
