@@ -14,6 +14,7 @@ from robodyn_ros.control.laws.gains import gains
 from robodyn_ros.control.laws.gravity_compensation import GravityCompensation
 from robodyn_ros.control.limits import soften
 from robodyn_ros.control.reference.tolerances import GoalSettings, JointTolerances, Tolerances
+from robodyn_ros.control.step_numbers import step_settings
 from robodyn_ros.errors import ConfigurationError
 
 ROBOT = rd.load_robot(arms.mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15)))
@@ -26,9 +27,12 @@ HOME = np.zeros(3)
 class Arm:
     """An arm and its loop, one command a step."""
 
-    def __init__(self, law="computed_torque", limit=np.inf, real=DYNAMICS, noise=0.0, rho=0.0, q=Q, **settings):
+    def __init__(
+        self, law="computed_torque", limit=np.inf, real=DYNAMICS, noise=0.0, rho=0.0, q=Q, traced=True, **settings
+    ):
         kind = rd.plugins.load("controllers", law)
         self.controller = kind(DYNAMICS, *gains(kind, DYNAMICS, HOME, OMEGA, 1.0, rho))
+        self.controller.traced = traced
         feedback = Feedback(*gains(GravityCompensation, DYNAMICS, HOME, OMEGA, 1.0)[:2])
         tolerances = settings.pop("tolerances", None)
         self.limit = np.broadcast_to(np.asarray(limit, dtype=float), 3).copy()
@@ -67,7 +71,8 @@ def test_soft_limits_keep_their_law():
         q = rng.choice([rng.uniform(ROBOT.lower, ROBOT.upper), ROBOT.upper - rng.uniform(-0.1, 0.15, 3)])
         q = q if rng.integers(2) else ROBOT.lower + (ROBOT.upper - q)
         qd, gravity, wanted = rng.uniform(-2, 2, 3), rng.uniform(-30, 30, 3), rng.uniform(-60, 60, 3)
-        given = soften(wanted, q, qd, gravity, ROBOT, feedback, margin)
+        settings = step_settings(ROBOT, ZERO, ZERO, feedback, SafetySettings(soft_limit_margin=margin))
+        given = soften(wanted, q, qd, gravity, settings)
         for i in range(3):
             expected = wanted[i]
             for limit, sign in ((ROBOT.upper[i], 1.0), (ROBOT.lower[i], -1.0)):
@@ -119,9 +124,9 @@ def test_an_arm_is_held_at_its_limit_as_anywhere():
 def overshoot(monkeypatch, conditional):
     """How far an arm swings past where it is held, after it was held back for a while."""
     if not conditional:
-        monkeypatch.setattr("robodyn_ros.control.step.Integral.advance", naive)
+        monkeypatch.setattr("robodyn_ros.control.step.integrate", naive)
     weight = DYNAMICS.gravity(Q)[0]
-    arm = Arm(limit=[1.15 * weight, 1e3, 1e3], rho=4.0, integral_limit=100.0)
+    arm = Arm(limit=[1.15 * weight, 1e3, 1e3], rho=4.0, integral_limit=100.0, traced=conditional)
     arm.go(0.1)
     arm.go(2.0, push=np.array([-0.17 * weight, 0.0, 0.0]))
     assert arm.commands[-1].saturated[0]
@@ -130,9 +135,8 @@ def overshoot(monkeypatch, conditional):
     return path[:, 0].max() - Q[0]
 
 
-def naive(integral, dt, error, cut, limit):
-    integral.value = integral.value + dt * error
-    return integral.value
+def naive(dt, error, is_used, memory, settings):
+    return memory.integral + dt * error
 
 
 def test_the_integral_does_not_wind_up(monkeypatch):
@@ -145,7 +149,7 @@ def test_the_integral_is_bounded_and_begins_anew_after_a_break():
     arm = Arm(rho=4.0, integral_limit=0.003)
     arm.go(3.0, push=np.array([60.0, 10.0, -10.0]))
     shares = arm.commands[-1].efforts.feedback
-    integral = arm.loop._step._integral.value
+    integral = arm.loop._shaping.memory.integral.copy()
     np.testing.assert_allclose(np.abs(integral), 0.003)
     arm.t += 1.0
     arm.go(STEP)

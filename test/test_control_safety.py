@@ -192,8 +192,9 @@ GARBAGE = {
 
 
 class Moody(GravityCompensation):
-    """A law that can be made to fail."""
+    """A law that can be made to fail while it runs, in Python."""
 
+    traced = False
     spoil = staticmethod(lambda efforts: efforts)
 
     def compute(self, q, qd, reference, integral=None):
@@ -222,11 +223,32 @@ def test_a_law_that_fails_is_answered_by_hold_ramp_and_silence(garbage):
     np.testing.assert_allclose(arm.state().effort, GRAVITY - 20.0 * QD, rtol=1e-12)
 
 
+class Rooted(GravityCompensation):
+    """A traced law whose efforts are numbers on one side only."""
+
+    def compute(self, q, qd, reference, integral=None):
+        efforts = super().compute(q, qd, reference, integral)
+        return efforts._replace(total=efforts.total + 1e-300 * np.sqrt(0.35 - q[0]))
+
+
+def test_a_compiled_law_that_gives_no_numbers_is_answered_as_well():
+    arm = Arm(Rooted(DYNAMICS, 100.0, 20.0))
+    assert arm.loop._step.compiled is not None
+    there = np.array([0.36, -0.2, 0.5])
+    command = arm.state(there)
+    assert (command.fault, arm.loop.fault.kind) == ("law", "law")
+    assert "Rooted gave efforts that are not 3 finite numbers" in command.problem
+    np.testing.assert_allclose(command.effort, DYNAMICS.gravity(there) - DAMPING * QD, rtol=1e-12)
+    assert arm.state(Q).fault is None
+
+
 @pytest.mark.parametrize(
     "gravity", [lambda q: 1 / 0, lambda q: [np.nan] * 3, lambda q: None], ids=["raises", "nan", "no"]
 )
 def test_a_model_that_fails_leaves_the_gravity_it_gave_last(gravity, monkeypatch):
-    arm = Arm()
+    law = GravityCompensation(DYNAMICS, 100.0, 20.0)
+    law.traced = False  # what is compiled does not ask the object that is broken here
+    arm = Arm(law)
     monkeypatch.setattr(arm.loop.dynamics, "gravity", gravity, raising=False)
     command = arm.state(Q + 0.01)
     assert command.fault == "law"

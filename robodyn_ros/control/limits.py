@@ -1,24 +1,28 @@
 """Limits: on what the arm is asked to do, and on the efforts that are sent to it.
 
-:class:`Shaping` makes the effort that is sent out of the effort that the control law wants, in four stages:
+The effort that is sent is made out of the effort that the control law wants, in four stages:
 
-1. **Blend**: when law, model or gains change, or a fault is over, the difference to what was sent last is added and
-   fades away within ``blend_time``.
+1. **Blend** (:func:`blend`): when law, model or gains change, or a fault is over, the difference to what was sent last
+   is added and fades away within ``blend_time``.
 2. **Soft position limits** (:func:`soften`): near a position limit, nothing drives the joint faster towards it.
 3. **Absolute limit**: ±effort_limit.
 4. **Rate limit**: no more than ±rate_limit · Δt away from what was sent last; Δt counts ``state_timeout`` at most.
+   Both in :func:`limit`.
+
+The stages are functions of numbers or of symbols: :mod:`robodyn_ros.control.step` has them traced and compiled. Their
+memory is in :class:`Shaping`, which applies the last two to the reactions to faults as well.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.checks import is_within
-from robodyn_ros.control.faults.settings import Feedback, SafetySettings
+from robodyn_ros.control.step_numbers import StepMemory, StepSettings, views, width
 from robodyn_ros.errors import InputError, LimitError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array, read_only
@@ -29,6 +33,9 @@ SPEED_TOLERANCE = 1.01
 FARTHEST = 1e6
 """Greatest position of a reference where the joint has no limit [rad] or [m]: further out a double has fewer than ten
 digits behind the point, and soon not one."""
+
+NEVER = -1e300
+"""A time before all others [s]; not infinite, so that a difference of two of them is a number."""
 
 INSTANT = 1e-12
 """The least time between two commands that the rate limit counts with [s]: an infinite rate times no time would be no
@@ -126,13 +133,32 @@ def check_velocity_limits(name: str, robot: Robot, limit: Array, velocities: Arr
         raise LimitError(name, robot.joints[columns[column]].name, float(velocities[column]), -greatest, greatest)
 
 
-def soften(
-    effort: Array, q: Array, qd: Array, gravity: Array, robot: Robot, feedback: Feedback, margin: float
-) -> Array:
+def blend(t: Any, wanted: Array, memory: StepMemory) -> tuple[Array, StepMemory]:
+    """A change of effort without a step: what the first new effort differs by from the last old one fades linearly.
+
+    Args:
+        t: time [s].
+        wanted: efforts (n,) in [N·m] or [N].
+        memory: of the step.
+
+    Returns:
+        What to ask for (n,), and the memory after it.
+    """
+    begins = memory.blending == 1.0
+    begin = np.where(begins, t, memory.blend_begin)
+    difference = np.where(begins, memory.blend_from - wanted, memory.blend_from)
+    gone = t - begin
+    left = np.where(memory.blending > 0.0, np.maximum(1.0 - gone / np.maximum(memory.blend_time, INSTANT), 0.0), 0.0)
+    runs = (memory.blending > 0.0) & (gone >= 0.0) & (gone < memory.blend_time)  # time may run backwards
+    asked: Array = wanted + left * difference
+    return asked, memory._replace(blend_from=difference, blend_begin=begin, blending=np.where(runs, 2.0, 0.0))
+
+
+def soften(effort: Array, q: Array, qd: Array, gravity: Array, settings: StepSettings) -> Array:
     """Efforts (n,) within the soft position limits.
 
     Near a position limit, the joint is not pushed harder towards it than a hold at the limit would push. With d the
-    distance to the hard limit, within ``margin`` of it and in its direction::
+    distance to the hard limit, within ``soft_limit_margin`` of it and in its direction::
 
         τ ≤ g(q) + K d - D q̇,   d = max(0, limit - q)      (mirrored at the lower limit)
 
@@ -150,101 +176,37 @@ def soften(
         q: position (n,).
         qd: velocity (n,).
         gravity: efforts that carry the arm, (n,).
-        robot: whose limits.
-        feedback: K and D.
-        margin: how far before a limit the bound begins [rad] or [m].
+        settings: position limits, K and D, and the margin.
     """
-    ends = zip(q.tolist(), robot.lower.tolist(), robot.upper.tolist(), strict=True)
-    if all(x - lower >= margin and upper - x >= margin for x, lower, upper in ends):  # as nearly always
-        return effort
-    above, below = robot.upper - q, q - robot.lower
-    still = gravity - feedback.damping * qd
-    most = np.where(above < margin, still + feedback.stiffness * np.clip(above, 0.0, margin), np.inf)
-    least = np.where(below < margin, still - feedback.stiffness * np.clip(below, 0.0, margin), -np.inf)
+    margin = settings.soft_limit_margin
+    above, below = settings.upper - q, q - settings.lower
+    still = gravity - settings.damping * qd
+    most = np.where(above < margin, still + settings.stiffness * np.clip(above, 0.0, margin), np.inf)
+    least = np.where(below < margin, still - settings.stiffness * np.clip(below, 0.0, margin), -np.inf)
     return np.minimum(np.maximum(effort, least), most)
 
 
-class Shaping:
-    """Makes the efforts that are sent out of the efforts that are wanted; the module's text names the stages.
+def limit(
+    t: Any, asked: Array, softened: Array, memory: StepMemory, settings: StepSettings
+) -> tuple[Array, Any, Any, StepMemory]:
+    """The absolute limit and the rate limit.
 
-    Attributes:
-        sent: what was sent last, (n,) in [N·m] or [N]; None before the first command, and after silence.
-        cut: what was asked for minus what was sent last, (n,).
+    Args:
+        t: time [s].
+        asked: efforts (n,) in [N·m] or [N].
+        softened: the same within the soft position limits.
+        memory: of the step.
+        settings: the limits.
+
+    Returns:
+        The effort to send, where it is limited, where its rate is, each (n,), and the memory after it.
     """
-
-    _limits: Limits
-    _feedback: Feedback
-    _safety: SafetySettings
-
-    def __init__(self, robot: Robot) -> None:
-        """
-        Args:
-            robot: the arm.
-        """
-        self._robot = robot
-        self._none = read_only(np.zeros(robot.n))
-        self._nowhere = np.zeros(robot.n, dtype=bool)
-        self.reset()
-
-    def apply(self, limits: Limits, feedback: Feedback, safety: SafetySettings) -> None:
-        """Work with these from the next command on.
-
-        Args:
-            limits: of efforts and their rate.
-            feedback: K and D of the soft limits.
-            safety: the margin of the soft limits, and the longest time that the rate limit counts with.
-        """
-        self._limits, self._feedback, self._safety = limits, feedback, safety
-
-    def reset(self) -> None:
-        """The next command is the first."""
-        self.sent: Array | None = None
-        self.cut = self._none
-        self._time = -np.inf
-        self._blend: Blend | None = None
-
-    def blend(self, duration: float) -> None:
-        """Begin the next command where the last one was, and go over to what is wanted within a time [s]."""
-        if self.sent is not None and duration > 0.0:
-            self._blend = Blend(self.sent, duration)
-
-    def shape(self, t: float, wanted: Array, q: Array, qd: Array, gravity: Array) -> Shaped:
-        """The efforts to send.
-
-        Args:
-            t: time [s].
-            wanted: efforts (n,) in [N·m] or [N].
-            q: position (n,).
-            qd: velocity (n,).
-            gravity: efforts that carry the arm, (n,).
-        """
-        asked = wanted
-        if self._blend is not None:
-            asked = wanted + self._blend.offset(t, wanted)
-            if self._blend.over(t):
-                self._blend = None
-        margin = self._safety.soft_limit_margin
-        return self._send(t, asked, soften(asked, q, qd, gravity, self._robot, self._feedback, margin))
-
-    def shape_reaction(self, t: float, wanted: Array) -> Shaped:
-        """As :meth:`shape`, for the reaction to a fault: without blending and without soft limits."""
-        self._blend = None
-        return self._send(t, wanted, wanted)
-
-    def _send(self, t: float, asked: Array, softened: Array) -> Shaped:
-        """Apply the absolute limit and the rate limit."""
-        clamped, saturated = saturate(softened, self._limits.effort)
-        if softened is not asked:
-            saturated = clamped != asked
-        effort, rate_limited = clamped, self._nowhere
-        if self.sent is not None:
-            step = self._limits.rate * min(max(t - self._time, INSTANT), self._safety.state_timeout)
-            if not is_within(clamped - self.sent, step):
-                effort = np.minimum(np.maximum(clamped, self.sent - step), self.sent + step)
-                rate_limited = effort != clamped
-        self.cut = self._none if effort is asked else asked - effort
-        self.sent, self._time = effort, t
-        return Shaped(effort, saturated, rate_limited)
+    clamped = np.minimum(np.maximum(softened, -settings.effort_limit), settings.effort_limit)
+    dt = np.minimum(np.maximum(t - memory.sent_at, INSTANT), settings.state_timeout)
+    change = np.where(memory.is_sending > 0.0, settings.rate_limit * dt, np.inf)
+    effort = np.minimum(np.maximum(clamped, memory.sent - change), memory.sent + change)
+    after = memory._replace(sent=effort, cut=asked - effort, sent_at=t, is_sending=1.0)
+    return effort, clamped != asked, effort != clamped, after
 
 
 class Shaped(NamedTuple):
@@ -255,28 +217,51 @@ class Shaped(NamedTuple):
     rate_limited: NDArray[np.bool_]  # where the rate limit did
 
 
-class Blend:
-    """A change of effort without a step.
+class Shaping:
+    """What has been sent, and the limits of what is sent because of a fault.
 
-    What the first new effort differs by from the last old one is added to the new ones, and fades linearly.
+    Attributes:
+        numbers: the memory of the control step, all of it in one array; ``memory`` names its parts.
+        memory: as views of ``numbers``.
+        settings: of the step; to be set before anything is shaped.
     """
 
-    def __init__(self, last: Array, duration: float) -> None:
+    settings: StepSettings
+
+    def __init__(self, robot: Robot) -> None:
         """
         Args:
-            last: the last effort before the change, (n,).
-            duration: within which the difference fades [s].
+            robot: the arm.
         """
-        self._last = last
-        self._duration = duration
-        self._begin: float | None = None
+        self.numbers = np.zeros(width(StepMemory, robot.n))
+        self.memory = views(StepMemory, self.numbers, robot.n)
+        self.reset()
 
-    def offset(self, t: float, wanted: Array) -> Array:
-        """What to add to an effort wanted at a time [s], (n,); the first call is the beginning."""
-        if self._begin is None:
-            self._begin, self._difference = t, self._last - wanted
-        return max(0.0, 1.0 - (t - self._begin) / self._duration) * self._difference
+    @property
+    def sent(self) -> Array | None:
+        """What was sent last, (n,) in [N·m] or [N]; None before the first command, and after silence."""
+        return self.memory.sent.copy() if self.memory.is_sending else None
 
-    def over(self, t: float) -> bool:
-        """True if nothing is left of it at a time [s], or time ran backwards."""
-        return self._begin is not None and not 0.0 <= t - self._begin < self._duration
+    def reset(self) -> None:
+        """The next command is the first."""
+        memory = self.memory
+        memory.sent[:] = memory.cut[:] = 0.0
+        memory.is_sending[...] = memory.blending[...] = 0.0
+        memory.sent_at[...] = NEVER
+
+    def blend(self, duration: float) -> None:
+        """Begin the next command where the last one was, and go over to what is wanted within a time [s]."""
+        memory = self.memory
+        if memory.is_sending and duration > 0.0:
+            memory.blend_from[:], memory.blend_time[...], memory.blending[...] = memory.sent, duration, 1.0
+
+    def shape_reaction(self, t: float, wanted: Array) -> Shaped:
+        """The absolute limit and the rate limit, for the reaction to a fault: without blending and soft limits."""
+        effort, saturated, rate_limited, after = limit(t, wanted, wanted, self.memory, self.settings)
+        self.store(after._replace(blending=0.0))
+        return Shaped(effort, saturated, rate_limited)
+
+    def store(self, after: StepMemory) -> None:
+        """Take over the memory after a step."""
+        for part, value in zip(self.memory, after, strict=True):
+            part[...] = value

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import finite_array, is_any
+from robodyn_ros.control.compiled_step import ControlStep
 from robodyn_ros.control.faults.settings import FaultKind, FaultReactions, Feedback, SafetySettings
 from robodyn_ros.control.faults.state_validation import StateValidation
 from robodyn_ros.control.faults.supervisor import ActiveFault, FaultSupervisor
@@ -22,7 +23,7 @@ from robodyn_ros.control.loop_settings import LoopSettings, law_feedback
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.control.reference.manager import Following, Mode, PreparedTrajectory, ReferenceManager
 from robodyn_ros.control.reference.tolerances import Tolerances
-from robodyn_ros.control.step import Command, ControlStep, GravityEffort, checked_total
+from robodyn_ros.control.step import Command, GravityEffort, checked_total
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import EffortError, NotReadyError
 from robodyn_ros.robot import Robot
@@ -92,7 +93,7 @@ class ControlLoop:
         self._references = ReferenceManager(robot, self.settings.limits.velocity)
         self._gravity = GravityEffort(controller.dynamics)
         self._shaping = Shaping(robot)
-        self._step = ControlStep(robot, self._references, self._shaping)
+        self._step = ControlStep(self._references, self._shaping, self._gravity)
         self._supervisor = FaultSupervisor(robot, self._shaping, self._gravity)
         self.apply(self.settings)
 
@@ -171,13 +172,9 @@ class ControlLoop:
             self._references.start(t, q)
             self._shaping.blend(settings.safety.blend_time)
         try:
-            gravity = self._gravity.at(q)
-            reference = self._step.reference(t, dt, q, settings.controller)
-            error = reference.q - q
-            efforts = self._step.efforts(dt, q, qd, reference, error, settings)
-            wanted = self._step.ramp_in(t, efforts, settings.safety.ramp_time)
-            shaped = self._shaping.shape(t, wanted, q, qd, gravity)
-            self._step.check_tracking(t, q, qd, error, settings.safety.reference_lead)
+            reference = self._step.reference(t, dt, q)
+            result = self._step.run(t, dt, q, qd, reference)
+            self._step.check_tracking(t, q, qd, result.error)
         except Exception as cause:  # of a plugin: whatever it is, there are no efforts
             problem = f"{type(self.controller).__name__}: {type(cause).__name__}: {cause}"
             if self.fault is None and self._shaping.sent is None:
@@ -185,7 +182,7 @@ class ControlLoop:
                 raise EffortError(problem) from cause
             return self._react(t, now - t, ("law", problem), (q, qd))
         self._supervisor.active = None
-        return Command(*shaped, now - t, efforts, reference, error, state=(q, qd))
+        return Command(*result[:3], now - t, result.efforts, reference, result.error, state=(q, qd))
 
     def watch(self, t: float) -> Command | None:
         """The command where no usable state comes; None where none is due. To be called all the time.
@@ -369,7 +366,7 @@ class ControlLoop:
         self.settings = settings
         self._references.velocity_limit = settings.limits.velocity
         self._gravity.dynamics = settings.controller.dynamics
-        self._shaping.apply(settings.limits, settings.feedback, settings.safety)
+        self._step.apply(settings, self.robot)
         self._shaping.blend(settings.safety.blend_time)
 
     def try_out(self, settings: LoopSettings) -> None:

@@ -1,11 +1,17 @@
-"""The step of the control law: from a state and a reference to the efforts that the arm needs.
+"""The control step: what happens to a good state, from the reference to the effort that is sent.
 
-:meth:`robodyn_ros.control.loop.ControlLoop.update` calls the methods of :class:`ControlStep` in their order.
+:func:`control_step` is the whole of it: control law, integral action, ramp, blend, limits, and the lag of the
+trajectory. It reads as the equations do, and it is called in two ways. With symbols it is traced, law and model
+included, and becomes compiled code of the arm (:mod:`robodyn_ros.control.compiled_step`): that is what the control
+loop, the nodes and the sweeps run. With numbers it is plain Python: for debugging, for laws that cannot be traced, and
+where there is neither a compiler nor CasADi.
+
+:class:`ControlStep` keeps its memory, and calls it in one way or the other.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +19,10 @@ from numpy.typing import NDArray
 from robodyn_ros.checks import is_finite
 from robodyn_ros.control.faults.settings import FaultKind
 from robodyn_ros.control.laws.base import Controller, Efforts, Reference
-from robodyn_ros.control.limits import Shaping
-from robodyn_ros.control.loop_settings import LoopSettings
-from robodyn_ros.control.reference.manager import ReferenceManager
+from robodyn_ros.control.limits import INSTANT, blend, limit, soften
+from robodyn_ros.control.step_numbers import StepMemory, StepSettings
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import EffortError
-from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 
 
@@ -37,135 +41,129 @@ class Command(NamedTuple):
     state: tuple[Array, Array] | None = None  # the position and velocity that it is for, if there are any
 
 
-class ControlStep:
-    """Reference, control law and gravity ramp of one state after the other.
+class StepResult(NamedTuple):
+    """What a control step gives, (n,) each; masks hold 0 and 1."""
 
-    It remembers the integral of the error, the efforts that the law gave last, and when the loop was switched on.
+    effort: Array  # to send [N·m] or [N]
+    saturated: Any  # where the effort limit or a soft position limit cut it
+    rate_limited: Any  # where the rate limit did
+    gravity: Array  # what carries the arm, by the model
+    efforts: Efforts  # the terms of the control law
+    error: Array  # reference position minus position [rad] or [m]
+
+
+class Law(Protocol):
+    """A control law as the step calls it: :class:`LawInNumbers`, or the traced one."""
+
+    @property
+    def dynamics(self) -> Dynamics:
+        """The model of the arm."""
+
+    @property
+    def ki(self) -> Array:
+        """Gain on the integral of the position error, (n,)."""
+
+    def learn(self, is_due: Any, dt: Any, q: Array, qd: Array, reference: Reference, asked: Array, sent: Array) -> None:
+        """:meth:`Controller.advance`, where ``is_due`` is not 0."""
+
+    def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
+        """:meth:`Controller.compute`."""
+
+
+def control_step(
+    law: Law, t: Any, dt: Any, q: Array, qd: Array, reference: Reference, memory: StepMemory, settings: StepSettings
+) -> tuple[StepResult, StepMemory]:
+    """The effort for a state, with numbers or with symbols.
+
+    Args:
+        law: the control law.
+        t: time of the state [s].
+        dt: since the one before [s]; 0 where there was none.
+        q: position (n,).
+        qd: velocity (n,).
+        reference: what the arm should do.
+        memory: after the step before.
+        settings: limits, ramps and bounds.
+
+    Returns:
+        The result, and the memory after this step.
     """
+    error = reference.q - q
 
-    def __init__(self, robot: Robot, references: ReferenceManager, shaping: Shaping) -> None:
-        """
-        Args:
-            robot: the arm.
-            references: where the reference comes from.
-            shaping: what has been sent of the efforts.
-        """
-        self._references, self._shaping = references, shaping
-        self._integral = Integral(robot.n)
-        self._none = np.zeros(robot.n)
-        self._requested: Array | None = None
-        self._switched_on = -np.inf
-        self._lagging = False
+    # The law's memory: a new period begins where nothing was asked for or sent; a state that comes twice ends none.
+    begins = (memory.has_requested == 0.0) | (memory.is_sending == 0.0)
+    asked, sent = np.where(begins, 0.0, memory.requested), np.where(begins, 0.0, memory.sent)
+    law.learn(begins | (dt > 0.0), np.where(begins, 0.0, dt), q, qd, reference, asked, sent)
 
-    def reset(self) -> None:
-        """Begin anew: the integral is zero, the law has given nothing, and no joint lags."""
-        self._integral.reset()
-        self._requested = None
-        self._lagging = False
+    integral = integrate(dt, error, np.any(law.ki != 0.0), memory, settings)
+    efforts = law.compute(q, qd, reference, integral)
+    memory = memory._replace(integral=integral, requested=efforts.total, has_requested=1.0)
 
-    def reference(self, t: float, dt: float, q: Array, controller: Controller) -> Reference:
-        """The reference for the arm at q (n,).
+    wanted, memory = ramp_in(t, efforts, memory, settings)
+    asked, memory = blend(t, wanted, memory)
+    gravity = law.dynamics.gravity(q)
+    softened = soften(asked, q, qd, gravity, settings)
+    effort, saturated, rate_limited, memory = limit(t, asked, softened, memory, settings)
 
-        Args:
-            t: time of the state [s].
-            dt: since the one before [s].
-            q: position (n,).
-            controller: the law that is to follow it.
-        """
-        if self._lagging:
-            self._references.wait(dt)
-        if not controller.follows:  # whoever moves the arm says where it is, and the next law begins there
-            self._references.start(t, q)
-        reference = self._references.reference(t, q)
-        planned = self._references.planned(t)
-        return reference if planned is None else _with_planned_effort(controller, reference, planned)
-
-    def efforts(
-        self, dt: float, q: Array, qd: Array, reference: Reference, error: Array, settings: LoopSettings
-    ) -> Efforts:
-        """The efforts of the control law.
-
-        Args:
-            dt: since the state before [s].
-            q: position (n,).
-            qd: velocity (n,).
-            reference: what the arm should do.
-            error: reference position minus position, (n,).
-            settings: the law, its limits and the bound of the integral.
-
-        Raises:
-            EffortError: the law gives efforts that are not n numbers.
-            Exception: whatever a plugin raises.
-        """
-        controller, sent = settings.controller, self._shaping.sent
-        controller.look_ahead(self._references.ahead, settings.limits.effort)
-        if self._requested is None or sent is None:
-            controller.advance(0.0, q, qd, reference, self._none, self._none)
-        elif dt > 0.0:  # a state that comes twice ends no period
-            controller.advance(dt, q, qd, reference, self._requested, sent)
-        if any(controller.ki.tolist()):
-            integral = self._integral.advance(dt, error, self._shaping.cut, settings.safety.integral_limit)
-            efforts = controller.compute(q, qd, reference, integral)
-        else:
-            efforts = controller.compute(q, qd, reference)
-        self._requested = checked_total(controller, efforts, len(q))
-        return efforts
-
-    def ramp_in(self, t: float, efforts: Efforts, ramp_time: float) -> Array:
-        """The total of the efforts (n,), with gravity ramping in over ``ramp_time`` [s] after switching on."""
-        if self._shaping.sent is None:
-            self._switched_on = t
-        if 0.0 <= t - self._switched_on < ramp_time:
-            return efforts.total - (1.0 - (t - self._switched_on) / ramp_time) * efforts.gravity
-        return efforts.total
-
-    def check_tracking(self, t: float, q: Array, qd: Array, error: Array, reference_lead: float) -> None:
-        """Let the trajectory wait while the arm cannot keep up, and hold the arm where a tolerance is violated.
-
-        The arm cannot keep up if the effort of a joint is limited and the joint lags by more than ``reference_lead``.
-        """
-        cuts = self._shaping.cut.tolist()
-        ahead = zip(error.tolist(), cuts, strict=True)
-        self._lagging = any(cuts) and any(off * cut > 0.0 and abs(off) > reference_lead for off, cut in ahead)
-        if self._references.judge(t, error, qd):
-            self._references.start(t, q)
+    # The arm cannot keep up if the effort of a joint is limited and the joint lags far behind: the trajectory waits.
+    lags = (error * memory.cut > 0.0) & (np.abs(error) > settings.reference_lead)
+    memory = memory._replace(lagging=np.where(np.any(lags), 1.0, 0.0))
+    return StepResult(effort, saturated, rate_limited, gravity, efforts, error), memory
 
 
-class Integral:
-    """The integral of the position error, with conditional integration against windup.
+def integrate(dt: Any, error: Array, is_used: Any, memory: StepMemory, settings: StepSettings) -> Array:
+    """The integral of the position error, with conditional integration against windup, (n,) in [rad s] or [m s].
 
     Where an effort was cut, the integral does not grow in the direction that would have it cut more. It is also
     bounded, because a wrong model explains only a limited effort.
 
     Source: Åström and Hägglund, Advanced PID Control (2006), §3.5, conditional integration.
 
-    Attributes:
-        value: (n,) in [rad s] or [m s].
+    Args:
+        dt: the period [s].
+        error: reference minus position, (n,) in [rad] or [m].
+        is_used: 0 if the law has no integral action: nothing may wind up until it gets one.
+        memory: the integral, and what was cut from the effort.
+        settings: the bound.
     """
+    grown = memory.integral + np.where(error * memory.cut > 0.0, 0.0, dt * error)
+    bounded = np.minimum(np.maximum(grown, -settings.integral_limit), settings.integral_limit)
+    return np.where(is_used, bounded, memory.integral)
 
-    def __init__(self, n: int) -> None:
+
+def ramp_in(t: Any, efforts: Efforts, memory: StepMemory, settings: StepSettings) -> tuple[Array, StepMemory]:
+    """The total of the efforts (n,), with gravity ramping in after switching on, and the memory after it."""
+    switched_on = np.where(memory.is_sending > 0.0, memory.switched_on, t)
+    since = t - switched_on
+    ramps = (since >= 0.0) & (since < settings.ramp_time)
+    missing = np.where(ramps, 1.0 - since / np.maximum(settings.ramp_time, INSTANT), 0.0)
+    wanted: Array = efforts.total - missing * efforts.gravity
+    return wanted, memory._replace(switched_on=switched_on)
+
+
+class LawInNumbers:
+    """A control law, called with numbers."""
+
+    def __init__(self, law: Controller) -> None:
         """
         Args:
-            n: number of joints.
+            law: the law.
         """
-        self.value = np.zeros(n)
+        self._law = law
+        self.dynamics, self.ki = law.dynamics, law.ki
 
-    def reset(self) -> None:
-        """Back to zero."""
-        self.value = np.zeros_like(self.value)
+    def learn(self, is_due: Any, dt: Any, q: Array, qd: Array, reference: Reference, asked: Array, sent: Array) -> None:
+        """:meth:`Controller.advance`, if it is due."""
+        if is_due:
+            self._law.advance(float(dt), q, qd, reference, asked, sent)
 
-    def advance(self, dt: float, error: Array, cut: Array, limit: float) -> Array:
-        """The integral (n,) after a period.
-
-        Args:
-            dt: the period [s].
-            error: reference minus position, (n,) in [rad] or [m].
-            cut: effort that was asked for minus effort that was sent, (n,); not zero where it was limited.
-            limit: greatest magnitude of the integral [rad s] or [m s].
-        """
-        step = np.where(error * cut > 0.0, 0.0, dt * error)
-        self.value = np.minimum(np.maximum(self.value + step, -limit), limit)
-        return self.value
+    def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
+        """:meth:`Controller.compute`, checked."""
+        efforts = (
+            self._law.compute(q, qd, reference, integral) if self.ki.any() else self._law.compute(q, qd, reference)
+        )
+        checked_total(self._law, efforts, len(q))
+        return efforts
 
 
 class GravityEffort:
@@ -190,7 +188,14 @@ class GravityEffort:
         Raises:
             Exception: whatever the model raises; ``last`` stays.
         """
-        gravity = self.dynamics.gravity(q)
+        return self.take(self.dynamics.gravity(q), q)
+
+    def take(self, gravity: Array, q: Array) -> Array:
+        """Keep what the model gave at a position (n,).
+
+        Raises:
+            ValueError: it is not n finite numbers; ``last`` stays.
+        """
         if getattr(gravity, "shape", None) != q.shape or not is_finite(gravity):
             raise ValueError(f"gravity of the dynamics plugin is no {len(q)} finite numbers: {gravity!r}")
         self.last = gravity
@@ -214,13 +219,3 @@ def checked_total(controller: Controller, efforts: Efforts, n: int) -> Array:
     if getattr(given, "shape", None) != (n,) or not is_finite(given):
         raise EffortError(f"{type(controller).__name__} gave efforts that are not {n} finite numbers: {given}")
     return given
-
-
-def _with_planned_effort(controller: Controller, reference: Reference, planned: Array) -> Reference:
-    """The reference with that part of the planned efforts as feed-forward which the law does not give by itself.
-
-    So an arm on its reference gets the planned effort under every law: all of it is feed-forward under a law without a
-    model, and only friction or a payload, say, under a law that knows the rest. A joint with NaN has no planned effort.
-    """
-    own = controller.compute(reference.q, reference.qd, reference).total
-    return reference._replace(effort=np.where(np.isnan(planned), reference.effort, planned - own + reference.effort))

@@ -51,7 +51,8 @@ class Controller(ABC):
 
     Attributes:
         remembers: names of the attributes that ``advance`` changes: floats and arrays of floats of one shape for good.
-        traced: False for a law that is to run as Python, because it prints, say, or asks another process.
+        traced: False for a law that is to run as Python, because it prints, say, or asks another process; or for an
+            object, before a loop is made with it, to debug it.
         feedback: what the gains produce. With ``effort`` they are a stiffness [N·m/rad, N/m] and a damping; with
             ``acceleration`` they are [1/s²] and [1/s], and the law multiplies by M(q).
         settings: dataclass of the settings that the constructor takes as its keyword ``config``; None if it takes none.
@@ -65,7 +66,7 @@ class Controller(ABC):
     settings: ClassVar[type[Any] | None] = None
     follows: ClassVar[bool] = True
     remembers: ClassVar[tuple[str, ...]] = ()
-    traced: ClassVar[bool] = True
+    traced: bool = True
 
     def __init__(self, dynamics: Dynamics, kp: ArrayLike, kd: ArrayLike, ki: ArrayLike = 0.0) -> None:
         """
@@ -173,7 +174,6 @@ class FrictionCompensation:
             dynamics: the model.
         """
         self._dynamics = dynamics
-        self._none = read_only(np.zeros(dynamics.robot.n))
         self._seen: Parameters | None = None
         self._refresh()
 
@@ -192,8 +192,6 @@ class FrictionCompensation:
     def against(self, qd: Array, smoothing: float) -> Array:
         """The effort that overcomes friction at velocities (n,), with a smoothing velocity in [rad/s] or [m/s]."""
         self._refresh()
-        if not self._known:
-            return self._none
         effort: Array = self._viscous * qd + self._coulomb * np.tanh(qd / smoothing)
         return effort
 
@@ -204,4 +202,3 @@ class FrictionCompensation:
         self._seen = parameters
         self._viscous = parameters.viscous if parameters.viscous.any() else robot.damping
         self._coulomb = parameters.coulomb if parameters.coulomb.any() else robot.friction
-        self._known = bool(self._viscous.any() or self._coulomb.any())

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 SHARED = (Dynamics, Kinematics, Kernel, Robot, Parameters, type, ModuleType, FunctionType, MethodType)
 """What a law only refers to: its attributes are not the law's."""
 
+AS_PYTHON = "it asks to run as Python (traced = False)"
+
 METHODS = ("compute", "advance", "correction", "look_ahead")
 
 
@@ -61,7 +63,7 @@ def law_numbers(law: Controller) -> LawNumbers:
 def kind_problem(kind: type[Controller]) -> str:
     """Why no law of a class can be traced; "" if it can, as far as the class tells."""
     if not kind.traced:
-        return "it asks to run as Python (traced = False)"
+        return AS_PYTHON
     if kind.look_ahead is not Controller.look_ahead:
         return "it plans: look_ahead gives it references to come, as Python objects"
     return ""
@@ -69,7 +71,7 @@ def kind_problem(kind: type[Controller]) -> str:
 
 def why_not_traced(law: Controller) -> str:
     """Why a law cannot be traced; "" if it can, as far as can be told before it is tried."""
-    problem = kind_problem(type(law))
+    problem = kind_problem(type(law)) or ("" if law.traced else AS_PYTHON)
     if problem:
         return problem
     patched = [name for name in METHODS if name in vars(law)]

@@ -1,0 +1,342 @@
+"""The control step of an arm, ready to be called: compiled where its law can be traced, else in Python.
+
+:class:`CompiledStep` is the step as compiled code: (state, reference, memory, settings) → (efforts, flags, memory). The
+settings are its runtime parameters: limits, gains, and the parameters of the model. :class:`ControlStep` is what the
+control loop has: it keeps the memory, and runs the compiled step or the one in Python. Their text is one and the same,
+:func:`robodyn_ros.control.step.control_step`.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from robodyn_ros.control.laws.base import Controller, Efforts, Reference
+from robodyn_ros.control.laws.traced import (
+    LawNumbers,
+    TracedLaw,
+    flat,
+    law_key,
+    law_numbers,
+    why_not_traced,
+)
+from robodyn_ros.control.limits import Shaping
+from robodyn_ros.control.loop_settings import LoopSettings
+from robodyn_ros.control.reference.manager import ReferenceManager
+from robodyn_ros.control.step import (
+    GravityEffort,
+    LawInNumbers,
+    StepResult,
+    checked_total,
+    control_step,
+)
+from robodyn_ros.control.step_numbers import StepMemory, StepSettings, joined, step_settings, views, width
+from robodyn_ros.engine import Kernel, Program
+from robodyn_ros.engine.tracing import Trace, TraceError, column, symbols
+from robodyn_ros.errors import NotReadyError
+from robodyn_ros.robot import Robot
+from robodyn_ros.robot.pose import Array, read_only
+
+if TYPE_CHECKING:
+    import casadi as ca
+
+log = logging.getLogger("robodyn_ros")
+
+ROWS = ("effort", "saturated", "rate_limited", "gravity", "error", *Efforts._fields)
+"""Rows of the compiled step's first result, each (n,): the effort to send first, the terms of the law last."""
+
+FLAGS = ("is_finite", "any_saturated", "any_rate_limited")
+"""Its second result, 0 or 1 each."""
+
+REST = 5
+"""Number of rows before the terms of the law."""
+
+_untraced: dict[str, str] = {}
+"""Keys of laws that could not be traced, and why."""
+
+
+def step_program(law: Controller, numbers: LawNumbers) -> Program:
+    """The control step of a law as a program.
+
+    Its inputs are times (t, dt), q, q̇, the reference (q, q̇, q̈, effort), and the memories of step and law; its runtime
+    parameters are the settings of the step and of the law. Its results are :data:`ROWS`, :data:`FLAGS` and both
+    memories.
+    """
+    n = law.dynamics.robot.n
+    remembered = len(flat(numbers.memory))
+    inputs = (
+        ("times", 2),
+        *((name, n) for name in ("q", "qd", *(f"reference_{name}" for name in Reference._fields))),
+        ("memory", width(StepMemory, n)),
+        ("law_memory", remembered),
+    )
+    shapes: tuple[tuple[int, ...], ...] = ((len(ROWS), n), (len(FLAGS),), (width(StepMemory, n),), (remembered,))
+
+    def build() -> tuple[list[ca.SX], list[ca.SX]]:
+        trace = Trace()
+        traced = TracedLaw(law, trace)
+        given = [symbols(name, (size,)) for name, size in inputs[:-1]]
+        times, q, qd, *reference, memory = given
+        limits, law_memory = symbols("settings", (width(StepSettings, n),)), column(traced.memory)
+        with trace.running():
+            result, after = control_step(
+                traced,
+                times[0],
+                times[1],
+                q,
+                qd,
+                Reference(*reference),
+                views(StepMemory, memory, n),
+                views(StepSettings, limits, n),
+            )
+        efforts = result.efforts
+        is_finite = np.all(np.isfinite(efforts.total)) & np.all(np.isfinite(result.gravity))
+        flags = (is_finite, np.any(result.saturated), np.any(result.rate_limited))
+        rows = ca_rows([*(getattr(result, name) for name in ROWS[:REST]), *efforts], n)
+        return (
+            [*(column([value]) for value in given), law_memory, column([limits, *traced.settings])],
+            [rows, column(flags), column(after), column(traced.memory)],
+        )
+
+    return Program("step", law_key(law, numbers), inputs, shapes, build)
+
+
+def ca_rows(rows: list[Any], n: int) -> ca.SX:
+    """Rows of n elements as one matrix."""
+    import casadi as ca
+
+    return ca.reshape(column(rows), n, len(rows)).T
+
+
+class CompiledStep:
+    """The control step of a law, compiled; an object of this class belongs to one thread.
+
+    Attributes:
+        program: what is compiled.
+        kernel: the compiled function on its arrays.
+    """
+
+    def __init__(self, law: Controller, settings: StepSettings) -> None:
+        """
+        Args:
+            law: the control law.
+            settings: of the step.
+
+        Raises:
+            TraceError: the law cannot be traced.
+            NotReadyError: there is nothing to run it with.
+        """
+        problem = why_not_traced(law)
+        if problem:
+            raise TraceError(problem)
+        self._law, self._settings, n = law, settings, law.dynamics.robot.n
+        self._numbers = law_numbers(law)
+        self.program = step_program(law, self._numbers)
+        if self.program.key in _untraced:
+            raise TraceError(_untraced[self.program.key])
+        parameters = np.zeros(width(StepSettings, n) + len(flat(self._numbers.settings)))
+        try:
+            self.kernel = Kernel(self.program, parameters)
+        except TraceError as cause:
+            _untraced[self.program.key] = str(cause)
+            raise
+        slots: list[Any] = [item.data for item in self.kernel.inputs]
+        self._times, *self._states, self._memory, _ = slots
+        self._rows, flags, self._after, law_after = self.kernel.results
+        self._flags: Any = flags.data
+        self._nowhere = read_only(np.zeros(n)) != 0.0
+        parts = zip(self._numbers.memory, _parts(self._numbers.memory, self.kernel.inputs[-1]), strict=True)
+        after = _parts(self._numbers.memory, law_after)
+        self._remembered = [(name, before, new) for (name, before), new in zip(parts, after, strict=True)]
+        self.read_settings()
+
+    @property
+    def is_current(self) -> bool:
+        """True if it has the parameters of the model, as they are now."""
+        return self._law.dynamics.parameters is self._seen
+
+    def read_settings(self) -> bool:
+        """Take over the settings of the law and the parameters of the model; False if other code is needed.
+
+        Raises:
+            Exception: whatever the law raises.
+        """
+        law, rest = self._law, np.zeros(self._law.dynamics.robot.n)
+        with np.errstate(all="ignore"):  # the pose is nobody's
+            law.compute(rest, rest, Reference(rest, rest, rest, rest))  # it may work something out of the parameters
+        numbers, self._seen = law_numbers(law), law.dynamics.parameters
+        if numbers.constants != self._numbers.constants:
+            return False
+        self.kernel.parameters[:] = joined([*self._settings, *numbers.settings.values()])
+        return True
+
+    def run(self, t: float, dt: float, q: Array, qd: Array, reference: Reference, memory: Array) -> bool:
+        """Make a step; the arguments are those of :func:`robodyn_ros.control.step.control_step`.
+
+        Args:
+            t: time [s].
+            dt: since the state before [s].
+            q: position (n,).
+            qd: velocity (n,).
+            reference: what the arm should do.
+            memory: numbers of the memory; is changed if the efforts are finite.
+
+        Returns:
+            True if the efforts are finite.
+        """
+        self._times[0], self._times[1] = t, dt
+        for slot, value in zip(self._states, (q, qd, *reference), strict=True):
+            slot[:] = value
+        self._memory[:] = memory.data
+        law = self._law
+        for name, before, _ in self._remembered:
+            before[...] = getattr(law, name)
+        self.kernel.evaluate()
+        for name, before, after in self._remembered:
+            _remember(law, name, after if before.ndim else float(after))
+        if not self._flags[0]:
+            return False
+        memory[:] = self._after
+        return True
+
+    def result(self) -> StepResult:
+        """The result of the last step, in arrays of its own."""
+        effort, saturated, rate_limited, gravity, error, *terms = self._rows.copy()
+        return StepResult(
+            effort,
+            saturated != 0.0 if self._flags[1] else self._nowhere,
+            rate_limited != 0.0 if self._flags[2] else self._nowhere,
+            gravity,
+            Efforts(*terms),
+            error,
+        )
+
+
+def _parts(numbers: dict[str, Any], values: Array) -> list[Array]:
+    """Views of the parts of an array, in the shapes of numbers."""
+    bounds = np.cumsum([0, *(np.size(value) for value in numbers.values())])
+    shapes = map(np.shape, numbers.values())
+    return [values[a:b].reshape(shape) for a, b, shape in zip(bounds[:-1], bounds[1:], shapes, strict=True)]
+
+
+def _remember(law: Controller, name: str, value: Any) -> None:
+    """Give an attribute of a law its value, in its own array if it has one: others may read that."""
+    held = getattr(law, name)
+    if isinstance(held, np.ndarray) and held.ndim and held.flags.writeable:
+        held[...] = value
+    else:
+        setattr(law, name, np.array(value) if np.ndim(value) else value)
+
+
+class ControlStep:
+    """Makes one control step after the other, and keeps what they remember.
+
+    Attributes:
+        compiled: the compiled step; None while the law runs as Python.
+    """
+
+    def __init__(self, references: ReferenceManager, shaping: Shaping, gravity: GravityEffort) -> None:
+        """
+        Args:
+            references: where the reference comes from.
+            shaping: has the memory.
+            gravity: keeps what carries the arm.
+        """
+        self._references, self._shaping, self._gravity = references, shaping, gravity
+        self.compiled: CompiledStep | None = None
+
+    def apply(self, settings: LoopSettings, robot: Robot) -> None:
+        """Work with these settings from the next step on.
+
+        Args:
+            settings: of the loop.
+            robot: the arm.
+        """
+        limits = settings.limits
+        self._controller, self._effort_limit = settings.controller, limits.effort
+        self._settings = step_settings(robot, limits.effort, limits.rate, settings.feedback, settings.safety)
+        self._shaping.settings = self._settings
+        self._law = LawInNumbers(settings.controller)
+        self._compile()
+
+    def _compile(self) -> None:
+        try:
+            self.compiled = CompiledStep(self._controller, self._settings)
+        except (TraceError, NotReadyError) as reason:
+            log.debug("%s runs as Python: %s", type(self._controller).__name__, reason)
+            self.compiled = None
+
+    def reset(self) -> None:
+        """Begin anew: the integral is zero, the law has given nothing, and no joint lags."""
+        memory = self._shaping.memory
+        memory.integral[:] = memory.requested[:] = 0.0
+        memory.has_requested[...] = memory.lagging[...] = 0.0
+
+    def reference(self, t: float, dt: float, q: Array) -> Reference:
+        """The reference for the arm at q (n,).
+
+        Args:
+            t: time of the state [s].
+            dt: since the one before [s].
+            q: position (n,).
+        """
+        controller = self._controller
+        if self._shaping.memory.lagging:
+            self._references.wait(dt)
+        if not controller.follows:  # whoever moves the arm says where it is, and the next law begins there
+            self._references.start(t, q)
+        reference = self._references.reference(t, q)
+        planned = self._references.planned(t)
+        return reference if planned is None else _with_planned_effort(controller, reference, planned)
+
+    def run(self, t: float, dt: float, q: Array, qd: Array, reference: Reference) -> StepResult:
+        """Make a step (:func:`robodyn_ros.control.step.control_step`).
+
+        Args:
+            t: time of the state [s].
+            dt: since the one before [s].
+            q: position (n,).
+            qd: velocity (n,).
+            reference: what the arm should do.
+
+        Raises:
+            EffortError: the law gives efforts that are not n numbers.
+            Exception: whatever a plugin raises.
+        """
+        compiled = self.compiled
+        if compiled is not None and not compiled.is_current and not compiled.read_settings():
+            self._compile()
+            compiled = self.compiled
+        if compiled is None:
+            return self._run_in_numbers(t, dt, q, qd, reference)
+        is_good = compiled.run(t, dt, q, qd, reference, self._shaping.numbers)
+        result = compiled.result()
+        if not is_good:
+            self._gravity.take(result.gravity, q)
+            checked_total(self._controller, result.efforts, len(q))
+        self._gravity.last = result.gravity
+        return result
+
+    def _run_in_numbers(self, t: float, dt: float, q: Array, qd: Array, reference: Reference) -> StepResult:
+        self._gravity.at(q)
+        self._controller.look_ahead(self._references.ahead, self._effort_limit)
+        result, after = control_step(self._law, t, dt, q, qd, reference, self._shaping.memory, self._settings)
+        self._shaping.store(after)
+        return result
+
+    def check_tracking(self, t: float, q: Array, qd: Array, error: Array) -> None:
+        """Hold the arm where a tolerance of the trajectory is violated."""
+        if self._references.judge(t, error, qd):
+            self._references.start(t, q)
+
+
+def _with_planned_effort(controller: Controller, reference: Reference, planned: Array) -> Reference:
+    """The reference with that part of the planned efforts as feed-forward which the law does not give by itself.
+
+    So an arm on its reference gets the planned effort under every law: all of it is feed-forward under a law without a
+    model, and only friction or a payload, say, under a law that knows the rest. A joint with NaN has no planned effort.
+    """
+    own = controller.compute(reference.q, reference.qd, reference).total
+    return reference._replace(effort=np.where(np.isnan(planned), reference.effort, planned - own + reference.effort))

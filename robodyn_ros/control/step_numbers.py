@@ -1,0 +1,105 @@
+"""The numbers of a control step: what it remembers from period to period, and its settings.
+
+Both are one array of numbers each, so that compiled code reads and writes them; the fields are views of its parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from robodyn_ros.control.faults.settings import Feedback, SafetySettings
+from robodyn_ros.robot import Robot
+from robodyn_ros.robot.pose import Array
+
+Kind = TypeVar("Kind", "StepMemory", "StepSettings")
+
+
+class StepMemory(NamedTuple):
+    """What a control step remembers; arrays (n,), and numbers as arrays ()."""
+
+    integral: Array  # of the position error [rad s] or [m s]
+    requested: Array  # what the law gave last [N·m] or [N]
+    sent: Array  # what was sent last, likewise
+    cut: Array  # what was asked for minus what was sent
+    blend_from: Array  # what was sent when the blend was ordered; once it runs, the difference that fades
+    has_requested: Any  # 1 if the law has given something since the loop started
+    is_sending: Any  # 1 if something has been sent since the loop was switched on, or fell silent
+    sent_at: Any  # when [s]
+    switched_on: Any  # when [s]
+    blending: Any  # 0: no; 1: it begins with the next effort; 2: it runs
+    blend_begin: Any  # when [s]
+    blend_time: Any  # how long it takes [s]
+    lagging: Any  # 1 if a joint with a limited effort lags behind, so that the trajectory waits
+
+
+class StepSettings(NamedTuple):
+    """What a control step is to heed; arrays (n,), and numbers as arrays ()."""
+
+    effort_limit: Array  # [N·m] or [N]
+    rate_limit: Array  # [N·m/s] or [N/s]
+    lower: Array  # position limits [rad] or [m]
+    upper: Array
+    stiffness: Array  # of the soft position limits [N·m/rad] or [N/m]
+    damping: Array  # likewise [N·m·s/rad] or [N·s/m]
+    soft_limit_margin: Any  # where they begin [rad] or [m]
+    state_timeout: Any  # longest time that the rate limit counts with [s]
+    ramp_time: Any  # of gravity [s]
+    integral_limit: Any  # [rad s] or [m s]
+    reference_lead: Any  # [rad] or [m]
+
+
+SCALARS = {
+    "has_requested", "is_sending", "sent_at", "switched_on", "blending", "blend_begin", "blend_time", "lagging",
+    "soft_limit_margin", "state_timeout", "ramp_time", "integral_limit", "reference_lead",
+}  # fmt: skip
+"""Fields that are one number, not one for each joint."""
+
+
+def shapes(kind: type[Kind], n: int) -> list[tuple[int, ...]]:
+    """The shape of each field for n joints."""
+    return [() if name in SCALARS else (n,) for name in kind._fields]
+
+
+def width(kind: type[Kind], n: int) -> int:
+    """How many numbers they are for n joints."""
+    return sum(n if shape else 1 for shape in shapes(kind, n))
+
+
+def views(kind: type[Kind], values: Any, n: int) -> Kind:
+    """The parts of an array by name; they share its memory.
+
+    Args:
+        kind: of numbers.
+        values: all of them, (width,), an array or a traced one.
+        n: number of joints.
+    """
+    parts, start = [], 0
+    for shape in shapes(kind, n):
+        end = start + (n if shape else 1)
+        parts.append(values[start:end].reshape(shape))
+        start = end
+    return kind(*parts)
+
+
+def joined(parts: Sequence[Any]) -> Array:
+    """Arrays and numbers one after the other, (width,)."""
+    return np.concatenate([np.ravel(part) for part in parts]).astype(np.float64)
+
+
+def step_settings(robot: Robot, effort: Array, rate: Array, feedback: Feedback, safety: SafetySettings) -> StepSettings:
+    """The settings of a step.
+
+    Args:
+        robot: the arm.
+        effort: its limits, (n,) in [N·m] or [N].
+        rate: limits of the rate of the effort, (n,) in [N·m/s] or [N/s].
+        feedback: K and D of the soft limits.
+        safety: the rest.
+    """
+    numbers = [getattr(safety, name) for name in StepSettings._fields if hasattr(safety, name)]
+    return StepSettings(
+        effort, rate, robot.lower, robot.upper, feedback.stiffness, feedback.damping, *map(np.float64, numbers)
+    )

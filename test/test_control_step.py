@@ -1,0 +1,135 @@
+"""The control step, compiled and in Python: over random histories both give the same efforts, flags and memory."""
+
+from __future__ import annotations
+
+import arms
+import numpy as np
+import pytest
+
+import robodyn_ros as rd
+from robodyn_ros.control import ControlLoop, Reference, SafetySettings, rest_to_rest
+from robodyn_ros.control.faults.settings import Feedback
+from robodyn_ros.control.laws.traced import law_numbers
+from robodyn_ros.dynamics.parameters import Payload
+from robodyn_ros.errors import RobodynError
+
+ROBOT = rd.load_robot(arms.mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15)))
+LAWS = [name for name in rd.available("controllers") if name != "mpc"]
+PERIOD = 0.004
+
+
+class Pair:
+    """Two loops of the same law, one compiled and one in Python, that are told the same."""
+
+    def __init__(self, name: str, rng: np.random.Generator) -> None:
+        self.rng, self.name = rng, name
+        self.loops = [self._loop(traced) for traced in (True, False)]
+        self.t, self.q, self.qd = 100.0, rng.uniform(-0.4, 0.4, 3), np.zeros(3)
+        self.seen: set[str] = set()
+
+    def _gains(self) -> list[np.ndarray]:
+        rng = np.random.default_rng(self.rng.integers(1 << 30))
+        return [rng.uniform(30.0, 90.0, 3), rng.uniform(5.0, 20.0, 3), rng.uniform(0.0, 9.0, 3) * rng.integers(0, 2)]
+
+    def _law(self, name: str, gains: list[np.ndarray], traced: bool):
+        dynamics = rd.create_dynamics("rnea", ROBOT, viscous=[0.3, 0.1, 0.2], coulomb=[0.5, 0.2, 0.1])
+        law = rd.create_controller(name, dynamics, *gains)
+        law.traced = traced
+        return law
+
+    def _loop(self, traced: bool) -> ControlLoop:
+        law = self._law(self.name, [np.array([60.0, 40.0, 50.0]), np.array([9.0, 8.0, 7.0]), np.array([5.0, 0.0, 2.0])],
+                        traced)  # fmt: skip
+        safety = SafetySettings(soft_limit_margin=0.3, ramp_time=0.02, blend_time=0.03, reference_lead=0.05)
+        feedback = Feedback(np.array([90.0, 30.0, 20.0]), np.array([9.0, 3.0, 2.0]))
+        loop = ControlLoop(law, [150.0, 20.0, 9.0], safety, rate_limit=[9e3, 2e3, 5e2], feedback=feedback)
+        assert (loop._step.compiled is not None) == traced
+        return loop
+
+    def both(self, act) -> None:
+        """Do something to each; what comes of it, an error too, is the same."""
+        found = []
+        for loop in self.loops:
+            try:
+                found.append(act(loop))
+            except RobodynError as problem:
+                found.append((type(problem), str(problem)))
+        one, other = found
+        if isinstance(one, tuple) and not hasattr(one, "_fields"):
+            assert one == other
+        elif hasattr(one, "effort"):
+            self._same(one, other)
+        for a, b in zip(*(loop._shaping.memory for loop in self.loops), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-11)
+        memories = [law_numbers(loop.controller).memory for loop in self.loops]
+        for a, b in zip(*(memory.values() for memory in memories), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-11)
+
+    def _same(self, one, other) -> None:
+        assert one.fault == other.fault
+        self.seen.add(one.fault or "none")
+        np.testing.assert_allclose(one.effort, other.effort, rtol=1e-12, atol=1e-11)
+        for flag in ("saturated", "rate_limited"):
+            a, b = getattr(one, flag), getattr(other, flag)
+            assert a.dtype == b.dtype == bool
+            assert (a == b).all()
+            self.seen |= {flag} if a.any() else set()
+        assert (one.efforts is None) == (other.efforts is None)
+        if one.efforts is not None:
+            for a, b in zip(one.efforts, other.efforts, strict=True):
+                np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-11)
+            np.testing.assert_array_equal(one.error, other.error)
+
+    def step(self) -> None:
+        """A state, and now and then something else."""
+        rng = self.rng
+        chance, other = rng.random(), rng.uniform(-1.0, 1.0, 3)
+        self.t += PERIOD
+        if chance < 0.01:
+            self.t += 0.3  # a gap
+            self.both(lambda loop: loop.watch(self.t))
+        elif chance < 0.02:
+            self.both(lambda loop: loop.hold(self.t))
+        elif chance < 0.04:
+            self.both(lambda loop: loop.follow(rest_to_rest([self.q + 0.4 * other], [0.3]), self.t) and None)
+        elif chance < 0.06:
+            reference = Reference(self.q + 0.1 * other, 0.2 * other, other, 3.0 * other)
+            self.both(lambda loop: loop.track(reference, self.t))
+        elif chance < 0.07:
+            gains = self._gains()
+            for loop, traced in zip(self.loops, (True, False), strict=True):
+                loop.apply(loop.settings._replace(controller=self._law(self.name, gains, traced)))
+        elif chance < 0.08:
+            self.both(lambda loop: loop.dynamics.configure(payload=Payload(ROBOT.links[-1].name, abs(other[0]))))
+        elif chance < 0.085:
+            self.both(lambda loop: loop.set_publisher_conflict("two of them" if other[0] > 0.0 else ""))
+        elif chance < 0.09:
+            self.both(lambda loop: loop.stop() is None)
+        elif chance < 0.10:
+            self.t -= PERIOD  # the same state again
+        else:
+            self.qd = np.clip(0.95 * self.qd + 0.15 * other, -1.5, 1.5)
+            self.q = np.clip(self.q + PERIOD * self.qd, -1.3, 1.3)
+        if chance > 0.99:
+            self.qd = 40.0 * other  # too fast
+        self.both(lambda loop: loop.update(self.t, self.t, self.q, self.qd))
+
+
+def histories(name: str, steps: int, seed: int) -> set[str]:
+    pair = Pair(name, np.random.default_rng(seed))
+    for _ in range(steps):
+        pair.step()
+    return pair.seen
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_the_compiled_step_is_the_step_in_python(name: str) -> None:
+    seen = histories(name, 700, 3)
+    assert {"none", "saturated", "rate_limited"} <= seen
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", LAWS)
+def test_the_compiled_step_is_the_step_in_python_for_long(name: str) -> None:
+    seen = set().union(*(histories(name, 2000, seed) for seed in range(8)))
+    assert seen >= {"none", "speed", "states", "publisher", "saturated", "rate_limited"}
