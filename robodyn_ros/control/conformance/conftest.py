@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from robodyn_ros.control.conformance.subject import Law
+from robodyn_ros.control.conformance.subject import LawSubject
 from robodyn_ros.dynamics.conformance.arms import ARMS
 from robodyn_ros.plugins import available
 
@@ -34,12 +34,12 @@ def arm(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="session")
-def law(name: str, arm: str) -> Law:
+def law(name: str, arm: str) -> LawSubject:
     """How to make the law on one of the arms."""
-    return Law(name, ARMS[arm])
+    return LawSubject(name, ARMS[arm])
 
 
 @pytest.fixture
-def simple(name: str) -> Law:
+def simple(name: str) -> LawSubject:
     """How to make the law on a plain arm, for clauses that do not depend on the arm."""
-    return Law(name, ARMS[ON[0]])
+    return LawSubject(name, ARMS[ON[0]])

@@ -25,7 +25,7 @@ class Period(NamedTuple):
     sent: Array
 
 
-class Law:
+class LawSubject:
     """A law on one arm, as often as it is asked for: each object has the same gains and no memory.
 
     Attributes:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robodyn_ros.control.conformance.subject import Law, same
+from robodyn_ros.control.conformance.subject import LawSubject, same
 from robodyn_ros.control.laws.base import Efforts
 from robodyn_ros.control.laws.traced import CompiledLaw, trace_problem
 
@@ -15,7 +15,7 @@ EXACT = 1e-12
 """Relative tolerance between two exact computations of a number."""
 
 
-def test_efforts_are_numbers_of_each_joint(law: Law) -> None:
+def test_efforts_are_numbers_of_each_joint(law: LawSubject) -> None:
     """Every term is a float64 array (n,) of finite numbers, and ``total`` is the sum of the others."""
     subject = law.make()
     for period in law.periods(5):
@@ -28,7 +28,7 @@ def test_efforts_are_numbers_of_each_joint(law: Law) -> None:
         same(given.total, sum(given[:-1]), "total is the sum of the terms", EXACT)
 
 
-def test_compute_changes_nothing(law: Law) -> None:
+def test_compute_changes_nothing(law: LawSubject) -> None:
     """The same state again gives the same efforts; what compute is given stays as it is."""
     subject = law.make()
     for period in law.periods(4):
@@ -42,7 +42,7 @@ def test_compute_changes_nothing(law: Law) -> None:
         assert np.array_equal(first, again), "compute gives other efforts for the same state"
 
 
-def test_the_feed_forward_effort_is_added(law: Law) -> None:
+def test_the_feed_forward_effort_is_added(law: LawSubject) -> None:
     """The effort of the reference is in ``feedforward``, and ``total`` grows by it."""
     subject, period = law.make(), next(law.periods(1))
     with_it = law.run(subject, period)
@@ -53,7 +53,7 @@ def test_the_feed_forward_effort_is_added(law: Law) -> None:
     same(with_it.total - without.total, period.reference.effort, "total grows by the feed-forward effort", 1e-9)
 
 
-def test_a_law_that_forgets_is_new(law: Law) -> None:
+def test_a_law_that_forgets_is_new(law: LawSubject) -> None:
     """After ``forget`` a law gives what a new one gives."""
     subject = law.make()
     for period in law.periods(15, seed=2):
@@ -64,7 +64,7 @@ def test_a_law_that_forgets_is_new(law: Law) -> None:
         same(law.run(subject, period).total, law.run(new, period).total, "a law that forgot is a new one", 1e-9)
 
 
-def test_what_was_learnt_is_restored(simple: Law) -> None:
+def test_what_was_learnt_is_restored(simple: LawSubject) -> None:
     """What ``memory`` gives is plain data, and ``restore`` takes it over; a law that learns nothing gives none."""
     subject, other = simple.make(), simple.make()
     for period in simple.periods(15):
@@ -75,21 +75,21 @@ def test_what_was_learnt_is_restored(simple: Law) -> None:
         same(_leaves(other.memory()), _leaves(learnt), "restore takes over what memory gives", 1e-9)
 
 
-def test_the_traced_law_is_the_law(law: Law) -> None:
+def test_the_traced_law_is_the_law(law: LawSubject) -> None:
     """Over random periods, efforts and memory of the law as expressions are those of the law in Python."""
     subject = law.make()
     _skip_untraced(subject.__class__.__name__, trace_problem(subject))
     _compare(law, CompiledLaw(subject, compiled=False))
 
 
-def test_the_compiled_law_is_the_law(simple: Law) -> None:
+def test_the_compiled_law_is_the_law(simple: LawSubject) -> None:
     """The same for the law in compiled C."""
     subject = simple.make()
     _skip_untraced(subject.__class__.__name__, trace_problem(subject))
     _compare(simple, CompiledLaw(subject))
 
 
-def test_a_compiled_law_follows_its_settings(simple: Law) -> None:
+def test_a_compiled_law_follows_its_settings(simple: LawSubject) -> None:
     """Gains are settings, not constants of the code: those of the object count, and nothing is compiled anew."""
     subject = simple.make()
     _skip_untraced(subject.__class__.__name__, trace_problem(subject))
@@ -113,7 +113,7 @@ def _skip_untraced(name: str, problem: str) -> None:
         pytest.skip(f"{name} runs as Python: {problem}")
 
 
-def _compare(law: Law, compiled: CompiledLaw) -> None:
+def _compare(law: LawSubject, compiled: CompiledLaw) -> None:
     subject = law.make()
     for period in law.periods(40):
         expected, found = law.run(subject, period), compiled.period(*period)
