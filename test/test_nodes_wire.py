@@ -245,3 +245,25 @@ def test_a_message_that_cannot_be_published_is_counted_and_nothing_else():
     faults = Faults(lambda _: None)
     Topic(Node(), faults, "~/tracking_error", JointState(name=ARM), 3, "position").publish((1, 2), position=np.ones(3))
     assert faults.counts == {"message not published": 1}
+
+
+@pytest.mark.parametrize(
+    "text", ["/dev/zero", "panda_description", "", "prr", "/tmp/arm.urdf.xacro a:=b", "  /etc/passwd"]
+)
+def test_a_description_on_the_topic_is_xml_and_chooses_no_file(text):
+    from types import SimpleNamespace
+
+    from std_msgs.msg import String
+
+    from robodyn_ros.nodes.common.description import DescriptionSource
+
+    said, received = [], []
+    node = SimpleNamespace(
+        create_subscription=lambda kind, topic, receive, qos: received.append(receive),
+        get_parameter=lambda name: SimpleNamespace(value=""),
+        get_logger=lambda: SimpleNamespace(error=said.append),
+    )
+    source = DescriptionSource(node, lambda: pytest.fail("it came"))
+    received[0](String(data=text))
+    assert not source.known
+    assert "must have a URDF's XML, not" in said[0]

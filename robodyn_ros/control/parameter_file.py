@@ -128,14 +128,13 @@ def read_parameters(path: Path, node: str) -> LoadedParameters:
     Raises:
         InputError: the file cannot be read, or is no parameter file.
     """
-    import yaml
+    from robodyn_ros.yaml_files import YamlError, compose, construct, read_text
 
     try:
-        loader = yaml.SafeLoader(path.read_text(encoding="utf-8"))
-        tree = loader.get_single_node()
-        content = None if tree is None else loader.construct_document(tree)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as cause:
-        raise InputError("parameter file", f"{path} cannot be read: {' '.join(str(cause).split())}", path) from cause
+        tree = compose(read_text(path))
+        content = construct(tree)
+    except YamlError as cause:
+        raise InputError("parameter file", f"{path} cannot be read: {cause}", path) from cause
     sections = list(_sections(content, ""))
     if not sections:
         raise InputError("parameter file", f"{path} has no {PARAMETERS!r}", path)
@@ -149,13 +148,13 @@ def parse_parameter(text: str) -> tuple[str, Any]:
     Raises:
         InputError: it is not of this form.
     """
-    import yaml
+    from robodyn_ros.yaml_files import YamlError, compose, construct
 
     name, found, value = text.partition(":=")
     try:
         if found and name:
-            return name, yaml.safe_load(value)
-    except yaml.YAMLError:
+            return name, construct(compose(value))
+    except YamlError:
         pass
     raise InputError("parameter", f"must be name:=value, not {text!r}", text)
 

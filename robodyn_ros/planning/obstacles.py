@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
-import yaml
 
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Pose
 from robodyn_ros.robot.pose import Array
+from robodyn_ros.yaml_files import YamlError, read_yaml
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,8 +79,8 @@ def read_obstacles(path: str | os.PathLike[str]) -> tuple[Obstacle, ...]:
         InputError: the file cannot be read, or has another content.
     """
     try:
-        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as cause:
+        content = read_yaml(path)
+    except YamlError as cause:
         raise InputError("obstacles", f"{os.fspath(path)} cannot be read: {cause}", path) from cause
     if not isinstance(content, dict) or not all(isinstance(entry, dict) for entry in content.values()):
         raise InputError("obstacles", f"{os.fspath(path)} is not a mapping of names to obstacles", path)

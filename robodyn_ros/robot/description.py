@@ -24,6 +24,7 @@ from xml.parsers import expat
 
 from robodyn_ros import assets
 from robodyn_ros.errors import InputError, Place, RobotDescriptionError
+from robodyn_ros.files import read_bytes
 from robodyn_ros.robot import xacro
 
 TEXT = "robot description"
@@ -140,7 +141,7 @@ def read_document(source: str | os.PathLike[str]) -> UrdfDocument:
     if arguments:
         raise RobotDescriptionError(file, f"takes no arguments ({', '.join(arguments)}): it is no .xacro file")
     try:
-        text = Path(file).read_bytes().decode("utf-8")
+        text = read_bytes(file).decode("utf-8")
     except UnicodeDecodeError as cause:
         raise RobotDescriptionError(file, f"is not UTF-8 text: {cause.reason} at byte {cause.start}") from cause
     except OSError as cause:

@@ -10,6 +10,7 @@ import yaml
 
 from robodyn_ros.control.laws.base import Controller
 from robodyn_ros.errors import InputError
+from robodyn_ros.yaml_files import YamlError, read_yaml
 
 
 def save_memory(path: str | os.PathLike[str], law: Controller) -> None:
@@ -55,8 +56,8 @@ def restore_memory(path: str | os.PathLike[str], law: Controller) -> bool:
 
 def _read(file: Path, robot: str) -> dict[str, Any]:
     try:
-        found = yaml.safe_load(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as cause:
+        found = read_yaml(file)
+    except YamlError as cause:
         raise InputError("path", f"{file} cannot be read: {cause}", str(file)) from cause
     if not isinstance(found, dict) or "robot" not in found:
         raise InputError("path", f"{file} is not what control laws have learnt: it names no robot", str(file))

@@ -398,12 +398,12 @@ def read_trajectory(path: str | os.PathLike[str], robot: Robot) -> Trajectory:
     Raises:
         InputError: the file cannot be read, is something else, or is of other joints.
     """
-    import yaml
+    from robodyn_ros.yaml_files import YamlError, read_yaml
 
     where = os.fspath(path)
     try:
-        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as cause:
+        content = read_yaml(path)
+    except YamlError as cause:
         raise InputError("trajectory", f"{where} cannot be read: {cause}", path) from cause
     try:
         names, points = content["joint_names"], content["points"]

@@ -1,4 +1,8 @@
-"""The arm's description: the parameter ``robot_description``, else the topic of that name."""
+"""The arm's description: the parameter ``robot_description``, else the topic of that name.
+
+The parameter is XML, a path, or whatever else :func:`~robodyn_ros.robot.load_robot` takes. The topic is XML alone: who
+publishes on it does not choose a file of this machine, or a program, for this node to read.
+"""
 
 from __future__ import annotations
 
@@ -89,6 +93,9 @@ class DescriptionSource:
         return given
 
     def _receive(self, message: String) -> None:
+        if not message.data.lstrip().startswith("<"):
+            self._node.get_logger().error(f"{NAME}: the topic must have a URDF's XML, not {message.data[:40]!r}")
+            return
         new = message.data != self._received
         self._received = message.data
         if new and not self._given():

@@ -103,12 +103,12 @@ def read_controller_manager(path: Path) -> ControllerManager:
     Raises:
         ConfigurationError: it cannot be read, or has not just one forward_command_controller for efforts.
     """
-    import yaml
+    from robodyn_ros.yaml_files import YamlError, read_yaml
 
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as cause:
-        raise ConfigurationError(f"ros2_control: {path} cannot be read: {' '.join(str(cause).split())}") from cause
+        content = read_yaml(path)
+    except YamlError as cause:
+        raise ConfigurationError(f"ros2_control: {path} cannot be read: {cause}") from cause
     manager = _parameters(content, "controller_manager")
     types = {name: part["type"] for name, part in manager.items() if isinstance(part, dict) and "type" in part}
     forward = [name for name, kind in types.items() if kind == FORWARD]

@@ -27,14 +27,16 @@ def read_study_file(path: Path) -> StudySection:
     """
     import yaml
 
+    from robodyn_ros.yaml_files import YamlError, compose, read_text
+
     try:
-        node = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
-    except (OSError, UnicodeDecodeError) as cause:
+        text = read_text(path)
+    except YamlError as cause:
         raise StudyError(str(path), 0, "study", f"cannot be read: {cause}") from cause
-    except yaml.YAMLError as cause:
-        mark = getattr(cause, "problem_mark", None)
-        said = getattr(cause, "problem", None) or " ".join(str(cause).split())
-        raise StudyError(str(path), mark.line + 1 if mark else 0, "YAML", said) from cause
+    try:
+        node = compose(text)
+    except YamlError as cause:
+        raise StudyError(str(path), cause.line, "YAML", cause.problem) from cause
     if not isinstance(node, yaml.MappingNode):
         raise StudyError(str(path), 1, "study", "must be a mapping, of arm, motion, vary and so on")
     section = _value(str(path), "", node)
@@ -45,9 +47,13 @@ def read_study_file(path: Path) -> StudySection:
 def _value(file: str, key: str, node: Any) -> Any:
     import yaml
 
+    from robodyn_ros.yaml_files import YamlError, construct
+
     if not isinstance(node, yaml.MappingNode):
-        constructor = yaml.SafeLoader("")
-        return constructor.construct_object(node, deep=True)
+        try:
+            return construct(node)
+        except YamlError as cause:
+            raise StudyError(file, cause.line, key or "YAML", cause.problem) from cause
     values: dict[str, Any] = {}
     lines: dict[str, int] = {}
     for name_node, value_node in node.value:
