@@ -77,7 +77,7 @@ def compose(text: str) -> yaml.Node | None:
         _refuse(cause)
     if tree is not None:
         _measure(tree, {}, [])
-    return tree  # type: ignore[no-any-return]
+    return tree
 
 
 def construct(tree: yaml.Node | None) -> Any:
@@ -103,7 +103,7 @@ def _refuse(cause: yaml.YAMLError) -> NoReturn:
     raise YamlError(said, mark.line + 1 if mark else 0) from cause
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(yaml.SafeLoader):  # type: ignore[misc]
     """PyYAML's loader for plain values, with a limit of depth."""
 
     _depth = 0
@@ -120,7 +120,7 @@ class _Loader(yaml.SafeLoader):
     def construct_integer(self, node: Any) -> int:
         line = node.start_mark.line + 1
         try:
-            value: int = self.construct_yaml_int(node)  # type: ignore[no-untyped-call]
+            value: int = self.construct_yaml_int(node)
         except ValueError as cause:
             raise YamlError(f"{node.value[:40]!r} is no number", line) from cause
         if not -(2**63) <= value < 2**63:
@@ -129,7 +129,7 @@ class _Loader(yaml.SafeLoader):
 
     def construct_number(self, node: Any) -> float:
         try:
-            return float(self.construct_yaml_float(node))  # type: ignore[no-untyped-call]
+            return float(self.construct_yaml_float(node))
         except ValueError as cause:
             raise YamlError(f"{node.value[:40]!r} is no number", node.start_mark.line + 1) from cause
 
