@@ -126,26 +126,36 @@ def test_bad_states_get_no_command(arm):
 def test_bytes_that_are_no_state_are_refused(arm):
     """A publisher of the same type that sends garbage, stops in the middle, or pads with bytes that are not there."""
     from diagnostic_msgs.msg import DiagnosticArray
+    from geometry_msgs.msg import PoseStamped
     from rclpy.serialization import serialize_message
     from sensor_msgs.msg import JointState
+    from trajectory_msgs.msg import JointTrajectory
 
     whole = serialize_message(JointState(name=NAMES, position=POSE, velocity=[0.0] * 3))
     padded = [b"\x00\x01\x00" + bytes([more, *range(less)]) for more in (1, 2, 3, 255) for less in range(more & 3)]
     reports = arm.graph.listen(DiagnosticArray, "/diagnostics")
 
-    def refused():
-        counts = (item.value for status in reports[-1].status for item in status.values if item.key == "state refused")
-        return int(next(counts, 0))
+    def counted(kind):
+        values = (item.value for status in reports[-1].status for item in status.values if item.key == kind)
+        return int(next(values, 0))
+
+    def refused(publisher, data, kind):
+        before = counted(kind)
+
+        def more():
+            publisher.publish(data)
+            return counted(kind) > before
+
+        arm.graph.wait(more, f"{data!r} to be refused")
 
     arm.graph.wait(lambda: reports, "diagnostics")
     for data in (whole[:40], b"\x00\x01\x00\x00" + b"\xff" * 60, b"\x00\x01", b"\x00\x01\x00\x00", *padded):
-        before = refused()
-
-        def counted(data=data, before=before):
-            arm.publisher.publish(data)
-            return refused() > before
-
-        arm.graph.wait(counted, f"{data!r} to be refused")
+        refused(arm.publisher, data, "state refused")
+    others = {"reference": JointState, "joint_trajectory": JointTrajectory, "target_pose": PoseStamped}
+    for topic, kind in others.items():
+        publisher = arm.graph.talk(kind, f"controller/{topic}")
+        for data in (padded[0], padded[-1], whole[:20]):
+            refused(publisher, data, "malformed message")
     np.testing.assert_allclose(arm.answered().effort, gravity_load(POSE), rtol=1e-10, atol=1e-12)
 
 

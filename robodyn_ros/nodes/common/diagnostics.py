@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 
+from robodyn_ros.errors import InputError
+from robodyn_ros.nodes.common.messages import decode
 from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.nodes.common.qos import RELIABLE
 from robodyn_ros.nodes.common.timers import steady_timer
@@ -28,6 +30,9 @@ PAUSE = 2.0
 
 RECENT = 2.0
 """How long a fault that was counted is a warning in /diagnostics: one that recurs is a lasting one [s]."""
+
+MALFORMED = "malformed message"
+"""What bytes that are no message are counted as."""
 
 UNFORESEEN = "unforeseen exception"
 """What an exception that nobody handles is counted as."""
@@ -93,9 +98,28 @@ class ExceptionGuard:
         """The node's faults."""
         return Faults(self.get_logger().warning)  # type: ignore[attr-defined]
 
-    def create_subscription(self, kind: Any, topic: str, callback: Callable[..., Any], *args: Any, **named: Any) -> Any:
-        """As rclpy has it."""
-        return super().create_subscription(kind, topic, self.guarded(callback), *args, **named)  # type: ignore[misc]
+    def create_subscription(
+        self, kind: Any, topic: str, callback: Callable[[Any], Any], *args: Any, raw: bool = False, **named: Any
+    ) -> Any:
+        """As rclpy has it, but the bytes of a message are checked before the middleware makes a message of them.
+
+        What is no message is counted as a fault. A ``raw`` callback gets the bytes as they came.
+        """
+        receive = self.guarded(callback if raw else self._decoding(kind, topic, callback))
+        return super().create_subscription(kind, topic, receive, *args, raw=True, **named)  # type: ignore[misc]
+
+    def _decoding(self, kind: Any, topic: str, callback: Callable[[Any], Any]) -> Callable[[bytes], None]:
+        """A callback for the bytes of a message."""
+
+        def receive(data: bytes) -> None:
+            try:
+                message = decode(data, kind)
+            except InputError as problem:
+                self.faults.count(MALFORMED, f"{topic}: {problem}")
+                return
+            callback(message)
+
+        return receive
 
     def create_timer(self, period: float, callback: Callable[..., Any], *args: Any, **named: Any) -> Any:
         """As rclpy has it."""
