@@ -1,11 +1,27 @@
 """ament_python and pip build of robodyn_ros; what is optional is an extra."""
 
+import sys
 from glob import glob
 from pathlib import Path
 
 from setuptools import find_packages, setup
 
 PACKAGE = "robodyn_ros"
+ROOT = Path(__file__).resolve().parent  # colcon build --symlink-install runs a link to this file, in another folder
+
+NODES = ("controller", "simulator", "markers", "viewer", "planner")
+
+
+def commands() -> list[str]:
+    """The commands. Names on the PATH have a prefix; in a workspace, ros2 run and launch files take the short names.
+
+    There (``setup.py install``, or ``develop``) setup.cfg has them installed in ``lib/robodyn_ros``.
+    """
+    prefixed = [f"robodyn-{name} = {PACKAGE}.nodes.start:{name}" for name in NODES]
+    short = [f"{name} = {PACKAGE}.nodes.start:{name}" for name in NODES]
+    short.append(f"check = {PACKAGE}.cli.check:main")
+    in_workspace = {"install", "develop"} & set(sys.argv)
+    return [f"robodyn = {PACKAGE}.cli.main:main", *prefixed, *(short if in_workspace else ())]
 
 
 def ros_wheels(distribution: str) -> list[str]:
@@ -29,7 +45,7 @@ setup(
     name=PACKAGE,
     version="0.1.0",
     description="Inverse and forward dynamics, model-based control and simulation of robot arms in ROS 2",
-    long_description=Path(__file__).with_name("README.md").read_text(encoding="utf-8"),
+    long_description=(ROOT / "README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
     author="robodyn_ros maintainers",
     maintainer="robodyn_ros maintainers",
@@ -57,6 +73,8 @@ setup(
         "sweep": ["dask", "distributed", "pyarrow"],
         "symbolic": ["sympy", "latex2mathml"],
         "completion": ["shtab"],
+        "xacro": ["xacro"],
+        "descriptions": ["robot_descriptions"],
         "mujoco": ["mujoco"],
         "viewer": ["viser>=1.0"],
         "docs": ["sphinx", "myst-parser", "furo", "latex2mathml", "matplotlib"],
@@ -77,6 +95,7 @@ setup(
             "playwright",
             "rosbags",
             "shtab",
+            "xacro",
             "sympy",
             "viser>=1.0",
             "ruff",
@@ -84,15 +103,7 @@ setup(
         ],
     },
     entry_points={
-        "console_scripts": [
-            "robodyn = robodyn_ros.cli.main:main",
-            "check = robodyn_ros.cli.check:main",
-            "controller = robodyn_ros.nodes.start:controller",
-            "simulator = robodyn_ros.nodes.start:simulator",
-            "markers = robodyn_ros.nodes.start:markers",
-            "viewer = robodyn_ros.nodes.start:viewer",
-            "planner = robodyn_ros.nodes.start:planner",
-        ],
+        "console_scripts": commands(),
         "robodyn_ros.dynamics": [
             "lagrangian = robodyn_ros.dynamics.lagrangian:Lagrangian",
             "rnea = robodyn_ros.dynamics.rnea:RNEA",

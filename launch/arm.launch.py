@@ -11,6 +11,7 @@ Where a controller_manager runs already, only the topic is named::
     ros2 launch robodyn_ros arm.launch.py robot:=my_arm.urdf commands:=/forward_effort_controller/commands
 """
 
+from dataclasses import fields
 from pathlib import Path
 
 from ament_index_python.packages import get_package_share_directory
@@ -22,6 +23,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 from robodyn_ros.nodes.common.launching import (
+    described,
     need_package,
     parameter_files,
     read_controller_manager,
@@ -29,22 +31,35 @@ from robodyn_ros.nodes.common.launching import (
     root_link,
     with_hardware,
 )
+from robodyn_ros.plugins import available
+from robodyn_ros.robot import DescriptionSettings
 
-ARGUMENTS = {
-    "robot": ("prr", "the arm: r, pr, rr, prr, or the path of a URDF file"),
-    "dynamics": ("rnea", "dynamics plugin"),
-    "controller": ("computed_torque", "controller plugin"),
+SWITCH = ("true", "false", "True", "False", "1", "0")
+
+ARGUMENTS: dict[str, tuple[str, str] | tuple[str, str, tuple[str, ...]]] = {
+    "robot": (
+        "prr",
+        "the arm: r, pr, rr, prr; a URDF file; a .xacro file with its arguments, 'arm.urdf.xacro side:=left'; a name "
+        "of the package robot_descriptions",
+    ),
+    **{
+        item.name: (item.default, item.metadata["description"], item.metadata["choices"]())
+        for item in fields(DescriptionSettings)
+    },
+    "dynamics": ("rnea", "dynamics plugin", available("dynamics")),
+    "controller": ("computed_torque", "controller plugin", available("controllers")),
     "config": ("", "parameter file; the one in config/ that is named like the arm unless given"),
     "joint_states": ("joint_states", "topic of the arm's states"),
     "commands": ("", "topic of the efforts (std_msgs/Float64MultiArray); controller/commands unless given"),
     "ros2_control": ("", "parameter file of a controller_manager to start, which takes the efforts"),
     "hardware": ("", "XML file with the <ros2_control> tag, where the URDF has none"),
-    "use_sim_time": ("false", "whether time comes from /clock"),
-    "robot_state_publisher": ("true", "whether to start robot_state_publisher"),
-    "rviz": ("true", "whether to start RViz, with markers of masses, efforts and the reference"),
-    "planner": ("false", "whether to start the planner, which finds motions by the arm's dynamics"),
-    "viewer": ("false", "whether to show the arm in a browser, at the address that the node prints"),
+    "use_sim_time": ("false", "whether time comes from /clock", SWITCH),
+    "robot_state_publisher": ("true", "whether to start robot_state_publisher", SWITCH),
+    "rviz": ("true", "whether to start RViz, with markers of masses, efforts and the reference", SWITCH),
+    "planner": ("false", "whether to start the planner, which finds motions by the arm's dynamics", SWITCH),
+    "viewer": ("false", "whether to show the arm in a browser, at the address that the node prints", SWITCH),
 }
+"""Name → default, description, and the choices where there are some, which ros2 launch --show-args lists."""
 
 BESIDE = {"robot_state_publisher": "robot_state_publisher", "rviz2": "rviz"}
 """Other packages whose nodes are started, and the argument that leaves each out."""
@@ -53,8 +68,10 @@ BESIDE = {"robot_state_publisher": "robot_state_publisher", "rviz2": "rviz"}
 def generate_launch_description() -> LaunchDescription:
     """Return the description that `ros2 launch` runs."""
     arguments = [
-        DeclareLaunchArgument(name, default_value=default, description=description)
-        for name, (default, description) in ARGUMENTS.items()
+        DeclareLaunchArgument(
+            name, default_value=default, description=description, choices=choices[0] if choices else None
+        )
+        for name, (default, description, *choices) in ARGUMENTS.items()
     ]
     return LaunchDescription([*arguments, OpaqueFunction(function=graph)])
 
@@ -72,6 +89,7 @@ def graph(context: LaunchContext) -> list[Node]:
             need_package(package, BESIDE[package])
     time = {"use_sim_time": ParameterValue(LaunchConfiguration("use_sim_time"), value_type=bool)}
     description = {"robot_description": ParameterValue(urdf, value_type=str)}
+    model = description | described(given)
     chosen = {"dynamics": given["dynamics"], "controller": given["controller"]}
     states = ("joint_states", given["joint_states"])
     simulated = {"simulated": ParameterValue(LaunchConfiguration("use_sim_time"), value_type=bool)}
@@ -81,14 +99,14 @@ def graph(context: LaunchContext) -> list[Node]:
         file = given["ros2_control"]
         controllers, _, joints = found = read_controller_manager(Path(file))
         commands, chosen["joints"] = given["commands"] or found.commands, list(joints)
-        described = [("~/robot_description", "robot_description")]
+        renamed = [("~/robot_description", "robot_description")]
         spawned = [*controllers, "--param-file", file]
         manager = [
             Node(
                 package="controller_manager",
                 executable="ros2_control_node",
                 parameters=[file, time],
-                remappings=described,
+                remappings=renamed,
             ),
             Node(package="controller_manager", executable="spawner", arguments=spawned),
         ]
@@ -97,7 +115,7 @@ def graph(context: LaunchContext) -> list[Node]:
         Node(
             package="robodyn_ros",
             executable="controller",
-            parameters=[*parameter_files(given["robot"], given["config"], share), description, chosen, time],
+            parameters=[*parameter_files(given["robot"], given["config"], share), model, chosen, time],
             remappings=[states, ("~/commands", commands)],
             output="screen",
         ),
@@ -118,14 +136,14 @@ def graph(context: LaunchContext) -> list[Node]:
         Node(
             package="robodyn_ros",
             executable="markers",
-            parameters=[description, time],
+            parameters=[model, time],
             remappings=[states],
             condition=beside["rviz2"],
         ),
         Node(
             package="robodyn_ros",
             executable="planner",
-            parameters=[*parameter_files(given["robot"], given["config"], share), description, time],
+            parameters=[*parameter_files(given["robot"], given["config"], share), model, time],
             remappings=[states],
             condition=IfCondition(LaunchConfiguration("planner")),
             output="screen",
@@ -133,7 +151,7 @@ def graph(context: LaunchContext) -> list[Node]:
         Node(
             package="robodyn_ros",
             executable="viewer",
-            parameters=[description, simulated],
+            parameters=[model, simulated],
             remappings=[states],
             output="screen",
             condition=IfCondition(LaunchConfiguration("viewer")),

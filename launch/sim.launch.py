@@ -1,5 +1,6 @@
 """A simulated arm: arm.launch.py with the simulator's clock, and the simulator in place of the hardware."""
 
+from dataclasses import fields
 from pathlib import Path
 
 from ament_index_python.packages import get_package_share_directory
@@ -9,7 +10,8 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
-from robodyn_ros.nodes.common.launching import parameter_files, read_urdf
+from robodyn_ros.nodes.common.launching import described, parameter_files, read_urdf
+from robodyn_ros.robot import DescriptionSettings
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -28,7 +30,8 @@ def generate_launch_description() -> LaunchDescription:
 def simulator(context: LaunchContext) -> list[Node]:
     """Return the simulator for the values of the arguments."""
     share = Path(get_package_share_directory("robodyn_ros"))
-    names = ("robot", "config", "dynamics", "joint_states", "commands", "robot_state_publisher")
+    settings = [item.name for item in fields(DescriptionSettings)]
+    names = ("robot", "config", "dynamics", "joint_states", "commands", "robot_state_publisher", *settings)
     given = {name: LaunchConfiguration(name).perform(context) for name in names}
     published = given["robot_state_publisher"].lower() in ("true", "1")
     return [
@@ -39,6 +42,7 @@ def simulator(context: LaunchContext) -> list[Node]:
                 *parameter_files(given["robot"], given["config"], share),
                 {
                     "robot_description": ParameterValue(read_urdf(given["robot"], share), value_type=str),
+                    **described(given),
                     "dynamics": given["dynamics"],
                     "publish_robot_description": not published,
                 },

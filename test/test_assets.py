@@ -51,5 +51,6 @@ def test_a_wheel_carries_everything(tmp_path: Path) -> None:
     assert {path for path in files if path.suffix == ".py" and path.parts[0] == "robodyn_ros"} == modules
     (scripts,) = (path for path in files if path.name == "entry_points.txt")
     text = ZipFile(wheel).read(str(scripts)).decode()
-    for line in ("controller = ", "simulator = ", "robodyn = ", "rnea = ", "lagrangian = ", "computed_torque = "):
+    for line in ("robodyn-controller = ", "robodyn-simulator = ", "robodyn = ", "rnea = ", "computed_torque = "):
         assert f"\n{line}" in text
+    assert "\ncontroller = " not in text

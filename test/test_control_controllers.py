@@ -2,7 +2,6 @@
 
 import arms
 import numpy as np
-import pinocchio as pin
 import pytest
 
 import robodyn_ros as rd
@@ -19,6 +18,8 @@ from robodyn_ros.control import (
     saturate,
 )
 from robodyn_ros.control.laws import computed_torque, free_drive
+
+pin = pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is the independent truth here")
 
 LAWS = {
     "pd": PD,

@@ -167,3 +167,25 @@ def test_docstrings_say_it_themselves(path: Path) -> None:
     siblings = {file.stem for file in path.parent.glob("*.py")} | {folder.name for folder in path.parent.iterdir()}
     for reference in re.findall(r":mod:`\.([\w.]+)`", text):
         assert reference.split(".")[0] in siblings, f".{reference} is no sibling"
+
+
+UNDECLARED = {
+    "dask", "distributed", "latex2mathml", "mpmath", "mujoco", "pinocchio", "playwright", "pyarrow", "rosbags", "shtab",
+    "sympy", "toppra", "viser", "xacro",
+}  # fmt: skip
+"""What tests use where it is installed. package.xml cannot declare it, for rosdep does not know it or it is large."""
+
+
+@pytest.mark.parametrize("path", sorted(Path(__file__).parent.glob("test_*.py")), ids=lambda path: path.name)
+def test_tests_collect_without_what_is_optional(path: Path) -> None:
+    """As colcon test does it; ``pytest.importorskip`` takes the place of an import at the top."""
+    asked = ""
+    for node in tree(path).body:
+        if isinstance(node, ast.Expr | ast.Assign) and "importorskip" in ast.unparse(node):
+            asked += ast.unparse(node)
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        for name in names:
+            top = name.split(".")[0]
+            assert top not in UNDECLARED or top in asked, f"import {name}: pytest.importorskip comes first"
+            assert top not in ROS or "rclpy" in asked, f"import {name}: pytest.importorskip('rclpy') comes first"

@@ -4,6 +4,8 @@ import signal
 
 import pytest
 
+pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
+
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.nodes.common.script import Player, ScriptStep
 

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
+
 from geometry_msgs.msg import PoseStamped
 from numpy.testing import assert_allclose
 from sensor_msgs.msg import JointState
@@ -13,8 +16,6 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 import robodyn_ros as rd
 from robodyn_ros.view import LAYERS
-
-pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
 PRR = Path(__file__).parents[1] / "urdf" / "prr.urdf"
 

@@ -11,6 +11,9 @@ from urllib.request import urlopen
 
 import numpy as np
 import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
+
 from browser import page, picture
 from geometry_msgs.msg import PoseStamped
 from rosgraph_msgs.msg import Clock

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import arms
 import numpy as np
-import pinocchio as pin
 import pytest
 from scipy.linalg import solve_discrete_are
 
@@ -16,6 +15,8 @@ from robodyn_ros.planning.ddp.ddp import ILQRSettings
 from robodyn_ros.planning.ddp.ilqr import ILQR
 from robodyn_ros.planning.ddp.passes import CompiledPasses, Passes, box_qp
 from robodyn_ros.planning.problem import JointGoal, MotionLimits, Problem
+
+pin = pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is the independent truth here")
 
 PENDULUM = arms.lesson_arm((2.0,), (0.5,), (0.25,), (0.02,))
 TWO_LINK = arms.lesson_arm()

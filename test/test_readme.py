@@ -27,7 +27,7 @@ DOCUMENTS = ("README.md", "CONTRIBUTING.md")
 
 PAGES = (*DOCUMENTS, *sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs").rglob("*.md")))
 
-UNTIL_TOLD = re.compile(r"^(ros2 launch|\.venv/bin/(simulator|controller)) ", re.MULTILINE)
+UNTIL_TOLD = re.compile(r"^(ros2 launch|\.venv/bin/robodyn-(simulator|controller)) ", re.MULTILINE)
 """Commands that run until they are told to end. Those of the pages of docs/ run here too."""
 
 WORKSPACE = ("rosdep", "colcon", "ros2")
@@ -60,8 +60,8 @@ def copy(tmp_path):
     programs = {
         ".venv/bin/python": "",
         ".venv/bin/robodyn": "-m robodyn_ros.cli.main",
-        ".venv/bin/simulator": "-m robodyn_ros.nodes.simulator",
-        ".venv/bin/controller": "-m robodyn_ros.nodes.controller",
+        ".venv/bin/robodyn-simulator": "-m robodyn_ros.nodes.simulator",
+        ".venv/bin/robodyn-controller": "-m robodyn_ros.nodes.controller",
         "bin/python3": "",
     }
     for name, arguments in programs.items():
@@ -83,7 +83,7 @@ def test_every_script_is_run_somewhere():
     assert sum(len(blocks(page, "bash")) for page in PAGES) >= 30
     for _, script in SCRIPTS:
         tools = {line.split()[0].removeprefix(".venv/bin/") for line in script.splitlines() if line.strip()}
-        assert tools <= {*WORKSPACE, "simulator", "controller", "robodyn", "make", "python3", "source"}
+        assert tools <= {*WORKSPACE, "robodyn-simulator", "robodyn-controller", "robodyn", "make", "python3", "source"}
 
 
 ENDING = [script for _, script in SCRIPTS if not UNTIL_TOLD.match(script)]

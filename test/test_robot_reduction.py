@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import arms
 import numpy as np
-import pinocchio
 import pytest
 from industrial import urdfs
 from truth import Pinocchio
@@ -14,6 +13,8 @@ from robodyn_ros.dynamics.inertial_parameters import parameters_of, standard_par
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.robot.reduction import LockedJoints
+
+pinocchio = pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is the independent truth here")
 
 GRAVITY = (1.1, -0.7, -9.81)
 PANDA = "panda" in urdfs()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pinocchio
 import pytest
 from industrial import urdfs
 from numpy.testing import assert_allclose
@@ -17,6 +16,8 @@ from robodyn_ros.view import LAYERS, Arrow, Ball, Line, Overlay
 from robodyn_ros.view.overlay import FULL_ARC, VELOCITY_SPAN
 from robodyn_ros.view.panel import History
 from robodyn_ros.view.shapes import mesh_path, read_shapes
+
+pinocchio = pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is the independent truth here")
 
 URDF = Path(__file__).parents[1] / "urdf"
 Q, QD = np.array([0.7, 0.6, -0.4]), np.array([0.3, -1.2, 2.0])

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 
 import numpy as np
-import pinocchio
+import pytest
 
 from robodyn_ros.robot import Robot
+
+pinocchio = pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is the independent truth here")
 
 
 class Pinocchio:

@@ -1,25 +1,60 @@
 """The entry points of the nodes' commands.
 
 Importing ROS takes a good part of a second. A node that is told to end meanwhile ends at once, with exit code 0 and
-without output, as at any other time. Once it runs, :mod:`robodyn_ros.nodes.common.executor` handles signals.
+without output, as at any other time. Once it runs, :mod:`robodyn_ros.nodes.common.executor` handles signals. A command
+that is asked for help needs no ROS at all.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+import sys
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from importlib import import_module
 from types import FrameType
+from typing import NamedTuple
+
+PAGE = "docs/reference/nodes.md"
+"""Where topics, services and parameters are listed."""
+
+
+class Executable(NamedTuple):
+    """The command of a node."""
+
+    module: str  # in this folder
+    summary: str
+    needs: str  # what it must be given, or is usually given
+
+
+EXECUTABLES = {
+    "controller": Executable(
+        "controller.node",
+        "joint states in, efforts out, by computed torque or another control law",
+        "--params-file config/prr.yaml -p robot_description:=arm.urdf",
+    ),
+    "simulator": Executable(
+        "simulator.node",
+        "efforts in, joint states out: stands in for the arm, its drives and its sensors",
+        "-p robot_description:=arm.urdf -r commands:=controller/commands",
+    ),
+    "markers": Executable("markers", "markers of masses, efforts and the reference, for RViz", ""),
+    "viewer": Executable("viewer.node", "the arm in a browser, at the address that it prints", "-p port:=8080"),
+    "planner": Executable(
+        "planner.node", "the best motion to a target, by the arm's dynamics", "--params-file config/prr.yaml"
+    ),
+}
+"""Name of the command → what it runs."""
 
 
 def controller() -> int:
     """Run the controller."""
-    return _start("controller.node")
+    return _start("controller")
 
 
 def simulator() -> int:
     """Run the simulator."""
-    return _start("simulator.node")
+    return _start("simulator")
 
 
 def markers() -> int:
@@ -29,18 +64,50 @@ def markers() -> int:
 
 def viewer() -> int:
     """Run the viewer."""
-    return _start("viewer.node")
+    return _start("viewer")
 
 
 def planner() -> int:
     """Run the planner."""
-    return _start("planner.node")
+    return _start("planner")
+
+
+def help_parser(name: str, program: str) -> ArgumentParser:
+    """The parser that writes the help of a command.
+
+    Args:
+        name: of the node.
+        program: the command, as it was called.
+    """
+    node = EXECUTABLES[name]
+    return ArgumentParser(
+        program,
+        usage=f"{program} [-h] [--ros-args ARGUMENTS]",
+        description=f"The {name} node: {node.summary}.",
+        epilog=(
+            "ROS 2 arguments:\n"
+            "  -p NAME:=VALUE        a parameter\n"
+            "  --params-file FILE    a file of parameters\n"
+            "  -r NAME:=OTHER        another name for a topic\n"
+            "  -r __ns:=/LEFT        a namespace\n"
+            "\n"
+            "examples:\n"
+            f"  {' '.join(f'{program} --ros-args {node.needs}'.split())}\n"
+            f"  ros2 param describe /{name} gravity\n"
+            "\n"
+            f"Topics, services and parameters: {PAGE}"
+        ),
+        formatter_class=RawDescriptionHelpFormatter,
+    )
 
 
 def _start(name: str) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _end)
-    code: int = import_module(f"robodyn_ros.nodes.{name}").main()
+    own = sys.argv[1 : sys.argv.index("--ros-args")] if "--ros-args" in sys.argv else sys.argv[1:]
+    if own:
+        help_parser(name, os.path.basename(sys.argv[0])).parse_args(own)
+    code: int = import_module(f"robodyn_ros.nodes.{EXECUTABLES[name].module}").main()
     return code
 
 

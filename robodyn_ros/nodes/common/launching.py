@@ -3,33 +3,47 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 
 from robodyn_ros.errors import ConfigurationError, RobotDescriptionError
+from robodyn_ros.robot import DescriptionSettings
+from robodyn_ros.robot.description import read_document
 
 FORWARD = "forward_command_controller/ForwardCommandController"
 """The type of a ros2_control controller that passes on commands for one kind of interface."""
 
 
 def read_urdf(robot: str, share: Path) -> str:
-    """The URDF of an arm.
+    """The URDF of an arm, as text.
 
     Args:
-        robot: path of a URDF file, or the name of an arm that comes with the package.
+        robot: what :func:`~robodyn_ros.robot.load_robot` takes: a URDF file, a .xacro file with its arguments
+            (``arm.urdf.xacro side:=left``), the name of an arm of this package or of ``robot_descriptions``.
         share: the package's share folder.
 
     Raises:
-        ConfigurationError: it is neither of the two.
+        ConfigurationError: it is none of these, or cannot be read.
     """
     own = share / "urdf" / f"{robot}.urdf"
-    for path in (own, Path(robot)):
-        if path.is_file():
-            return path.read_text(encoding="utf-8")
-    names = ", ".join(sorted(path.stem for path in own.parent.glob("*.urdf")))
-    raise ConfigurationError(f"robot: {robot!r} is neither a URDF file nor one of {names}")
+    try:
+        return read_document(str(own) if own.is_file() else robot).text
+    except RobotDescriptionError as problem:
+        names = ", ".join(sorted(path.stem for path in own.parent.glob("*.urdf")))
+        raise ConfigurationError(f"robot: {problem.located}; the arms of this package are {names}") from problem
+
+
+def described(given: Mapping[str, str]) -> dict[str, str]:
+    """The settings of the description that differ from their defaults; the others may stand in a parameter file.
+
+    Args:
+        given: name → value of the launch arguments.
+    """
+    return {item.name: given[item.name] for item in fields(DescriptionSettings) if given[item.name] != item.default}
 
 
 def parameter_files(robot: str, config: str, share: Path) -> list[str]:

@@ -1,0 +1,108 @@
+"""Into a workspace, as ROS users do it: colcon builds a copy of the project; the keys of package.xml; the commands."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from robodyn_ros.nodes.start import EXECUTABLES, help_parser
+
+ROOT = Path(__file__).parents[1]
+
+FOLDERS = ("resource", "robodyn_ros", "launch", "urdf", "config", "rviz")
+
+
+def setup(folder: Path, *words: str) -> list[str]:
+    """The names of the commands that a setup.py run with these words would install."""
+    program = (
+        "import runpy, sys, setuptools; sys.argv = ['setup.py', *sys.argv[1:]];"
+        "setuptools.setup = lambda **given: print(*given['entry_points']['console_scripts'], sep='\\n');"
+        "runpy.run_path('setup.py')"
+    )
+    command = [sys.executable, "-c", program, *words]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True, timeout=60)
+    return [line.split(" = ")[0] for line in done.stdout.splitlines()]
+
+
+def test_names_on_the_path_have_a_prefix() -> None:
+    assert set(setup(ROOT, "bdist_wheel")) == {"robodyn", *(f"robodyn-{name}" for name in EXECUTABLES)}
+
+
+@pytest.mark.parametrize("word", ["install", "develop"])
+def test_a_workspace_has_the_short_names_too(word: str) -> None:
+    assert {*EXECUTABLES, "check", "robodyn"} <= set(setup(ROOT, word))
+
+
+def test_setup_py_may_be_a_link_in_another_folder(tmp_path: Path) -> None:
+    """As ``colcon build --symlink-install`` runs it: beside links to some of the files, without the README."""
+    for name in ("setup.py", "setup.cfg", "package.xml", *FOLDERS):
+        (tmp_path / name).symlink_to(ROOT / name)
+    assert "controller" in setup(tmp_path, "develop")
+
+
+def test_package_xml_depends_on_nothing_that_rosdep_does_not_know() -> None:
+    root = ET.parse(ROOT / "package.xml").getroot()
+    assert "ament_python" not in {item.text for item in root if item.tag.endswith("depend")}
+    assert root.findtext("export/build_type") == "ament_python"
+    for name in ("xacro", "urdfdom_py", "casadi-pip"):
+        assert name in {item.text for item in root.findall("exec_depend")}
+
+
+@pytest.mark.parametrize("name", EXECUTABLES)
+def test_executables_have_help(name: str) -> None:
+    text = help_parser(name, f"robodyn-{name}").format_help()
+    assert EXECUTABLES[name].summary in " ".join(text.split())
+    assert "--ros-args" in text
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_help_needs_no_ros(tmp_path: Path) -> None:
+    program = "import sys; sys.argv = ['robodyn-controller', '--help']\nfrom robodyn_ros.nodes import start\ntry:\n    "
+    program += "start.controller()\nfinally:\n    print([name for name in ('rclpy', 'casadi') if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0
+    assert "The controller node" in done.stdout
+    assert done.stdout.endswith("[]\n")
+
+
+def test_a_word_that_no_node_takes_is_an_error() -> None:
+    program = "import sys; sys.argv = ['robodyn-controller', '--robot', 'arm.urdf']\n"
+    program += "from robodyn_ros.nodes import start\nstart.controller()"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert "usage: robodyn-controller" in done.stderr
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("options", [(), ("--symlink-install",)], ids=["copied", "linked"])
+def test_colcon_builds_it(tmp_path: Path, options: tuple[str, ...]) -> None:
+    if shutil.which("colcon") is None:
+        pytest.skip("colcon is not installed")
+    source = tmp_path / "src" / "robodyn_ros"
+    for name in ("setup.py", "setup.cfg", "package.xml", "README.md", *FOLDERS):
+        source.mkdir(parents=True, exist_ok=True)
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy(ROOT / name, source / name)
+    environment = {**os.environ, "COLCON_LOG_PATH": str(tmp_path / "log")}
+    command = ["colcon", "build", *options]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    installed = {path.name for path in (tmp_path / "install/robodyn_ros/lib/robodyn_ros").iterdir()}
+    assert {*EXECUTABLES, "check", "robodyn"} <= installed
+    assert (tmp_path / "install/robodyn_ros/share/robodyn_ros/launch/arm.launch.py").is_file()
+
+
+def test_the_commands_of_the_pages_exist() -> None:
+    names = {"robodyn", *(f"robodyn-{name}" for name in EXECUTABLES), "python"}
+    for page in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")):
+        for name in re.findall(r"^\.venv/bin/([\w-]+)", page.read_text(encoding="utf-8"), re.MULTILINE):
+            assert name in names, f"{page.name}: {name}"
