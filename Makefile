@@ -105,6 +105,12 @@ bench-adaptive: $(VENV)/test-installed
 bench-identification: $(VENV)/test-installed
 	@$(VENV)/bin/python benchmarks/identification.py $(BENCH)
 
+bench-truth: $(VENV)/test-installed
+	@$(VENV)/bin/python benchmarks/identification_truth.py $(BENCH)
+
+bench-goals: $(VENV)/test-installed
+	@$(VENV)/bin/python benchmarks/planning_goals.py $(BENCH)
+
 soak-adaptive: $(VENV)/test-installed
 	@$(VENV)/bin/python benchmarks/adaptive.py --soak 30 $(BENCH)
 

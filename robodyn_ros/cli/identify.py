@@ -63,13 +63,13 @@ def _add_settings(parser: ArgumentParser) -> None:
     group = parser.add_argument_group("how it is used")
     text = "which effort counts (default: measured where there is one)"
     group.add_argument("--effort", default=EFFORTS[0], choices=EFFORTS, help=text)
-    text = "frequency above which nothing counts (default: where positions are noise)"
+    text = "frequency above which nothing counts (default: chosen by the data)"
     group.add_argument("--cutoff", type=float, metavar="HZ", help=text)
     text = "time by which efforts act later than recorded (default: found from the motion)"
     group.add_argument("--delay", type=float, metavar="SECONDS", help=text)
     text = "period of a motion that repeats, to average over (default: looked for)"
     group.add_argument("--period", type=float, metavar="SECONDS", help=text)
-    group.add_argument("--no-average", action="store_true", help="do not average over periods")
+    group.add_argument("--no-average", action="store_true", help="do not average over periods (default: as the data choose)")
     text = "longest time between two messages that belong together"
     group.add_argument("--gap", type=float, metavar="SECONDS", help=text)
     group.add_argument("--stribeck", action="store_true", help="identify static friction as well")

@@ -125,9 +125,10 @@ def verdict(result: Identification) -> str:
 
 
 def improved(result: Identification) -> bool:
-    """True if the identified arm predicts better than the nominal one."""
+    """True if the identified arm predicts better than the nominal one, and more than by chance."""
     found, before, _ = tested(result)
-    return bool(np.nanmean(np.log(found.rms / before.rms)) < 0.0)
+    chance = 1.0 / np.sqrt(max(1, np.count_nonzero(found.used)))
+    return bool(np.nanmean(np.log(found.rms / before.rms)) < -chance)
 
 
 def tested(result: Identification) -> tuple[Prediction, Prediction, str]:

@@ -46,12 +46,12 @@ class SignalSettings:
     """Settings of :func:`prepare`; each field's metadata describe it."""
 
     effort: str = choice("auto", "which effort counts: measured where there is one, or one of the two", lambda: EFFORTS)
-    cutoff: float = setting(0.0, "cutoff frequency (0: the one at which positions become noise)", "Hz", 0.0, 1e3)
+    cutoff: float = setting(0.0, "cutoff frequency (0: chosen by the data)", "Hz", 0.0, 1e3)
     gap: float = setting(0.05, "longest time between two messages of one segment", "s", 1e-4, 10.0)
     shortest: float = setting(1.0, "shortest segment without a gap that is used", "s", 0.1, 1000.0)
     align: bool = switch(True, "find the delay of the efforts and remove it")
     delay: float = setting(0.0, "known delay of the efforts, or the start of the search for it", "s", -0.5, 0.5)
-    average: bool = switch(True, "average over the periods of a motion that repeats")
+    average: bool = switch(True, "average over the periods of a motion that repeats, where the data say so")
     period: float = setting(0.0, "period of the motion (0: look for one)", "s", 0.0, 1000.0)
     least_motion: float = setting(0.01, "range of positions below which a joint stands still", "rad or m", 1e-6, 1.0)
 

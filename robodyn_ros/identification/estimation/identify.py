@@ -6,7 +6,8 @@
 3. :func:`~robodyn_ros.identification.estimation.regression.estimate` solves it by weighted robust least squares.
 4. :func:`~robodyn_ros.identification.estimation.physical.fit_physical` finds the physically possible parameters that
    fit best.
-5. Cross-validation repeats 3 and 4 without each part of the samples and predicts that part.
+5. Cross-validation repeats 3 and 4 without each part of the samples and predicts that part. Friction that the URDF has
+   not must show whatever part is left out; else it is 0.
 6. :func:`~robodyn_ros.identification.urdf_writing.with_parameters` writes the parameters into the URDF.
 """
 
@@ -15,12 +16,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification.estimation.base_parameters import parameter_names, parameter_units
-from robodyn_ros.identification.estimation.regression_model import RegressionModel, RegressionSolution, Stribeck
+from robodyn_ros.identification.estimation.regression_model import (
+    IDENTIFIED_GAIN,
+    RegressionModel,
+    RegressionSolution,
+    Stribeck,
+)
 from robodyn_ros.identification.estimation.result import Identification, Parameter, Prediction
 from robodyn_ros.identification.settings import IdentificationSettings
 from robodyn_ros.identification.signals.samples import Samples
@@ -28,13 +34,12 @@ from robodyn_ros.identification.urdf_writing import with_parameters
 from robodyn_ros.robot import Robot, reload_robot
 from robodyn_ros.robot.pose import Array
 
-IDENTIFIED_GAIN = 0.9
-"""Ratio of the variance left by the URDF's numbers that the data must remove from an identified parameter."""
-
 LISTED = 4
 """Number of partners that are listed; a wrist's inertia is seen together with dozens of others."""
 
 NOT_EXCITED = "this motion shows too little of it"
+
+NO_FRICTION = "the efforts show no friction of this kind"
 
 
 def identify(
@@ -72,9 +77,15 @@ def identify(
     solution = model.solve(problem, scales)
     none = np.zeros(robot.n)
 
+    folds = samples.folds(settings.folds)
+    parts = [model.solve(problem.chosen(~left_out), scales) for left_out in folds]
+    spread = np.sqrt(len(parts) - 1.0) * np.std([part.theta for part in parts], axis=0)  # the jackknife's
+    absent = model.absent_friction(solution, spread, samples, Y, used)
+    if len(absent):
+        solution = model.without(solution, scales, absent)
+        parts = [model.without(part, scales, absent) for part in parts]
     cross = np.empty(samples.effort.shape)
-    for left_out in samples.folds(settings.folds):
-        part = model.solve(problem.chosen(~left_out), scales)
+    for left_out, part in zip(folds, parts, strict=True):
         cross[left_out] = model.predict(
             samples.chosen(left_out),
             Y[left_out],
@@ -97,7 +108,7 @@ def identify(
         theta=solution.theta,
         stribeck_amplitude=solution.stribeck_amplitude,
         stribeck_velocity=stribeck.velocity,
-        parameters=describe_parameters(model, solution, stribeck),
+        parameters=describe_parameters(model, solution, stribeck, absent),
         base=model.base,
         base_values=solution.estimate.values[:rank],
         base_errors=solution.estimate.errors[:rank],
@@ -115,13 +126,13 @@ def identify(
 
 
 def describe_parameters(
-    model: RegressionModel, solution: RegressionSolution, stribeck: Stribeck
+    model: RegressionModel, solution: RegressionSolution, stribeck: Stribeck, absent: NDArray[np.intp]
 ) -> tuple[Parameter, ...]:
     """Every parameter of the arm with its value and error, and why it is not identified (``Identification``)."""
-    found = list(_standard_parameters(model, solution))
+    found = list(_standard_parameters(model, solution, set(absent.tolist())))
     if model.settings.stribeck:
-        excited = solution.fit.gain[len(model.base.columns) :] >= IDENTIFIED_GAIN
-        errors = np.sqrt(np.diag(solution.fit.covariance))[len(model.base.columns) :]
+        excited = solution.gain[len(model.base.columns) :] >= IDENTIFIED_GAIN
+        errors = solution.errors[len(model.base.columns) :]
         for joint, value, error, seen in zip(
             model.robot.joints, solution.stribeck_amplitude, errors, excited, strict=True
         ):
@@ -135,10 +146,9 @@ def describe_parameters(
     return tuple(found)
 
 
-def _standard_parameters(model: RegressionModel, solution: RegressionSolution) -> Iterator[Parameter]:
-    """The parameters of θ."""
-    fit, base = solution.fit, model.base
-    errors = np.sqrt(np.diag(fit.covariance))
+def _standard_parameters(model: RegressionModel, solution: RegressionSolution, absent: set[int]) -> Iterator[Parameter]:
+    """The parameters of θ; ``absent`` are the places of the friction that the data do not show."""
+    base = model.base
     place = {int(column): k for k, column in enumerate(base.columns)}
     invisible = set(base.invisible)
     for column, (name, unit) in enumerate(zip(parameter_names(model.robot), parameter_units(model.robot), strict=True)):
@@ -152,9 +162,12 @@ def _standard_parameters(model: RegressionModel, solution: RegressionSolution) -
             reason = "no motion of this arm shows it"
         elif partners:
             reason = f"seen only together with {_listed(partners)}"
-        elif fit.gain[k] < IDENTIFIED_GAIN:
+        elif k in absent:
+            moved = np.isfinite(solution.estimate.noise[(column - len(model.nominal)) % model.robot.n])
+            reason = NO_FRICTION if moved else NOT_EXCITED
+        elif solution.gain[k] < IDENTIFIED_GAIN:
             reason = NOT_EXCITED
-        yield Parameter(name, unit, nominal, value, float(errors[k]), not reason, reason)
+        yield Parameter(name, unit, nominal, value, float(solution.errors[k]), not reason, reason)
 
 
 def _listed(names: Sequence[str]) -> str:

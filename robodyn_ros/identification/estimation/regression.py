@@ -25,7 +25,7 @@ from robodyn_ros.robot.pose import Array
 BLOCK_ELEMENTS = 8192
 """Number of elements of a block of TSQR, about."""
 
-MAX_ITERATIONS = 50
+MAX_ITERATIONS = 20
 """Greatest number of times that the weights are computed anew; ten are usual."""
 
 SETTLED = 1e-3

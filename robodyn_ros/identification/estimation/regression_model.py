@@ -24,7 +24,7 @@ from robodyn_ros.dynamics.inertial_parameters import made_possible, standard_par
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification.estimation.base_parameters import BaseParameters, base_parameters
-from robodyn_ros.identification.estimation.physical import PhysicalFit, fit_physical
+from robodyn_ros.identification.estimation.physical import fit_physical
 from robodyn_ros.identification.estimation.regression import Estimate, Regression, estimate
 from robodyn_ros.identification.estimation.result import Prediction
 from robodyn_ros.identification.settings import IdentificationSettings
@@ -38,6 +38,15 @@ length. Below that there is no scale by which to measure the distance from it.""
 
 SMALL = 0.01
 """Ratio of a joint's effort that friction or a rotor is assumed to cause where the nominal arm has none."""
+
+IDENTIFIED_GAIN = 0.9
+"""Ratio of the variance left by the URDF's numbers that the data must remove from an identified parameter."""
+
+SURE = 3.0
+"""Least ratio of a friction to its standard deviation."""
+
+RESOLUTION = 1e-3
+"""Ratio of a joint's effort that sampling, filtering and the delay may leave unexplained."""
 
 START_RATIOS = (0.005, 0.015, 0.05, 0.15, 0.5)
 """Ratios of a joint's greatest speed from which the search for its Stribeck velocity starts."""
@@ -60,13 +69,15 @@ class RegressionSolution(NamedTuple):
         theta: all parameters, as ``CompiledDynamics.theta`` (p,).
         stribeck_amplitude: static minus Coulomb friction (n,).
         estimate: estimate of the base parameters, followed by the Stribeck amplitudes if they are identified.
-        fit: fit of the free parameters, followed by the Stribeck amplitudes if they are identified.
+        errors: standard errors of the free parameters, followed by those of the Stribeck amplitudes.
+        gain: for each of these the ratio of the prior's variance that the data remove.
     """
 
     theta: Array
     stribeck_amplitude: Array
     estimate: Estimate
-    fit: PhysicalFit
+    errors: Array
+    gain: Array
 
 
 class RegressionModel:
@@ -158,15 +169,63 @@ class RegressionModel:
         """
         extra = problem.regressor.shape[2] - self.base.rank
         nominal = np.concatenate([self.base.values(self.nominal), np.zeros(extra)])
-        found = estimate(problem, nominal, self.settings)
-        K = np.zeros((len(nominal), len(self.base.columns) + extra))
-        K[: self.base.rank, : len(self.base.columns)] = self.base.combination
-        K[self.base.rank :, len(self.base.columns) :] = np.eye(extra)
-        fit = fit_physical(found.factor, K, found.rhs, scales[: K.shape[1]], self.bodies, self.settings.prior)
+        return self._fitted(estimate(problem, nominal, self.settings), scales, np.zeros(0, dtype=np.intp))
+
+    def without(self, solution: RegressionSolution, scales: Array, absent: NDArray[np.intp]) -> RegressionSolution:
+        """A solution from the same data in which some parameters of joints are 0.
+
+        Args:
+            solution: the solution with them.
+            scales: as for :meth:`solve`.
+            absent: places of these parameters among the free ones; no base parameter combines them with others.
+        """
+        found = self._fitted(solution.estimate, scales, absent)
+        errors, gain = found.errors.copy(), found.gain.copy()
+        errors[absent], gain[absent] = solution.errors[absent], 0.0
+        return found._replace(errors=errors, gain=gain)
+
+    def _fitted(self, found: Estimate, scales: Array, absent: NDArray[np.intp]) -> RegressionSolution:
+        free, extra = len(self.base.columns), len(found.values) - self.base.rank
+        K = np.zeros((len(found.values), free + extra))
+        K[: self.base.rank, :free] = self.base.combination
+        K[self.base.rank :, free:] = np.eye(extra)
+        kept = np.setdiff1d(np.arange(free + extra), absent)
+        fit = fit_physical(found.factor, K[:, kept], found.rhs, scales[kept], self.bodies, self.settings.prior)
+        x, errors, gain = np.zeros((3, free + extra))
+        x[kept], errors[kept], gain[kept] = fit.x, np.sqrt(np.diag(fit.covariance)), fit.gain
         theta = self.nominal.copy()
-        theta[self.base.columns] = fit.x[: len(self.base.columns)]
-        amplitude = fit.x[len(self.base.columns) :] if extra else np.zeros(self.robot.n)
-        return RegressionSolution(theta, amplitude, found, fit)
+        theta[self.base.columns] = x[:free]
+        return RegressionSolution(theta, x[free:] if extra else np.zeros(self.robot.n), found, errors, gain)
+
+    def absent_friction(
+        self, solution: RegressionSolution, spread: Array, samples: Samples, regressor: Array, used: NDArray[np.bool_]
+    ) -> NDArray[np.intp]:
+        """Places among the free parameters of the friction that the motion does not show and the URDF does not assure.
+
+        Friction is shown if the data say more of it than the URDF, if it stays apart from 0 whatever part of the
+        samples is left out, and if it makes up more of the joint's effort than the preparation of signals may get
+        wrong.
+
+        Args:
+            solution: the solution with this friction.
+            spread: standard deviation of θ over the samples that are used, by the jackknife (p,).
+            samples: the motion.
+            regressor: its regressor (N, n, p).
+            used: which efforts are used, (N, n).
+        """
+        n, absent = self.robot.n, []
+        for place, column in enumerate(self.base.columns.tolist()):
+            joint = column - (len(self.nominal) - 2 * n)
+            value, urdf = solution.theta[column], self.nominal[column]
+            if joint < 0 or (urdf > 0.0 and value > 0.5 * urdf):  # not the prior alone holds it there
+                continue
+            rows = used[:, joint % n]
+            caused = value * regressor[rows, joint % n, column]
+            least = RESOLUTION * np.linalg.norm(samples.effort[rows, joint % n])
+            sure = value > SURE * spread[column] and solution.gain[place] >= IDENTIFIED_GAIN
+            if not (sure and np.linalg.norm(caused) > least):
+                absent.append(place)
+        return np.array(absent, dtype=np.intp)
 
     def scales(self, samples: Samples) -> Array:
         """The nominal free parameters, then Stribeck amplitudes; where the fit needs positive values, none is 0."""

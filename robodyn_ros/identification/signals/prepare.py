@@ -1,20 +1,28 @@
 """Preparation of recordings: from recordings to samples of motion.
 
-1. :func:`prepare_recording` puts positions and efforts on a uniform time grid, in segments without gaps, averages a
-   motion that repeats over its periods, and finds the frequency up to which positions stand out of their noise.
-2. :func:`find_delay` finds the delay of the efforts, one for all recordings of one kind of effort.
-3. Each segment is filtered and differentiated without phase lag, with the efforts moved by the delay.
+1. :func:`prepare_recording` puts positions and efforts on a uniform time grid, in segments without gaps, and finds the
+   part of each that repeats.
+2. :func:`choose` settles the cutoff frequency of the filter, and whether periods are averaged: that choice is best with
+   which the recording tells most about the arm.
+3. :func:`find_delay` finds the delay of the efforts, one for all recordings of one kind of effort.
+4. Each segment is filtered and differentiated without phase lag, with the efforts moved by the delay.
 
 A command takes time to reach its drive and is then held for a period; a measured effort is older than its time says.
 Both shift efforts against motion, and inertia then passes for friction. The delay d is the one with which the arm's
 equations explain the efforts best, whatever the arm's parameters are: with P the projection onto what the regressor of
 all parameters cannot explain, it minimises |P τ(t - d)|² by Gauss and Newton's method.
+
+A low cutoff frequency loses motion, a high one lets the noise of encoders through, which grows with the square of the
+frequency when positions are differentiated. Which is worse depends on the arm, its encoders and its motion, and shows
+in what the equations leave unexplained. So the choice is the one with the smallest standard errors: the largest
+determinant of the information matrix (D-optimality; Swevers et al., 1997, section III), whose noise is that of the
+residuals, with as many independent samples as their autocorrelation leaves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,10 +30,15 @@ from numpy.typing import ArrayLike
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY
 from robodyn_ros.dynamics.rnea import RNEA
+from robodyn_ros.errors import InputError
 from robodyn_ros.identification.recording.recording import Recording, unreadable
 from robodyn_ros.identification.settings import IdentificationSettings, SignalSettings
-from robodyn_ros.identification.signals.prepared_recording import PreparedRecording, prepare_recording
-from robodyn_ros.identification.signals.samples import RecordedSamples, SegmentSamples
+from robodyn_ros.identification.signals.prepared_recording import (
+    PreparedRecording,
+    cutoff_frequencies,
+    prepare_recording,
+)
+from robodyn_ros.identification.signals.samples import BLOCK, RecordedSamples, SegmentSamples
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 
@@ -46,6 +59,24 @@ NEGLIGIBLE = 1e-2
 
 SMALL = 1e-12
 """Power of a direction of the parameters, over the greatest, below which the motion does not excite it."""
+
+ROUNDING = 1e-9
+"""Least noise that is believed, over the effort."""
+
+DELAY_CUTOFF = 5.0
+"""Least cutoff frequency at which a delay is looked for before the choice [Hz]."""
+
+TRIED_SAMPLES = 12000
+"""Greatest number of samples on which a choice of cutoff frequency and averaging is tried."""
+
+EXCITED = 1e-8
+"""Power of a direction of the parameters, over the greatest, above which it counts for the choice."""
+
+EQUATIONS = 3.0
+"""Least number of equations per parameter by which a choice can be judged."""
+
+AS_GOOD = 0.2
+"""Difference of the mean logarithm of standard errors below which one choice is as good as another."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,12 +131,14 @@ def prepare(
         InputError: there are no efforts, too little was recorded, or no joint moves; the message says what is missing.
     """
     settings = settings or SignalSettings()
-    prepared = [prepare_recording(recording, robot, settings) for recording in recordings]
+    dynamics = RNEA(robot, gravity=gravity)
+    wide = [prepare_recording(recording, robot, settings) for recording in recordings]
+    prepared = [choose(dynamics, one, settings) for one in wide]
     delays = dict.fromkeys((one.effort_kind for one in prepared), (settings.delay, 0.0))
-    if settings.align:
-        dynamics = RNEA(robot, gravity=gravity)
+    if settings.align:  # a delay shows in what is fast: all of it counts that stands out of the noise
+        banded = [one.filtered_at(max(one.cutoff, first.cutoff)) for one, first in zip(prepared, wide, strict=True)]
         delays = {
-            kind: _common_delay(dynamics, [one for one in prepared if one.effort_kind == kind], settings.delay)
+            kind: _common_delay(dynamics, [one for one in banded if one.effort_kind == kind], settings.delay)
             for kind in delays
         }
     return [
@@ -128,6 +161,132 @@ def _common_delay(dynamics: RNEA, recordings: list[PreparedRecording], start: fl
             names = ", ".join(recording.name for recording in recordings)
             raise unreadable(names, f"{problem}: they are of another motion, or by another clock")
     return delay, error
+
+
+def choose(dynamics: CompiledDynamics, recording: PreparedRecording, settings: SignalSettings) -> PreparedRecording:
+    """The recording with the cutoff frequency, and with or without means of periods, that tells most of the arm.
+
+    The cutoff frequency rises and falls from where the motion meets the noise for as long as that is better. Of choices
+    that are as good, means of periods are taken, and then the highest cutoff frequency: it keeps most samples, in which
+    the errors of the model differ.
+
+    Args:
+        dynamics: dynamics of the arm; its inertial parameters do not matter.
+        recording: a recording, at the cutoff frequency to begin with.
+        settings: a cutoff frequency above 0, and ``average``, leave less to choose.
+    """
+    frequencies = [recording.cutoff] if settings.cutoff else cutoff_frequencies(recording.segments).tolist()
+    start = int(np.argmin(np.abs(np.log(frequencies) - np.log(recording.cutoff))))
+    choices = [recording.filtered_at(frequencies[start])]
+    if choices[0].averaged() is None and len(frequencies) == 1:
+        return recording
+    delay = settings.delay
+    if settings.align:
+        delay = _common_delay(dynamics, [recording.filtered_at(max(recording.cutoff, DELAY_CUTOFF))], delay)[0]
+    judge = _Judge(dynamics, choices[0], delay, settings.align)
+    scores: dict[tuple[int, bool], tuple[float, PreparedRecording]] = {}
+
+    def score(place: int) -> float:
+        plain = recording.filtered_at(frequencies[place])
+        for one in (plain, plain.averaged()):
+            if one is not None and (place, one is plain) not in scores:
+                scores[place, one is plain] = judge.mean_log_error(one), one
+        return min(value for (at, _), (value, _) in scores.items() if at == place)
+
+    best = score(start)
+    for direction in (1, -1):
+        place, worse = start, 0
+        while worse < 2 and 0 <= place + direction < len(frequencies):
+            place += direction
+            found = score(place)
+            worse = 0 if found < best else worse + 1
+            best = min(best, found)
+    if not np.isfinite(best):
+        return recording
+    good = [(not plain, place) for (place, plain), (value, _) in scores.items() if value <= best + AS_GOOD]
+    mean, place = max(good)
+    return scores[place, not mean][1]
+
+
+class _Judge:
+    """Judges choices for one recording by the standard errors that each would give.
+
+    If the delay is to be found, it is one more parameter: its column is the rate of change of the efforts.
+    """
+
+    def __init__(self, dynamics: CompiledDynamics, recording: PreparedRecording, delay: float, align: bool) -> None:
+        self._dynamics, self._delay, self._align = dynamics, delay, align
+        segments = recording.segment_samples(delay)
+        self._speed = IdentificationSettings.standstill * np.max(
+            [np.abs(segment.motion[1]).max(axis=0) for segment in segments], axis=0
+        )
+        every = max(1, sum(len(segment.rows) for segment in segments) // MAX_ROWS)
+        motion = [np.concatenate([one.motion[order][one.rows][::every] for one in segments]) for order in range(3)]
+        regressor = dynamics.regressor(*motion)
+        efforts = [one.segment.delayed_effort(delay, one.cutoff)[0][one.rows][::every] for one in segments]
+        size = np.sqrt(np.mean(np.concatenate(efforts) ** 2, axis=0))
+        rows = (regressor / np.where(size > 0.0, size, 1.0)[:, None]).reshape(-1, regressor.shape[-1])
+        length = np.linalg.norm(rows, axis=0)
+        scale = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0.0)
+        rows = rows * scale
+        power, directions = np.linalg.eigh(rows.T @ rows)
+        self._reduction = scale[:, None] * directions[:, power > EXCITED * power[-1]]  # (p, r)
+        """Takes parameters to the directions that the motion excites."""
+
+    def mean_log_error(self, recording: PreparedRecording) -> float:
+        """Mean logarithm of the standard errors along all directions; inf if there are too few samples to tell."""
+        try:
+            segments = recording.segment_samples(self._delay)
+        except InputError:
+            return np.inf
+        Y, tau, weight, series = [], [], [], []
+        total = sum(len(segment.segment.t) for segment in segments)
+        for number, segment in enumerate(segments):
+            part = _some(segment, max(1, TRIED_SAMPLES * len(segment.segment.t) // total))
+            columns = part.filtered(lambda *motion: self._dynamics.regressor(*motion) @ self._reduction)
+            effort, rate = (values[part.rows] for values in segment.segment.delayed_effort(self._delay, segment.cutoff))
+            Y.append(np.concatenate([columns, rate[:, :, None]], axis=2) if self._align else columns)
+            tau.append(effort)
+            weight.append(part.moving(self._speed) * recording.weights(part)[:, None])
+            series.append(np.full(len(part.rows), number))
+        share = sum(map(len, series)) / sum(len(segment.rows) for segment in segments)
+        parts = (np.concatenate(values) for values in (Y, tau, weight, series))
+        return self._mean_log_error(*parts, share)
+
+    @staticmethod
+    def _mean_log_error(Y: Array, tau: Array, weight: Array, series: Array, share: float) -> float:
+        used, r = weight > 0.0, Y.shape[2]
+        if used.sum() < EQUATIONS * r:
+            return np.inf
+        weight = weight / share
+        gram = np.einsum("kir,ki,kis->irs", Y, weight, Y, optimize=True)
+        right = np.einsum("kir,ki,ki->ir", Y, weight, tau, optimize=True)
+        power = np.sum(weight * tau**2, axis=0)
+        variance = np.where(power > 0.0, power, 1.0)
+        for _ in range(3):  # each joint's noise is known from the solution before
+            information = np.einsum("irs,i->rs", gram, 1.0 / variance)
+            inverse = np.linalg.pinv(information, rcond=SMALL, hermitian=True)
+            rest = tau - Y @ (inverse @ np.einsum("ir,i->r", right, 1.0 / variance))
+            lost = np.einsum("irs,rs->i", gram, inverse) / variance  # degrees of freedom
+            free = np.maximum(used.sum(axis=0) - lost, 1.0)
+            residual = np.sum(weight * rest**2, axis=0) / free
+            variance = np.maximum(residual, ROUNDING**2 * power / np.maximum(used.sum(axis=0), 1))
+            variance = np.where(power > 0.0, variance, 1.0)
+        same = (series[1:] == series[:-1])[:, None] & used[1:] & used[:-1]
+        together = np.sum(same * rest[1:] * rest[:-1], axis=0)
+        correlation = np.clip(together / np.maximum(np.sum(used * rest**2, axis=0), 1e-300), 0.0, 0.99)
+        information = np.einsum("irs,i->rs", gram, (1.0 - correlation) / (1.0 + correlation) / variance)
+        sign, logarithm = np.linalg.slogdet(information)
+        return float(-0.5 * logarithm / r) if sign > 0.0 else np.inf
+
+
+def _some(segment: SegmentSamples, count: int) -> SegmentSamples:
+    """A segment with the rows of as many of its blocks, evenly spread, as hold a number of samples."""
+    blocks = -(-len(segment.segment.t) // BLOCK)
+    kept = max(1, min(blocks, count // BLOCK))
+    chosen = np.unique(np.linspace(0, blocks - 1, kept + 2)[1:-1].round()) if kept < blocks else np.arange(blocks)
+    rows = segment.rows[np.isin(segment.rows // BLOCK, chosen)]
+    return replace(segment, rows=rows if len(rows) else segment.rows)
 
 
 def _samples(

@@ -1,18 +1,14 @@
-"""A prepared recording: the segments of a recording that are used, and the frequency up to which they are.
+"""A recording made ready: its segments on a uniform grid, the periods in them, which efforts count, which joints move.
 
-Three things are settled before the delay of the efforts is known:
-
-- the cutoff frequency: where the power of the positions falls towards that of their noise;
-- whether the motion repeats; then the mean of its periods replaces it, for the noise differs from one period to the
-  next and averages out (Swevers, Ganseman, Tükel, de Schutter and Van Brussel, Optimal robot excitation and
-  identification, IEEE Transactions on Robotics and Automation 13(5), 1997);
-- which efforts count, and which joints move.
+What is filtered at which frequency, and whether periods are averaged, is a choice between several
+:class:`PreparedRecording` of one recording (:mod:`robodyn_ros.identification.signals.prepare`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from scipy.interpolate import CubicSpline
@@ -21,13 +17,19 @@ from scipy.signal import correlate, welch
 from robodyn_ros.identification.recording.recording import RecordedTrack, Recording, unreadable
 from robodyn_ros.identification.settings import SignalSettings
 from robodyn_ros.identification.signals.samples import SegmentSamples
-from robodyn_ros.identification.signals.segments import Segment, find_segments
+from robodyn_ros.identification.signals.segments import SETTLING, MeanPeriod, Segment, find_segments
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 
 ABOVE_NOISE = 10.0
 """Ratio of the motion's power to the noise's at the cutoff frequency. It is the same for position, velocity and
 acceleration, for differentiation scales motion and noise alike."""
+
+FASTEST = 40.0
+"""Greatest cutoff frequency that is chosen [Hz]; arms move no faster, and more samples only take more time."""
+
+STEP_RATIO = 1.5
+"""Ratio of neighbouring cutoff frequencies that are tried."""
 
 HIGHEST = 0.2
 """Greatest cutoff frequency over the rate of the positions."""
@@ -66,6 +68,14 @@ FULL = 0.999
 """Ratio of the effort limit from which on a command may have been clamped to it."""
 
 
+class Repetition(NamedTuple):
+    """Where a segment repeats itself; times from its start [s]."""
+
+    first: float
+    last: float
+    period: float
+
+
 @dataclass(frozen=True, eq=False)
 class PreparedRecording:
     """A recording before the delay of its efforts is known.
@@ -74,6 +84,7 @@ class PreparedRecording:
         name: name of the recording.
         effort_kind: ``measured`` or ``commanded``.
         segments: segments without gaps, or means of periods.
+        repetitions: where each segment repeats itself; None where it does not.
         moving: which joints move, (n,) of bool.
         cutoff: frequency up to which positions count [Hz].
         limit: effort from which on a sample is excluded (n,); inf where there is none.
@@ -82,9 +93,30 @@ class PreparedRecording:
     name: str
     effort_kind: str
     segments: tuple[Segment, ...]
+    repetitions: tuple[Repetition | None, ...]
     moving: Array
     cutoff: float
     limit: Array
+
+    def filtered_at(self, cutoff: float) -> PreparedRecording:
+        """The same segments, filtered at another cutoff frequency [Hz]."""
+        return replace(self, cutoff=cutoff)
+
+    def averaged(self) -> PreparedRecording | None:
+        """The same recording with means of periods in place of the segments that repeat; None if none does."""
+        margin = SETTLING / self.cutoff
+        found: list[Segment] = []
+        for segment, repetition in zip(self.segments, self.repetitions, strict=True):
+            found.append(segment)
+            if repetition is None:
+                continue
+            first = max(repetition.first, margin)
+            last = min(repetition.last, float(segment.t[-1] - segment.t[0]) - margin)
+            count = int((last - first) / repetition.period + 1e-6)
+            if count >= 2:
+                spare = max(0.0, last - first - count * repetition.period)
+                found[-1] = MeanPeriod.of(segment, first + spare / 2.0, repetition.period, count)
+        return replace(self, segments=tuple(found)) if any(segment.periods for segment in found) else None
 
     def segment_samples(self, delay: float) -> list[SegmentSamples]:
         """The segments with their motions and the samples that are used: those at which the filter has settled.
@@ -130,11 +162,12 @@ def prepare_recording(recording: Recording, robot: Robot, settings: SignalSettin
             recording.name,
             f"no joint moves by more than {settings.least_motion:g} rad or m, and an arm at rest tells nothing",
         )
-    if settings.average:
-        segments = [average_periods(segment, moving, settings.period) or segment for segment in segments]
-    cutoff = settings.cutoff or cutoff_frequency(segments, moving)
+    repetitions = [
+        find_repetition(segment, moving, settings.period) if settings.average else None for segment in segments
+    ]
+    cutoff = settings.cutoff or noise_frequency(segments, moving)
     limit = FULL * robot.effort_limit if kind == "commanded" else np.full(robot.n, np.inf)
-    return PreparedRecording(recording.name, kind, tuple(segments), moving, cutoff, limit)
+    return PreparedRecording(recording.name, kind, tuple(segments), tuple(repetitions), moving, cutoff, limit)
 
 
 def _effort(recording: Recording, wanted: str) -> tuple[str, RecordedTrack]:
@@ -176,8 +209,8 @@ def _segments(name: str, position: RecordedTrack, effort: RecordedTrack, setting
     raise unreadable(name, f"{problem}: it is too short, or too much is lost")
 
 
-def cutoff_frequency(segments: Sequence[Segment], moving: Array) -> float:
-    """The frequency up to which the motion of some joint stands out of the noise [Hz].
+def noise_frequency(segments: Sequence[Segment], moving: Array) -> float:
+    """The frequency above which the motion of some joint does not stand out of the noise [Hz].
 
     The upper half of the spectrum is taken as noise: there encoders move, and joints do not.
 
@@ -190,16 +223,24 @@ def cutoff_frequency(segments: Sequence[Segment], moving: Array) -> float:
     size = min(len(longest.t), round(SPAN * rate))
     f, power = welch(longest.q[:, moving], rate, "hann", size, detrend="linear", axis=0)
     noise = np.median(power[f > 0.25 * rate], axis=0)
-    highest = LOWEST
+    lowest = min(FASTEST, HIGHEST * rate)
     for column, floor in zip(power.T, noise.tolist(), strict=True):
         peak = int(np.argmax(column))
         under = np.flatnonzero(column[peak:] < ABOVE_NOISE * floor)
-        highest = max(highest, float(f[peak + under[0]]) if len(under) else np.inf)
-    return float(min(highest, HIGHEST * rate))
+        lowest = min(lowest, float(f[peak + under[0]]) if len(under) else np.inf)
+    return float(max(lowest, min(LOWEST, HIGHEST * rate)))
 
 
-def average_periods(segment: Segment, moving: Array, period: float = 0.0) -> Segment | None:
-    """The mean of the periods of a segment; None if nothing in it repeats.
+def cutoff_frequencies(segments: Sequence[Segment]) -> Array:
+    """The cutoff frequencies that may be chosen [Hz], rising."""
+    highest = min(FASTEST, HIGHEST / max(segment.step for segment in segments))
+    count = max(0, int(np.log(highest / LOWEST) / np.log(STEP_RATIO)))
+    found: Array = LOWEST * STEP_RATIO ** np.arange(count + 1)
+    return found
+
+
+def find_repetition(segment: Segment, moving: Array, period: float = 0.0) -> Repetition | None:
+    """Where a segment repeats itself; None if it does nowhere.
 
     Args:
         segment: a segment as recorded.
@@ -215,7 +256,7 @@ def average_periods(segment: Segment, moving: Array, period: float = 0.0) -> Seg
         first, last = _longest(x, length)
         if last - first < lag or np.var(x[first : last + lag], axis=0).min() < REPEATING:
             continue
-        return _mean(segment, length * step, first * step, (last + length) * step)
+        return Repetition(first * step, (last + length) * step, length * step)
     return None
 
 
@@ -258,24 +299,3 @@ def _longest(x: Array, length: float) -> tuple[int, int]:
     edges = np.concatenate([[-1], np.flatnonzero(differs), [len(differs)]])
     widest = int(np.argmax(np.diff(edges)))
     return int(edges[widest]) + 1, int(edges[widest + 1])
-
-
-def _mean(segment: Segment, period: float, first: float, last: float) -> Segment | None:
-    """The mean over all whole periods between two times [s] from the start of the segment."""
-    last = min(last, float(segment.t[-1] - segment.t[0]))
-    count = int((last - first) / period + 1e-6)
-    if count < 2:
-        return None
-    size = round(period / segment.step)
-    at = first + (np.arange(count * size) / size) * period
-    t = np.arange(len(segment.t)) * segment.step
-    q = CubicSpline(t, segment.q)(np.minimum(at, t[-1]))
-    effort = np.column_stack([np.interp(at, t, column) for column in segment.effort.T])
-    n = q.shape[1]
-    shape = (count, size, n)
-    return Segment(
-        segment.t[0] + first + np.arange(size) * period / size,
-        q.reshape(shape).mean(axis=0),
-        effort.reshape(shape).mean(axis=0),
-        count,
-    )

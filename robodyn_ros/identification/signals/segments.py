@@ -3,6 +3,10 @@
 A filter that runs forwards and then backwards delays nothing (Gustafsson, Determining the initial states in
 forward-backward filtering, 1996), and a spline through all samples lags to neither side. So position, velocity,
 acceleration and effort belong to the same moments.
+
+A motion that repeats may be averaged over its periods, for noise differs from one period to the next (Swevers,
+Ganseman, Tükel, de Schutter and Van Brussel, Optimal robot excitation and identification, IEEE Transactions on Robotics
+and Automation 13(5), 1997).
 """
 
 from __future__ import annotations
@@ -33,54 +37,107 @@ class Segment:
         t: times [s] (N,).
         q: positions (N, n) in [rad] or [m], as recorded.
         effort: efforts (N, n) in [N·m] or [N], as recorded.
-        periods: number of periods of which the segment is the mean; 0 for a motion that does not repeat. In a mean of
-            periods the first sample follows the last.
     """
 
     t: Array
     q: Array
     effort: Array
-    periods: int = 0
+
+    @property
+    def periods(self) -> int:
+        """Number of periods of which the segment is the mean; 0 if it is none."""
+        return 0
 
     @property
     def step(self) -> float:
         """Time between two samples [s]."""
         return float((self.t[-1] - self.t[0]) / (len(self.t) - 1))
 
-    def motion(self, cutoff: float) -> tuple[Array, Array, Array]:
-        """Position, velocity and acceleration (N, n), low-pass filtered at a cutoff frequency [Hz]."""
-        q, inner = self._extended(self.q)
-        smooth = lowpass(q, cutoff, self.step)
-        spline = make_interp_spline(np.arange(len(q)) * self.step, smooth, k=5)
-        at = np.arange(len(q))[inner] * self.step
-        found = [spline(at, order) for order in range(3)]
+    def motion(self, cutoff: float, at: Array | None = None) -> tuple[Array, Array, Array]:
+        """Position, velocity and acceleration, low-pass filtered at a cutoff frequency [Hz], (N, n) each.
+
+        Args:
+            cutoff: cutoff frequency of the filter [Hz].
+            at: times from the start of the segment [s] (k,); those of the samples unless given.
+        """
+        grid = np.arange(len(self.t)) * self.step
+        spline = make_interp_spline(grid, lowpass(self.q, cutoff, self.step), k=5)
+        found = [spline(grid if at is None else at, order) for order in range(3)]
         return found[0], found[1], found[2]
 
-    def delayed_effort(self, delay: float, cutoff: float) -> tuple[Array, Array]:
+    def delayed_effort(self, delay: float, cutoff: float, at: Array | None = None) -> tuple[Array, Array]:
         """The effort that acts at the times of the samples, and its rate of change, (N, n) each.
 
         Args:
             delay: time by which the effort acts later than recorded [s].
             cutoff: cutoff frequency of its filter [Hz].
+            at: times from the start of the segment [s] (k,); those of the samples unless given.
         """
-        effort, inner = self._extended(self.effort)
-        spline = CubicSpline(np.arange(len(effort)) * self.step, lowpass(effort, cutoff, self.step))
-        at = np.clip(np.arange(len(effort))[inner] * self.step - delay, 0.0, (len(effort) - 1) * self.step)
-        return spline(at), spline(at, 1)
+        grid = np.arange(len(self.t)) * self.step
+        spline = CubicSpline(grid, lowpass(self.effort, cutoff, self.step))
+        acting = np.clip((grid if at is None else at) - delay, 0.0, grid[-1])
+        return spline(acting), spline(acting, 1)
 
     def settled(self, cutoff: float, delay: float) -> slice:
         """The samples that lie so far from the edges that the filter has settled."""
-        if self.periods:
-            return slice(None)
         edge = int(np.ceil((SETTLING / cutoff + abs(delay)) / self.step))
         return slice(edge, len(self.t) - edge)
 
-    def _extended(self, values: Array) -> tuple[Array, slice]:
-        """The values with the periods before and after, if there are any, and where the segment lies among them."""
-        count = len(values)
-        if not self.periods:
-            return values, slice(None)
-        return np.concatenate([values] * 3), slice(count, 2 * count)
+
+@dataclass(frozen=True, eq=False)
+class MeanPeriod(Segment):
+    """The mean of the periods of a segment; its first sample follows its last.
+
+    The whole segment is filtered and differentiated, and the mean is taken of the results. The other way round, the
+    small step from the end of the mean to its beginning would become a spike of acceleration.
+
+    Attributes:
+        whole: the segment as recorded.
+        at: times of all samples of all periods from its start [s] (periods · N,).
+    """
+
+    whole: Segment
+    at: Array
+
+    @classmethod
+    def of(cls, whole: Segment, first: float, period: float, count: int) -> MeanPeriod:
+        """The mean of periods.
+
+        Args:
+            whole: the segment as recorded.
+            first: start of the first period from the start of the segment [s].
+            period: length of a period [s].
+            count: number of periods.
+        """
+        size = round(period / whole.step)
+        at = first + np.arange(count * size) / size * period
+        grid = np.arange(len(whole.t)) * whole.step
+        columns = np.concatenate([whole.q, whole.effort], axis=1)
+        mean = np.column_stack([np.interp(at, grid, column).reshape(count, size).mean(axis=0) for column in columns.T])
+        return cls(whole.t[0] + at[:size], *np.split(mean, 2, axis=1), whole, at)
+
+    @property
+    def periods(self) -> int:
+        """Number of periods of which this is the mean."""
+        return len(self.at) // len(self.t)
+
+    def motion(self, cutoff: float, at: Array | None = None) -> tuple[Array, Array, Array]:
+        """The mean of :meth:`Segment.motion` over the periods, (N, n) each."""
+        q, qd, qdd = (self._mean(values) for values in self.whole.motion(cutoff, self.at))
+        return q, qd, qdd
+
+    def delayed_effort(self, delay: float, cutoff: float, at: Array | None = None) -> tuple[Array, Array]:
+        """The mean of :meth:`Segment.delayed_effort` over the periods, (N, n) each."""
+        effort, rate = (self._mean(values) for values in self.whole.delayed_effort(delay, cutoff, self.at))
+        return effort, rate
+
+    def settled(self, cutoff: float, delay: float) -> slice:
+        """All samples: the periods begin and end where the filter has settled."""
+        return slice(None)
+
+    def _mean(self, values: Array) -> Array:
+        found: Array = values.reshape(self.periods, len(self.t), -1).mean(axis=0)
+        return found
 
 
 def find_segments(position: RecordedTrack, effort: RecordedTrack, gap: float, shortest: float) -> Iterator[Segment]:

@@ -1,0 +1,118 @@
+"""How many random reachable goals the planner reaches in time, and what it says of the others.
+
+    benchmarks/planning_goals.py                       200 goals on each of PRR, UR5 and Panda
+    benchmarks/planning_goals.py --goals 20 --arms prr fewer
+    make bench-goals                                   the whole table
+
+Half of the goals are joint positions drawn from the whole range, half are places of the tool that such positions give;
+the motion starts at the arm's home pose, takes the least time, and keeps to 90 % of the limits. A goal at which the arm
+cannot hold itself counts as told. The time of a plan is the CPU time of this process and its children, so that the
+table does not depend on what else the machine does. Exit code 1 unless 95 % of the goals of each arm are solved within
+the time, and the planner gives a reason for each of the others. Needs the extras of the tests.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "test"))
+
+from industrial import urdfs
+
+import robodyn_ros as rd
+from robodyn_ros.kinematics import Kinematics
+from robodyn_ros.kinematics.workspace import random_positions
+from robodyn_ros.planning.collocation.collocation import CollocationSettings, plan
+from robodyn_ros.planning.cost import MinimumTime
+from robodyn_ros.planning.plan import Plan
+from robodyn_ros.planning.problem import Goal, JointGoal, Problem, ToolGoal
+from robodyn_ros.robot import Robot
+from robodyn_ros.robot.robot import tip
+
+PRR = Path(__file__).parents[1] / "urdf" / "prr.urdf"
+ARMS = {"prr": "", "ur5": "ur5_robot", "panda": "panda"}
+SHARE = 0.95
+"""Ratio of the goals that must be solved in time."""
+
+
+def goals(robot: Robot, count: int, seed: int) -> list[Goal]:
+    """Goals that the arm reaches, half of them of the joints and half of the tool."""
+    link, kinematics, found = tip(robot), Kinematics(robot), []
+    for k, q in enumerate(random_positions(robot, count, seed)):
+        pose = kinematics.pose(link, q)
+        found.append(JointGoal(q) if k % 2 == 0 else ToolGoal.at(pose[:3, 3], link))
+    return found
+
+
+def cpu() -> float:
+    """CPU time of this process and of the children that have ended [s]."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+def measure(name: str, count: int, seed: int, limit: float) -> dict[str, Any]:
+    """Figure → value."""
+    robot = rd.load_robot(PRR if not ARMS[name] else urdfs()[ARMS[name]])
+    dynamics = rd.create_dynamics("rnea", robot)
+    settings = CollocationSettings(time_limit=12.0 * limit)  # of a busy machine's clock; the CPU's counts
+    seconds, reasons, late = [], Counter[str](), 0
+    for goal in goals(robot, count, seed):
+        begun = cpu()
+        found: Plan = plan(Problem(dynamics, robot.home, goal, MinimumTime(), limit_margin=0.02), settings)
+        seconds.append(cpu() - begun)
+        if found.solved:
+            late += seconds[-1] > limit
+        else:
+            reasons[found.reason.partition(":")[0].partition(";")[0][:70]] += 1
+    told = sum(number for reason, number in reasons.items() if "violates" in reason or "unreachable" in reason)
+    solved = count - sum(reasons.values()) - late
+    return {
+        "arm": name,
+        "goals": count,
+        "possible": count - told,
+        "solved": solved,
+        "late": late,
+        "reasons": dict(reasons.most_common()),
+        "median": float(np.median(seconds)),
+        "p95": float(np.percentile(seconds, 95)),
+        "greatest": float(np.max(seconds)),
+        "good": solved >= SHARE * (count - told),
+    }
+
+
+def main() -> int:
+    """Run and report."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--arms", nargs="+", default=list(ARMS), choices=list(ARMS))
+    parser.add_argument("--goals", type=int, default=200, help="of each arm")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--time", type=float, default=5.0, help="that a plan may take [s]")
+    parser.add_argument("--json", action="store_true")
+    args = parser.parse_args()
+    rows = []
+    if not args.json:
+        print(f"{'arm':<8}{'goals':>6}{'possible':>10}{'solved':>8}{'late':>6}{'median':>9}{'95 %':>8}{'greatest':>10}")
+    for name in args.arms:
+        row = measure(name, args.goals, args.seed, args.time)
+        rows.append(row)
+        if not args.json:
+            figures = f"{row['goals']:>6}{row['possible']:>10}{row['solved']:>8}{row['late']:>6}"
+            times = f"{row['median']:>7.2f} s{row['p95']:>6.2f} s{row['greatest']:>8.2f} s"
+            print(f"{name:<8}{figures}{times}{'' if row['good'] else '  NOT as promised'}", flush=True)
+            for reason, number in row["reasons"].items():
+                print(f"    {number:>4} × {reason}")
+    if args.json:
+        print(json.dumps(rows, indent=2))
+    return 0 if all(row["good"] for row in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,85 @@
+"""What identification leaves unexplained, and which friction it claims, on recordings whose efforts Pinocchio made."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from industrial import urdfs
+from recordings import fourier, moved
+
+import robodyn_ros as rd
+from robodyn_ros.dynamics.rnea import RNEA
+from robodyn_ros.identification import RecordedTrack, Recording, SignalSettings, identify, prepare
+from robodyn_ros.robot.urdf_editor import UrdfEditor
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+
+ROBOT = rd.load_robot(Path(__file__).parents[1] / "urdf" / "prr.urdf")
+T = np.arange(0.0, 12.3, 0.004)
+
+
+@pytest.mark.parametrize(("arm", "seed"), [("prr", 0), ("double_pendulum", 9), ("prr", 20), ("double_pendulum", 17)])
+@pytest.mark.parametrize("noisy", [False, True])
+def test_recordings_of_another_library(arm, seed, noisy):
+    """Cases of benchmarks/identification_truth.py, which has many more of them, of longer arms."""
+    pytest.importorskip("pinocchio")
+    if arm != "prr" and arm not in urdfs():
+        pytest.skip("example-robot-data is not installed")
+    from identification_truth import NOISE_FREE, TIMES_NOISE, make, measure
+
+    found = measure(make(arm, seed, noisy))
+    bound = TIMES_NOISE * found["noise"] if noisy else NOISE_FREE
+    assert max(found["unexplained"], found["left_out"]) < bound
+    assert not found["false_friction"]
+
+
+def test_the_mean_of_periods_has_no_spike_where_it_begins_again():
+    """A transient dies out in the first period: the mean ends elsewhere than it begins."""
+    q = fourier(T, ROBOT.n, seed=1, period=4.0)[0] + 0.004 * np.exp(-T / 0.8)[:, None]
+    spline = np.gradient(np.gradient(q, T, axis=0), T, axis=0)
+    effort = RNEA(ROBOT).inverse(q, np.gradient(q, T, axis=0), spline)
+    made = Recording("run", ROBOT.joint_names, RecordedTrack(T, q), RecordedTrack(T, effort))
+    (mean,) = prepare([made], ROBOT, SignalSettings(cutoff=20.0, period=4.0))
+    assert mean.periods >= 2 or mean.cutoff == 20.0
+    found = identify(ROBOT, mean.samples)
+    assert np.nanmax(found.fit.relative) < 1e-3
+    assert np.abs(mean.samples.qdd).max() < 1.1 * np.abs(spline).max()
+
+
+@pytest.mark.parametrize("coarse", [1e-4, 1e-3])
+def test_the_cutoff_frequency_follows_the_coarsest_encoder(coarse):
+    """One joint's positions are exact, so that its motion stands out of its noise at every frequency."""
+    (q, _, _), effort = moved(ROBOT, T, seed=2, viscous=[20.0, 0.7, 0.2], coulomb=[9.0, 0.8, 0.3])
+    read = q.copy()
+    read[:, 1:] = coarse * np.round(q[:, 1:] / coarse)
+    made = Recording("run", ROBOT.joint_names, RecordedTrack(T, read), RecordedTrack(T, effort))
+    (prepared,) = prepare([made], ROBOT, SignalSettings(average=False))
+    found = identify(ROBOT, prepared.samples)
+    assert np.nanmax(found.cross_validation.relative) < 10.0 * coarse
+    np.testing.assert_allclose(found.coulomb, [9.0, 0.8, 0.3], rtol=20.0 * coarse)
+    np.testing.assert_allclose(found.viscous, [20.0, 0.7, 0.2], rtol=20.0 * coarse)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.02])
+@pytest.mark.parametrize("urdf", [0.0, 0.5])
+def test_friction_that_is_not_there_is_not_claimed(noise, urdf):
+    """Whether the URDF has some or none; that of the one joint which has it is found."""
+    rng = np.random.default_rng(3)
+    editor = UrdfEditor(ROBOT.urdf)
+    for joint in ("shoulder", "wrist"):
+        editor.set_dynamics(joint, "damping", urdf)
+    robot = rd.load_robot(editor.text())
+    (q, _, _), effort = moved(ROBOT, T, seed=4, viscous=[20.0, 0.0, 0.0])
+    spread = noise * np.sqrt(np.mean(effort**2, axis=0))
+    made = effort + spread * rng.normal(size=effort.shape)
+    recording = Recording("run", ROBOT.joint_names, RecordedTrack(T, q), RecordedTrack(T, made))
+    (prepared,) = prepare([recording], robot)
+    found = identify(robot, prepared.samples)
+    claimed = {one.name for one in found.parameters if one.identified and one.name.startswith(("viscous", "coulomb"))}
+    assert claimed == {"viscous(elevator)"}
+    np.testing.assert_array_equal(found.coulomb, 0.0)
+    np.testing.assert_array_equal(found.viscous[1:], 0.0)
+    assert found.viscous[0] == pytest.approx(20.0, rel=0.01)
