@@ -44,7 +44,7 @@ PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 INSTALL = $(PIP) install --quiet --use-pep517 $(addprefix -c ,$(CONSTRAINTS))
 BUILD := setup.py package.xml $(wildcard .ci/constraints*.txt)
 
-.PHONY: demo test test-thorough lint bench bench-planning bench-adaptive bench-identification bench-kinematics bench-ros bench-sim bench-mpc bench-sweep fuzz soak-adaptive soak-controller soak-hold soak-identify soak-sim soak-sweep clean docs picture
+.PHONY: demo test test-thorough lint bench bench-planning bench-adaptive bench-goals bench-identification bench-kinematics bench-ros bench-sim bench-mpc bench-sweep bench-truth fuzz soak-adaptive soak-controller soak-hold soak-identify soak-sim soak-sweep clean docs picture
 
 demo: $(VENV)/demo-installed $(if $(VIEW),$(VENV)/viewer-installed)
 	@$(VENV)/bin/robodyn demo $(if $(VIEW),--view) $(DEMO)

@@ -69,7 +69,7 @@ def _add_settings(parser: ArgumentParser) -> None:
     group.add_argument("--delay", type=float, metavar="SECONDS", help=text)
     text = "period of a motion that repeats, to average over (default: looked for)"
     group.add_argument("--period", type=float, metavar="SECONDS", help=text)
-    group.add_argument("--no-average", action="store_true", help="do not average over periods (default: as the data choose)")
+    group.add_argument("--no-average", action="store_true", help="never average over periods (default: as data choose)")
     text = "longest time between two messages that belong together"
     group.add_argument("--gap", type=float, metavar="SECONDS", help=text)
     group.add_argument("--stribeck", action="store_true", help="identify static friction as well")
