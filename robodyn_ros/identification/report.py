@@ -127,7 +127,7 @@ def verdict(result: Identification) -> str:
 def improved(result: Identification) -> bool:
     """True if the identified arm predicts better than the nominal one, and more than by chance."""
     found, before, _ = tested(result)
-    chance = 1.0 / np.sqrt(max(1, np.count_nonzero(found.used)))
+    chance = 1.0 / np.sqrt(max(1.0, float(np.count_nonzero(found.used))))
     return bool(np.nanmean(np.log(found.rms / before.rms)) < -chance)
 
 

@@ -163,7 +163,7 @@ def _common_delay(dynamics: RNEA, recordings: list[PreparedRecording], start: fl
     return delay, error
 
 
-def choose(dynamics: CompiledDynamics, recording: PreparedRecording, settings: SignalSettings) -> PreparedRecording:
+def choose(dynamics: RNEA, recording: PreparedRecording, settings: SignalSettings) -> PreparedRecording:
     """The recording with the cutoff frequency, and with or without means of periods, that tells most of the arm.
 
     The cutoff frequency rises and falls from where the motion meets the noise for as long as that is better. Of choices
@@ -250,15 +250,14 @@ class _Judge:
             weight.append(part.moving(self._speed) * recording.weights(part)[:, None])
             series.append(np.full(len(part.rows), number))
         share = sum(map(len, series)) / sum(len(segment.rows) for segment in segments)
-        parts = (np.concatenate(values) for values in (Y, tau, weight, series))
-        return self._mean_log_error(*parts, share)
+        regressor, efforts, weights, numbers = (np.concatenate(values) for values in (Y, tau, weight, series))
+        return self._mean_log_error(regressor, efforts, weights / share, numbers)
 
     @staticmethod
-    def _mean_log_error(Y: Array, tau: Array, weight: Array, series: Array, share: float) -> float:
+    def _mean_log_error(Y: Array, tau: Array, weight: Array, series: Array) -> float:
         used, r = weight > 0.0, Y.shape[2]
         if used.sum() < EQUATIONS * r:
             return np.inf
-        weight = weight / share
         gram = np.einsum("kir,ki,kis->irs", Y, weight, Y, optimize=True)
         right = np.einsum("kir,ki,ki->ir", Y, weight, tau, optimize=True)
         power = np.sum(weight * tau**2, axis=0)

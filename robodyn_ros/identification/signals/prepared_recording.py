@@ -235,8 +235,7 @@ def cutoff_frequencies(segments: Sequence[Segment]) -> Array:
     """The cutoff frequencies that may be chosen [Hz], rising."""
     highest = min(FASTEST, HIGHEST / max(segment.step for segment in segments))
     count = max(0, int(np.log(highest / LOWEST) / np.log(STEP_RATIO)))
-    found: Array = LOWEST * STEP_RATIO ** np.arange(count + 1)
-    return found
+    return np.asarray(LOWEST * STEP_RATIO ** np.arange(count + 1), dtype=np.float64)
 
 
 def find_repetition(segment: Segment, moving: Array, period: float = 0.0) -> Repetition | None:

@@ -114,7 +114,8 @@ class MeanPeriod(Segment):
         grid = np.arange(len(whole.t)) * whole.step
         columns = np.concatenate([whole.q, whole.effort], axis=1)
         mean = np.column_stack([np.interp(at, grid, column).reshape(count, size).mean(axis=0) for column in columns.T])
-        return cls(whole.t[0] + at[:size], *np.split(mean, 2, axis=1), whole, at)
+        q, effort = np.split(mean, 2, axis=1)
+        return cls(whole.t[0] + at[:size], q, effort, whole, at)
 
     @property
     def periods(self) -> int:
