@@ -78,8 +78,10 @@ def run(args: Namespace) -> ExitCode:
     """Measure and show."""
     if args.rounds < 1:
         raise InputError("--rounds", "must be at least 1", args.rounds)
+    from rich.text import Text
+
     robot = read_arm(args)
-    with console(stderr=True).status(f"Measuring {robot.name}, a few seconds ..."):
+    with console(stderr=True).status(Text(f"Measuring {robot.name}, a few seconds ...")):
         found = measure(robot, args.dynamics, args.rounds)
     if args.json:
         print_json({"robot": robot.name, "joints": robot.n, "dynamics": args.dynamics, **found})

@@ -37,7 +37,8 @@ class _Console(Console):
 
 def console(stderr: bool = False) -> Console:
     """Return a console for the present stdout or stderr."""
-    made = _Console(stderr=stderr, highlight=False, soft_wrap=False)
+    # A name in brackets is a name, and so is one between colons: what a file brings is never markup.
+    made = _Console(stderr=stderr, highlight=False, soft_wrap=False, markup=False, emoji=False)
     made.width = min(made.width, GREATEST_WIDTH) if made.is_terminal else WIDTH
     return made
 

@@ -66,7 +66,9 @@ def _progress(task: TuningTask) -> Iterator[Callable[[str, int, Score], None]]:
 
     settings = task.settings
     most = len(task.controllers) * settings.population * len(task.bounds) * (settings.generations + 1)
-    with progress_bar(TextColumn("{task.description}"), BarColumn(bar_width=30), TimeElapsedColumn()) as progress:
+    with progress_bar(
+        TextColumn("{task.description}", markup=False), BarColumn(bar_width=30), TimeElapsedColumn()
+    ) as progress:
         bar = progress.add_task("", total=most)
 
         def show(controller: str, tried: int, best: Score) -> None:

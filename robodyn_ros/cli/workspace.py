@@ -225,7 +225,8 @@ def plot_map(
     for level in levels:
         scale.ax.axhline(level, color="white", linewidth=1.5)
         axes.contour(np.nan_to_num(picture, nan=-np.inf), [level], colors="white", linewidths=1.0, extent=extent)
-    axes.set(xlabel=f"{plane[0]} [m]", ylabel=f"{plane[1]} [m]", title=title, aspect="equal")
+    axes.set(xlabel=f"{plane[0]} [m]", ylabel=f"{plane[1]} [m]", aspect="equal")
+    axes.set_title(title, parse_math=False)  # a name with a dollar sign is no formula
     figure.savefig(path, dpi=110)
 
 

@@ -25,6 +25,13 @@ CLOSING = {")", "]", "}", "|", "‖", "!"}
 STYLE = "mo.accent { font-size: 0.85em; }\n"
 """CSS that a page with formulas needs."""
 
+ELEMENTS = {
+    *("math", "mrow", "mi", "mo", "mn", "mtext", "ms", "mspace", "mfrac", "msqrt", "mroot", "mstyle", "mpadded"),
+    *("msub", "msup", "msubsup", "munder", "mover", "munderover", "mmultiscripts", "mprescripts", "none"),
+    *("mtable", "mtr", "mtd", "mphantom", "menclose"),
+}
+"""What a formula may consist of (MathML 3, chapter 3): a text in it is no place for other markup."""
+
 
 def mathml(formula: str, display: str = "inline") -> str:
     """Return a formula in LaTeX as an element ``math``.
@@ -54,6 +61,8 @@ def mathml(formula: str, display: str = "inline") -> str:
 
 def _mend(element: ElementTree.Element, formula: str) -> None:
     text = (element.text or "").strip()
+    if element.tag not in ELEMENTS or "href" in element.attrib:
+        raise RobodynError(f"{formula!r} has something in it that is no mathematics: <{element.tag}>")
     if "\\" in text or text == "&" or (element.tag == "mo" and not text):
         raise RobodynError(f"{formula!r} has something in it that is not known to the converter")
     side = element.attrib.pop("columnalign", "")  # MathML Core does not have it: the style sheet has the class

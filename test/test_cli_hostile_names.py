@@ -1,0 +1,64 @@
+"""Names that are markup to somebody: to rich, to Matplotlib, to Markdown, to HTML. Each verb shows them as they are."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
+
+import pytest
+
+from robodyn_ros.cli.main import main
+from robodyn_ros.document.mathml import mathml
+from robodyn_ros.errors import RobodynError
+
+URDF = Path(__file__).parents[1] / "urdf" / "prr.urdf"
+
+NAME = r"[/red] $\frac{x$ :smile: <script>ran=1</script><img src=x onerror=ran=1> [link](javascript:x)"
+
+
+@pytest.fixture
+def urdf(tmp_path):
+    text = URDF.read_text()
+    for old in ("shoulder", "arm", "prr"):
+        text = re.sub(f'"{old}"', lambda match, old=old: quoteattr(f"{old} {NAME}"), text)
+    path = tmp_path / "evil.urdf"
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        "check {urdf}",
+        "simulate {urdf} --to 0.5,1,-0.5 --plot {out}.png",
+        "workspace {urdf} --cell 0.2 --out {out}.png",
+        "validate {urdf}",
+        "derive {urdf} --out {out}.md",
+        "derive {urdf} --out {out}.html",
+        pytest.param("plan {urdf} --to 0.3,-0.5,0 --method time-scaling --plot {out}.png", marks=pytest.mark.thorough),
+        pytest.param("compare {urdf} --plot {out}.png", marks=pytest.mark.thorough),
+        pytest.param("bench {urdf} --rounds 1", marks=pytest.mark.thorough),
+    ],
+)
+def test_a_verb_shows_a_name_as_it_is(verb, urdf, tmp_path, capsys):
+    out = tmp_path / "out"
+    code = main([word.format(urdf=urdf, out=out) for word in verb.split()])
+    assert code in (0, 1), capsys.readouterr().err
+    for page in tmp_path.glob("out.*"):
+        assert page.stat().st_size > 0
+        if page.suffix == ".html":
+            text = page.read_text()
+            assert "&lt;script&gt;" in text
+            assert not re.search(r"<(script|img|iframe)", text)
+        if page.suffix == ".md":
+            assert not re.search(r"(?<!\\)<(script|img)|(?<!\\)\]\(", page.read_text())
+
+
+@pytest.mark.parametrize(
+    "formula", [r"\text{<script>x</script>}", r"\text{<img src='x' onerror='y'/>}", r"\href{a:b}{x}"]
+)
+def test_a_formula_holds_nothing_but_mathematics(formula):
+    pytest.importorskip("latex2mathml")
+    with pytest.raises(RobodynError, match="has something in it that is"):
+        mathml(formula)
