@@ -6,15 +6,20 @@
     dynamics = rd.create_dynamics("rnea", robot)
     tau = dynamics.inverse(q, qd, qdd)
 
+    rd.simulate(robot, to=[0.3, -1.0, 0.5]).plot()  # and rd.plan, rd.compare, rd.identify: tasks.py
+
 A name is imported when it is first used.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from robodyn_ros.lazy import shown
+
 if TYPE_CHECKING:
+    import os
+
     from numpy.typing import ArrayLike
 
     from robodyn_ros.control.laws.base import Controller
@@ -25,6 +30,7 @@ if TYPE_CHECKING:
     from robodyn_ros.kinematics.inverse import InverseKinematics
     from robodyn_ros.plugins import available
     from robodyn_ros.robot import Robot, load_robot
+    from robodyn_ros.tasks import compare, identify, plan, simulate
 
 __version__ = "0.1.0"
 
@@ -41,51 +47,48 @@ __all__ = [
     "Robot",
     "RobotDescriptionError",
     "available",
+    "compare",
     "create_controller",
     "create_dynamics",
+    "identify",
     "load_robot",
+    "plan",
+    "simulate",
 ]
 
-_HOMES = {
-    "control.laws.base": ("Controller",),
-    "dynamics.base": ("Dynamics",),
-    "dynamics.parameters": ("Payload",),
-    "errors": ("ConfigurationError", "InputError", "PluginError", "RobodynError", "RobotDescriptionError"),
-    "kinematics": ("Kinematics",),
-    "kinematics.inverse": ("InverseKinematics",),
-    "plugins": ("available",),
-    "robot": ("Robot", "load_robot"),
-}
-"""Module → its names that stand here too."""
+__getattr__, __dir__ = shown(
+    __name__,
+    {
+        "control.laws.base": ("Controller",),
+        "dynamics.base": ("Dynamics",),
+        "dynamics.parameters": ("Payload",),
+        "errors": ("ConfigurationError", "InputError", "PluginError", "RobodynError", "RobotDescriptionError"),
+        "kinematics": ("Kinematics",),
+        "kinematics.inverse": ("InverseKinematics",),
+        "plugins": ("available",),
+        "robot": ("Robot", "load_robot"),
+        "tasks": ("compare", "identify", "plan", "simulate"),
+    },
+)
 
 
-def __getattr__(name: str) -> Any:
-    for home, names in _HOMES.items():
-        if name in names:
-            found = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
-            return found
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
-
-
-def create_dynamics(name: str, robot: Robot, **options: Any) -> Dynamics:
+def create_dynamics(name: str, robot: Robot | str | os.PathLike[str], **options: Any) -> Dynamics:
     """The dynamics of an arm by a plugin.
 
     Args:
         name: one of ``available("dynamics")``.
-        robot: the arm.
+        robot: the arm, or the path of its URDF.
         **options: options of the plugin; each plugin takes ``gravity``, (3,) in [m/s²] in the root link's frame.
 
     Raises:
         PluginError: no such plugin, or it cannot be imported.
-        InputError: an option is wrong.
+        InputError: an option is wrong, or the arm is none.
+        RobotDescriptionError: the URDF cannot be read or does not describe an arm.
     """
     from robodyn_ros.plugins import create
+    from robodyn_ros.robot import as_robot
 
-    dynamics: Dynamics = create("dynamics", name, robot, **options)
+    dynamics: Dynamics = create("dynamics", name, as_robot(robot), **options)
     return dynamics
 
 
@@ -101,9 +104,16 @@ def create_controller(name: str, dynamics: Dynamics, kp: ArrayLike, kd: ArrayLik
 
     Raises:
         PluginError: no such plugin, or it cannot be imported.
-        InputError: a gain is wrong.
+        InputError: a gain is wrong, or ``dynamics`` is no model of an arm.
     """
+    from robodyn_ros.dynamics.base import Dynamics
+    from robodyn_ros.errors import InputError
     from robodyn_ros.plugins import create
+
+    given: object = dynamics  # by a caller without a type checker
+    if not isinstance(given, Dynamics):
+        problem = f"must be a Dynamics, which create_dynamics makes of a robot, not {type(given).__name__}"
+        raise InputError("dynamics", problem, dynamics)
 
     controller: Controller = create("controllers", name, dynamics, kp, kd, ki)
     return controller

@@ -12,8 +12,9 @@ A name is imported from its module on first use.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from robodyn_ros.lazy import shown
 
 if TYPE_CHECKING:
     from robodyn_ros.control.faults.settings import FaultReactions, Feedback, SafetySettings
@@ -94,42 +95,32 @@ __all__ = [
     "write_trajectory",
 ]
 
-_HOMES = {
-    "faults.settings": ("FaultReactions", "Feedback", "SafetySettings"),
-    "laws.adaptation": ("AdaptiveSettings",),
-    "laws.adaptive": ("Adaptive",),
-    "laws.base": ("Controller", "Efforts", "FrictionCompensation", "Reference"),
-    "laws.computed_torque": ("ComputedTorque",),
-    "laws.disturbance_observer": ("DisturbanceObserver", "DisturbanceObserverSettings"),
-    "laws.free_drive": ("FreeDrive",),
-    "laws.gains": ("Gains", "JointGains", "gains", "joint_gains"),
-    "laws.gravity_compensation": ("GravityCompensation",),
-    "laws.impedance": ("Impedance",),
-    "laws.memory_file": ("restore_memory", "save_memory"),
-    "laws.pd": ("PD",),
-    "limits": ("Limits", "saturate"),
-    "loop": ("ControlLoop",),
-    "loop_settings": ("LoopSettings", "loop_default_values", "make_loop_settings"),
-    "motion.payload_motion": ("PayloadSettings", "payload_motion"),
-    "motion.point_to_point": ("braking", "durations", "point_to_point", "rest_to_rest"),
-    "motion.tool_motion": ("PoseGoal", "ToolMotion", "ToolSettings"),
-    "motion.trajectory": ("Sample", "Trajectory", "read_trajectory", "write_trajectory"),
-    "parameter_file": ("FileParameters", "read_parameters"),
-    "reference.manager": ("Following",),
-    "reference.tolerances": ("GoalSettings", "JointTolerances", "Tolerances"),
-    "step": ("Command",),
-    "transmission": ("Transmission", "TransmissionSettings"),
-}
-"""Module → the names of it that stand here."""
-
-
-def __getattr__(name: str) -> Any:
-    for home, names in _HOMES.items():
-        if name in names:
-            found = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
-            return found
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = shown(
+    __name__,
+    {
+        "faults.settings": ("FaultReactions", "Feedback", "SafetySettings"),
+        "laws.adaptation": ("AdaptiveSettings",),
+        "laws.adaptive": ("Adaptive",),
+        "laws.base": ("Controller", "Efforts", "FrictionCompensation", "Reference"),
+        "laws.computed_torque": ("ComputedTorque",),
+        "laws.disturbance_observer": ("DisturbanceObserver", "DisturbanceObserverSettings"),
+        "laws.free_drive": ("FreeDrive",),
+        "laws.gains": ("Gains", "JointGains", "gains", "joint_gains"),
+        "laws.gravity_compensation": ("GravityCompensation",),
+        "laws.impedance": ("Impedance",),
+        "laws.memory_file": ("restore_memory", "save_memory"),
+        "laws.pd": ("PD",),
+        "limits": ("Limits", "saturate"),
+        "loop": ("ControlLoop",),
+        "loop_settings": ("LoopSettings", "loop_default_values", "make_loop_settings"),
+        "motion.payload_motion": ("PayloadSettings", "payload_motion"),
+        "motion.point_to_point": ("braking", "durations", "point_to_point", "rest_to_rest"),
+        "motion.tool_motion": ("PoseGoal", "ToolMotion", "ToolSettings"),
+        "motion.trajectory": ("Sample", "Trajectory", "read_trajectory", "write_trajectory"),
+        "parameter_file": ("FileParameters", "read_parameters"),
+        "reference.manager": ("Following",),
+        "reference.tolerances": ("GoalSettings", "JointTolerances", "Tolerances"),
+        "step": ("Command",),
+        "transmission": ("Transmission", "TransmissionSettings"),
+    },
+)

@@ -199,6 +199,11 @@ def equation(name: str, *terms: str) -> SumBlock:
     return SumBlock(name, tuple(term if term.startswith(("+ ", "- ")) else f"+ {term}" for term in terms))
 
 
+def literal_text(text: str) -> TextBlock:
+    """Return a paragraph without formulas."""
+    return TextBlock(Literal(text))
+
+
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> TableBlock:
     """Return a table whose cells may hold formulas."""
     return TableBlock(tuple(heads), tuple(tuple(row) for row in rows))

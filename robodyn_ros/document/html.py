@@ -88,6 +88,11 @@ def html(document: Document) -> str:
 """
 
 
+def block_html(blocks: Iterable[Block]) -> str:
+    """Return blocks as a part of a page, for a page with a style of its own."""
+    return "\n".join(_blocks(blocks))
+
+
 def _blocks(blocks: Iterable[Block]) -> Iterator[str]:
     for block in blocks:
         match block:

@@ -1,6 +1,6 @@
 """The style of every figure of this package, and what figures have in common. They need matplotlib (extra ``plot``).
 
-A figure goes to a file if there is a path, and else to the screen: in a notebook it stands under its cell, in a script
+A figure goes to a file if one is given, and else to the screen: in a notebook it stands under its cell, in a script
 ``matplotlib.pyplot.show()`` opens its window.
 
 The colours of controllers are those of Okabe and Ito, Color Universal Design (2008), which the colour-blind can tell
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,7 @@ PLOT_STYLE = {
     "grid.color": "#e6e6e6",
     "grid.linewidth": 0.6,
     "lines.linewidth": 1.3,
+    "svg.hashsalt": "robodyn",  # the same figure is the same file
     "text.color": INK,
     "text.parse_math": False,  # a name with a dollar sign is no formula
     "xtick.color": INK,
@@ -56,12 +57,12 @@ REFERENCE_LINE: dict[str, Any] = {"color": INK, "linestyle": (0, (4, 3)), "linew
 
 @contextmanager
 def new_figure(
-    path: Path | None, rows: int, columns: int, size: tuple[float, float], **options: Any
+    path: Path | BinaryIO | None, rows: int, columns: int, size: tuple[float, float], **options: Any
 ) -> Iterator[tuple[Any, Any]]:
     """Yield a figure and its grid of axes (rows, columns) in the style of this module, and write it at the end.
 
     Args:
-        path: file to write, whose ending says the format; None for the screen.
+        path: file to write, whose ending says the format, or an open one for an SVG; None for the screen.
         rows: number of rows.
         columns: number of columns.
         size: width and height [inch].
@@ -86,11 +87,14 @@ def new_figure(
         if path is None:
             figure.draw_without_rendering()  # some parts of the style are read when the ticks are made
         else:
-            figure.savefig(path, dpi=DPI)
+            kind = path.suffix.removeprefix(".") if isinstance(path, Path) else "svg"
+            figure.savefig(path, dpi=DPI, format=kind, metadata={"Date": None} if kind == "svg" else None)
 
 
 @contextmanager
-def joint_figure(path: Path | None, joints: int, foot: float, sharex: bool | str = True) -> Iterator[tuple[Any, Any]]:
+def joint_figure(
+    path: Path | BinaryIO | None, joints: int, foot: float, sharex: bool | str = True
+) -> Iterator[tuple[Any, Any]]:
     """Yield a figure with a row for each joint, three columns, and time on the horizontal axes.
 
     Args:

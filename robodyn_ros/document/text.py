@@ -272,6 +272,11 @@ def text_lines(document: Document, columns: int = COLUMNS) -> Iterator[TextLine]
         yield from _blocks(section.blocks, columns)
 
 
+def block_text(blocks: Iterable[Block]) -> str:
+    """Return blocks as one text, without the end of the last line."""
+    return "\n".join(line.text.rstrip() for line in _blocks(blocks, COLUMNS)).rstrip()
+
+
 def plain(text: str) -> str:
     """Return prose with its formulas in Unicode."""
     return "".join(unicode(part).replace(" ", "\u00a0") if formula else part for formula, part in split(text))

@@ -14,9 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robodyn_ros.document.blocks import Block, literal_table, literal_text
+from robodyn_ros.document.summary import Summarised
 from robodyn_ros.dynamics.inertial_parameters import standard_parameters
 from robodyn_ros.dynamics.parameters import Parameters
-from robodyn_ros.robot import Robot
+from robodyn_ros.robot import Robot, as_robot
 from robodyn_ros.robot.checks import check_moves_inertia
 from robodyn_ros.robot.pose import Array
 
@@ -69,7 +71,7 @@ class ForwardDerivatives(NamedTuple):
     tau: Array  # M(q)⁻¹
 
 
-class Dynamics(ABC):
+class Dynamics(Summarised, ABC):
     """The equations of motion of one arm.
 
     Attributes:
@@ -88,8 +90,27 @@ class Dynamics(ABC):
             RobotDescriptionError: a motion of the joints moves no inertia, so that M cannot be inverted.
         """
         check_moves_inertia(robot)
-        self.robot = robot
+        self.robot = robot = as_robot(robot)
         self.parameters = Parameters.of(robot, standard_parameters(robot)).changed(parameters)
+
+    def summary(self) -> tuple[Block, ...]:
+        """Return formulation, arm, gravity and payload, and what each joint has of armature and friction."""
+        robot, p = self.robot, self.parameters
+        gravity = ", ".join(f"{value:.4g}" for value in p.gravity + 0.0)
+        held = "no payload" if p.payload is None else f"{p.payload.mass:g} kg at {p.payload.link}"
+        head = literal_text(f"{self.told()}: gravity ({gravity}) m/s², {held}")
+        if not any(values.any() for values in (p.armature, p.viscous, p.coulomb)):
+            return (head, literal_text("no friction, no armature"))
+        rows = []
+        for joint, *values in zip(robot.joints, p.armature, p.viscous, p.coulomb, strict=True):
+            effort, position = joint.effort_unit, joint.position_unit
+            units = "kg" if joint.is_prismatic else "kg m²", f"{effort}·s/{position}", effort
+            rows.append((joint.name, *(f"{value:.4g} {unit}" for value, unit in zip(values, units, strict=True))))
+        return (head, literal_table(("joint", "armature", "viscous friction", "Coulomb friction"), rows))
+
+    def told(self) -> str:
+        """Return the formulation and the arm in a few words."""
+        return f"{type(self).__name__} of {self.robot.name} ({', '.join(self.robot.joint_names)})"
 
     def configure(self, **parameters: Any) -> None:
         """Change parameters while running; what is not named stays. Nothing is compiled anew.

@@ -14,7 +14,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,6 +35,18 @@ if TYPE_CHECKING:
     import casadi as ca
 
     from robodyn_ros.dynamics.equations import Equations
+
+
+ARGUMENTS = {
+    "q": "positions, (n,) or (N, n), in [rad] or [m]",
+    "qd": "velocities, likewise, in [rad/s] or [m/s]",
+    "qdd": "accelerations, likewise, in [rad/s²] or [m/s²]",
+    "tau": "efforts, likewise, in [N·m] or [N]",
+    "correction": "accelerations y, likewise, in [rad/s²] or [m/s²]",
+    "qd_r": "reference velocities, likewise, in [rad/s] or [m/s]",
+    "qdd_r": "reference accelerations, likewise, in [rad/s²] or [m/s²]",
+}
+"""Input of a compiled function → what its docstring says of it."""
 
 
 @dataclass
@@ -58,7 +70,9 @@ class CompiledFunction:
     name: str = ""
 
     def __post_init__(self) -> None:
-        self.__doc__ = self.doc
+        lines = "\n".join(f"    {name}: {ARGUMENTS[name]}." for name in self.inputs.split())
+        raises = "Raises:\n    InputError: an array has the wrong shape, or is not finite.\n"
+        self.__doc__ = f"{self.doc}\n\nArgs:\n{lines}\n\n{raises}"
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -79,9 +93,12 @@ class CompiledFunction:
 
     def _function(self, dynamics: CompiledDynamics) -> Callable[..., Any]:
         call, kind = dynamics.kernel(self.name).call, self.kind
+        call.__name__, call.__doc__ = self.name, self.__doc__
+        call.__qualname__ = f"{type(dynamics).__name__}.{self.name}"
         if kind is None:
             return call
 
+        @wraps(call)
         def named(*values: Any) -> Any:
             return kind(*call(*values))
 
@@ -112,6 +129,7 @@ class CompiledDynamics(Dynamics):
             InputError: a parameter is unknown or wrong.
         """
         super().__init__(robot, **parameters)
+        robot = self.robot
         self._tree = build_tree(robot)
         self.compiled = compiled
         self._threads = threads or len(os.sched_getaffinity(0))
@@ -128,8 +146,10 @@ class CompiledDynamics(Dynamics):
     def equations(self) -> Equations:
         """Return the formulation's expressions; only called when something is to be compiled."""
 
-    inverse = CompiledFunction("q qd qdd", ("n",), "τ = M q̈ + C q̇ + g + friction, (n,) or (N, n).")
-    forward = CompiledFunction("q qd tau", ("n",), "q̈ = M⁻¹ (τ - C q̇ - g - friction), (n,) or (N, n).")
+    inverse = CompiledFunction("q qd qdd", ("n",), "τ = M q̈ + C q̇ + g + friction, (n,) or (N, n) in [N·m] or [N].")
+    forward = CompiledFunction(
+        "q qd tau", ("n",), "q̈ = M⁻¹ (τ - C q̇ - g - friction), (n,) or (N, n) in [rad/s²] or [m/s²]."
+    )
     mass_matrix = CompiledFunction("q", ("nn",), "M(q), armature included, (n, n) or (N, n, n).")
     mass_matrix_inverse = CompiledFunction("q", ("nn",), "M(q)⁻¹, (n, n) or (N, n, n).")
     coriolis_matrix = CompiledFunction("q qd", ("nn",), "C(q, q̇) by Christoffel symbols.")

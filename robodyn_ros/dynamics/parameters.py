@@ -20,7 +20,7 @@ STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 
 @dataclass(frozen=True, eq=False)
 class Payload:
-    """A body held by a link.
+    """A body held by a link; one that cannot be is refused when it is made.
 
     Attributes:
         link: name of the link that holds it.
@@ -33,6 +33,16 @@ class Payload:
     mass: float
     com: Sequence[float] | Array = (0.0, 0.0, 0.0)
     inertia: Sequence[Sequence[float]] | Array = field(default_factory=lambda: np.zeros((3, 3)))
+
+    def __post_init__(self) -> None:
+        """
+        Raises:
+            InputError: as :meth:`inertial`, or ``link`` is no name.
+        """
+        link: object = self.link  # of a caller without a type checker
+        if not isinstance(link, str):
+            raise InputError("payload link", f"must be the name of a link, not {self.link!r}", self.link)
+        self.inertial()
 
     def inertial(self) -> Inertial:
         """Return the body's inertial parameters, checked.

@@ -12,8 +12,9 @@ A name is imported from its module on first use.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from robodyn_ros.lazy import shown
 
 if TYPE_CHECKING:
     from robodyn_ros.identification.estimation.identify import identify
@@ -44,28 +45,16 @@ __all__ = [
     "read_recording",
 ]
 
-_HOMES = {
-    "Excitation": "excitation",
-    "ExcitationSettings": "settings",
-    "Identification": "estimation.result",
-    "IdentificationSettings": "settings",
-    "PayloadEstimate": "estimation.payload",
-    "PreparedSamples": "signals.prepare",
-    "RecordedTrack": "recording",
-    "Recording": "recording",
-    "RecordingSource": "recording",
-    "Samples": "signals.samples",
-    "SignalSettings": "settings",
-    "estimate_payload": "estimation.payload",
-    "excite": "excitation",
-    "identify": "estimation.identify",
-    "prepare": "signals.prepare",
-    "read_recording": "recording",
-}
-"""Name → module of this room."""
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__, __dir__ = shown(
+    __name__,
+    {
+        "estimation.identify": ("identify",),
+        "estimation.payload": ("PayloadEstimate", "estimate_payload"),
+        "estimation.result": ("Identification",),
+        "excitation": ("Excitation", "excite"),
+        "recording": ("RecordedTrack", "Recording", "RecordingSource", "read_recording"),
+        "settings": ("ExcitationSettings", "IdentificationSettings", "SignalSettings"),
+        "signals.prepare": ("PreparedSamples", "prepare"),
+        "signals.samples": ("Samples",),
+    },
+)

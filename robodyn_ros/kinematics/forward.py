@@ -14,6 +14,7 @@ point of the link whose axes are the link's.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
@@ -24,7 +25,7 @@ from robodyn_ros.engine.states import as_states, refuse_non_finite
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.se3 import from_pose
 from robodyn_ros.kinematics.tree import build_tree, geometry
-from robodyn_ros.robot import Link, Robot
+from robodyn_ros.robot import Link, Robot, as_robot
 from robodyn_ros.robot.pose import Array
 
 if TYPE_CHECKING:
@@ -43,15 +44,15 @@ class Kinematics:
         compiled: whether C is used where there is a compiler.
     """
 
-    def __init__(self, robot: Robot, *, compiled: bool = True) -> None:
+    def __init__(self, robot: Robot | str | os.PathLike[str], *, compiled: bool = True) -> None:
         """
         Args:
-            robot: the arm.
+            robot: the arm, or the path of its URDF.
             compiled: compile to C where there is a compiler; False keeps to CasADi's virtual machine.
         """
-        self.robot = robot
+        self.robot = as_robot(robot)
         self.compiled = compiled
-        self.tree = build_tree(robot)
+        self.tree = build_tree(self.robot)
         self._kernels: dict[tuple[str, str], Kernel] = {}
 
     def pose(self, link: str, q: ArrayLike, point: ArrayLike = ORIGIN) -> Array:

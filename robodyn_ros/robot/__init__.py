@@ -9,7 +9,7 @@ of a :class:`Robot` (:mod:`~robodyn_ros.robot.robot`), and :mod:`~robodyn_ros.ro
 from robodyn_ros.robot.pose import Pose
 from robodyn_ros.robot.reduction import LockedJoints
 from robodyn_ros.robot.robot import Body, Inertial, Joint, Link, Mimic, Robot
-from robodyn_ros.robot.urdf import DescriptionSettings, load_robot, reload_robot
+from robodyn_ros.robot.urdf import DescriptionSettings, as_robot, load_robot, reload_robot
 
 __all__ = [
     "Body",
@@ -21,6 +21,7 @@ __all__ = [
     "Mimic",
     "Pose",
     "Robot",
+    "as_robot",
     "load_robot",
     "reload_robot",
 ]

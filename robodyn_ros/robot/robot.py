@@ -9,6 +9,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from robodyn_ros.document.blocks import Block, literal_table, literal_text
+from robodyn_ros.document.summary import Summarised
 from robodyn_ros.errors import InputError, Place, RobotDescriptionError
 from robodyn_ros.robot.description import Finding
 from robodyn_ros.robot.pose import Array, Pose, read_only
@@ -65,8 +67,8 @@ class Mimic:
     offset: float = 0.0
 
 
-@dataclass(frozen=True, eq=False)
-class Joint:
+@dataclass(frozen=True, eq=False, repr=False)
+class Joint(Summarised):
     """A joint between two links, every default of the URDF applied.
 
     [x] stands for [rad] on a rotating joint and [m] on a prismatic one.
@@ -100,6 +102,26 @@ class Joint:
     damping: float = 0.0
     friction: float = 0.0
     mimic: Mimic | None = None
+
+    def summary(self) -> tuple[Block, ...]:
+        """Return name, type, links, axis and limits in a line."""
+        said = f"{self.name}: {self.type}, {self.parent} → {self.child}"
+        if self.type != "fixed":
+            _, _, lower, upper, speed, effort = self.figures()
+            axis = ", ".join(f"{value:.4g}" for value in self.axis + 0.0)
+            said += f", axis ({axis}), {lower} to {upper}, at most {speed}, {effort}"
+        if self.mimic is not None:
+            said += f", follows {self.mimic.joint}"
+        return (literal_text(said),)
+
+    def figures(self) -> tuple[str, str, str, str, str, str]:
+        """Return name, type, least and greatest position, speed and effort with their units, for people."""
+        unit = self.position_unit
+        limits = (self.lower, unit), (self.upper, unit), (self.velocity, f"{unit}/s"), (self.effort, self.effort_unit)
+        lower, upper, speed, effort = (
+            f"{value:.4g} {unit}" if np.isfinite(value) else "no limit" for value, unit in limits
+        )
+        return self.name, self.type, lower, upper, speed, effort
 
     @property
     def is_prismatic(self) -> bool:
@@ -163,8 +185,8 @@ class Body:
     offset: float = 0.0
 
 
-@dataclass(frozen=True, eq=False)
-class Robot:
+@dataclass(frozen=True, eq=False, repr=False)
+class Robot(Summarised):
     """An arm: a tree of bodies on a fixed base, moved by n independent joints.
 
     Attributes:
@@ -190,6 +212,17 @@ class Robot:
     findings: tuple[Finding, ...] = field(default=(), repr=False)
     reduced: ClassVar[Callable[[Robot, Mapping[str, float]], Robot]]
     """``reduced(locked)``: the robot with joints locked; :func:`robodyn_ros.robot.reduction.reduced`, which sets it."""
+
+    def summary(self) -> tuple[Block, ...]:
+        """Return name and joints with their limits, and the mass that each moves alone."""
+        masses = [0.0] * self.n
+        for body in self.bodies:
+            masses[body.coordinate] += body.inertial.mass
+        count = f"{self.n} joint{'s' if self.n != 1 else ''}"
+        head = literal_text(f"{self.name}: {count}, {sum(masses):.4g} kg in motion")
+        heads = ("joint", "type", "from", "to", "speed", "effort", "mass")
+        rows = [(*joint.figures(), f"{mass:.4g} kg") for joint, mass in zip(self.joints, masses, strict=True)]
+        return (head, literal_table(heads, rows))
 
     @property
     def n(self) -> int:

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from urdf_parser_py import urdf
 
-from robodyn_ros.errors import RobotDescriptionError, RobotDescriptionWarning
+from robodyn_ros.errors import InputError, RobotDescriptionError, RobotDescriptionWarning
 from robodyn_ros.robot.checks import check_inertial, nearest_possible
 from robodyn_ros.robot.description import MOMENTS, Finding, UrdfDocument, line_of, read_document, title_of
 from robodyn_ros.robot.pose import Array, Pose, read_only
@@ -135,6 +135,21 @@ def load_robot(source: str | os.PathLike[str], *, inertia: str = "refuse", movab
     for text in robot.warnings:
         warnings.warn(text, RobotDescriptionWarning, stacklevel=2)
     return robot
+
+
+def as_robot(given: object) -> Robot:
+    """The robot that a caller gives: itself, or that of a URDF, read by :func:`load_robot`.
+
+    Raises:
+        RobotDescriptionError: the URDF cannot be read or does not describe an arm.
+        InputError: it is neither a robot nor a path.
+    """
+    if isinstance(given, Robot):
+        return given
+    if isinstance(given, (str, os.PathLike)):
+        return load_robot(given)
+    problem = f"must be a Robot, which load_robot makes of a URDF, or the URDF's path, not {type(given).__name__}"
+    raise InputError("robot", problem, given)
 
 
 def reload_robot(urdf: str) -> Robot:

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import non_negative
+from robodyn_ros.document.blocks import Block, literal_table, literal_text
+from robodyn_ros.document.summary import Summarised
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.parameters import Parameters
 from robodyn_ros.errors import InputError
@@ -40,7 +42,7 @@ class Efforts(NamedTuple):
     total: Array
 
 
-class Controller(ABC):
+class Controller(Summarised, ABC):
     """A control law τ = f(q, q̇, reference, ∫e dt).
 
     ``compute`` changes nothing, and may be called for any state. Most laws have no memory. A law that learns or
@@ -85,6 +87,18 @@ class Controller(ABC):
         self.ki = non_negative("ki", ki, dynamics.robot.n)
         self._none = read_only(np.zeros(dynamics.robot.n))
 
+    def summary(self) -> tuple[Block, ...]:
+        """Return law and model, and the gains of each joint with their units."""
+        rows = []
+        for joint, *values in zip(self.dynamics.robot.joints, self.kp, self.kd, self.ki, strict=True):
+            effort, position = joint.effort_unit, joint.position_unit
+            units = f"{effort}/{position}", f"{effort}·s/{position}", f"{effort}/({position}·s)"
+            if self.feedback == "acceleration":
+                units = "1/s²", "1/s", "1/s³"
+            rows.append((joint.name, *(f"{value:.4g} {unit}" for value, unit in zip(values, units, strict=True))))
+        head = literal_text(f"{type(self).__name__} on {self.dynamics.told()}")
+        return (head, literal_table(("joint", "kp", "kd", "ki"), rows))
+
     @abstractmethod
     def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
         """The efforts for a state and a reference. The caller makes sure that inputs are finite and of shape (n,).
@@ -97,7 +111,7 @@ class Controller(ABC):
                 owns it, and keeps it from winding up while an effort is saturated.
         """
 
-    def look_ahead(self, expected: Callable[[float], Reference], effort_limit: Array) -> None:  # noqa: B027
+    def look_ahead(self, expected: Callable[[float], Reference], effort_limit: Array) -> None:
         """Receive the future reference, before each ``advance``; for laws that plan.
 
         Args:
@@ -105,7 +119,7 @@ class Controller(ABC):
             effort_limit: what will be sent at most, (n,) in [N·m] or [N]; inf where there is no limit.
         """
 
-    def advance(self, dt: float, q: Array, qd: Array, reference: Reference, asked: Array, sent: Array) -> None:  # noqa: B027
+    def advance(self, dt: float, q: Array, qd: Array, reference: Reference, asked: Array, sent: Array) -> None:
         """Update the memory of the law by a period.
 
         Args:
@@ -117,10 +131,10 @@ class Controller(ABC):
             sent: what was sent to the drives then, (n,): the same, unless something limited or replaced it.
         """
 
-    def resume(self, before: Controller) -> None:  # noqa: B027
+    def resume(self, before: Controller) -> None:
         """Take over the memory of the law that this one replaces while the arm moves."""
 
-    def forget(self) -> None:  # noqa: B027
+    def forget(self) -> None:
         """Clear the memory."""
 
     def estimates(self) -> dict[str, float]:

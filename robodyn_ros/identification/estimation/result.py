@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.document.plotting import COLOURS, INK, POINTS, add_legend, new_figure
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification.estimation.base_parameters import BaseParameters
 from robodyn_ros.identification.signals.samples import Samples
-from robodyn_ros.robot import Robot
+from robodyn_ros.robot import Joint, Robot
 from robodyn_ros.robot.pose import Array
 
 
@@ -159,3 +162,78 @@ class Identification:
                 return parameter
         names = ", ".join(parameter.name for parameter in self.parameters)
         raise InputError("name", f"{name!r} is not one of {names}", name)
+
+    def plot(self, path: Path | None = None) -> Any:
+        """Draw measured and predicted efforts and their differences, before and after, and return the axes, (n, 2).
+
+        Args:
+            path: file of the picture, whose ending says the format; None for the screen.
+
+        Raises:
+            ConfigurationError: matplotlib is not installed.
+        """
+        return plot_efforts(self.robot, self.before, self.fit, path)
+
+
+def plot_efforts(robot: Robot, before: Prediction, now: Prediction, path: Path | BinaryIO | None = None) -> Any:
+    """Draw measured and predicted efforts on the left, residuals on the right, and return the axes, (n, 2).
+
+    Args:
+        robot: the arm.
+        before: prediction by the nominal arm.
+        now: prediction by the identified arm, of the same samples.
+        path: file of the picture, whose ending says the format, or an open one for an SVG; None for the screen.
+
+    Raises:
+        ConfigurationError: matplotlib is not installed.
+    """
+    with new_figure(path, robot.n, 2, (11.0, 1.7 * robot.n + 0.9), sharex=True) as (figure, grid):
+        t, rows = _axis(now)
+        for index, (row, joint) in enumerate(zip(grid, robot.joints, strict=True)):
+            _panel(row[0], joint, t, _curve(now.samples.effort, rows, index), INK, "measured")
+            for found, colour, label in ((before, COLOURS[0], "URDF"), (now, COLOURS[2], "identified")):
+                _panel(row[0], joint, t, _curve(found.effort, rows, index), colour, label)
+                _panel(row[1], joint, t, _curve(found.residual, rows, index), colour, label)
+            row[0].set_ylabel(f"{joint.name} [{joint.effort_unit}]")
+            for axes in row:
+                _grey(axes, t, now.used[rows[rows >= 0], index], rows)
+                axes.grid(visible=True, axis="y")
+                axes.margins(x=0.0)
+        for axes, heading in zip(grid[0], ("Effort", "Measured minus predicted"), strict=True):
+            axes.set_title(heading, weight="bold")
+        for axes in grid[-1]:
+            axes.set_xlabel("time [s]")
+        figure.align_ylabels()
+        add_legend(figure, *grid[0][0].get_legend_handles_labels())
+    return grid
+
+
+def _axis(found: Prediction) -> tuple[Array, Any]:
+    """Time [s] from 0 with the motions one after the other, and the rows that are drawn; -1 ends a motion."""
+    samples = found.samples
+    step = max(1, len(samples) // POINTS)
+    t, rows, offset = [], [], 0.0
+    for motion in np.unique(samples.motions):
+        chosen = np.flatnonzero(samples.motions == motion)[::step]
+        own = samples.t[chosen] - samples.t[chosen[0]]
+        t += [*(offset + own).tolist(), np.nan]
+        rows += [*chosen.tolist(), -1]
+        offset += float(own[-1])
+    return np.array(t[:-1]), np.array(rows[:-1])
+
+
+def _curve(values: Array, rows: Any, index: int) -> Array:
+    curve: Array = values[rows, index].copy()
+    curve[rows < 0] = np.nan
+    return curve
+
+
+def _panel(axes: Any, joint: Joint, t: Array, values: Array, colour: str, label: str) -> None:
+    axes.plot(t, values, color=colour, label=label, linewidth=1.8 if label == "measured" else 1.0)
+
+
+def _grey(axes: Any, t: Array, used: Any, rows: Any) -> None:
+    """Shade the times at which the effort is not used, for the joint rests."""
+    out = np.zeros(len(t), dtype=bool)
+    out[rows >= 0] = ~used
+    axes.fill_between(t, 0.0, 1.0, where=out, transform=axes.get_xaxis_transform(), color="#f0f0f0", linewidth=0.0)

@@ -159,8 +159,12 @@ class InverseKinematics:
             settings: the defaults unless given.
 
         Raises:
-            InputError: no such link, or no joint moves it.
+            InputError: no such link, no joint moves it, or ``kinematics`` is of another kind.
         """
+        given: object = kinematics  # by a caller without a type checker
+        if not isinstance(given, Kinematics):
+            problem = f"must be a Kinematics, which Kinematics(robot) makes, not {type(given).__name__}"
+            raise InputError("kinematics", problem, kinematics)
         self.robot = kinematics.robot
         found = self.robot.link(link)
         if found.body < 0:

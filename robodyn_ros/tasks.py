@@ -1,0 +1,299 @@
+"""One call from an arm to a result that draws itself: simulate, compare, plan, identify.
+
+Each function takes a robot or the path of its URDF, and calls the room that does the work; who wants more than its
+arguments offer calls that room. A result has a ``plot()``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robodyn_ros.checks import finite_array
+from robodyn_ros.control.loop import ControlLoop
+from robodyn_ros.control.loop_settings import MODEL, loop_default_values, make_loop_settings
+from robodyn_ros.control.motion.point_to_point import point_to_point
+from robodyn_ros.control.parameter_file import FileParameters
+from robodyn_ros.document.numbers import digits
+from robodyn_ros.dynamics.parameters import Payload
+from robodyn_ros.errors import InputError
+from robodyn_ros.plugins import create
+from robodyn_ros.robot import Robot, as_robot
+from robodyn_ros.robot.pose import Array
+from robodyn_ros.simulation.comparison import LAWS, LawComparison
+from robodyn_ros.simulation.comparison import compare as compare_laws
+from robodyn_ros.simulation.hardware.settings import default_values, make_hardware
+from robodyn_ros.simulation.trial.plotting import plot_trial, tracking_error
+from robodyn_ros.simulation.trial.trial import Trial, run_trial
+
+if TYPE_CHECKING:
+    from robodyn_ros.identification import Identification, Recording
+    from robodyn_ros.planning.obstacles import Obstacle
+    from robodyn_ros.planning.plan import Plan
+    from robodyn_ros.planning.problem import Goal, Problem
+
+Arm = Robot | str | os.PathLike[str]
+"""A robot, or the path of its URDF."""
+
+Positions = ArrayLike | Mapping[str, float]
+"""Joint positions in [rad] or [m]: one for each joint in the order of ``robot.joints``, or some by their names."""
+
+SETTLING = 1.0
+"""Time after a motion for which a simulation goes on, unless its duration is given [s]."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SimulationResult:
+    """A simulated motion.
+
+    Attributes:
+        robot: the arm.
+        controller: name of the control law.
+        trial: the record: what was true, what the sensors read, what was commanded.
+    """
+
+    robot: Robot
+    controller: str
+    trial: Trial
+
+    @property
+    def t(self) -> Array:
+        """Times (N,) in [s]."""
+        return self.trial.truth.t
+
+    @property
+    def q(self) -> Array:
+        """True positions (N, n) in [rad] or [m]."""
+        return self.trial.truth.values["q"]
+
+    @property
+    def qd(self) -> Array:
+        """True velocities (N, n) in [rad/s] or [m/s]."""
+        return self.trial.truth.values["qd"]
+
+    @property
+    def effort(self) -> Array:
+        """Efforts that acted (N, n) in [N·m] or [N]."""
+        return self.trial.truth.values["effort"]
+
+    @property
+    def faults(self) -> dict[str, int]:
+        """Faults of arm and control: message → number of times; empty if all went well."""
+        return self.trial.faults
+
+    def __repr__(self) -> str:
+        lines = [f"{self.robot.name} under {self.controller}, {self.t[-1]:g} s"]
+        for index, joint in enumerate(self.robot.joints):
+            _, error = tracking_error(self.trial, index)
+            said = f"greatest error {digits(1e3 * np.abs(error).max())} m{joint.position_unit}, " if len(error) else ""
+            effort = f"greatest effort {digits(np.abs(self.effort[:, index]).max())} {joint.effort_unit}"
+            lines.append(f"  {joint.name}: {said}{effort}")
+        return "\n".join([*lines, *(f"  {count} times {what}" for what, count in self.faults.items())])
+
+    def plot(self, path: Path | None = None) -> Any:
+        """Draw position, tracking error and effort of each joint, and return the axes, (n, 3).
+
+        Args:
+            path: file of the picture, whose ending says the format; None for the screen.
+
+        Raises:
+            ConfigurationError: matplotlib is not installed.
+        """
+        return plot_trial(self.trial, self.robot, f"{self.robot.name} under {self.controller}", path)
+
+
+def simulate(
+    robot: Arm,
+    to: Positions | None = None,
+    *,
+    controller: str = "computed_torque",
+    start: Positions | None = None,
+    duration: float | None = None,
+    parameters: Mapping[str, Any] | None = None,
+) -> SimulationResult:
+    """Simulate an arm under a control law: plant, drives and sensors as in the simulator, control as in the controller.
+
+    Args:
+        robot: the arm, or the path of its URDF.
+        to: where to go, from rest to rest; stay unless given. A joint that is not named stays.
+        controller: name of the control law.
+        start: where the arm begins; its home, the position nearest to zero, unless given.
+        duration: of the simulation [s]; a second more than the motion takes unless given. The motion is as fast as 80 %
+            of the limits of speed and effort allow.
+        parameters: of the nodes ``simulator`` and ``controller``, by their names (reference/nodes in the
+            documentation): ``{"payload_mass": 2.0}``, for example.
+
+    Raises:
+        InputError: an argument is wrong; the message names it.
+        ConfigurationError: a parameter is unknown or wrong.
+        PluginError: there is no such control law.
+    """
+    robot = as_robot(robot)
+    first = _positions("start", start, robot, robot.home)
+    places = {f"initial_position.{name}": value for name, value in zip(robot.joint_names, first.tolist(), strict=True)}
+    given = {"controller": controller, **places, **(parameters or {})}
+    plant = FileParameters(given, MODEL | default_values(robot))
+    law = FileParameters(given, loop_default_values(robot))
+    hardware = make_hardware(plant, robot)
+    dynamics = create("dynamics", law["dynamics"], robot, gravity=tuple(law["gravity"]))
+    loop = ControlLoop.from_settings(make_loop_settings(law, dynamics))
+    if unknown := sorted(set(plant.unused()) & set(law.unused())):
+        raise InputError("parameters", f"neither simulator nor controller has {', '.join(unknown)}", unknown)
+    loop.start(0.0, hardware.plant.q)
+    if to is not None:
+        goal = _positions("to", to, robot, first)
+        motion = point_to_point(dynamics, first, goal)
+        duration = motion.duration + SETTLING if duration is None else duration
+        if duration < motion.duration:
+            problem = f"is less than the {motion.duration:.3g} s that the limits of the joints ask for"
+            raise InputError("duration", problem, duration)
+        loop.follow(motion, 0.0)
+    if not 0.0 < (duration := SETTLING if duration is None else duration) <= 1e6:
+        raise InputError("duration", f"must be above 0 s, and 1e6 s at most, not {duration!r}", duration)
+    return SimulationResult(robot, controller, run_trial(hardware, loop, duration))
+
+
+def compare(robot: Arm, controllers: Sequence[str] = LAWS, **how: Any) -> LawComparison:
+    """Have each control law do a step and a trajectory, in simulation, with the same stiffness and damping for all.
+
+    Args:
+        robot: the arm, or the path of its URDF.
+        controllers: names of the laws.
+        **how: ``natural_frequency`` [rad/s], ``damping_ratio`` [-], ``integral_rate`` [1/s], ``rate`` [Hz] and
+            ``mismatch``, as :func:`robodyn_ros.simulation.comparison.compare` has them.
+
+    Raises:
+        InputError: a number is out of range, or a law follows no reference.
+        PluginError: there is no such law.
+    """
+    return compare_laws(as_robot(robot), controllers, **how)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PlanningResult:
+    """A plan, and the problem that it solves.
+
+    Attributes:
+        plan: the motion with its efforts, or the reason why there is none.
+        problem: start, goal, cost and limits.
+    """
+
+    plan: Plan
+    problem: Problem
+
+    def __repr__(self) -> str:
+        found, name = f"{self.plan.duration:.4g} s", self.problem.dynamics.robot.name
+        return f"{name}: {found if self.plan.solved else 'no such motion'}; {self.plan.reason} ({self.plan.method})"
+
+    def plot(self, path: Path | None = None) -> Any:
+        """Draw position, velocity and effort of each joint against their limits, and return the axes, (n, 3).
+
+        Args:
+            path: file of the picture, whose ending says the format; None for the screen.
+
+        Raises:
+            ConfigurationError: matplotlib is not installed.
+            NotReadyError: there is no motion.
+        """
+        from robodyn_ros.planning.plotting import plot_plan
+
+        return plot_plan(self.plan, self.problem, path)
+
+
+def plan(
+    robot: Arm,
+    to: Positions | Goal,
+    *,
+    start: Positions | None = None,
+    cost: str = "time",
+    duration: float | None = None,
+    payload: Payload | None = None,
+    obstacles: Sequence[Obstacle] = (),
+    method: str = "collocation",
+) -> PlanningResult:
+    """Find the motion of least cost within the limits of position, speed and effort, from rest to rest.
+
+    Args:
+        robot: the arm, or the path of its URDF.
+        to: where it ends: joint positions, or a ``JointGoal`` or ``ToolGoal`` of :mod:`robodyn_ros.planning.problem`.
+        start: where it begins; the arm's home unless given.
+        cost: what is to be least: ``time``, ``effort``, ``smoothness``, or a sum as ``time+1e-4*effort``.
+        duration: of the motion [s]; free unless given.
+        payload: what a link carries.
+        obstacles: what the arm keeps clear of.
+        method: ``collocation``; or ``time-scaling``, which keeps to the straight line in the joints' space.
+
+    Raises:
+        InputError: an argument is wrong; the message names it.
+        ConfigurationError: what the planner needs is not installed.
+    """
+    from robodyn_ros.planning.cost import read_cost
+    from robodyn_ros.planning.problem import JointGoal, Problem, ToolGoal
+
+    robot = as_robot(robot)
+    first = _positions("start", start, robot, robot.home)
+    goal = to if isinstance(to, (JointGoal, ToolGoal)) else JointGoal(_positions("to", to, robot, first))
+    model = create("dynamics", "rnea", robot, payload=payload, viscous=robot.damping, coulomb=robot.friction)
+    problem = Problem(model, first, goal, read_cost(cost), duration, obstacles=tuple(obstacles))
+    if method == "time-scaling":
+        from robodyn_ros.planning import time_scaling
+
+        return PlanningResult(time_scaling.plan(problem), problem)
+    if method != "collocation":
+        raise InputError("method", f"must be collocation or time-scaling, not {method!r}", method)
+    from robodyn_ros.planning.collocation import collocation
+
+    return PlanningResult(collocation.plan(problem), problem)
+
+
+def identify(
+    robot: Arm,
+    recordings: str | os.PathLike[str] | Recording | Sequence[str | os.PathLike[str] | Recording],
+    **how: Any,
+) -> Identification:
+    """Identify masses, inertias and friction of an arm from recordings of its motion.
+
+    Args:
+        robot: the arm, or the path of its URDF.
+        recordings: one or several: paths of a rosbag2, an MCAP or a CSV file, or what ``read_recording`` returned.
+        **how: ``stribeck`` and ``armature`` of ``IdentificationSettings``, and the fields of ``SignalSettings``, such
+            as ``cutoff`` [Hz] or ``average``; both are in :mod:`robodyn_ros.identification.settings`.
+
+    Raises:
+        InputError: a recording cannot be read or shows too little, or there is no such setting.
+        ConfigurationError: a setting is out of range, or a bag is to be read and rosbags is not installed.
+    """
+    from dataclasses import fields
+
+    from robodyn_ros.identification import IdentificationSettings, Recording, SignalSettings, prepare, read_recording
+    from robodyn_ros.identification import identify as identify_samples
+    from robodyn_ros.identification.signals.samples import RecordedSamples
+
+    robot = as_robot(robot)
+    some = [recordings] if isinstance(recordings, (str, os.PathLike, Recording)) else list(recordings)
+    known = [{item.name for item in fields(kind)} for kind in (IdentificationSettings, SignalSettings)]
+    if unknown := sorted(set(how) - known[0] - known[1]):
+        names = ", ".join(sorted(known[0] | known[1]))
+        raise InputError("identify", f"has no setting {', '.join(unknown)}; it has {names}", unknown)
+    estimation, signals = ({name: value for name, value in how.items() if name in names} for names in known)
+    read = [one if isinstance(one, Recording) else read_recording(one, robot.joint_names) for one in some]
+    samples = RecordedSamples.joined([one.samples for one in prepare(read, robot, SignalSettings(**signals))])
+    return identify_samples(robot, samples, IdentificationSettings(**estimation))
+
+
+def _positions(argument: str, given: Positions | None, robot: Robot, before: Array) -> Array:
+    """The joint positions (n,) that an argument gives; a joint that it does not name stays where it was."""
+    if given is None:
+        return before
+    if not isinstance(given, Mapping):
+        return finite_array(argument, given, (robot.n,))
+    if unknown := sorted(set(given) - set(robot.joint_names)):
+        names = ", ".join(robot.joint_names)
+        raise InputError(argument, f"{robot.name} has no joint {', '.join(map(repr, unknown))}; it has {names}", given)
+    return np.array([float(given.get(name, value)) for name, value in zip(robot.joint_names, before, strict=True)])
