@@ -49,6 +49,16 @@ def recorded(tmp_path_factory):
     return folder
 
 
+def test_one_call_identifies_and_plots(recorded):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    result = rd.identify(URDF, recorded / "train.mcap", armature=False, effort="measured")
+    truth = result.base.values(np.concatenate([TRUTH, np.zeros(3), FRICTION["viscous"], FRICTION["coulomb"]]))
+    assert (np.abs(result.base_values - truth) < 0.02 * np.abs(truth).max()).all()
+    grid = result.plot()
+    assert [axes.get_ylabel() for axes in grid[:, 0]] == ["elevator [N]", "shoulder [N·m]", "wrist [N·m]"]
+    pyplot.close(grid[0][0].figure)
+
+
 def test_writes_the_arm_and_a_report(recorded, tmp_path, capsys):
     out, report = tmp_path / "arm.urdf", tmp_path / "report.html"
     arguments = ["identify", recorded / "train.mcap", "--validate", recorded / "unseen", "--urdf", URDF]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -218,6 +219,22 @@ def test_theta_can_be_put_in_place_of_the_urdfs_numbers(formulation: str) -> Non
 
 
 @pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (("tool", -1.0), "payload mass: must not be negative"),
+        (("tool", np.inf), "payload mass: must be finite"),
+        (("tool", 1.0, (0, 0)), "payload com: must be 3 finite numbers"),
+        (("tool", 1.0, (0, 0, 0), np.diag([1, 1, 3])), "payload inertia: must be symmetric"),
+        (("tool", 1.0, (0, 0, 0), np.diag([1, 1, -1])), "payload inertia: must be symmetric"),
+        ((3, 1.0), "payload link: must be the name of a link"),
+    ],
+)
+def test_a_wrong_payload_is_refused_where_it_is_made(values: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(rd.InputError, match=message):
+        Payload(*values)
+
+
+@pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"gravity": (0, 0)}, "gravity: must be 3 finite numbers"),
@@ -226,11 +243,6 @@ def test_theta_can_be_put_in_place_of_the_urdfs_numbers(formulation: str) -> Non
         ({"coulomb": 1.0}, "coulomb: must be 3 finite numbers"),
         ({"payload": 2.0}, "payload: must be a Payload or None"),
         ({"payload": Payload("elbow", 1.0)}, "link: 'elbow' is not in the robot"),
-        ({"payload": Payload("tool", -1.0)}, "payload mass: must not be negative"),
-        ({"payload": Payload("tool", np.inf)}, "payload mass: must be finite"),
-        ({"payload": Payload("tool", 1.0, (0, 0))}, "payload com: must be 3 finite numbers"),
-        ({"payload": Payload("tool", 1.0, (0, 0, 0), np.diag([1, 1, 3]))}, "payload inertia: must be symmetric"),
-        ({"payload": Payload("tool", 1.0, (0, 0, 0), np.diag([1, 1, -1]))}, "payload inertia: must be symmetric"),
         ({"mass": 3.0}, "mass: is no parameter of the dynamics; they are gravity, payload"),
     ],
 )

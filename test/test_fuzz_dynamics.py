@@ -277,9 +277,9 @@ def test_any_parameter(data: st.DataObject) -> None:
     before, symbols = subject.parameters, subject.symbols.copy()
     name = data.draw(st.sampled_from(["gravity", "payload", "armature", "viscous", "coulomb", "inertial", "colour"]))
     value = data.draw(ANYTHING)
-    if name == "payload" and data.draw(st.booleans()):
-        value = Payload(*(data.draw(ANYTHING) for _ in range(4)))
+    payload = [data.draw(ANYTHING) for _ in range(4)] if name == "payload" and data.draw(st.booleans()) else None
     try:
+        value = value if payload is None else Payload(*payload)
         subject.configure(**{name: value})
     except rd.InputError:
         assert subject.parameters is before
