@@ -93,6 +93,7 @@ def both(robot, simulator, controller, poses, duration=1.5):
     if motion is not None:
         loop.follow(motion, 0.0)
     slow = run_trial(hardware, loop, duration, until_fault=True)
+    loop_settings.controller.forget()  # what it learnt in the first trial
     dynamics = rd.create_dynamics(hardware_settings.dynamics, robot, **hardware_settings.parameters)
     return slow, run_until_fault(hardware_settings, dynamics, loop_settings, motion, duration)
 
@@ -147,7 +148,15 @@ def test_the_same_again_to_the_last_bit():
     assert_same(*trials, 0.0)
 
 
-@pytest.mark.parametrize("controller", [{"ramp_time": 0.2}, {"cmd_timeout": 0.3}])
+@pytest.mark.parametrize("name", [name for name in rd.available("controllers") if name != "mpc"])
+def test_every_traced_law_runs_in_c(name):
+    settings = {"controller": name, "ramp_time": 0.2} | each("gains", "integral_rate", (1.0, 2.0, 3.0))
+    slow, ran = both(PRR, FRICTION | NOISE | MISMATCH | DRIVES, settings, [(0.3, -1.0, 0.4), (0.6, 0.2, -0.3)])
+    assert ran.compiled
+    assert_same(slow, ran.trial, 1e-9)
+
+
+@pytest.mark.parametrize("controller", [{"cmd_timeout": 0.3}, {"constraints.wrist.trajectory": 0.5}])
 def test_what_c_does_not_know_goes_the_other_way(controller):
     slow, ran = both(PRR, NOISE, controller, [(0.3, -1.0, 0.4)], 0.4)
     assert not ran.compiled
@@ -169,7 +178,7 @@ def test_a_motion_that_is_not_for_the_arm_is_refused():
 def complete(**changes):
     """Values for every field of a trial's memory, with changes; None leaves a field out."""
     values = {
-        name: np.zeros(2, dtype=np.int64 if kind == "int64_t*" else float) if kind.endswith("*") else 1
+        name: np.zeros(2, dtype=np.int64 if kind in ("int64_t*", "double**") else float) if kind.endswith("*") else 1
         for kind, names in memory.INPUTS
         for name in names.split()
     }
@@ -180,18 +189,18 @@ def complete(**changes):
 def test_a_memory_takes_each_field_exactly_once():
     made = memory.TrialMemory(complete())
     assert (made.step, made.period, made.now, made.fault_value) == (1.0, 1, 0, 0.0)
-    assert made.kp == made.arrays["kp"].ctypes.data
+    assert made.knots == made.arrays["knots"].ctypes.data
     with pytest.raises(AttributeError):
         made.mode_knwon = 1
     for parts, said in (
         ([complete(jump_limt=1.0)], "unknown: jump_limt$"),
         ([complete(now=1)], "unknown: now$"),
-        ([complete(jump_limit=None, gravity=None)], "missing: gravity, jump_limit$"),
-        ([complete(), {"kp": np.zeros(2)}], "given twice: kp$"),
-        ([complete(kp=np.zeros(2, dtype=np.int64))], "kp .* float64"),
+        ([complete(jump_limit=None, step_run=None)], "missing: jump_limit, step_run$"),
+        ([complete(), {"knots": np.zeros(2)}], "given twice: knots$"),
+        ([complete(knots=np.zeros(2, dtype=np.int64))], "knots .* float64"),
         ([complete(circular=np.zeros(2))], "circular .* int64"),
-        ([complete(kp=np.zeros(4)[::2])], "kp .* contiguous"),
-        ([complete(kp=1.0)], "kp .* contiguous"),
+        ([complete(knots=np.zeros(4)[::2])], "knots .* contiguous"),
+        ([complete(knots=1.0)], "knots .* contiguous"),
     ):
         with pytest.raises(TypeError, match=said):
             memory.TrialMemory(*parts)

@@ -195,14 +195,13 @@ def _step_plant(dynamics: CompiledDynamics) -> None:
 
 
 def _make_trial(dynamics: CompiledDynamics) -> None:
-    """Make the loop of a trial under a law that is written in C, with the default integrator, and its functions."""
+    """Make the loop of a trial with the default integrator, and what it asks of the model."""
     from robodyn_ros.plugins import create
     from robodyn_ros.simulation.hardware.settings import INTEGRATOR
-    from robodyn_ros.simulation.trial.compiled import QUANTITIES, model_function, trial_function
+    from robodyn_ros.simulation.trial.compiled import model_function, trial_function
 
     trial_function(dynamics, create("integrators", INTEGRATOR))
-    for quantity in QUANTITIES.values():
-        model_function(dynamics, quantity)
+    model_function(dynamics, "mass_matrix")
 
 
 def _make_mpc(dynamics: CompiledDynamics) -> None:

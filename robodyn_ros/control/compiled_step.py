@@ -9,7 +9,8 @@ control loop has: it keeps the memory, and runs the compiled step or the one in 
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -53,8 +54,8 @@ FLAGS = ("is_finite", "any_saturated", "any_rate_limited")
 REST = 5
 """Number of rows before the terms of the law."""
 
-_untraced: dict[str, str] = {}
-"""Keys of laws that could not be traced, and why."""
+_known: dict[str, str] = {}
+"""Key of a step that was made in this process → why it cannot be traced; "" if it can."""
 
 
 def step_program(law: Controller, numbers: LawNumbers) -> Program:
@@ -114,8 +115,10 @@ class CompiledStep:
     """The control step of a law, compiled; an object of this class belongs to one thread.
 
     Attributes:
+        n: number of joints.
+        follows: False for a law that lets somebody else move the arm.
         program: what is compiled.
-        kernel: the compiled function on its arrays.
+        parameters: settings of the step, then those of the law: the runtime parameters of the compiled function.
     """
 
     def __init__(self, law: Controller, settings: StepSettings) -> None:
@@ -131,26 +134,49 @@ class CompiledStep:
         problem = why_not_traced(law)
         if problem:
             raise TraceError(problem)
-        self._law, self._settings, n = law, settings, law.dynamics.robot.n
+        self._law, self._settings = law, settings
+        self.n = n = law.dynamics.robot.n
+        self.follows = law.follows
         self._numbers = law_numbers(law)
         self.program = step_program(law, self._numbers)
-        if self.program.key in _untraced:
-            raise TraceError(_untraced[self.program.key])
-        parameters = np.zeros(width(StepSettings, n) + len(flat(self._numbers.settings)))
-        try:
-            self.kernel = Kernel(self.program, parameters)
-        except TraceError as cause:
-            _untraced[self.program.key] = str(cause)
-            raise
-        slots: list[Any] = [item.data for item in self.kernel.inputs]
-        self._times, *self._states, self._memory, _ = slots
-        self._rows, flags, self._after, law_after = self.kernel.results
-        self._flags: Any = flags.data
+        self.parameters = np.zeros(width(StepSettings, n) + len(flat(self._numbers.settings)))
         self._nowhere = read_only(np.zeros(n)) != 0.0
-        parts = zip(self._numbers.memory, _parts(self._numbers.memory, self.kernel.inputs[-1]), strict=True)
-        after = _parts(self._numbers.memory, law_after)
-        self._remembered = [(name, before, new) for (name, before), new in zip(parts, after, strict=True)]
+        key = self.program.key
+        if key not in _known:
+            try:
+                self._slots  # noqa: B018  (it compiles the program, or finds out that there is none)
+            except TraceError as cause:
+                _known[key] = str(cause)
+            else:
+                _known[key] = ""
+        if _known[key]:
+            raise TraceError(_known[key])
         self.read_settings()
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """The compiled function on its arrays; it is made when a step is run, for a sweep runs it in C."""
+        return Kernel(self.program, self.parameters)
+
+    @cached_property
+    def _slots(self) -> _Slots:
+        kernel, numbers = self.kernel, self._numbers.memory
+        times, *states, memory, law_memory = kernel.inputs
+        rows, flags, after, law_after = kernel.results
+        remembered = zip(numbers, _parts(numbers, law_memory), _parts(numbers, law_after), strict=True)
+        return _Slots(
+            times.data, [item.data for item in states], memory.data, rows, flags.data, after, list(remembered)
+        )
+
+    @property
+    def law_memory(self) -> Array:
+        """What the law remembers now."""
+        return flat(law_numbers(self._law).memory)
+
+    def restore_law(self, values: Array) -> None:
+        """Give the law its memory, as :attr:`law_memory` has it."""
+        for name, value in zip(self._numbers.memory, _parts(self._numbers.memory, values), strict=True):
+            _remember(self._law, name, value if value.ndim else float(value))
 
     @property
     def is_current(self) -> bool:
@@ -169,7 +195,7 @@ class CompiledStep:
         numbers, self._seen = law_numbers(law), law.dynamics.parameters
         if numbers.constants != self._numbers.constants:
             return False
-        self.kernel.parameters[:] = joined([*self._settings, *numbers.settings.values()])
+        self.parameters[:] = joined([*self._settings, *numbers.settings.values()])
         return True
 
     def run(self, t: float, dt: float, q: Array, qd: Array, reference: Reference, memory: Array) -> bool:
@@ -186,32 +212,45 @@ class CompiledStep:
         Returns:
             True if the efforts are finite.
         """
-        self._times[0], self._times[1] = t, dt
-        for slot, value in zip(self._states, (q, qd, *reference), strict=True):
+        slots, law = self._slots, self._law
+        slots.times[0], slots.times[1] = t, dt
+        for slot, value in zip(slots.states, (q, qd, *reference), strict=True):
             slot[:] = value
-        self._memory[:] = memory.data
-        law = self._law
-        for name, before, _ in self._remembered:
+        slots.memory[:] = memory.data
+        for name, before, _ in slots.remembered:
             before[...] = getattr(law, name)
         self.kernel.evaluate()
-        for name, before, after in self._remembered:
+        for name, before, after in slots.remembered:
             _remember(law, name, after if before.ndim else float(after))
-        if not self._flags[0]:
+        if not slots.flags[0]:
             return False
-        memory[:] = self._after
+        memory[:] = slots.after
         return True
 
     def result(self) -> StepResult:
         """The result of the last step, in arrays of its own."""
-        effort, saturated, rate_limited, gravity, error, *terms = self._rows.copy()
+        slots = self._slots
+        effort, saturated, rate_limited, gravity, error, *terms = slots.rows.copy()
         return StepResult(
             effort,
-            saturated != 0.0 if self._flags[1] else self._nowhere,
-            rate_limited != 0.0 if self._flags[2] else self._nowhere,
+            saturated != 0.0 if slots.flags[1] else self._nowhere,
+            rate_limited != 0.0 if slots.flags[2] else self._nowhere,
             gravity,
             Efforts(*terms),
             error,
         )
+
+
+class _Slots(NamedTuple):
+    """The arrays of the compiled function: what goes in, and what comes out."""
+
+    times: Any
+    states: list[Any]
+    memory: Any
+    rows: Array
+    flags: Any
+    after: Array
+    remembered: list[tuple[str, Array, Array]]  # attribute of the law, before and after the step
 
 
 def _parts(numbers: dict[str, Any], values: Array) -> list[Array]:

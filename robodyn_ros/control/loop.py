@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import finite_array, is_any
-from robodyn_ros.control.compiled_step import ControlStep
+from robodyn_ros.control.compiled_step import CompiledStep, ControlStep
 from robodyn_ros.control.faults.settings import FaultKind, FaultReactions, Feedback, SafetySettings
 from robodyn_ros.control.faults.state_validation import StateValidation
 from robodyn_ros.control.faults.supervisor import ActiveFault, FaultSupervisor
@@ -128,6 +128,17 @@ class ControlLoop:
         return self.settings.controller.dynamics.robot
 
     @property
+    def compiled_step(self) -> CompiledStep | None:
+        """The control step as compiled code; None while the law runs as Python."""
+        return self._step.compiled
+
+    @property
+    def step_memory(self) -> Array:
+        """What the control step remembers now (:class:`robodyn_ros.control.step_numbers.StepMemory`), as one array."""
+        memory: Array = self._shaping.numbers.copy()
+        return memory
+
+    @property
     def mode(self) -> Mode:
         """``waiting`` (for the first state), ``hold``, ``follow`` or ``track``."""
         return self._references.mode
@@ -139,7 +150,7 @@ class ControlLoop:
 
     # From a state to a command
 
-    # `update` in simulation/trial/trial.c is the same in C, with all that it calls;
+    # `update` in simulation/trial/trial.c is the same in C around the same compiled control step;
     # test_simulation_sweep_trial.py compares them.
     def update(self, t: float, now: float, q: ArrayLike, qd: ArrayLike | None) -> Command | None:
         """The command for a state; None where the reaction to a fault has ended, so that nothing is sent.

@@ -68,6 +68,12 @@ def width(kind: type[Kind], n: int) -> int:
     return sum(n if shape else 1 for shape in shapes(kind, n))
 
 
+def place(kind: type[Kind], name: str, n: int) -> int:
+    """Where a field begins."""
+    sizes = [n if shape else 1 for shape in shapes(kind, n)]
+    return sum(sizes[: kind._fields.index(name)])
+
+
 def views(kind: type[Kind], values: Any, n: int) -> Kind:
     """The parts of an array by name; they share its memory.
 

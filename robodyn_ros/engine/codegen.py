@@ -118,7 +118,13 @@ def scalar_source(program: Program) -> str:
 
 
 def kernel_source(program: Program) -> str:
-    """``{program.name}_python``, a function of CPython without arguments, which the kernel binds to its arrays."""
+    """The functions of a library.
+
+    - ``{program.name}_python``, a function of CPython without arguments, which the kernel binds to its arrays.
+    - ``{program.name}_run(x, k)`` for loops in C: x are the addresses of the inputs, the parameters, the results and
+      the check, and k takes the ``{program.name}_constants`` numbers that ``{program.name}_prepare`` works out of the
+      parameters, once for as long as they stay.
+    """
     count = len(program.inputs)
     given = _arguments(program, [f"x[{i}]" for i in range(count)], f"x[{count}]", f"x[{count + 1} + {{}}]")
     return f"""{scalar_source(program)}
@@ -126,10 +132,18 @@ extern void* PyCapsule_GetPointer(void*, const char*);
 extern void Py_IncRef(void*);
 extern char _Py_NoneStruct;
 
+const int {program.name}_constants = CONSTANTS;
+
+void {program.name}_prepare(const double* p, double* k) {{ prepare(p, k); }}
+
+__attribute__((noinline)) void {program.name}_run(double* const* x, const double* k) {{
+  compute({given});
+}}
+
 void* {program.name}_python(void* capsule, void* none) {{
   double **x = PyCapsule_GetPointer(capsule, 0), k[CONSTANTS];
   prepare(x[{count}], k);
-  compute({given});
+  {program.name}_run(x, k);
   Py_IncRef(&_Py_NoneStruct);
   return &_Py_NoneStruct;
 }}

@@ -18,7 +18,6 @@ class GravityCompensation(Controller):
 
     feedback = "effort"
 
-    # `control` in simulation/trial/trial.c is the same in C; test_simulation_sweep_trial.py compares them.
     def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
         """The efforts of the law, as :meth:`Controller.compute`."""
         none = self._none

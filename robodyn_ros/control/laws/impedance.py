@@ -35,7 +35,6 @@ class Impedance(Controller):
         super().__init__(dynamics, kp, kd, ki)
         self._friction = FrictionCompensation(dynamics)
 
-    # `control` in simulation/trial/trial.c is the same in C; test_simulation_sweep_trial.py compares them.
     def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
         """The efforts of the law, as :meth:`Controller.compute`."""
         dynamics = self.dynamics

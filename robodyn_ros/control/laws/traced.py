@@ -10,6 +10,7 @@ number of joints) is a constant of the code.
 from __future__ import annotations
 
 import copy
+import hashlib
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import is_dataclass
@@ -86,12 +87,22 @@ def why_not_traced(law: Controller) -> str:
 
 def law_key(law: Controller, numbers: LawNumbers) -> str:
     """What tells the code of a law, on its arm, from all other: equal keys mean equal code."""
-    kind = type(law)
+    shapes = [(path, np.shape(value)) for group in numbers[:2] for path, value in group.items()]
+    facts = repr((shapes, numbers.constants)).encode() + _kind_key(type(law)) + _robot_key(law.dynamics.robot)
+    return hashlib.sha256(facts).hexdigest()[:32]
+
+
+@lru_cache(maxsize=64)
+def _kind_key(kind: type[Controller]) -> bytes:
     modules = [sys.modules[base.__module__] for base in kind.__mro__ if issubclass(base, Controller)]
     files = [Path(module.__file__).read_bytes() for module in modules if module.__file__]
-    shapes = [(path, np.shape(value)) for group in numbers[:2] for path, value in group.items()]
-    facts = (kind.__qualname__, shapes, numbers.constants, law.dynamics.robot.joints, files, _control_sources())
-    return digest(*facts, source=kind.__module__)
+    return digest(kind.__qualname__, files, _control_sources(), source=kind.__module__).encode()
+
+
+@lru_cache(maxsize=64)
+def _robot_key(robot: Robot) -> bytes:
+    """What a law may have made constants of: the limits of the joints and whatever else is known of them."""
+    return hashlib.sha256(repr((robot.joints, robot.bodies)).encode()).digest()
 
 
 @lru_cache(maxsize=1)

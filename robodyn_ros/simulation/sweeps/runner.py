@@ -15,6 +15,8 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from robodyn_ros.control.compiled_step import CompiledStep
+from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import MODEL, LoopSettings, loop_default_values, make_loop_settings
 from robodyn_ros.control.motion.point_to_point import rest_to_rest
 from robodyn_ros.control.motion.trajectory import Trajectory
@@ -29,7 +31,6 @@ from robodyn_ros.simulation.hardware.settings import HardwareSettings, default_v
 from robodyn_ros.simulation.sweeps.arm_variation import varied_arm
 from robodyn_ros.simulation.sweeps.study import ARM, NODES, QUANTITIES, Case, Study
 from robodyn_ros.simulation.trial.compiled import TrialOutcome, run_until_fault
-from robodyn_ros.simulation.trial.memory import LAWS
 from robodyn_ros.simulation.trial.trial import Trial
 
 LEAST, MOST, PARTS = 8, 128, 64
@@ -112,7 +113,7 @@ class CaseRunner:
         }
         self._arms: dict[str, Dynamics] = {}
         self._model = lru_cache(maxsize=4)(self._make_model)
-        self._loop_settings = lru_cache(maxsize=16)(self._make_loop_settings)
+        self._shared_loop = lru_cache(maxsize=16)(self._make_shared_loop)
 
     def setup(self, case: Case) -> CaseSetup:
         """Set up a case: its varied arm, hardware, control loop and motion.
@@ -126,9 +127,7 @@ class CaseRunner:
         values = FileParameters(self._given["simulator"] | {"seed": case.seed} | varied["simulator"], defaults)
         with values.located():
             hardware = make_hardware_settings(values, robot)
-        loop = self._loop_settings(case.controller, tuple(varied["controller"].items()))
-        if type(loop.controller) not in LAWS:  # it may have a state or change its model, so each case gets its own
-            loop = self._make_loop_settings(case.controller, tuple(varied["controller"].items()), self._make_model)
+        loop = self._loop(case.controller, tuple(varied["controller"].items()))
         motion = None
         if self.study.poses:
             stops = np.array([hardware.start, *self.study.poses])
@@ -191,6 +190,25 @@ class CaseRunner:
         arm = self._arms[hardware.dynamics]
         arm.configure(**{"payload": None, "inertial": standard_parameters(hardware.robot)} | hardware.parameters)
         return arm
+
+    def _loop(self, controller: str, varied: tuple[tuple[str, Any], ...]) -> LoopSettings:
+        """The settings of a case's loop; its law begins anew.
+
+        A traced law is one object for all cases, for it remembers what it says that it remembers and nothing else. Of
+        another law nobody knows what it keeps, or changes in its model: each case has its own.
+        """
+        shared, step, memory = self._shared_loop(controller, varied)
+        if step is None:
+            return self._make_loop_settings(controller, varied, self._make_model)
+        step.restore_law(memory)
+        return shared
+
+    def _make_shared_loop(
+        self, controller: str, varied: tuple[tuple[str, Any], ...]
+    ) -> tuple[LoopSettings, CompiledStep | None, Array]:
+        settings = self._make_loop_settings(controller, varied)
+        step = ControlLoop.from_settings(settings).compiled_step
+        return settings, step, np.zeros(0) if step is None else step.law_memory
 
     def _make_loop_settings(
         self, controller: str, varied: tuple[tuple[str, Any], ...], model: Callable[..., Dynamics] | None = None

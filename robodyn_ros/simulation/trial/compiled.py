@@ -15,13 +15,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robodyn_ros.checks import finite_array, is_finite
+from robodyn_ros.control.compiled_step import CompiledStep
 from robodyn_ros.control.limits import check_position_limits
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import LoopSettings
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.engine.codegen import scalar_source
+from robodyn_ros.engine.codegen import kernel_source, scalar_source
 from robodyn_ros.engine.library import find_library
 from robodyn_ros.engine.program import Program
 from robodyn_ros.errors import InputError, JumpError, SimulationError, StaleStateError
@@ -37,19 +38,15 @@ from robodyn_ros.simulation.plant.modes import PIVOTS, ROUNDING, Mode
 from robodyn_ros.simulation.plant.stiffness import stable_integrator
 from robodyn_ros.simulation.trial.memory import (
     CODES,
-    LAWS,
+    StepArrays,
     TrialMemory,
     declaration,
     hardware_fields,
-    law_fields,
     loop_fields,
 )
 from robodyn_ros.simulation.trial.trial import Trial, TrialSamples, run_trial
 
 CODE = Path(__file__).with_name("trial.c").read_text(encoding="utf-8")
-
-QUANTITIES = {"gravity": "gravity", "mass": "mass_matrix", "coriolis": "coriolis_matrix", "inverse": "inverse"}
-"""Functions of the model that the control laws call: name in the memory → quantity."""
 
 RECORDED = {"q": "q", "qd": "v", "effort": "effort"}
 """Recorded quantities: name in a trial → name in the memory."""
@@ -95,7 +92,7 @@ def run_until_fault(
     loop.start(0.0, start)
     if motion is not None:
         loop.follow(motion, 0.0)
-    trial = _run_compiled(hardware_settings, dynamics, loop_settings, motion, duration)
+    trial = _run_compiled(hardware_settings, dynamics, loop, motion, duration)
     if trial is not None:
         return TrialOutcome(trial, True)
     hardware = hardware_settings.assemble()
@@ -103,26 +100,29 @@ def run_until_fault(
 
 
 def _run_compiled(
-    hardware: HardwareSettings, dynamics: Dynamics, loop: LoopSettings, motion: Trajectory | None, duration: float
+    hardware: HardwareSettings, dynamics: Dynamics, loop: ControlLoop, motion: Trajectory | None, duration: float
 ) -> Trial | None:
     """Run the trial in C; None if the C code does not contain what it needs."""
-    safety, model = loop.safety, loop.controller.dynamics
-    if hardware.plant != "native" or not isinstance(dynamics, CompiledDynamics):
+    settings, step = loop.settings, loop.compiled_step
+    if hardware.plant != "native" or not isinstance(dynamics, CompiledDynamics) or step is None:
         return None
-    if type(loop.controller) not in LAWS or not isinstance(model, CompiledDynamics):
+    if settings.safety.cmd_timeout or settings.tolerances.is_judged or (motion and motion.planned is not None):
         return None
-    if safety.ramp_time or safety.cmd_timeout or (motion is not None and motion.planned is not None):
-        return None
-    functions = {name: model_function(model, quantity) for name, quantity in QUANTITIES.items()}
-    functions["plant_mass"] = model_function(dynamics, "mass_matrix")
+    library = step_library(step)
+    plant_mass = model_function(dynamics, "mass_matrix")
     resolver = EventResolver(hardware, dynamics)
     run = trial_function(dynamics, resolver.integrator)
-    if run is None or None in functions.values():
+    if run is None or library is None or plant_mass is None:
         return None
+    functions = {"step_run": library.step_run, "plant_mass": plant_mass}
+    arrays = StepArrays(step, loop.step_memory, ctypes.c_int.in_dll(library, "step_constants").value)
+    library.step_prepare(
+        *(ctypes.c_void_p(item.ctypes.data) for item in (step.parameters, arrays.fields["step_constants"]))
+    )
     memory = TrialMemory(
         hardware_fields(hardware, round(duration / hardware.plant_settings.step)),
-        law_fields(loop, model),
-        loop_fields(loop, resolver.frame[0].copy(), motion),
+        arrays.fields,
+        loop_fields(settings, resolver.frame[0].copy(), motion),
         resolver.fields,
         {"symbols": dynamics.symbols},
         {name: ctypes.cast(function, ctypes.c_void_p).value for name, function in functions.items()},
@@ -133,7 +133,8 @@ def _run_compiled(
         code = run(address)
     if code == OTHER:
         return None
-    return _recorded(memory, _fault(code, memory, resolver, loop))
+    arrays.restore_law()
+    return _recorded(memory, _fault(code, memory, resolver, settings))
 
 
 class EventResolver:
@@ -264,6 +265,17 @@ void {quantity}_plain({", ".join(f"const double* {name}" for name in inputs)}, c
 }}
 """
     return _function(f"{quantity}_plain", program, code)
+
+
+def step_library(step: CompiledStep) -> Any:
+    """Return the library of a control step, loaded once in a process; None without a compiler."""
+    program = step.program
+    if (program.name, program.key) not in _functions:
+        path = find_library(program.name, program.key, lambda: kernel_source(program))
+        if path is None:  # not remembered: a compiler may be installed later
+            return None
+        _functions[program.name, program.key] = ctypes.CDLL(str(path))
+    return _functions[program.name, program.key]
 
 
 def _function(name: str, program: Program, code: str) -> Any:

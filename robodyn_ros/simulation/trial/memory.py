@@ -14,15 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.control.laws.base import FrictionCompensation
-from robodyn_ros.control.laws.computed_torque import SMOOTHING, ComputedTorque
-from robodyn_ros.control.laws.gravity_compensation import GravityCompensation
-from robodyn_ros.control.laws.impedance import Impedance
-from robodyn_ros.control.laws.pd import PD
-from robodyn_ros.control.limits import INSTANT
+from robodyn_ros.control.compiled_step import CompiledStep
 from robodyn_ros.control.loop_settings import LoopSettings
 from robodyn_ros.control.motion.trajectory import Sample, Trajectory
-from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.control.step_numbers import StepMemory, place
 from robodyn_ros.robot.configuration import TURN, ConfigurationSpace
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.hardware.actuators import GREATEST
@@ -46,14 +41,13 @@ INPUTS = (
     ("int64_t", "noisy differentiated arrivals"),
     ("double*", "resolution noise read_q read_v read_effort"),
     ("int64_t*", "arrival_step arrival_reading"),
-    # control law and its model
-    ("int64_t", "law integrating"),
-    ("double", "smoothing"),
-    ("double*", "kp kd ki model viscous coulomb compensated_viscous compensated_coulomb"),
+    # control step: its arrays and constants, widths of two arrays, place of `lagging`, 1 if the law follows the motion
+    ("double**", "step_arrays"),
+    ("double*", "step_block step_constants"),
+    ("int64_t", "memory_width law_memory_width lagging follows"),
     # control loop: settings and state
-    ("double", "state_timeout turn jump_limit integral_limit reference_lead soft_margin instant"),
-    ("double*", "overspeed upper lower spring damper effort_limit effort_rate"),
-    ("double*", "last_q last_v integral clipped sent"),
+    ("double", "state_timeout turn jump_limit"),
+    ("double*", "overspeed last_q last_v"),
     ("int64_t*", "circular"),
     # motion: a table of polynomials between its knots, and where it begins and ends
     ("int64_t", "points degree finished"),
@@ -70,24 +64,20 @@ STATE = (
     # counts: states that were used, readings received, commands sent, commands that reached the drives, records
     ("int64_t", "states_used received commanded reached truths"),
     # loop: 1 if no command comes any more, 1 if the motion waits for the arm; times [s]
-    ("int64_t", "silent lags"),
-    ("double", "last_t reference_time start sent_time"),
+    ("int64_t", "silent"),
+    ("double", "last_t reference_time start"),
     # fault: the joint, what it did and what it may do or did before
     ("int64_t", "fault_joint"),
     ("double", "fault_value fault_bound"),
 )
 """Fields that the C code changes and that are 0 in the beginning."""
 
-FUNCTIONS = {"gravity": 1, "mass": 1, "coriolis": 2, "inverse": 3, "plant_mass": 1}
-"""Functions of the control law's model, and the mass matrix of the plant: name → number of arrays it is a function of.
-They must be given."""
+FUNCTIONS = {"step_run": "Run", "plant_mass": "Function1"}
+"""The control step, and the mass matrix of the plant: name → its type. They must be given."""
 
 CODES = ("DONE", "EVENT", "STALE", "JUMPED", "TOO_FAST", "MISSING", "OTHER")
 """Results of the C code: the end; a step that Python has to make; four faults (a state is too old, a position jumped, a
 joint is too fast, states are missing); or a rare case that only Python knows."""
-
-LAWS = (PD, GravityCompensation, ComputedTorque, Impedance)
-"""Control laws that are written in C, in the order of the C code's list."""
 
 NEVER = -1
 
@@ -95,7 +85,7 @@ StepCounts = NDArray[np.int64]
 """Times in steps of the plant, or numbers of readings."""
 
 _C_TYPES: dict[str, type[ctypes.c_int64 | ctypes.c_double]] = {"int64_t": ctypes.c_int64, "double": ctypes.c_double}
-_NUMPY_TYPES = {"int64_t*": np.dtype(np.int64), "double*": np.dtype(np.float64)}
+_NUMPY_TYPES = {"int64_t*": np.dtype(np.int64), "double*": np.dtype(np.float64), "double**": np.dtype(np.int64)}
 
 
 def _by_name(groups: tuple[tuple[str, str], ...]) -> dict[str, str]:
@@ -109,9 +99,9 @@ def declaration() -> str:
     """Return the fields as members of a C struct."""
     lines = []
     for kind, names in INPUTS + STATE:
-        star = "*" if kind.endswith("*") else ""
+        star = "*" * kind.count("*")
         lines.append(f"{kind.rstrip('*')} {', '.join(star + name for name in names.split())};")
-    return " ".join([*lines, *(f"Function{count} *{name};" for name, count in FUNCTIONS.items())])
+    return " ".join([*lines, *(f"{kind} *{name};" for name, kind in FUNCTIONS.items())])
 
 
 class TrialMemory(ctypes.Structure):
@@ -161,45 +151,53 @@ class TrialMemory(ctypes.Structure):
             setattr(self, name, array.ctypes.data)
 
 
-def law_fields(loop: LoopSettings, model: CompiledDynamics) -> dict[str, Any]:
-    """Return the values of a control law, one of :data:`LAWS`, and its model."""
-    law, parameters, friction = loop.controller, model.parameters, FrictionCompensation(model)
-    return {
-        "law": LAWS.index(type(law)),
-        "integrating": int(law.ki.any()),
-        "kp": law.kp,
-        "kd": law.kd,
-        "ki": law.ki,
-        "model": model.symbols,
-        "viscous": parameters.viscous,
-        "coulomb": parameters.coulomb,
-        "compensated_viscous": friction.viscous,
-        "compensated_coulomb": friction.coulomb,
-        "smoothing": SMOOTHING,
-    }
+class StepArrays:
+    """The arrays of a control step, one after the other in one block.
+
+    Attributes:
+        fields: values for the memory of a trial.
+    """
+
+    def __init__(self, step: CompiledStep, memory: Array, constants: int) -> None:
+        """
+        Args:
+            step: the compiled step.
+            memory: what it remembers.
+            constants: how many numbers its code works out of the settings.
+        """
+        widths_in, widths_out = step.program.widths
+        widths = (*widths_in, len(step.parameters), *widths_out)
+        block = np.zeros(sum(widths))
+        parts = np.split(block, np.cumsum(widths)[:-1])
+        *_, of_step, self._of_law, settings = parts[: len(widths_in) + 1]
+        of_step[:], self._of_law[:], settings[:] = memory, step.law_memory, step.parameters
+        self._step = step
+        self.fields: dict[str, Any] = {
+            "step_block": block,
+            "step_arrays": np.array([part.ctypes.data for part in parts], dtype=np.int64),
+            "step_constants": np.zeros(constants),
+            "memory_width": len(of_step),
+            "law_memory_width": len(self._of_law),
+            "lagging": place(StepMemory, "lagging", step.n),
+            "follows": int(step.follows),
+        }
+
+    def restore_law(self) -> None:
+        """Give the law what it remembers now."""
+        self._step.restore_law(self._of_law)
 
 
 def loop_fields(loop: LoopSettings, start: Array, motion: Trajectory | None) -> dict[str, Any]:
     """Return the values of a control loop that starts at a position (n,), and of its motion; None to stay."""
-    safety, limits, robot = loop.safety, loop.limits, loop.controller.dynamics.robot
+    safety, robot = loop.safety, loop.controller.dynamics.robot
     space = ConfigurationSpace(robot)
     return _motion_fields(space, start, motion) | {
         "state_timeout": safety.state_timeout,
         "jump_limit": safety.position_jump,
-        "integral_limit": safety.integral_limit,
-        "reference_lead": safety.reference_lead,
-        "soft_margin": safety.soft_limit_margin,
-        "overspeed": safety.overspeed * limits.velocity,
-        "effort_limit": limits.effort,
-        "effort_rate": limits.rate,
-        "spring": loop.feedback.stiffness,
-        "damper": loop.feedback.damping,
-        "lower": robot.lower,
-        "upper": robot.upper,
+        "overspeed": safety.overspeed * loop.limits.velocity,
         "circular": space.circular.astype(np.int64),
         "turn": TURN,
-        "instant": INSTANT,
-        **{name: np.zeros(robot.n) for name in ("last_q", "last_v", "integral", "clipped", "sent")},
+        **{name: np.zeros(robot.n) for name in ("last_q", "last_v")},
     }
 
 

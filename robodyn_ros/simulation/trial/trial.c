@@ -12,19 +12,19 @@
      measure                                     Encoders in ../hardware/sensors.py
      held_or_driven                              ../hardware/hardware.py
      sample                                      control/motion/trajectory.py
-     control                                     control/laws/ (pd, gravity_compensation, computed_torque, impedance)
-     update                                      ControlLoop.update in control/loop.py, and what it calls
+     update                                      ControlLoop.update in control/loop.py, but for its control step
      instant, trial                              run_trial in trial.py
 
+   The control step (control/step.py) is compiled for the law and the arm, and called here: `step_run`.
    The results are the same up to rounding; test_simulation_sweep_trial.py (test_c_and_python_agree) compares them. */
 
 typedef void Function1(const double*, const double*, double*);
-typedef void Function2(const double*, const double*, const double*, double*);
-typedef void Function3(const double*, const double*, const double*, const double*, double*);
+typedef void Run(double* const*, const double*);
 typedef struct { @fields } Trial;
 enum { @codes };
 enum { INSTANT, STEP, STEPPED };  /* phases of a step */
-enum { PD, GRAVITY_COMPENSATION, COMPUTED_TORQUE, IMPEDANCE };
+/* Arrays of the control step, in the order of `step_program` in control/compiled_step.py. */
+enum { TIMES, STATE, REFERENCE = STATE + 2, MEMORY = REFERENCE + 4, LAW_MEMORY, SETTINGS, RESULTS, FLAGS, AFTER, LAW_AFTER };
 
 static inline double clamped(double x, double low, double high) {
   x = x > low ? x : low;
@@ -413,50 +413,12 @@ static void sample(const Trial* s, double t, double* r) {
   }
 }
 
-static void add_product(const double* matrix, const double* x, double* y) {
-  for (int i = 0; i < N; ++i) {
-    double sum = 0;
-    for (int j = 0; j < N; ++j) sum += matrix[i * N + j] * x[j];
-    y[i] += sum;
-  }
-}
-
-/* The effort of the control law. */
-static void control(const Trial* s, const double* q, const double* v, const double* r, const double* g, double* total) {
-  double feedback[N], matrix[N * N];
-  for (int i = 0; i < N; ++i) {
-    feedback[i] = s->kp[i] * (r[i] - q[i]) + s->kd[i] * (r[N + i] - v[i]);
-    if (s->integrating) feedback[i] += s->ki[i] * s->integral[i];
-    total[i] = s->law == PD ? 0 : g[i];
-  }
-  if (s->law == COMPUTED_TORQUE) {
-    const double zero[N] = {0};
-    double bias[N];
-    s->inverse(q, v, zero, s->model, bias);
-    for (int i = 0; i < N; ++i) {
-      const double sign = v[i] > 0 ? 1 : v[i] < 0 ? -1 : 0;
-      total[i] += bias[i] - g[i] - (s->viscous[i] * v[i] + s->coulomb[i] * sign);
-    }
-  }
-  if (s->law == IMPEDANCE) {
-    s->coriolis(q, v, s->model, matrix);
-    add_product(matrix, r + N, total);
-  }
-  if (s->law == COMPUTED_TORQUE || s->law == IMPEDANCE) {
-    s->mass(q, s->model, matrix);
-    add_product(matrix, r + 2 * N, total);
-    for (int i = 0; i < N; ++i)
-      total[i] += s->compensated_viscous[i] * r[N + i] + s->compensated_coulomb[i] * tanh(r[N + i] / s->smoothing);
-  }
-  if (s->law == COMPUTED_TORQUE) add_product(matrix, feedback, total);
-  else for (int i = 0; i < N; ++i) total[i] += feedback[i];
-}
-
 /* A reading arrives: checks the state, and sends a command. */
 static int update(Trial* s, int64_t reading) {
   const double t = (double)(reading * s->period) * s->step, now = (double)s->now * s->step, age = now - t;
   const double *v = s->read_v + reading * N;
-  double q[N], g[N], r[3 * N], total[N];
+  double *const *x = s->step_arrays, *q = x[STATE], r[3 * N];
+
   if (!(fabs(age) <= s->state_timeout)) return stop(s, STALE, 0, age, 0);
   for (int i = 0; i < N; ++i) {
     q[i] = s->read_q[reading * N + i];
@@ -483,43 +445,29 @@ static int update(Trial* s, int64_t reading) {
     if (beyond > most) { most = beyond; worst = i; }
   }
   if (worst >= 0) return stop(s, TOO_FAST, worst, v[worst], s->overspeed[worst]);
-  if (s->lags && !s->finished) s->start += dt;
+  if (x[MEMORY][s->lagging] != 0 && !s->finished) s->start += dt;
   s->reference_time = t;
   if (s->points > 1 && t >= s->start + s->knots[s->points - 1]) s->finished = 1;
-  sample(s, t - s->start, r);
-  s->gravity(q, s->model, g);
-  if (s->integrating)
-    for (int i = 0; i < N; ++i) {
-      const double error = r[i] - q[i], grown = s->integral[i] + (error * s->clipped[i] > 0 ? 0 : dt * error);
-      s->integral[i] = clamped(grown, -s->integral_limit, s->integral_limit);
-    }
-  control(s, q, v, r, g, total);
-  const int64_t row = s->commanded * N;
-  double passed = t - s->sent_time;
-  passed = clamped(passed, s->instant, s->state_timeout);
-  int lags = 0;
+  if (s->follows) sample(s, t - s->start, r);
+  else for (int i = 0; i < 3 * N; ++i) r[i] = i < N ? q[i] : 0;
+  x[TIMES][0] = t; x[TIMES][1] = dt;
   for (int i = 0; i < N; ++i) {
-    if (!isfinite(total[i])) return OTHER;
-    double wanted = total[i];
-    const double above = s->upper[i] - q[i], below = q[i] - s->lower[i], still = g[i] - s->damper[i] * v[i];
-    if (below < s->soft_margin) wanted = fmax(wanted, still - s->spring[i] * clamped(below, 0, s->soft_margin));
-    if (above < s->soft_margin) wanted = fmin(wanted, still + s->spring[i] * clamped(above, 0, s->soft_margin));
-    double effort = clamped(wanted, -s->effort_limit[i], s->effort_limit[i]);
-    if (s->commanded) {
-      const double change = s->effort_rate[i] * passed;
-      effort = clamped(effort, s->sent[i] - change, s->sent[i] + change);
-    }
-    s->clipped[i] = total[i] - effort;
-    s->sent[i] = effort;
-    lags |= (r[i] - q[i]) * s->clipped[i] > 0 && fabs(r[i] - q[i]) > s->reference_lead;
+    x[STATE + 1][i] = v[i];
+    for (int k = 0; k < 3; ++k) x[REFERENCE + k][i] = r[k * N + i];
+  }
+  s->step_run(x, s->step_constants);
+  if (x[FLAGS][0] == 0) return OTHER;
+  for (int64_t i = 0; i < s->memory_width; ++i) x[MEMORY][i] = x[AFTER][i];
+  for (int64_t i = 0; i < s->law_memory_width; ++i) x[LAW_MEMORY][i] = x[LAW_AFTER][i];
+  const int64_t row = s->commanded * N;
+  for (int i = 0; i < N; ++i) {
+    const double effort = x[RESULTS][i];
     s->command_effort[row + i] = effort; s->command_q[row + i] = r[i]; s->command_v[row + i] = r[N + i];
     if (fabs(effort) > s->greatest_command) return OTHER;
     double asked = clamped(effort, -s->drive_limit[i], s->drive_limit[i]);
     if (s->command_resolution[i] != 0) asked = nearbyint(asked / s->command_resolution[i]) * s->command_resolution[i];
     s->drive_command[row + i] = asked;
   }
-  s->lags = lags;
-  s->sent_time = t;
   s->command_due[s->commanded] = (double)s->now + s->command_delay;
   s->command_t[s->commanded] = now; s->command_stamp[s->commanded] = t;
   s->last_command = s->now;
