@@ -114,6 +114,8 @@ setup(
             "gravity_compensation = robodyn_ros.control.laws.gravity_compensation:GravityCompensation",
             "computed_torque = robodyn_ros.control.laws.computed_torque:ComputedTorque",
             "impedance = robodyn_ros.control.laws.impedance:Impedance",
+            "cartesian_impedance = robodyn_ros.control.laws.cartesian_impedance:CartesianImpedance",
+            "operational_space = robodyn_ros.control.laws.operational_space:OperationalSpace",
             "free_drive = robodyn_ros.control.laws.free_drive:FreeDrive",
             "mpc = robodyn_ros.planning.mpc:MPC",
             "adaptive = robodyn_ros.control.laws.adaptive:Adaptive",

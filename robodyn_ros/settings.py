@@ -46,6 +46,11 @@ def choice(default: str, description: str, choices: Callable[[], tuple[str, ...]
     return field(default=default, metadata={"description": description, "choices": choices})
 
 
+def text(default: str, description: str) -> Any:
+    """As :func:`setting`, for any text, such as the name of a link."""
+    return field(default=default, metadata={"description": description, "text": True})
+
+
 def check_settings(settings: Any) -> None:
     """Check the values of a dataclass of settings; its ``__post_init__`` calls this.
 
@@ -54,6 +59,10 @@ def check_settings(settings: Any) -> None:
     """
     for item in fields(settings):
         value = getattr(settings, item.name)
+        if "text" in item.metadata:
+            if not isinstance(value, str):
+                raise ConfigurationError(f"{item.name}: must be a text, not {value!r}")
+            continue
         if "choices" in item.metadata:
             choices = item.metadata["choices"]()
             if type(value) is not type(item.default) or value not in choices:

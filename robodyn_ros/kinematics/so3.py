@@ -39,7 +39,17 @@ def exp(phi: ArrayLike) -> Array:
 
 def log(rotation: ArrayLike) -> Array:
     """The shortest φ with exp φ = R, of length π at most; of the two at a half turn, either."""
-    q = quaternion(rotation)
+    return rotation_vector(np.asarray(rotation, dtype=np.float64))
+
+
+def quaternion(rotation: ArrayLike) -> Array:
+    """The unit quaternion (w, x, y, z) of a rotation, w ≥ 0, (4,) or (N, 4)."""
+    return _quaternion(np.asarray(rotation, dtype=np.float64))
+
+
+def rotation_vector(r: Array) -> Array:
+    """:func:`log` of an array, which may be one of expressions: a control law that uses it can be traced."""
+    q = _quaternion(r)
     w, v = q[..., 0], q[..., 1:]
     s = np.sqrt(np.sum(v**2, -1))
     small = s < 1e-8  # then atan2(s, w) = s / w to rounding, and w = 1
@@ -47,9 +57,7 @@ def log(rotation: ArrayLike) -> Array:
     return factor[..., None] * v
 
 
-def quaternion(rotation: ArrayLike) -> Array:
-    """The unit quaternion (w, x, y, z) of a rotation, w ≥ 0, (4,) or (N, 4)."""
-    r = np.asarray(rotation, dtype=np.float64)
+def _quaternion(r: Array) -> Array:
     (a, b, c), (d, e, f), (g, h, i) = ([r[..., j, k] for k in range(3)] for j in range(3))
     outer = [  # 4 q qᵀ, linear in R: the column of the greatest diagonal element loses no digit
         [1 + a + e + i, h - f, c - g, d - b],
@@ -57,10 +65,12 @@ def quaternion(rotation: ArrayLike) -> Array:
         [c - g, b + d, 1 - a + e - i, f + h],
         [d - b, c + g, f + h, 1 - a - e + i],
     ]
-    columns = np.stack([np.stack(row, -1) for row in outer], -2)
-    best = np.argmax(np.diagonal(columns, axis1=-2, axis2=-1), -1)
-    q = np.take_along_axis(columns, best[..., None, None], -2)[..., 0, :]
-    q = q / np.linalg.norm(q, axis=-1, keepdims=True)
+    columns = [np.stack(column, -1) for column in outer]
+    q, greatest = columns[0], outer[0][0]
+    for k in (1, 2, 3):
+        greater = outer[k][k] > greatest
+        q, greatest = np.where(greater[..., None], columns[k], q), np.maximum(outer[k][k], greatest)
+    q = q / np.sqrt(np.sum(q**2, -1))[..., None]
     upper: Array = np.where(q[..., :1] < 0.0, -q, q)
     return upper
 

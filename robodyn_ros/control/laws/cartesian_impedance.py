@@ -1,0 +1,104 @@
+"""Cartesian impedance: to somebody who pushes the tool, it is a spring and a damper around its reference.
+
+    τ = Jᵀ (Λ (ẍ_d - J̇ q̇) + K e + D ė) + C q̇ + g + N M (q̈_d + Kp (q_d - q) + Kd (q̇_d - q̇)) + τ_friction(q̇_d) + τ_ff
+
+With an exact model the tool obeys Λ ë + D ė + K e = -F, where F is what pushes it: the mass Λ is the arm's own, for the
+law does not shape it, which would need a measurement of F. K [N/m, N·m/rad] is given in the axes of the root link or in
+those of the tool. D is 2 ζ (Λ # K) with the geometric mean of both, so that each mode has the damping ratio ζ. The null
+space holds the posture, dynamically consistent: it does not move the tool. :mod:`robodyn_ros.dynamics.task_space` has
+Λ, J̄ and N, and says what happens at singularities: efforts come by Jᵀ, which loses a direction there without any
+inverse, and K pulls nobody through it.
+
+Source: Ott, Cartesian Impedance Control of Redundant and Flexible-Joint Robots (2008), chapters 3 and 4; Albu-Schäffer,
+Ott, Frese, Hirzinger, Cartesian impedance control of redundant robots, ICRA 2003, section 3.2 (damping); Khatib, IEEE
+J. Robotics and Automation 3(1) (1987) (null space).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robodyn_ros.control.laws.base import Efforts, Reference
+from robodyn_ros.control.laws.computed_torque import SMOOTHING
+from robodyn_ros.control.laws.tool import ToolLaw
+from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.dynamics.task_space import geometric_mean
+from robodyn_ros.robot.pose import Array
+from robodyn_ros.settings import check_settings, choice, setting, text
+
+FRAMES = ("base", "tool")
+"""Axes that a stiffness may be given in."""
+
+
+@dataclass(frozen=True)
+class CartesianImpedanceSettings:
+    """Stiffness and damping of the tool; x, y, z are axes of ``frame``."""
+
+    link: str = text("", "link that is the tool; the last link that moves if empty")
+    directions: str = text("", "directions that count, of x y z rx ry rz of the root link; those the arm has if empty")
+    frame: str = choice("base", "axes of the stiffness", choices=lambda: FRAMES)
+    stiffness_x: float = setting(500.0, "stiffness of the tool along x", "N/m", 0.0, 1e6)
+    stiffness_y: float = setting(500.0, "stiffness of the tool along y", "N/m", 0.0, 1e6)
+    stiffness_z: float = setting(500.0, "stiffness of the tool along z", "N/m", 0.0, 1e6)
+    stiffness_rx: float = setting(30.0, "stiffness of the tool about x", "N·m/rad", 0.0, 1e5)
+    stiffness_ry: float = setting(30.0, "stiffness of the tool about y", "N·m/rad", 0.0, 1e5)
+    stiffness_rz: float = setting(30.0, "stiffness of the tool about z", "N·m/rad", 0.0, 1e5)
+    damping_ratio: float = setting(1.0, "damping ratio of the tool", "-", 0.0, 10.0)
+    reach: float = setting(0.1, "greatest distance from the reference that the spring answers", "m", 1e-4, 10.0)
+    turn: float = setting(0.5, "greatest angle from the reference that the spring answers", "rad", 1e-3, 3.2)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+class CartesianImpedance(ToolLaw):
+    """A spring and a damper at the tool; the model carries the rest."""
+
+    settings = CartesianImpedanceSettings
+
+    def __init__(
+        self,
+        dynamics: Dynamics,
+        kp: ArrayLike,
+        kd: ArrayLike,
+        ki: ArrayLike = 0.0,
+        *,
+        config: CartesianImpedanceSettings | None = None,
+    ) -> None:
+        """The arguments are those of :class:`ToolLaw`; ``config`` has the stiffness of the tool."""
+        given = config or CartesianImpedanceSettings()
+        super().__init__(dynamics, kp, kd, ki, given.link, given.directions)
+        self._stiffness = np.array([getattr(given, f"stiffness_{name}") for name in ("x", "y", "z", "rx", "ry", "rz")])
+        self._damping_ratio = given.damping_ratio
+        self._in_tool_axes = given.frame == "tool"
+        self._reach, self._turn = given.reach, given.turn
+
+    def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
+        """The efforts of the law, as :meth:`Controller.compute`."""
+        dynamics, task = self.dynamics, self.task.terms(q, qd)
+        tool = self.motion_error(q, qd, reference, task.jacobian, self._reach, self._turn)
+        stiffness = self._matrix(tool.rotation)
+        damping = 2.0 * self._damping_ratio * geometric_mean(task.inertia, stiffness)
+        spring = stiffness @ self.task.chosen(tool.error)
+        mass = dynamics.mass_matrix(q)
+        gravity = dynamics.gravity(q)
+        coriolis = dynamics.coriolis_matrix(q, qd) @ qd
+        ahead = task.jacobian.T @ (task.inertia @ (tool.acceleration - task.drift))
+        inertia = ahead + task.null @ (mass @ reference.qdd)
+        posture = mass @ self.correction(q, qd, reference, integral)
+        feedback = task.jacobian.T @ (spring + damping @ tool.rate) + task.null @ posture
+        friction = self._friction.against(reference.qd, SMOOTHING)
+        total = gravity + coriolis + inertia + friction + feedback + reference.effort
+        return Efforts(gravity, coriolis, inertia, friction, feedback, reference.effort, total)
+
+    def _matrix(self, rotation: Array) -> Array:
+        """K in the directions that count, (k, k)."""
+        linear, angular = np.diag(self._stiffness[:3]), np.diag(self._stiffness[3:])
+        if self._in_tool_axes:
+            linear, angular = rotation @ linear @ rotation.T, rotation @ angular @ rotation.T
+        none = np.zeros((3, 3))
+        whole = np.concatenate((np.concatenate((linear, none), 1), np.concatenate((none, angular), 1)))
+        return self.task.chosen(self.task.chosen(whole).T)

@@ -1,0 +1,124 @@
+"""Operational space control: the tool moves as if it were a unit mass, in every direction apart from the others.
+
+    F = Λ (Ω (ẍ_d + Kp e + Kd ė) - Ω̄ Kd ẋ - J̇ q̇) + Ω̄ F_d
+    τ = Jᵀ F + C q̇ + g + N M (q̈_d + Kp (q_d - q) + Kd (q̇_d - q̇)) + τ_friction(q̇_d) + τ_ff
+
+With an exact model a direction of motion obeys ë + Kd ė + Kp e = 0, and a direction of force has the force F_d against
+what it touches. Ω chooses the directions of motion and Ω̄ = 1 - Ω those of force: hybrid control of force and motion.
+In a direction of force the tool is damped, so that it does not shoot away where it touches nothing. The force is not
+measured: friction of the joints that the model does not know takes its part of it.
+
+:mod:`robodyn_ros.dynamics.task_space` has Λ and N, and says what happens at singularities.
+
+Source: Khatib, A unified approach for motion and force control of robot manipulators: the operational space
+formulation, IEEE J. Robotics and Automation 3(1) (1987), eq. 31 to 36 (selection), 44 (dynamic decoupling) and 51 (null
+space).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robodyn_ros.control.laws.base import Efforts, Reference
+from robodyn_ros.control.laws.cartesian_impedance import FRAMES
+from robodyn_ros.control.laws.computed_torque import SMOOTHING
+from robodyn_ros.control.laws.tool import ToolLaw
+from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.dynamics.task_space import DIRECTIONS
+from robodyn_ros.errors import InputError
+from robodyn_ros.robot.pose import Array
+from robodyn_ros.settings import check_settings, choice, setting, text
+
+
+@dataclass(frozen=True)
+class OperationalSpaceSettings:
+    """Motion and force of the tool; x, y, z of the forces are axes of ``frame``."""
+
+    link: str = text("", "link that is the tool; the last link that moves if empty")
+    directions: str = text("", "directions that count, of x y z rx ry rz of the root link; those the arm has if empty")
+    natural_frequency: float = setting(15.0, "natural frequency of the tool's error", "rad/s", 0.0, 1000.0)
+    damping_ratio: float = setting(1.0, "damping ratio of the tool's error", "-", 0.0, 10.0)
+    frame: str = choice("base", "axes of the forces", choices=lambda: FRAMES)
+    force_directions: str = text("", "directions of force, of x y z rx ry rz of the frame; the others are of motion")
+    force_x: float = setting(0.0, "force of the tool along x, where that is a direction of force", "N", -1e5, 1e5)
+    force_y: float = setting(0.0, "force of the tool along y, likewise", "N", -1e5, 1e5)
+    force_z: float = setting(0.0, "force of the tool along z, likewise", "N", -1e5, 1e5)
+    force_rx: float = setting(0.0, "torque of the tool about x, likewise", "N·m", -1e5, 1e5)
+    force_ry: float = setting(0.0, "torque of the tool about y, likewise", "N·m", -1e5, 1e5)
+    force_rz: float = setting(0.0, "torque of the tool about z, likewise", "N·m", -1e5, 1e5)
+    reach: float = setting(0.1, "greatest distance from the reference that counts", "m", 1e-4, 10.0)
+    turn: float = setting(0.5, "greatest angle from the reference that counts", "rad", 1e-3, 3.2)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+class OperationalSpace(ToolLaw):
+    """Decoupled motion of the tool, and forces in chosen directions."""
+
+    settings = OperationalSpaceSettings
+
+    def __init__(
+        self,
+        dynamics: Dynamics,
+        kp: ArrayLike,
+        kd: ArrayLike,
+        ki: ArrayLike = 0.0,
+        *,
+        config: OperationalSpaceSettings | None = None,
+    ) -> None:
+        """The arguments are those of :class:`ToolLaw`; ``config`` has the tool's own.
+
+        Raises:
+            InputError: no such link or direction.
+        """
+        given = config or OperationalSpaceSettings()
+        super().__init__(dynamics, kp, kd, ki, given.link, given.directions)
+        names = given.force_directions.split()
+        unknown = [name for name in names if name not in DIRECTIONS]
+        if unknown:
+            raise InputError("force_directions", f"must be some of {' '.join(DIRECTIONS)}", given.force_directions)
+        self._frequency, self._damping_ratio = given.natural_frequency, given.damping_ratio
+        self._has_forces = bool(names)
+        self._forced = np.array([float(name in names) for name in DIRECTIONS])
+        self._force = self._forced * [getattr(given, f"force_{name}") for name in DIRECTIONS]
+        self._in_tool_axes = given.frame == "tool"
+        self._reach, self._turn = given.reach, given.turn
+
+    def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
+        """The efforts of the law, as :meth:`Controller.compute`."""
+        dynamics, task = self.dynamics, self.task.terms(q, qd)
+        tool = self.motion_error(q, qd, reference, task.jacobian, self._reach, self._turn)
+        stiffness, damping = self._frequency**2, 2.0 * self._damping_ratio * self._frequency
+        wanted = tool.acceleration
+        correction = stiffness * self.task.chosen(tool.error) + damping * tool.rate
+        force = np.zeros(len(wanted))
+        if self._has_forces:
+            forced, force = self._selection(tool.rotation)
+            braking = forced @ (damping * (task.jacobian @ qd))
+            wanted = wanted - forced @ wanted
+            correction = correction - forced @ correction - braking
+        mass = dynamics.mass_matrix(q)
+        gravity = dynamics.gravity(q)
+        coriolis = dynamics.coriolis_matrix(q, qd) @ qd
+        ahead = task.jacobian.T @ (task.inertia @ (wanted - task.drift))
+        inertia = ahead + task.null @ (mass @ reference.qdd)
+        posture = mass @ self.correction(q, qd, reference, integral)
+        feedback = task.jacobian.T @ (task.inertia @ correction + force) + task.null @ posture
+        friction = self._friction.against(reference.qd, SMOOTHING)
+        total = gravity + coriolis + inertia + friction + feedback + reference.effort
+        return Efforts(gravity, coriolis, inertia, friction, feedback, reference.effort, total)
+
+    def _selection(self, rotation: Array) -> tuple[Array, Array]:
+        """Ω̄ (k, k) and the force F_d (k,), in the directions that count."""
+        linear, angular = np.diag(self._forced[:3]), np.diag(self._forced[3:])
+        force, torque = self._force[:3], self._force[3:]
+        if self._in_tool_axes:
+            linear, angular = rotation @ linear @ rotation.T, rotation @ angular @ rotation.T
+            force, torque = rotation @ force, rotation @ torque
+        none = np.zeros((3, 3))
+        whole = np.concatenate((np.concatenate((linear, none), 1), np.concatenate((none, angular), 1)))
+        return self.task.chosen(self.task.chosen(whole).T), self.task.chosen(np.concatenate((force, torque)))

@@ -1,0 +1,223 @@
+"""Laws of the tool in closed loop: the impedance that was asked for, decoupled motion, forces, singular poses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from arms import random_robot
+from industrial import urdfs
+from numpy.testing import assert_allclose
+from scipy.integrate import solve_ivp
+from scipy.linalg import expm
+
+import robodyn_ros as rd
+from robodyn_ros.control.laws.base import Reference
+from robodyn_ros.control.laws.cartesian_impedance import CartesianImpedance, CartesianImpedanceSettings
+from robodyn_ros.control.laws.operational_space import OperationalSpace, OperationalSpaceSettings
+from robodyn_ros.errors import ConfigurationError, InputError
+from robodyn_ros.kinematics import se3, so3
+
+URDF = Path(__file__).parents[1] / "urdf"
+INDUSTRIAL = urdfs()
+ARMS = {
+    "prr": ((URDF / "prr.urdf").read_text(), "", [0.6, 0.5, 0.9]),
+    "eight joints": (random_robot(7, 8, branching=0.0), "", [0.3, -0.4, 0.5, 0.6, -0.3, 0.4, 0.2, 0.5]),
+}
+if "panda" in INDUSTRIAL:
+    # The finger is one more joint: null space, as is the elbow.
+    ARMS["panda"] = (
+        INDUSTRIAL["panda"].read_text(),
+        "panda_hand_tcp",
+        [0.1, -0.6, 0.2, -2.1, 0.1, 1.6, 0.7, 0.02],
+    )
+
+
+def dynamics_of(name: str):
+    return rd.create_dynamics("rnea", rd.load_robot(ARMS[name][0]), compiled=False)
+
+
+def still(q: np.ndarray) -> Reference:
+    return Reference(np.asarray(q), *np.zeros((3, len(q))))
+
+
+def motion(law, reference, q, qd, duration, wrench=None, steps=100):
+    """States (2 n, steps) under a law, with a wrench in the directions of the task, or none."""
+    n, dynamics = len(q), law.dynamics
+
+    def rate(t, state):
+        q, qd = state[:n], state[n:]
+        tau = law.compute(q, qd, reference(t)).total
+        if wrench is not None:
+            tau = tau + law.task.jacobian(q).T @ wrench
+        return np.concatenate((qd, dynamics.forward(q, qd, tau)))
+
+    times = np.linspace(0.0, duration, steps)
+    found = solve_ivp(rate, (0.0, duration), np.concatenate((q, qd)), t_eval=times, rtol=1e-7, atol=1e-9)
+    assert found.success
+    return times, found.y
+
+
+def error_of(law, q, wanted):
+    """Position and rotation vector from a pose to where the arm is at q."""
+    pose = law.task.pose(q)
+    return np.concatenate((pose[:3, 3] - wanted[:3, 3], so3.log(pose[:3, :3] @ wanted[:3, :3].T)))
+
+
+@pytest.mark.parametrize("frame", ["base", "tool"])
+@pytest.mark.parametrize("name", ARMS)
+def test_a_push_meets_the_impedance_that_was_asked_for(name: str, frame: str) -> None:
+    """A step of a small wrench: Λ ẍ + D ẋ + K x = F, with Λ of the pose, by its exact solution."""
+    _, link, q = ARMS[name]
+    settings = CartesianImpedanceSettings(
+        link=link, frame=frame, stiffness_x=400.0, stiffness_y=700.0, stiffness_z=550.0, stiffness_rx=40.0,
+        stiffness_ry=25.0, stiffness_rz=30.0, damping_ratio=0.6,
+    )  # fmt: skip
+    law = CartesianImpedance(dynamics_of(name), 40.0, 12.0, config=settings)
+    q, k = np.array(q), len(law.task.axes)
+    wrench = 1e-3 * law.task.axes @ [1.0, -2.0, 1.5, 0.2, 0.1, -0.3]
+    times, states = motion(law, lambda _: still(q), q, 0.0 * q, 0.5, wrench)
+    wanted = law.task.pose(q)
+    found = np.array([law.task.axes @ error_of(law, state[: len(q)], wanted) for state in states.T])
+    stiffness = law._matrix(wanted[:3, :3])
+    inertia = law.task.terms(q, 0.0 * q).inertia
+    # The ratio of damping: D = 2 ζ G where G Λ⁻¹ G = K.
+    values, vectors = np.linalg.eigh(inertia)
+    root, back = (vectors * values**0.5) @ vectors.T, (vectors / values**0.5) @ vectors.T
+    values, vectors = np.linalg.eigh(back @ stiffness @ back)
+    damping = 1.2 * root @ (vectors * values**0.5) @ vectors.T @ root
+    system = np.zeros((2 * k, 2 * k))
+    system[:k, k:] = np.eye(k)
+    system[k:] = -np.linalg.solve(inertia, np.hstack((stiffness, damping)))
+    rest = np.concatenate((np.linalg.solve(stiffness, wrench), np.zeros(k)))
+    linear = np.array([(rest - expm(system * t) @ rest)[:k] for t in times])
+    for rows in (slice(0, 3), slice(3, None)):
+        if linear[:, rows].size:
+            assert np.abs(found - linear)[:, rows].max() < 0.01 * np.abs(linear[:, rows]).max()
+
+
+@pytest.mark.parametrize("name", ARMS)
+def test_operational_space_decouples_the_directions(name: str) -> None:
+    """An offset in one direction dies away as ë + 2 ζ ω ė + ω² e = 0, and no other direction moves."""
+    _, link, q = ARMS[name]
+    law = OperationalSpace(
+        dynamics_of(name), 40.0, 12.0, config=OperationalSpaceSettings(link=link, natural_frequency=10.0)
+    )
+    n, q = len(q), np.array(q)
+    jacobian = law.task.jacobian(q)
+    offset = np.zeros(len(jacobian))
+    offset[0] = 1e-3
+    start = q + np.linalg.pinv(jacobian) @ offset
+    times, states = motion(law, lambda _: still(q), start, 0.0 * q, 0.5)
+    wanted = law.task.pose(q)
+    found = np.array([law.task.axes @ error_of(law, state[:n], wanted) for state in states.T])
+    expected = found[0, 0] * (1.0 + 10.0 * times) * np.exp(-10.0 * times)
+    assert_allclose(found[:, 0], expected, atol=1e-5)
+    others = np.array([1.0, 1.0, 1.0, 1.0, 1.0, 1.0])[: len(jacobian)]
+    others[0] = 0.0
+    assert np.abs(found * others).max() < 1e-5
+
+
+def test_the_null_space_moves_the_posture_and_not_the_tool() -> None:
+    law = CartesianImpedance(dynamics_of("eight joints"), 60.0, 15.0)
+    q = np.array(ARMS["eight joints"][2])
+    jacobian = law.task.jacobian(q)
+    mass = law.dynamics.mass_matrix(q)
+    null = np.linalg.svd(jacobian)[2][6:].T
+    for offset in (0.2 * null[:, 0], -0.3 * null[:, 1]):
+        # A posture elsewhere; the tool's reference stays, for it is that of q here.
+        kept = law.motion_error
+        law.motion_error = lambda q_, qd_, _, *rest, kept=kept: kept(q_, qd_, still(q), *rest)
+        tau = law.compute(q, 0.0 * q, still(q + offset)).total
+        del law.motion_error
+        qdd = law.dynamics.forward(q, 0.0 * q, tau)
+        assert np.abs(jacobian @ qdd).max() < 1e-9
+        assert qdd @ mass @ offset > 0.0
+    assert np.abs(null).max() > 0.0
+
+
+@pytest.mark.parametrize("kind", [CartesianImpedance, OperationalSpace])
+def test_it_follows_a_motion_as_computed_torque_does(kind) -> None:
+    """With an exact model the tool is where the reference's tool is."""
+    law = kind(dynamics_of("prr"), 100.0, 20.0)
+    q, way = np.array(ARMS["prr"][2]), np.array([0.1, 0.4, -0.5])
+
+    def reference(t):
+        s, ds, dds = np.sin(3.0 * t), 3.0 * np.cos(3.0 * t), -9.0 * np.sin(3.0 * t)
+        return Reference(q + way * s, way * ds, way * dds, 0.0 * q)
+
+    times, states = motion(law, reference, q, 3.0 * way, 1.0, steps=20)
+    wanted = np.array([reference(t).q for t in times])
+    assert np.abs(states[:3].T - wanted).max() < 1e-5
+
+
+@pytest.mark.parametrize("kind", [CartesianImpedance, OperationalSpace])
+def test_through_the_outstretched_pose_no_joint_flees(kind) -> None:
+    """The PRR arm's reference goes through the pose in which it loses a direction, and back."""
+    law = kind(dynamics_of("prr"), 100.0, 20.0)
+    middle, way = np.array([0.6, 0.5, 0.0]), np.array([0.0, 0.0, 0.6])
+
+    def reference(t):
+        return Reference(
+            middle + way * np.cos(2.0 * t), -2.0 * way * np.sin(2.0 * t), -4.0 * way * np.cos(2.0 * t), 0 * way
+        )
+
+    times, states = motion(law, reference, middle + way, 0.0 * way, 3.0, steps=301)
+    efforts = np.array([law.compute(s[:3], s[3:], reference(t)).total for t, s in zip(times, states.T, strict=True)])
+    wanted = np.array([reference(t).q for t in times])
+    assert np.abs(states[:3].T - wanted).max() < 0.02
+    assert np.abs(states[3:]).max() < 1.5 * 1.2  # the reference's greatest speed is 1.2 rad/s
+    assert np.abs(np.diff(efforts, axis=0)).max() < 0.1 * np.abs(efforts).max()
+
+
+def test_a_force_is_held_where_it_is_asked_for() -> None:
+    """Against a stiff wall the tool has the force asked for; along the wall it follows its reference."""
+    config = OperationalSpaceSettings(force_directions="x", force_x=10.0, natural_frequency=20.0)
+    law = OperationalSpace(dynamics_of("prr"), 20.0, 9.0, config=config)
+    q, n = np.array(ARMS["prr"][2]), 3
+    wall, begin = 2e4, law.task.pose(q)
+
+    def rate(t, state):
+        q, qd = state[:n], state[n:]
+        pose, jacobian = law.task.pose(q), law.task.jacobian(q)
+        pressed = max(0.0, pose[0, 3] - begin[0, 3])
+        force = -wall * pressed * np.array([1.0, 0.0, 0.0])
+        target = still(np.array(ARMS["prr"][2]) + [0.1 * np.sin(t), 0.0, 0.0])
+        tau = law.compute(q, qd, target).total + jacobian.T @ force
+        return np.concatenate((qd, law.dynamics.forward(q, qd, tau)))
+
+    found = solve_ivp(
+        rate, (0.0, 2.0), np.concatenate((q, 0 * q)), method="LSODA", rtol=1e-7, atol=1e-9, max_step=0.005
+    )
+    end = law.task.pose(found.y[:n, -1])
+    assert wall * (end[0, 3] - begin[0, 3]) == pytest.approx(10.0, abs=0.1)
+    assert end[2, 3] - begin[2, 3] == pytest.approx(0.1 * np.sin(2.0), abs=0.01)
+
+
+def test_errors_are_clipped_and_do_not_flip_at_a_half_turn() -> None:
+    law = CartesianImpedance(dynamics_of("prr"), 0.0, 0.0, config=CartesianImpedanceSettings(reach=0.05, turn=0.3))
+    q = np.array(ARMS["prr"][2])
+    jacobian = law.task.jacobian(q)
+    far = law.motion_error(q, 0 * q, still(q + [0.5, 0.0, 0.0]), jacobian, 0.05, 0.3).error
+    assert np.linalg.norm(far[:3]) == pytest.approx(0.05)
+    turns = np.linspace(np.pi - 0.2, np.pi + 0.2, 401)
+    errors = [law.motion_error(q, 0 * q, still(q + [0.0, 0.0, turn]), jacobian, 9.0, 3.2).error[4] for turn in turns]
+    assert np.abs(np.diff(errors)).max() < 0.04
+    assert abs(errors[200]) < 1e-6
+
+
+def test_settings_that_cannot_be() -> None:
+    dynamics = dynamics_of("prr")
+    with pytest.raises(InputError, match="force_directions: must be some of x y z"):
+        OperationalSpace(dynamics, 1.0, 1.0, config=OperationalSpaceSettings(force_directions="up"))
+    with pytest.raises(ConfigurationError, match="link: must be a text, not 3"):
+        CartesianImpedanceSettings(link=3)
+    with pytest.raises(InputError, match="nowhere"):
+        CartesianImpedance(dynamics, 1.0, 1.0, config=CartesianImpedanceSettings(link="nowhere"))
+
+
+def test_the_rotation_vector_of_arrays() -> None:
+    vectors = np.random.default_rng(1).uniform(-1.7, 1.7, (50, 3))
+    assert_allclose(so3.rotation_vector(so3.exp(vectors)), vectors, atol=1e-12)
+    assert se3.log(se3.motion(np.eye(3), [1.0, 2.0, 3.0])).shape == (6,)

@@ -1,0 +1,142 @@
+"""The operational space: formulas on Pinocchio's J, J̇, M, C and g, and what follows from the equations themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from arms import random_robot
+from industrial import urdfs
+from numpy.testing import assert_allclose
+
+import robodyn_ros as rd
+from robodyn_ros.dynamics.task_space import TaskSpace, geometric_mean
+from robodyn_ros.errors import InputError
+
+URDF = Path(__file__).parents[1] / "urdf"
+INDUSTRIAL = urdfs()
+TIPS = {"ur5_robot": "tool0", "panda": "panda_hand_tcp"}
+ARMS = {
+    "prr": (URDF / "prr.urdf").read_text(),
+    "eight joints": random_robot(7, 8, branching=0.0),
+    **{name: INDUSTRIAL[name].read_text() for name in TIPS if name in INDUSTRIAL},
+}
+
+
+def task_of(name: str, directions: str = "") -> TaskSpace:
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(ARMS[name]), gravity=(0.4, -1.3, -9.6), compiled=False)
+    return TaskSpace(dynamics, TIPS.get(name, ""), directions)
+
+
+def ordinary(task: TaskSpace, count: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """States far from singularities, where nothing is damped."""
+    found, rng = [], np.random.default_rng(2)
+    while len(found) < count:
+        q, qd = rng.uniform(-1.2, 1.2, (2, task.dynamics.robot.n))
+        jacobian = task.jacobian(q)
+        mobility = jacobian @ np.linalg.solve(task.dynamics.mass_matrix(q), jacobian.T)
+        scaled = mobility * np.outer(task._scale, task._scale)
+        if 1.0 / np.trace(np.linalg.inv(scaled)) > task._floor:
+            found.append((q, qd))
+    return found
+
+
+@pytest.mark.parametrize("name", ARMS)
+def test_khatibs_formulas_on_pinocchios_terms(name: str) -> None:
+    pinocchio = pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is the independent truth of this test")
+    from truth import Pinocchio
+
+    task = task_of(name)
+    robot = task.dynamics.robot
+    truth = Pinocchio(robot, (0.4, -1.3, -9.6))
+    model, data, lead = truth.model, truth.data, truth.lead
+    frame = model.getFrameId(task.link, pinocchio.FrameType.BODY)
+    aligned = pinocchio.ReferenceFrame.LOCAL_WORLD_ALIGNED
+    for q, qd in ordinary(task, 3):
+        full, rate = truth.configuration(q), lead @ qd
+        pinocchio.computeJointJacobiansTimeVariation(model, data, full, rate)
+        pinocchio.updateFramePlacements(model, data)
+        J = task.axes @ pinocchio.getFrameJacobian(model, data, frame, aligned).reshape(6, -1) @ lead
+        drift = task.axes @ pinocchio.getFrameJacobianTimeVariation(model, data, frame, aligned).reshape(6, -1) @ rate
+        bias, gravity = truth.inverse(q, qd, 0 * q), truth.inverse(q, 0 * q, 0 * q)
+        inverse = np.linalg.inv(truth.mass_matrix(q))
+        inertia = np.linalg.inv(J @ inverse @ J.T)
+        consistent = inverse @ J.T @ inertia
+        found = task.terms(q, qd)
+        for ours, theirs in (
+            (found.jacobian, J),
+            (found.drift, drift),
+            (found.inertia, inertia),
+            (found.inverse, consistent),
+            (found.null, np.eye(robot.n) - J.T @ consistent.T),
+            (found.coriolis, consistent.T @ (bias - gravity) - inertia @ drift),
+            (found.gravity, consistent.T @ gravity),
+        ):
+            assert_allclose(ours, theirs, rtol=0, atol=1e-10 * max(1.0, np.abs(theirs).max()))
+
+
+@pytest.mark.parametrize("name", ARMS)
+def test_the_null_space_does_not_accelerate_the_tool(name: str) -> None:
+    task = task_of(name)
+    for q, qd in ordinary(task, 3):
+        found = task.terms(q, qd)
+        tau = found.null @ np.random.default_rng(1).uniform(-10.0, 10.0, len(q))
+        acceleration = found.jacobian @ np.linalg.solve(task.dynamics.mass_matrix(q), tau)
+        assert np.abs(acceleration).max() < 1e-9
+
+
+def test_the_task_moves_by_its_own_equation() -> None:
+    """Λ ẍ + μ + p = F + J̄ᵀ τ along a step of the joints' own equations, with a force at the tool."""
+    task = task_of("eight joints")
+    rng = np.random.default_rng(5)
+    for q, qd in ordinary(task, 3):
+        found = task.terms(q, qd)
+        tau, force = rng.uniform(-5.0, 5.0, len(q)), rng.uniform(-5.0, 5.0, 6)
+        qdd = task.dynamics.forward(q, qd, tau + found.jacobian.T @ force)
+        left = found.inertia @ (found.jacobian @ qdd + found.drift) + found.coriolis + found.gravity
+        assert_allclose(left, force + found.inverse.T @ tau, atol=1e-8)
+
+
+def test_an_arm_has_the_directions_that_it_has() -> None:
+    assert_allclose(task_of("prr").axes, np.eye(6)[[0, 2, 4]])
+    joint = '<joint name="elevator" type="prismatic">'
+    assert joint in ARMS["prr"]
+    tilted = rd.load_robot(ARMS["prr"].replace(joint, f'{joint}<origin rpy="0.3 0.2 0.1"/>'))
+    found = TaskSpace(rd.create_dynamics("rnea", tilted, compiled=False)).axes
+    assert found.shape == (3, 6)
+    assert_allclose(found @ found.T, np.eye(3), atol=1e-12)
+    assert (np.abs(found) > 0.01).sum() > 3  # along no axes
+
+
+def test_directions_that_are_named() -> None:
+    assert_allclose(task_of("prr", "z x").axes, np.eye(6)[[2, 0]])
+    for wrong, said in (("x y", "along y"), ("x x", "each once"), ("up", "some of x y z")):
+        with pytest.raises(InputError, match=said):
+            task_of("prr", wrong)
+    with pytest.raises(InputError, match="no joint moves 'base'"):
+        TaskSpace(task_of("prr").dynamics, task_of("prr").dynamics.robot.root)
+
+
+@pytest.mark.parametrize("name", ARMS)
+def test_through_a_singular_pose_nothing_jumps(name: str) -> None:
+    """Towards, into and out of the outstretched pose Λ is bounded, and changes evenly."""
+    task = task_of(name)
+    away = np.random.default_rng(3).uniform(0.5, 1.0, task.dynamics.robot.n)
+    path = np.linspace(-0.3, 0.3, 601)
+    inertias = np.array([task.terms(x * away, 0 * away).inertia for x in path])
+    scale = np.outer(task._scale, task._scale)
+    assert np.abs(inertias / scale).max() <= 4.0 / (3.0 * task._floor)
+    steps = np.abs(np.diff(inertias / scale, axis=0)).max((1, 2))
+    finer = np.array([task.terms(x * away, 0 * away).inertia for x in np.linspace(-0.3, 0.3, 1201)])
+    assert np.abs(np.diff(finer / scale, axis=0)).max() < 0.7 * steps.max()  # half the step, half the change
+
+
+def test_the_geometric_mean() -> None:
+    rng = np.random.default_rng(4)
+    for spread in (1.0, 30.0, 100.0):
+        roots = rng.normal(size=(2, 5, 5))
+        first = roots[0] @ roots[0].T + np.eye(5)
+        second = (roots[1] @ roots[1].T + np.eye(5)) * spread
+        mean = geometric_mean(first, second)
+        assert_allclose(mean @ np.linalg.solve(first, mean), second, rtol=1e-9, atol=1e-9 * spread)  # G A⁻¹ G = B
