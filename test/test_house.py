@@ -27,8 +27,8 @@ ROS = {
 WIDEST = 15
 """Most files that a folder may hold."""
 
-PEERS = {"cli"}
-"""Folders of peers behind one interface, which may hold more: the verbs."""
+PEERS = {"cli", "control/laws"}
+"""Folders of peers behind one interface, which may hold more: the verbs, the laws."""
 
 LEAST = 400
 """Lines that two modules must have together, if one of them is imported by the other one only."""

@@ -29,8 +29,8 @@ def installed(monkeypatch: pytest.MonkeyPatch):
 def test_built_in_plugins_come_by_the_same_route() -> None:
     assert rd.available("dynamics") == ("lagrangian", "rnea")
     assert rd.available("controllers") == (
-        "adaptive", "computed_torque", "disturbance_observer", "free_drive", "gravity_compensation", "impedance",
-        "mpc", "pd",
+        "adaptive", "cartesian_impedance", "computed_torque", "disturbance_observer", "free_drive",
+        "gravity_compensation", "impedance", "mpc", "operational_space", "pd",
     )  # fmt: skip
 
 

@@ -28,7 +28,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import InputError
@@ -96,20 +95,21 @@ class TaskSpace:
         mobility = own @ np.linalg.solve(dynamics.mass_matrix(poses), own.transpose(0, 2, 1))
         usual = np.sqrt(np.median(np.diagonal(mobility, axis1=1, axis2=2), axis=0))
         self._scale = 1.0 / np.where(usual > 0.0, usual, 1.0)
-        eigenvalues = np.linalg.eigvalsh(mobility * np.outer(self._scale, self._scale))[:, -min(own.shape[1:]) :]
+        rank = int(np.linalg.matrix_rank(own, tol=LOST * float(np.abs(own).max())).max())
+        eigenvalues = np.linalg.eigvalsh(mobility * np.outer(self._scale, self._scale))[:, -rank:]
         self._floor = FLOOR / float(np.median((1.0 / (eigenvalues + ROUNDING)).sum(1)))
         whole = np.abs(self.axes) == 1.0
         self._rows = tuple(map(int, np.argmax(whole, 1))) if whole.any(1).all() else None
 
-    def pose(self, q: ArrayLike) -> Array:
+    def pose(self, q: Array) -> Array:
         """Pose of the link in the root link's frame, (4, 4)."""
         return self._kinematics.pose(self.link, q)
 
-    def jacobian(self, q: ArrayLike) -> Array:
+    def jacobian(self, q: Array) -> Array:
         """J (k, n): ẋ = J q̇."""
         return self.chosen(self._kinematics.jacobian(self.link, q))
 
-    def drift(self, q: ArrayLike, qd: ArrayLike) -> Array:
+    def drift(self, q: Array, qd: Array) -> Array:
         """J̇ q̇ (k,), so that ẍ = J q̈ + J̇ q̇."""
         return self.chosen(self._kinematics.jacobian_derivative(self.link, q, qd) @ qd)
 
@@ -160,9 +160,7 @@ def _axes(jacobians: Array, directions: str, link: str) -> Array:
     kept = extent > LOST * extent.max()
     stacked = np.concatenate(list(jacobians), axis=1)
     rank = np.linalg.matrix_rank(stacked, tol=LOST * np.linalg.norm(stacked, 2))
-    if rank == kept.sum():
-        return units[kept]
-    axes: Array = np.linalg.svd(stacked)[0][:, :rank].T
+    axes: Array = units[kept] if rank == kept.sum() else np.linalg.svd(stacked)[0][:, :rank].T
     return axes
 
 

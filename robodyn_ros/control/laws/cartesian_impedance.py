@@ -23,14 +23,11 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.control.laws.base import Efforts, Reference
 from robodyn_ros.control.laws.computed_torque import SMOOTHING
-from robodyn_ros.control.laws.tool import ToolLaw
+from robodyn_ros.control.laws.tool import FRAMES, ToolLaw
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.task_space import geometric_mean
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import check_settings, choice, setting, text
-
-FRAMES = ("base", "tool")
-"""Axes that a stiffness may be given in."""
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.control.laws.base import Efforts, Reference
-from robodyn_ros.control.laws.cartesian_impedance import FRAMES
 from robodyn_ros.control.laws.computed_torque import SMOOTHING
-from robodyn_ros.control.laws.tool import ToolLaw
+from robodyn_ros.control.laws.tool import FRAMES, ToolLaw
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.task_space import DIRECTIONS
 from robodyn_ros.errors import InputError

@@ -25,6 +25,9 @@ from robodyn_ros.dynamics.task_space import TaskSpace
 from robodyn_ros.kinematics.so3 import rotation_vector
 from robodyn_ros.robot.pose import Array
 
+FRAMES = ("base", "tool")
+"""Axes that a stiffness or a force may be given in."""
+
 HALF_TURN = 0.1
 """The orientation error falls to zero within this angle before π [rad]."""
 
