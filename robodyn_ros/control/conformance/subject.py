@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import fields
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 import robodyn_ros as rd
 from robodyn_ros.control.laws.base import Controller, Efforts, Reference
 from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.plugins import load
 from robodyn_ros.robot.pose import Array
 
 
@@ -51,7 +53,8 @@ class LawSubject:
         """A law with gains that differ from joint to joint."""
         rng = np.random.default_rng(7)
         kp, kd, ki = rng.uniform(40.0, 90.0, self.n), rng.uniform(8.0, 25.0, self.n), rng.uniform(1.0, 9.0, self.n)
-        return rd.create_controller(self._name, self.dynamics, kp, kd, ki)
+        made: Controller = load("controllers", self._name)(self.dynamics, kp, kd, ki, **_without_haste(self._name))
+        return made
 
     def periods(self, count: int, seed: int = 1) -> Iterator[Period]:
         """Random periods. The first has no length, nor has every tenth; every third effort was limited."""
@@ -67,6 +70,13 @@ class LawSubject:
         law.look_ahead(lambda _: period.reference, np.full(self.n, np.inf))
         law.advance(period.dt, period.q, period.qd, period.reference, period.asked, period.sent)
         return law.compute(period.q, period.qd, period.reference, period.integral)
+
+
+def _without_haste(name: str) -> dict[str, Any]:
+    """Settings of a law that has a ``budget`` of time: the greatest, so that a slow machine changes no effort."""
+    settings = getattr(load("controllers", name), "settings", None)
+    budgets = [item for item in fields(settings) if item.name == "budget"] if settings else []
+    return {"config": settings(budget=budgets[0].metadata["range"][1])} if settings and budgets else {}
 
 
 def same(found: Any, expected: Any, clause: str, tolerance: float) -> None:
