@@ -144,6 +144,11 @@ class ControlLoop:
         return self._references.mode
 
     @property
+    def requests(self) -> int:
+        """How often the arm was asked for something else than before, or was stopped."""
+        return self._references.requests
+
+    @property
     def fault(self) -> ActiveFault | None:
         """The fault that lasts, if there is one."""
         return self._supervisor.active

@@ -47,6 +47,7 @@ class ReferenceManager:
         time: of the latest state [s].
         velocity_limit: of references, (n,) in [rad/s] or [m/s].
         following: the latest trajectory that was accepted.
+        requests: how often the arm was asked for something else than before, or was stopped.
     """
 
     def __init__(self, robot: Robot, velocity_limit: Array) -> None:
@@ -58,6 +59,7 @@ class ReferenceManager:
         self.time = -np.inf
         self.velocity_limit = velocity_limit
         self.following: Following | None = None
+        self.requests = 0
         self._robot = robot
         self._space = ConfigurationSpace(robot)
         self._source: ReferenceSource | None = None
@@ -198,6 +200,7 @@ class ReferenceManager:
         return self._source
 
     def _end(self, outcome: Outcome) -> None:
+        self.requests += 1
         if self.following is not None:
             self.following.end(outcome)
 

@@ -44,7 +44,11 @@ def padding(data: bytes) -> int:
     return data[HEADER - 1] & 3
 
 
-def decode(data: bytes, kind: type[Any]) -> Any:
+LONGEST = 1 << 20
+"""Greatest length of a message of one state, reference or pose [bytes]: more than any arm needs, and soon taken in."""
+
+
+def decode(data: bytes, kind: type[Any], longest: int = LONGEST) -> Any:
     """A message from its bytes.
 
     Fast CDR believes the header's options: where they ask for more padding than there are bytes, it reads beyond the
@@ -54,10 +58,13 @@ def decode(data: bytes, kind: type[Any]) -> Any:
     Args:
         data: as it came over the wire.
         kind: the class of the message.
+        longest: how many bytes are taken in.
 
     Raises:
-        InputError: they are no such message.
+        InputError: they are no such message, or too many.
     """
+    if len(data) > longest:
+        raise InputError("message", f"has {len(data)} bytes, more than the {longest} that are taken in", len(data))
     if len(data) < HEADER:
         raise InputError("message", f"has {len(data)} bytes; the encapsulation header alone has {HEADER}", data)
     more = padding(data)

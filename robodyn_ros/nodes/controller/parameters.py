@@ -27,6 +27,7 @@ from robodyn_ros.nodes.common.description import declare_description
 from robodyn_ros.nodes.common.diagnostics import DiagnosticsSettings
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings
 from robodyn_ros.nodes.common.scheduling import SchedulingSettings, declare_scheduling
+from robodyn_ros.nodes.controller.references import ReferenceSettings
 from robodyn_ros.plugins import available
 from robodyn_ros.robot import DescriptionSettings, Joint, Robot
 
@@ -54,6 +55,7 @@ def declare_node_parameters(node: Node) -> None:
     declare(node, "tool", "", "name of the link that ~/target_pose is about; the last that moves if empty")
     declare_settings(node, SafetySettings)
     declare_settings(node, ToolSettings)
+    declare_settings(node, ReferenceSettings)
     declare_settings(node, GoalSettings, "constraints.")
     for kind, response in FaultReactions()._asdict().items():
         declare_settings(node, type(response), f"faults.{kind}.")

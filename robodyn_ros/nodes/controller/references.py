@@ -1,11 +1,16 @@
 """The controller's topics of references: ``~/joint_trajectory`` and ``~/reference``.
 
-What comes there is followed, or refused and counted.
+What comes there is followed, or refused and counted. A long trajectory is prepared in a thread beside the loop. Of
+those that come meanwhile the newest is next, and whatever else is asked of the arm meanwhile takes its place. A message
+with more points than the parameter ``trajectory_points`` allows, or with more bytes than a reference can need, is
+refused before it is read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 
 from rclpy.clock import Clock
@@ -15,12 +20,36 @@ from trajectory_msgs.msg import JointTrajectory
 
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.motion.trajectory import Trajectory
-from robodyn_ros.control.reference.manager import Following
+from robodyn_ros.control.reference.manager import Following, PreparedTrajectory
 from robodyn_ros.control.reference.tolerances import Tolerances
-from robodyn_ros.errors import NotReadyError, RobodynError
+from robodyn_ros.errors import InputError, NotReadyError, RobodynError
+from robodyn_ros.nodes.common.background_task import BackgroundTask
 from robodyn_ros.nodes.common.diagnostics import Faults
-from robodyn_ros.nodes.common.messages import NANO, to_reference, to_trajectory
+from robodyn_ros.nodes.common.messages import NANO, decode, to_reference, to_trajectory
+from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
+from robodyn_ros.nodes.common.timers import steady_timer
+from robodyn_ros.nodes.controller.trajectory_message import check_size, read_trajectory_message
+from robodyn_ros.settings import check_settings, whole
+
+SHORT = 1 << 15
+"""Up to so many bytes a trajectory is prepared at once, within a millisecond or two, without a thread."""
+
+POLL_PERIOD = 0.01
+"""Time between two checks that a trajectory is prepared [s]."""
+
+GOAL_POINTS = 2000
+"""Most points of a goal of the action: rclpy makes Python objects of them, and commands wait some 20 µs for each."""
+
+
+@dataclass(frozen=True)
+class ReferenceSettings:
+    """Settings of the references; each field's metadata say what it is."""
+
+    trajectory_points: int = whole(100_000, "most points of a message on ~/joint_trajectory", 1, 10_000_000)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
 
 
 class ReferenceInput:
@@ -41,18 +70,24 @@ class ReferenceInput:
         self.latest: float | None = None
         self._node, self._loop, self._closed, self._faults = node, loop, closed, faults
         self._clock: Clock = node.get_clock()
+        self._task: BackgroundTask[PreparedTrajectory] | None = None
+        self._requests = 0  # what had been asked of the arm when that began
+        self._newest: bytes | None = None  # a trajectory that came while another was prepared
         self._subscriptions = [
-            node.create_subscription(JointTrajectory, "~/joint_trajectory", self._on_trajectory, RELIABLE),
-            node.create_subscription(JointState, "~/reference", self._on_reference, NEWEST),
+            node.create_subscription(JointTrajectory, "~/joint_trajectory", self._on_trajectory, RELIABLE, raw=True),
+            node.create_subscription(JointState, "~/reference", self._on_reference, NEWEST, raw=True),
         ]
+        self._timer = steady_timer(node, POLL_PERIOD, self._follow_if_ready)
+        self._timer.cancel()  # it runs while a trajectory is prepared
 
     def follow_message(self, message: JointTrajectory, tolerances: Tolerances | None = None) -> Following:
         """Follow a trajectory message; the answer says how it goes.
 
         Raises:
             NotReadyError: no reference is accepted now.
-            RobodynError: the message holds no trajectory, or see :meth:`ControlLoop.follow`.
+            RobodynError: the message holds no trajectory, or one that is too long, or see :meth:`ControlLoop.follow`.
         """
+        check_size(len(message.points), GOAL_POINTS)
         return self.follow(*to_trajectory(message), message.joint_names, tolerances)
 
     def follow(
@@ -91,18 +126,64 @@ class ReferenceInput:
 
     def destroy(self) -> None:
         """Withdraw the topics."""
+        self._task = self._newest = None
+        self._node.destroy_timer(self._timer)
         for subscription in self._subscriptions:
             self._node.destroy_subscription(subscription)
 
-    def _on_trajectory(self, message: JointTrajectory) -> None:
+    def _on_trajectory(self, data: bytes) -> None:
+        if self._task is not None:
+            self._newest = data
+            return
         try:
-            self.follow_message(message)
+            self.check_open()
+            most = NodeParameters(self._node).settings(ReferenceSettings).trajectory_points
+            if len(data) <= SHORT:
+                self._follow(self._prepare(data, most))
+            else:
+                self._requests = self._loop.requests
+                self._task = BackgroundTask("trajectory", partial(self._prepare, data, most))
+                self._timer.reset()
         except RobodynError as problem:
             self._faults.count("trajectory refused", problem)
 
-    def _on_reference(self, message: JointState) -> None:
+    def _prepare(self, data: bytes, most_points: int) -> PreparedTrajectory:
+        """Read a trajectory, and check all of it that can be checked now; a thread may do that.
+
+        Raises:
+            RobodynError: it is refused.
+        """
+        joints, trajectory, start = read_trajectory_message(data, most_points)
+        return self._loop.prepare(trajectory, start, joints)
+
+    def _follow(self, prepared: PreparedTrajectory) -> None:
+        self.check_open()
+        self._loop.follow_prepared(prepared)
+        self.latest = perf_counter()
+
+    def _follow_if_ready(self) -> None:
+        """Follow the trajectory that was prepared in the thread, unless a newer one has come."""
+        task = self._task
+        if task is None or not task.done:
+            return
+        self._timer.cancel()
+        self._task = None
+        newest, self._newest = self._newest, None
+        if newest is not None:
+            self._on_trajectory(newest)
+            return
+        try:
+            prepared = task.result()
+            if self._loop.requests != self._requests:
+                raise InputError("trajectory", "something else was asked of the arm while it was prepared")
+            self._follow(prepared)
+        except RobodynError as problem:
+            self._faults.count("trajectory refused", problem)
+
+    def _on_reference(self, data: bytes) -> None:
         try:
             self.check_open()
+            message = decode(data, JointState)
             self._loop.track(to_reference(message), self._clock.now().nanoseconds / NANO, message.name)
             self.latest = perf_counter()
         except RobodynError as problem:

@@ -30,7 +30,7 @@ from robodyn_ros.control.step import Command
 from robodyn_ros.errors import NotReadyError, RobodynError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.nodes.common.background_task import BackgroundTask
-from robodyn_ros.nodes.common.messages import to_matrix, to_pose
+from robodyn_ros.nodes.common.messages import decode, to_matrix, to_pose
 from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.nodes.common.qos import RELIABLE
 from robodyn_ros.nodes.common.timers import steady_timer
@@ -72,7 +72,7 @@ class TargetInput:
         self._planned: TargetMotion | None = None
         self._following: Following | None = None
         self._refusal = ""
-        self._subscription = node.create_subscription(PoseStamped, "~/target_pose", self._on_target, RELIABLE)
+        self._subscription = node.create_subscription(PoseStamped, "~/target_pose", self._on_target, RELIABLE, raw=True)
         self._timer = steady_timer(node, POLL_PERIOD, self._follow_if_ready)
         self._timer.cancel()  # it runs while a motion is planned
 
@@ -90,7 +90,12 @@ class TargetInput:
         self._node.destroy_timer(self._timer)
         self._node.destroy_subscription(self._subscription)
 
-    def _on_target(self, message: PoseStamped) -> None:
+    def _on_target(self, data: bytes) -> None:
+        try:
+            message = decode(data, PoseStamped)
+        except RobodynError as problem:
+            self._refuse(problem)
+            return
         if self._planned is None:
             self._plan(message)
         else:

@@ -1,0 +1,204 @@
+"""Trajectories as bytes: what is read past rclpy is what rclpy reads; and long ones cost no command."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
+
+from builtin_interfaces.msg import Duration, Time
+from geometry_msgs.msg import PoseStamped
+from rclpy.serialization import deserialize_message, serialize_message
+from sensor_msgs.msg import JointState
+from test_nodes_wire import mutated
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from robodyn_ros.errors import InputError
+from robodyn_ros.nodes.common.messages import NANO, decode, to_duration, to_trajectory
+from robodyn_ros.nodes.controller.cdr import StateReader
+from robodyn_ros.nodes.controller.trajectory_message import FIELDS, read_trajectory_message
+
+ARM = ("elevator", "shoulder", "wrist")
+OTHERS = ("gripper", "käfig", "")  # a name of two bytes a letter, and an empty one
+
+
+@st.composite
+def trajectories(draw):
+    """Trajectory messages, most of them usable, with fields and lengths of every kind."""
+    joints = draw(st.lists(st.sampled_from((*ARM, *OTHERS)), min_size=1, max_size=4, unique=True))
+    lengths = [draw(st.sampled_from((0, len(joints), len(joints)))) for _ in range(4)]
+    message = JointTrajectory(joint_names=joints)
+    message.header.frame_id = draw(st.sampled_from(("", "a", "käfig", "world")))
+    message.header.stamp = Time(sec=draw(st.integers(0, 5)), nanosec=draw(st.sampled_from((0, 1, 500_000_000))))
+    time = 0
+    for _ in range(draw(st.integers(0, 5))):
+        rows = [draw(st.lists(st.floats(-3.0, 3.0), min_size=n, max_size=n)) for n in lengths]
+        if draw(st.integers(0, 30)) == 0:  # now and then a point that is not like the others
+            rows[draw(st.integers(0, 3))] = [0.0] * draw(st.integers(0, 5))
+        time += draw(
+            st.sampled_from((0, 1, 1_000_000_007, 70_000_000) if draw(st.integers(0, 9)) == 0 else (10**7, 10**9))
+        )
+        point = JointTrajectoryPoint(**dict(zip(FIELDS, rows, strict=True)))
+        point.time_from_start = Duration(sec=time // NANO, nanosec=time % NANO)
+        message.points.append(point)
+    return message
+
+
+def by_rclpy(message):
+    return [message.joint_names, *to_trajectory(message)]
+
+
+def same_trajectory(one, other):
+    (names, a, begin), (others, b, start) = one, other
+    assert (list(names), begin) == (list(others), start)
+    for field in ("times", "positions", "velocities", "accelerations"):
+        np.testing.assert_array_equal(getattr(a, field), getattr(b, field))
+    assert (a.planned is None) == (b.planned is None)
+    if a.planned is not None:
+        np.testing.assert_array_equal(a.planned.efforts, b.planned.efforts)
+
+
+def refused(read, data):
+    try:
+        return read(data)
+    except InputError:
+        return None
+
+
+@settings(max_examples=200, deadline=None)
+@given(trajectories())
+def test_trajectories_are_read_as_rclpy_reads_them(message):
+    truth = refused(by_rclpy, message)
+    found = refused(lambda data: read_trajectory_message(data, 100), bytes(serialize_message(message)))
+    assert (truth is None) == (found is None)
+    if truth is not None:
+        same_trajectory(found, truth)
+
+
+def swapped(data, names, count, fields):
+    """The same trajectory message with its bytes in the other order, written here by the standard."""
+    message, out = deserialize_message(data, JointTrajectory), bytearray(b"\x00\x00\x00\x00")
+
+    def put(kind, *values):
+        size = struct.calcsize(f">{kind}")
+        out.extend(bytes(-(len(out) - 4) % size) + struct.pack(f">{len(values)}{kind}", *values))
+
+    def text(value):
+        put("I", len(value.encode()) + 1)
+        out.extend(value.encode() + b"\0")
+
+    put("i", message.header.stamp.sec)
+    put("I", message.header.stamp.nanosec)
+    text(message.header.frame_id)
+    put("I", len(names))
+    for name in names:
+        text(name)
+    put("I", count)
+    for point in message.points:
+        for field in FIELDS:
+            values = getattr(point, field)
+            put("I", len(values))
+            if len(values):
+                put("d", *values)
+        put("i", point.time_from_start.sec)
+        put("I", point.time_from_start.nanosec)
+    return bytes(out)
+
+
+def some_trajectory(joints=3, count=7, fields=3, seed=4):
+    rng = np.random.default_rng(seed)
+    message = JointTrajectory(joint_names=[f"j{index}" for index in range(joints)])
+    for k in range(count):
+        rows = rng.uniform(-1.0, 1.0, (fields, joints)).tolist()
+        point = JointTrajectoryPoint(**dict(zip(FIELDS, rows, strict=False)))
+        point.time_from_start = Duration(sec=k, nanosec=int(rng.integers(NANO)))
+        message.points.append(point)
+    return message
+
+
+@pytest.mark.parametrize("fields", [1, 2, 3, 4])
+def test_the_other_byte_order_is_read_too(fields):
+    message = some_trajectory(fields=fields)
+    data = bytes(serialize_message(message))
+    other = swapped(data, message.joint_names, len(message.points), FIELDS)
+    same_trajectory(read_trajectory_message(other, 100), read_trajectory_message(data, 100))
+    if fields == 3:  # and it is what the middleware reads
+        same_trajectory(read_trajectory_message(other, 100), by_rclpy(deserialize_message(other, JointTrajectory)))
+
+
+def test_a_mutated_trajectory_is_read_as_rclpy_reads_it_or_refused():
+    rng, read = np.random.default_rng(9), 0
+    data = bytes(serialize_message(some_trajectory()))
+    for _ in range(3000):
+        changed = mutated(rng, data)
+        found = refused(lambda bytes_: read_trajectory_message(bytes_, 100), changed)
+        if found is not None and changed[1] == 1:
+            read += 1
+            same_trajectory(found, by_rclpy(decode(changed, JointTrajectory)))
+    assert read > 100
+
+
+def test_more_points_than_are_taken_in_are_refused_before_they_are_read():
+    data = bytes(serialize_message(some_trajectory(count=11)))
+    assert len(read_trajectory_message(data, 11).trajectory.times) == 11
+    with pytest.raises(InputError, match="are 11, more than the 10 that are taken in"):
+        read_trajectory_message(data, 10)
+    place = data.index(struct.pack("<I", 11), 24)
+    with pytest.raises(InputError, match="4000000000, more than"):  # as many as it says, not as there are
+        read_trajectory_message(data[:place] + struct.pack("<I", 4_000_000_000) + data[place + 4 :], 10)
+    with pytest.raises(InputError, match="more than the 1048576 that are taken in"):
+        decode(data + bytes(1 << 20), JointTrajectory)
+
+
+def long_trajectory(points, start, period=0.01):
+    """The bytes of a slow wave of the elevator, of so many points, from where the arm is."""
+    rate = 2.0 * np.pi * round(points * period / 20.0) / (points * period)
+    phase = rate * period * np.arange(1, points + 1)
+    wave = np.array([0.1 * (1.0 - np.cos(phase)), 0.1 * rate * np.sin(phase), 0.1 * rate**2 * np.cos(phase)])
+    wave[1, -1] = 0.0
+    message = JointTrajectory(joint_names=ARM)
+    for k, (q, qd, qdd) in enumerate(wave.T.tolist(), 1):
+        point = JointTrajectoryPoint(
+            positions=[start[0] + q, start[1], start[2]], velocities=[qd, 0.0, 0.0], accelerations=[qdd, 0.0, 0.0]
+        )
+        point.time_from_start = to_duration(k * period)
+        message.points.append(point)
+    return bytes(serialize_message(message))
+
+
+def test_long_trajectories_and_messages_cost_no_command(graph, prr):
+    """Commands go on while 100,000 points are prepared, and the arm follows them; what is longer is refused unread."""
+    graph.start("simulator", "-r", "commands:=controller/commands", robot_description=prr, state_rate=200.0)
+    graph.start("controller", robot_description=prr, use_sim_time=True, diagnostics_rate=50.0)
+    commands = graph.listen(JointState, "controller/joint_commands", 100_000)
+    graph.wait(lambda: len(commands) > 20, "commands")
+    trajectories = graph.talk(JointTrajectory, "controller/joint_trajectory")
+    long = long_trajectory(100_000, (0.0, 0.0, 0.0))
+    before = len(commands)
+    trajectories.publish(long)
+    graph.wait(lambda: graph.diagnostics("controller")["message"].startswith("follow"), "the trajectory to be followed")
+    assert len(commands) > before
+    state = graph.diagnostics("controller")
+    assert "trajectory refused" not in state and "no joint states" not in state
+
+    def refused(kind, times):
+        graph.wait(lambda: graph.diagnostics("controller").get(kind) == str(times), f"{kind} {times} times")
+
+    assert graph.set("controller", trajectory_points=99_999)[0].successful
+    trajectories.publish(long)
+    refused("trajectory refused", 1)
+    many = JointState(name=["wrist"] * 200_000, position=np.zeros(200_000))
+    graph.talk(JointState, "controller/reference").publish(many)
+    refused("reference refused", 1)
+    target = PoseStamped()
+    target.header.frame_id = "x" * 2_000_000
+    graph.talk(PoseStamped, "controller/target_pose").publish(target)
+    refused("target refused", 1)
+    assert graph.diagnostics("controller")["message"].startswith("follow")
+    with pytest.raises(InputError, match="bytes, more than"):  # on joint_states; best effort loses so long a message
+        StateReader(ARM).read(bytes(serialize_message(many)))
