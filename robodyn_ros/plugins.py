@@ -31,11 +31,11 @@ def available(kind: str) -> tuple[str, ...]:
     return tuple(sorted(_found(kind)))
 
 
-def load(kind: str, name: str) -> type[Any]:
-    """The class of a plugin.
+def find(kind: str, name: str) -> EntryPoint:
+    """Where a plugin is; nothing is imported, which may take any time.
 
     Raises:
-        PluginError: the name is unknown, two packages claim it, or importing it failed; the cause is chained.
+        PluginError: the name is unknown, or two packages claim it.
     """
     found = _found(kind)
     if name not in found:
@@ -44,13 +44,23 @@ def load(kind: str, name: str) -> type[Any]:
     if len(claims) > 1:
         values = " and ".join(sorted(claim.value for claim in claims))
         raise PluginError(kind, name, f"claimed twice, by {values}; uninstall one", sorted(found))
+    return claims[0]
+
+
+def load(kind: str, name: str) -> type[Any]:
+    """The class of a plugin.
+
+    Raises:
+        PluginError: the name is unknown, two packages claim it, or importing it failed; the cause is chained.
+    """
+    claim = find(kind, name)
     try:
-        plugin = claims[0].load()
+        plugin = claim.load()
     except Exception as cause:
-        problem = f"{claims[0].value} cannot be imported: {type(cause).__name__}: {cause}"
-        raise PluginError(kind, name, problem, sorted(found)) from cause
+        problem = f"{claim.value} cannot be imported: {type(cause).__name__}: {cause}"
+        raise PluginError(kind, name, problem, available(kind)) from cause
     if not isinstance(plugin, type):
-        raise PluginError(kind, name, f"{claims[0].value} is not a class", sorted(found))
+        raise PluginError(kind, name, f"{claim.value} is not a class", available(kind))
     return plugin
 
 

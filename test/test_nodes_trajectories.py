@@ -183,22 +183,23 @@ def test_long_trajectories_and_messages_cost_no_command(graph, prr):
     trajectories.publish(long)
     graph.wait(lambda: graph.diagnostics("controller")["message"].startswith("follow"), "the trajectory to be followed")
     assert len(commands) > before
-    state = graph.diagnostics("controller")
-    assert "trajectory refused" not in state and "no joint states" not in state
+    assert "trajectory refused" not in graph.diagnostics("controller")
 
-    def refused(kind, times):
-        graph.wait(lambda: graph.diagnostics("controller").get(kind) == str(times), f"{kind} {times} times")
+    def refused(kind):
+        graph.wait(lambda: kind in graph.diagnostics("controller"), kind)
 
     assert graph.set("controller", trajectory_points=99_999)[0].successful
     trajectories.publish(long)
-    refused("trajectory refused", 1)
-    many = JointState(name=["wrist"] * 200_000, position=np.zeros(200_000))
-    graph.talk(JointState, "controller/reference").publish(many)
-    refused("reference refused", 1)
+    refused("trajectory refused")
+    many = JointState(name=["wrist"] * 80_000, position=np.zeros(80_000))
+    stream = graph.talk(JointState, "controller/reference")  # best effort, so that one alone may be lost
+    timer = graph.node.create_timer(0.1, lambda: stream.publish(many))
+    refused("reference refused")
+    graph.node.destroy_timer(timer)
     target = PoseStamped()
     target.header.frame_id = "x" * 2_000_000
     graph.talk(PoseStamped, "controller/target_pose").publish(target)
-    refused("target refused", 1)
+    refused("target refused")
     assert graph.diagnostics("controller")["message"].startswith("follow")
     with pytest.raises(InputError, match="bytes, more than"):  # on joint_states; best effort loses so long a message
         StateReader(ARM).read(bytes(serialize_message(many)))

@@ -25,7 +25,7 @@ from robodyn_ros.nodes.common.diagnostics import Faults
 from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
-from robodyn_ros.plugins import load
+from robodyn_ros.plugins import find, load
 
 POLL_PERIOD = 0.05
 """Time between two checks that a new law or model is ready [s]."""
@@ -83,7 +83,7 @@ class Switching:
 
         if names != self.running:
             for kind, name in zip(("dynamics", "controllers"), names, strict=True):
-                load(kind, name)
+                find(kind, name)  # importing it is up to the dry run
             if self._task is not None and self._task.name != " and ".join(names):
                 raise NotReadyError(f"a switch to {self._task.name} is under way")
         return change
