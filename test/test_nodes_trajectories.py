@@ -20,8 +20,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robodyn_ros.errors import InputError
 from robodyn_ros.nodes.common.messages import NANO, decode, to_duration, to_trajectory
-from robodyn_ros.nodes.controller.cdr import StateReader
-from robodyn_ros.nodes.controller.trajectory_message import FIELDS, read_trajectory_message
+from robodyn_ros.nodes.controller.cdr import FIELDS, StateReader, read_trajectory_message
 
 ARM = ("elevator", "shoulder", "wrist")
 OTHERS = ("gripper", "käfig", "")  # a name of two bytes a letter, and an empty one

@@ -29,7 +29,7 @@ from robodyn_ros.nodes.common.messages import NANO, decode, to_reference, to_tra
 from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
 from robodyn_ros.nodes.common.timers import steady_timer
-from robodyn_ros.nodes.controller.trajectory_message import check_size, read_trajectory_message
+from robodyn_ros.nodes.controller.cdr import check_size, read_trajectory_message
 from robodyn_ros.settings import check_settings, whole
 
 SHORT = 1 << 15
