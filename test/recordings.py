@@ -86,14 +86,21 @@ class Bag:
         self._add(topic, "std_msgs/msg/String", 0.0, self._types.types["std_msgs/msg/String"](data=content))
         return self
 
-    def write(self, path: Path) -> Path:
-        """Write a folder with SQLite in it, or with MCAP where the name says so; the latter's file is returned."""
-        from rosbags.rosbag2 import StoragePlugin, Writer
+    def write(self, path: Path, compression: str = "none") -> Path:
+        """Write a folder with SQLite in it, or with MCAP where the name says so; the latter's file is returned.
+
+        Args:
+            path: of the folder or file.
+            compression: ``none``, ``file``, ``message`` or ``storage``.
+        """
+        from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer
 
         mcap = path.suffix == ".mcap"
         folder = path.with_suffix(".bag") if mcap else path
         plugin = StoragePlugin.MCAP if mcap else StoragePlugin.SQLITE3
-        with Writer(folder, version=9, storage_plugin=plugin) as bag:
+        writer = Writer(folder, version=9, storage_plugin=plugin)
+        writer.set_compression(CompressionMode[compression.upper()], CompressionFormat.ZSTD)
+        with writer as bag:
             topics = {topic: kind for _, topic, kind, _ in self._rows}
             found = {topic: bag.add_connection(topic, kind, typestore=self._types) for topic, kind in topics.items()}
             for time, topic, _, data in sorted(self._rows, key=lambda row: row[0]):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
 from robodyn_ros.errors import InputError
@@ -254,3 +256,27 @@ def test_truncated_and_corrupt_files_are_errors_or_read(tmp_path, good, name):
     if name != "run.csv":
         with pytest.raises(InputError, match="truncated"):
             read_recording(cut, JOINTS)
+
+
+@pytest.mark.parametrize(("name", "compression"), [("run", "file"), ("run", "message"), ("run.mcap", "storage")])
+def test_a_compressed_recording_is_unpacked_within_a_limit(tmp_path, monkeypatch, name, compression):
+    """A bag of 192 kB filled the temporary folder with 6 GB. Nothing remains there."""
+    packed = Bag().states("/joint_states", JOINTS, T, position=0.0 * Q, effort=TAU).write(tmp_path / name, compression)
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    assert_allclose(read_recording(packed, JOINTS).measured.values, TAU)
+    monkeypatch.setattr("robodyn_ros.identification.recording.unpacking.LARGEST", 20_000)
+    with pytest.raises(InputError, match=r"recording: .*run.*: unpacks to more than .* GB, the most that is read"):
+        read_recording(packed, JOINTS)
+    assert not list(temporary.iterdir())
+
+
+def test_the_metadata_of_a_bag_is_plain_yaml(tmp_path, good):
+    folder = tmp_path / "run"
+    shutil.copytree(good["run"], folder)
+    file = folder / "metadata.yaml"
+    for more in ("a: " + "[" * 100 + "]" * 100 + "\n", "c: !!python/name:os.system ''\n", "a: &a [*a]\n"):
+        file.write_text((good["run"] / "metadata.yaml").read_text() + more)
+        with pytest.raises(InputError, match=r"metadata.yaml: line \d+: "):
+            read_recording(folder, JOINTS)

@@ -24,7 +24,9 @@ from robodyn_ros.identification.recording.recording import (
     checked_track,
     unreadable,
 )
+from robodyn_ros.identification.recording.unpacking import UnpackingError, within_limit
 from robodyn_ros.robot.pose import Array
+from robodyn_ros.yaml_files import YamlError, read_yaml
 
 STATE = "sensor_msgs/msg/JointState"
 
@@ -66,9 +68,12 @@ def read_bag(path: Path, joints: tuple[str, ...], source: RecordingSource) -> Re
     _check_files(path)
     name = str(path)
     try:
-        topics, rows = _read(path, joints, source)
+        with within_limit():
+            topics, rows = _read(path, joints, source)
     except InputError:
         raise
+    except UnpackingError as cause:
+        raise unreadable(path, str(cause)) from cause
     except Exception as cause:  # malformed bytes may raise anything
         hint = "it may be truncated, as when the recorder was killed: `ros2 bag reindex` or `mcap recover` may help"
         raise unreadable(path, f"cannot be read as a bag, {hint} ({type(cause).__name__}: {cause})") from cause
@@ -94,6 +99,11 @@ def _check_files(path: Path) -> None:
         files = sorted(file.name for file in path.iterdir() if file.suffix in BAG_FILES)
         hint = f"`ros2 bag reindex` makes it anew, or read {files[0]} itself" if files else "this is not a rosbag2"
         raise unreadable(path, f"metadata.yaml is missing in the folder: {hint}")
+    if path.is_dir():
+        try:
+            read_yaml(path / "metadata.yaml")  # within limits, unlike the library
+        except YamlError as cause:
+            raise unreadable(path, f"cannot be read as a bag: metadata.yaml: {cause}") from cause
     if path.is_file() and path.stat().st_size == 0:
         raise unreadable(path, "is empty")
 

@@ -1,0 +1,95 @@
+"""Compressed recordings, unpacked within a limit: 200 kB of a bag may stand for many gigabytes.
+
+rosbags unpacks whole files into the temporary folder, and chunks and messages in memory, as large as they say. While
+:func:`within_limit` holds, it does so by the functions here, which share one budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from typing import IO, Any
+
+from robodyn_ros.errors import RobodynError
+
+LARGEST = 2_000_000_000
+"""Most bytes that a recording may unpack to; an hour of a large arm at 1 kHz."""
+
+
+class UnpackingError(RobodynError):
+    """A recording unpacks to more than it may."""
+
+
+class _Budget:
+    """Counts what is unpacked."""
+
+    def __init__(self, most: int) -> None:
+        self._most = self._left = most
+
+    def read(self, file: IO[bytes], size: int = -1) -> bytes:
+        """Read unpacked bytes, all of them unless a size is given.
+
+        Raises:
+            UnpackingError: there are more than are left of the budget.
+        """
+        wanted = self._left + 1 if size < 0 else min(size, self._left + 1)
+        content = file.read(wanted)
+        self._left -= len(content)
+        if self._left < 0:
+            raise UnpackingError(f"unpacks to more than {self._most / 1e9:.3g} GB, the most that is read")
+        return content
+
+
+class _Packed:
+    """A compressed file as rosbags opens and copies it."""
+
+    def __init__(self, file: Any, budget: _Budget) -> None:
+        self._file, self._budget = file, budget
+
+    def __enter__(self) -> _Packed:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def read(self, size: int = -1) -> bytes:
+        return self._budget.read(self._file, size)
+
+
+class _Zstandard:
+    """In place of the module that rosbags unpacks with."""
+
+    def __init__(self, module: Any, budget: _Budget) -> None:
+        self._module, self._budget = module, budget
+
+    def open(self, file: Any, mode: str) -> _Packed:
+        return _Packed(self._module.open(file, mode), self._budget)
+
+    def decompress(self, data: bytes) -> bytes:
+        with self._module.open(BytesIO(data), "rb") as file:
+            return self._budget.read(file)
+
+
+@contextmanager
+def within_limit() -> Iterator[None]:
+    """Within it, rosbags unpacks no more than :data:`LARGEST`, or raises UnpackingError."""
+    from lz4 import frame
+    from rosbags.rosbag2 import reader, storage_mcap
+
+    budget, modules = _Budget(LARGEST), (reader, storage_mcap)
+    before, kept = [module.zstd for module in modules], storage_mcap.lz4_decompress
+
+    def lz4(data: bytes) -> bytes:
+        with frame.open(BytesIO(data), "rb") as file:
+            return budget.read(file)
+
+    for module in modules:
+        module.zstd = _Zstandard(module.zstd, budget)
+    storage_mcap.lz4_decompress = lz4
+    try:
+        yield
+    finally:
+        for module, own in zip(modules, before, strict=True):
+            module.zstd = own
+        storage_mcap.lz4_decompress = kept
