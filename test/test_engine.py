@@ -18,7 +18,7 @@ from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
 from robodyn_ros.engine import library
-from robodyn_ros.engine.library import CacheError, cache_folder, make_library
+from robodyn_ros.engine.library import CacheError, cache_folder, load_library, make_library
 from robodyn_ros.engine.program import hash_sources
 
 needs_compiler = pytest.mark.skipif(library.find_compiler() is None, reason="there is no C compiler on this machine")
@@ -194,6 +194,52 @@ def test_damaged_code_is_compiled_again(cache: Path, key: str, damage: str) -> N
     found = make_library("answer", key, lambda: CODE)
     assert found is not None and found.read_bytes() == whole
     assert answers(found)
+
+
+@needs_compiler
+def test_what_is_loaded_is_what_was_checked_whatever_its_path_leads_to_then(cache: Path, tmp_path: Path) -> None:
+    """Who owns a folder above the cache can exchange a file between the check and dlopen: he won 2 of 70 starts."""
+    made = make_library("answer", "one", lambda: CODE)
+    assert made is not None
+    compiler = library.find_compiler()
+    assert compiler is not None
+    evil = tmp_path / "evil.so"
+    evil.write_bytes(compiler.compile("int answer(void) { return 666; }"))
+    good = made.read_bytes()
+
+    class Exchanged(ctypes.CDLL):
+        def __init__(self, name: str) -> None:
+            os.replace(evil, made)
+            super().__init__(name)
+
+    assert load_library(made, Exchanged).answer() == 42
+    with pytest.raises(CacheError, match="is not what was put there"):
+        load_library(made)
+    made.unlink()
+    made.write_bytes(good)
+    made.chmod(0o666)
+    with pytest.raises(CacheError, match="writable by you alone"):
+        load_library(made)
+    made.unlink()
+    elsewhere = tmp_path / "elsewhere.so"
+    elsewhere.write_bytes(good)
+    made.symlink_to(elsewhere)
+    with pytest.raises(OSError, match="symbolic links"):
+        load_library(made)
+    made.unlink()
+    os.mkfifo(made)
+    with pytest.raises(CacheError, match="not safe"):
+        load_library(made)
+
+
+@needs_compiler
+def test_libraries_that_share_a_descriptor_one_after_the_other_are_told_apart(cache: Path) -> None:
+    for number in range(12):
+        code = f"int answer(void) {{ return {number}; }}"
+        for _ in range(2):
+            made = make_library("answer", str(number), lambda code=code: code)
+            assert made is not None
+            assert load_library(made).answer() == number
 
 
 @needs_compiler

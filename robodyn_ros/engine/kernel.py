@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from robodyn_ros.engine.codegen import batch_source, kernel_source
-from robodyn_ros.engine.library import find_library, has_casadi
+from robodyn_ros.engine.library import find_library, has_casadi, load_library
 from robodyn_ros.engine.program import Program
 from robodyn_ros.engine.states import as_states, refuse_non_finite
 from robodyn_ros.engine.tracing import inlined, is_traced
@@ -164,7 +164,7 @@ def call({arguments}):
         program = self._program
         name = f"{program.name}_batch"
         library = find_library(name, program.key, lambda: batch_source(program))
-        return None if library is None else ctypes.CDLL(str(library))[name]
+        return None if library is None else load_library(library)[name]
 
 
 class _Method(ctypes.Structure):
@@ -202,7 +202,7 @@ def _bind(library: Path, name: str, arrays: Sequence[Array]) -> Callable[[], Non
     """
     new_capsule = _from_python("PyCapsule_New", ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
     new_function = _from_python("PyCFunction_NewEx", ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
-    function = ctypes.cast(ctypes.CDLL(str(library))[name], ctypes.c_void_p)
+    function = ctypes.cast(load_library(library)[name], ctypes.c_void_p)
     method = _Method(name.encode(), function.value, _NO_ARGUMENTS, b"Run on the arrays that it was bound to.")
     addresses = (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
     capsule = new_capsule(ctypes.addressof(addresses), None, None)

@@ -2,7 +2,9 @@
 
 The cache is a folder that only this user can write to. An entry is a shared library and, beside it, the SHA-256 of its
 content. A library is loaded only if its folder belongs to this user, nobody else can write to either, and the checksum
-fits; anything else is a miss, and the entry is built again. Entries appear by an atomic rename, so two processes that
+fits; anything else is a miss, and the entry is built again. What is loaded is the very file that was checked, by its
+descriptor (:func:`load_library`): who owns a folder above the cache may put another one under its name at any moment.
+Entries appear by an atomic rename, so two processes that
 start at once cannot see each other's half-written files; both build the same entry, and either one is right.
 
 A library has two keys. The first is made of what its program is built from, our own source files included; it is known
@@ -14,7 +16,9 @@ cache folder name them by the first.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import hashlib
+import itertools
 import logging
 import os
 import platform
@@ -30,7 +34,7 @@ from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from robodyn_ros.errors import RobodynError
 
@@ -157,16 +161,65 @@ def _cannot_be_made(cause: Exception) -> CacheError:
 
 def _lookup(folder: Path, key: str) -> Path | None:
     """The library stored under a key, or None if there is none that is whole and safe."""
-    library, checksum = folder / f"{key}.so", folder / f"{key}.sha256"
+    library = folder / f"{key}.so"
     try:
-        status = library.lstat()
-        expected = checksum.read_bytes()
-        content = library.read_bytes()
-    except OSError:
+        with _opened(library):
+            return library
+    except (OSError, CacheError):
         return None
-    if not stat.S_ISREG(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o022:
-        return None
-    return library if _checksum(content) == expected else None
+
+
+Library = TypeVar("Library", bound=ctypes.CDLL)
+
+
+def load_library(library: Path, kind: type[Library] = ctypes.CDLL) -> Library:  # type: ignore[assignment]
+    """Load a library of the cache into this process.
+
+    Args:
+        library: found or made by the functions of this module.
+        kind: of ctypes, ``CDLL`` or ``PyDLL``.
+
+    Raises:
+        CacheError: it is not whole and safe any more.
+        OSError: it cannot be opened.
+    """
+    with _opened(library) as descriptor:
+        return kind(_own_name(descriptor) if os.path.isdir(DESCRIPTORS) else str(library))
+
+
+DESCRIPTORS = "/proc/self/fd"
+"""Folder of the open files of this process."""
+
+_names = itertools.count()
+
+
+def _own_name(descriptor: int) -> str:
+    """A path of an open file that no other has had in this process.
+
+    The number of a descriptor is used again once it is closed, and dlopen gives the library that it has loaded by the
+    same path before. So a counter is written into the path, in binary: ``/`` is 0 and ``/.`` is 1.
+    """
+    digits = f"{next(_names):b}".replace("0", "/").replace("1", "/.")
+    return f"{DESCRIPTORS}{digits}/{descriptor}"
+
+
+@contextmanager
+def _opened(library: Path) -> Iterator[int]:
+    """The descriptor of a library that is whole and safe, whatever its path leads to meanwhile.
+
+    Raises:
+        CacheError: it is not whole, or somebody else can write to it.
+        OSError: there is no such file.
+    """
+    expected = library.with_suffix(".sha256").read_bytes()
+    descriptor = os.open(library, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    with open(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o022:
+            raise CacheError(f"{library} is not safe to load code from: it must be yours, and writable by you alone")
+        if _checksum(file.read()) != expected:
+            raise CacheError(f"{library} is not what was put there")
+        yield descriptor
 
 
 def _store(folder: Path, key: str, content: bytes) -> Path:

@@ -74,7 +74,7 @@ class _Zstandard:
 @contextmanager
 def within_limit() -> Iterator[None]:
     """Within it, rosbags unpacks no more than :data:`LARGEST`, or raises UnpackingError."""
-    from lz4 import frame
+    from lz4 import frame  # type: ignore[import-untyped]
     from rosbags.rosbag2 import reader, storage_mcap
 
     budget, modules = _Budget(LARGEST), (reader, storage_mcap)

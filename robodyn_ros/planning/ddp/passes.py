@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.engine import Kernel, Program
 from robodyn_ros.engine.codegen import batch_source, scalar_source
-from robodyn_ros.engine.library import find_library
+from robodyn_ros.engine.library import find_library, load_library
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.integrators.rk4 import rk4_step
@@ -259,7 +259,7 @@ def _library(name: str, program: Program, source: Callable[[Program], str], code
         if path is None:  # not remembered, for there may be a compiler later
             return None
         # PyDLL keeps the interpreter's lock, so no other thread takes over in the middle of a control period.
-        _libraries[name, key] = ctypes.PyDLL(str(path))
+        _libraries[name, key] = load_library(path, ctypes.PyDLL)
     return _libraries[name, key]
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.engine.codegen import scalar_source
-from robodyn_ros.engine.library import find_library
+from robodyn_ros.engine.library import find_library, load_library
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.integrators.base import Integrator
 from robodyn_ros.simulation.plant.joint_effects import FASTEST, JointEffects
@@ -84,7 +84,8 @@ def motion_library(dynamics: Dynamics, integrator: Integrator) -> Any:
     path = find_library("motion", key, lambda: scalar_source(program) + code)
     if path is None:  # not remembered: a compiler may be installed later
         return None
-    library = _libraries[loaded] = ctypes.CDLL(str(path))
+    library: Any = load_library(path)
+    _libraries[loaded] = library
     library.rollout.restype = library.advance_many.restype = ctypes.c_longlong
     return library
 

@@ -23,7 +23,7 @@ from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.engine.codegen import kernel_source, scalar_source
-from robodyn_ros.engine.library import find_library
+from robodyn_ros.engine.library import find_library, load_library
 from robodyn_ros.engine.program import Program
 from robodyn_ros.errors import InputError, JumpError, SimulationError, StaleStateError
 from robodyn_ros.plugins import create
@@ -274,7 +274,7 @@ def step_library(step: CompiledStep) -> Any:
         path = find_library(program.name, program.key, lambda: kernel_source(program))
         if path is None:  # not remembered: a compiler may be installed later
             return None
-        _functions[program.name, program.key] = ctypes.CDLL(str(path))
+        _functions[program.name, program.key] = load_library(path)
     return _functions[program.name, program.key]
 
 
@@ -284,5 +284,5 @@ def _function(name: str, program: Program, code: str) -> Any:
         path = find_library(name, key, lambda: scalar_source(program) + code)
         if path is None:  # not remembered: a compiler may be installed later
             return None
-        _functions[name, key] = ctypes.CDLL(str(path))[name]
+        _functions[name, key] = load_library(path)[name]
     return _functions[name, key]
