@@ -245,10 +245,16 @@ def elements_of(value: Any) -> Elements:
 
 
 def is_traced(values: Sequence[Any]) -> bool:
-    """Return whether any of these is traced."""
+    """Return whether any of these is traced, or is an array that has something traced in it."""
     return any(
-        isinstance(value, TracedArray) or (isinstance(value, np.ndarray) and value.dtype == object) for value in values
+        isinstance(value, TracedArray)
+        or (isinstance(value, np.ndarray) and value.dtype == object and any(map(_is_expression, value.flat)))
+        for value in values
     )
+
+
+def _is_expression(value: object) -> bool:
+    return isinstance(value, TracedArray) or type(value).__module__.partition(".")[0] == "casadi"
 
 
 def inlined(program: Program, parameters: Array, values: Sequence[Any]) -> Any:
