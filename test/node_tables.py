@@ -11,7 +11,7 @@ from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from ros_graph import Graph
 
-from robodyn_ros.nodes.controller.parameters import FIXED_WHILE_CONFIGURED
+from robodyn_ros.nodes.controller.parameters import is_fixed_while_configured
 
 ROOT = Path(__file__).parents[1]
 
@@ -65,7 +65,7 @@ def parameters_table(graph: Graph, node: str, joints: tuple[str, ...], given: se
     for name, descriptor, value in zip(names, described, got, strict=True):
         joint = next((joint for joint in joints if name.endswith(f".{joint}") or f".{joint}." in name), None)
         default = "" if name in given else "the arm's" if name == "joints" else _value(value)
-        configure = node == "controller" and name in FIXED_WHILE_CONFIGURED
+        configure = node == "controller" and is_fixed_while_configured(name)
         when = "start" if descriptor.read_only else "configure" if configure else "any time"
         row = (default, _allowed(descriptor), descriptor.description, when)
         if joint is None:

@@ -17,9 +17,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from robodyn_ros.kinematics.tree import Tree, TreeNode
-from robodyn_ros.robot import Inertial, Pose, Robot
+from robodyn_ros.robot import Inertial, LockedJoints, Pose, Robot
 from robodyn_ros.robot.pose import Array, read_only
 
 MOMENT = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
@@ -74,6 +75,11 @@ PRISMATIC = ((3, 3), (0, 3), (1, 3), (2, 3))
 def standard_parameters(robot: Robot) -> Array:
     """Return θ of every body in its own frame, (10 · bodies,) in [kg], [kg m], [kg m²]."""
     return np.concatenate([parameters_of(body.inertial) for body in robot.bodies])
+
+
+def locked_parameters(joints: LockedJoints, positions: ArrayLike) -> Array:
+    """Return θ of a robot with locked joints, (10 · bodies,), with these at positions (k,) in [rad] or [m]."""
+    return np.concatenate([parameters_of(own) for own in joints.inertials(positions)])
 
 
 def parameters_of(inertial: Inertial) -> Array:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 
 from robodyn_ros.control.transmission import Transmission, TransmissionSettings
 from robodyn_ros.dynamics import STANDARD_GRAVITY
 from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings
 from robodyn_ros.plugins import available
-from robodyn_ros.robot import Robot
+from robodyn_ros.robot import LockedJoints, Robot
 
 
 def declare_model(node: Node, read_only: bool = False) -> None:
@@ -26,9 +28,37 @@ def declare_gravity(node: Node, read_only: bool = False) -> None:
 
 
 def declare_joints(node: Node, robot: Robot, topic: str, read_only: bool = False) -> None:
-    """Declare the order of the joints on a topic of commands."""
-    text = f"names of all joints of the arm, in the order of {topic}"
-    declare(node, "joints", list(robot.joint_names), text, constraints="each joint once", read_only=read_only)
+    """Declare which joints are controlled, and their order on a topic of commands."""
+    text = f"names of the joints that are controlled, in the order of {topic}; the others are locked"
+    constraints = "joints of the arm, each at most once"
+    declare(node, "joints", list(robot.joint_names), text, constraints=constraints, read_only=read_only)
+
+
+def declare_locked(node: Node, robot: Robot, read_only: bool = False) -> None:
+    """Declare where each joint is locked that is not controlled."""
+    for joint in robot.joints:
+        text = (
+            f"position of joint {joint.name} if joints leaves it out [{joint.position_unit}]; the last that is known "
+            "of it, or else the middle of its range, unless given"
+        )
+        greatest = float(np.finfo(float).max)
+        name = f"locked_joints.{joint.name}"
+        declare(node, name, Parameter.Type.DOUBLE, text, bounds=(-greatest, greatest), read_only=read_only)
+
+
+def locked_position(parameters: NodeParameters, name: str) -> float | None:
+    """Where a joint is locked [rad] or [m]; None if no parameter says so."""
+    given: float | None = parameters.get(f"locked_joints.{name}", None)
+    return given
+
+
+def locked_joints(parameters: NodeParameters, robot: Robot) -> LockedJoints:
+    """The joints that are locked, because the parameter ``joints`` leaves them out.
+
+    Raises:
+        InputError: it names other joints, one twice, or none.
+    """
+    return LockedJoints(robot, parameters["joints"])
 
 
 def declare_transmissions(node: Node, robot: Robot) -> None:
@@ -38,15 +68,15 @@ def declare_transmissions(node: Node, robot: Robot) -> None:
 
 
 def joint_order(parameters: NodeParameters, robot: Robot) -> tuple[str, ...]:
-    """The joints in the order of commands.
+    """The controlled joints in the order of commands.
 
     Raises:
-        ConfigurationError: it is not all joints of the arm, each once.
+        ConfigurationError: it is not all joints of the robot, each once.
     """
     given = tuple(parameters["joints"])
     if sorted(given) != sorted(robot.joint_names):
         arm = ", ".join(robot.joint_names)
-        raise ConfigurationError(f"joints: must be all joints of the arm, each once ({arm}), not {', '.join(given)}")
+        raise ConfigurationError(f"joints: must be the joints of the arm, each once ({arm}), not {', '.join(given)}")
     return given
 
 

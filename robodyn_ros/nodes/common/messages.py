@@ -126,7 +126,8 @@ class JointOrder:
         for name, count in zip(self.names, counts, strict=True):
             if count != 1:
                 problem = "is missing" if count == 0 else f"is there {count} times"
-                raise InputError("name", f"joint {name!r} {problem} among {', '.join(given)}", name)
+                remedy = "; what the parameter joints leaves out is locked, and not asked for" if count == 0 else ""
+                raise InputError("name", f"joint {name!r} {problem} among {', '.join(given)}{remedy}", name)
         return np.array([given.index(name) for name in self.names], dtype=np.intp)
 
     def state(self, message: JointState) -> tuple[Array, Array] | None:

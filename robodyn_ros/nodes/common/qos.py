@@ -7,6 +7,9 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 """For messages that the next one replaces: subscriptions to states and commands."""
 
+PARTS = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
+"""For states that come in several messages, each about some of the joints."""
+
 LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 """For messages that late subscribers need too, such as ``robot_description``."""
 

@@ -73,12 +73,15 @@ class StateReader:
             InputError: a joint is missing or there twice, positions or velocities are not one for each name, or it is
                 no message at all (:func:`~robodyn_ros.nodes.common.messages.decode`).
         """
-        layout = self._layout
-        if layout is not None:
-            found = layout.read(data)
-            if found is not None:
-                return found
-        message = decode(data, JointState)
+        found = self.quick(data)
+        return self.keep(decode(data, JointState), data) if found is None else found
+
+    def quick(self, data: bytes) -> Measured | None:
+        """The state in a message with the layout of the one before; None if it has another one."""
+        return None if self._layout is None else self._layout.read(data)
+
+    def keep(self, message: JointState, data: bytes) -> Measured | None:
+        """As :meth:`read`, of a message that is deserialized already; its layout is kept."""
         motors = self._order.measured(message)
         if motors is None:
             return None

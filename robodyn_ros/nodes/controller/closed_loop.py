@@ -22,6 +22,7 @@ from typing import Any
 from builtin_interfaces.msg import Time
 from rclpy.lifecycle import LifecycleNode
 from rclpy.node import Node
+from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 
 from robodyn_ros.control.faults.supervisor import ActiveFault
@@ -34,11 +35,12 @@ from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.errors import EffortError, JumpError, OrderError, RobodynError, StaleStateError
 from robodyn_ros.nodes.common.diagnostics import PAUSE, Faults
 from robodyn_ros.nodes.common.messages import NANO
-from robodyn_ros.nodes.common.qos import NEWEST
+from robodyn_ros.nodes.common.qos import NEWEST, PARTS
 from robodyn_ros.nodes.common.timers import steady_timer
-from robodyn_ros.nodes.controller.cdr import StateReader
+from robodyn_ros.nodes.controller.locked_model import LockedModel
 from robodyn_ros.nodes.controller.output import LoopStatistics, Output
 from robodyn_ros.nodes.controller.references import ReferenceInput
+from robodyn_ros.nodes.controller.state_merging import StateMerger
 from robodyn_ros.robot import Robot
 
 WATCH_PERIOD = 0.02
@@ -93,6 +95,7 @@ class StateCallback:
         faults: Faults,
         statistics: LoopStatistics,
         report_fault: Callable[[Command | None], None],
+        locked: LockedModel,
     ) -> None:
         """
         Args:
@@ -103,6 +106,7 @@ class StateCallback:
             faults: where refused states are counted.
             statistics: of the commands.
             report_fault: called after each usable state, with its command if there is one.
+            locked: the model's locked joints.
         """
         self.active = False
         self.listeners: list[Callable[[Time, Command], None]] = []
@@ -110,7 +114,8 @@ class StateCallback:
         self._clock = self._ros_clock.handle  # without the objects that rclpy makes around each time
         self._loop, self._transmission, self._output = loop, transmission, output
         self._faults, self._statistics, self._report_fault = faults, statistics, report_fault
-        self._reader = StateReader(loop.robot.joint_names)
+        self._locked = locked
+        self.states = StateMerger(loop.robot.joint_names, locked.names, locked.known)
         self._ignore_until = self._next_refresh = 0.0
         self.reset()
 
@@ -119,6 +124,7 @@ class StateCallback:
         self.received = self.state_time = self.node_time = 0.0
         self._now = 0
         self.latest = None
+        self.states.reset()
 
     def on_state(self, data: bytes) -> None:
         """Answer a serialized sensor_msgs/JointState."""
@@ -131,12 +137,15 @@ class StateCallback:
         loop, restarts = self._loop, self._loop.restarts
         if now < self._now and self._ros_clock.ros_time_is_active:
             loop.reset_clock()
+            self.states.reset()
         self._now = now
         try:
             # Read the bytes.
-            measured = self._reader.read(data)
-            if measured is None:  # a message about other joints
+            measured = self.states.read(data, now, loop.settings.safety.state_timeout)
+            if measured is None:  # a message about other joints, or not yet about all
                 return
+            if self.latest is None:
+                self._locked.check()
             stamp, position, velocity = measured
             if stamp == (0, 0):
                 stamp = divmod(now, NANO)
@@ -173,6 +182,7 @@ class StateCallback:
         if begun >= self._next_refresh:
             self._next_refresh = begun + SUBSCRIBER_PERIOD
             self._output.refresh()
+            self.states.note_locked(data)
         self._report_fault(command)
 
 
@@ -195,6 +205,7 @@ class ClosedLoop:
         joints: tuple[str, ...],
         transmission: Transmission,
         faults: Faults,
+        locked: LockedModel,
     ) -> None:
         """
         Args:
@@ -203,6 +214,7 @@ class ClosedLoop:
             joints: names of the joints in the order of ``~/commands``.
             transmission: between the joints and their motors.
             faults: where faults are counted.
+            locked: the model's locked joints.
         """
         self.robot: Robot = loop.robot
         self.enabled = True
@@ -215,11 +227,12 @@ class ClosedLoop:
         self.references = ReferenceInput(node, loop, lambda: "" if self._answers else self.state, faults)
         self._fault_report = FaultReport(loop, faults, self._log)
         self._callback = StateCallback(
-            node, loop, transmission, self._output, faults, self.statistics, self._fault_report.update
+            node, loop, transmission, self._output, faults, self.statistics, self._fault_report.update, locked
         )
         self.listeners = self._callback.listeners
         self._conflicts = PublisherConflicts(node)
-        self._states = node.create_subscription(JointState, "joint_states", self._callback.on_state, NEWEST, raw=True)
+        self._states = self._subscribe(NEWEST)
+        self._in_parts = False
         self._reset()
         self._timers = [
             steady_timer(node, WATCH_PERIOD, self._watch),
@@ -337,6 +350,9 @@ class ClosedLoop:
         """True if states are answered now."""
         return self._active and self.enabled
 
+    def _subscribe(self, qos: QoSProfile) -> Any:
+        return self._node.create_subscription(JointState, "joint_states", self._callback.on_state, qos, raw=True)
+
     def _now(self) -> int:
         return int(self._clock.now().nanoseconds)
 
@@ -357,6 +373,10 @@ class ClosedLoop:
     def _watch(self) -> None:
         """Check that states still come; send the reaction to the fault if they do not."""
         last = self._callback
+        if last.states.partial and not self._in_parts:  # the newest message alone is no longer the whole state
+            self._in_parts = True
+            self._node.destroy_subscription(self._states)
+            self._states = self._subscribe(PARTS)
         if not self._answers or not last.received:
             return
         missing = perf_counter() - last.received

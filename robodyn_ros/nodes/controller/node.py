@@ -31,7 +31,7 @@ from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import make_loop_settings
 from robodyn_ros.control.motion.tool_motion import ToolMotion
 from robodyn_ros.errors import NotReadyError, RobodynError
-from robodyn_ros.nodes.common.arm_parameters import joint_order, make_transmission
+from robodyn_ros.nodes.common.arm_parameters import joint_order, locked_joints, make_transmission
 from robodyn_ros.nodes.common.description import DescriptionSource
 from robodyn_ros.nodes.common.diagnostics import UNFORESEEN, Diagnostics, ExceptionGuard, Faults, Report
 from robodyn_ros.nodes.common.executor import Exit, run
@@ -42,10 +42,12 @@ from robodyn_ros.nodes.common.timers import once_running
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 from robodyn_ros.nodes.controller.estimates import Estimates
 from robodyn_ros.nodes.controller.follow_joint_trajectory import FollowJointTrajectory, is_available
+from robodyn_ros.nodes.controller.locked_model import LockedModel
 from robodyn_ros.nodes.controller.parameters import (
-    FIXED_WHILE_CONFIGURED,
+    declare_choice_of_joints,
     declare_joint_parameters,
     declare_node_parameters,
+    is_fixed_while_configured,
     make_dynamics,
 )
 from robodyn_ros.nodes.controller.payload import PayloadEstimation
@@ -93,6 +95,7 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         self._take_back: Callable[[], object] | None = None  # the same change
         self._is_taking_back = False
         self._failure = ""  # why the node could not be configured
+        self._known: dict[str, float] = {}  # positions of locked joints, which outlive a cleanup
         self._scheduling = Scheduling(self)
         self._description = DescriptionSource(self, self._on_description)
         self.create_service(SetBool, "~/enable", self._on_enable)
@@ -108,7 +111,7 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         self._lasting = entities(self)
         try:
             robot = self._description.robot()
-            self._configured = ConfiguredController(self, robot, self.faults, self._diagnostics.publish)
+            self._configured = ConfiguredController(self, robot, self._known, self.faults, self._diagnostics.publish)
         except Exception as problem:
             known = isinstance(problem, (RobodynError, ParameterException))
             if not known:  # of a plugin, say
@@ -209,7 +212,7 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         if self._configured is None:
             return SetParametersResult(successful=True)
         for parameter in parameters:
-            if parameter.name in FIXED_WHILE_CONFIGURED:
+            if is_fixed_while_configured(parameter.name):
                 reason = f"{parameter.name} is read when the node is configured: deactivate and clean it up first"
                 return SetParametersResult(successful=False, reason=reason)
         try:
@@ -261,11 +264,14 @@ class ConfiguredController:
         estimates: what the law has learnt.
     """
 
-    def __init__(self, node: LifecycleNode, robot: Robot, faults: Faults, report: Callable[[], None]) -> None:
+    def __init__(
+        self, node: LifecycleNode, whole: Robot, known: dict[str, float], faults: Faults, report: Callable[[], None]
+    ) -> None:
         """
         Args:
             node: whose topics and parameters.
-            robot: the arm.
+            whole: the arm with all its joints.
+            known: name → latest position of locked joints; it is kept up to date.
             faults: where faults are counted.
             report: publishes the diagnostics at once.
 
@@ -274,9 +280,12 @@ class ConfiguredController:
             ParameterException: a parameter of a joint was given a value of the wrong type or out of range.
             Exception: whatever a plugin raises.
         """
+        declare_choice_of_joints(node, whole)
+        parameters = NodeParameters(node)
+        self._locked = LockedModel(node, locked_joints(parameters, whole), known, faults)
+        robot = self._locked.robot
         declare_joint_parameters(node, robot)
         mention_unknown(node)
-        parameters = NodeParameters(node)
         joints, transmission = joint_order(parameters, robot), make_transmission(parameters, robot)
         loop = ControlLoop.from_settings(make_loop_settings(parameters, make_dynamics(parameters, robot)))
         tool = parameters["tool"] or tip(robot)
@@ -285,7 +294,8 @@ class ConfiguredController:
             f"{robot.name}: {robot.n} joints, {parameters['controller']} on {parameters['dynamics']} dynamics"
         )
         self._faults = faults
-        self.loop = ClosedLoop(node, loop, joints, transmission, faults)
+        self.loop = ClosedLoop(node, loop, joints, transmission, faults, self._locked)
+        self._locked.follow(lambda: self.loop.dynamics)
         self.switching = Switching(node, self.loop, faults)
         self._target = None if motion is None else TargetInput(node, self.loop, motion, report)
         self._tool = ToolPose(node, self.loop, tool)
@@ -313,7 +323,16 @@ class ConfiguredController:
     def destroy(self) -> None:
         """Hand the drives over, and withdraw the topics."""
         self.loop.deactivate()
-        for part in (self._payload, self.estimates, self._action, self._tool, self._target, self.switching, self.loop):
+        for part in (
+            self._locked,
+            self._payload,
+            self.estimates,
+            self._action,
+            self._tool,
+            self._target,
+            self.switching,
+            self.loop,
+        ):
             if part is not None:
                 part.destroy()
 

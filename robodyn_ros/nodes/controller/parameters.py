@@ -21,7 +21,12 @@ from robodyn_ros.control.motion.payload_motion import PayloadSettings
 from robodyn_ros.control.motion.tool_motion import ToolSettings
 from robodyn_ros.control.reference.tolerances import GoalSettings, JointTolerances
 from robodyn_ros.dynamics import Dynamics
-from robodyn_ros.nodes.common.arm_parameters import declare_joints, declare_model, declare_transmissions
+from robodyn_ros.nodes.common.arm_parameters import (
+    declare_joints,
+    declare_locked,
+    declare_model,
+    declare_transmissions,
+)
 from robodyn_ros.nodes.common.description import NAME as DESCRIPTION
 from robodyn_ros.nodes.common.description import declare_description
 from robodyn_ros.nodes.common.diagnostics import DiagnosticsSettings
@@ -36,6 +41,11 @@ FIXED_WHILE_CONFIGURED = (DESCRIPTION, *(item.name for item in fields(Descriptio
 
 EFFORT_RATE = 100.0
 """Default limit of an effort's rate, in effort limits per second: from none to all of it in 10 ms [1/s]."""
+
+
+def is_fixed_while_configured(name: str) -> bool:
+    """Return whether a parameter counts at the next configure only."""
+    return name in FIXED_WHILE_CONFIGURED or name.startswith("locked_joints.")
 
 
 def declare_node_parameters(node: Node) -> None:
@@ -75,13 +85,18 @@ def _declare_payload(node: Node) -> None:
     declare(node, "payload.inertia", [0.0] * 6, text, constraints="6 finite numbers")
 
 
+def declare_choice_of_joints(node: Node, whole: Robot) -> None:
+    """Declare which joints of a robot are controlled, and where the others are locked."""
+    declare_joints(node, whole, "~/commands")
+    declare_locked(node, whole)
+
+
 def declare_joint_parameters(node: Node, robot: Robot) -> None:
-    """Declare the parameters of the joints.
+    """Declare the parameters of the joints that are controlled.
 
     Raises:
         ParameterException: a value given has the wrong type or is out of range.
     """
-    declare_joints(node, robot, "~/commands")
     declare_transmissions(node, robot)
     for joint in robot.joints:
         name = joint.name

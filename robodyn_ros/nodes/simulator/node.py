@@ -25,7 +25,7 @@ from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
 from robodyn_ros.errors import ConfigurationError, NotReadyError
-from robodyn_ros.nodes.common.arm_parameters import declare_joints, declare_model, joint_order
+from robodyn_ros.nodes.common.arm_parameters import declare_joints, declare_model, joint_order, locked_joints
 from robodyn_ros.nodes.common.description import NAME as DESCRIPTION
 from robodyn_ros.nodes.common.description import declare_description, read_description
 from robodyn_ros.nodes.common.diagnostics import Diagnostics, DiagnosticsSettings, ExceptionGuard, Report
@@ -35,6 +35,7 @@ from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare
 from robodyn_ros.nodes.common.qos import LATCHED
 from robodyn_ros.nodes.common.scheduling import Scheduling, SchedulingSettings, declare_scheduling
 from robodyn_ros.nodes.common.timers import once_running
+from robodyn_ros.nodes.simulator.held_joints import HeldJoints
 from robodyn_ros.nodes.simulator.pace import Lockstep, RealTime
 from robodyn_ros.nodes.simulator.topics import CommandInput, SimulatorOutput
 from robodyn_ros.robot import Robot
@@ -86,7 +87,11 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         super().__init__("simulator")
         declare_node_parameters(self)
         parameters = NodeParameters(self)
-        robot = read_description(self, parameters[DESCRIPTION])
+        whole = read_description(self, parameters[DESCRIPTION])
+        declare_choice_of_joints(self, whole)
+        locked = locked_joints(parameters, whole)
+        start = np.array([parameters[f"initial_position.{name}"] for name in locked.names])
+        robot = locked.robot(start) if locked.names else whole
         declare_joint_parameters(self, robot)
         mention_unknown(self)
         settings, pace = parameters.settings(SimulatorSettings), parameters.settings(PaceSettings)
@@ -96,10 +101,11 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._beat = self._steps if self._hardware.sensors.transport.punctual else 1
         self._clock_steps = clock_steps(settings.clock_rate, parameters["state_rate"], self._steps)
         self._paused = False
-        self._output = SimulatorOutput(self, robot.joint_names, self._step)
+        self._held = HeldJoints(self, locked, start, self._faults)
+        self._output = SimulatorOutput(self, robot.joint_names, self._held, self._step)
         if parameters["publish_robot_description"]:
             self._descriptions = self.create_publisher(String, DESCRIPTION, LATCHED)
-            self._descriptions.publish(String(data=robot.urdf))
+            self._descriptions.publish(String(data=whole.urdf))
         self._lockstep: Lockstep | None = None
         self._real_time: RealTime | None = None
         if settings.lockstep:
@@ -134,7 +140,10 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         hardware = self._hardware
         failures, end = hardware.failures, hardware.now + steps
         while hardware.now < end:
-            hardware.advance(min(self._steps_to_beat(), end - hardware.now))
+            beat = min(self._steps_to_beat(), end - hardware.now)
+            if self._held.names:
+                self._held.advance(beat * self._step, hardware.plant.dynamics)
+            hardware.advance(beat)
             self._publish(clock=hardware.now % self._clock_steps == 0 or self._paused)
         if hardware.failures > failures:
             self.faults.count("step failed", hardware.failure)
@@ -195,6 +204,7 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
 
     def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         def reset() -> str:
+            self._held.reset(self._hardware.plant.dynamics)
             self._hardware.reset()
             self._output.waiting.clear()
             self._time.restart()
@@ -296,18 +306,26 @@ def declare_node_parameters(node: Node) -> None:
     declare(node, "publish_robot_description", True, text, read_only=True)
 
 
-def declare_joint_parameters(node: Node, robot: Robot) -> None:
-    """Declare the parameters of the joints.
+def declare_choice_of_joints(node: Node, whole: Robot) -> None:
+    """Declare which joints of a robot are commanded, and where each begins.
 
     Raises:
         ParameterException: a value given has the wrong type or is out of range.
     """
-    declare_joints(node, robot, "commands", read_only=True)
+    declare_joints(node, whole, "commands", read_only=True)
     greatest = np.finfo(float).max
-    for joint, (name, default) in zip(robot.joints, initial_positions(robot).items(), strict=True):
+    for joint, (name, default) in zip(whole.joints, initial_positions(whole).items(), strict=True):
         bounds = max(joint.lower, -greatest), min(joint.upper, greatest)
         text = f"initial position of joint {joint.name} [{joint.position_unit}]"
         declare(node, name, default, text, bounds=bounds, read_only=True)
+
+
+def declare_joint_parameters(node: Node, robot: Robot) -> None:
+    """Declare the parameters of the joints that are commanded.
+
+    Raises:
+        ParameterException: a value given has the wrong type or is out of range.
+    """
     for group in joint_groups(robot):
         assert group.joint is not None
         declare_settings(node, group.defaults, group.prefix, f" of joint {group.joint.name}", read_only=True)

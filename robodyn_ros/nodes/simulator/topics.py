@@ -16,6 +16,7 @@ from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.nodes.common.diagnostics import Faults
 from robodyn_ros.nodes.common.messages import NANO, JointOrder
 from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
+from robodyn_ros.nodes.simulator.held_joints import HeldJoints
 from robodyn_ros.nodes.simulator.pace import Lockstep
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.hardware.sensors import SensorReading
@@ -95,19 +96,24 @@ class SimulatorOutput:
         waiting: readings that have come and are not published yet, the earliest first.
     """
 
-    def __init__(self, node: Node, joints: Sequence[str], step: float) -> None:
+    def __init__(self, node: Node, joints: Sequence[str], held: HeldJoints, step: float) -> None:
         """
         Args:
             node: who publishes.
             joints: names, in the order of the readings.
+            held: joints that are held, which come after the others.
             step: duration of a step of the plant [s].
         """
+        self._held = held
         self.states = 0
         self.waiting: deque[SensorReading] = deque()
         self._step = step
         self._state_publisher = node.create_publisher(JointState, "joint_states", RELIABLE)
         self._clock_publisher = node.create_publisher(Clock, "/clock", RELIABLE)
-        self._state, self._clock = JointState(name=list(joints)), Clock()  # made once, filled anew for each message
+        self._state, self._clock = (
+            JointState(name=[*joints, *held.names]),
+            Clock(),
+        )  # made once, filled anew for each message
 
     def publish_clock(self, steps: int) -> None:
         """Publish the time, counted in steps."""
@@ -120,9 +126,10 @@ class SimulatorOutput:
         reading, message = self.waiting.popleft(), self._state
         stamp, when = message.header.stamp, self._nanoseconds(reading.step)
         stamp.sec, stamp.nanosec = divmod(when, NANO)
-        message.position = array("d", reading.q.tobytes())
-        message.velocity = array("d", reading.qd.tobytes())
-        message.effort = array("d", reading.effort.tobytes())
+        held = self._held
+        message.position = array("d", reading.q.tobytes() + held.q.tobytes())
+        message.velocity = array("d", reading.qd.tobytes() + held.qd.tobytes())
+        message.effort = array("d", reading.effort.tobytes() + bytes(held.q.nbytes))
         self._state_publisher.publish(message)
         self.states += 1
         return when

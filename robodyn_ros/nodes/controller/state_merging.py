@@ -1,0 +1,139 @@
+"""Joint states that come in several messages, each about some of the joints: merged by name.
+
+A driver may publish the arm's joints and another one the fingers, or each half of an arm has a driver of its own. A
+state is complete when every joint has been heard of since the state before. Its stamp is the newest of its messages,
+and each joint's own age is judged: a joint that is not heard of for the state timeout holds all states back, and the
+error names it. A message with all joints is a state by itself, and while such messages come, one with some of the
+joints is an error: a joint is missing.
+
+The positions of locked joints are remembered too, because the mass that they carry moves with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from sensor_msgs.msg import JointState
+
+from robodyn_ros.errors import InputError, OrderError
+from robodyn_ros.nodes.common.messages import NANO, decode
+from robodyn_ros.nodes.controller.cdr import Measured, StateReader
+
+KINDS = 8
+"""Most kinds of messages, by the joints that they are about, whose layouts are remembered."""
+
+
+class StateMerger:
+    """Reads serialized sensor_msgs/JointState, and merges those that are about some of the joints only.
+
+    Attributes:
+        locked: name → latest position of each locked joint that was heard of [rad] or [m].
+        partial: True once a message about some of the joints has come.
+    """
+
+    def __init__(self, joints: Sequence[str], locked: Sequence[str], known: dict[str, float]) -> None:
+        """
+        Args:
+            joints: names of the arm's joints, in its order.
+            locked: names of joints that are locked.
+            known: name → latest position of joints that were heard of earlier, which goes on.
+        """
+        self.locked = known
+        self.partial = False
+        self._joints, self._others = tuple(joints), frozenset(locked)
+        self._whole = StateReader(joints)
+        self._parts: dict[tuple[str, ...], tuple[StateReader, NDArray[np.intp]]] = {}
+        self.reset()
+
+    def reset(self) -> None:
+        """No message has come yet."""
+        n = len(self._joints)
+        self._times = np.full(n, -1, dtype=np.int64)  # stamps of the latest values [ns]; -1 before the first
+        self._q, self._qd = np.zeros((2, n))
+        self._moving, self._fresh = np.zeros((2, n), dtype=bool)  # has a velocity; came since the last complete state
+        self._begin = -1
+        self._whole_at = -(2**62)  # when a message with all joints came [ns]
+
+    def read(self, data: bytes, now: int, timeout: float) -> Measured | None:
+        """The state, if it is complete with this message; else None, and for a message about other joints.
+
+        Args:
+            data: the message.
+            now: time of its arrival [ns], which counts for a message without a stamp.
+            timeout: greatest age of a joint's values [s].
+
+        Raises:
+            InputError: as :meth:`.StateReader.read`, or a joint has not been heard of for too long.
+            OrderError: the message is older than an earlier one about the same joints.
+        """
+        found = self._whole.quick(data)
+        if found is not None:
+            self._whole_at = now
+            return found
+        for reader, columns in self._parts.values():
+            part = reader.quick(data)
+            if part is not None:
+                return self._merged(part, columns, now, timeout)
+        message = decode(data, JointState)
+        self._note(message)
+        present = tuple(name for name in self._joints if name in message.name)
+        whole = len(present) == len(self._joints)
+        if whole or not present or abs(now - self._whole_at) <= timeout * NANO:
+            state = self._whole.keep(message, data)
+            self._whole_at = now if whole else self._whole_at
+            return state
+        if present not in self._parts:
+            if len(self._parts) >= KINDS:
+                self._parts.clear()
+            columns = np.array([self._joints.index(name) for name in present], dtype=np.intp)
+            self._parts[present] = StateReader(present), columns
+        self.partial = True
+        reader, columns = self._parts[present]
+        part = reader.keep(message, data)
+        assert part is not None  # some of its joints are present
+        return self._merged(part, columns, now, timeout)
+
+    def note_locked(self, data: bytes) -> None:
+        """Remember the positions of locked joints in a message that :meth:`read` has taken."""
+        if self._others:
+            self._note(decode(data, JointState))
+
+    def _note(self, message: JointState) -> None:
+        if not self._others or len(message.position) != len(message.name):
+            return
+        for name, position in zip(message.name, message.position, strict=True):
+            if name in self._others and np.isfinite(position):
+                self.locked[name] = position
+
+    def _merged(self, part: Measured, columns: NDArray[np.intp], now: int, timeout: float) -> Measured | None:
+        stamp = part.stamp[0] * NANO + part.stamp[1] or now
+        before = int(self._times[columns].max())
+        if stamp < before:
+            if before - stamp <= timeout * NANO:
+                late = (before - stamp) / NANO
+                raise OrderError(f"of {self._joints[columns[0]]!r} is {late:.3g} s older than the one before it")
+            self.reset()  # time has begun again
+        if self._begin < 0:
+            self._begin = stamp
+        self._times[columns], self._q[columns], self._fresh[columns] = stamp, part.position, True
+        self._moving[columns] = part.velocity is not None
+        if part.velocity is not None:
+            self._qd[columns] = part.velocity
+        heard = np.maximum(self._times, self._begin)
+        oldest = int(np.argmin(heard))
+        newest = int(heard.max())
+        if newest - heard[oldest] > timeout * NANO:
+            age = (newest - int(heard[oldest])) / NANO
+            raise InputError(
+                "name",
+                f"joint {self._joints[oldest]!r} has not come for {age:.3g} s, but others have; if nobody publishes "
+                "it, leave it out of the parameter joints, and it is locked",
+                self._joints[oldest],
+            )
+        if not self._fresh.all():
+            return None
+        self._fresh[:] = False
+        velocity = self._qd.copy() if self._moving.all() else None
+        return Measured(divmod(newest, NANO), self._q.copy(), velocity)
