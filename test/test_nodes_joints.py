@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import arms
 import numpy as np
+import pytest
 
 import robodyn_ros as rd
+from robodyn_ros.errors import InputError, OrderError
 
 ARM = ["elevator", "shoulder", "wrist"]
 START = {"elevator": 0.3, "shoulder": -0.9, "wrist": 0.4}
@@ -62,6 +64,23 @@ def test_an_arm_is_controlled_without_its_fingers(graph, prr):
     for position in (0.05, 0.19, 0.0):
         graph.wait(compensated(position), f"gravity with the finger at {position}", 30.0)
     assert list(states[-1].name) == [*ARM, "grip"]
+    follows_past_the_finger(graph, states)
+
+
+def follows_past_the_finger(graph, states):
+    """A trajectory names the finger too: it is told that this joint is locked, and the arm moves without it."""
+    from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+    trajectories = graph.talk(JointTrajectory, "controller/joint_trajectory")
+    at, finger = np.array(states[-1].position[:3]), states[-1].position[3]
+    goal = at + [0.1, 0.2, -0.3]
+    names = ["grip", "wrist", "elevator", "shoulder"]
+    point = JointTrajectoryPoint(positions=[0.2, goal[2], goal[0], goal[1]])
+    point.time_from_start.sec = 1
+    trajectories.publish(JointTrajectory(joint_names=names, points=[point]))
+    graph.wait(lambda: np.abs(np.array(states[-1].position[:3]) - goal).max() < 5e-3, "the end of the motion", 30.0)
+    assert states[-1].position[3] == finger
+    assert any("locked, and not moved by what was asked for: grip" in process.output for process in graph._processes)
 
 
 def test_states_in_several_messages(graph, prr):
@@ -103,3 +122,98 @@ def test_states_in_several_messages(graph, prr):
         return said["message"].startswith("no joint states") and int(said.get("state refused", 0)) > 0
 
     graph.wait(missed, "the wrist to be missed", 30.0)
+
+
+def test_a_joint_that_carries_the_arm_must_stand_where_the_model_has_it(graph, prr):
+    """The elevator is left out: states are refused while it stands elsewhere, and the message says what to do."""
+    from sensor_msgs.msg import JointState
+
+    parameters = {"robot_description": prr, "joints": ["wrist", "shoulder"], "state_timeout": 0.5}
+    graph.start("controller", diagnostics_rate=20.0, locked_joints={"elevator": 0.4}, **parameters)
+    commands = graph.listen(JointState, "controller/joint_commands", 100)
+    publisher, height = graph.talk(JointState, "joint_states"), 0.9
+
+    def publish():
+        message = JointState(name=["elevator", "shoulder", "wrist"], position=[height, -0.9, 0.4], velocity=[0.0] * 3)
+        message.header.stamp = graph.node.get_clock().now().to_msg()
+        publisher.publish(message)
+
+    def refused():
+        publish()
+        return int(graph.diagnostics("controller").get("state refused", 0)) > 2
+
+    graph.wait(refused, "states to be refused", 30.0)
+    assert not commands
+    (controller,) = graph._processes
+    assert "joint 'elevator' carries the arm and is locked at 0.4, but stands at 0.9" in controller.output
+    height = 0.4005
+
+    def commanded():
+        publish()
+        return len(commands) > 5
+
+    graph.wait(commanded, "commands", 30.0)
+    assert list(commands[-1].name) == ["wrist", "shoulder"]
+
+
+class Clock:
+    """Partial states for a merger, at times in [ms]."""
+
+    def __init__(self, timeout=0.1):
+        from robodyn_ros.nodes.controller.state_merging import StateMerger
+
+        self.timeout, self.known = timeout, {}
+        self.merger = StateMerger(["a", "b", "c"], ["finger"], self.known)
+
+    def hear(self, time, velocity=True, **positions):
+        from rclpy.serialization import serialize_message
+        from sensor_msgs.msg import JointState
+
+        message = JointState(name=list(positions), position=list(positions.values()))
+        message.velocity = [10.0 * position for position in positions.values()] if velocity else []
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(time * 1_000_000, 10**9)
+        return self.merger.read(serialize_message(message), time * 1_000_000, self.timeout)
+
+
+def test_messages_are_merged_by_name():
+    """A state when each joint has come since the one before; its stamp is the newest; values are the latest."""
+    clock = Clock()
+    assert clock.hear(1000, c=3.0, a=1.0) is None
+    assert clock.hear(1002, finger=7.0) is None
+    assert clock.hear(1003, a=1.5) is None
+    found = clock.hear(1004, b=2.0)
+    assert found.stamp == (1, 4_000_000)
+    assert found.position.tolist() == [1.5, 2.0, 3.0]
+    assert found.velocity.tolist() == [15.0, 20.0, 30.0]
+    assert clock.known == {"finger": 7.0}
+    assert clock.hear(1010, b=2.5) is None
+    assert clock.hear(1011, a=1.6, c=3.5, velocity=False).velocity is None
+    assert clock.merger.partial
+
+
+def test_each_joint_has_an_age_of_its_own():
+    clock = Clock(timeout=0.1)
+    clock.hear(1000, a=1.0, b=1.0)
+    clock.hear(1001, c=1.0)
+    for time in range(1010, 1100, 10):
+        assert clock.hear(time, a=1.0, b=1.0) is None
+    with pytest.raises(InputError, match=r"joint 'c' has not come for 0.109 s.*leave it out of the parameter joints"):
+        clock.hear(1110, a=1.0, b=1.0)
+    assert clock.hear(1111, c=2.0).position.tolist() == [1.0, 1.0, 2.0]
+
+
+def test_a_message_that_is_older_than_the_one_before_is_refused_and_time_may_begin_again():
+    clock = Clock()
+    clock.hear(1000, a=1.0, b=1.0)
+    with pytest.raises(OrderError):
+        clock.hear(990, a=2.0, b=2.0)
+    assert clock.hear(1001, c=1.0).position.tolist() == [1.0, 1.0, 1.0]
+    assert clock.hear(10, a=5.0, b=5.0) is None  # a simulation that was reset
+    assert clock.hear(11, c=6.0).position.tolist() == [5.0, 5.0, 6.0]
+
+
+def test_a_joint_that_is_missing_among_whole_states_is_an_error():
+    clock = Clock()
+    assert clock.hear(1000, a=1.0, b=2.0, c=3.0).position.tolist() == [1.0, 2.0, 3.0]
+    with pytest.raises(InputError, match="joint 'c' is missing among a, b; what the parameter joints leaves out"):
+        clock.hear(1001, a=1.0, b=2.0)

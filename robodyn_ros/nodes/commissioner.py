@@ -32,9 +32,12 @@ from robodyn_ros.document.markdown import markdown
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.common.arm_parameters import (
     declare_joints,
+    declare_locked,
     declare_model,
     declare_transmissions,
     joint_order,
+    locked_joints,
+    locked_position,
     make_transmission,
 )
 from robodyn_ros.nodes.common.description import NAME as DESCRIPTION
@@ -45,7 +48,6 @@ from robodyn_ros.nodes.common.messages import JointOrder, seconds
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, mention_unknown
 from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
 from robodyn_ros.nodes.common.timers import steady_timer
-from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import check_settings, setting, switch
 
@@ -78,16 +80,6 @@ def declare_node_parameters(node: Node) -> None:
     declare_settings(node, CommissioningSettings, read_only=True)
 
 
-def declare_joint_parameters(node: Node, robot: Robot) -> None:
-    """Declare the parameters of the joints.
-
-    Raises:
-        ParameterException: a value given has the wrong type or is out of range.
-    """
-    declare_joints(node, robot, "~/commands", read_only=True)
-    declare_transmissions(node, robot)
-
-
 class CommissionerNode(ExceptionGuard, Node):  # type: ignore[misc]
     """The procedure's topics, questions and answers."""
 
@@ -103,8 +95,14 @@ class CommissionerNode(ExceptionGuard, Node):  # type: ignore[misc]
         super().__init__("commissioner")
         declare_node_parameters(self)
         parameters = NodeParameters(self)
-        robot = read_description(self, parameters[DESCRIPTION])
-        declare_joint_parameters(self, robot)
+        whole = read_description(self, parameters[DESCRIPTION])
+        declare_joints(self, whole, "~/commands", read_only=True)
+        declare_locked(self, whole, read_only=True)
+        locked = locked_joints(parameters, whole)
+        positions = [locked_position(parameters, name) for name in locked.names]
+        at = [mid if one is None else one for one, mid in zip(positions, locked.middle.tolist(), strict=True)]
+        robot = locked.robot(at) if locked.names else whole
+        declare_transmissions(self, robot)
         mention_unknown(self)
         self._settings = parameters.settings(CommissionerSettings)
         self._report: str = parameters["report"]

@@ -150,7 +150,7 @@ class MarkersNode(ExceptionGuard, Node):  # type: ignore[misc]
     def _make_picture(self) -> Picture:
         robot = self._description.robot()
         self.get_logger().info(f"{robot.name}: markers of {robot.n} joints")
-        watch = Watch(self, robot)
+        watch = Watch(self, robot, robot.home)
         return Picture(robot, self._tip, self._layers, watch, PoseWatch(self, watch))
 
     def _publish(self) -> None:

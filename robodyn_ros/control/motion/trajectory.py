@@ -133,6 +133,15 @@ class Trajectory:
         self._segment = CurveSegment(np.inf, -np.inf, np.empty(0))
         self._block = -1, np.empty(0)
 
+    def of_joints(self, columns: Sequence[int]) -> Trajectory:
+        """Return the trajectory of some of its joints.
+
+        Args:
+            columns: indices of the joints, one or more.
+        """
+        given = (self.positions, self.velocities, self.accelerations, self.planned and self.planned.efforts)
+        return Trajectory(self.times, *(None if values is None else values[:, columns] for values in given))  # type: ignore[arg-type]
+
     @property
     def n(self) -> int:
         """Number of joints."""

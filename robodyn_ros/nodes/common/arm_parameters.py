@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
+from math import isnan, nan
+
 from rclpy.node import Node
-from rclpy.parameter import Parameter
 
 from robodyn_ros.control.transmission import Transmission, TransmissionSettings
 from robodyn_ros.dynamics import STANDARD_GRAVITY
@@ -39,17 +39,16 @@ def declare_locked(node: Node, robot: Robot, read_only: bool = False) -> None:
     for joint in robot.joints:
         text = (
             f"position of joint {joint.name} if joints leaves it out [{joint.position_unit}]; the last that is known "
-            "of it, or else the middle of its range, unless given"
+            "of it, or else the middle of its range, if nan"
         )
-        greatest = float(np.finfo(float).max)
-        name = f"locked_joints.{joint.name}"
-        declare(node, name, Parameter.Type.DOUBLE, text, bounds=(-greatest, greatest), read_only=read_only)
+        constraints = "a position; nan where none is given"
+        declare(node, f"locked_joints.{joint.name}", nan, text, constraints=constraints, read_only=read_only)
 
 
 def locked_position(parameters: NodeParameters, name: str) -> float | None:
     """Where a joint is locked [rad] or [m]; None if no parameter says so."""
-    given: float | None = parameters.get(f"locked_joints.{name}", None)
-    return given
+    given: float = parameters[f"locked_joints.{name}"]
+    return None if isnan(given) else given
 
 
 def locked_joints(parameters: NodeParameters, robot: Robot) -> LockedJoints:

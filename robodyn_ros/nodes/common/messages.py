@@ -106,6 +106,8 @@ class JointOrder:
         """
         self.names = tuple(names)
         self._given: list[str] | None = None
+        self._part_given: list[str] | None = None
+        self._part: tuple[NDArray[np.intp], NDArray[np.intp]]
         self._columns: NDArray[np.intp] | None = None
 
     def columns(self, given: list[str]) -> NDArray[np.intp] | None:
@@ -118,6 +120,15 @@ class JointOrder:
             self._columns = self._match(given)
             self._given = list(given)
         return self._columns
+
+    def part(self, given: list[str]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Which of the arm's joints are among the names given, and the index of each there; the first counts."""
+        if given != self._part_given:
+            here = [index for index, name in enumerate(self.names) if name in given]
+            there = [given.index(self.names[index]) for index in here]
+            self._part = np.array(here, dtype=np.intp), np.array(there, dtype=np.intp)
+            self._part_given = list(given)
+        return self._part
 
     def _match(self, given: list[str]) -> NDArray[np.intp] | None:
         counts = [given.count(name) for name in self.names]

@@ -6,6 +6,7 @@ Messages that do not fit the arm are ignored: an observer has no say in them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped
@@ -24,7 +25,7 @@ CONTROLLER = "controller"
 
 
 class Watch:
-    """The latest state, effort and reference of the arm.
+    """The latest state, effort and reference of the arm; states may come in several messages, merged by name.
 
     Attributes:
         robot: the arm.
@@ -34,14 +35,19 @@ class Watch:
         effort: the effort that the controller last commanded (n,) in [N·m] or [N]; None before the first command.
         error: reference minus position (n,); None before the first.
         restarts: how often time ran backwards, as it does when a simulator starts again.
+        known: name → latest position of joints that are not the arm's [rad] or [m].
     """
 
-    def __init__(self, node: Node, robot: Robot) -> None:
+    def __init__(self, node: Node, robot: Robot, rest: Array | None = None) -> None:
         """
         Args:
             node: who subscribes.
             robot: the arm.
+            rest: where joints are taken to be that no state has named yet (n,); None to wait for all.
         """
+        self.known: dict[str, float] = {}
+        self._rest = np.full(robot.n, np.nan) if rest is None else rest
+        self._latest = np.full(robot.n, np.nan)
         self.robot = robot
         self.time = 0.0
         self.q: Array | None = None
@@ -82,28 +88,39 @@ class Watch:
         return receive
 
     def _on_state(self, message: JointState, order: JointOrder) -> None:
-        columns = order.columns(message.name)
-        if columns is None or len(message.position) != len(message.name):
+        here, there = order.part(message.name)
+        if len(message.position) != len(message.name):
             return
-        time, q = seconds(message.header.stamp), np.array(message.position)[columns]
-        if not np.isfinite(q).all():
+        position = np.array(message.position)
+        if len(here) < len(message.name):
+            others = zip(message.name, message.position, strict=True)
+            self.known |= {name: value for name, value in others if name not in order.names}
+        if not len(here) or not np.isfinite(position[there]).all():
             return
-        self.restarts += time < self.time
-        self.time, self.q = time, q
-        qd = np.array(message.velocity)
-        self.qd = qd[columns] if len(qd) == len(message.name) and np.isfinite(qd).all() else np.zeros(len(q))
+        time, velocity = seconds(message.header.stamp), np.array(message.velocity)
+        self.restarts += time < self.time and len(here) == len(order.names)
+        self._latest[here], self.time = position[there], time
+        moving = len(velocity) == len(message.name) and np.isfinite(velocity).all()
+        self.qd = self.qd.copy()
+        self.qd[here] = velocity[there] if moving else 0.0
+        q = np.where(np.isnan(self._latest), self._rest, self._latest)
+        self.q = q if np.isfinite(q).all() else None
 
     def _on_command(self, message: JointState, order: JointOrder) -> None:
-        effort = order.effort(message)
-        if np.isfinite(effort).all():
-            self.effort = effort
+        self.effort = self._values(message, message.effort, order, self.effort)
 
     def _on_error(self, message: JointState, order: JointOrder) -> None:
-        columns = order.columns(message.name)
-        if columns is not None and len(message.position) == len(message.name):
-            error = np.array(message.position)[columns]
-            if np.isfinite(error).all():
-                self.error = error
+        self.error = self._values(message, message.position, order, self.error)
+
+    @staticmethod
+    def _values(message: JointState, values: Any, order: JointOrder, before: Array | None) -> Array | None:
+        """Values of the arm's joints, 0 for those that the message does not name; those before if it has none."""
+        here, there = order.part(message.name)
+        if not len(here) or len(values) != len(message.name):
+            return before
+        found = np.zeros(len(order.names))
+        found[here] = np.array(values)[there]
+        return found if np.isfinite(found).all() else before
 
 
 class PoseWatch:

@@ -145,6 +145,7 @@ class StateCallback:
             if measured is None:  # a message about other joints, or not yet about all
                 return
             if self.latest is None:
+                self.states.note_locked(data)
                 self._locked.check()
             stamp, position, velocity = measured
             if stamp == (0, 0):
@@ -224,7 +225,7 @@ class ClosedLoop:
         self._loop, self._transmission = loop, transmission
         self._active = self._silent = False
         self._output = Output(node, faults, self.robot.joint_names, joints)
-        self.references = ReferenceInput(node, loop, lambda: "" if self._answers else self.state, faults)
+        self.references = ReferenceInput(node, loop, lambda: "" if self._answers else self.state, faults, locked.names)
         self._fault_report = FaultReport(loop, faults, self._log)
         self._callback = StateCallback(
             node, loop, transmission, self._output, faults, self.statistics, self._fault_report.update, locked

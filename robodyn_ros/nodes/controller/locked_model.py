@@ -64,6 +64,7 @@ class LockedModel:
         self._geometry = self._q[self._carrying]
         self._told: Dynamics | None = None
         self._timer: Any = None
+        self._moved = False  # True while a joint that carries the arm stands elsewhere
         for name, position in zip(joints.names, self._q, strict=True):
             if self._given[name] is not None:
                 why = f"as locked_joints.{name} says"
@@ -120,8 +121,9 @@ class LockedModel:
     def _update(self, dynamics: Dynamics) -> None:
         """Tell the model where the joints are, if they or the model have changed."""
         problem = self._elsewhere()
-        if problem:
+        if problem and not self._moved:
             self._faults.count("locked joint moved", problem)
+        self._moved = bool(problem)
         now = self._positions()
         now[self._carrying] = self._geometry
         if dynamics is not self._told:  # it is that of the robot as it was made

@@ -18,13 +18,14 @@ from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
+from robodyn_ros.control.laws.base import Reference
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.control.reference.manager import Following, PreparedTrajectory
 from robodyn_ros.control.reference.tolerances import Tolerances
 from robodyn_ros.errors import InputError, NotReadyError, RobodynError
 from robodyn_ros.nodes.common.background_task import BackgroundTask
-from robodyn_ros.nodes.common.diagnostics import Faults
+from robodyn_ros.nodes.common.diagnostics import PAUSE, Faults
 from robodyn_ros.nodes.common.messages import NANO, decode, to_reference, to_trajectory
 from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
@@ -59,14 +60,23 @@ class ReferenceInput:
         latest: when the latest reference was accepted, by the steady clock [s]; None before the first.
     """
 
-    def __init__(self, node: LifecycleNode, loop: ControlLoop, closed: Callable[[], str], faults: Faults) -> None:
+    def __init__(
+        self,
+        node: LifecycleNode,
+        loop: ControlLoop,
+        closed: Callable[[], str],
+        faults: Faults,
+        locked: Sequence[str] = (),
+    ) -> None:
         """
         Args:
             node: who subscribes.
             loop: what follows.
             closed: why no reference is accepted now; "" if one can be.
             faults: where refused references are counted.
+            locked: names of joints that are locked, which references may name and do not move.
         """
+        self._locked = frozenset(locked)
         self.latest: float | None = None
         self._node, self._loop, self._closed, self._faults = node, loop, closed, faults
         self._clock: Clock = node.get_clock()
@@ -88,7 +98,9 @@ class ReferenceInput:
             RobodynError: the message holds no trajectory, or one that is too long, or see :meth:`ControlLoop.follow`.
         """
         check_size(len(message.points), GOAL_POINTS)
-        return self.follow(*to_trajectory(message), message.joint_names, tolerances)
+        whole, start = to_trajectory(message)
+        trajectory, joints = self._moved(message.joint_names, whole)
+        return self.follow(trajectory, start, joints, tolerances)
 
     def follow(
         self,
@@ -131,6 +143,23 @@ class ReferenceInput:
         for subscription in self._subscriptions:
             self._node.destroy_subscription(subscription)
 
+    def _moved(self, names: Sequence[str], trajectory: Trajectory) -> tuple[Trajectory, list[str]]:
+        """A trajectory of the joints named, without those that are locked, and the names left; they are mentioned."""
+        columns = self._columns(names)
+        if not columns:
+            raise InputError("joint_names", f"names no joint that is controlled: {', '.join(names)}", names)
+        if len(columns) < len(names):
+            trajectory = trajectory.of_joints(columns)
+        return trajectory, [names[index] for index in columns]
+
+    def _columns(self, names: Sequence[str]) -> list[int]:
+        """Indices of the joints that are not locked; those that are locked are mentioned."""
+        locked = [name for name in names if name in self._locked]
+        if locked:
+            text = f"locked, and not moved by what was asked for: {', '.join(locked)}"
+            self._node.get_logger().warning(text, throttle_duration_sec=PAUSE)
+        return [index for index, name in enumerate(names) if name not in self._locked]
+
     def _on_trajectory(self, data: bytes) -> None:
         if self._task is not None:
             self._newest = data
@@ -154,6 +183,7 @@ class ReferenceInput:
             RobodynError: it is refused.
         """
         joints, trajectory, start = read_trajectory_message(data, most_points)
+        trajectory, joints = self._moved(joints, trajectory)
         return self._loop.prepare(trajectory, start, joints)
 
     def _follow(self, prepared: PreparedTrajectory) -> None:
@@ -184,7 +214,10 @@ class ReferenceInput:
         try:
             self.check_open()
             message = decode(data, JointState)
-            self._loop.track(to_reference(message), self._clock.now().nanoseconds / NANO, message.name)
+            columns, reference = self._columns(message.name), to_reference(message)
+            part = Reference(*(values[columns] for values in reference))
+            names = [message.name[index] for index in columns]
+            self._loop.track(part, self._clock.now().nanoseconds / NANO, names)
             self.latest = perf_counter()
         except RobodynError as problem:
             self._faults.count("reference refused", problem)

@@ -47,7 +47,7 @@ from robodyn_ros.planning.cost import Cost, read_cost
 from robodyn_ros.planning.obstacles import Obstacle, read_obstacles
 from robodyn_ros.planning.plan import Plan
 from robodyn_ros.planning.problem import SHARE, Goal, JointGoal, ToolGoal
-from robodyn_ros.robot import Robot
+from robodyn_ros.robot import LockedJoints, Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import tip
 from robodyn_ros.settings import check_settings, choice, setting, switch
@@ -143,7 +143,7 @@ class PlannerNode(ExceptionGuard, Node):  # type: ignore[misc]
             if self._watch is None:
                 raise NotReadyError("no robot_description has come yet")
             q = standing_at(self._watch)
-            self._settings = settings = read_search_settings(self, self._watch.robot)
+            self._settings = settings = read_search_settings(self, self._robot(self._watch))
             self._search = BackgroundTask("plan", partial(search, settings, target(settings, q), q))
             self._searches += 1
             self._state, self._problem = "searching", ""
@@ -215,9 +215,19 @@ class PlannerNode(ExceptionGuard, Node):  # type: ignore[misc]
             self._watch.destroy()
         self._watch = self._plan = None
         try:
-            self._watch = Watch(self, self._description.robot())
+            whole = self._description.robot()
+            joints = NodeParameters(self)["joints"]
+            self._locked = LockedJoints(whole, whole.joint_names if joints == [""] else joints)
+            self._watch = Watch(self, self._locked.robot(self._locked.middle) if self._locked.names else whole)
         except RobodynError as problem:
             self._refuse(problem)
+
+    def _robot(self, watch: Watch) -> Robot:
+        """The arm, with the joints that are not planned locked where they are."""
+        locked = self._locked
+        if not locked.names:
+            return watch.robot
+        return locked.robot([watch.known.get(name, mid) for name, mid in zip(locked.names, locked.middle, strict=True)])
 
     def _refuse(self, problem: Exception) -> None:
         self._state, self._problem = "", str(problem)
@@ -330,6 +340,8 @@ def declare_planner(node: Node) -> None:
         ParameterException: a value given has the wrong type or is out of range.
     """
     declare_settings(node, PlannerSettings)
+    text = "names of the joints that are planned, all if it is one empty name; the others are locked where they are"
+    declare(node, "joints", [""], text, constraints="joints of the arm, each at most once", read_only=True)
     declare(node, "cost", "time", "cost to minimise: time, effort, smoothness, or a sum such as time+1e-4*effort")
     declare(node, "obstacles", "", "path of a file of obstacles, as `robodyn plan` takes it; none if empty")
     declare(node, "tip", "", "name of the link that a pose is for; the last that moves if empty", read_only=True)

@@ -75,7 +75,7 @@ class HeldJoints:
             self._faults.count("goal of a locked joint refused", problem)
 
     def _accepted(self, message: JointState) -> Array:
-        goal = self._goal.copy()
+        goal: Array = self._goal.copy()
         if len(message.position) != len(message.name):
             raise InputError("position", f"has {len(message.position)} values for {len(message.name)} joints")
         for name, position in zip(message.name, message.position, strict=True):

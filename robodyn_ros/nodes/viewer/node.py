@@ -80,7 +80,7 @@ class View:
         self.browser = browser
         self._robot = robot
         self._settings = settings
-        self._watch = Watch(node, robot)
+        self._watch = Watch(node, robot, robot.home)
         self._target = ViewTarget(node, self._watch, browser)
         self._plan = ViewPlan(node, self._watch, browser)
         self._history = History(settings.span, robot.n)
