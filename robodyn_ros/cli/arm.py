@@ -8,8 +8,10 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from robodyn_ros.errors import InputError
 from robodyn_ros.robot import DescriptionSettings
 from robodyn_ros.robot.description import read_document
+from robodyn_ros.robot.reduction import chosen_joints
 from robodyn_ros.robot.urdf import build
 from robodyn_ros.robot.xacro import with_arguments
 
@@ -30,6 +32,10 @@ def add_arm(parser: ArgumentParser, *names: str, **how: Any) -> None:
     for item in fields(DescriptionSettings):
         option, text = f"--{item.name.replace('_', '-')}", f"{item.metadata['description']} (default: %(default)s)"
         parser.add_argument(option, choices=item.metadata["choices"](), default=item.default, help=text)
+    text = "the joints that are controlled, as a,b,c; the others are locked (default: all)"
+    parser.add_argument("--joints", metavar="NAMES", help=text)
+    text = "lock a joint there [rad or m]; again for another (default: at the middle of its range)"
+    parser.add_argument("--lock", action="append", default=[], metavar="NAME=POSITION", help=text)
     parser.set_defaults(arguments=[])
 
 
@@ -56,4 +62,26 @@ def read_arm(args: Namespace, given: Path | None = None) -> Robot:
     robot = build(read_document(arm_source(args, given)), arm_settings(args))
     for text in robot.warnings:
         print(f"warning: {text}", file=sys.stderr)
-    return robot
+    return without_locked(robot, args)
+
+
+def without_locked(robot: Robot, args: Namespace) -> Robot:
+    """The robot with the joints locked that the arguments say; where they do not say at what position is printed.
+
+    Raises:
+        InputError: a joint does not exist, or a position is none.
+    """
+    free = None if args.joints is None else [name.strip() for name in args.joints.split(",") if name.strip()]
+    locked = {}
+    for text in args.lock:
+        name, _, position = text.partition("=")
+        try:
+            locked[name.strip()] = float(position)
+        except ValueError as cause:
+            raise InputError("--lock", f"must be a joint's name and its position, name=0.03, not {text!r}") from cause
+    if free is None and not locked:
+        return robot
+    chosen = chosen_joints(robot, free, locked)
+    for name in chosen.assumed:
+        print(f"joint {name} is locked at {chosen.locked[name]:.4g}, the middle of its range", file=sys.stderr)
+    return chosen.robot

@@ -62,13 +62,15 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> ExitCode:
     """Simulate, write, draw and report; the answer is no if the arm or its control failed."""
+    from robodyn_ros.control.parameter_file import take_joints
     from robodyn_ros.simulation.trial.plotting import plot_trial
 
     write = _writer(args)
     if args.plot is not None:
         check_picture("--plot", args.plot)
-    robot = read_arm(args)
-    trial, seconds = _simulate(args, robot)
+    given = gather(args.params, args.given)
+    robot = take_joints(read_arm(args), *given.values())
+    trial, seconds = _simulate(args, robot, given)
     if write is not None:
         write(args.out, trial, robot)
     name = args.controller
@@ -95,14 +97,13 @@ def _writer(args: Namespace) -> Callable[[Path, Trial, Robot], None] | None:
     return files.write_mcap if name == "mcap" else files.write_rosbag2
 
 
-def _simulate(args: Namespace, robot: Robot) -> tuple[Trial, float]:
+def _simulate(args: Namespace, robot: Robot, given: dict[str, LoadedParameters]) -> tuple[Trial, float]:
     """Build hardware and control loop, give the loop its trajectory, and run: the trial, and the time it took [s]."""
     from time import perf_counter
 
     from robodyn_ros.cli.motion import requested_trajectory
     from robodyn_ros.control.motion.trajectory import read_trajectory
 
-    given = gather(args.params, args.given)
     simulator, controller = (given[node] for node in NODES)
     args.controller = args.controller or controller.get("controller", "computed_torque")
     passive = args.controller == PASSIVE

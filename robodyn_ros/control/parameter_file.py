@@ -9,10 +9,13 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
+from math import isnan, nan
 from pathlib import Path
 from typing import Any, TypeVar
 
 from robodyn_ros.errors import ConfigurationError, InputError, Place, RobodynError
+from robodyn_ros.robot import Robot
+from robodyn_ros.robot.reduction import chosen_joints
 
 Settings = TypeVar("Settings")
 
@@ -116,6 +119,34 @@ class FileParameters:
     def unused(self) -> list[str]:
         """Names of the given parameters that nobody has asked for so far."""
         return sorted(set(self._given) - self._asked)
+
+
+def take_joints(robot: Robot, *nodes: dict[str, Any]) -> Robot:
+    """Return the robot with the joints that the parameter ``joints`` of nodes names, the others locked.
+
+    A locked joint stands at ``locked_joints.<joint>``, else at ``initial_position.<joint>``, else at the middle of its
+    range. These parameters are taken out of what the nodes are given.
+
+    Args:
+        robot: the whole robot.
+        *nodes: the parameters of each node, name → value.
+
+    Raises:
+        InputError: a joint does not exist, is named twice, or nodes name different joints.
+    """
+    named = [parameters.pop("joints") for parameters in nodes if "joints" in parameters]
+    if not named:
+        return robot
+    if any(set(joints) != set(named[0]) for joints in named):
+        raise InputError("joints", f"differ between the nodes: {' and '.join(map(str, named))}", named)
+    locked = {}
+    for name in robot.joint_names:
+        for parameters in nodes if name not in named[0] else ():
+            for prefix in ("initial_position.", "locked_joints."):
+                position = parameters.pop(prefix + name, nan)
+                if not isnan(position):
+                    locked[name] = position
+    return chosen_joints(robot, named[0], locked).robot
 
 
 def read_parameters(path: Path, node: str) -> LoadedParameters:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -39,6 +40,39 @@ def reduced(robot: Robot, locked: Mapping[str, float]) -> Robot:
         if name not in joints.names:
             raise InputError("locked", f"{_unknown(robot, name)}", name)
     return joints.robot([locked[name] for name in joints.names])
+
+
+class ChosenJoints(NamedTuple):
+    """A robot of which part of the joints is controlled."""
+
+    robot: Robot
+    locked: dict[str, float]  # name → position [rad] or [m]
+    assumed: tuple[str, ...]  # names of those that stand at the middle of their range, because nothing says where
+
+
+def chosen_joints(robot: Robot, free: Sequence[str] | None, locked: Mapping[str, float]) -> ChosenJoints:
+    """Return a robot with part of its joints, the others locked.
+
+    Args:
+        robot: the whole robot.
+        free: names of the joints that are controlled; None for all that are not in ``locked``.
+        locked: name → position of joints that are locked [rad] or [m]; the others at the middle of their range.
+
+    Raises:
+        InputError: a name is none of the robot's joints, a joint is free and locked, or none is left.
+    """
+    for name in locked:
+        if name not in robot.joint_names:
+            raise InputError("locked", _unknown(robot, name), name)
+        if free is not None and name in free:
+            raise InputError("locked", f"{name!r} is among the joints that are controlled", name)
+    chosen = [name for name in robot.joint_names if name not in locked] if free is None else free
+    joints = LockedJoints(robot, chosen)
+    if not joints.names:
+        return ChosenJoints(robot, {}, ())
+    at = {name: float(locked.get(name, mid)) for name, mid in zip(joints.names, joints.middle, strict=True)}
+    assumed = tuple(name for name in joints.names if name not in locked)
+    return ChosenJoints(joints.robot(list(at.values())), at, assumed)
 
 
 class LockedJoints:

@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from robodyn_ros.cli.arm import add_arm, arm_settings, arm_source
+from robodyn_ros.cli.arm import add_arm, arm_settings, arm_source, without_locked
 from robodyn_ros.cli.console import write_file
 from robodyn_ros.cli.verb import ExitCode, Verb, add_gravity
 from robodyn_ros.errors import InputError, RobotDescriptionError
@@ -83,7 +83,7 @@ def _loaded(args: Namespace, document: UrdfDocument, findings: list[Finding]) ->
 
     robot = None
     try:
-        robot = build(document, arm_settings(args))
+        robot = without_locked(build(document, arm_settings(args)), args)
         known = {finding[:2] for finding in findings}
         findings.extend(finding for finding in robot.findings if finding[:2] not in known)
         dynamics = create_dynamics(args.dynamics, robot, gravity=args.gravity)

@@ -14,6 +14,10 @@ from robodyn_ros.plugins import available
 from robodyn_ros.robot import LockedJoints, Robot
 
 
+FARTHEST = 1e6
+"""Bound of the position of a locked joint [rad] or [m]; a greater number is a mistake."""
+
+
 def declare_model(node: Node, read_only: bool = False) -> None:
     """Declare the dynamics plugin and the gravity, which with the description make the model of the arm."""
     choices = f"one of {', '.join(available('dynamics'))}"
@@ -41,8 +45,8 @@ def declare_locked(node: Node, robot: Robot, read_only: bool = False) -> None:
             f"position of joint {joint.name} if joints leaves it out [{joint.position_unit}]; the last that is known "
             "of it, or else the middle of its range, if nan"
         )
-        constraints = "a position; nan where none is given"
-        declare(node, f"locked_joints.{joint.name}", nan, text, constraints=constraints, read_only=read_only)
+        name = f"locked_joints.{joint.name}"
+        declare(node, name, nan, text, bounds=(-FARTHEST, FARTHEST), read_only=read_only)
 
 
 def locked_position(parameters: NodeParameters, name: str) -> float | None:

@@ -101,7 +101,7 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._beat = self._steps if self._hardware.sensors.transport.punctual else 1
         self._clock_steps = clock_steps(settings.clock_rate, parameters["state_rate"], self._steps)
         self._paused = False
-        self._held = HeldJoints(self, locked, start, self._faults)
+        self._held = HeldJoints(self, locked, start, self.faults)
         self._output = SimulatorOutput(self, robot.joint_names, self._held, self._step)
         if parameters["publish_robot_description"]:
             self._descriptions = self.create_publisher(String, DESCRIPTION, LATCHED)

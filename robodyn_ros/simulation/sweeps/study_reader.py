@@ -12,7 +12,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from robodyn_ros.control.parameter_file import LoadedParameters, read_parameters
+from robodyn_ros.control.parameter_file import LoadedParameters, read_parameters, take_joints
 from robodyn_ros.errors import RobodynError, RobotDescriptionWarning
 from robodyn_ros.plugins import available, load
 from robodyn_ros.robot import DescriptionSettings, Robot, reload_robot
@@ -76,6 +76,8 @@ def read_study(path: Path) -> Study:
     robot = build(read_document(_arm(file, path)), description)
     for text in robot.warnings:
         warnings.warn(text, RobotDescriptionWarning, stacklevel=2)
+    given = _given_parameters(file, path)
+    robot = take_joints(robot, *given.values())
     motion = file.section("motion")
     motion.only(("to", *(item.name for item in fields(MotionSettings))))
     study = Study(
@@ -84,7 +86,7 @@ def read_study(path: Path) -> Study:
         _controllers(file),
         _poses(motion, robot),
         settings(motion, MotionSettings, ("to",)),
-        _given_parameters(file, path),
+        given,
         inputs(file.section("vary"), robot),
         settings(file.section("sampling"), Sampling),
         _specification(file.section("specification"), robot),
