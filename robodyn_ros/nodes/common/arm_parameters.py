@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import isnan, nan
-
 from rclpy.node import Node
 
 from robodyn_ros.control.transmission import Transmission, TransmissionSettings
@@ -13,9 +11,8 @@ from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare
 from robodyn_ros.plugins import available
 from robodyn_ros.robot import LockedJoints, Robot
 
-
-FARTHEST = 1e6
-"""Bound of the position of a locked joint [rad] or [m]; a greater number is a mistake."""
+NOWHERE = 1e6
+"""Position of a locked joint that stands for "not given", and bound of the others [rad] or [m]."""
 
 
 def declare_model(node: Node, read_only: bool = False) -> None:
@@ -43,16 +40,16 @@ def declare_locked(node: Node, robot: Robot, read_only: bool = False) -> None:
     for joint in robot.joints:
         text = (
             f"position of joint {joint.name} if joints leaves it out [{joint.position_unit}]; the last that is known "
-            "of it, or else the middle of its range, if nan"
+            f"of it, or else the middle of its range, if {NOWHERE:g}"
         )
         name = f"locked_joints.{joint.name}"
-        declare(node, name, nan, text, bounds=(-FARTHEST, FARTHEST), read_only=read_only)
+        declare(node, name, NOWHERE, text, bounds=(-NOWHERE, NOWHERE), read_only=read_only)
 
 
 def locked_position(parameters: NodeParameters, name: str) -> float | None:
     """Where a joint is locked [rad] or [m]; None if no parameter says so."""
     given: float = parameters[f"locked_joints.{name}"]
-    return None if isnan(given) else given
+    return None if given == NOWHERE else given
 
 
 def locked_joints(parameters: NodeParameters, robot: Robot) -> LockedJoints:
