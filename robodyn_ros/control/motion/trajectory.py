@@ -139,8 +139,11 @@ class Trajectory:
         Args:
             columns: indices of the joints, one or more.
         """
-        given = (self.positions, self.velocities, self.accelerations, self.planned and self.planned.efforts)
-        return Trajectory(self.times, *(None if values is None else values[:, columns] for values in given))  # type: ignore[arg-type]
+        efforts = None if self.planned is None else self.planned.efforts
+        more = (self.velocities, self.accelerations, efforts)
+        return Trajectory(
+            self.times, self.positions[:, columns], *(None if values is None else values[:, columns] for values in more)
+        )
 
     @property
     def n(self) -> int:
