@@ -31,18 +31,23 @@ INDUSTRIAL = (
     *("double_pendulum_simple", "double_pendulum_continuous", "baxter"),
 )
 """Serial arms (Baxter has two of them)."""
-IMPOSSIBLE = (
-    *("alex_psyonic_hands", "allegro_left_hand", "allegro_right_hand", "anymal-kinova", "anymal", "b1-z1", "b1", "go1"),
-    *("hyq_no_sensors", "icub", "icub_reduced", "pr2", "romeo", "romeo_laas_small", "romeo_small", "tiago"),
-    *("tiago_dual", "tiago_no_hand", "quadrotor_base", "iris_simple", "ur3"),
-)
-"""Robots with a link whose inertia no body can have, without a joint that moves, or, the last one, without a name."""
+REFUSED = {
+    "alex_psyonic_hands": "mimics joint 'index_q1', which does not exist",
+    "quadrotor_base": "no joint that moves",
+    "iris_simple": "no joint that moves",
+    "ur3": "has no name",
+}
+"""Robot → why it is refused."""
+REPAIRED = ("allegro_left_hand", "allegro_right_hand", "hyq_no_sensors", "pr2", "romeo_small")
+"""Robots with a moving link whose inertia no body can have."""
+MASSLESS = {"romeo": "joint 'LHand'", "romeo_laas_small": "joint 'l_gripper_joint'"}
+"""Robot → a joint of it that moves nothing with a mass."""
 ROBOTS = urdfs()
 
 
-def check(xml: str, seed: int, names: tuple[str, ...], compiled: bool) -> None:
+def check(xml: str, seed: int, names: tuple[str, ...], compiled: bool, inertia: str = "refuse") -> None:
     """Every quantity of the formulations against both truths, in one state."""
-    robot = rd.load_robot(xml)
+    robot = rd.load_robot(xml, inertia=inertia)
     plugins = [rd.create_dynamics(name, robot, gravity=GRAVITY, compiled=compiled) for name in names]
     q, qd, qdd, tau = np.random.default_rng(seed).uniform(-2, 2, (4, robot.n))
     rest = np.zeros(robot.n)
@@ -122,13 +127,30 @@ def test_compiled_random_arms(seed: int) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("name", [name for name in ROBOTS if name not in (*INDUSTRIAL, *IMPOSSIBLE)])
+@pytest.mark.parametrize("name", [name for name in ROBOTS if name not in {*INDUSTRIAL, *REFUSED, *REPAIRED, *MASSLESS}])
 def test_other_robots(name: str) -> None:
     """Legs, hands and humanoids, on a fixed base."""
     check(ROBOTS[name].read_text(encoding="utf-8"), 5, ("rnea",), compiled=False)
 
 
-@pytest.mark.parametrize("name", [name for name in ROBOTS if name in IMPOSSIBLE])
-def test_impossible_robots_are_refused(name: str) -> None:
-    with pytest.raises(rd.RobotDescriptionError):
+@pytest.mark.parametrize("name", [name for name in REFUSED if name in ROBOTS])
+def test_what_is_no_arm_is_refused(name: str) -> None:
+    with pytest.raises(rd.RobotDescriptionError, match=REFUSED[name]):
+        rd.load_robot(ROBOTS[name], inertia="repair", movable_base="weld")
+
+
+@pytest.mark.filterwarnings("ignore::robodyn_ros.errors.RobotDescriptionWarning")
+@pytest.mark.parametrize("name", [name for name in REPAIRED if name in ROBOTS])
+def test_impossible_inertias_are_refused_or_repaired(name: str) -> None:
+    with pytest.raises(rd.RobotDescriptionError, match="repair"):
         rd.load_robot(ROBOTS[name])
+    check(ROBOTS[name].read_text(encoding="utf-8"), 5, ("rnea",), compiled=False, inertia="repair")
+
+
+@pytest.mark.filterwarnings("ignore::robodyn_ros.errors.RobotDescriptionWarning")
+@pytest.mark.parametrize("name", [name for name in MASSLESS if name in ROBOTS])
+def test_a_joint_that_moves_no_mass_is_named(name: str) -> None:
+    robot = rd.load_robot(ROBOTS[name], inertia="repair")
+    with pytest.raises(rd.RobotDescriptionError) as error:
+        rd.create_dynamics("rnea", robot)
+    assert error.value.element == MASSLESS[name]

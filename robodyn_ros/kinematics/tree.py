@@ -4,6 +4,9 @@ Every body gets a frame whose z axis is its joint's axis. What then is still fre
 place along z, is chosen as Denavit and Hartenberg chose it (modified form, Craig, Introduction to Robotics, ch. 3): x
 along the common normal to the next joint's axis. Constant rotations become turns about x, offsets lose components,
 and products with zero and one vanish from the generated code. Nothing is lost: it is a change of coordinates.
+
+The common normal of two axes that are almost parallel may lie kilometres away, and an inertia seen from there loses its
+digits: those of l² beside a distance squared. So a frame goes to the common normal only where that is near the arm.
 """
 
 from __future__ import annotations
@@ -19,6 +22,8 @@ ROUNDING = 1e-14
 """A sine, cosine or relative length below this is the rounding of a zero."""
 PARALLEL = 1e-6
 """Two axes with a smaller sine between them count as parallel here, where only the choice of a frame depends on it."""
+NEAR = 10.0
+"""How far along its axis a frame may be from its joint, as a multiple of the distance to the next joint: two digits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,12 +140,13 @@ def _along(body: Body, axis: Array, origin: Array, direction: Array, slides: boo
 
 
 def _foot(axis: Array, point: Array, direction: Array, otherwise: Array) -> Array:
-    """The point of the line along ``axis`` through 0 that is closest to another line; ``otherwise`` if parallel."""
+    """The point of the line along ``axis`` through 0 that is closest to another line; ``otherwise`` if it is far."""
     normal = np.cross(axis, direction)
     square = normal @ normal
     if square < PARALLEL**2:
         return otherwise
-    return (np.cross(point, direction) @ normal) / square * axis
+    distance = (np.cross(point, direction) @ normal) / square
+    return distance * axis if abs(distance) <= NEAR * np.linalg.norm(point) else otherwise
 
 
 def _oriented(axis: Array, towards: Array) -> Array:

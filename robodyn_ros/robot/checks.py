@@ -29,6 +29,9 @@ it by more: in the URDFs of Gepetto/example-robot-data, one inertia breaks it by
 EXACT = 1e-12
 """How far below zero a moment may be, relative to the greatest, where the exact number is zero."""
 
+INSIDE = 1e-6
+"""Least eigenvalue of a repaired Σ, relative to the greatest. MuJoCo and others allow for no rounding."""
+
 SINGULAR = 1e-10
 """Relative size below which an inertia that a joint moves counts as none.
 
@@ -87,11 +90,11 @@ def nearest_possible(inertial: Inertial) -> Inertial:
     exactly if P is positive semidefinite (Wensing, Kim and Slotine, IEEE RA-L 3(1), 2018, section III). The nearest
     such matrix in the Frobenius norm has the same eigenvectors, and zero in place of each negative eigenvalue (Higham,
     Computing a nearest symmetric positive semidefinite matrix, Linear Algebra and its Applications 103, 1988, theorem
-    2.1).
+    2.1). Here it is ``INSIDE`` of the greatest in place of zero, so that rounding leaves it possible.
     """
     inertia = inertial.inertia
     values, vectors = np.linalg.eigh(0.5 * np.trace(inertia) * np.eye(3) - inertia)
-    second = (vectors * np.maximum(values, 0.0)) @ vectors.T
+    second = (vectors * np.maximum(values, INSIDE * max(values[2], 0.0))) @ vectors.T
     possible = np.trace(second) * np.eye(3) - second
     return Inertial(max(inertial.mass, 0.0), inertial.com, read_only(0.5 * (possible + possible.T)))
 
