@@ -151,11 +151,15 @@ def test_bytes_that_are_no_state_are_refused(arm):
     arm.graph.wait(lambda: reports, "diagnostics")
     for data in (whole[:40], b"\x00\x01\x00\x00" + b"\xff" * 60, b"\x00\x01", b"\x00\x01\x00\x00", *padded):
         refused(arm.publisher, data, "state refused")
-    others = {"reference": JointState, "joint_trajectory": JointTrajectory, "target_pose": PoseStamped}
-    for topic, kind in others.items():
+    others = {
+        "reference": (JointState, "reference refused"),
+        "joint_trajectory": (JointTrajectory, "trajectory refused"),
+        "target_pose": (PoseStamped, "target refused"),
+    }
+    for topic, (kind, count) in others.items():
         publisher = arm.graph.talk(kind, f"controller/{topic}")
         for data in (padded[0], padded[-1], whole[:20]):
-            refused(publisher, data, "malformed message")
+            refused(publisher, data, count)
     np.testing.assert_allclose(arm.answered().effort, gravity_load(POSE), rtol=1e-10, atol=1e-12)
 
 
