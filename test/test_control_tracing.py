@@ -14,6 +14,7 @@ import robodyn_ros as rd
 from robodyn_ros.control.laws.base import Reference
 from robodyn_ros.control.laws.pd import PD
 from robodyn_ros.control.laws.traced import CompiledLaw, trace_problem
+from robodyn_ros.dynamics.rnea import RNEA
 
 PRR = rd.load_robot(Path(__file__).parents[1] / "urdf/prr.urdf")
 KIT = "robodyn_ros.control.conformance"
@@ -161,3 +162,19 @@ def test_the_kit_finds_a_law_that_changes_in_compute(tmp_path: Path) -> None:
     assert done.returncode == pytest.ExitCode.TESTS_FAILED
     assert "compute gives other efforts for the same state" in done.stdout
     assert "Counting runs as Python: compute changes self.calls" in done.stdout
+
+
+def test_a_model_with_methods_of_its_own_is_asked_in_python() -> None:
+    """What a method does in Python, its expressions might not do."""
+
+    class Heavier(RNEA):
+        def gravity(self, q):
+            return 1.5 * super().gravity(q)
+
+    assert "Heavier, computes gravity in Python" in trace_problem(PD(Heavier(PRR), 90.0, 18.0))
+    dynamics = rd.create_dynamics("rnea", PRR)
+    dynamics.gravity(np.zeros(3))
+    law = PD(dynamics, 90.0, 18.0)
+    assert trace_problem(law) == ""
+    dynamics.coriolis = lambda q, qd: np.zeros(3)
+    assert "RNEA, computes coriolis in Python" in trace_problem(law)

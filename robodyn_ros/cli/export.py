@@ -1,18 +1,25 @@
-"""``robodyn export``: the equations of an arm as C, Python or LaTeX."""
+"""``robodyn export``: the equations of an arm as C, Python or LaTeX, and its control step as C."""
 
 from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import write_file
 from robodyn_ros.cli.verb import ExitCode, Verb, add_gravity, names
 from robodyn_ros.errors import InputError
 
+if TYPE_CHECKING:
+    from robodyn_ros.dynamics.base import Dynamics
+
 QUANTITIES = "inverse,mass_matrix,coriolis_matrix,gravity"
 """Quantities that are written by default."""
+
+STEP = "step"
+"""What is no quantity of the dynamics but the control step."""
 
 LANGUAGES = {"c": (".c", ".h"), "python": (".py",), "latex": (".tex",)}
 """Language → endings of its files."""
@@ -22,11 +29,17 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
     add_arm(parser)
     parser.add_argument("--language", required=True, metavar="NAME", help=f"{', '.join(LANGUAGES)}")
-    text = "what to write, separated by commas: methods of the dynamics (default: %(default)s)"
+    text = (
+        "what to write, separated by commas: methods of the dynamics, or step, the control step (default: %(default)s)"
+    )
     parser.add_argument("--of", default=QUANTITIES, metavar="NAMES", help=text)
     text = "dynamics plugin whose expressions are written in C and Python (default: %(default)s)"
     parser.add_argument("--plugin", default="rnea", metavar="NAME", help=text)
     add_gravity(parser)
+    text = "law of the control step (default: that of the parameters)"
+    parser.add_argument("--controller", metavar="NAME", help=text)
+    text = "parameters of the controller node for the control step: gains, limits; may be given again"
+    parser.add_argument("--params", type=Path, action="append", default=[], metavar="FILE", help=text)
     text = "type of a number in C, double or float (default: %(default)s)"
     parser.add_argument("--real", default="double", metavar="TYPE", help=text)
     text = "folder or file to write; - is standard output (default: files named after the arm, here)"
@@ -41,7 +54,10 @@ def run(args: Namespace) -> ExitCode:
     folder, stem = _place(args.out, args.language)
     dynamics = create_dynamics(args.plugin, read_arm(args), gravity=args.gravity)
     quantities = names(args.of)
-    files = export(dynamics, args.language, quantities, real=args.real, stem=stem)
+    if STEP in quantities:
+        files = _step(args, dynamics, quantities, stem)
+    else:
+        files = export(dynamics, args.language, quantities, real=args.real, stem=stem)
     if args.out == "-":
         sys.stdout.write(_joined(files))
         return ExitCode.YES
@@ -49,6 +65,22 @@ def run(args: Namespace) -> ExitCode:
         write_file("--out", folder / name, text)
         print(folder / name)
     return ExitCode.YES
+
+
+def _step(args: Namespace, dynamics: Dynamics, quantities: list[str], stem: str) -> dict[str, str]:
+    """The files of the control step."""
+    from robodyn_ros.control.loop_settings import loop_default_values, make_loop_settings
+    from robodyn_ros.control.parameter_file import FileParameters, LoadedParameters, read_parameters
+    from robodyn_ros.control.step_export import export_step
+
+    if quantities != [STEP] or args.language != "c" or args.real != "double":
+        raise InputError("--of", "step is written by itself, in C, and with numbers of type double: it keeps the time")
+    given = LoadedParameters()
+    for file in args.params:
+        given |= read_parameters(file, "controller")
+    values = FileParameters(given, loop_default_values(dynamics.robot))
+    with values.located():
+        return export_step(make_loop_settings(values, dynamics, args.controller), stem)
 
 
 def _place(out: str, language: str) -> tuple[Path, str]:
@@ -87,6 +119,7 @@ VERB = Verb(
         ("robodyn export arm.urdf --language c", "arm.c and arm.h"),
         ("robodyn export arm.urdf --language c --real float", "in single precision"),
         ("robodyn export arm.urdf --language python --of forward", "one function"),
+        ("robodyn export arm.urdf --language c --of step", "the control step"),
         ("robodyn export arm.urdf --language latex --out -", "on the screen"),
     ),
     add_arguments=add_arguments,

@@ -81,17 +81,16 @@ def step_program(law: Controller, numbers: LawNumbers) -> Program:
         given = [symbols(name, (size,)) for name, size in inputs[:-1]]
         times, q, qd, *reference, memory = given
         limits, law_memory = symbols("settings", (width(StepSettings, n),)), column(traced.memory)
-        with trace.running():
-            result, after = control_step(
-                traced,
-                times[0],
-                times[1],
-                q,
-                qd,
-                Reference(*reference),
-                views(StepMemory, memory, n),
-                views(StepSettings, limits, n),
-            )
+        result, after = control_step(
+            traced,
+            times[0],
+            times[1],
+            q,
+            qd,
+            Reference(*reference),
+            views(StepMemory, memory, n),
+            views(StepSettings, limits, n),
+        )
         efforts = result.efforts
         is_finite = np.all(np.isfinite(efforts.total)) & np.all(np.isfinite(result.gravity))
         flags = (is_finite, np.any(result.saturated), np.any(result.rate_limited))
@@ -167,6 +166,17 @@ class CompiledStep:
         return _Slots(
             times.data, [item.data for item in states], memory.data, rows, flags.data, after, list(remembered)
         )
+
+    @property
+    def robot(self) -> Robot:
+        """The arm."""
+        return self._law.dynamics.robot
+
+    @property
+    def setting_sizes(self) -> dict[str, int]:
+        """What the parameters are, in their order: name → how many numbers; those of the law begin with ``law.``."""
+        own = {name: int(np.size(value)) for name, value in self._settings._asdict().items()}
+        return own | {f"law.{path}": int(np.size(value)) for path, value in self._numbers.settings.items()}
 
     @property
     def law_memory(self) -> Array:
@@ -297,7 +307,7 @@ class ControlStep:
         self._controller, self._effort_limit = settings.controller, limits.effort
         self._settings = step_settings(robot, limits.effort, limits.rate, settings.feedback, settings.safety)
         self._shaping.settings = self._settings
-        self._law = LawInNumbers(settings.controller)
+        self._law = LawInNumbers(settings.controller, self._gravity)
         self._compile()
 
     def _compile(self) -> None:
@@ -359,7 +369,6 @@ class ControlStep:
         return result
 
     def _run_in_numbers(self, t: float, dt: float, q: Array, qd: Array, reference: Reference) -> StepResult:
-        self._gravity.at(q)
         self._controller.look_ahead(self._references.ahead, self._effort_limit)
         result, after = control_step(self._law, t, dt, q, qd, reference, self._shaping.memory, self._settings)
         self._shaping.store(after)

@@ -56,12 +56,11 @@ class Law(Protocol):
     """A control law as the step calls it: :class:`LawInNumbers`, or the traced one."""
 
     @property
-    def dynamics(self) -> Dynamics:
-        """The model of the arm."""
-
-    @property
     def ki(self) -> Array:
         """Gain on the integral of the position error, (n,)."""
+
+    def gravity(self, q: Array) -> Array:
+        """What carries the arm at q (n,), by the law's model, (n,)."""
 
     def learn(self, is_due: Any, dt: Any, q: Array, qd: Array, reference: Reference, asked: Array, sent: Array) -> None:
         """:meth:`Controller.advance`, where ``is_due`` is not 0."""
@@ -88,6 +87,7 @@ def control_step(
     Returns:
         The result, and the memory after this step.
     """
+    gravity = law.gravity(q)
     error = reference.q - q
 
     # The law's memory: a new period begins where nothing was asked for or sent; a state that comes twice ends none.
@@ -101,7 +101,6 @@ def control_step(
 
     wanted, memory = ramp_in(t, efforts, memory, settings)
     asked, memory = blend(t, wanted, memory)
-    gravity = law.dynamics.gravity(q)
     softened = soften(asked, q, qd, gravity, settings)
     effort, saturated, rate_limited, memory = limit(t, asked, softened, memory, settings)
 
@@ -144,13 +143,18 @@ def ramp_in(t: Any, efforts: Efforts, memory: StepMemory, settings: StepSettings
 class LawInNumbers:
     """A control law, called with numbers."""
 
-    def __init__(self, law: Controller) -> None:
+    def __init__(self, law: Controller, gravity: GravityEffort) -> None:
         """
         Args:
             law: the law.
+            gravity: what carries the arm.
         """
-        self._law = law
-        self.dynamics, self.ki = law.dynamics, law.ki
+        self._law, self._gravity = law, gravity
+        self.ki = law.ki
+
+    def gravity(self, q: Array) -> Array:
+        """What carries the arm, checked."""
+        return self._gravity.at(q)
 
     def learn(self, is_due: Any, dt: Any, q: Array, qd: Array, reference: Reference, asked: Array, sent: Array) -> None:
         """:meth:`Controller.advance`, if it is due."""

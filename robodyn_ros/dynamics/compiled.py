@@ -183,6 +183,15 @@ class CompiledDynamics(Dynamics):
         """Return every quantity by its name."""
         return {name: item for name, item in vars(CompiledDynamics).items() if isinstance(item, CompiledFunction)}
 
+    def replaced(self) -> list[str]:
+        """Names of the quantities that are not compiled: a subclass, or whoever has this object, has others."""
+        made = vars(self).get("_functions", {})
+        return [
+            name
+            for name, quantity in self.quantities().items()
+            if getattr(type(self), name) is not quantity or vars(self).get(name) is not made.get(name)
+        ]
+
     def external(self, link: str, q: ArrayLike, force: ArrayLike, moment: ArrayLike = (0.0, 0.0, 0.0)) -> Array:
         """Return the joint efforts of a wrench on a link: Jᵀ w, (n,), to be added to τ in forward dynamics.
 

@@ -82,7 +82,7 @@ static inline real uniform(double x) { return x - (lanes){}; }
   real r; for (int l = 0; l < LANES; ++l) r[l] = one_##name(x[l], y[l]); return r; }
 """
 
-_TERMS = {
+TERMS = {
     "sign": "copysign(x != 0 ? 1.0 : 0.0, x)",
     "not": "!x",
     "constpow": "pow(x, y)",
@@ -103,7 +103,7 @@ def definitions(functions: Iterable[str]) -> str:
     for name in sorted(functions):
         given = ("x",) if name in UNARY else ("x", "y")
         assert len(given) == 1 or name in BINARY
-        term = _TERMS.get(name, f"{name}({', '.join(given)})")
+        term = TERMS.get(name, f"{name}({', '.join(given)})")
         lines.append(f"static inline double one_{name}(double {', double '.join(given)}) {{ return {term}; }}")
         lines.append(f"EACH{len(given)}({name})")
     return "\n".join(lines)

@@ -80,9 +80,8 @@ def why_not_traced(law: Controller) -> str:
         return f"its {patched[0]} is replaced on the object"
     if not isinstance(law.dynamics, CompiledDynamics):
         return f"its model, {type(law.dynamics).__name__}, has no expressions"
-    if not has_casadi():
-        return "CasADi is not installed"
-    return ""
+    replaced = law.dynamics.replaced()
+    return f"its model, {type(law.dynamics).__name__}, computes {replaced[0]} in Python" if replaced else ""
 
 
 def law_key(law: Controller, numbers: LawNumbers) -> str:
@@ -222,7 +221,7 @@ class TracedLaw:
         Raises:
             TraceError: it cannot be traced.
         """
-        problem = why_not_traced(law)
+        problem = why_not_traced(law) or ("" if has_casadi() else "CasADi is not installed")
         if problem:
             raise TraceError(problem)
         self._kind = type(law)
@@ -246,14 +245,14 @@ class TracedLaw:
         return [TracedArray(elements_of(getattr(self._law, name))) for name in self._law.remembers]
 
     @property
-    def dynamics(self) -> Dynamics:
-        """The model of the law."""
-        return self._law.dynamics
-
-    @property
     def ki(self) -> Array:
         """Gain on the integral of the position error, (n,)."""
         return self._law.ki
+
+    def gravity(self, q: Array) -> Array:
+        """What carries the arm, by the law's model, (n,)."""
+        effort: Array = self._run(self._law.dynamics.gravity, q)
+        return effort
 
     def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
         """The efforts of the law, as :meth:`Controller.compute`."""
@@ -264,7 +263,7 @@ class TracedLaw:
             raise TraceError(f"compute changes self.{changed[0]}; only advance may")
         if not isinstance(given, Efforts):
             raise TraceError(f"compute gives {type(given).__name__}, no Efforts")
-        n = self.dynamics.robot.n
+        n = self._law.dynamics.robot.n
         wrong = [name for name, term in given._asdict().items() if np.shape(elements_of(term)) != (n,)]
         if wrong:
             raise TraceError(f"the term {wrong[0]} is not of shape ({n},)")

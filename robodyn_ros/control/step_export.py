@@ -1,0 +1,226 @@
+"""The control step of an arm as C99 for any compiler, a microcontroller's too: ``robodyn export --of step``.
+
+The files need nothing of this package and no library but ``<math.h>``, and use no memory but the stack and a struct
+that the caller owns. The header has three functions: ``init``, ``set`` and ``step``. They are made of the expressions
+that the control loop runs (:func:`robodyn_ros.control.compiled_step.step_program`), so the efforts are the same.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from robodyn_ros.control.compiled_step import FLAGS, ROWS, CompiledStep
+from robodyn_ros.control.limits import Shaping
+from robodyn_ros.control.loop_settings import LoopSettings
+from robodyn_ros.control.step_numbers import step_settings
+from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.dynamics.symbolic.export.listing import facts, identifier, plain
+from robodyn_ros.engine.codegen import TERMS
+from robodyn_ros.engine.listing import UNARY, Angles, Statements
+from robodyn_ros.engine.tracing import TraceError
+from robodyn_ros.errors import ConfigurationError
+from robodyn_ros.robot.pose import Array
+
+PER_LINE = 4
+"""Numbers in a line of a table."""
+
+
+def export_step(settings: LoopSettings, stem: str = "") -> dict[str, str]:
+    """A source file and its header.
+
+    Args:
+        settings: of the loop: law, model and limits, which are the settings that ``init`` gives.
+        stem: name of the files without the ending; the arm's, with ``_step``, unless given.
+
+    Returns:
+        Name of the file → its text.
+
+    Raises:
+        ConfigurationError: the law cannot be traced.
+    """
+    law, limits = settings.controller, settings.limits
+    robot, dynamics = law.dynamics.robot, law.dynamics
+    numbers = step_settings(robot, limits.effort, limits.rate, settings.feedback, settings.safety)
+    try:
+        step = CompiledStep(law, numbers)
+    except TraceError as cause:
+        raise ConfigurationError(f"{type(law).__name__} cannot be written as C: {cause}") from cause
+    assert isinstance(dynamics, CompiledDynamics)
+    prefix = identifier(robot.name)
+    stem = stem or f"{prefix}_step"
+    head = [
+        f"Control step of the arm {plain(robot.name)}: {type(law).__name__}, with its limits.",
+        *facts(dynamics)[1:],
+        "",
+        "The law, integral action, the ramp of gravity, soft position limits, limits of the effort and of its rate.",
+        "States are to be checked before, and references to be within the limits.",
+    ]
+    comment = "\n".join(["/*", *(f" * {line}".rstrip() for line in head), " */"])
+    return {
+        f"{stem}.h": f"{comment}\n{_header(step, prefix, stem)}",
+        f"{stem}.c": _source(step, prefix, stem, head[0]),
+    }
+
+
+def _header(step: CompiledStep, prefix: str, stem: str) -> str:
+    names, sizes = _settings(step)
+    memory, remembered = step.program.widths[0][-2:]
+    guard, upper, n = f"{identifier(stem).upper()}_H", prefix.upper(), step.n
+    enum = ",\n  ".join(
+        f"{upper}_{name} /* {size} */" if size > 1 else f"{upper}_{name}"
+        for name, size in zip(names, sizes, strict=True)
+    )
+    return f"""#ifndef {guard}
+#define {guard}
+
+#ifdef __cplusplus
+extern "C" {{
+#endif
+
+/* What a step remembers and heeds; init fills it. */
+typedef struct {{
+  double time;                  /* since init [s] */
+  double memory[{memory}];
+  double law_memory[{max(remembered, 1)}];
+  double settings[{len(step.parameters)}];
+}} {prefix}_step_t;
+
+/* Settings that may change while the arm moves, with how many numbers each has if it is not one; those that begin with
+ * LAW are attributes of the law, the others limits and ramps. */
+typedef enum {{
+  {enum}
+}} {prefix}_setting_t;
+
+/* Begin, with the settings that were exported. The next step is the first. */
+void {prefix}_init({prefix}_step_t *step);
+
+/* Change a setting: as many numbers as the list says. */
+void {prefix}_set({prefix}_step_t *step, {prefix}_setting_t setting, const double *values);
+
+/* One control period: dt is the time since the step before [s], 0 in the first; arrays have {n} numbers. q and qd are
+ * position and velocity, the next four the reference and its feed-forward effort. Returns 1, or 0 if the efforts are no
+ * finite numbers: send none of them then. */
+int {prefix}_step({prefix}_step_t *step, double dt, const double *q, const double *qd, const double *reference_q,
+    const double *reference_qd, const double *reference_qdd, const double *reference_effort, double *effort);
+
+#ifdef __cplusplus
+}}
+#endif
+
+#endif
+"""
+
+
+def _source(step: CompiledStep, prefix: str, stem: str, title: str) -> str:
+    listing = Statements(step.program.function())
+    lines = [f"const double {name} = {term};" for name, term in listing.constants]
+    for statement in listing.statements:
+        lines += _angles(statement) if isinstance(statement, Angles) else [statement]
+    body = "\n".join(f"  {line}" for line in lines)
+    helpers = "\n".join(map(_helper, sorted(set(re.findall(r"\b(?:one|each)_(\w+)\(", body)))))
+    body = re.sub(r"\bone_(\w+)\(", r"each_\1(", body).replace("const real ", "const double ")
+    widths_in, widths_out = step.program.widths
+    inputs, results = len(widths_in), len(widths_out)
+    arrays = [*(f"x{k}" for k in range(inputs)), *(f"y{k}" for k in range(results))]
+    unused = "".join(f"  (void){name};\n" for name in arrays if f"{name}[" not in body)
+    given = ", ".join(f"const double *x{k}" for k in range(inputs))
+    taken = ", ".join(f"double *y{k}" for k in range(results))
+    memory, remembered = widths_in[-2:]
+    names, sizes = _settings(step)
+    starts = np.cumsum([0, *sizes])[: len(names)]
+    n, robot = step.n, step.robot
+    return f"""/* {title} */
+#include "{stem}.h"
+
+#include <math.h>
+#include <string.h>
+
+#define uniform(x) (x)
+
+{helpers}
+
+static void compute({given}, const double *p, {taken}) {{
+{unused}{body}
+}}
+
+static const double first_memory[{memory}] = {{
+{_table(Shaping(robot).numbers)}
+}};
+
+static const double first_law_memory[{max(remembered, 1)}] = {{
+{_table(step.law_memory if remembered else np.zeros(1))}
+}};
+
+static const double first_settings[{len(step.parameters)}] = {{
+{_table(step.parameters)}
+}};
+
+static const int places[][2] = {{ /* where a setting begins, and how many numbers it has */
+{_pairs(list(zip(starts.tolist(), sizes, strict=True)))}
+}};
+
+void {prefix}_init({prefix}_step_t *step) {{
+  step->time = 0.0;
+  memcpy(step->memory, first_memory, sizeof first_memory);
+  memcpy(step->law_memory, first_law_memory, sizeof first_law_memory);
+  memcpy(step->settings, first_settings, sizeof first_settings);
+}}
+
+void {prefix}_set({prefix}_step_t *step, {prefix}_setting_t setting, const double *values) {{
+  memcpy(step->settings + places[setting][0], values, (size_t)places[setting][1] * sizeof *values);
+}}
+
+int {prefix}_step({prefix}_step_t *step, double dt, const double *q, const double *qd, const double *reference_q,
+    const double *reference_qd, const double *reference_qdd, const double *reference_effort, double *effort) {{
+  double times[2], results[{len(ROWS) * n}], flags[{len(FLAGS)}], check[1];
+  double memory[{memory}], law_memory[{max(remembered, 1)}];
+  step->time += dt;
+  times[0] = step->time;
+  times[1] = dt;
+  compute(times, q, qd, reference_q, reference_qd, reference_qdd, reference_effort, step->memory, step->law_memory,
+      step->settings, results, flags, memory, law_memory, check);
+  {"memcpy(step->law_memory, law_memory, sizeof law_memory);" if remembered else "(void)law_memory;"}
+  if (flags[0] == 0.0) return 0;
+  memcpy(step->memory, memory, sizeof memory);
+  memcpy(effort, results, {n} * sizeof *effort);
+  return 1;
+}}
+"""
+
+
+def _settings(step: CompiledStep) -> tuple[list[str], list[int]]:
+    """Names of the settings, as C has them, and how many numbers each has."""
+    names: list[str] = []
+    for name in step.setting_sizes:
+        short = re.sub(r"[\W_]+", "_", name, flags=re.ASCII).strip("_").upper()
+        names.append(short if short not in names else f"{short}_{len(names)}")
+    return names, list(step.setting_sizes.values())
+
+
+def _angles(group: Angles) -> list[str]:
+    lines = []
+    for angle, sine, cosine in zip(group.angles, group.sines, group.cosines, strict=True):
+        lines.append(f"const double {sine} = sin({angle}), {cosine} = cos({angle});")
+    return lines
+
+
+def _helper(name: str) -> str:
+    given = ("x",) if name in UNARY else ("x", "y")
+    term = TERMS.get(name, f"{name}({', '.join(given)})")
+    return f"static double each_{name}(double {', double '.join(given)}) {{ return {term}; }}"
+
+
+def _table(values: Array) -> str:
+    texts = [_number(value) for value in values.tolist()]
+    return ",\n".join("  " + ", ".join(texts[k : k + PER_LINE]) for k in range(0, len(texts), PER_LINE))
+
+
+def _number(value: float) -> str:
+    return repr(value) if np.isfinite(value) else ("-" if value < 0.0 else "") + "INFINITY"
+
+
+def _pairs(values: list[tuple[int, int]]) -> str:
+    texts = [f"{{{start}, {size}}}" for start, size in values]
+    return ",\n".join("  " + ", ".join(texts[k : k + PER_LINE]) for k in range(0, len(texts), PER_LINE))
