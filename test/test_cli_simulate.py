@@ -170,9 +170,40 @@ def test_a_bag_is_not_written_over(capsys, tmp_path):
     assert "not written over" in capsys.readouterr().err
 
 
-def test_a_misspelt_parameter_is_mentioned(capsys):
-    assert main(["simulate", PRR, "--duration", "0.1", "-p", "sed:=3"]) == 0
-    assert "not used here: sed" in capsys.readouterr().err
+def test_a_parameter_that_is_given_and_not_used_is_an_error(capsys):
+    assert main(["simulate", PRR, "--duration", "0.1", "-p", "sed:=3"]) == 2
+    assert "no parameter that is used here: 'sed' (is it 'seed'?)" in capsys.readouterr().err
+    assert main(["simulate", PRR, "--duration", "0.1", "-p", "controller:friction.wrist.viscous:=0.1"]) == 2
+    assert "'friction.wrist.viscous'" in capsys.readouterr().err
+
+
+def test_a_limit_below_what_holds_the_arm_is_refused_with_the_number(capsys):
+    weak = ["simulate", PRR, "--duration", "0.1", "-p", "controller:effort_limits.elevator:=150.0"]
+    assert main(weak) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "effort_limits.elevator: 150 N is below what holds the arm: gravity takes 196.2 N or more" in said
+    assert main([*weak, "-p", "allow_sagging:=true"]) == 0
+
+
+def test_part_of_the_joints(capsys):
+    """By options, and by the parameters of the nodes: the same trial of two joints."""
+    figures = []
+    for given in (
+        ["--joints", "wrist,shoulder", "--lock", "elevator=0.7"],
+        ["--lock", "elevator=0.7"],
+        ["-p", "joints:=[wrist, shoulder]", "-p", "locked_joints.elevator:=0.7"],
+        ["-p", "joints:=[wrist, shoulder]", "-p", "initial_position.elevator:=0.7"],
+    ):
+        assert main(["simulate", PRR, "--to", "shoulder=0.4", "--duration", "1", "--json", *given]) == 0
+        figures.append(json.loads(capsys.readouterr().out)["joints"])
+    assert [joint["joint"] for joint in figures[0]] == ["shoulder", "wrist"]
+    assert figures.count(figures[0]) == 4
+    assert main(["simulate", PRR, "--joints", "wrist", "--duration", "0.1"]) == 0
+    assert "joint elevator is locked at 1.05, the middle of its range" in capsys.readouterr().err
+    assert main(["simulate", PRR, "--joints", "elbow"]) == 2
+    assert "'elbow' is not in the robot; its joints are elevator, shoulder, wrist" in capsys.readouterr().err
+    assert main(["simulate", PRR, "--lock", "wrist"]) == 2
+    assert "--lock: must be a joint's name and its position" in capsys.readouterr().err
 
 
 def test_an_explosion_names_joint_time_and_remedy_and_json_stays_json(capsys):

@@ -175,11 +175,24 @@ def test_states_of_other_joints_are_none_of_its_business(arm):
 
 def test_efforts_are_clamped(graph, prr):
     limits = {"elevator": 150.0, "shoulder": 20.0}
-    graph.start("controller", robot_description=prr, effort_limits=limits, diagnostics_rate=50.0)
+    given = {"effort_limits": limits, "allow_sagging": True}
+    graph.start("controller", robot_description=prr, diagnostics_rate=50.0, **given)
     arm = Arm(graph)
     command = arm.answered()
     np.testing.assert_allclose(command.effort, [150.0, 20.0, gravity_load(POSE)[2]], rtol=1e-10, atol=1e-12)
     graph.wait(lambda: float(graph.diagnostics("controller").get("saturated [%]", 0)) > 0 or arm.state() is None, "it")
+
+    def warned():
+        arm.state()
+        said = graph.diagnostics("controller")
+        return said["level"] == "1" and said["message"].startswith("at the effort limit all the time: joint elevator")
+
+    graph.wait(warned, "a warning of saturation that lasts", 30.0)
+    result = graph.set("controller", allow_sagging=False)[0]
+    assert not result.successful
+    assert "150 N is below what holds the arm: gravity takes 196.2 N or more in every pose" in result.reason
+    assert graph.set("controller", effort_limits__elevator=200.0)[0].successful
+    assert graph.set("controller", allow_sagging=False)[0].successful
 
 
 def test_disabled_it_sends_nothing_and_enabled_it_holds_where_the_arm_is(arm):

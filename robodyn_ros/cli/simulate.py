@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,7 +103,10 @@ def _simulate(args: Namespace, robot: Robot, given: dict[str, LoadedParameters])
     from time import perf_counter
 
     from robodyn_ros.cli.motion import requested_trajectory
+    from robodyn_ros.control.loop_settings import loop_default_values
     from robodyn_ros.control.motion.trajectory import read_trajectory
+    from robodyn_ros.control.parameter_file import parse_parameter
+    from robodyn_ros.simulation.hardware.settings import default_values
 
     simulator, controller = (given[node] for node in NODES)
     args.controller = args.controller or controller.get("controller", "computed_torque")
@@ -124,11 +128,21 @@ def _simulate(args: Namespace, robot: Robot, given: dict[str, LoadedParameters])
         loop.start(0.0, hardware.plant.q)
         if trajectory is not None:
             loop.follow(trajectory, 0.0)
+    mistaken = unused & {name.rpartition(":")[2] for name, _ in map(parse_parameter, args.given)}
+    if mistaken:
+        known = sorted({*default_values(robot), *loop_default_values(robot)})
+        said = [f"{name!r}{_suggestion(name, known)}" for name in sorted(mistaken)]
+        raise InputError("-p", f"no parameter that is used here: {', '.join(said)}", sorted(mistaken))
     if unused:
         names = ", ".join(sorted(unused))
         console(stderr=True).print(f"not used here: {names}", markup=False, soft_wrap=True)
     begun = perf_counter()
     return _run_trial(hardware, loop, duration), perf_counter() - begun
+
+
+def _suggestion(name: str, known: Sequence[str]) -> str:
+    near = get_close_matches(name, known, 1, 0.6)
+    return f" (is it {near[0]!r}?)" if near else ""
 
 
 def gather(files: Sequence[Path], given: Sequence[str]) -> dict[str, LoadedParameters]:

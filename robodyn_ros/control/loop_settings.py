@@ -19,9 +19,11 @@ from robodyn_ros.control.limits import Limits
 from robodyn_ros.control.reference.tolerances import GoalSettings, JointTolerances, Tolerances
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY, Payload
-from robodyn_ros.errors import InputError, PluginError
+from robodyn_ros.errors import ConfigurationError, InputError, PluginError
+from robodyn_ros.kinematics.workspace import random_positions
 from robodyn_ros.plugins import available, load
 from robodyn_ros.robot import Robot
+from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import NamedValues
 
 MODEL: dict[str, Any] = {"dynamics": "rnea", "gravity": list(STANDARD_GRAVITY)}
@@ -29,6 +31,9 @@ MODEL: dict[str, Any] = {"dynamics": "rnea", "gravity": list(STANDARD_GRAVITY)}
 
 NO_LIMIT = 1e301
 """What stands for no limit in a parameter, which cannot be infinite."""
+
+HOLDING_POSES = 63
+"""Random poses, besides the home pose, at which it is checked that the effort limits hold the arm."""
 
 LIMIT_DEFAULTS = {"effort": "effort", "effort_rate": "", "velocity": "velocity"}
 """Kind of limit, as in ``<kind>_limits.<joint>`` → the attribute of the joint that is the default; "" for no limit."""
@@ -69,17 +74,45 @@ def make_loop_settings(values: NamedValues, dynamics: Dynamics, controller: str 
     gains = [values.settings(JointGains, f"gains.{name}.") for name in names]
     stiffness, damping, _ = joint_gains(GravityCompensation, dynamics, robot.home, gains)
     reactions = FaultReactions()._asdict().items()
+    limits, safety = (
+        Limits.of(robot, *(_limits(values, kind, robot) for kind in LIMIT_DEFAULTS)),
+        values.settings(SafetySettings),
+    )
+    if not safety.allow_sagging:
+        check_holding(dynamics, limits.effort)
     return LoopSettings(
         make_law(controller or values["controller"], dynamics, gains, values),
-        Limits.of(robot, *(_limits(values, kind, robot) for kind in LIMIT_DEFAULTS)),
+        limits,
         Feedback(stiffness, damping),
         Tolerances.of(
             values.settings(GoalSettings, "constraints."),
             [values.settings(JointTolerances, f"constraints.{name}.") for name in names],
         ),
-        values.settings(SafetySettings),
+        safety,
         FaultReactions(**{kind: values.settings(type(reaction), f"faults.{kind}.") for kind, reaction in reactions}),
     )
+
+
+def check_holding(dynamics: Dynamics, limits: Array) -> None:
+    """Check that each joint's effort limit is above what gravity takes in at least one of many poses.
+
+    Args:
+        dynamics: of the arm, with its payload.
+        limits: effort limits (n,) in [N·m] or [N].
+
+    Raises:
+        ConfigurationError: a joint can hold the arm nowhere; the message says what that takes.
+    """
+    robot = dynamics.robot
+    poses = [robot.home, *random_positions(robot, HOLDING_POSES)]
+    least = np.abs([dynamics.gravity(q) for q in poses]).min(axis=0)
+    for joint, limit, needed in zip(robot.joints, limits, least, strict=True):
+        if limit < needed:
+            raise ConfigurationError(
+                f"effort_limits.{joint.name}: {limit:g} {joint.effort_unit} is below what holds the arm: gravity takes "
+                f"{needed:.4g} {joint.effort_unit} or more in every pose; raise it, or set allow_sagging if something "
+                "else carries the arm"
+            )
 
 
 def make_law(name: str, dynamics: Dynamics, joints: Sequence[JointGains], values: NamedValues) -> Controller:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import check_settings, choice, setting, whole
+from robodyn_ros.settings import check_settings, choice, setting, switch, whole
 
 FaultKind = Literal["states", "law", "speed", "publisher"]
 """Kinds of faults that have a reaction: no usable states, efforts that are no numbers, a joint too fast, a second
@@ -57,6 +57,9 @@ class SafetySettings:
     integral_limit: float = setting(0.1, "bound of the integral of the position error", "rad s or m s", 0.0, 1e3)
     reference_lead: float = setting(
         0.2, "how far a trajectory runs ahead of a joint whose effort is saturated", "rad or m", 0.0, 1e3
+    )
+    allow_sagging: bool = switch(
+        False, "whether effort limits may be below what holds the arm in every pose, because something else carries it"
     )
     overrun: float = setting(0.02, "longest period between two states that is no overrun", "s", 1e-3, 10.0)
 

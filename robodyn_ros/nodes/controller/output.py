@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -138,6 +139,10 @@ class Topic:
             self._faults.count("message not published", f"{self._topic}: {problem}")
 
 
+LASTING = 1.0
+"""How long a joint is at its effort limit in every command before that is a problem [s]."""
+
+
 class LoopStatistics:
     """Statistics of a loop over the time between two reports; adding is cheap, and the report does the work.
 
@@ -154,6 +159,7 @@ class LoopStatistics:
         self.commands = 0
         self.overruns = 0
         self._joints = joints
+        self._saturated: dict[str, float] = {}  # joint → since when every command was saturated [s]
         self._last: float | None = None
         self._latest: Command | None = None
         self._clear()
@@ -193,6 +199,7 @@ class LoopStatistics:
     def interrupted(self) -> None:
         """Note that the flow of states was interrupted: the time until the next state is no period."""
         self._last = None
+        self._saturated.clear()
 
     def report(self) -> dict[str, object]:
         """Name with unit → value, since the last report."""
@@ -214,8 +221,28 @@ class LoopStatistics:
             values["state age greatest [ms]"] = float(ages.max())
         if self._latest is not None:
             values.update(self._efforts(self._latest))
+        self._judge_saturation()
         self._clear()
         return values
+
+    @property
+    def problem(self) -> str:
+        """Which joints have been at their effort limits all the time, if that lasts; "" if none."""
+        now = perf_counter()
+        lasting = [
+            f"{name} for {now - since:.0f} s" for name, since in self._saturated.items() if now - since >= LASTING
+        ]
+        return f"at the effort limit all the time: joint {', '.join(lasting)}" if lasting else ""
+
+    def _judge_saturation(self) -> None:
+        """Keep since when each joint has been saturated in every command."""
+        if not self._sent:
+            return
+        for name, lasts in zip(self._joints, (self._limited[0, 1:] == self._sent).tolist(), strict=True):
+            if lasts:
+                self._saturated.setdefault(name, self._begun)
+            else:
+                self._saturated.pop(name, None)
 
     def _efforts(self, latest: Command) -> dict[str, object]:
         values: dict[str, object] = {}
@@ -229,6 +256,7 @@ class LoopStatistics:
         return values
 
     def _clear(self) -> None:
+        self._begun = perf_counter()
         self._periods: list[float] = []
         self._latencies: list[float] = []
         self._ages: list[float] = []
