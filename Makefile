@@ -14,6 +14,7 @@
 # make bench-identification   what identification finds of known arms, how sure it is, how long it takes (BENCH as there)
 # make bench-sweep   10,000 rollouts of a study, one worker and two, and the price of the engine
 # make fuzz          spoilt URDFs and arrays, new ones each time (make fuzz FUZZ=200000)
+# make fuzz-nodes    the running controller under a storm of messages, parameters, switches and life cycles; half an hour
 # make soak-controller   the controller at 500 Hz for ten minutes: periods, latency, memory
 # make soak-hold     a pose held for 60 s by the real nodes, with wrong masses and noise
 # make soak-identify   unknown arms, recorded over ROS topics, identified, and controlled better (SEEDS="1 2 3")
@@ -44,7 +45,7 @@ PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 INSTALL = $(PIP) install --quiet --use-pep517 $(addprefix -c ,$(CONSTRAINTS))
 BUILD := setup.py package.xml $(wildcard .ci/constraints*.txt)
 
-.PHONY: demo test test-thorough lint bench bench-planning bench-adaptive bench-goals bench-identification bench-kinematics bench-ros bench-sim bench-mpc bench-sweep bench-truth fuzz soak-adaptive soak-controller soak-hold soak-identify soak-sim soak-sweep clean docs picture
+.PHONY: demo test test-thorough lint bench bench-planning bench-adaptive bench-goals bench-identification bench-kinematics bench-ros bench-sim bench-mpc bench-sweep bench-truth fuzz fuzz-nodes soak-adaptive soak-controller soak-hold soak-identify soak-sim soak-sweep clean docs picture
 
 demo: $(VENV)/demo-installed $(if $(VIEW),$(VENV)/viewer-installed)
 	@$(VENV)/bin/robodyn demo $(if $(VIEW),--view) $(DEMO)
@@ -124,6 +125,9 @@ soak-sweep: $(VENV)/test-installed
 FUZZ ?= 10000
 fuzz: $(VENV)/test-installed
 	ROBODYN_FUZZ=$(FUZZ) $(VENV)/bin/python -m pytest test/test_fuzz_urdf.py test/test_fuzz_dynamics.py
+
+fuzz-nodes: $(VENV)/test-installed
+	@$(VENV)/bin/python benchmarks/fuzz_nodes.py $(BENCH)
 
 SEEDS ?= 1 2 3
 soak-identify: $(VENV)/test-installed

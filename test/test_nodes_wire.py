@@ -261,9 +261,9 @@ def test_a_description_on_the_topic_is_xml_and_chooses_no_file(text):
     node = SimpleNamespace(
         create_subscription=lambda kind, topic, receive, qos: received.append(receive),
         get_parameter=lambda name: SimpleNamespace(value=""),
-        get_logger=lambda: SimpleNamespace(error=said.append),
+        faults=Faults(said.append),
     )
     source = DescriptionSource(node, lambda: pytest.fail("it came"))
     received[0](String(data=text))
     assert not source.known
-    assert "must have a URDF's XML, not" in said[0]
+    assert said == [f"robot_description refused: the topic must have a URDF's XML, not {text!r} (seen 1 times)"]

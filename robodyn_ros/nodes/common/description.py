@@ -94,7 +94,8 @@ class DescriptionSource:
 
     def _receive(self, message: String) -> None:
         if not message.data.lstrip().startswith("<"):
-            self._node.get_logger().error(f"{NAME}: the topic must have a URDF's XML, not {message.data[:40]!r}")
+            problem = f"the topic must have a URDF's XML, not {message.data[:40]!r}"
+            self._node.faults.count(f"{NAME} refused", problem)
             return
         new = message.data != self._received
         self._received = message.data
