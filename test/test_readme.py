@@ -83,7 +83,16 @@ def test_every_script_is_run_somewhere():
     assert sum(len(blocks(page, "bash")) for page in PAGES) >= 30
     for _, script in SCRIPTS:
         tools = {line.split()[0].removeprefix(".venv/bin/") for line in script.splitlines() if line.strip()}
-        assert tools <= {*WORKSPACE, "robodyn-simulator", "robodyn-controller", "robodyn", "make", "python3", "source"}
+        assert tools <= {
+            *WORKSPACE,
+            "robodyn-simulator",
+            "robodyn-controller",
+            "robodyn",
+            "make",
+            "python3",
+            "source",
+            "export",
+        }
 
 
 ENDING = [script for _, script in SCRIPTS if not UNTIL_TOLD.match(script)]
