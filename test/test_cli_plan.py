@@ -25,7 +25,7 @@ def test_a_plan_is_written_and_drawn(tmp_path, capsys):
         "--to",
         "PICK",
         "--cost",
-        "time+1e-4*effort",
+        "time+0.1*effort",
         "--out",
         str(out),
         "--plot",
@@ -50,7 +50,7 @@ def test_time_scaling_as_json(capsys):
 
 
 def test_the_tool_somewhere_with_a_payload(capsys):
-    args = ["plan", PRR, "--to-tool", "0.5,0,1.2", "--cost", "time+1e-4*effort", "--payload", "1", "--json"]
+    args = ["plan", PRR, "--to-tool", "0.5,0,1.2", "--cost", "time+0.1*effort", "--payload", "1", "--json"]
     assert main([*args, *QUICK]) == 0
     ends = {name: row["end"] for name, row in json.loads(capsys.readouterr().out)["joints"].items()}
     pose = rd.Kinematics(rd.load_robot(PRR)).pose("tool", [ends[name] for name in ("elevator", "shoulder", "wrist")])

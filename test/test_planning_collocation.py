@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from time import perf_counter
 
 import numpy as np
@@ -11,11 +13,11 @@ from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
 
 import robodyn_ros as rd
-from robodyn_ros.control.motion.point_to_point import point_to_point
+from robodyn_ros.control.motion.point_to_point import point_to_point, rest_to_rest
 from robodyn_ros.errors import InputError
 from robodyn_ros.planning.collocation.collocation import CollocationSettings, plan
 from robodyn_ros.planning.collocation.scheme import SCHEMES
-from robodyn_ros.planning.cost import Effort, MinimumTime, Tracking
+from robodyn_ros.planning.cost import Effort, MinimumTime, Tracking, read_cost
 from robodyn_ros.planning.obstacles import sphere
 from robodyn_ros.planning.problem import JointGoal, MotionLimits, Problem, ToolGoal
 
@@ -200,8 +202,47 @@ def test_what_only_the_solver_sees_is_refused_by_name():
 
 
 def test_the_time_limit_holds(arm):
-    found = plan(Problem(arm, HOME, JointGoal(PICK)), CollocationSettings(time_limit=0.01))
+    """Without time for a search the fastest motion along the straight path is left, if time is to be least."""
+    brief = CollocationSettings(time_limit=0.01)
+    found = plan(Problem(arm, HOME, JointGoal(PICK), MinimumTime() + 0.1 * Effort()), brief)
     assert not found.solved and "time limit of 0.01 s" in found.reason
+    pytest.importorskip("toppra")
+    found = plan(Problem(arm, HOME, JointGoal(PICK)), brief)
+    assert found.solved and found.method == "time-scaling" and "time limit of 0.01 s" in found.reason
+    line = PICK[1:] / np.linalg.norm(PICK[1:])
+    assert_allclose(found.q[:, 1:] - np.outer(found.q[:, 1:] @ line, line), 0.0, atol=1e-9)
+    assert not plan(Problem(arm, HOME, JointGoal(PICK), duration=1.0), brief).solved
+
+
+@pytest.mark.parametrize("text", ["effort", "effort+0.1*smoothness"])
+def test_least_effort_of_joints_with_different_units(arm, text):
+    """The help's own example; with efforts in N and N·m as they are, the elevator alone would count."""
+    robot = arm.robot
+    cost = read_cost(text, robot.effort_limit, robot.velocity_limit)
+    found = plan(Problem(arm, HOME, JointGoal([0.3, -1.0, 0.0]), cost, duration=2.0, limit_margin=0.02), PATIENT)
+    assert found.solved, found.reason
+    quintic = rest_to_rest([HOME, [0.3, -1.0, 0.0]], [0.0, 2.0])
+    t = np.linspace(0.0, 2.0, 2001)
+    q, qd, qdd = (np.array(rows) for rows in zip(*(quintic.sample(at) for at in t), strict=True))
+    effort = arm.inverse(q, qd, qdd) / robot.effort_limit
+    slow = 0.1 * (qdd / robot.velocity_limit) ** 2 if "smoothness" in text else 0.0
+    assert found.cost < np.trapezoid(np.sum(effort**2 + slow, axis=1), t)
+
+
+def test_ctrl_c_ends_the_search(arm):
+    """It arrives in an iteration, as the terminal would send it; the solver would take it for a wish to stop."""
+
+    def interrupt(iteration, violation):
+        if iteration == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            plan(Problem(arm, HOME, JointGoal(PICK)), PATIENT, interrupt)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_wrong_problems_are_errors(arm):

@@ -14,6 +14,7 @@ from urdf_parser_py.xml_reflection import core
 
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Joint, Robot, load_robot
+from robodyn_ros.robot.robot import tip
 
 URDF = Path(__file__).parent.parent / "urdf"
 BODY = (0.013, 0.001, 0.002, 0.017, 0.003, 0.021)
@@ -276,3 +277,28 @@ def test_a_robot_cannot_be_changed() -> None:
 def test_an_unknown_link_is_answered_with_those_that_exist() -> None:
     with pytest.raises(InputError, match="'claw' is not in the robot; it has base, carriage, arm, hand, tool"):
         load_robot(URDF / "prr.urdf").link("claw")
+
+
+@pytest.mark.parametrize(
+    ("fingers", "fixed", "expected"),
+    [
+        (("prismatic", "prismatic"), ("hand", "tcp"), "tcp"),  # a gripper: the fingers are no tool
+        (("prismatic", "prismatic"), (), "hand"),
+        (("prismatic",), (), "finger0"),
+        ((), ("tcp",), "tcp"),
+        ((), (), "hand"),
+    ],
+)
+def test_the_tool_is_before_the_fingers(fingers, fixed, expected):
+    parts = [link("base"), link("arm", 1.0, (0, 0, 0.1), (0.1, 0, 0, 0.1, 0, 0.1))]
+    parts += [
+        link("hand", 1.0, (0, 0, 0.1), (0.1, 0, 0, 0.1, 0, 0.1)),
+        joint("j1", "revolute", "base", "arm", (0, 0, 1)),
+    ]
+    parts += [joint("j2", "revolute", "arm", "hand", (0, 1, 0), (0, 0, 0.3))]
+    for k, kind in enumerate(fingers):
+        parts.append(link(f"finger{k}", 0.1, (0, 0, 0), (0.01, 0, 0, 0.01, 0, 0.01)))
+        parts.append(joint(f"f{k}", kind, "hand", f"finger{k}", (0, 1 - 2 * k, 0)))
+    for name in (name for name in fixed if name != "hand"):
+        parts += [link(name), joint(f"to_{name}", "fixed", "hand", name, xyz=(0, 0, 0.1), limit=None)]
+    assert tip(load_robot(robot("gripper", *parts))) == expected

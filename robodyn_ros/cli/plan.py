@@ -46,14 +46,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     where.add_argument("--to", metavar="POSE", help=text)
     text = "end of the tool instead: x,y,z [m], or x,y,z,roll,pitch,yaw [m, rad] in the root link's frame"
     where.add_argument("--to-tool", metavar="PLACE", help=text)
-    where.add_argument("--link", metavar="NAME", help="the tool (default: the last link that moves)")
+    where.add_argument("--link", metavar="NAME", help="the tool (default: the last link before a gripper's fingers)")
     where.add_argument("--from", dest="start", metavar="POSE", help="start, as --to (default: all joints at 0)")
     text = "position to pass, as --to; again for the next"
     where.add_argument("--via", action="append", default=[], metavar="POSE", help=text)
     where.add_argument("--obstacles", type=Path, metavar="FILE", help="spheres and boxes to keep clear of (YAML)")
     where.add_argument("--margin", type=float, default=0.01, metavar="LENGTH", help="by how much [m] (default: 0.01)")
     how = parser.add_argument_group("how")
-    text = "what is to be least: time, effort, smoothness, or a sum as time+1e-4*effort (default: %(default)s)"
+    text = "what is to be least: time, effort, smoothness, or a sum as time+0.1*effort (default: %(default)s)"
     how.add_argument("--cost", default="time", metavar="COST", help=text)
     how.add_argument("--duration", type=float, metavar="SECONDS", help="of the motion (default: free)")
     text = "time-scaling keeps to the spline through the poses (default: %(default)s)"
@@ -134,7 +134,7 @@ def make_problem(args: Namespace) -> Problem:
         dynamics,
         start,
         _goal(args, robot, link, stops[-1]),
-        read_cost(args.cost),
+        read_cost(args.cost, robot.effort_limit, robot.velocity_limit),
         args.duration,
         MotionLimits.of(robot, share=args.share, acceleration=args.acceleration),
         via=tuple(JointGoal(stop, None) for stop in stops[1:]),

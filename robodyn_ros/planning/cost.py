@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -210,18 +210,31 @@ def _form(name: str, weights: ArrayLike, vector: ca.SX) -> ca.SX:
 NAMED: dict[str, type[Cost]] = {"time": MinimumTime, "effort": Effort, "smoothness": Smoothness}
 """Name → cost, for costs as users type them."""
 
+WEIGHTED: dict[str, Callable[[Sequence[float]], Cost]] = {"effort": Effort, "smoothness": Smoothness}
+"""Name → cost with one weight a joint."""
 
-def read_cost(text: str) -> Cost:
-    """Read a cost from a text: ``time``, ``effort``, ``smoothness``, or a sum like ``time+1e-4*effort``.
+
+def read_cost(text: str, effort: Array | None = None, velocity: Array | None = None) -> Cost:
+    """Read a cost from a text: ``time``, ``effort``, ``smoothness``, or a sum like ``time+0.1*effort``.
+
+    Args:
+        text: the cost.
+        effort: effort limits (n,); efforts then count as ratios of them, so that no joint and no unit outweighs
+            another. A joint without a limit counts by its own unit, as all do unless limits are given.
+        velocity: velocity limits (n,), with which accelerations are compared likewise.
 
     Raises:
         InputError: the text is no cost.
     """
+    limits = {"effort": effort, "smoothness": velocity}
     terms: list[tuple[float, Cost]] = []
     for part in re.split(r"(?<!\d[eE])\+", text):
         weight, _, name = part.rpartition("*")
+        name = name.strip()
         try:
-            terms += terms_of(float(weight or 1.0) * NAMED[name.strip()]())
+            limit = limits.get(name)
+            cost = NAMED[name]() if limit is None else WEIGHTED[name](np.where(np.isfinite(limit), limit, 1.0) ** -2.0)
+            terms += terms_of(float(weight or 1.0) * cost)
         except (KeyError, ValueError) as cause:
             raise InputError("cost", f"{part!r} is not one of {', '.join(NAMED)}, or 0.1*one", text) from cause
     return CostSum(tuple(terms))

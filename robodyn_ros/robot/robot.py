@@ -315,9 +315,13 @@ class Robot(Summarised):
 
 
 def tip(robot: Robot) -> str:
-    """Name of the link that an arm works with unless told: the last link of the URDF that moves.
+    """Name of the link that an arm works with unless told: the last link that is fixed to the arm's last body.
 
-    A link that is fixed to a moving link moves too.
+    The arm's last body is the last one before the arm branches, as the fingers of a gripper do.
     """
+    last = -1
+    while len(following := [k for k, body in enumerate(robot.bodies) if body.parent == last]) == 1:
+        last = following[0]
+    own = [link.name for link in robot.links if link.body == last]
     moving = [link.name for link in robot.links if link.body >= 0]
-    return (moving or [link.name for link in robot.links])[-1]
+    return (own if last >= 0 else moving or own)[-1]

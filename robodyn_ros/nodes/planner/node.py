@@ -272,7 +272,8 @@ def read_search_settings(node: Node, robot: Robot) -> SearchSettings:
         coulomb=robot.friction,
     )
     obstacles = read_obstacles(parameters["obstacles"]) if parameters["obstacles"] else ()
-    return SearchSettings(settings, read_cost(parameters["cost"]), obstacles, link, dynamics)
+    cost = read_cost(parameters["cost"], robot.effort_limit, robot.velocity_limit)
+    return SearchSettings(settings, cost, obstacles, link, dynamics)
 
 
 def pose_goal(message: PoseStamped, settings: SearchSettings, q: Array) -> Goal:
@@ -342,7 +343,7 @@ def declare_planner(node: Node) -> None:
     declare_settings(node, PlannerSettings)
     text = "names of the joints that are planned, all if it is one empty name; the others are locked where they are"
     declare(node, "joints", [""], text, constraints="joints of the arm, each at most once", read_only=True)
-    declare(node, "cost", "time", "cost to minimise: time, effort, smoothness, or a sum such as time+1e-4*effort")
+    declare(node, "cost", "time", "cost to minimise: time, effort, smoothness, or a sum such as time+0.1*effort")
     declare(node, "obstacles", "", "path of a file of obstacles, as `robodyn plan` takes it; none if empty")
     declare(node, "tip", "", "name of the link that a pose is for; the last that moves if empty", read_only=True)
     declare_gravity(node, read_only=True)

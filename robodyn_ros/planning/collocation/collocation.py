@@ -12,19 +12,26 @@ Programming 106 (2006)).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import NamedTuple
+from types import FrameType
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.control.motion.trajectory import Trajectory
+from robodyn_ros.errors import ConfigurationError, InputError
+from robodyn_ros.planning import time_scaling
 from robodyn_ros.planning.collocation.initial_guess import initial_guesses
 from robodyn_ros.planning.collocation.program import Guess, Mesh, NonlinearProgram
 from robodyn_ros.planning.collocation.scheme import SCHEMES, Scheme, make_scheme
+from robodyn_ros.planning.cost import time_alone
 from robodyn_ros.planning.plan import Plan, points_of
 from robodyn_ros.planning.problem import Problem
 from robodyn_ros.planning.verification import Verification, infeasibility, verify
@@ -34,8 +41,16 @@ from robodyn_ros.settings import check_settings, choice, setting, whole
 TOLERANCE = 1e-8
 """Tolerance of the constraints, in the units of the program."""
 
-ACCEPTABLE = 1e-6
-"""Tolerance that is accepted if the solver gets no better."""
+OPTIMAL = 1e-6
+"""Tolerance of the conditions of an optimum, likewise."""
+
+ACCEPTABLE = 1e-4
+"""Tolerance of an optimum that is accepted if the solver gets no better in ``PATIENCE`` iterations."""
+
+PATIENCE = 3
+
+SEARCH = 0.8
+"""Ratio of the time limit that the search may take; what is left is for a motion along the straight path."""
 
 MAX_PIECES = 32
 """Greatest number of pieces into which an interval is sampled."""
@@ -84,14 +99,36 @@ class _MeshRefinement:
         self._problem, self._settings, self._progress = problem, settings, progress
         self._scheme: Scheme = make_scheme(settings.scheme)
         self._begun = perf_counter()
-        self._until = self._begun + settings.time_limit
+        self._until = self._begun + SEARCH * settings.time_limit
 
     def run(self) -> Plan:
-        """Solve, verify, refine, until the motion is accurate, time is up or a finer program has no solution."""
-        problem, settings = self._problem, self._settings
+        """The motion of least cost; if time is too short for it, one that keeps to every constraint."""
+        problem = self._problem
         why = infeasibility(problem)
         if why is not None:
-            return Plan.refused(problem.joints, *why, settings.scheme, perf_counter() - self._begun)
+            return Plan.refused(problem.joints, *why, self._settings.scheme, perf_counter() - self._begun)
+        found = self._search()
+        return found if found.solved else self._along_spline(found)
+
+    def _along_spline(self, missed: Plan) -> Plan:
+        """The fastest motion along the spline through the stops, if time is to be least and there is one."""
+        if not time_alone(self._problem.cost) or self._problem.duration is not None:
+            return missed
+        try:
+            found = time_scaling.plan(self._problem)
+        except (
+            ConfigurationError,
+            InputError,
+        ):  # no toppra, or not from rest to rest
+            return missed
+        if not found.solved:
+            return missed
+        reason = f"the fastest along the straight path; a better path was not found: {missed.reason}"
+        return replace(found, reason=reason, solve_time=perf_counter() - self._begun)
+
+    def _search(self) -> Plan:
+        """Solve, verify, refine, until the motion is accurate, time is up or a finer program has no solution."""
+        problem, settings = self._problem, self._settings
         mesh = Mesh.uniform(1 + len(problem.via), settings.intervals)
         program, outcome = self._first(mesh)
         for _ in range(settings.refinements):
@@ -103,7 +140,8 @@ class _MeshRefinement:
                 break
             mesh = mesh.divided(parts)
             finer = NonlinearProgram(problem, mesh, self._scheme)
-            better = solve(finer, finer.pack(self._resampled(motion, program.mesh, mesh)), self._until, self._progress)
+            begin = finer.pack(self._resampled(motion, program.mesh, mesh))
+            better = solve(finer, begin, self._until, self._progress, near=True)
             if not better.optimal:
                 mesh = program.mesh  # the previous solution still solves the program on its own mesh
                 break
@@ -147,7 +185,9 @@ class _MeshRefinement:
         np.maximum.at(errors, sampled.interval, found.errors)
         np.logical_or.at(close, sampled.interval, found.close)
         needed = np.ceil((errors / self._settings.tolerance) ** (1.0 / self._scheme.order))
-        parts = np.where(errors > self._settings.tolerance, np.clip(needed, 2, MAX_PARTS), 1)
+        # An interval that has been divided before holds a jump of the efforts, which is of no order.
+        least = np.where(mesh.ratio < mesh.ratio.max() * (1.0 - 1e-9), MAX_PARTS, 2)
+        parts = np.where(errors > self._settings.tolerance, np.clip(needed, least, MAX_PARTS), 1)
         return np.maximum(parts, np.where(close, 2, 1)).astype(int)
 
     def _resampled(self, motion: Guess, old: Mesh, new: Mesh) -> Guess:
@@ -249,7 +289,13 @@ class SolverOutcome(NamedTuple):
         return self.status in ("Maximum_WallTime_Exceeded", "Maximum_CpuTime_Exceeded", "User_Requested_Stop")
 
 
-def solve(program: NonlinearProgram, start: Array, until: float, progress: Progress | None = None) -> SolverOutcome:
+NEAR: dict[str, Any] = {"mu_strategy": "monotone", "mu_init": 1e-4, "bound_push": 1e-6, "bound_frac": 1e-6}
+"""Options of IPOPT where the solution is near: it stays on the limits on which it is."""
+
+
+def solve(
+    program: NonlinearProgram, start: Array, until: float, progress: Progress | None = None, near: bool = False
+) -> SolverOutcome:
     """Solve a nonlinear program.
 
     Args:
@@ -257,6 +303,7 @@ def solve(program: NonlinearProgram, start: Array, until: float, progress: Progr
         start: initial values of the unknowns.
         until: time at which to stop, by ``time.perf_counter`` [s].
         progress: called in each iteration.
+        near: True if the initial values are those of a solution on a coarser mesh.
     """
     nlp = {"x": program.x, "f": program.objective, "g": program.constraints}
     left = max(until - perf_counter(), 0.01)
@@ -269,17 +316,21 @@ def solve(program: NonlinearProgram, start: Array, until: float, progress: Progr
             "sb": "yes",
             "max_wall_time": left,
             "max_iter": 3000,
-            "tol": TOLERANCE,
+            "tol": OPTIMAL,
+            "constr_viol_tol": TOLERANCE,
             "acceptable_tol": ACCEPTABLE,
-            "acceptable_constr_viol_tol": ACCEPTABLE,
+            "acceptable_iter": PATIENCE,
+            "acceptable_constr_viol_tol": 10.0 * TOLERANCE,
             "bound_relax_factor": 0.0,
             "mu_strategy": "adaptive",
+            **(NEAR if near else {}),
         },
     }
     callback = _IterationCallback(program, until, progress)
     options["iteration_callback"] = callback
     solver = ca.nlpsol("plan", "ipopt", nlp, options)
-    found = solver(x0=start, lbx=program.low, ubx=program.high, lbg=program.lower, ubg=program.upper)
+    with interrupt_at_the_end(callback.stop):
+        found = solver(x0=start, lbx=program.low, ubx=program.high, lbg=program.lower, ubg=program.upper)
     x, g = np.array(found["x"]).ravel(), np.array(found["g"]).ravel()
     missed = np.concatenate((program.lower - g, g - program.upper, program.low - x, x - program.high))
     stats = solver.stats()
@@ -290,6 +341,35 @@ def solve(program: NonlinearProgram, start: Array, until: float, progress: Progr
         int(stats["iter_count"]),
         float(missed.max()),
     )
+
+
+@contextmanager
+def interrupt_at_the_end(stop: Callable[[], None]) -> Iterator[None]:
+    """Ctrl-C calls a function, and interrupts only when the block has ended.
+
+    The solver would take the interruption for a wish of the user to stop, and hide it.
+    """
+    if threading.current_thread() is not threading.main_thread():  # only the main thread is interrupted
+        yield
+        return
+    interrupted = False
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        nonlocal interrupted
+        interrupted = True
+        stop()
+
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.default_int_handler:  # ignored, or a node's own
+        yield
+        return
+    signal.signal(signal.SIGINT, handle)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if interrupted:
+        raise KeyboardInterrupt
 
 
 class _IterationCallback(ca.Callback):  # type: ignore[misc]
@@ -325,3 +405,7 @@ class _IterationCallback(ca.Callback):  # type: ignore[misc]
             self._progress(self._count, max(float(missed), 0.0))
         self._count += 1
         return [int(perf_counter() > self._until)]
+
+    def stop(self) -> None:
+        """Stop the solver at the end of this iteration."""
+        self._until = 0.0
