@@ -233,7 +233,11 @@ def read_cost(text: str, effort: Array | None = None, velocity: Array | None = N
         name = name.strip()
         try:
             limit = limits.get(name)
-            cost = NAMED[name]() if limit is None else WEIGHTED[name](np.where(np.isfinite(limit), limit, 1.0) ** -2.0)
+            cost = (
+                NAMED[name]()
+                if limit is None
+                else WEIGHTED[name]((np.where(np.isfinite(limit), limit, 1.0) ** -2.0).tolist())
+            )
             terms += terms_of(float(weight or 1.0) * cost)
         except (KeyError, ValueError) as cause:
             raise InputError("cost", f"{part!r} is not one of {', '.join(NAMED)}, or 0.1*one", text) from cause
