@@ -8,8 +8,10 @@ Half of the goals are joint positions drawn from the whole range, half are place
 the motion starts at the arm's home pose, takes the least time, and keeps to 90 % of the limits. A goal at which the arm
 cannot hold itself counts as told. "straight" are the goals for which the time did not suffice to find a better motion
 than the fastest along the straight path: on a busy machine more than on another. The time of a plan is the CPU time of
-this process, so that what else the machine does does not count. Exit code 1 unless 95 % of the goals of each arm are solved within
-the time, and the planner gives a reason for each of the others. Needs the extras of the tests.
+this process, so that what else the machine does does not count.
+
+Exit code 1 unless 95 % of the goals of each arm are solved within the time. The reasons for the others are printed.
+Needs the extras of the tests.
 """
 
 from __future__ import annotations

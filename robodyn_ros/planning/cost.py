@@ -233,12 +233,13 @@ def read_cost(text: str, effort: Array | None = None, velocity: Array | None = N
         name = name.strip()
         try:
             limit = limits.get(name)
-            cost = (
-                NAMED[name]()
-                if limit is None
-                else WEIGHTED[name]((np.where(np.isfinite(limit), limit, 1.0) ** -2.0).tolist())
-            )
+            cost = NAMED[name]() if limit is None else WEIGHTED[name](_inverse_squares(limit))
             terms += terms_of(float(weight or 1.0) * cost)
         except (KeyError, ValueError) as cause:
             raise InputError("cost", f"{part!r} is not one of {', '.join(NAMED)}, or 0.1*one", text) from cause
     return CostSum(tuple(terms))
+
+
+def _inverse_squares(limit: Array) -> list[float]:
+    weights: list[float] = (np.where(np.isfinite(limit), limit, 1.0) ** -2.0).tolist()
+    return weights
