@@ -212,3 +212,39 @@ def test_a_broken_plugin_is_shown_and_the_answer_is_no(monkeypatch, capsys):
     assert all("no libfoo" in plugin["problem"] for plugin in listed)
     assert plugins.run(Namespace(kind="dynamics", json=False)) == ExitCode.NO
     assert "no libfoo" in " ".join(capsys.readouterr().out.split())
+
+
+def test_without_a_verb_the_help_is_printed(capsys):
+    assert command.main([]) == 0
+    assert capsys.readouterr().out == help_of()
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (["identfy", "a.csv"], "there is no verb 'identfy'; is it identify?"),
+        (["simulat"], "is it simulate"),
+        (["wrkspace"], "is it workspace?"),
+        (["qqqq"], "the verbs are demo, simulate"),
+    ],
+)
+def test_a_mistyped_verb_gets_a_suggestion(line, said, capsys):
+    with pytest.raises(SystemExit) as end:
+        command.main(line)
+    assert end.value.code == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("overspead=0.1", "'overspead' is no setting; is it overspeed?"),
+        ("ramp=1", "is it ramp_time"),
+        ("xyz=1", "there are drift"),
+        ("ramp_time=soon", "must be name=number"),
+    ],
+)
+def test_settings_of_the_commissioning_are_checked_by_name(setting, said, capsys):
+    arm = str(Path(__file__).parents[1] / "urdf" / "prr.urdf")
+    assert command.main(["commission", arm, "--set", setting]) == 2
+    assert said in " ".join(capsys.readouterr().err.split())

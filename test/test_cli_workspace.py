@@ -40,6 +40,32 @@ def test_where_a_mass_can_be_held(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert 0.0 < found["least"] < found["greatest"] < 500.0 and found["cells"] > 50
 
 
+def test_a_mass_in_a_picture_of_any_size(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of cells so large that the picture has one of them there is no contour."""
+    pytest.importorskip("matplotlib", reason="the extra plot is not installed")
+    code, out, err = run(
+        capsys, PRR, "--samples", "500", "--cell", "9", "--mass", "2", "--out", str(tmp_path / "a.png")
+    )
+    assert (code, err) == (0, "")
+    assert "can be held" in out
+
+
+def test_the_tool_is_no_link_that_does_not_move(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (
+        Path(PRR)
+        .read_text(encoding="utf-8")
+        .replace(
+            "</robot>",
+            """<link name="camera"/>
+        <joint name="to_camera" type="fixed"><parent link="base"/><child link="camera"/></joint></robot>""",
+        )
+    )
+    urdf = tmp_path / "arm.urdf"
+    urdf.write_text(text, encoding="utf-8")
+    code, out, _ = run(capsys, str(urdf), *FEW, "--out", str(tmp_path / "a.ply"), "--json")
+    assert (code, json.loads(out)["link"]) == (0, "tool")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -166,5 +166,6 @@ def test_bad_values_are_refused_with_the_reason_and_good_ones_count_at_once(grap
 
     # Held where it is, the feedback is M22 * 2ζω * velocity error: it grows with ω and nothing else.
     before = damping()
-    assert graph.set(node, **{frequency: 30.0})[0].successful
+    assert not graph.set(node, **{frequency: -30})[0].successful
+    assert graph.set(node, **{frequency: 30})[0].successful  # a whole number, as `ros2 param set` sends it
     graph.wait(lambda: damping() == pytest.approx(3.0 * before, rel=1e-6), "three times the damping")

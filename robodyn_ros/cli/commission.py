@@ -12,6 +12,7 @@ import subprocess
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,7 +20,7 @@ from typing import Any
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import console
 from robodyn_ros.cli.processes import node_command
-from robodyn_ros.cli.verb import ExitCode, Verb
+from robodyn_ros.cli.verb import ExitCode, Verb, check_name
 from robodyn_ros.errors import InputError
 
 LAST_LINES = 20
@@ -71,17 +72,22 @@ def run(args: Namespace) -> ExitCode:
 
 def _command(args: Namespace, folder: Path) -> list[str]:
     """Return the command line of the node, with its parameters in a file in the folder."""
+    from robodyn_ros.control.commissioning.findings import CommissionerSettings, CommissioningSettings
+
     parameters: dict[str, Any] = {
         "robot_description": read_arm(args).urdf,
         "inertia": args.inertia,
         "guided": not args.yes,
         "report": str(Path(args.report).resolve()),
     }
+    both = (CommissioningSettings, CommissionerSettings)
+    defaults = {item.name: item.default for settings in both for item in fields(settings)}
     for text in args.set:
         name, _, value = text.partition("=")
+        check_name("--set", name, defaults)
         try:
-            parameters[name] = json.loads(value)
-        except json.JSONDecodeError as cause:
+            parameters[name] = type(defaults[name])(json.loads(value))  # a float may be written as a whole number
+        except (ValueError, TypeError) as cause:
             raise InputError("--set", f"{text!r} must be name=number", text) from cause
     topics = {
         "joint_states": args.joint_states,

@@ -7,6 +7,7 @@ import signal
 import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from types import FrameType
 from typing import NoReturn
@@ -60,8 +61,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _unwind)
-    verbs = _verbs()
-    given = parse(_parser(verbs), arguments)
+    verbs, line = _verbs(), list(sys.argv[1:] if arguments is None else arguments)
+    parser = _parser(verbs)
+    if not line:
+        parser.print_help()
+        return ExitCode.YES
+    if not line[0].startswith("-") and line[0] not in verbs:
+        near = get_close_matches(line[0], verbs, 3, 0.5)
+        hint = f"is it {' or '.join(near)}?" if near else f"the verbs are {', '.join(verbs)}"
+        parser.error(f"there is no verb {line[0]!r}; {hint}")
+    given = parse(parser, line)
     try:
         code = verbs[given.verb].run(given)
         print(end="", flush=True)

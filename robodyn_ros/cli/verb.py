@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace, _ActionsContainer
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from enum import IntEnum
 from importlib.util import find_spec
 
 from robodyn_ros.dynamics import STANDARD_GRAVITY
-from robodyn_ros.errors import ConfigurationError
+from robodyn_ros.errors import ConfigurationError, InputError
 
 
 class ExitCode(IntEnum):
@@ -60,6 +61,25 @@ def add_gravity(parser: _ActionsContainer) -> None:
 def names(text: str) -> list[str]:
     """Split a list of names at its commas."""
     return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def check_name(option: str, name: str, known: Iterable[str]) -> None:
+    """Check the name of a setting.
+
+    Args:
+        option: the option that gives it.
+        name: the name.
+        known: the names that there are.
+
+    Raises:
+        InputError: there is no such setting; the message has the names that are nearest.
+    """
+    choices = sorted(known)
+    if name in choices:
+        return
+    near = get_close_matches(name, choices, 3, 0.6)
+    hint = f"is it {' or '.join(near)}?" if near else f"there are {', '.join(choices)}"
+    raise InputError(option, f"{name!r} is no setting; {hint}", name)
 
 
 def need_ros() -> None:

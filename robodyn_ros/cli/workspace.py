@@ -43,7 +43,7 @@ VIRIDIS = np.array([[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
     add_arm(parser)
-    parser.add_argument("--link", metavar="NAME", help="the tool (default: the last link of the URDF)")
+    parser.add_argument("--link", metavar="NAME", help="the tool (default: the last link before a gripper's fingers)")
     parser.add_argument("--of", default=OF[0], metavar="WHAT", help=f"{' or '.join(OF)} (default: %(default)s)")
     text = "picture (.png, .svg, .pdf) or point cloud (.ply) to write (default: %(default)s)"
     parser.add_argument("--out", default="workspace.png", metavar="FILE", help=text)
@@ -61,6 +61,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> ExitCode:
     """Sample, write and report; with a mass, the answer is no if the arm can hold it nowhere."""
     from robodyn_ros.kinematics import Kinematics
+    from robodyn_ros.robot.robot import tip
 
     out = Path(args.out)
     if out.suffix not in ENDINGS:
@@ -70,7 +71,7 @@ def run(args: Namespace) -> ExitCode:
     if args.samples < 1 or not args.cell > 0.0:
         raise InputError("--samples", "and --cell must be above 0", args.samples)
     robot = read_arm(args)
-    link = args.link or robot.links[-1].name
+    link = args.link or tip(robot)
     of = "payload" if args.mass is not None else args.of
     kinematics = Kinematics(robot)
     found = _payloads(kinematics, link, args) if of == "payload" else _manipulabilities(kinematics, link, args)
@@ -224,7 +225,8 @@ def plot_map(
     scale = figure.colorbar(image, ax=axes, label=label, shrink=0.85)
     for level in levels:
         scale.ax.axhline(level, color="white", linewidth=1.5)
-        axes.contour(np.nan_to_num(picture, nan=-np.inf), [level], colors="white", linewidths=1.0, extent=extent)
+        if min(picture.shape) > 1:
+            axes.contour(np.nan_to_num(picture, nan=-np.inf), [level], colors="white", linewidths=1.0, extent=extent)
     axes.set(xlabel=f"{plane[0]} [m]", ylabel=f"{plane[1]} [m]", aspect="equal")
     axes.set_title(title, parse_math=False)  # a name with a dollar sign is no formula
     figure.savefig(path, dpi=110)

@@ -14,7 +14,6 @@ import signal
 import sys
 import threading
 from array import array
-from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -26,6 +25,7 @@ from std_msgs.msg import Float64MultiArray
 
 from robodyn_ros import create_dynamics
 from robodyn_ros.control.commissioning import Commissioning, CommissioningSettings
+from robodyn_ros.control.commissioning.findings import CommissionerSettings
 from robodyn_ros.control.commissioning.report import report, verdict
 from robodyn_ros.document.html import html
 from robodyn_ros.document.markdown import markdown
@@ -49,22 +49,9 @@ from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare
 from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
 from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import check_settings, setting, switch
 
 WATCH_PERIOD = 0.01
 """Time between two checks that states come, and between two commands while none come [s]."""
-
-
-@dataclass(frozen=True)
-class CommissionerSettings:
-    """Settings of the commissioner node; each field's metadata say what it is."""
-
-    guided: bool = switch(False, "whether to ask before each joint, on stdout, and to wait for an answer on stdin")
-    state_timeout: float = setting(0.2, "longest wait for the next joint state", "s", 1e-3, 10.0)
-    start_timeout: float = setting(30.0, "longest wait for the first joint state", "s", 0.1, 3600.0)
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 def declare_node_parameters(node: Node) -> None:

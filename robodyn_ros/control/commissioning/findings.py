@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from robodyn_ros.settings import check_settings, setting, whole
+from robodyn_ros.settings import check_settings, setting, switch, whole
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,18 @@ class CommissioningSettings:
     )
     inertia_tolerance: float = setting(1.3, "factor by which inertia may differ from the model's", "-", 1.0, 10.0)
     gravity_tolerance: float = setting(1.2, "factor by which gravity may differ from the model's", "-", 1.0, 10.0)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+@dataclass(frozen=True)
+class CommissionerSettings:
+    """Settings of the commissioner node; each field's metadata say what it is."""
+
+    guided: bool = switch(False, "whether to ask before each joint, on stdout, and to wait for an answer on stdin")
+    state_timeout: float = setting(0.2, "longest wait for the next joint state", "s", 1e-3, 10.0)
+    start_timeout: float = setting(30.0, "longest wait for the first joint state", "s", 0.1, 3600.0)
 
     def __post_init__(self) -> None:
         check_settings(self)

@@ -53,7 +53,28 @@ def declare(
         descriptor.integer_range = [IntegerRange(from_value=int(bounds[0]), to_value=int(bounds[1]), step=0)]
     elif bounds is not None:
         descriptor.floating_point_range = [FloatingPointRange(from_value=bounds[0], to_value=bounds[1], step=0.0)]
+    if isinstance(default, float):
+        _take_whole_numbers(node, name)
     node.declare_parameter(name, default, descriptor)
+
+
+def _take_whole_numbers(node: Node, name: str) -> None:
+    """Let a whole number be given for a parameter that is a float, when the node starts and later."""
+    given = node._parameter_overrides.get(name)
+    if given is not None and given.type_ == Parameter.Type.INTEGER:
+        node._parameter_overrides[name] = Parameter(name, Parameter.Type.DOUBLE, float(given.value))
+    floats: set[str] | None = getattr(node, "_robodyn_floats", None)
+    if floats is None:
+        floats = set()
+        node._robodyn_floats = floats
+        node.add_pre_set_parameters_callback(lambda changes: [_as_float(one, floats) for one in changes])
+    floats.add(name)
+
+
+def _as_float(parameter: Parameter, floats: set[str]) -> Parameter:
+    if parameter.name in floats and parameter.type_ == Parameter.Type.INTEGER:
+        return Parameter(parameter.name, Parameter.Type.DOUBLE, float(parameter.value))
+    return parameter
 
 
 def declare_settings(node: Node, settings: Any, prefix: str = "", of: str = "", read_only: bool = False) -> None:
