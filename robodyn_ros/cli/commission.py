@@ -81,7 +81,7 @@ def _command(args: Namespace, folder: Path) -> list[str]:
         "report": str(Path(args.report).resolve()),
     }
     both = (CommissioningSettings, CommissionerSettings)
-    defaults = {item.name: item.default for settings in both for item in fields(settings)}
+    defaults: dict[str, Any] = {item.name: item.default for settings in both for item in fields(settings)}
     for text in args.set:
         name, _, value = text.partition("=")
         check_name("--set", name, defaults)
