@@ -14,7 +14,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
-from robodyn_ros.cli.compile import CONTRACT, LOOPS, TRIALS
+from robodyn_ros.cli.compile import CONTRACT, LOOPS, STEP, TRIALS
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.engine import find_compiler
 
@@ -170,7 +170,7 @@ def test_without_casadi_nothing_else_runs_and_the_error_says_what_to_do(
 
 @pytest.mark.thorough
 def test_a_sweep_runs_what_was_compiled_elsewhere(tmp_path: Path) -> None:
-    names = ",".join((*CONTRACT, LOOPS, TRIALS))
+    names = ",".join((*CONTRACT, LOOPS, STEP, TRIALS))
     done = robodyn(tmp_path, str(PRR), "--of", names)
     assert done.returncode == 0, done.stderr
     ran = [answers(tmp_path, *missing, script=TRIAL) for missing in ((), ("compiler", "CasADi"))]

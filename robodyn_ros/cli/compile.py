@@ -44,7 +44,13 @@ PREDICTION = "mpc"
 TRIALS = "trial"
 """Name of the group with the loop of a sweep's trials, and what it asks of the model."""
 
-GROUPS = (LOOPS, KINEMATICS, TOOL)
+STEP = "step"
+"""Name of the group with the control steps of the laws."""
+
+LAWS = ("computed_torque",)
+"""Laws by default, those that the nodes choose."""
+
+GROUPS = (LOOPS, KINEMATICS, TOOL, STEP)
 """Groups that are compiled by default."""
 
 OTHERS = (PREDICTION, TRIALS)
@@ -80,9 +86,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     text = (
         f"functions of the dynamics, {LOOPS} (the simulator's loops), {KINEMATICS} (of every link) and {TOOL} (inverse "
         f"kinematics, and what motions to a pose are planned with), {PREDICTION} (of the law of that name), {TRIALS} "
-        "(of sweeps), separated by commas, or all (default: all that the other controllers and the simulator call)"
+        f"(of sweeps), {STEP} (control steps), separated by commas, or all (default: all that the node and the "
+        "simulator call)"
     )
     parser.add_argument("--of", default=",".join((*CONTRACT, *GROUPS)), metavar="NAMES", help=text)
+    text = f"laws whose control steps are compiled (default: {' '.join(LAWS)})"
+    parser.add_argument("--controllers", nargs="+", default=LAWS, metavar="NAME", help=text)
     text = "links to be brought somewhere (default: the last that moves)"
     parser.add_argument("--tool", nargs="+", metavar="LINK", help=text)
     parser.add_argument("--batch", action="store_true", help="the functions for many states at once too")
@@ -97,7 +106,7 @@ def run(args: Namespace) -> ExitCode:
     _check_tools()
     robot, folder = read_arm(args), cache_folder()
     plugins = [(name, _plugin(name, robot)) for name in args.dynamics]
-    jobs = find_jobs(robot, plugins, args.of, args.batch, args.tool or [tip(robot)])
+    jobs = find_jobs(robot, plugins, args.of, args.batch, args.tool or [tip(robot)], args.controllers)
     try:
         compiled = list(_compile(jobs))
     except OSError as cause:
@@ -133,7 +142,12 @@ def _plugin(name: str, robot: Robot) -> CompiledDynamics:
 
 
 def find_jobs(
-    robot: Robot, plugins: Iterable[tuple[str, CompiledDynamics]], names: str, batch: bool, tools: Sequence[str]
+    robot: Robot,
+    plugins: Iterable[tuple[str, CompiledDynamics]],
+    names: str,
+    batch: bool,
+    tools: Sequence[str],
+    laws: Sequence[str] = LAWS,
 ) -> list[Job]:
     """List the libraries that the functions need, each once.
 
@@ -143,6 +157,7 @@ def find_jobs(
         names: functions and groups, separated by commas, or ``all``.
         batch: list the functions for many states at once too.
         tools: links whose inverse kinematics are needed.
+        laws: control laws whose control steps are needed.
 
     Raises:
         InputError: there is no such function or link, or no joint moves a tool.
@@ -166,6 +181,9 @@ def find_jobs(
             add(dynamics, partial(_step_plant, plugin))
         if names == "all" or TRIALS in chosen:
             add(dynamics, partial(_make_trial, plugin))
+        if names == "all" or STEP in chosen:
+            for law in laws:
+                add(dynamics, partial(_make_step, plugin, law), f" {law}")
         if names == "all" or PREDICTION in chosen:
             add(dynamics, partial(_make_mpc, plugin))
     if names == "all" or KINEMATICS in chosen:
@@ -202,6 +220,18 @@ def _make_trial(dynamics: CompiledDynamics) -> None:
 
     trial_function(dynamics, create("integrators", INTEGRATOR))
     model_function(dynamics, "mass_matrix")
+
+
+def _make_step(dynamics: CompiledDynamics, law: str) -> None:
+    """Make the control step of a law; the gains do not matter."""
+    from robodyn_ros.control.loop import ControlLoop
+    from robodyn_ros.control.loop_settings import loop_default_values, make_loop_settings
+    from robodyn_ros.control.parameter_file import FileParameters
+
+    values = FileParameters({}, loop_default_values(dynamics.robot))
+    loop = ControlLoop.from_settings(make_loop_settings(values, dynamics, law))
+    if loop.compiled_step is not None:
+        assert loop.compiled_step.kernel is not None  # makes it, where this process has traced the law before
 
 
 def _make_mpc(dynamics: CompiledDynamics) -> None:

@@ -18,6 +18,7 @@ from robodyn_ros.lazy import shown
 
 if TYPE_CHECKING:
     from robodyn_ros.control.faults.settings import FaultReactions, Feedback, SafetySettings
+    from robodyn_ros.control.law_step import LawStep
     from robodyn_ros.control.laws.adaptation import AdaptiveSettings
     from robodyn_ros.control.laws.adaptive import Adaptive
     from robodyn_ros.control.laws.base import Controller, Efforts, FrictionCompensation, Reference
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from robodyn_ros.control.laws.impedance import Impedance
     from robodyn_ros.control.laws.memory_file import restore_memory, save_memory
     from robodyn_ros.control.laws.pd import PD
+    from robodyn_ros.control.laws.traced import CompiledLaw, trace_problem
     from robodyn_ros.control.limits import Limits, saturate
     from robodyn_ros.control.loop import ControlLoop
     from robodyn_ros.control.loop_settings import LoopSettings, loop_default_values, make_loop_settings
@@ -47,6 +49,7 @@ __all__ = [
     "Adaptive",
     "AdaptiveSettings",
     "Command",
+    "CompiledLaw",
     "ComputedTorque",
     "ControlLoop",
     "Controller",
@@ -65,6 +68,7 @@ __all__ = [
     "Impedance",
     "JointGains",
     "JointTolerances",
+    "LawStep",
     "Limits",
     "LoopSettings",
     "PayloadSettings",
@@ -92,6 +96,7 @@ __all__ = [
     "restore_memory",
     "saturate",
     "save_memory",
+    "trace_problem",
     "write_trajectory",
 ]
 
@@ -110,6 +115,8 @@ __getattr__, __dir__ = shown(
         "laws.impedance": ("Impedance",),
         "laws.memory_file": ("restore_memory", "save_memory"),
         "laws.pd": ("PD",),
+        "laws.traced": ("CompiledLaw", "trace_problem"),
+        "law_step": ("LawStep",),
         "limits": ("Limits", "saturate"),
         "loop": ("ControlLoop",),
         "loop_settings": ("LoopSettings", "loop_default_values", "make_loop_settings"),
