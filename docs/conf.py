@@ -22,6 +22,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "mathml",
     "shown",
+    "drawn",
     "generated",
     "library",
 ]
@@ -44,7 +45,7 @@ suppress_warnings = [
 
 html_theme = "furo"
 html_title = f"robodyn_ros {__version__}"
-html_static_path = ["_static"]
+html_static_path = ["_static", "../robodyn_ros/document/math.woff2"]
 html_css_files = ["site.css"]
 html_math_renderer = "mathml"
 html_copy_source = False

@@ -7,6 +7,7 @@ wrong. What a block prints, and the figures it leaves open, belong under it. A b
 
 from __future__ import annotations
 
+import ast
 import io
 import os
 import re
@@ -65,14 +66,20 @@ def blocks(page: Path, language: str) -> list[Block]:
     return [block for block in found if block.language == language]
 
 
-def run(page: Path) -> list[Result]:
-    """Execute a page, block by block, in a namespace of its own; an exception names the page and its line."""
+def run(page: Path, namespace: dict[str, object] | None = None) -> list[Result]:
+    """Execute a page, block by block, in a namespace of its own; an exception names the page and its line.
+
+    Args:
+        page: the page.
+        namespace: receives the names that the page defines.
+    """
     import matplotlib as mpl
 
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    namespace: dict[str, object] = {"__name__": "__main__"}
+    namespace = {} if namespace is None else namespace
+    namespace["__name__"] = "__main__"
     results = []
     before = Path.cwd()
     os.chdir(ROOT)
@@ -91,6 +98,33 @@ def run(page: Path) -> list[Result]:
         os.chdir(before)
         plt.close("all")
     return results
+
+
+def without_checks(code: str) -> tuple[str, str]:
+    """A block as its reader wants it first, and its checks: the assertions on its outermost level.
+
+    A comment above an assertion goes with it.
+    """
+    lines, checks = code.splitlines(), set()
+    for statement in ast.parse(code).body:
+        if _is_check(statement):
+            first = statement.lineno - 1
+            while first > 0 and lines[first - 1].startswith("#"):
+                first -= 1
+            checks.update(range(first, statement.end_lineno or statement.lineno))
+    shown = "\n".join(line for number, line in enumerate(lines) if number not in checks)
+    folded = "\n".join(line for number, line in enumerate(lines) if number in checks)
+    return re.sub(r"\n{3,}", "\n\n", shown).strip("\n"), folded
+
+
+def _is_check(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.Assert):
+        return True
+    if not (isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)):
+        return False
+    called = statement.value.func
+    name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+    return name.startswith("assert_")
 
 
 def _figures() -> Iterator[Figure]:

@@ -23,7 +23,8 @@ class Show(SphinxTransform):
         if page.suffix != ".md" or not executed.blocks(page, "python"):
             return
         try:
-            results = executed.run(page)
+            names: dict[str, object] = {}
+            results = executed.run(page, names)
         except Exception as problem:
             message = "%s: its Python does not run: %s: %s"
             logging.getLogger(__name__).warning(message, page, type(problem).__name__, problem)
@@ -42,8 +43,9 @@ class Show(SphinxTransform):
                     )
                 )
             parent = node.parent
-            place = parent.index(node) + 1
-            parent[place:place] = after
+            place = parent.index(node)
+            parent[place : place + 1] = [*_folded(node, result.block.code), *after]
+        self.env.temp_data["names"] = names
 
     def _figure(self, name: str, figure: executed.Figure) -> nodes.image:
         """The picture is an ordinary file beside the site, which Sphinx copies."""
@@ -54,6 +56,19 @@ class Show(SphinxTransform):
         return nodes.image(
             uri=os.path.relpath(folder / name, here), alt=figure.title, classes=["plotted"]
         )
+
+
+def _folded(node: nodes.literal_block, code: str) -> list[nodes.Node]:
+    """A block without its checks, and those under a line that opens them."""
+    shown, checks = executed.without_checks(code)
+    if not checks:
+        return [node]
+    folded = nodes.literal_block(checks, checks, language="python")
+    opening = nodes.raw("", "<details class='checks'><summary>Checks</summary>", format="html")
+    block = [opening, folded, nodes.raw("", "</details>", format="html")]
+    if not shown:
+        return block
+    return [nodes.literal_block(shown, shown, language="python"), *block]
 
 
 def _printed(result: executed.Result) -> list[nodes.Node]:

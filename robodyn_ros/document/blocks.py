@@ -75,11 +75,13 @@ class PictureBlock:
         content: the bytes of its file.
         kind: their media type, for example ``image/png``.
         description: what the picture shows, for who cannot see it.
+        width: width on a page [px]; as wide as the page unless given.
     """
 
     content: bytes
     kind: str
     description: str
+    width: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -269,7 +271,7 @@ def _block(block: Block) -> dict[str, Any]:
             return {"code": text}
         case ListBlock(items):
             return {"items": items}
-        case PictureBlock(_, kind, description):
+        case PictureBlock(kind=kind, description=description):
             return {"picture": description, "kind": kind}
         case EquationBlock(equations):
             return {"equations": [_equation(equation) for equation in equations]}

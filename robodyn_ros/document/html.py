@@ -28,7 +28,7 @@ from robodyn_ros.document.blocks import (
     split,
 )
 from robodyn_ros.document.mathml import STYLE as MATH_STYLE
-from robodyn_ros.document.mathml import mathml
+from robodyn_ros.document.mathml import math_font, mathml
 from robodyn_ros.document.text import unicode, width
 
 WIDTH = 100
@@ -48,6 +48,7 @@ p, ul {{ max-width: 60rem; }}
 pre {{ overflow-x: auto; margin: 0.7rem 0; font-size: 0.95em; }}
 summary {{ cursor: pointer; margin: 0.7rem 0; }}
 .picture img {{ width: 100%; min-width: 44rem; background: white; border-radius: 4px; }}
+.drawing img {{ max-width: 100%; height: auto; background: white; border-radius: 4px; }}
 .cells {{ border-collapse: collapse; font-size: 0.92rem; font-variant-numeric: tabular-nums; }}
 .cells th, .cells td {{ text-align: left; vertical-align: top; }}
 .cells th, .cells td {{ padding: 0.2rem 1.1rem 0.2rem 0; border-bottom: 1px solid #8884; }}
@@ -73,13 +74,14 @@ def html(document: Document) -> str:
         heading = f"{f'{number}. ' if number else ''}{_prose(section.title)}"
         parts += [f'<h2 id="{escape(section.name)}">{heading}</h2>', *_blocks(section.blocks)]
     body = "\n".join(parts)
+    style = STYLE + (math_font() if "<math" in body else "")
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{escape(document.title)}</title>
-<style>{STYLE}</style>
+<style>{style}</style>
 </head>
 <body>
 {body}
@@ -106,9 +108,13 @@ def _blocks(blocks: Iterable[Block]) -> Iterator[str]:
                 yield f"<pre><code>{escape(content)}</code></pre>"
             case ListBlock(items):
                 yield "<ul>\n" + "\n".join(f"<li>{_prose(item)}</li>" for item in items) + "\n</ul>"
-            case PictureBlock(content, kind, description):
+            case PictureBlock(content, kind, description, size):
                 source = f"data:{escape(kind)};base64,{b64encode(content).decode()}"
-                yield f'<div class="scroll picture"><img alt="{escape(description)}" src="{source}"></div>'
+                image = f'<img alt="{escape(description)}" src="{source}"'
+                if size:
+                    yield f'<div class="drawing">{image} width="{size:g}"></div>'
+                else:
+                    yield f'<div class="scroll picture">{image}></div>'
             case EquationBlock(equations):
                 rows = "\n".join(row for equation in equations for row in _equation_rows(equation))
                 yield f'<div class="scroll"><table class="equations">\n{rows}\n</table></div>'

@@ -111,7 +111,7 @@ def _blocks(blocks: Iterable[Block]) -> Iterator[str]:
             case ListBlock(items):
                 lines = "\n".join(rf"\item {{}}{_prose(item)}" for item in items)
                 yield f"\\begin{{itemize}}\n{lines}\n\\end{{itemize}}"
-            case PictureBlock(_, _, description):  # a picture would be a file of its own
+            case PictureBlock(description=description):  # a picture would be a file of its own
                 yield f"[{_prose(Literal(description))}]\n"
             case EquationBlock(equations):
                 yield f"\\begin{{align*}}\n{aligned(equations)}\n\\end{{align*}}"

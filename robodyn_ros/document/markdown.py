@@ -48,7 +48,7 @@ def _blocks(blocks: Iterable[Block]) -> Iterator[str]:
                 yield "\n".join(f"    {line}" for line in content.splitlines())
             case ListBlock(items):
                 yield "\n".join(f"- {_prose(item)}" for item in items)
-            case PictureBlock(content, kind, description):
+            case PictureBlock(content, kind, description, _):
                 yield f"![{_prose(Literal(description))}](data:{kind};base64,{b64encode(content).decode()})"
             case EquationBlock(equations):
                 yield f"$$\n\\begin{{aligned}}\n{aligned(equations)}\n\\end{{aligned}}\n$$"

@@ -6,6 +6,8 @@ share this.
 
 from __future__ import annotations
 
+from base64 import b64encode
+from pathlib import Path
 from xml.etree import ElementTree
 
 from robodyn_ros.errors import ConfigurationError, RobodynError
@@ -31,6 +33,15 @@ ELEMENTS = {
     *("mtable", "mtr", "mtd", "mphantom", "menclose"),
 }
 """What a formula may consist of (MathML 3, chapter 3): a text in it is no place for other markup."""
+
+
+def math_font() -> str:
+    """Return the CSS that gives formulas their font, and holds it: brackets stretch only with a font for formulas."""
+    content = b64encode(Path(__file__).with_name("math.woff2").read_bytes()).decode()
+    source = f'url("data:font/woff2;base64,{content}") format("woff2")'
+    return f"""@font-face {{ font-family: "Robodyn Math"; src: {source}; }}
+math {{ font-family: "Robodyn Math", math; font-size: 1.08em; }}
+"""
 
 
 def mathml(formula: str, display: str = "inline") -> str:

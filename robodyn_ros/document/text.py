@@ -296,7 +296,7 @@ def _blocks(blocks: Iterable[Block], columns: int) -> Iterator[TextLine]:
             case ListBlock(items):
                 for item in items:
                     yield from _paragraph(item, columns, first="- ", indent=INDENT)
-            case PictureBlock(_, _, description):
+            case PictureBlock(description=description):
                 yield from _paragraph(Literal(f"[{description}]"), columns)
             case TableBlock():
                 yield from (TextLine(line, "table") for line in _table(block, columns))

@@ -8,14 +8,16 @@ in ``principles``. Everything but this file needs SymPy.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 
 from numpy.typing import ArrayLike
 
-from robodyn_ros.document.blocks import Document, TextBlock, quoted
+from robodyn_ros.document.blocks import Document, PictureBlock, TextBlock, quoted
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.errors import ConfigurationError, InputError
+from robodyn_ros.kinematics.sketch import WIDTH, sketch
 
 STEPS = (
     "arm",
@@ -78,5 +80,12 @@ def derive(
     if q is not None or qd is not None or form is None:
         sections.append(pose_section(dynamics, q, qd))
     title = f"Equations of motion of the arm {quoted(dynamics.robot.name)}"
+    robot = dynamics.robot
+    told = f"The arm {robot.name}: links, joints, frames and centres of mass, and its coordinates from their zeros"
+    picture = PictureBlock(sketch(robot, q, frames="equations"), "image/svg+xml", told, WIDTH)
+    sections = [
+        replace(section, blocks=(*section.blocks, picture)) if section.name == "frames" else section
+        for section in sections
+    ]
     chosen = tuple(section for section in sections if section.name in steps)
     return Document(title, (TextBlock(REMARK),) if form is None else (), chosen)

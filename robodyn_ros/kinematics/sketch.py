@@ -1,0 +1,328 @@
+"""A line drawing of a mechanism, as lectures draw it: links, joints, frames, angles, centres of mass.
+
+The drawing is an SVG made from the URDF alone, and the same arm gives the same bytes. An arm that moves in one plane is
+drawn in that plane; any other is seen from the side and above, in parallel perspective. A joint's coordinate is marked
+from its zero: an arc from where the link would be at q_i = 0, or an arrow along the slide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robodyn_ros.checks import finite_array
+from robodyn_ros.kinematics import so3
+from robodyn_ros.kinematics.tree import build_tree
+from robodyn_ros.robot import Pose, Robot
+from robodyn_ros.robot.pose import Array
+
+WIDTH, HEIGHT, MARGIN = 520.0, 400.0, 56.0
+"""Size of the drawing, and of its empty border [px]."""
+
+TURN, SLIDE = 0.7, 0.35
+"""Position of a joint unless it is given: of one that turns [rad], of one that slides over its range [-]."""
+
+PARALLEL = 1e-6
+"""Greatest cross product of directions that count as parallel [-]."""
+
+AZIMUTH, ELEVATION = np.radians(-58.0), np.radians(22.0)
+"""Direction from which an arm is seen that moves in no plane [rad]."""
+
+LINK, INK, PALE, ANGLE, AXES = "#b9c6d3", "#222222", "#8c8c8c", "#D55E00", ("#c0392b", "#2e8b57", "#0072B2")
+"""Colours of links, lines and text, auxiliary lines, coordinates, and of the axes x, y, z of a frame."""
+
+LENGTHS = {True: 0.17, False: 0.09}
+"""Drawn in a plane or not → length of a frame's axes, as a part of the arm's size."""
+
+
+class Placed(NamedTuple):
+    """A body where it is drawn; all in the root link's frame."""
+
+    zero: Pose  # the body's frame at q = 0 of its own joint
+    frame: Pose  # the body's frame
+    axis: Array  # of its joint (3,), a unit vector
+    value: float  # position of its joint [rad] or [m]
+    slides: bool  # its joint is prismatic
+    ends: list[Array]  # where its links lead to from the joint (3,) [m]
+    com: Array | None  # its centre of mass (3,) [m]
+
+
+class View(NamedTuple):
+    """A parallel projection: pixels = offset + scale * (right, up) · point."""
+
+    right: Array
+    up: Array
+    flat: bool  # the arm moves in the plane of the picture
+    scale: float = 1.0
+    offset: tuple[float, float] = (0.0, 0.0)
+
+    def direction(self, vector: Array) -> Array:
+        """A vector in the picture, not scaled, (2,); y points down."""
+        return np.array([self.right @ vector, -(self.up @ vector)])
+
+    def at(self, point: Array) -> Array:
+        """A point in pixels (2,)."""
+        placed: Array = np.array(self.offset) + self.scale * self.direction(point)
+        return placed
+
+
+def sketch(robot: Robot, q: ArrayLike | None = None, *, frames: Literal["links", "equations"] = "links") -> bytes:
+    """Draw an arm.
+
+    Args:
+        robot: the arm.
+        q: positions (n,) in [rad] or [m]; such that every coordinate can be seen unless given.
+        frames: which frames to draw: those of the URDF's links, or those in which the equations are written
+            (:mod:`robodyn_ros.kinematics.tree`), whose z is the joint's axis.
+
+    Returns:
+        The drawing, an SVG.
+
+    Raises:
+        InputError: q is not n finite numbers.
+    """
+    pose = _telling_pose(robot) if q is None else finite_array("q", q, (robot.n,))
+    bodies = _placed(robot, pose)
+    view = _fitted(_view(bodies), bodies)
+    parts = [*_ground(view), *_links(view, bodies), *_coordinates(robot, view, bodies), *_joints(robot, view, bodies)]
+    drawn = [body.frame for body in bodies]
+    if frames == "equations":
+        drawn = [frame @ node.frame for frame, node in zip(drawn, build_tree(robot).nodes, strict=True)]
+    parts += _frames(view, [Pose(), *drawn])
+    parts += _masses(view, bodies)
+    title = escape(f"Sketch of the arm {robot.name}: {', '.join(robot.joint_names)}")
+    body = "\n".join(parts)
+    return f"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" width="{WIDTH:g}" \
+height="{HEIGHT:g}" role="img" font-family="'Latin Modern Math','STIX Two Text',Georgia,serif" font-size="17">
+<title>{title}</title>
+{body}
+</svg>
+""".encode()
+
+
+def _telling_pose(robot: Robot) -> Array:
+    """Positions at which no coordinate is zero, within the limits (n,)."""
+    lengths = [float(np.linalg.norm(body.placement.translation)) for body in robot.bodies]
+    reach = sum(lengths) + sum(float(np.linalg.norm(body.inertial.com)) for body in robot.bodies) or 1.0
+    pose, sign = np.zeros(robot.n), 1.0
+    for index, joint in enumerate(robot.joints):
+        lower, upper = joint.lower, joint.upper
+        if joint.is_prismatic:
+            wanted = SLIDE * reach if not np.isfinite(upper) else lower + SLIDE * (upper - lower)
+        else:
+            wanted, sign = sign * TURN, sign if index % 2 else -sign
+            middle = (lower + upper) / 2.0 if np.isfinite(lower + upper) else 0.0
+            wanted = wanted if lower < wanted < upper else middle
+        pose[index] = np.clip(wanted, lower, upper)
+    return pose
+
+
+def _placed(robot: Robot, q: Array) -> list[Placed]:
+    bodies: list[Placed] = []
+    for body in robot.bodies:
+        parent = Pose() if body.parent < 0 else bodies[body.parent].frame
+        zero = parent @ body.placement
+        value = body.ratio * q[body.coordinate] + body.offset
+        if body.joint.is_prismatic:
+            moved = Pose(translation=value * body.joint.axis)
+        else:
+            moved = Pose(so3.exp(value * body.joint.axis))
+        frame = zero @ moved
+        axis = zero.rotation @ body.joint.axis
+        bodies.append(
+            Placed(
+                zero,
+                frame,
+                axis,
+                value,
+                body.joint.is_prismatic,
+                [],
+                _seen(frame, body.inertial.com) if body.inertial.mass else None,
+            )
+        )
+    for index, placed in enumerate(bodies):
+        here = placed.frame
+        children = [_seen(here, each.placement.translation) for each in robot.bodies if each.parent == index]
+        fixed = [_seen(here, link.pose.translation) for link in robot.links if link.body == index]
+        far = max(fixed, key=lambda point: float(np.linalg.norm(point - here.translation)))
+        if not children and np.allclose(far, here.translation):
+            far = here.translation if placed.com is None else placed.com
+        placed.ends.extend(children or [far])
+    return bodies
+
+
+def _seen(frame: Pose, point: Array) -> Array:
+    seen: Array = frame.rotation @ point + frame.translation
+    return seen
+
+
+def _view(bodies: list[Placed]) -> View:
+    """The plane that the arm moves in, with x or y to the right and z up; or a view from the side and above."""
+    turning = [body.axis for body in bodies if not body.slides]
+    sliding = [body.axis for body in bodies if body.slides]
+    normal = turning[0] if turning else None
+    flat = (
+        normal is not None
+        and all(np.linalg.norm(np.cross(normal, axis)) < PARALLEL for axis in turning)
+        and all(abs(normal @ axis) < PARALLEL for axis in sliding)
+    )
+    if flat and normal is not None:
+        upward = next(each for each in np.eye(3)[[2, 1]] if np.linalg.norm(np.cross(each, normal)) > 0.5)
+        up = upward - (upward @ normal) * normal
+        right = np.cross(up, normal)
+        return View(right if right[int(np.argmax(abs(right)))] > 0.0 else -right, up / np.linalg.norm(up), True)
+    (ca, sa), (ce, se) = ((np.cos(angle), np.sin(angle)) for angle in (AZIMUTH, ELEVATION))
+    return View(np.array([-sa, ca, 0.0]), np.array([-se * ca, -se * sa, ce]), False)
+
+
+def _fitted(view: View, bodies: list[Placed]) -> View:
+    points = [np.zeros(3)]
+    for body in bodies:
+        points += [body.zero.translation, body.frame.translation, *body.ends]
+    flat = np.array([view.direction(point) for point in points])
+    lowest, highest = flat.min(axis=0), flat.max(axis=0)
+    span = np.maximum(highest - lowest, 0.35 * max(1e-9, (highest - lowest).max()))
+    room = np.array([WIDTH, HEIGHT]) - 2.0 * MARGIN
+    scale = float((room / span).min())
+    offset = np.array([WIDTH, HEIGHT]) / 2.0 - scale * (lowest + highest) / 2.0
+    return view._replace(scale=scale, offset=(float(offset[0]), float(offset[1])))
+
+
+def _size(view: View) -> float:
+    """The arm's size [m], for what is drawn as a part of it."""
+    return min(WIDTH, HEIGHT) / view.scale
+
+
+def _line(*points: Array, colour: str = INK, width: float = 1.5, dash: str = "", arrow: bool = False) -> str:
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    style = f'stroke="{colour}" stroke-width="{width:g}"' + (f' stroke-dasharray="{dash}"' if dash else "")
+    line = f'<polyline points="{path}" fill="none" stroke-linecap="round" stroke-linejoin="round" {style}/>'
+    return line + (_head(points[-2], points[-1], colour) if arrow else "")
+
+
+def _head(before: Array, tip: Array, colour: str) -> str:
+    """An arrow's head."""
+    along = tip - before
+    length = float(np.hypot(*along))
+    if length < 1e-6:
+        return ""
+    along = 7.5 * along / length
+    across = np.array([-along[1], along[0]]) * 0.42
+    corners = " ".join(f"{x:.1f},{y:.1f}" for x, y in (tip, tip - along + across, tip - along - across))
+    return f'<polygon points="{corners}" fill="{colour}"/>'
+
+
+def _text(place: Array, letter: str, index: int | str = "", colour: str = INK) -> str:
+    """A letter with an index, its middle at a place; with a white rim, so that lines behind it do not disturb."""
+    rim = 'paint-order="stroke" stroke="white" stroke-width="4" stroke-linejoin="round"'
+    below = f'<tspan dy="4" font-size="12" font-style="normal">{index}</tspan>' if index != "" else ""
+    x, y = place
+    return (
+        f'<text x="{x:.1f}" y="{y + 5:.1f}" text-anchor="middle" font-style="italic" fill="{colour}" {rim}>'
+        f"{letter}{below}</text>"
+    )
+
+
+def _ground(view: View) -> Iterator[str]:
+    """The base: a hatched line under the root link's origin."""
+    x, y = view.at(np.zeros(3))
+    yield _line(np.array([x - 26, y]), np.array([x + 26, y]), width=2.0)
+    for k in range(6):
+        yield _line(np.array([x - 22 + 9 * k, y]), np.array([x - 30 + 9 * k, y + 9]), width=1.0)
+
+
+def _links(view: View, bodies: list[Placed]) -> Iterator[str]:
+    if not bodies[0].slides:
+        yield _line(view.at(np.zeros(3)), view.at(bodies[0].zero.translation), colour=LINK, width=9.0)
+    for body in bodies:
+        for end in body.ends:
+            yield _line(view.at(body.frame.translation), view.at(end), colour=LINK, width=9.0)
+
+
+def _zero_direction(body: Placed) -> Array:
+    """Where the link would point at zero, across the joint's axis (3,); an axis of the frame where it lies on that."""
+    local = body.frame.rotation.T @ (body.ends[0] - body.frame.translation)
+    for candidate in (local, *np.eye(3)):
+        direction = body.zero.rotation @ candidate
+        across = direction - (direction @ body.axis) * body.axis
+        length = float(np.linalg.norm(across))
+        if length > 1e-3 * max(1.0, float(np.linalg.norm(direction))):
+            unit: Array = across / length
+            return unit
+    raise AssertionError("one of three axes is not parallel to the joint's")
+
+
+def _coordinates(robot: Robot, view: View, bodies: list[Placed]) -> Iterator[str]:
+    """The joints' coordinates: arcs and arrows from their zeros."""
+    radius = LENGTHS[view.flat] * _size(view)
+    for body, placed in zip(robot.bodies, bodies, strict=True):
+        letter = ("q", body.coordinate + 1)
+        start, end = placed.zero.translation, placed.frame.translation
+        if body.joint.is_prismatic:
+            first, last = view.at(start), view.at(end)
+            along = last - first
+            if np.hypot(*along) < 1.0:
+                yield _text(first + np.array([-26.0, -14.0]), *letter, colour=ANGLE)
+                continue
+            aside = 30.0 * np.array([along[1], -along[0]]) / np.hypot(*along)
+            for point in (first, last):
+                yield _line(point, point + 1.15 * aside, colour=PALE, width=1.0)
+            yield _line(first, last, colour=PALE, width=4.0)
+            yield _line(first + aside, last + aside, colour=ANGLE, arrow=True)
+            yield _text((first + last) / 2 + 1.5 * aside, *letter, colour=ANGLE)
+            continue
+        zero = _zero_direction(placed)
+        turns = np.linspace(0.0, placed.value, 25)
+        arc = [end + radius * (so3.exp(angle * placed.axis) @ zero) for angle in turns]
+        middle = end + 1.34 * radius * (so3.exp(0.5 * placed.value * placed.axis) @ zero)
+        yield _line(view.at(end), view.at(end + 1.5 * radius * zero), colour=PALE, width=1.2, dash="5 4")
+        if not view.flat:
+            yield _line(
+                view.at(end - radius * placed.axis), view.at(end + radius * placed.axis), colour=PALE, dash="9 3 2 3"
+            )
+        if abs(placed.value) > 0.02:
+            yield _line(*(view.at(point) for point in arc), colour=ANGLE, arrow=True)
+        yield _text(view.at(middle), *letter, colour=ANGLE)
+
+
+def _joints(robot: Robot, view: View, bodies: list[Placed]) -> Iterator[str]:
+    """A circle for a joint that turns, a box for one that slides."""
+    for body, placed in zip(robot.bodies, bodies, strict=True):
+        x, y = view.at(placed.frame.translation)
+        style = f'fill="white" stroke="{INK}" stroke-width="2"'
+        if body.joint.is_prismatic:
+            yield f'<rect x="{x - 11:.1f}" y="{y - 8:.1f}" width="22" height="16" {style}/>'
+        else:
+            yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{7 if view.flat else 5:g}" {style}/>'
+
+
+def _frames(view: View, frames: list[Pose]) -> Iterator[str]:
+    """The axes of the root link's frame and of each joint's; an axis that points at the reader is not drawn."""
+    length = 0.6 * LENGTHS[view.flat] * _size(view)
+    for number, frame in enumerate(frames):
+        origin = view.at(frame.translation)
+        for axis, (name, colour) in enumerate(zip("xyz", AXES, strict=True)):
+            direction = frame.rotation[:, axis]
+            if np.hypot(*view.direction(direction)) < 0.2:
+                continue
+            tip = view.at(frame.translation + length * direction)
+            yield _line(origin, tip, colour=colour, width=1.6, arrow=True)
+            if view.flat or number == 0:
+                yield _text(tip + 0.28 * (tip - origin), name, number, colour=colour)
+
+
+def _masses(view: View, bodies: list[Placed]) -> Iterator[str]:
+    """The centres of mass: a disc with two black quarters."""
+    for number, body in enumerate(bodies, 1):
+        if body.com is None:
+            continue
+        (x, y), r = view.at(body.com), 7 if view.flat else 5
+        quarter = "".join(f"M{x:.1f},{y:.1f} h{s * r} A{r},{r} 0 0 1 {x:.1f},{y + s * r:.1f} Z " for s in (1, -1))
+        yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r}" fill="white" stroke="{INK}"/>'
+        yield f'<path d="{quarter.strip()}" fill="{INK}"/>'
+        if view.flat:
+            yield _text(np.array([x + 20, y + 12]), "m", number)

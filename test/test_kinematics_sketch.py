@@ -1,0 +1,95 @@
+"""The line drawing of an arm: where its marks stand, and that any arm has one."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from arms import random_robot
+
+import robodyn_ros as rd
+from robodyn_ros.kinematics.sketch import HEIGHT, WIDTH, sketch
+
+URDF = Path(__file__).parents[1] / "urdf"
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def drawn(robot: rd.Robot, q: object = None) -> ET.Element:
+    return ET.fromstring(sketch(robot, q))  # type: ignore[arg-type]
+
+
+def circles(picture: ET.Element, radius: str) -> np.ndarray:
+    """Centres of the circles of a radius [px]: 7 with a thick line are joints, those beside a path are masses."""
+    found = [each for each in picture.iter(f"{SVG}circle") if each.get("r") == radius]
+    return np.array([[float(each.get("cx", "")), float(each.get("cy", ""))] for each in found])
+
+
+def words(picture: ET.Element) -> list[str]:
+    return ["".join(each.itertext()) for each in picture.iter(f"{SVG}text")]
+
+
+def test_a_planar_arm_is_drawn_to_scale_in_its_plane() -> None:
+    """The joints of the two-link arm: at the origin, and half a metre along the first link."""
+    robot = rd.load_robot(URDF / "two_link.urdf")
+    q = np.array([0.3, 0.5])
+    picture = drawn(robot, q)
+    first, second = (each for each in circles(picture, "7")[:2])
+    com = circles(picture, "7")[2:]
+    towards = second - first
+    np.testing.assert_allclose(np.arctan2(-towards[1], towards[0]), 0.3, atol=2e-3)
+    scale = np.hypot(*towards) / 0.5
+    np.testing.assert_allclose(com[0], first + towards / 2, atol=0.1)
+    expected = second + scale * 0.2 * np.array([np.cos(0.8), -np.sin(0.8)])
+    np.testing.assert_allclose(com[1], expected, atol=0.2)
+    assert {"q1", "q2", "m1", "m2", "x0", "z0", "x2"} <= set(words(picture))
+    assert not any(word.startswith("y") for word in words(picture))  # it points at the reader
+
+
+def test_the_same_arm_gives_the_same_bytes() -> None:
+    robot = rd.load_robot(URDF / "prr.urdf")
+    assert sketch(robot) == sketch(rd.load_robot(URDF / "prr.urdf"))
+    assert sketch(robot) != sketch(robot, [0.2, 0.1, 0.4])
+
+
+def test_an_arc_begins_at_zero_and_ends_at_the_link() -> None:
+    robot = rd.load_robot(URDF / "two_link.urdf")
+    arcs = [
+        np.array([pair.split(",") for pair in each.get("points", "").split()], dtype=float)
+        for each in drawn(robot, [0.9, -0.4]).iter(f"{SVG}polyline")
+        if len(each.get("points", "").split()) > 5
+    ]
+    joints = circles(drawn(robot, [0.9, -0.4]), "7")
+    for arc, joint, (start, end) in zip(arcs, joints[:2], ((0.0, 0.9), (0.9, 0.5)), strict=True):
+        angles = [np.arctan2(-(y - joint[1]), x - joint[0]) for x, y in (arc[0], arc[-1])]
+        np.testing.assert_allclose(angles, [start, end], atol=5e-3)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_any_arm_has_a_drawing_within_its_frame(seed: int) -> None:
+    robot = rd.load_robot(random_robot(seed))
+    for q in (None, np.zeros(robot.n)):
+        picture = drawn(robot, q)
+        places = [each.get("points", "") for each in picture.iter(f"{SVG}polyline")]
+        numbers = np.array([float(word) for each in places for word in re.split("[ ,]", each)]).reshape(-1, 2)
+        assert np.isfinite(numbers).all()
+        middle = np.array([WIDTH, HEIGHT]) / 2
+        assert (abs(numbers - middle) < middle * 1.6).all()
+        assert sum(word.startswith("q") for word in words(picture)) >= robot.n
+
+
+def test_names_are_escaped_and_wrong_positions_refused() -> None:
+    robot = rd.load_robot(URDF / "prr.urdf")
+    assert drawn(replace(robot, name="<b>&")).find(f"{SVG}title") is not None
+    with pytest.raises(rd.InputError, match="q"):
+        sketch(robot, [0.0, 1.0])
+
+
+def test_frames_of_the_equations_have_z_along_the_joint() -> None:
+    """The joints of this arm point at the reader, so that z is not drawn, and x lies along the link."""
+    picture = ET.fromstring(sketch(rd.load_robot(URDF / "two_link.urdf"), [0.3, 0.5], frames="equations"))
+    assert {"x1", "y1", "x2", "y2", "x0", "z0"} <= set(words(picture))
+    assert not {"z1", "z2"} & set(words(picture))
