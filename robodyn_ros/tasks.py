@@ -127,7 +127,7 @@ def simulate(
         duration: of the simulation [s]; a second more than the motion takes unless given. The motion is as fast as 80 %
             of the limits of speed and effort allow.
         parameters: of the nodes ``simulator`` and ``controller``, by their names (reference/nodes in the
-            documentation): ``{"payload_mass": 2.0}``, for example.
+            documentation): ``{"mismatch.payload_mass": 2.0}``, for example.
 
     Raises:
         InputError: an argument is wrong; the message names it.
