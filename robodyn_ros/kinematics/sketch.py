@@ -39,7 +39,7 @@ LENGTHS = {True: 0.17, False: 0.09}
 """Drawn in a plane or not → length of a frame's axes, as a part of the arm's size."""
 
 
-class Placed(NamedTuple):
+class SketchedBody(NamedTuple):
     """A body where it is drawn; all in the root link's frame."""
 
     zero: Pose  # the body's frame at q = 0 of its own joint
@@ -51,7 +51,7 @@ class Placed(NamedTuple):
     com: Array | None  # its centre of mass (3,) [m]
 
 
-class View(NamedTuple):
+class SketchView(NamedTuple):
     """A parallel projection: pixels = offset + scale * (right, up) · point."""
 
     right: Array
@@ -121,8 +121,8 @@ def _telling_pose(robot: Robot) -> Array:
     return pose
 
 
-def _placed(robot: Robot, q: Array) -> list[Placed]:
-    bodies: list[Placed] = []
+def _placed(robot: Robot, q: Array) -> list[SketchedBody]:
+    bodies: list[SketchedBody] = []
     for body in robot.bodies:
         parent = Pose() if body.parent < 0 else bodies[body.parent].frame
         zero = parent @ body.placement
@@ -134,7 +134,7 @@ def _placed(robot: Robot, q: Array) -> list[Placed]:
         frame = zero @ moved
         axis = zero.rotation @ body.joint.axis
         bodies.append(
-            Placed(
+            SketchedBody(
                 zero,
                 frame,
                 axis,
@@ -160,7 +160,7 @@ def _seen(frame: Pose, point: Array) -> Array:
     return seen
 
 
-def _view(bodies: list[Placed]) -> View:
+def _view(bodies: list[SketchedBody]) -> SketchView:
     """The plane that the arm moves in, with x or y to the right and z up; or a view from the side and above."""
     turning = [body.axis for body in bodies if not body.slides]
     sliding = [body.axis for body in bodies if body.slides]
@@ -174,12 +174,12 @@ def _view(bodies: list[Placed]) -> View:
         upward = next(each for each in np.eye(3)[[2, 1]] if np.linalg.norm(np.cross(each, normal)) > 0.5)
         up = upward - (upward @ normal) * normal
         right = np.cross(up, normal)
-        return View(right if right[int(np.argmax(abs(right)))] > 0.0 else -right, up / np.linalg.norm(up), True)
+        return SketchView(right if right[int(np.argmax(abs(right)))] > 0.0 else -right, up / np.linalg.norm(up), True)
     (ca, sa), (ce, se) = ((np.cos(angle), np.sin(angle)) for angle in (AZIMUTH, ELEVATION))
-    return View(np.array([-sa, ca, 0.0]), np.array([-se * ca, -se * sa, ce]), False)
+    return SketchView(np.array([-sa, ca, 0.0]), np.array([-se * ca, -se * sa, ce]), False)
 
 
-def _fitted(view: View, bodies: list[Placed]) -> View:
+def _fitted(view: SketchView, bodies: list[SketchedBody]) -> SketchView:
     points = [np.zeros(3)]
     for body in bodies:
         points += [body.zero.translation, body.frame.translation, *body.ends]
@@ -192,7 +192,7 @@ def _fitted(view: View, bodies: list[Placed]) -> View:
     return view._replace(scale=scale, offset=(float(offset[0]), float(offset[1])))
 
 
-def _size(view: View) -> float:
+def _size(view: SketchView) -> float:
     """The arm's size [m], for what is drawn as a part of it."""
     return min(WIDTH, HEIGHT) / view.scale
 
@@ -227,7 +227,7 @@ def _text(place: Array, letter: str, index: int | str = "", colour: str = INK) -
     )
 
 
-def _ground(view: View) -> Iterator[str]:
+def _ground(view: SketchView) -> Iterator[str]:
     """The base: a hatched line under the root link's origin."""
     x, y = view.at(np.zeros(3))
     yield _line(np.array([x - 26, y]), np.array([x + 26, y]), width=2.0)
@@ -235,7 +235,7 @@ def _ground(view: View) -> Iterator[str]:
         yield _line(np.array([x - 22 + 9 * k, y]), np.array([x - 30 + 9 * k, y + 9]), width=1.0)
 
 
-def _links(view: View, bodies: list[Placed]) -> Iterator[str]:
+def _links(view: SketchView, bodies: list[SketchedBody]) -> Iterator[str]:
     if not bodies[0].slides:
         yield _line(view.at(np.zeros(3)), view.at(bodies[0].zero.translation), colour=LINK, width=9.0)
     for body in bodies:
@@ -243,7 +243,7 @@ def _links(view: View, bodies: list[Placed]) -> Iterator[str]:
             yield _line(view.at(body.frame.translation), view.at(end), colour=LINK, width=9.0)
 
 
-def _zero_direction(body: Placed) -> Array:
+def _zero_direction(body: SketchedBody) -> Array:
     """Where the link would point at zero, across the joint's axis (3,); an axis of the frame where it lies on that."""
     local = body.frame.rotation.T @ (body.ends[0] - body.frame.translation)
     for candidate in (local, *np.eye(3)):
@@ -256,7 +256,7 @@ def _zero_direction(body: Placed) -> Array:
     raise AssertionError("one of three axes is not parallel to the joint's")
 
 
-def _coordinates(robot: Robot, view: View, bodies: list[Placed]) -> Iterator[str]:
+def _coordinates(robot: Robot, view: SketchView, bodies: list[SketchedBody]) -> Iterator[str]:
     """The joints' coordinates: arcs and arrows from their zeros."""
     radius = LENGTHS[view.flat] * _size(view)
     for body, placed in zip(robot.bodies, bodies, strict=True):
@@ -289,7 +289,7 @@ def _coordinates(robot: Robot, view: View, bodies: list[Placed]) -> Iterator[str
         yield _text(view.at(middle), *letter, colour=ANGLE)
 
 
-def _joints(robot: Robot, view: View, bodies: list[Placed]) -> Iterator[str]:
+def _joints(robot: Robot, view: SketchView, bodies: list[SketchedBody]) -> Iterator[str]:
     """A circle for a joint that turns, a box for one that slides."""
     for body, placed in zip(robot.bodies, bodies, strict=True):
         x, y = view.at(placed.frame.translation)
@@ -300,7 +300,7 @@ def _joints(robot: Robot, view: View, bodies: list[Placed]) -> Iterator[str]:
             yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{7 if view.flat else 5:g}" {style}/>'
 
 
-def _frames(view: View, frames: list[Pose]) -> Iterator[str]:
+def _frames(view: SketchView, frames: list[Pose]) -> Iterator[str]:
     """The axes of the root link's frame and of each joint's; an axis that points at the reader is not drawn."""
     length = 0.6 * LENGTHS[view.flat] * _size(view)
     for number, frame in enumerate(frames):
@@ -315,7 +315,7 @@ def _frames(view: View, frames: list[Pose]) -> Iterator[str]:
                 yield _text(tip + 0.28 * (tip - origin), name, number, colour=colour)
 
 
-def _masses(view: View, bodies: list[Placed]) -> Iterator[str]:
+def _masses(view: SketchView, bodies: list[SketchedBody]) -> Iterator[str]:
     """The centres of mass: a disc with two black quarters."""
     for number, body in enumerate(bodies, 1):
         if body.com is None:

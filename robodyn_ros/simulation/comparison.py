@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -209,7 +210,7 @@ class LawComparison:
         return f"{said}.{' At an effort limit at times: ' + ', '.join(limited) + '.' if limited else ''}"
 
     def __repr__(self) -> str:
-        return f"{self.robot.name}, {self.arm}: {self.verdict()}"
+        return textwrap.fill(f"{self.robot.name}, {self.arm}: {self.verdict()}", 80)
 
     def plot(self, path: Path | None = None) -> Any:
         """Draw step, tracking error and effort of each joint, and return the axes, (n, 3).
