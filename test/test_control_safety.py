@@ -271,9 +271,68 @@ def test_the_parting_command_carries_the_arm_where_it_is():
     arm = Arm(limit=[50.0, 50.0, 50.0])
     arm.loop.follow(rest_to_rest([[1.0, 0.4, -0.6]], [2.0]))
     arm.state(Q + 0.01)
-    np.testing.assert_allclose(arm.loop.stop(), np.clip(DYNAMICS.gravity(Q + 0.01), -50.0, 50.0))
-    assert arm.loop.stop() is None
+    effort, has_come = arm.loop.part(arm.t)
+    assert has_come
+    np.testing.assert_allclose(effort, np.clip(DYNAMICS.gravity(Q + 0.01), -50.0, 50.0))
+    arm.loop.stop()
+    assert arm.loop.part(arm.t) is None
     assert arm.loop.watch(arm.t + 1.0) is None
+
+
+def test_the_way_to_the_parting_command_keeps_the_rate_limits():
+    """From a reaction that brakes with all its might, downwards: most of the effort changes."""
+    rates = np.array([2000.0, 500.0, 300.0])
+    arm = Arm(limit=np.full(3, 400.0), rate_limit=rates, velocity_limit=np.full(3, 1e3))
+    for _ in range(60):
+        sent = arm.state(Q, np.array([30.0, -20.0, 10.0])).effort
+    target, t = np.clip(DYNAMICS.gravity(Q), -400.0, 400.0), arm.t
+    assert (np.abs(target - sent) > 100.0).all()
+    has_come, count = False, 0
+    while not has_come:
+        t, count = t + 0.002, count + 1
+        effort, has_come = arm.loop.part(t)
+        assert (np.abs(effort - sent) <= 0.002 * rates * (1.0 + 1e-9)).all()
+        sent = effort
+    np.testing.assert_allclose(effort, target)
+    assert 50 < count < 2000
+
+
+def test_the_first_command_after_silence_begins_at_zero_and_keeps_the_rate_limits():
+    rates = np.array([2000.0, 300.0, 100.0])
+    arm = Arm(rate_limit=rates)
+    arm.state(qd=ZERO)
+    assert arm.watched(3.0)[0][-1] < 2.0  # a ramp to zero, then nothing
+    sent, commands = ZERO, []
+    for k in range(60):
+        commands.append(arm.state(qd=ZERO, after=1.0 if k == 0 else PERIOD).effort)
+        assert (np.abs(commands[-1] - sent) <= (PERIOD if k else 1e-9) * rates * (1.0 + 1e-9)).all()
+        sent = commands[-1]
+    np.testing.assert_allclose(sent, GRAVITY, atol=1e-9)
+
+
+def test_parameters_that_are_set_all_the_time_change_what_they_change_and_no_more():
+    """At 500 Hz and faster than the states: neither a step, nor an effort that stands still while the arm moves."""
+    rates = np.full(3, 1e6)
+    still, busy = (Arm(PD, rate_limit=rates) for _ in range(2))
+    for arm in (still, busy):
+        arm.loop.track(Reference(Q + 0.02, ZERO, ZERO, GRAVITY), arm.t + 10.0)
+        arm.state()
+    for k in range(200):
+        for _ in range(3):
+            law = PD(DYNAMICS, 100.0, 20.0)
+            busy.loop.apply(busy.loop.settings._replace(controller=law))
+        q = Q + 0.01 * np.sin(0.1 * k)
+        np.testing.assert_allclose(busy.state(q).effort, still.state(q).effort, rtol=1e-12)
+    last = busy.state(q)
+    for k in range(300):  # now they do change, to and fro between two laws that differ, and the efforts do not jump
+        stiff = 100.0 + 50.0 * (k % 2)
+        busy.loop.apply(busy.loop.settings._replace(controller=PD(DYNAMICS, stiff, 20.0)))
+        command = busy.state(q)
+        between = [GRAVITY + gain * (Q + 0.02 - q) - 20.0 * QD for gain in (100.0, 150.0)]
+        assert (np.abs(command.effort - last.effort) <= 0.06 * np.abs(between[1] - between[0]) + 1e-9).all()
+        last = command
+    assert (np.minimum(*between) - 1e-9 <= last.effort).all()
+    assert (last.effort <= np.maximum(*between) + 1e-9).all()
 
 
 # States that cannot be
@@ -396,7 +455,7 @@ def test_another_law_is_blended_in():
     before = arm.state()
     arm.loop.apply(arm.loop.settings._replace(controller=ComputedTorque(DYNAMICS, 150.0, 30.0)))
     first = arm.state()
-    np.testing.assert_allclose(first.effort, before.effort, rtol=1e-12)
+    np.testing.assert_allclose(first.effort, before.effort, rtol=1e-12)  # another law may differ by anything
     difference = np.linalg.norm(before.effort - first.efforts.total)
     assert difference > 0.1 * np.linalg.norm(GRAVITY)
     path = [first.effort, *(arm.state().effort for _ in range(20))]

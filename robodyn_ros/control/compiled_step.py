@@ -295,6 +295,8 @@ class ControlStep:
         """
         self._references, self._shaping, self._gravity = references, shaping, gravity
         self.compiled: CompiledStep | None = None
+        self._state: tuple[Array, Array]  # of the last step
+        self._planned: tuple[Reference, Array | None]  # reference and planned efforts of the last step
 
     def apply(self, settings: LoopSettings, robot: Robot) -> None:
         """Work with these settings from the next step on.
@@ -337,8 +339,27 @@ class ControlStep:
         if not controller.follows:  # whoever moves the arm says where it is, and the next law begins there
             self._references.start(t, q)
         reference = self._references.reference(t, q)
-        planned = self._references.planned(t)
-        return reference if planned is None else _with_planned_effort(controller, reference, planned)
+        self._planned = reference, self._references.planned(t)
+        return _with_planned_effort(controller, *self._planned)
+
+    def change(self, controller: Controller) -> Array:
+        """What the last effort of the law was more than another one's for the same state (n,), as if that had given it.
+
+        Args:
+            controller: of the same class and with the same model, but other gains or settings.
+
+        Raises:
+            EffortError: it gives efforts that are not n numbers.
+            Exception: whatever a plugin raises.
+        """
+        memory = self._shaping.memory
+        before = memory.requested.copy()
+        if memory.has_requested:
+            reference = _with_planned_effort(controller, *self._planned)
+            total = LawInNumbers(controller).compute(*self._state, reference, memory.integral.copy()).total
+            memory.requested[:] = total
+        lost: Array = before - memory.requested
+        return lost
 
     def run(self, t: float, dt: float, q: Array, qd: Array, reference: Reference) -> StepResult:
         """Make a step (:func:`robodyn_ros.control.step.control_step`).
@@ -354,6 +375,7 @@ class ControlStep:
             EffortError: the law gives efforts that are not n numbers.
             Exception: whatever a plugin raises.
         """
+        self._state = q, qd
         compiled = self.compiled
         if compiled is not None and not compiled.is_current and not compiled.read_settings():
             self._compile()
@@ -380,11 +402,13 @@ class ControlStep:
             self._references.start(t, q)
 
 
-def _with_planned_effort(controller: Controller, reference: Reference, planned: Array) -> Reference:
+def _with_planned_effort(controller: Controller, reference: Reference, planned: Array | None) -> Reference:
     """The reference with that part of the planned efforts as feed-forward which the law does not give by itself.
 
     So an arm on its reference gets the planned effort under every law: all of it is feed-forward under a law without a
     model, and only friction or a payload, say, under a law that knows the rest. A joint with NaN has no planned effort.
     """
+    if planned is None:
+        return reference
     own = controller.compute(reference.q, reference.qd, reference).total
     return reference._replace(effort=np.where(np.isnan(planned), reference.effort, planned - own + reference.effort))

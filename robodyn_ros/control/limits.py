@@ -3,7 +3,8 @@
 The effort that is sent is made out of the effort that the control law wants, in four stages:
 
 1. **Blend** (:func:`blend`): when law, model or gains change, or a fault is over, the difference to what was sent last
-   is added and fades away within ``blend_time``.
+   is added and fades away within ``blend_time``. A change of settings adds to what is left only what it changes. So
+   changes in quick succession do not keep the efforts where they are.
 2. **Soft position limits** (:func:`soften`): near a position limit, nothing drives the joint faster towards it.
 3. **Absolute limit**: ±effort_limit.
 4. **Rate limit**: no more than ±rate_limit · Δt away from what was sent last; Δt counts ``state_timeout`` at most.
@@ -202,8 +203,9 @@ def limit(
         The effort to send, where it is limited, where its rate is, each (n,), and the memory after it.
     """
     clamped = np.minimum(np.maximum(softened, -settings.effort_limit), settings.effort_limit)
-    dt = np.minimum(np.maximum(t - memory.sent_at, INSTANT), settings.state_timeout)
-    change = np.where(memory.is_sending > 0.0, settings.rate_limit * dt, np.inf)
+    sends, fell_silent = memory.is_sending > 0.0, memory.sent_at > NEVER
+    dt = np.where(sends, np.minimum(np.maximum(t - memory.sent_at, INSTANT), settings.state_timeout), INSTANT)
+    change = np.where(sends | fell_silent, settings.rate_limit * dt, np.inf)
     effort = np.minimum(np.maximum(clamped, memory.sent - change), memory.sent + change)
     after = memory._replace(sent=effort, cut=asked - effort, sent_at=t, is_sending=1.0)
     return effort, clamped != asked, effort != clamped, after
@@ -248,6 +250,30 @@ class Shaping:
         memory.sent[:] = memory.cut[:] = 0.0
         memory.is_sending[...] = memory.blending[...] = 0.0
         memory.sent_at[...] = NEVER
+
+    def fall_silent(self, t: float) -> None:
+        """Send nothing from a time on [s], after a ramp to zero: the next command begins there."""
+        self.reset()
+        self.memory.sent_at[...] = t
+
+    def blend_change(self, difference: Array, duration: float) -> None:
+        """Add to the efforts what they have lost, so that it fades away within a time [s].
+
+        Args:
+            difference: last effort wanted minus what other settings want in its place, (n,).
+            duration: within which it fades [s].
+        """
+        memory = self.memory
+        if (
+            not memory.is_sending or memory.blending == 1.0
+        ):  # what follows begins where the last command was in any case
+            return
+        if memory.blending:
+            gone = float(memory.sent_at - memory.blend_begin)
+            difference = difference + max(0.0, 1.0 - gone / float(memory.blend_time)) * memory.blend_from
+        runs = duration > 0.0 and difference.any()
+        memory.blend_from[:], memory.blend_time[...], memory.blend_begin[...] = difference, duration, memory.sent_at
+        memory.blending[...] = 2.0 if runs else 0.0
 
     def blend(self, duration: float) -> None:
         """Begin the next command where the last one was, and go over to what is wanted within a time [s]."""

@@ -18,7 +18,7 @@ from robodyn_ros.control.faults.settings import FaultKind, FaultReactions, Feedb
 from robodyn_ros.control.faults.state_validation import StateValidation
 from robodyn_ros.control.faults.supervisor import ActiveFault, FaultSupervisor
 from robodyn_ros.control.laws.base import Controller, Reference
-from robodyn_ros.control.limits import Limits, Shaping, saturate
+from robodyn_ros.control.limits import Limits, Shaping
 from robodyn_ros.control.loop_settings import LoopSettings, law_feedback
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.control.reference.manager import Following, Mode, PreparedTrajectory, ReferenceManager
@@ -342,22 +342,30 @@ class ControlLoop:
         t = self._references.time + ahead
         return t, self._references.expected(t)
 
-    def stop(self) -> Array | None:
-        """Forget everything, and wait for a first state again.
+    def part(self, t: float) -> tuple[Array, bool] | None:
+        """The next command on the way to the parting one; None if nothing is being sent.
+
+        The parting command carries the arm where it was last, for drives that keep to their last command. The way there
+        keeps to the limits of efforts and rates, and takes no states: it is a matter of milliseconds.
+
+        Args:
+            t: time by the clock of the states [s].
 
         Returns:
-            The effort to hand over, (n,) in [N·m] or [N]: what carries the arm where it was last, for drives that keep
-            to their last command. None if nothing was being sent.
+            Efforts (n,) in [N·m] or [N], and True if they are the parting command.
         """
-        hand_over = None
-        if self._shaping.sent is not None:
-            hand_over = saturate(self._gravity.at_or_last(self._q), self.settings.limits.effort)[0]
+        if self._shaping.sent is None:
+            return None
+        shaped = self._shaping.shape_reaction(t, self._gravity.at_or_last(self._q))
+        return shaped.effort, not is_any(shaped.rate_limited)
+
+    def stop(self) -> None:
+        """Forget everything, and wait for a first state again."""
         self._validation.reset()
         self._shaping.reset()
         self._references.stop()
         self._step.reset()
         self._supervisor.active = None
-        return hand_over
 
     def set_publisher_conflict(self, conflict: str) -> None:
         """State what is wrong with the publishers of commands or references; "" if nothing is."""
@@ -377,13 +385,19 @@ class ControlLoop:
         """
         self.try_out(settings)
         settings.controller.resume(self.controller)
+        difference = None
         if type(settings.controller) is not type(self.controller):
             self._step.reset()
+        elif settings.controller.dynamics is self.dynamics:
+            difference = self._step.change(settings.controller)
         self.settings = settings
         self._references.velocity_limit = settings.limits.velocity
         self._gravity.dynamics = settings.controller.dynamics
         self._step.apply(settings, self.robot)
-        self._shaping.blend(settings.safety.blend_time)
+        if difference is None:  # another law, or another model
+            self._shaping.blend(settings.safety.blend_time)
+        else:
+            self._shaping.blend_change(difference, settings.safety.blend_time)
 
     def try_out(self, settings: LoopSettings) -> None:
         """Have a control law give efforts where the arm is, without sending them.

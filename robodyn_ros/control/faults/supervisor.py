@@ -73,7 +73,7 @@ class FaultSupervisor:
             return None
         effort = self.active.effort(t, self._shaping.sent, self._gravity, settings.feedback, state)
         if effort is None:
-            self._shaping.reset()
+            self._shaping.fall_silent(t)
             return None
         return Command(*self._shaping.shape_reaction(t, effort), age, fault=kind, problem=problem, state=state)
 

@@ -16,7 +16,7 @@ stands still.
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import Any
 
 from builtin_interfaces.msg import Time
@@ -48,6 +48,12 @@ WATCH_PERIOD = 0.02
 
 SUBSCRIBER_PERIOD = 0.02
 """Shortest time between two checks of which topics have subscribers [s]."""
+
+PARTING_PERIOD = 0.002
+"""Time between two commands on the way to the parting one [s]."""
+
+PARTING_TIME = 0.5
+"""How long that way may take [s]; by default the rate limits allow any change within 0.02 s."""
 
 PUBLISHER_PERIOD = 0.2
 """Time between two scans for conflicting publishers [s]."""
@@ -365,11 +371,25 @@ class ClosedLoop:
 
     def _hand_over(self) -> None:
         """Stop answering; drives that keep their last command get one that carries the arm where it is."""
-        effort = self._loop.stop()
-        if effort is not None and self._answers:
+        try:
+            if self._answers:
+                self._part()
+        finally:
+            self.statistics.interrupted()
+            self._reset()
+
+    def _part(self) -> None:
+        """Send the way to the parting command, within the rate limits, for ``PARTING_TIME`` at most."""
+        last, begun = self._callback, perf_counter()
+        while (step := self._loop.part(last.state_time + perf_counter() - last.received)) is not None:
+            effort, has_come = step
             self._output.publish_command(divmod(self._now(), NANO), self._transmission.motor_effort(effort))
-        self.statistics.interrupted()
-        self._reset()
+            if has_come:
+                return
+            if perf_counter() - begun > PARTING_TIME:
+                self._log.warning("the rate limits leave no time for the parting command: it does not carry the arm")
+                return
+            sleep(PARTING_PERIOD)
 
     def _watch(self) -> None:
         """Check that states still come; send the reaction to the fault if they do not."""
