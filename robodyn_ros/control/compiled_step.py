@@ -356,7 +356,7 @@ class ControlStep:
         before = memory.requested.copy()
         if memory.has_requested:
             reference = _with_planned_effort(controller, *self._planned)
-            total = LawInNumbers(controller).compute(*self._state, reference, memory.integral.copy()).total
+            total = LawInNumbers(controller, self._gravity).compute(*self._state, reference, memory.integral.copy()).total
             memory.requested[:] = total
         lost: Array = before - memory.requested
         return lost
