@@ -356,8 +356,8 @@ class ControlStep:
         before = memory.requested.copy()
         if memory.has_requested:
             reference = _with_planned_effort(controller, *self._planned)
-            total = LawInNumbers(controller, self._gravity).compute(*self._state, reference, memory.integral.copy()).total
-            memory.requested[:] = total
+            law = LawInNumbers(controller, self._gravity)
+            memory.requested[:] = law.compute(*self._state, reference, memory.integral.copy()).total
         lost: Array = before - memory.requested
         return lost
 
