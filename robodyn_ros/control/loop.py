@@ -62,6 +62,7 @@ class ControlLoop:
         feedback: Feedback | None = None,
         tolerances: Tolerances | None = None,
         reactions: FaultReactions | None = None,
+        deceleration: ArrayLike | None = None,
     ) -> None:
         """
         Args:
@@ -73,6 +74,7 @@ class ControlLoop:
             feedback: gains of the reactions to faults; the law's own unless given.
             tolerances: of trajectories that bring none of their own; none unless given.
             reactions: to faults, the defaults unless given.
+            deceleration: of a motion that is told to hold, (n,) in [rad/s²] or [m/s²]; it stops at once unless given.
 
         Raises:
             InputError: a limit of the wrong shape, negative or NaN.
@@ -85,6 +87,7 @@ class ControlLoop:
             tolerances or Tolerances.none(robot.n),
             safety or SafetySettings(),
             reactions or FaultReactions(),
+            None if deceleration is None else np.asarray(deceleration, dtype=np.float64),
         )
         self.restarts = 0
         self._clock_reset = False
@@ -110,6 +113,7 @@ class ControlLoop:
             feedback=settings.feedback,
             tolerances=settings.tolerances,
             reactions=settings.reactions,
+            deceleration=settings.deceleration,
         )
 
     @property
@@ -255,11 +259,11 @@ class ControlLoop:
         self._references.start(t, q)
 
     def hold(self, t: float, q: ArrayLike | None = None) -> None:
-        """Stop at once, and stay.
+        """Stop with the deceleration of the settings, at once where they have none, and stay.
 
         Args:
             t: time [s].
-            q: where, (n,) in [rad] or [m]; at the position of the present reference unless given.
+            q: where, at once, (n,) in [rad] or [m]; at the position of the present reference unless given.
 
         Raises:
             NotReadyError: no state has come yet.
@@ -392,6 +396,9 @@ class ControlLoop:
             difference = self._step.change(settings.controller)
         self.settings = settings
         self._references.velocity_limit = settings.limits.velocity
+        self._references.may_end_in_motion = settings.safety.allow_nonzero_velocity_at_trajectory_end
+        if settings.deceleration is not None:
+            self._references.deceleration = settings.deceleration
         self._gravity.dynamics = settings.controller.dynamics
         self._step.apply(settings, self.robot)
         if difference is None:  # another law, or another model

@@ -48,6 +48,9 @@ class LoopSettings(NamedTuple):
     tolerances: Tolerances  # of trajectories that bring none of their own
     safety: SafetySettings = SafetySettings()
     reactions: FaultReactions = FaultReactions()
+    deceleration: Array | None = (
+        None  # of a motion that is told to hold, (n,) in [rad/s²] or [m/s²]; None stops at once
+    )
 
 
 def law_feedback(controller: Controller) -> Feedback:
@@ -74,22 +77,19 @@ def make_loop_settings(values: NamedValues, dynamics: Dynamics, controller: str 
     gains = [values.settings(JointGains, f"gains.{name}.") for name in names]
     stiffness, damping, _ = joint_gains(GravityCompensation, dynamics, robot.home, gains)
     reactions = FaultReactions()._asdict().items()
-    limits, safety = (
-        Limits.of(robot, *(_limits(values, kind, robot) for kind in LIMIT_DEFAULTS)),
-        values.settings(SafetySettings),
-    )
+    tolerances = [values.settings(JointTolerances, f"constraints.{name}.") for name in names]
+    limits = Limits.of(robot, *(_limits(values, kind, robot) for kind in LIMIT_DEFAULTS))
+    safety = values.settings(SafetySettings)
     if not safety.allow_sagging:
         check_holding(dynamics, limits.effort)
     return LoopSettings(
         make_law(controller or values["controller"], dynamics, gains, values),
         limits,
         Feedback(stiffness, damping),
-        Tolerances.of(
-            values.settings(GoalSettings, "constraints."),
-            [values.settings(JointTolerances, f"constraints.{name}.") for name in names],
-        ),
+        Tolerances.of(values.settings(GoalSettings, "constraints."), tolerances),
         safety,
         FaultReactions(**{kind: values.settings(type(reaction), f"faults.{kind}.") for kind, reaction in reactions}),
+        np.array([joint.max_deceleration_on_cancel or np.inf for joint in tolerances]),
     )
 
 

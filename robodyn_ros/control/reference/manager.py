@@ -4,7 +4,8 @@ There are three kinds: a hold at one position, a trajectory, and a stream of ref
 
 - There is no reference before the start.
 - A reference outside the position limits or faster than the velocity limits is refused and changes nothing; the one
-  before it stays. So is a trajectory that would end in motion.
+  before it stays. So is a trajectory that would end in motion, unless that is allowed: then its last position is held.
+- A motion that is told to hold comes to rest with a given deceleration, or at once where none is given.
 - A trajectory goes on from the reference of the moment it starts, so that the reference never jumps. Until its start
   time comes, the reference before it goes on. A newer trajectory, stream or hold replaces one that has not started yet.
 - After its last point a trajectory holds that point. A stream that dries up holds the position of the arm then.
@@ -39,6 +40,12 @@ Outcome = Literal["succeeded", "path tolerance violated", "goal tolerance violat
 ROUNDING = 1e-7
 """How far beyond a limit a curve between two points may pass for a rounding error [rad] or [m]."""
 
+AT_REST = float(np.finfo(np.float32).eps)
+"""Greatest velocity at the end of a trajectory that ends at rest, as joint_trajectory_controller has it [rad/s]."""
+
+TICK = 1e-3
+"""Durations of stopping are multiples of this [s]."""
+
 
 class ReferenceManager:
     """Holds the present reference and the next one; the module's text states the rules.
@@ -46,6 +53,8 @@ class ReferenceManager:
     Attributes:
         time: of the latest state [s].
         velocity_limit: of references, (n,) in [rad/s] or [m/s].
+        deceleration: of a motion that is told to hold, (n,) in [rad/s²] or [m/s²]; inf stops at once.
+        may_end_in_motion: True if a trajectory may end in motion.
         following: the latest trajectory that was accepted.
         requests: how often the arm was asked for something else than before, or was stopped.
     """
@@ -58,6 +67,8 @@ class ReferenceManager:
         """
         self.time = -np.inf
         self.velocity_limit = velocity_limit
+        self.deceleration = np.full(robot.n, np.inf)
+        self.may_end_in_motion = False
         self.following: Following | None = None
         self.requests = 0
         self._robot = robot
@@ -81,16 +92,38 @@ class ReferenceManager:
         self.time, self._source, self._next = -np.inf, None, None
 
     def hold(self, t: float, q: ArrayLike | None = None) -> None:
-        """Stop at once, and stay (:meth:`robodyn_ros.control.loop.ControlLoop.hold`)."""
+        """Stop, and stay (:meth:`robodyn_ros.control.loop.ControlLoop.hold`)."""
         source = self._started()
-        if q is None:
-            q = source.sample(max(t, self.time)).q
-        else:
+        begin = max(t, self.time)
+        now = Sample(*source.sample(begin)[:3])
+        if q is not None:
             q = finite_array("q", q, (self._robot.n,))
             check_position_limits("q", self._robot, q, self._columns(None))
-            q = self._space.near(source.sample(max(t, self.time)).q, q)
-        self._source, self._next = HoldReference(q), None
+            self._source = HoldReference(self._space.near(now.q, q))
+        else:
+            self._source = self._stopping(begin, now)
+        self._next = None
         self._end("held")
+
+    def _stopping(self, begin: float, now: Sample) -> ReferenceSource:
+        """Come to rest from a motion at a time [s], each joint with its deceleration, and sooner before its limit."""
+        lower, upper = np.minimum(self._robot.lower, now.q), np.maximum(self._robot.upper, now.q)
+        room, speed = np.where(now.qd > 0.0, upper - now.q, now.q - lower), np.abs(now.qd)
+        longest = 2.0 * room / np.maximum(speed, AT_REST)
+        # Whole ticks, so that no two joints come to rest almost at the same time: between them there would be no curve.
+        durations = TICK * np.minimum(np.ceil(speed / self.deceleration / TICK), np.floor(longest / TICK))
+        durations[speed < AT_REST] = 0.0
+        stops = durations > 0.0
+        if not stops.any():
+            return HoldReference(now.q)
+        times = np.concatenate(([0.0], np.unique(durations[stops])))
+        braked = np.minimum(times[:, np.newaxis], durations)  # how long each joint has braked
+        rate = np.where(stops, now.qd, 0.0)
+        slowing = rate / np.where(stops, durations, 1.0)
+        positions = now.q + rate * braked - slowing * braked**2 / 2.0
+        stop = Trajectory(times, positions, rate - slowing * braked)
+        whole = Continuation(stop, self._columns(None), 0.0, now._replace(qd=rate), self._space)
+        return StoppingReference(whole, begin)
 
     def prepare(
         self, trajectory: Trajectory, t_start: float | None, joints: Sequence[str] | None
@@ -103,8 +136,13 @@ class ReferenceManager:
         if trajectory.n != len(columns):
             raise InputError("trajectory", f"has {trajectory.n} joints, not {len(columns)}", trajectory)
         check_position_limits("trajectory", self._robot, trajectory.positions, columns)
-        if trajectory.velocities is not None and trajectory.velocities[-1].any():
-            raise InputError("trajectory", f"does not end at rest, but at {trajectory.velocities[-1]}", trajectory)
+        if (
+            not self.may_end_in_motion
+            and trajectory.velocities is not None
+            and is_any(np.abs(trajectory.velocities[-1]) > AT_REST)
+        ):
+            text = f"does not end at rest, but at {trajectory.velocities[-1]}; to take it all the same, set "
+            raise InputError("trajectory", f"{text}allow_nonzero_velocity_at_trajectory_end", trajectory)
         start = None if t_start is None else float(finite_array("t_start", t_start, ()))
         limit = self.velocity_limit
         first = trajectory.later(0.0 if start is None else max(0.0, self.time - start))
@@ -325,6 +363,12 @@ class TrajectoryReference(ReferenceSource):
         """Let its time stand still for a while [s]."""
         self.start += dt
         self.end += dt
+
+
+class StoppingReference(TrajectoryReference):
+    """Come to rest where a motion was told to hold, and hold there."""
+
+    mode = "hold"
 
 
 class StreamedReference(ReferenceSource):

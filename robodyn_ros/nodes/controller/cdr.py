@@ -231,6 +231,10 @@ class PointLayout(NamedTuple):
     end: int
 
 
+class NoPointsError(InputError):
+    """A trajectory has no points: it asks for nothing but the end of the one before."""
+
+
 def read_trajectory_message(data: bytes, most_points: int) -> TrajectoryMessage:
     """Read a serialized trajectory_msgs/JointTrajectory.
 
@@ -304,7 +308,7 @@ def check_size(points: int, most: int) -> None:
         InputError: there are none, or too many.
     """
     if points == 0:
-        raise InputError("points", "is empty", points)
+        raise NoPointsError("points", "is empty", points)
     if points > most:
         raise InputError("points", f"are {points}, more than the {most} that are taken in", points)
 

@@ -1,6 +1,7 @@
 """The controller's topics of references: ``~/joint_trajectory`` and ``~/reference``.
 
-What comes there is followed, or refused and counted. A long trajectory is prepared in a thread beside the loop. Of
+What comes there is followed, or refused and counted. A trajectory without points ends the one before: the arm is held,
+as by ``~/hold``. A long trajectory is prepared in a thread beside the loop. Of
 those that come meanwhile the newest is next, and whatever else is asked of the arm meanwhile takes its place. A message
 with more points than the parameter ``trajectory_points`` allows, or with more bytes than a reference can need, is
 refused before it is read.
@@ -30,7 +31,7 @@ from robodyn_ros.nodes.common.messages import NANO, decode, to_reference, to_tra
 from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
 from robodyn_ros.nodes.common.timers import steady_timer
-from robodyn_ros.nodes.controller.cdr import check_size, read_trajectory_message
+from robodyn_ros.nodes.controller.cdr import NoPointsError, check_size, read_trajectory_message
 from robodyn_ros.settings import check_settings, whole
 
 SHORT = 1 << 15
@@ -173,6 +174,8 @@ class ReferenceInput:
                 self._requests = self._loop.requests
                 self._task = BackgroundTask("trajectory", partial(self._prepare, data, most))
                 self._timer.reset()
+        except NoPointsError:
+            self._loop.hold(self._clock.now().nanoseconds / NANO)
         except RobodynError as problem:
             self._faults.count("trajectory refused", problem)
 
