@@ -23,6 +23,34 @@ def test_follows_a_trajectory(graph, prr):
     follows_a_trajectory(graph)
 
 
+def test_a_trajectory_without_points_ends_the_one_before(graph, prr):
+    """As a client of joint_trajectory_controller stops an arm; it decelerates as it is told to."""
+    from sensor_msgs.msg import JointState
+    from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+    states = graph.listen(JointState, "joint_states", 1000)
+    slowly = {"elevator": {"max_deceleration_on_cancel": 0.5}}
+    graph.start(
+        "simulator", "-r", "joint_commands:=controller/joint_commands", robot_description=prr, lockstep=True,
+        initial_position=START,
+    )  # fmt: skip
+    graph.start("controller", use_sim_time=True, robot_description=prr, constraints=slowly)
+    publisher = graph.talk(JointTrajectory, "controller/joint_trajectory")
+    up = JointTrajectoryPoint(positions=[1.9], velocities=[0.0])
+    up.time_from_start.sec = 60
+    graph.wait(lambda: len(states) > 100, "an arm that is held")
+    publisher.publish(JointTrajectory(joint_names=["elevator"], points=[up]))
+
+    def elevator(field):
+        return getattr(states[-1], field)[states[-1].name.index("elevator")]
+
+    graph.wait(lambda: elevator("velocity") > 0.005, "the motion")
+    place = elevator("position")
+    publisher.publish(JointTrajectory(joint_names=["elevator"]))
+    graph.wait(lambda: abs(elevator("velocity")) < 1e-3, "an arm at rest")
+    assert place < elevator("position") < 1.8
+
+
 def test_a_reset_simulation_goes_on_under_control(graph, prr):
     from sensor_msgs.msg import JointState
     from std_srvs.srv import Trigger
