@@ -332,7 +332,7 @@ class TrajectoryReference(ReferenceSource):
         start: when the trajectory's time is 0 [s].
     """
 
-    mode = "follow"
+    mode: ClassVar[Mode] = "follow"
 
     def __init__(self, motion: Continuation, start: float, hold_time: float = np.inf) -> None:
         """
