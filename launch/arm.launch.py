@@ -12,7 +12,9 @@ Where a controller_manager runs already, only the topic is named::
 """
 
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from ament_index_python.packages import get_package_share_directory
 from launch import LaunchContext, LaunchDescription
@@ -24,6 +26,7 @@ from launch_ros.parameter_descriptions import ParameterValue
 
 from robodyn_ros.nodes.common.launching import (
     described,
+    in_namespace,
     need_package,
     parameter_files,
     read_controller_manager,
@@ -49,6 +52,7 @@ ARGUMENTS: dict[str, tuple[str, str] | tuple[str, str, tuple[str, ...]]] = {
     "dynamics": ("rnea", "dynamics plugin", available("dynamics")),
     "controller": ("computed_torque", "controller plugin", available("controllers")),
     "config": ("", "parameter file; the one in config/ that is named like the arm unless given"),
+    "namespace": ("", "namespace of all nodes, topics and of the clock, for more than one arm in a graph"),
     "joint_states": ("joint_states", "topic of the arm's states"),
     "commands": ("", "topic of the efforts (std_msgs/Float64MultiArray); controller/commands unless given"),
     "ros2_control": ("", "parameter file of a controller_manager to start, which takes the efforts"),
@@ -76,7 +80,7 @@ def generate_launch_description() -> LaunchDescription:
     return LaunchDescription([*arguments, OpaqueFunction(function=graph)])
 
 
-def graph(context: LaunchContext) -> list[Node]:
+def graph(context: LaunchContext) -> list[Any]:
     """Return the nodes for the values of the arguments."""
     share = Path(get_package_share_directory("robodyn_ros"))
     given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
@@ -87,6 +91,7 @@ def graph(context: LaunchContext) -> list[Node]:
     for package, condition in beside.items():
         if condition.evaluate(context):
             need_package(package, BESIDE[package])
+    files = partial(parameter_files, given["robot"], given["config"], share, namespace=given["namespace"])
     time = {"use_sim_time": ParameterValue(LaunchConfiguration("use_sim_time"), value_type=bool)}
     description = {"robot_description": ParameterValue(urdf, value_type=str)}
     model = description | described(given)
@@ -110,12 +115,12 @@ def graph(context: LaunchContext) -> list[Node]:
             ),
             Node(package="controller_manager", executable="spawner", arguments=spawned),
         ]
-    return [
+    nodes = [
         *manager,
         Node(
             package="robodyn_ros",
             executable="controller",
-            parameters=[*parameter_files(given["robot"], given["config"], share), model, chosen, time],
+            parameters=[*files(node="controller"), model, chosen, time],
             remappings=[states, ("~/commands", commands)],
             output="screen",
         ),
@@ -143,7 +148,7 @@ def graph(context: LaunchContext) -> list[Node]:
         Node(
             package="robodyn_ros",
             executable="planner",
-            parameters=[*parameter_files(given["robot"], given["config"], share), model, time],
+            parameters=[*files(node="planner"), model, time],
             remappings=[states],
             condition=IfCondition(LaunchConfiguration("planner")),
             output="screen",
@@ -157,3 +162,4 @@ def graph(context: LaunchContext) -> list[Node]:
             condition=IfCondition(LaunchConfiguration("viewer")),
         ),
     ]
+    return in_namespace(given["namespace"], nodes)

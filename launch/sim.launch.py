@@ -2,6 +2,7 @@
 
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 from ament_index_python.packages import get_package_share_directory
 from launch import LaunchContext, LaunchDescription
@@ -10,7 +11,7 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
-from robodyn_ros.nodes.common.launching import described, parameter_files, read_urdf
+from robodyn_ros.nodes.common.launching import described, in_namespace, parameter_files, read_urdf
 from robodyn_ros.robot import DescriptionSettings
 
 
@@ -27,19 +28,21 @@ def generate_launch_description() -> LaunchDescription:
     )
 
 
-def simulator(context: LaunchContext) -> list[Node]:
+def simulator(context: LaunchContext) -> list[Any]:
     """Return the simulator for the values of the arguments."""
     share = Path(get_package_share_directory("robodyn_ros"))
     settings = [item.name for item in fields(DescriptionSettings)]
-    names = ("robot", "config", "dynamics", "joint_states", "commands", "robot_state_publisher", *settings)
+    names = ("robot", "config", "namespace", "dynamics", "joint_states", "commands", "robot_state_publisher", *settings)
     given = {name: LaunchConfiguration(name).perform(context) for name in names}
     published = given["robot_state_publisher"].lower() in ("true", "1")
-    return [
+    nodes = [
         Node(
             package="robodyn_ros",
             executable="simulator",
             parameters=[
-                *parameter_files(given["robot"], given["config"], share),
+                *parameter_files(
+                    given["robot"], given["config"], share, node="simulator", namespace=given["namespace"]
+                ),
                 {
                     "robot_description": ParameterValue(read_urdf(given["robot"], share), value_type=str),
                     **described(given),
@@ -54,3 +57,4 @@ def simulator(context: LaunchContext) -> list[Node]:
             output="screen",
         )
     ]
+    return in_namespace(given["namespace"], nodes)

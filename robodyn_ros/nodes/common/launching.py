@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 
+from robodyn_ros.control.parameter_file import read_parameters
 from robodyn_ros.errors import ConfigurationError, RobotDescriptionError
 from robodyn_ros.robot import DescriptionSettings
 from robodyn_ros.robot.description import read_document
@@ -46,18 +47,45 @@ def described(given: Mapping[str, str]) -> dict[str, str]:
     return {item.name: given[item.name] for item in fields(DescriptionSettings) if given[item.name] != item.default}
 
 
-def parameter_files(robot: str, config: str, share: Path) -> list[str]:
+def parameter_files(
+    robot: str, config: str, share: Path, node: str = "", namespace: str = ""
+) -> list[str] | list[dict[str, Any]]:
     """The parameter files of an arm: the one given, else the one that comes with it, if any.
+
+    In a namespace a file would need the namespace before the names of its nodes, so its parameters are read here.
+
+    Args:
+        robot: name or path of the arm.
+        config: path of the file; empty for the one that comes with the arm.
+        share: the package's share folder.
+        node: name of the node that the parameters are for.
+        namespace: of the nodes; empty for none.
 
     Raises:
         ConfigurationError: the one given does not exist.
+        InputError: it cannot be read.
     """
-    if config:
-        if not Path(config).is_file():
-            raise ConfigurationError(f"config: there is no file {config!r}")
-        return [config]
-    own = share / "config" / f"{robot}.yaml"
-    return [str(own)] if own.is_file() else []
+    if config and not Path(config).is_file():
+        raise ConfigurationError(f"config: there is no file {config!r}")
+    path = Path(config) if config else share / "config" / f"{robot}.yaml"
+    if not path.is_file():
+        return []
+    return [dict(read_parameters(path, node))] if namespace else [str(path)]
+
+
+def in_namespace(namespace: str, nodes: list[Any]) -> list[Any]:
+    """What ``ros2 launch`` starts: the nodes as they are, or in a namespace, with a clock of its own.
+
+    Args:
+        namespace: empty for none.
+        nodes: actions of ``launch_ros``.
+    """
+    if not namespace:
+        return nodes
+    from launch.actions import GroupAction
+    from launch_ros.actions import PushRosNamespace, SetRemap
+
+    return [GroupAction([PushRosNamespace(namespace), SetRemap("/clock", "clock"), *nodes])]
 
 
 def need_package(package: str, argument: str, without: str = "false") -> None:

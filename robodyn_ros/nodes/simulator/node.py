@@ -273,6 +273,7 @@ class SimulatorReport:
             "scheduling": self._scheduling.state,
         }
         problem = self._time.problem or ("cannot keep up with real time" if self._time.lost > lost else "")
+        problem = self._output.clock_conflict() or problem
         failure = hardware.failure
         if failure is not None:
             problem = f"the motion has ended: {failure}; call ~/reset to begin again"

@@ -104,7 +104,7 @@ class SimulatorOutput:
             held: joints that are held, which come after the others.
             step: duration of a step of the plant [s].
         """
-        self._held = held
+        self._node, self._held = node, held
         self.states = 0
         self.waiting: deque[SensorReading] = deque()
         self._step = step
@@ -114,6 +114,18 @@ class SimulatorOutput:
             JointState(name=[*joints, *held.names]),
             Clock(),
         )  # made once, filled anew for each message
+
+    def clock_conflict(self) -> str:
+        """Who else publishes the clock, and what to do; "" if nobody does."""
+        topic = self._clock_publisher.topic_name
+        infos = self._node.get_publishers_info_by_topic(topic)
+        if len(infos) < 2:
+            return ""
+        nodes = sorted(f"{info.node_namespace.rstrip('/')}/{info.node_name}" for info in infos)
+        return (
+            f"{topic} has {len(nodes)} publishers, {' and '.join(nodes)}: time jumps for all who listen; give each arm "
+            "a namespace and a clock of its own (namespace:= of the launch files, or -r __ns:=/left -r /clock:=clock)"
+        )
 
     def publish_clock(self, steps: int) -> None:
         """Publish the time, counted in steps."""

@@ -1,0 +1,58 @@
+"""Two arms in one graph, each in a namespace with a clock of its own; and what is said of two clocks on one topic."""
+
+from __future__ import annotations
+
+import numpy as np
+
+START = {"left": {"elevator": 0.3, "shoulder": -0.9, "wrist": 0.4}, "right": {"elevator": 1.1, "shoulder": 0.5}}
+
+
+def test_two_arms_are_controlled_beside_each_other(graph, prr):
+    """As the launch files start them with namespace:=left and namespace:=right. One is reset; the other goes on."""
+    from sensor_msgs.msg import JointState
+    from std_srvs.srv import Trigger
+
+    states, commands = {}, {}
+    for arm, start in START.items():
+        place = ("-r", f"__ns:=/{arm}", "-r", "/clock:=clock")
+        wiring = ("-r", "joint_commands:=controller/joint_commands")
+        graph.start("simulator", *place, *wiring, robot_description=prr, initial_position=start, lockstep=True)
+        graph.start("controller", *place, robot_description=prr, use_sim_time=True)
+        states[arm] = graph.listen(JointState, f"/{arm}/joint_states", 1000)
+        commands[arm] = graph.listen(JointState, f"/{arm}/controller/joint_commands", 1000)
+    graph.wait(lambda: all(len(messages) > 100 for messages in commands.values()), "commands for both arms", 60.0)
+    for arm, start in START.items():
+        expected = [start.get(name, 0.0) for name in ("elevator", "shoulder", "wrist")]
+        np.testing.assert_allclose(states[arm][-1].position, expected, atol=0.02)
+    assert graph.call(Trigger, "/left/simulator/reset").success
+    graph.wait(lambda: commands["left"][-1].header.stamp.sec == 0, "time 0 of the left arm")
+    stamp = commands["right"][-1].header.stamp
+    before, count = stamp.sec + 1e-9 * stamp.nanosec, len(commands["right"])
+    graph.wait(lambda: len(commands["right"]) > count + 100, "more commands for the right arm")
+    stamp = commands["right"][-1].header.stamp
+    assert stamp.sec + 1e-9 * stamp.nanosec > before
+
+
+def test_two_clocks_on_one_topic_are_named(graph, prr):
+    graph.start("simulator", robot_description=prr, diagnostics_rate=20.0)
+    assert graph.diagnostics("simulator")["level"] == "0"
+    graph.start("simulator", "-r", "__ns:=/left", robot_description=prr)
+
+    def said():
+        message = graph.diagnostics("simulator")["message"]
+        return "/clock has 2 publishers, /left/simulator and /simulator" in message and "namespace:=" in message
+
+    graph.wait(said, "the other clock to be named", 30.0)
+
+
+def test_parameter_files_of_an_arm_in_a_namespace_are_read_for_each_node():
+    """A file names nodes without a namespace, so it would have no effect on nodes in one."""
+    from pathlib import Path
+
+    from robodyn_ros.control.parameter_file import read_parameters
+    from robodyn_ros.nodes.common.launching import parameter_files
+
+    share = Path(__file__).parents[1]
+    assert parameter_files("prr", "", share, "controller") == [str(share / "config/prr.yaml")]
+    (found,) = parameter_files("prr", "", share, "controller", "left")
+    assert found and found == dict(read_parameters(share / "config/prr.yaml", "controller"))
