@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import arms
 import numpy as np
 import pytest
@@ -9,13 +11,20 @@ from scipy.integrate import solve_ivp
 from truth import Pinocchio
 
 import robodyn_ros as rd
+from robodyn_ros.control.loop_settings import MODEL, loop_default_values, make_loop_settings
+from robodyn_ros.control.motion.point_to_point import rest_to_rest
+from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.plugins import create
 from robodyn_ros.simulation import Plant, PlantSettings
+from robodyn_ros.simulation.hardware.settings import default_values, make_hardware_settings
 from robodyn_ros.simulation.integrators.sdirk4 import SDIRK4
 from robodyn_ros.simulation.plant.joint_effects import FrictionSettings
 from robodyn_ros.simulation.plant.mujoco import MuJoCoPlant
 from robodyn_ros.simulation.plant.stiffness import decay_rates, fastest_rate, is_stiff
 from robodyn_ros.simulation.rollout import rollout
+from robodyn_ros.simulation.trial.compiled import run_until_fault
+
+PRR = rd.load_robot(Path(__file__).parents[1] / "urdf" / "prr.urdf")
 
 GRAVITY = (0.7, -1.1, -9.81)
 FIXED_STEP = ("explicit_euler", "semi_implicit_euler", "rk4", "implicit_midpoint")
@@ -218,3 +227,26 @@ def test_rates():
     assert rates.max() == rates[3] > 10.0 / 3e-4
     assert rates.max() <= fastest_rate(dynamics, np.array([0.9, 10.0, 8.0, 10.0])) <= rates.sum()
     assert not is_stiff(dynamics, np.zeros(4), 0.1)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_an_arm_that_is_held_stays(compiled):
+    """Nothing moves but by the rounding errors of effort and gravity, and the steps converge nevertheless."""
+    robot = wrist()
+    plant = Plant(rd.create_dynamics("rnea", robot, gravity=GRAVITY, compiled=compiled))
+    plant.reset(START[0])
+    plant.apply(plant.dynamics.gravity(START[0]) + 1e-13)
+    plant.step(2000 if compiled else 20)
+    np.testing.assert_allclose(plant.q, START[0], rtol=0.0, atol=1e-9)
+
+
+def test_a_held_arm_under_computed_torque_runs_compiled():
+    """The arm of the package, with a wrist like that: at rest, in motion and at rest again."""
+    given = {f"friction.{joint}.viscous": value for joint, value in zip(PRR.joint_names, (3e3, 40.0, 3e3), strict=True)}
+    settings = make_hardware_settings(FileParameters(given, MODEL | default_values(PRR)), PRR)
+    dynamics = rd.create_dynamics("rnea", PRR)
+    loop = make_loop_settings(FileParameters({}, loop_default_values(PRR)), dynamics)
+    motion = rest_to_rest([[0.3, 0.2, 0.1], [0.5, -0.2, 0.3]], np.array([0.0, 1.0]))
+    found = run_until_fault(settings._replace(start=(0.3, 0.2, 0.1)), dynamics, loop, motion, 1.5)
+    assert found.compiled
+    assert found.trial.faults == {}

@@ -49,6 +49,9 @@ ITERATIONS = 20
 ROUNDING = 4 * float_info.epsilon
 """The iteration has converged when the relative change of the velocity is less than this."""
 
+FLOOR = 1e-13
+"""It has also converged at this change [rad/s] or [m/s]: an arm at rest moves by the rounding errors of its forces."""
+
 INCREMENT = float_info.epsilon**0.5
 """Increment of the finite differences [rad], [m], [rad/s] or [m/s], relative to states above 1."""
 
@@ -135,7 +138,7 @@ class SDIRK4(Integrator):
           sum += vs[stage][i];
         }}
         if (!isfinite(sum) || count == {ITERATIONS}) {{ failed = 1; break; }}
-        if (change <= {ROUNDING!r} * size || (change <= 1e-10 * size && change >= before)) break;
+        if (change <= {ROUNDING!r} * size + {FLOOR!r} || (change <= 1e-10 * size && change >= before)) break;
         before = change;
       }}
       for (int i = 0; i < N; ++i) qs[i] = q0[i] + g * vs[stage][i];
@@ -225,7 +228,7 @@ def _solve(acceleration: Acceleration, inverse: Array, q: Array, qd: Array, gues
         if not np.isfinite(size):
             return None
         # Near the rounding error the changes no longer shrink.
-        if by <= ROUNDING * size or (by <= 1e-10 * size and by >= before):
+        if by <= ROUNDING * size + FLOOR or (by <= 1e-10 * size and by >= before):
             return k
         before = by
     return None

@@ -230,7 +230,7 @@ def try_inputs(study: Study, file: StudySection) -> None:
     for node in NODES:
         known = runner.parameter_names(node)
         for name in file.section(node).flat():
-            if name not in known:
+            if name in study.given[node] and name not in known:  # what chose the joints is used up
                 raise _error_at(file, f"{node}.{name}", unknown(name, known))
         for name in study.vary:
             if name.startswith(f"{node}.") and name.removeprefix(f"{node}.") not in known:
