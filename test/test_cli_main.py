@@ -248,3 +248,21 @@ def test_settings_of_the_commissioning_are_checked_by_name(setting, said, capsys
     arm = str(Path(__file__).parents[1] / "urdf" / "prr.urdf")
     assert command.main(["commission", arm, "--set", setting]) == 2
     assert said in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize("no_wrap", [True, False])
+def test_a_table_never_breaks_a_name(no_wrap, capsys):
+    from rich.table import Table
+
+    from robodyn_ros.cli.console import WIDTH, console
+
+    names = [f"{side}_gripper_finger_joint_of_the_{where}_hand" for side in ("left", "right") for where in ("upper",)]
+    table = Table(box=None)
+    for head in ("Joint", "From", "To", "Greatest speed", "Of its limit"):
+        table.add_column(head, no_wrap=no_wrap)
+    for name in names:
+        table.add_row(name, *(f"{name}/{k}" for k in range(2)), "0.25 rad/s", "12 %")
+    console().print(table)
+    out = capsys.readouterr().out
+    assert all(word in out for name in names for word in (name, f"{name}/0", f"{name}/1"))
+    assert max(map(len, out.splitlines())) > WIDTH

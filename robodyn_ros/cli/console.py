@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
 
 from robodyn_ros.errors import ConfigurationError, InputError
 
@@ -25,11 +27,25 @@ if TYPE_CHECKING:
 WIDTH = 80
 """Columns of an output that is not a terminal."""
 
+WIDEST = 1000
+"""Greatest number of columns of a table whose names are long."""
+
 GREATEST_WIDTH = 100
 """Greatest number of columns: a table that fills a wide terminal is hard to read."""
 
 
 class _Console(Console):
+    def print(self, *objects: Any, **how: Any) -> None:
+        """Print; a table becomes as wide as its longest words ask, for the name of a joint is never broken."""
+        before = self.width
+        if len(objects) == 1 and isinstance(objects[0], Table):
+            words = Measurement.get(self, self.options.update(max_width=WIDEST), objects[0]).minimum
+            self.width = max(before, words)
+        try:
+            super().print(*objects, **how)
+        finally:
+            self.width = before
+
     def on_broken_pipe(self) -> NoReturn:
         """Raise, so that :func:`robodyn_ros.cli.main.main` handles it; rich would exit with a code of its own."""
         raise BrokenPipeError
