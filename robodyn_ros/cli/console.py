@@ -36,11 +36,13 @@ GREATEST_WIDTH = 100
 
 class _Console(Console):
     def print(self, *objects: Any, **how: Any) -> None:
-        """Print; a table becomes as wide as its longest words ask, for the name of a joint is never broken."""
+        """Print; a table becomes as wide as its words ask, for the name of a joint is never broken."""
         before = self.width
         if len(objects) == 1 and isinstance(objects[0], Table):
-            words = Measurement.get(self, self.options.update(max_width=WIDEST), objects[0]).minimum
-            self.width = max(before, words)
+            for column in objects[0].columns[:1]:  # the names
+                column.no_wrap = True
+            wanted = Measurement.get(self, self.options.update(max_width=WIDEST), objects[0])
+            self.width = before if wanted.minimum <= before else wanted.maximum
         try:
             super().print(*objects, **how)
         finally:
