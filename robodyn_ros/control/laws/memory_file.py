@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -13,27 +13,33 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.yaml_files import YamlError, read_yaml
 
 
-def save_memory(path: str | os.PathLike[str], law: Controller) -> None:
-    """Write the memory of a law, all of it or nothing; the memory of other laws stays in the file.
+class LawMemory(NamedTuple):
+    """What a law has learnt, apart from the law: the loop may go on while it is written."""
 
-    Args:
-        path: of the file; a ``~`` stands for the home folder.
-        law: that has learnt.
+    robot: str  # name of the arm
+    law: str  # name of the class
+    values: dict[str, Any]
+
+
+def memory_of(law: Controller) -> LawMemory:
+    """What a law has learnt so far.
+
+    Raises:
+        InputError: the law learns nothing.
+    """
+    memory = law.memory()
+    if not memory:
+        raise InputError("law", f"{type(law).__name__} learns nothing that could be saved", law)
+    return LawMemory(law.dynamics.robot.name, type(law).__name__, dict(memory))
+
+
+def save_memory(path: str | os.PathLike[str], law: Controller) -> None:
+    """Write what a law has learnt, as :func:`write_memory` does.
 
     Raises:
         InputError: the law learns nothing, the file cannot be written, or the existing file is something else.
     """
-    file, name, memory = Path(path).expanduser(), law.dynamics.robot.name, law.memory()
-    if not memory:
-        raise InputError("law", f"{type(law).__name__} learns nothing that could be saved", law)
-    whole: dict[str, Any] = _read(file, name) if file.exists() else {"robot": name}
-    whole[type(law).__name__] = memory
-    beside = file.with_name(f"{file.name}.{os.getpid()}")
-    try:
-        beside.write_text(yaml.safe_dump(whole, sort_keys=False, default_flow_style=None), encoding="utf-8")
-        beside.replace(file)
-    except OSError as cause:
-        raise InputError("path", f"{file} cannot be written: {cause.strerror}", path) from cause
+    write_memory(path, memory_of(law))
 
 
 def restore_memory(path: str | os.PathLike[str], law: Controller) -> bool:
@@ -42,16 +48,51 @@ def restore_memory(path: str | os.PathLike[str], law: Controller) -> bool:
     Raises:
         InputError: the file cannot be read, is something else, or is of another arm; the law is unchanged then.
     """
+    found = read_memory(path, law.dynamics.robot.name, type(law).__name__) if law.memory() else None
+    if found is not None:
+        law.restore(found.values)
+    return found is not None
+
+
+def write_memory(path: str | os.PathLike[str], memory: LawMemory) -> None:
+    """Write the memory of a law, all of it or nothing; the memory of other laws stays in the file.
+
+    Args:
+        path: of the file; a ``~`` stands for the home folder.
+        memory: what the law has learnt.
+
+    Raises:
+        InputError: the file cannot be written, or the existing file is something else.
+    """
     file = Path(path).expanduser()
-    if not law.memory() or not file.exists():
-        return False
-    memory = _read(file, law.dynamics.robot.name).get(type(law).__name__)
+    whole: dict[str, Any] = _read(file, memory.robot) if file.exists() else {"robot": memory.robot}
+    whole[memory.law] = memory.values
+    beside = file.with_name(f"{file.name}.{os.getpid()}")
+    try:
+        beside.write_text(yaml.safe_dump(whole, sort_keys=False, default_flow_style=None), encoding="utf-8")
+        beside.replace(file)
+    except OSError as cause:
+        raise InputError("path", f"{file} cannot be written: {cause.strerror}", path) from cause
+
+
+def read_memory(path: str | os.PathLike[str], robot: str, law: str) -> LawMemory | None:
+    """The memory of a law from a file; None if the file has none, or is missing.
+
+    Args:
+        path: of the file; a ``~`` stands for the home folder.
+        robot: name of the arm.
+        law: name of the class.
+
+    Raises:
+        InputError: the file cannot be read, is something else, or is of another arm.
+    """
+    file = Path(path).expanduser()
+    memory = _read(file, robot).get(law) if file.exists() else None
     if memory is None:
-        return False
+        return None
     if not isinstance(memory, dict):
-        raise InputError("path", f"{file} has {memory!r} of {type(law).__name__}", path)
-    law.restore(memory)
-    return True
+        raise InputError("path", f"{file} has {memory!r} of {law}", path)
+    return LawMemory(robot, law, memory)
 
 
 def _read(file: Path, robot: str) -> dict[str, Any]:

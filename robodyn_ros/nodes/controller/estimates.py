@@ -6,13 +6,16 @@ when the service asks for it, and when the node is cleaned up or ends, if the pa
 
 from __future__ import annotations
 
+from functools import partial
+
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
+from rclpy.task import Future
 from std_srvs.srv import Trigger
 
-from robodyn_ros.control.laws.base import Controller
-from robodyn_ros.control.laws.memory_file import restore_memory, save_memory
+from robodyn_ros.control.laws.memory_file import LawMemory, memory_of, read_memory, write_memory
 from robodyn_ros.errors import ConfigurationError, NotReadyError, RobodynError
+from robodyn_ros.nodes.common.background_task import BackgroundTask
 from robodyn_ros.nodes.common.messages import respond
 from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.nodes.common.qos import LATCHED
@@ -22,12 +25,22 @@ from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 PERIOD = 0.5
 """Time between two messages [s]."""
 
+POLL_PERIOD = 0.02
+"""Time between two checks that the file is written, while a service waits [s]."""
+
 FILE = "estimates_file"
 """Name of the parameter with the path of the file."""
 
 
+DISK_LIMIT = 3.0
+"""Longest wait for the disk while the arm is not controlled: when the node is configured, and at its end [s]."""
+
+
 class Estimates:
-    """Publishes, saves and restores what the control law has learnt."""
+    """Publishes, saves and restores what the control law has learnt.
+
+    Threads read and write the file: a disk that is slow, or does not answer, keeps no state from its command.
+    """
 
     def __init__(self, node: Node, loop: ClosedLoop) -> None:
         """
@@ -39,8 +52,12 @@ class Estimates:
             ConfigurationError: there is such a file, and it cannot be used.
         """
         self._node, self._loop = node, loop
-        self._restored: type[Controller] | None = None  # the law that has been given its memory
         self._published: dict[str, float] = {}
+        self._restored = type(loop.law)  # the law that has been given its memory
+        self._reading: BackgroundTask[LawMemory | None] | None = self._begin_to_read()
+        self._writing: BackgroundTask[None] | None = None
+        if self._reading is not None and not self._reading.wait(DISK_LIMIT):
+            raise ConfigurationError(f"{FILE}: {self._path} is not read within {DISK_LIMIT:g} s")
         try:
             self._restore()
         except RobodynError as problem:
@@ -48,20 +65,27 @@ class Estimates:
         self._publisher = node.create_publisher(DiagnosticArray, "~/estimates", LATCHED)
         self._service = node.create_service(Trigger, "~/save_estimates", self._on_save)
         self._timer = steady_timer(node, PERIOD, self._publish)
+        self._saved: Future | None = None  # of the service that waits
+        self._poll = steady_timer(node, POLL_PERIOD, self._answer_if_saved)
+        self._poll.cancel()  # it runs while a service waits
 
     def save_if_named(self) -> None:
-        """Save what was learnt, if the parameter names a file."""
-        law = self._loop.law
-        if self._path and law.memory():
-            try:
-                save_memory(self._path, law)
-            except RobodynError as problem:
-                self._node.get_logger().error(f"{FILE}: {problem}")
+        """Save what was learnt, if the parameter names a file; it may take ``DISK_LIMIT``."""
+        if not self._path or not self._loop.law.memory():
+            return
+        try:
+            task = self._begin_to_write()
+            if not task.wait(DISK_LIMIT):
+                raise NotReadyError(f"{self._path} is not written within {DISK_LIMIT:g} s")
+            task.result()
+        except RobodynError as problem:
+            self._node.get_logger().error(f"{FILE}: {problem}")
 
     def destroy(self) -> None:
         """Save what was learnt, and withdraw topic and service."""
         self.save_if_named()
-        self._node.destroy_timer(self._timer)
+        for timer in (self._timer, self._poll):
+            self._node.destroy_timer(timer)
         self._node.destroy_service(self._service)
         self._node.destroy_publisher(self._publisher)
 
@@ -69,26 +93,72 @@ class Estimates:
     def _path(self) -> str:
         return str(NodeParameters(self._node)[FILE])
 
-    def _on_save(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        def saved() -> str:
-            if not self._path:
-                raise NotReadyError(f"the parameter {FILE} names no file")
-            save_memory(self._path, self._loop.law)
-            return f"saved to {self._path}"
+    async def _on_save(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        path = self._path
 
-        return respond(response, saved)
+        def begun() -> str:
+            if not path:
+                raise NotReadyError(f"the parameter {FILE} names no file")
+            self._begin_to_write()
+            return f"saved to {path}"
+
+        respond(response, begun)
+        task = self._writing
+        if response.success and task is not None:
+            self._saved = Future()
+            self._poll.reset()
+            await self._saved
+
+            def ended() -> str:
+                task.result()
+                return f"saved to {path}"
+
+            respond(response, ended)
+        return response
+
+    def _answer_if_saved(self) -> None:
+        """Let the service go on that waits for the disk, if that is done."""
+        if self._saved is not None and self._writing is not None and self._writing.done:
+            self._poll.cancel()
+            self._saved.set_result(None)
+
+    def _begin_to_write(self) -> BackgroundTask[None]:
+        """Write what is known now, in a thread.
+
+        Raises:
+            NotReadyError: the disk has not done the last time yet.
+            InputError: the law learns nothing.
+        """
+        if self._writing is not None and not self._writing.done:
+            raise NotReadyError(f"{self._path} is being written")
+        self._writing = BackgroundTask(FILE, partial(write_memory, self._path, memory_of(self._loop.law)))
+        return self._writing
+
+    def _begin_to_read(self) -> BackgroundTask[LawMemory | None] | None:
+        """Read what the file keeps of the law, in a thread; None if there is nothing to read."""
+        law = self._loop.law
+        if not self._path or not law.memory():
+            return None
+        return BackgroundTask(FILE, partial(read_memory, self._path, law.dynamics.robot.name, type(law).__name__))
 
     def _restore(self) -> bool:
-        """Give a law that has just taken over what the file keeps of it; True if there was something."""
-        law = self._loop.law
-        if type(law) is self._restored:
+        """Give the law what the file keeps of it, once that has been read; True if there was something."""
+        task, law = self._reading, self._loop.law
+        if task is None or not task.done:
             return False
-        self._restored = type(law)
-        return bool(self._path) and restore_memory(self._path, law)
+        self._reading = None
+        memory = task.result()
+        if memory is None or memory.law != type(law).__name__:
+            return False
+        law.restore(memory.values)
+        return True
 
     def _publish(self) -> None:
         """Publish the estimates if they have changed."""
         try:
+            if type(self._loop.law) is not self._restored and self._reading is None:
+                self._restored = type(self._loop.law)
+                self._reading = self._begin_to_read()
             if self._restore():
                 self._loop.apply(self._loop.settings)  # what it changes is blended in
         except RobodynError as problem:

@@ -1,0 +1,100 @@
+"""A disk that is slow, full or does not answer: the loop never waits for it."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
+
+from std_srvs.srv import Trigger
+
+import robodyn_ros as rd
+from robodyn_ros.control.laws.adaptive import Adaptive
+from robodyn_ros.control.laws.memory_file import write_memory
+from robodyn_ros.errors import ConfigurationError
+from robodyn_ros.nodes.controller import estimates
+
+PRR = Path(__file__).parents[1] / "urdf" / "prr.urdf"
+
+
+@pytest.fixture
+def disk(monkeypatch):
+    """Whether the disk answers, and how many have waited for it."""
+    found = SimpleNamespace(answers=threading.Event(), asked=0)
+
+    def slowly(act):
+        def do(*given):
+            found.asked += 1
+            assert found.answers.wait(60.0)
+            return act(*given)
+
+        return do
+
+    for name in ("write_memory", "read_memory"):
+        monkeypatch.setattr(estimates, name, slowly(getattr(estimates, name)))
+    monkeypatch.setattr(estimates, "DISK_LIMIT", 0.05)
+    yield found
+    found.answers.set()
+
+
+@pytest.fixture
+def made(monkeypatch, tmp_path):
+    """What makes the part of a node, and all that it says."""
+    law = Adaptive(rd.create_dynamics("rnea", rd.load_robot(PRR)), kp=100.0, kd=20.0)
+    path, said = tmp_path / "learnt.yaml", []
+    timer = SimpleNamespace(cancel=lambda: None, reset=lambda: None)
+    monkeypatch.setattr(estimates, "steady_timer", lambda *_: timer)
+    monkeypatch.setattr(estimates, "NodeParameters", lambda node: {estimates.FILE: str(path)})
+    node = SimpleNamespace(
+        create_publisher=lambda *_: SimpleNamespace(publish=lambda message: None),
+        create_service=lambda *_: None,
+        get_logger=lambda: SimpleNamespace(error=said.append),
+    )
+    return SimpleNamespace(make=lambda: estimates.Estimates(node, SimpleNamespace(law=law)), path=path, said=said)
+
+
+def test_a_service_that_saves_waits_for_the_disk_and_nobody_else_does(made, disk):
+    disk.answers.set()
+    part = made.make()
+    disk.answers.clear()
+    answer = part._on_save(Trigger.Request(), Trigger.Response())
+    assert next(answer.__await__(), "waits") != "waits"  # the callback is back, and the disk has not answered
+    again = part._on_save(Trigger.Request(), Trigger.Response())
+    with pytest.raises(StopIteration) as refused:
+        again.send(None)
+    assert not refused.value.value.success
+    assert "is being written" in refused.value.value.message
+    part._answer_if_saved()
+    assert not part._saved.done()
+    disk.answers.set()
+    part._writing.wait(60.0)
+    part._answer_if_saved()
+    with pytest.raises(StopIteration) as done:
+        answer.send(None)
+    assert done.value.value.success
+    assert made.path.exists()
+
+
+def test_the_end_of_a_node_does_not_wait_for_ever(made, disk):
+    disk.answers.set()
+    part = made.make()
+    disk.answers.clear()
+    part.save_if_named()
+    assert made.said == [f"estimates_file: {made.path} is not written within 0.05 s"]
+
+
+def test_a_file_that_is_not_read_in_time_is_an_error(made, disk):
+    with pytest.raises(ConfigurationError, match=r"learnt.yaml is not read within 0.05 s"):
+        made.make()
+
+
+def test_a_full_disk_is_said(made, monkeypatch):
+    part = made.make()
+    monkeypatch.setattr(estimates, "write_memory", lambda path, memory: write_memory("/dev/full/learnt.yaml", memory))
+    part.save_if_named()
+    assert len(made.said) == 1
+    assert "cannot be written" in made.said[0]
