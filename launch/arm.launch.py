@@ -25,6 +25,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 from robodyn_ros.nodes.common.launching import (
+    chosen_joints,
     described,
     in_namespace,
     need_package,
@@ -49,6 +50,8 @@ ARGUMENTS: dict[str, tuple[str, str] | tuple[str, str, tuple[str, ...]]] = {
         item.name: (item.default, item.metadata["description"], item.metadata["choices"]())
         for item in fields(DescriptionSettings)
     },
+    "root": ("", "link that the arm starts from, where the URDF has several arms; the root link unless given"),
+    "tip": ("", "link that the arm ends with: the joints on the way are controlled, the others are locked"),
     "dynamics": ("rnea", "dynamics plugin", available("dynamics")),
     "controller": ("computed_torque", "controller plugin", available("controllers")),
     "config": ("", "parameter file; the one in config/ that is named like the arm unless given"),
@@ -95,7 +98,8 @@ def graph(context: LaunchContext) -> list[Any]:
     time = {"use_sim_time": ParameterValue(LaunchConfiguration("use_sim_time"), value_type=bool)}
     description = {"robot_description": ParameterValue(urdf, value_type=str)}
     model = description | described(given)
-    chosen = {"dynamics": given["dynamics"], "controller": given["controller"]}
+    chosen: dict[str, Any] = {"dynamics": given["dynamics"], "controller": given["controller"]}
+    chosen |= chosen_joints(given, urdf)
     states = ("joint_states", given["joint_states"])
     simulated = {"simulated": ParameterValue(LaunchConfiguration("use_sim_time"), value_type=bool)}
     commands, manager = given["commands"] or "controller/commands", []

@@ -11,7 +11,7 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
-from robodyn_ros.nodes.common.launching import described, in_namespace, parameter_files, read_urdf
+from robodyn_ros.nodes.common.launching import chosen_joints, described, in_namespace, parameter_files, read_urdf
 from robodyn_ros.robot import DescriptionSettings
 
 
@@ -32,9 +32,10 @@ def simulator(context: LaunchContext) -> list[Any]:
     """Return the simulator for the values of the arguments."""
     share = Path(get_package_share_directory("robodyn_ros"))
     settings = [item.name for item in fields(DescriptionSettings)]
-    names = ("robot", "config", "namespace", "dynamics", "joint_states", "commands", "robot_state_publisher", *settings)
-    given = {name: LaunchConfiguration(name).perform(context) for name in names}
+    names = ("robot", "config", "namespace", "dynamics", "joint_states", "commands", "robot_state_publisher")
+    given = {name: LaunchConfiguration(name).perform(context) for name in (*names, "root", "tip", *settings)}
     published = given["robot_state_publisher"].lower() in ("true", "1")
+    urdf = read_urdf(given["robot"], share)
     nodes = [
         Node(
             package="robodyn_ros",
@@ -44,8 +45,9 @@ def simulator(context: LaunchContext) -> list[Any]:
                     given["robot"], given["config"], share, node="simulator", namespace=given["namespace"]
                 ),
                 {
-                    "robot_description": ParameterValue(read_urdf(given["robot"], share), value_type=str),
+                    "robot_description": ParameterValue(urdf, value_type=str),
                     **described(given),
+                    **chosen_joints(given, urdf),
                     "dynamics": given["dynamics"],
                     "publish_robot_description": not published,
                 },

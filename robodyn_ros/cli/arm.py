@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import DescriptionSettings
 from robodyn_ros.robot.description import read_document
-from robodyn_ros.robot.reduction import chosen_joints
+from robodyn_ros.robot.reduction import chosen_joints, joints_between
 from robodyn_ros.robot.urdf import build
 from robodyn_ros.robot.xacro import with_arguments
 
@@ -36,6 +36,10 @@ def add_arm(parser: ArgumentParser, *names: str, **how: Any) -> None:
     parser.add_argument("--joints", metavar="NAMES", help=text)
     text = "lock a joint there [rad or m]; again for another (default: at the middle of its range)"
     parser.add_argument("--lock", action="append", default=[], metavar="NAME=POSITION", help=text)
+    text = "the link that the arm starts from, where there are several arms (default: the root link)"
+    parser.add_argument("--root", default="", metavar="LINK", help=text)
+    text = "the link that the arm ends with; joints on the way from the root are controlled, the others are locked"
+    parser.add_argument("--tip", default="", metavar="LINK", help=text)
     parser.set_defaults(arguments=[])
 
 
@@ -72,6 +76,10 @@ def without_locked(robot: Robot, args: Namespace) -> Robot:
         InputError: a joint does not exist, or a position is none.
     """
     free = None if args.joints is None else [name.strip() for name in args.joints.split(",") if name.strip()]
+    if args.root or args.tip:
+        if free is not None:
+            raise InputError("--joints", "names the joints that --root and --tip choose; give one of the two", free)
+        free = list(joints_between(robot, args.root, args.tip))
     locked = {}
     for text in args.lock:
         name, _, position = text.partition("=")

@@ -75,6 +75,46 @@ def chosen_joints(robot: Robot, free: Sequence[str] | None, locked: Mapping[str,
     return ChosenJoints(joints.robot(list(at.values())), at, assumed)
 
 
+def joints_between(robot: Robot, root: str = "", tip: str = "") -> tuple[str, ...]:
+    """Names of the joints from one link to another: those of one arm among several in a URDF.
+
+    Args:
+        robot: the whole robot.
+        root: link that they start from; the root link if empty.
+        tip: link that the last of them moves; if empty, all joints beyond ``root``.
+
+    Raises:
+        InputError: a link does not exist, ``tip`` is not beyond ``root``, or no joint is between them.
+    """
+    for name in filter(None, (root, tip)):
+        robot.link(name)
+    start = root or robot.root
+    above = {body.joint.child: body.joint for body in robot.bodies} | {each.child: each for each in robot.fixed_joints}
+
+    def way(link: str) -> list[str] | None:
+        """The links on the way up to the start, the start left out; None if it is not above."""
+        found = []
+        while link != start:
+            if link not in above:
+                return None
+            found.append(link)
+            link = above[link].parent
+        return found
+
+    if tip:
+        links = way(tip)
+        if links is None:
+            raise InputError("tip", f"link {tip!r} is not beyond link {start!r}", tip)
+    else:
+        links = [link.name for link in robot.links if link.name != start and way(link.name) is not None]
+    moved = {body.coordinate for body in robot.bodies if body.name in links}
+    if not moved:
+        raise InputError(
+            "tip" if tip else "root", f"no joint moves between {start!r} and {tip or 'any other link'!r}", tip
+        )
+    return tuple(robot.joint_names[coordinate] for coordinate in sorted(moved))
+
+
 class LockedJoints:
     """The joints of a robot that are locked, whatever their positions.
 

@@ -14,6 +14,8 @@ from robodyn_ros.control.parameter_file import read_parameters
 from robodyn_ros.errors import ConfigurationError, RobotDescriptionError
 from robodyn_ros.robot import DescriptionSettings
 from robodyn_ros.robot.description import read_document
+from robodyn_ros.robot.reduction import joints_between
+from robodyn_ros.robot.urdf import build
 
 FORWARD = "forward_command_controller/ForwardCommandController"
 """The type of a ros2_control controller that passes on commands for one kind of interface."""
@@ -45,6 +47,18 @@ def described(given: Mapping[str, str]) -> dict[str, str]:
         given: name → value of the launch arguments.
     """
     return {item.name: given[item.name] for item in fields(DescriptionSettings) if given[item.name] != item.default}
+
+
+def chosen_joints(given: Mapping[str, str], urdf: str) -> dict[str, list[str]]:
+    """The parameter ``joints`` for the launch arguments ``root`` and ``tip``; nothing without them.
+
+    Raises:
+        RobodynError: the URDF does not describe an arm, or has no such joints.
+    """
+    if not (given["root"] or given["tip"]):
+        return {}
+    settings = DescriptionSettings(**{item.name: given[item.name] for item in fields(DescriptionSettings)})
+    return {"joints": list(joints_between(build(read_document(urdf), settings), given["root"], given["tip"]))}
 
 
 def parameter_files(
