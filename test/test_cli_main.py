@@ -102,7 +102,7 @@ def test_version_is_the_package_s():
     assert robodyn("--version").stdout == f"robodyn {rd.__version__}\n"
 
 
-@pytest.mark.parametrize("arguments", [[], ["dance"], ["plugins", "--colour"], ["plugins", "robots"]])
+@pytest.mark.parametrize("arguments", [["dance"], ["plugins", "--colour"], ["plugins", "robots"]])
 def test_a_wrong_command_line_is_a_usage_error(arguments):
     done = robodyn(*arguments)
     assert done.returncode == 2

@@ -210,7 +210,7 @@ VERB = Verb(
         ("robodyn demo", "everything; draws demo.png"),
         ("robodyn demo --speed 0.5", "the same motion, half as fast"),
         ("robodyn demo --controllers pd,computed_torque", "these two only"),
-        ("robodyn demo --view", "open the address that is printed"),
+        ("robodyn demo --view", "open the printed address"),
         ("robodyn demo --json --out arm.svg", "for a script and a page"),
     ),
     add_arguments=add_arguments,
