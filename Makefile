@@ -13,6 +13,7 @@
 # make bench-adaptive   an unknown payload under computed torque and the laws that learn it (BENCH as there)
 # make bench-identification   what identification finds of known arms, how sure it is, how long it takes (BENCH as there)
 # make bench-sweep   10,000 rollouts of a study, one worker and two, and the price of the engine
+# make faults        each fault of docs/safety.md: detected after, greatest speed and effort step, way back (BENCH as there)
 # make fuzz          spoilt URDFs and arrays, new ones each time (make fuzz FUZZ=200000)
 # make fuzz-nodes    the running controller under a storm of messages, parameters, switches and life cycles; half an hour
 # make soak-controller   the controller at 500 Hz for ten minutes: periods, latency, memory
@@ -121,6 +122,9 @@ bench-sweep: $(VENV)/test-installed
 soak-sweep: $(VENV)/test-installed
 	@$(VENV)/bin/python benchmarks/sweep.py --memory
 	@$(VENV)/bin/python benchmarks/sweep.py --cluster 600
+
+faults: $(VENV)/test-installed
+	@$(VENV)/bin/python benchmarks/faults.py $(BENCH)
 
 FUZZ ?= 10000
 fuzz: $(VENV)/test-installed

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from ros_graph import Graph
 from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
 
 import robodyn_ros as rd
 from robodyn_ros.nodes.common.messages import NANO, seconds, stamp
@@ -83,14 +84,22 @@ class Rig:
         self.until("the usual command", self.usual, time.monotonic())
         self.graph.wait(lambda: self.graph.diagnostics("controller")["message"].startswith("hold"), "no fault any more")
 
+    def acknowledge(self) -> None:
+        """Have the controller forget the faults that were, so that the next one is none that comes back."""
+        assert self.graph.call(Trigger, "controller/hold").success
+
     def count(self, kind: str) -> int:
         """How often a fault was counted."""
         return int(self.graph.diagnostics("controller").get(kind, 0))
 
     @contextmanager
     def fault(self, kind: str) -> Iterator[float]:
-        """A fault of that kind is injected inside, at the time given; it must be counted, and pass without a trace."""
+        """A fault of that kind is injected inside, at the time given; it must be counted, and pass without a trace.
+
+        What was injected before is acknowledged, so that it does not count as the same fault again.
+        """
         self.as_usual()
+        self.acknowledge()
         before = self.count(kind)
         yield time.monotonic()
         self.graph.wait(lambda: self.count(kind) > before, f"{kind} to be counted")

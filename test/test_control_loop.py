@@ -1,6 +1,7 @@
 """What the loop answers to each kind of state and reference."""
 
 import dataclasses
+from dataclasses import replace
 
 import arms
 import numpy as np
@@ -28,11 +29,17 @@ GOAL = np.array([1.0, 0.4, -0.6])
 PERIOD = 0.01
 
 
+UNMOVED = {"plausibility": False, "following_tolerance": 0.0}
+"""For an arm that stands still whatever drives it, which no arm does."""
+
+
 class Arm:
     """A loop with a clock: each state comes one period after the one before it, and is answered at once."""
 
-    def __init__(self, limit=1e4, config=None, start=True):
-        self.loop = ControlLoop(GravityCompensation(DYNAMICS, 100.0, 20.0), np.full(3, limit), config)
+    def __init__(self, limit=1e4, config=None, start=True, **options):
+        limit = np.broadcast_to(limit, 3)
+        config = replace(config or SafetySettings(), **UNMOVED)
+        self.loop = ControlLoop(GravityCompensation(DYNAMICS, 100.0, 20.0), limit, config, **options)
         self.t, self.q = 5.0, Q
         if start:
             self.state()
@@ -292,12 +299,12 @@ def test_some_joints_move_and_the_others_stay():
     arm.loop.follow(rest_to_rest([[-0.7, 1.1]], [1.0]), joints=["joint3", "joint1"])
     arm.until(arm.t + 1.1)
     np.testing.assert_allclose(arm.state().reference.q, [1.1, Q[1], -0.7], rtol=1e-12)
-    one = np.array([0.9])
+    one = np.array([Q[1] + 0.04])
     arm.loop.track(Reference(one, one, one, one), arm.t, joints=["joint2"])
     reference = arm.state().reference
-    np.testing.assert_allclose(reference.q, [1.1, 0.9, -0.7], rtol=1e-12)
+    np.testing.assert_allclose(reference.q, [1.1, one[0], -0.7], rtol=1e-12)
     for values in reference[1:]:
-        np.testing.assert_array_equal(values, [0.0, 0.9, 0.0])
+        np.testing.assert_array_equal(values, [0.0, one[0], 0.0])
 
 
 @pytest.mark.parametrize(
@@ -313,8 +320,72 @@ def test_joints_that_do_not_fit(joints, count):
     np.testing.assert_array_equal(arm.state().reference.q, Q)
 
 
+LED_LIMIT = np.array([2.0, 3.0, 1.5])
+
+
+def led(stream, duration, message=0.02, config=None):
+    """The references (N, n) of an arm whose stream says q at each time, and their times."""
+    arm = Arm(velocity_limit=LED_LIMIT, config=config or SafetySettings())
+    begin, due, found = arm.t, arm.t, [arm.state(after=0.0).reference]
+    while arm.t < begin + duration:
+        if arm.t >= due - 1e-9:
+            arm.loop.track(stream(arm.t - begin), arm.t)
+            due += message
+        found.append(arm.state(after=0.002).reference)
+    return 0.002 * np.arange(len(found)), np.array([r.q for r in found]), np.array([r.qd for r in found])
+
+
+@pytest.mark.parametrize("jump", [[1.0, 0.0, 0.0], [0.06, -0.3, 1.0], [-1.2, 1.5, -0.9]])
+def test_a_reference_that_jumps_is_led_there_within_the_limits(jump):
+    t, q, qd = led(lambda t: Reference(Q + jump, ZERO, ZERO, ZERO), 4.0)
+    np.testing.assert_array_equal(q[-1], Q + jump)
+    np.testing.assert_array_equal(qd[-1], ZERO)
+    speed = np.diff(q, axis=0) / 0.002
+    allowed = LED_LIMIT + np.where(np.abs(q[1:] - Q - jump) == 0.0, 0.006 / 0.002, 0.0)  # the last bit, at once
+    assert (np.abs(speed) <= allowed + 1e-9).all()
+    a = np.minimum(LED_LIMIT / 0.5, 4.0)
+    assert (np.abs(np.diff(qd, axis=0)) <= 0.002 * a + 0.3 * (q[1:] == Q + jump) + 1e-9).all()
+    # No detour, and as fast as a trapezoidal velocity: d / v + v / a
+    assert (np.abs(q - Q - jump) <= np.abs(jump) + 1e-9).all()
+    size = np.abs(jump)
+    v = 0.9 * LED_LIMIT
+    takes = np.where(size > v**2 / a, size / v + v / a, 2.0 * np.sqrt(size / a))
+    arrived = [t[np.argmax(np.abs(q[:, i] - Q[i] - jump[i]) < 0.006)] for i in range(3)]
+    assert (np.array(arrived) <= takes + 0.03).all()
+
+
+@pytest.mark.parametrize("with_velocity", [True, False])
+def test_a_stream_that_begins_elsewhere_is_caught_up_with(with_velocity):
+    """And then followed as it is."""
+
+    def stream(t):
+        q = Q + [0.8, -0.5, 0.3] + 0.3 * np.sin(2.0 * t)
+        return Reference(q, np.full(3, 0.6 * np.cos(2.0 * t)) if with_velocity else ZERO, ZERO, ZERO)
+
+    t, q, _ = led(stream, 3.0)
+    given = np.array([stream(0.02 * np.floor((x - 0.002) / 0.02 + 1e-6)).q for x in t])
+    np.testing.assert_allclose(q[t > 1.5], given[t > 1.5], rtol=1e-9)
+    assert np.abs(np.diff(q, axis=0)).max() < 0.021  # a message's worth of the stream
+
+
+def test_a_reference_does_not_jump_where_there_is_no_velocity_limit():
+    arm = Arm(velocity_limit=np.full(3, np.inf))
+    with pytest.raises(InputError, match=r"'joint2' jumps from -0.2 to 0.8.*no velocity limit"):
+        arm.loop.track(Reference(Q + [0.0, 1.0, 0.0], ZERO, ZERO, ZERO), arm.t)
+    arm.loop.track(Reference(Q + 0.04, ZERO, ZERO, ZERO), arm.t)
+    np.testing.assert_array_equal(arm.state().reference.q, Q + 0.04)
+
+
+@pytest.mark.parametrize("effort", [1e308, 20.1, -20.1])
+def test_a_feed_forward_effort_beyond_the_limit_is_refused(effort):
+    arm = Arm(limit=[500.0, 500.0, 20.0])
+    with pytest.raises(LimitError, match=r"effort: joint 'joint3' .*20"):
+        arm.loop.track(Reference(Q, ZERO, ZERO, np.array([0.0, 0.0, effort])), arm.t)
+    assert arm.loop.mode == "hold"
+
+
 def test_a_stream_is_tracked_until_it_dries_up():
-    arm = Arm(config=SafetySettings(reference_timeout=0.2))
+    arm = Arm(config=SafetySettings(reference_timeout=0.2, reference_jump=10.0))
     reference = Reference(GOAL, np.full(3, 0.1), np.full(3, 0.2), np.full(3, 5.0))
     arm.loop.track(reference, arm.t)
     begin = arm.t

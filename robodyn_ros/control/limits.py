@@ -38,6 +38,9 @@ digits behind the point, and soon not one."""
 NEVER = -1e300
 """A time before all others [s]; not infinite, so that a difference of two of them is a number."""
 
+EFFORT_TOLERANCE = 1.001
+"""How far beyond its limit a feed-forward effort may be for the tolerance of a planner."""
+
 INSTANT = 1e-12
 """The least time between two commands that the rate limit counts with [s]: an infinite rate times no time would be no
 number."""
@@ -129,9 +132,31 @@ def check_velocity_limits(name: str, robot: Robot, limit: Array, velocities: Arr
     Raises:
         LimitError: names the joint, the value and the limits.
     """
-    for column in np.flatnonzero(np.abs(velocities) > SPEED_TOLERANCE * limit[columns]):
+    _check_magnitudes(name, robot, SPEED_TOLERANCE, limit, velocities, columns)
+
+
+def check_effort_limits(name: str, robot: Robot, limit: Array, efforts: Array, columns: list[int]) -> None:
+    """Refuse feed-forward efforts beyond the limits of their joints.
+
+    Args:
+        name: what they are, for the message.
+        robot: the arm.
+        limit: (n,) in [N·m] or [N].
+        efforts: (m,) in [N·m] or [N].
+        columns: index into ``robot.joints`` of each of the m.
+
+    Raises:
+        LimitError: names the joint, the value and the limits.
+    """
+    _check_magnitudes(name, robot, EFFORT_TOLERANCE, limit, efforts, columns)
+
+
+def _check_magnitudes(
+    name: str, robot: Robot, tolerance: float, limit: Array, values: Array, columns: list[int]
+) -> None:
+    for column in np.flatnonzero(np.abs(values) > tolerance * limit[columns]):
         greatest = float(limit[columns[column]])
-        raise LimitError(name, robot.joints[columns[column]].name, float(velocities[column]), -greatest, greatest)
+        raise LimitError(name, robot.joints[columns[column]].name, float(values[column]), -greatest, greatest)
 
 
 def blend(t: Any, wanted: Array, memory: StepMemory) -> tuple[Array, StepMemory]:

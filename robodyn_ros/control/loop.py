@@ -7,6 +7,7 @@ refusal (an error), never a guess.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TypeVar
 
 import numpy as np
@@ -14,9 +15,11 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import finite_array, is_any
 from robodyn_ros.control.compiled_step import CompiledStep, ControlStep
-from robodyn_ros.control.faults.settings import FaultKind, FaultReactions, Feedback, SafetySettings
+from robodyn_ros.control.faults.plausibility import Plausibility
+from robodyn_ros.control.faults.sampling import SamplingRate
+from robodyn_ros.control.faults.settings import FaultReactions, Feedback, SafetySettings
 from robodyn_ros.control.faults.state_validation import StateValidation
-from robodyn_ros.control.faults.supervisor import ActiveFault, FaultSupervisor
+from robodyn_ros.control.faults.supervisor import ActiveFault, Fault, FaultSupervisor
 from robodyn_ros.control.laws.base import Controller, Reference
 from robodyn_ros.control.limits import Limits, Shaping
 from robodyn_ros.control.loop_settings import LoopSettings, law_feedback
@@ -25,7 +28,7 @@ from robodyn_ros.control.reference.manager import Following, Mode, PreparedTraje
 from robodyn_ros.control.reference.tolerances import Tolerances
 from robodyn_ros.control.step import Command, GravityEffort, checked_total
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.errors import EffortError, NotReadyError
+from robodyn_ros.errors import EffortError, InputError, NotReadyError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array, read_only
 
@@ -93,11 +96,14 @@ class ControlLoop:
         self._clock_reset = False
         self._q = read_only(np.zeros(robot.n))
         self._validation = StateValidation(robot)
-        self._references = ReferenceManager(robot, self.settings.limits.velocity)
+        self._references = ReferenceManager(robot, self.settings.limits.velocity, self.settings.limits.effort)
         self._gravity = GravityEffort(controller.dynamics)
         self._shaping = Shaping(robot)
         self._step = ControlStep(self._references, self._shaping, self._gravity)
-        self._supervisor = FaultSupervisor(robot, self._shaping, self._gravity)
+        self._sampling = SamplingRate(self.settings)
+        self._plausibility = Plausibility(robot, self.settings)
+        self._supervisor = FaultSupervisor(robot, self._shaping, self._gravity, self._sampling, self._plausibility)
+        self._driving: Array | None = None
         self.apply(self.settings)
 
     @classmethod
@@ -179,13 +185,18 @@ class ControlLoop:
                 effort that a reaction could begin with.
         """
         settings = self.settings
+        measured = qd is not None
         q, qd = self._validation.validate(t, now, q, qd, settings.safety)
         dt = t - self._references.time
         if self._clock_reset or not 0.0 <= dt <= settings.safety.state_timeout:
             self._restart(t, q)
             dt = 0.0
         self._q = q
-        fault = self._supervisor.detect(qd, settings)
+        with suppress(Exception):  # of a model: it is a fault of the law, below
+            self._sampling.update(t, now - t, q)
+            self._plausibility.update(t, q, qd, self._driving, measured=measured)
+        self._driving = None
+        fault = self._supervisor.detect(t, qd, settings)
         if fault is not None:
             return self._react(t, now - t, fault, (q, qd))
         if self.fault is not None:  # it is over: the arm is held where it is
@@ -193,6 +204,9 @@ class ControlLoop:
             self._shaping.blend(settings.safety.blend_time)
         try:
             reference = self._step.reference(t, dt, q)
+            fault = self._supervisor.check_following(reference.q - q)
+            if fault is not None:
+                return self._react(t, now - t, fault, (q, qd))
             result = self._step.run(t, dt, q, qd, reference)
             self._step.check_tracking(t, q, qd, result.error)
         except Exception as cause:  # of a plugin: whatever it is, there are no efforts
@@ -200,8 +214,10 @@ class ControlLoop:
             if self.fault is None and self._shaping.sent is None:
                 self.stop()
                 raise EffortError(problem) from cause
-            return self._react(t, now - t, ("law", problem), (q, qd))
+            return self._react(t, now - t, Fault("law", problem), (q, qd))
         self._supervisor.active = None
+        ramping = t - self._shaping.memory.switched_on < settings.safety.ramp_time
+        self._driving = None if ramping else result.effort
         return Command(*result[:3], now - t, result.efforts, reference, result.error, state=(q, qd))
 
     def watch(self, t: float) -> Command | None:
@@ -213,7 +229,7 @@ class ControlLoop:
         missing = t - self._references.time
         if self.mode == "waiting" or not missing > self.settings.safety.state_timeout:
             return None
-        return self._react(t, missing, ("states", f"no usable joint states for {missing:.3g} s"))
+        return self._react(t, missing, Fault("states", f"no usable joint states for {missing:.3g} s"))
 
     def reset_clock(self) -> None:
         """Accept the next state whatever its time and position: the clock went back, because a simulation was reset."""
@@ -233,11 +249,10 @@ class ControlLoop:
         self._step.reset()
         self._shaping.blend(self.settings.safety.blend_time)
 
-    def _react(
-        self, t: float, age: float, fault: tuple[FaultKind, str], state: tuple[Array, Array] | None = None
-    ) -> Command | None:
+    def _react(self, t: float, age: float, fault: Fault, state: tuple[Array, Array] | None = None) -> Command | None:
         """What is sent because of a fault."""
         self._step.reset()
+        self._driving = None
         if state is not None:
             self._references.start(t, state[0])
         return self._supervisor.react(t, age, fault, self._q, state, self.settings)
@@ -261,6 +276,8 @@ class ControlLoop:
     def hold(self, t: float, q: ArrayLike | None = None) -> None:
         """Stop with the deceleration of the settings, at once where they have none, and stay.
 
+        A latched fault is acknowledged by this, so that it is over when its cause is.
+
         Args:
             t: time [s].
             q: where, at once, (n,) in [rad] or [m]; at the position of the present reference unless given.
@@ -271,6 +288,8 @@ class ControlLoop:
             LimitError: q is outside the position limits.
         """
         self._references.hold(t, q)
+        self._supervisor.acknowledge()
+        self._plausibility.acknowledge()
 
     def follow(
         self,
@@ -294,7 +313,8 @@ class ControlLoop:
             NotReadyError: no state has come yet, or a fault lasts.
             InputError: unknown, repeated or too few names; a trajectory that is over; a start that is not finite; an
                 end in motion.
-            LimitError: the trajectory leaves the position limits, or is too fast, at a point or between two.
+            LimitError: the trajectory leaves the position limits, or is too fast, at a point or between two; or it
+                brings efforts beyond the limits.
         """
         self._refuse_during_fault()
         return self.follow_prepared(self.prepare(trajectory, t_start, joints), tolerances)
@@ -323,6 +343,9 @@ class ControlLoop:
     def track(self, reference: Reference, t: float, joints: Sequence[str] | None = None) -> None:
         """Keep to a streamed reference until the next one, for ``reference_timeout`` at most.
 
+        A reference that jumps by more than ``reference_jump`` is not followed at once: it is led there within the
+        velocity limits.
+
         Args:
             reference: of the joints named, each (m,).
             t: when it came [s].
@@ -331,10 +354,11 @@ class ControlLoop:
         Raises:
             NotReadyError: no state has come yet, or a fault lasts.
             InputError: unknown, repeated or too few names, wrong shapes, something not finite.
-            LimitError: its position or its velocity is outside the limits.
+            LimitError: its position, velocity or effort is outside the limits.
         """
         self._refuse_during_fault()
-        self._references.track(reference, t + self.settings.safety.reference_timeout, joints)
+        safety = self.settings.safety
+        self._references.track(reference, t + safety.reference_timeout, joints, safety.reference_jump)
 
     def expected(self, ahead: float) -> tuple[float, Reference]:
         """A time that is so far ahead of the latest state [s], and the reference then, if nothing else is asked for.
@@ -369,10 +393,13 @@ class ControlLoop:
         self._shaping.reset()
         self._references.stop()
         self._step.reset()
-        self._supervisor.active = None
+        self._supervisor.reset()
+        self._sampling.reset()
+        self._plausibility.acknowledge()
+        self._driving = None
 
     def set_publisher_conflict(self, conflict: str) -> None:
-        """State what is wrong with the publishers of commands or references; "" if nothing is."""
+        """State what is wrong with the publishers of states, commands or references; "" if nothing is."""
         self._supervisor.publisher_conflict = conflict
 
     def _refuse_during_fault(self) -> None:
@@ -396,11 +423,15 @@ class ControlLoop:
             difference = self._step.change(settings.controller)
         self.settings = settings
         self._references.velocity_limit = settings.limits.velocity
+        self._references.effort_limit = settings.limits.effort
         self._references.may_end_in_motion = settings.safety.allow_nonzero_velocity_at_trajectory_end
         if settings.deceleration is not None:
             self._references.deceleration = settings.deceleration
         self._gravity.dynamics = settings.controller.dynamics
         self._step.apply(settings, self.robot)
+        self._sampling.apply(settings)
+        self._plausibility.apply(settings)
+        self._supervisor.apply(settings)
         if difference is None:  # another law, or another model
             self._shaping.blend(settings.safety.blend_time)
         else:
@@ -411,7 +442,11 @@ class ControlLoop:
 
         Raises:
             EffortError: they are not n finite numbers.
+            InputError: states come too rarely for its gains, more so than for those of now.
             Exception: whatever the law raises.
         """
         law, rest = settings.controller, np.zeros(len(self._q))
         checked_total(law, law.compute(self._q, rest, Reference(self._q, rest, rest, rest)), len(rest))
+        carried = self._sampling.judge(settings, self._q)
+        if carried < 0.99 * self._sampling.carried:
+            raise InputError("gains", self._sampling.problem(settings, carried), carried)

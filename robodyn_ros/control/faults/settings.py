@@ -8,21 +8,22 @@ The reactions to a fault, and when each of them ends::
 
 Hold and damp last for ``expiry`` and end in a ramp. After a ramp nothing is sent any more: what the drives do without
 commands is their own matter, and brakes belong there. No reaction ends in a zero that was not announced by a ramp. K
-and D are the gains of the joints as effort gains, whatever law is at work. g(q) comes from the model as long as the
+and D are the gains of the joints as effort gains, whatever law is at work; lowered where states come too rarely for
+them (:mod:`robodyn_ros.control.faults.sampling`). g(q) comes from the model as long as the
 model gives one, else it is the last one that the model gave.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import check_settings, choice, setting, switch, whole
 
-FaultKind = Literal["states", "law", "speed", "publisher"]
-"""Kinds of faults that have a reaction: no usable states, efforts that are no numbers, a joint too fast, a second
-publisher."""
+FaultKind = Literal["states", "sensor", "law", "speed", "publisher", "rate", "following"]
+"""Kinds of faults that have a reaction: no usable states, states that contradict each other or the model, efforts that
+are no numbers, a joint too fast, a second publisher, states too rare for the gains, an arm that does not follow."""
 
 MISSING_VELOCITY = ("refuse", "estimate")
 """What to do with states without velocities: refuse them, or differentiate their positions."""
@@ -43,16 +44,29 @@ class SafetySettings:
     )
     state_timeout: float = setting(0.1, "greatest age of a joint state that still gets a command", "s", 1e-3, 10.0)
     reference_timeout: float = setting(0.5, "longest wait for the next streamed reference", "s", 1e-3, 10.0)
+    reference_jump: float = setting(
+        0.05, "greatest jump of a streamed reference that is not led there", "rad or m", 0.0, 1e3
+    )
     cmd_timeout: float = setting(0.0, "how long a trajectory's last point is held (0: for good)", "s", 0.0, 3600.0)
     allow_nonzero_velocity_at_trajectory_end: bool = switch(
         False, "take trajectories that end in motion; their last position is held all the same"
     )
     ramp_time: float = setting(0.0, "how long gravity takes to ramp in when switched on", "s", 0.0, 60.0)
     ramp_down_time: float = setting(0.3, "how long an answer to a fault takes to ramp to zero", "s", 1e-3, 60.0)
+    recurrences: int = whole(10, "how many faults of one class within recurrence_time latch it", 1, 1000)
+    recurrence_time: float = setting(10.0, "time within which faults of one class are counted", "s", 0.0, 3600.0)
+    quiet_time: float = setting(3.0, "how long the cause of a latched fault must be away", "s", 0.0, 3600.0)
     blend_time: float = setting(0.2, "how long a change of law, model or gains is blended over", "s", 0.0, 60.0)
     soft_limit_margin: float = setting(0.02, "where soft limits begin, before the hard ones", "rad or m", 0.0, 10.0)
     overspeed: float = setting(1.1, "greatest speed, as a multiple of the velocity limit", "-", 1.0, 100.0)
     position_jump: float = setting(0.1, "greatest change of position that no velocity explains", "rad or m", 0.0, 1e3)
+    plausibility: bool = switch(True, "compare positions, velocities and efforts with each other and with the model")
+    unknown_friction: float = setting(
+        0.1, "friction that the model may not know, as part of a joint's effort limit", "-", 0.0, 1.0
+    )
+    following_tolerance: float = setting(
+        0.5, "distance from the reference at which the arm does not follow (0: any)", "rad or m", 0.0, 1e3
+    )
     missing_velocity: str = choice(
         "refuse", "what is done with states without velocities", choices=lambda: MISSING_VELOCITY
     )
@@ -74,19 +88,38 @@ class SafetySettings:
 class FaultReaction:
     """What is sent because of one kind of fault."""
 
+    escalation: ClassVar[tuple[str, ...]] = WITH_STATES  # the answers, each milder than the next
+    needs_quiet: ClassVar[bool] = False  # True if the fault lasts until it has been quiet, from the first time on
+
     answer: str = choice("hold", "answer to it", lambda: WITH_STATES)
     expiry: float = setting(5.0, "how long that lasts before the ramp to zero", "s", 0.0, 3600.0)
 
     def __post_init__(self) -> None:
         check_settings(self)
 
+    def escalated(self, level: int) -> str:
+        """The answer, made so many levels stronger."""
+        return self.escalation[min(self.escalation.index(self.answer) + level, len(self.escalation) - 1)]
+
 
 @dataclass(frozen=True)
 class StatesReaction(FaultReaction):
     """No usable states come. This reaction has no feedback, so it is brief: an error of the model moves the arm."""
 
+    escalation = WITHOUT_STATES
+
     answer: str = choice("hold", "answer to the lack of usable joint states", lambda: WITHOUT_STATES)
     expiry: float = setting(1.0, "how long that lasts before the ramp to zero", "s", 0.0, 3600.0)
+
+
+@dataclass(frozen=True)
+class SensorReaction(FaultReaction):
+    """States contradict each other or the model. Where the arm is is not known, so that the reaction is brief."""
+
+    escalation = WITHOUT_STATES
+
+    answer: str = choice("hold", "answer to joint states that cannot be true", lambda: WITHOUT_STATES)
+    expiry: float = setting(0.1, "how long that lasts before the ramp to zero", "s", 0.0, 3600.0)
 
 
 @dataclass(frozen=True)
@@ -111,6 +144,23 @@ class PublisherReaction(FaultReaction):
     expiry: float = setting(60.0, "how long that lasts before the ramp to zero", "s", 0.0, 3600.0)
 
 
+@dataclass(frozen=True)
+class RateReaction(FaultReaction):
+    """States come too rarely for the gains; the reaction has gains that they carry."""
+
+    answer: str = choice("hold", "answer to states that are too rare for the gains", lambda: WITH_STATES)
+    expiry: float = setting(60.0, "how long that lasts before the ramp to zero", "s", 0.0, 3600.0)
+
+
+@dataclass(frozen=True)
+class FollowingReaction(FaultReaction):
+    """The arm does not follow its reference; nobody knows why, so it is not asked again at once."""
+
+    needs_quiet = True
+
+    answer: str = choice("hold", "answer to an arm that does not follow", lambda: WITH_STATES)
+
+
 class FaultReactions(NamedTuple):
     """The reaction to each kind of fault; the fields are the kinds."""
 
@@ -118,6 +168,9 @@ class FaultReactions(NamedTuple):
     law: LawReaction = LawReaction()
     speed: SpeedReaction = SpeedReaction()
     publisher: PublisherReaction = PublisherReaction()
+    sensor: SensorReaction = SensorReaction()
+    rate: RateReaction = RateReaction()
+    following: FollowingReaction = FollowingReaction()
 
 
 class Feedback(NamedTuple):

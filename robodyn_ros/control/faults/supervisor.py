@@ -5,15 +5,34 @@ The reactions are those of :mod:`robodyn_ros.control.faults.settings`.
 
 from __future__ import annotations
 
+from collections import deque
+from typing import NamedTuple, cast
+
 import numpy as np
 
 from robodyn_ros.checks import is_within
-from robodyn_ros.control.faults.settings import FaultKind, FaultReaction, Feedback
+from robodyn_ros.control.faults.plausibility import Plausibility
+from robodyn_ros.control.faults.sampling import SamplingRate
+from robodyn_ros.control.faults.settings import FaultKind, FaultReaction, FaultReactions, Feedback, SafetySettings
 from robodyn_ros.control.limits import Shaping
 from robodyn_ros.control.loop_settings import LoopSettings
 from robodyn_ros.control.step import Command, GravityEffort
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
+
+ACCELERATION = 150.0
+"""Feedback that an arm in order does not ask for [rad/s²] or [m/s²]: a payload that nobody told of takes half of it."""
+
+EFFORT = 0.5
+"""The same, in effort limits."""
+
+
+class Fault(NamedTuple):
+    """A fault of this moment."""
+
+    kind: FaultKind
+    problem: str  # what exactly is wrong
+    present: bool = True  # False if it is latched, and its cause is away
 
 
 class FaultSupervisor:
@@ -21,36 +40,76 @@ class FaultSupervisor:
 
     Attributes:
         active: the fault that lasts; None while all is well.
-        publisher_conflict: what is wrong with the publishers of commands or references; "" if nothing is.
+        publisher_conflict: what is wrong with the publishers of states, commands or references; "" if nothing is.
     """
 
-    def __init__(self, robot: Robot, shaping: Shaping, gravity: GravityEffort) -> None:
+    def __init__(
+        self, robot: Robot, shaping: Shaping, gravity: GravityEffort, sampling: SamplingRate, plausibility: Plausibility
+    ) -> None:
         """
         Args:
             robot: the arm.
             shaping: what limits the reactions.
             gravity: what carries the arm.
+            sampling: says which gains the states carry.
+            plausibility: says whether the states can be true.
         """
-        self.active: ActiveFault | None = None
         self.publisher_conflict = ""
+        self._sampling, self._plausibility = sampling, plausibility
         self._robot = robot
         self._shaping = shaping
         self._gravity = gravity
+        self.reset()
 
-    def detect(self, qd: Array, settings: LoopSettings) -> tuple[FaultKind, str] | None:
-        """The fault of a usable state with the velocity qd (n,): its kind, and what exactly is wrong; None if none."""
+    def apply(self, settings: LoopSettings) -> None:
+        """Judge by these settings from now on."""
+        self._tolerance = following_tolerance(settings)
+
+    def reset(self) -> None:
+        """No fault has been."""
+        self.active: ActiveFault | None = None
+        self._histories = {kind: FaultHistory() for kind in FaultReactions._fields}
+
+    def acknowledge(self) -> None:
+        """Forget what has been: a latched fault is over as soon as its cause is away."""
+        self._histories = {kind: FaultHistory() for kind in FaultReactions._fields}
+
+    def detect(self, t: float, qd: Array, settings: LoopSettings) -> Fault | None:
+        """The fault of a usable state with the velocity qd (n,) at time t [s]; None if there is none."""
+        if self._plausibility.problem:
+            return Fault("sensor", self._plausibility.problem)
         greatest = settings.safety.overspeed * settings.limits.velocity
         if not is_within(qd, greatest):
             joint = int(np.argmax(np.abs(qd) - greatest))
             name = self._robot.joint_names[joint]
-            return "speed", f"joint {name!r} moves at {qd[joint]:.4g}; {greatest[joint]:.4g} is the limit"
-        return ("publisher", self.publisher_conflict) if self.publisher_conflict else None
+            return Fault("speed", f"joint {name!r} moves at {qd[joint]:.4g}; {greatest[joint]:.4g} is the limit")
+        if self.publisher_conflict:
+            return Fault("publisher", self.publisher_conflict)
+        if self._sampling.carried < 1.0:
+            return Fault("rate", self._sampling.problem(settings, self._sampling.carried))
+        if self._plausibility.strike:
+            return Fault("following", self._plausibility.strike)
+        if self.active is None:
+            return None
+        for kind, history in self._histories.items():
+            if history.is_latched(t, settings.safety.quiet_time):
+                return Fault(cast(FaultKind, kind), "latched", present=False)
+        return None
+
+    def check_following(self, error: Array) -> Fault | None:
+        """The fault of an arm whose error (n,), reference minus position, is too large; None if it follows."""
+        if is_within(error, self._tolerance):
+            return None
+        joint = int(np.argmax(np.abs(error) - self._tolerance))
+        name, unit = self._robot.joint_names[joint], self._robot.joints[joint].position_unit
+        allowed = f"{self._tolerance[joint]:.3g} {unit} is allowed"
+        return Fault("following", f"joint {name!r} is {abs(error[joint]):.3g} {unit} from its reference; {allowed}")
 
     def react(
         self,
         t: float,
         age: float,
-        fault: tuple[FaultKind, str],
+        fault: Fault,
         found: Array,
         state: tuple[Array, Array] | None,
         settings: LoopSettings,
@@ -60,22 +119,104 @@ class FaultSupervisor:
         Args:
             t: time [s].
             age: of the state, or since the last one [s].
-            fault: its kind, and what exactly is wrong.
+            fault: what is wrong.
             found: where the arm was last, (n,).
             state: position and velocity, (n,) each, if there is a state.
             settings: reactions and their gains.
         """
-        kind, problem = fault
-        if self.active is None or self.active.kind != kind:
-            reaction = getattr(settings.reactions, kind)
-            self.active = ActiveFault(kind, reaction, settings.safety.ramp_down_time, t, found)
+        kind, problem, present = fault
+        history, safety, before = self._histories[kind], settings.safety, self.active
+        returns = present and before is not None and not before.present
+        another = before is None or before.kind != kind
+        history.continue_until(t, reacting=not another)
+        reaction: FaultReaction = getattr(settings.reactions, kind)
+        escalated = (another or returns) and present and history.repeat(t, safety)
+        history.latched |= reaction.needs_quiet
+        if before is None or another or escalated:
+            answer = reaction.escalated(history.level)
+            if before is not None and before.phase in ("ramp", "silent"):
+                answer = before.phase  # there is no way back from there as long as anything is wrong
+            left = max(reaction.expiry - history.spent, 0.0)
+            self.active = ActiveFault(kind, answer, left, safety.ramp_down_time, t, found)
+        active = cast(ActiveFault, self.active)
+        active.present, active.latched = present, history.latched
+        if present:
+            history.seen(t)
         if self._shaping.sent is None:
             return None
-        effort = self.active.effort(t, self._shaping.sent, self._gravity, settings.feedback, state)
+        believed = None if kind == "sensor" else state
+        effort = active.effort(t, self._shaping.sent, self._gravity, self._sampling.feedback, believed)
         if effort is None:
             self._shaping.fall_silent(t)
             return None
+        if history.latched:
+            problem += f" (latched until ~/hold acknowledges it, or {safety.quiet_time:g} s without it)"
         return Command(*self._shaping.shape_reaction(t, effort), age, fault=kind, problem=problem, state=state)
+
+
+def following_tolerance(settings: LoopSettings) -> Array:
+    """How far an arm may be from its reference that follows it (n,) in [rad] or [m].
+
+    That is ``following_tolerance``; for a soft law more, because it carries a weight that it does not know by a large
+    error: so far that its feedback asks for ``ACCELERATION``, or for ``EFFORT`` of the limit, whichever is less.
+    """
+    law, limits = settings.controller, settings.limits
+    if settings.safety.following_tolerance == 0.0 or not law.follows:
+        return np.full(law.dynamics.robot.n, np.inf)
+    inertia = np.diagonal(law.dynamics.mass_matrix(law.dynamics.robot.home))
+    stiffness = law.kp * (inertia if law.feedback == "acceleration" else 1.0)
+    with np.errstate(divide="ignore"):
+        soft = np.minimum(ACCELERATION * inertia, EFFORT * limits.effort) / stiffness
+    return np.maximum(settings.safety.following_tolerance, soft)
+
+
+class FaultHistory:
+    """What there has been of one kind of fault, until it has been away for a while.
+
+    Attributes:
+        latched: True if it lasts until it has been away for a while, or is acknowledged.
+        level: by how many levels its reaction has escalated.
+        spent: how long the reaction has lasted on this level, over all repetitions [s].
+    """
+
+    def __init__(self) -> None:
+        self._begins: deque[float] = deque()
+        self._seen = self._reacted = -np.inf
+        self._forget()
+
+    def _forget(self) -> None:
+        self.latched, self.level, self.spent = False, 0, 0.0
+
+    def is_latched(self, t: float, quiet_time: float) -> bool:
+        """True if it is latched at a time t [s]; not any more once its cause has been away for a while."""
+        self._seen = min(self._seen, t)  # time may go back
+        if self.latched and t - self._seen >= quiet_time:
+            self._forget()
+        return self.latched
+
+    def seen(self, t: float) -> None:
+        """Its cause is there, at a time t [s]."""
+        self._seen = t
+
+    def continue_until(self, t: float, *, reacting: bool) -> None:
+        """The reaction has gone on until t [s], or begins then."""
+        if reacting:
+            self.spent += max(t - self._reacted, 0.0)
+        self._reacted = t
+
+    def repeat(self, t: float, safety: SafetySettings) -> bool:
+        """The fault begins again at a time t [s]; True if the reaction escalates."""
+        if not 0.0 <= t - self._seen < safety.quiet_time:
+            self._forget()
+        begins = self._begins
+        begins.append(t)
+        while not 0.0 <= t - begins[0] <= safety.recurrence_time:
+            begins.popleft()
+        if len(begins) < safety.recurrences:
+            return False
+        begins.clear()
+        self.latched, self.level, self.spent = True, self.level + 1, 0.0
+        return True
 
 
 class ActiveFault:
@@ -84,23 +225,29 @@ class ActiveFault:
     Attributes:
         kind: the kind of the fault.
         phase: ``hold``, ``damp``, ``ramp``, or ``silent`` after that.
+        present: True as long as its cause is there.
+        latched: True if it lasts for a while after that.
     """
 
-    def __init__(self, kind: FaultKind, reaction: FaultReaction, ramp_down_time: float, t: float, q: Array) -> None:
+    def __init__(self, kind: FaultKind, answer: str, expiry: float, ramp_down_time: float, t: float, q: Array) -> None:
         """
         Args:
             kind: the kind of the fault.
-            reaction: to it.
+            answer: to it.
+            expiry: how long that lasts before the ramp [s].
             ramp_down_time: from then to zero [s].
             t: time [s].
             q: where the arm was last, (n,) in [rad] or [m].
         """
         self.kind = kind
-        self.phase = reaction.answer
+        self.phase = answer
+        self.present = True
+        self.latched = False
         self._begin, self._q = t, q
-        self._until = t if reaction.answer == "ramp" else t + reaction.expiry
+        self._until = t + expiry if answer in ("hold", "damp") else t
         self._ramp_down_time = ramp_down_time
         self._from: Array | None = None
+        self._blind = False
 
     def effort(
         self,
@@ -121,6 +268,9 @@ class ActiveFault:
         """
         if t < self._begin:
             self._until, self._begin, self._from = self._until + t - self._begin, t, None
+        if state is not None and self._blind:
+            self._q = state[0]
+        self._blind = state is None
         if t < self._until:
             if self.phase == "damp":
                 return -feedback.damping * state[1] if state is not None else np.zeros_like(sent)

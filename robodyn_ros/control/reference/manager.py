@@ -8,6 +8,8 @@ There are three kinds: a hold at one position, a trajectory, and a stream of ref
 - A motion that is told to hold comes to rest with a given deceleration, or at once where none is given.
 - A trajectory goes on from the reference of the moment it starts, so that the reference never jumps. Until its start
   time comes, the reference before it goes on. A newer trajectory, stream or hold replaces one that has not started yet.
+- A stream that jumps, by more than ``reference_jump``, is not followed at once: the reference is led there within the
+  velocity limits (:mod:`robodyn_ros.control.reference.lead`).
 - After its last point a trajectory holds that point. A stream that dries up holds the position of the arm then.
 - A trajectory can be told to wait, where the arm cannot keep up with it.
 """
@@ -23,9 +25,15 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import finite_array, is_any
 from robodyn_ros.control.laws.base import Reference
-from robodyn_ros.control.limits import SPEED_TOLERANCE, check_position_limits, check_velocity_limits
+from robodyn_ros.control.limits import (
+    SPEED_TOLERANCE,
+    check_effort_limits,
+    check_position_limits,
+    check_velocity_limits,
+)
 from robodyn_ros.control.motion.trajectory import Sample, Trajectory
 from robodyn_ros.control.reference.continuation import Continuation
+from robodyn_ros.control.reference.lead import Lead
 from robodyn_ros.control.reference.tolerances import Tolerances
 from robodyn_ros.errors import InputError, LimitError, NotReadyError
 from robodyn_ros.robot import Robot
@@ -53,20 +61,22 @@ class ReferenceManager:
     Attributes:
         time: of the latest state [s].
         velocity_limit: of references, (n,) in [rad/s] or [m/s].
+        effort_limit: of feed-forward efforts, (n,) in [N·m] or [N].
         deceleration: of a motion that is told to hold, (n,) in [rad/s²] or [m/s²]; inf stops at once.
         may_end_in_motion: True if a trajectory may end in motion.
         following: the latest trajectory that was accepted.
         requests: how often the arm was asked for something else than before, or was stopped.
     """
 
-    def __init__(self, robot: Robot, velocity_limit: Array) -> None:
+    def __init__(self, robot: Robot, velocity_limit: Array, effort_limit: Array) -> None:
         """
         Args:
             robot: the arm.
             velocity_limit: of references, (n,) in [rad/s] or [m/s].
+            effort_limit: of feed-forward efforts, (n,) in [N·m] or [N].
         """
         self.time = -np.inf
-        self.velocity_limit = velocity_limit
+        self.velocity_limit, self.effort_limit = velocity_limit, effort_limit
         self.deceleration = np.full(robot.n, np.inf)
         self.may_end_in_motion = False
         self.following: Following | None = None
@@ -136,6 +146,9 @@ class ReferenceManager:
         if trajectory.n != len(columns):
             raise InputError("trajectory", f"has {trajectory.n} joints, not {len(columns)}", trajectory)
         check_position_limits("trajectory", self._robot, trajectory.positions, columns)
+        if trajectory.planned is not None:
+            most = np.abs(trajectory.planned.efforts).max(axis=0)
+            check_effort_limits("trajectory, effort", self._robot, self.effort_limit, most, columns)
         if (
             not self.may_end_in_motion
             and trajectory.velocities is not None
@@ -174,25 +187,41 @@ class ReferenceManager:
         self._proceed(source, self.time, before.q)
         return self.following
 
-    def track(self, reference: Reference, end: float, joints: Sequence[str] | None = None) -> None:
-        """Keep to a streamed reference until ``end`` [s] (:meth:`robodyn_ros.control.loop.ControlLoop.track`)."""
+    def track(self, reference: Reference, end: float, joints: Sequence[str] | None, jump: float) -> None:
+        """Keep to a streamed reference until ``end`` [s] (:meth:`robodyn_ros.control.loop.ControlLoop.track`).
+
+        A reference that is further than ``jump`` [rad] or [m] from the present one is reached within the limits.
+        """
         source = self._started()
         columns = self._columns(joints)
         shape = (len(columns),)
         given = [finite_array(f"reference.{key}", values, shape) for key, values in reference._asdict().items()]
         check_position_limits("reference", self._robot, given[0], columns)
         check_velocity_limits("reference, speed", self._robot, self.velocity_limit, given[1], columns)
+        check_effort_limits("reference, effort", self._robot, self.effort_limit, given[3], columns)
+        present = source.sample(self.time)
         whole = np.zeros((len(given), self._robot.n))
-        whole[0] = source.sample(self.time).q
+        whole[0] = present.q
         whole[:, columns] = given
-        whole[0] = self._space.near(source.sample(self.time).q, whole[0])
-        self._source, self._next = StreamedReference(Reference(*whole), end), None
+        whole[0] = self._space.near(present.q, whole[0])
+        for index in np.flatnonzero((np.abs(whole[0] - present.q) > jump) & np.isinf(self.velocity_limit)):
+            name, value = self._robot.joint_names[index], whole[0, index]
+            text = f"joint {name!r} jumps from {present.q[index]:.6g} to {value:.6g}, and has no velocity limit"
+            raise InputError("reference", f"{text} within which it could be led there", value)
+        if isinstance(source, StreamedReference):
+            lead = source.lead
+        else:
+            lead = Lead(self.time, present.q, present.qd, self.velocity_limit, jump)
+        lead.aim(Reference(*map(read_only, whole)), self.time)
+        self._source, self._next = StreamedReference(lead, end), None
         self._end("replaced")
 
     def reference(self, t: float, q: Array) -> Reference:
         """The reference at time t [s], with the arm at q (n,)."""
         self.time = t
-        return self._proceed(self._started(), t, q).sample(t)
+        source = self._proceed(self._started(), t, q)
+        source.advance(t)
+        return source.sample(t)
 
     def planned(self, t: float) -> Array | None:
         """The planned efforts (n,) at time t [s] (:meth:`ReferenceSource.planned`)."""
@@ -292,6 +321,9 @@ class ReferenceSource(ABC):
     def sample(self, t: float) -> Reference:
         """The reference at time t [s]."""
 
+    def advance(self, t: float) -> None:  # noqa: B027
+        """Time has come to t [s]; for references with a memory."""
+
     def planned(self, t: float) -> Array | None:
         """The efforts (n,) that its motion needs at time t [s] as far as a plan says them; NaN where it does not."""
         return None
@@ -372,22 +404,30 @@ class StoppingReference(TrajectoryReference):
 
 
 class StreamedReference(ReferenceSource):
-    """Keep to the last reference of a stream; if the next does not come in time, hold where the arm is then."""
+    """Keep to the last reference of a stream; if the next does not come in time, hold where the arm is then.
+
+    Attributes:
+        lead: leads to it, where the stream jumps.
+    """
 
     mode = "track"
 
-    def __init__(self, reference: Reference, end: float) -> None:
+    def __init__(self, lead: Lead, end: float) -> None:
         """
         Args:
-            reference: of all joints of the arm.
+            lead: leads to the reference.
             end: when the next must have come [s].
         """
-        self._reference = Reference(*map(read_only, reference))
+        self.lead = lead
         self.end = end
 
+    def advance(self, t: float) -> None:
+        """Be led on until t [s]."""
+        self.lead.advance(t)
+
     def sample(self, t: float) -> Reference:
-        """The same until the next."""
-        return self._reference
+        """The same until the next, once it is reached."""
+        return self.lead.present
 
     def successor(self, q: Array) -> HoldReference:
         """Hold where the arm is."""

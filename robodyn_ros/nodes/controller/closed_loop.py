@@ -71,9 +71,12 @@ REFUSALS: dict[type[RobodynError], str] = {
 
 FAULTS = {
     "states": "no joint states",
+    "sensor": "sensor fault",
     "law": "control law failed",
     "speed": "too fast",
     "publisher": "second publisher",
+    "rate": "states too rare",
+    "following": "arm does not follow",
 }
 """Kind of a fault that has a reaction → the name it is counted under."""
 
@@ -438,7 +441,8 @@ class FaultReport:
     def state(self) -> str:
         """The fault that lasts, and the reaction to it; "" if there is none."""
         fault = self._loop.fault
-        return "" if fault is None else f"{FAULTS[fault.kind]}: {fault.phase}"
+        latched = ", latched" if fault is not None and fault.latched else ""
+        return "" if fault is None else f"{FAULTS[fault.kind]}: {fault.phase}{latched}"
 
     def update(self, command: Command | None) -> None:
         """Count a fault that has just begun, or log that one is over; to be called with each command."""

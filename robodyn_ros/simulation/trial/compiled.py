@@ -16,6 +16,7 @@ import numpy as np
 
 from robodyn_ros.checks import finite_array, is_finite
 from robodyn_ros.control.compiled_step import CompiledStep
+from robodyn_ros.control.faults.sampling import GAIN_MARGIN, carried_part, law_rates
 from robodyn_ros.control.limits import check_position_limits
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import LoopSettings
@@ -55,6 +56,9 @@ DONE, EVENT, STALE, JUMPED, TOO_FAST, MISSING, OTHER = range(len(CODES))
 
 STEPPED = 2
 """Phase of a step that has been made, as in the enum of ``trial.c``."""
+
+FAR = 1.2 * GAIN_MARGIN
+"""Gain margin of a loop that is judged nowhere else, wherever its arm moves."""
 
 _functions: dict[tuple[str, str], Any] = {}
 
@@ -108,13 +112,16 @@ def _run_compiled(
         return None
     if settings.safety.cmd_timeout or settings.tolerances.is_judged or (motion and motion.planned is not None):
         return None
+    model = settings.controller.dynamics
+    if not isinstance(model, CompiledDynamics) or not _is_surely_carried(hardware, settings):
+        return None
     library = step_library(step)
-    plant_mass = model_function(dynamics, "mass_matrix")
+    plant_mass, inverse = model_function(dynamics, "mass_matrix"), model_function(model, "inverse")
     resolver = EventResolver(hardware, dynamics)
     run = trial_function(dynamics, resolver.integrator)
-    if run is None or library is None or plant_mass is None:
+    if run is None or library is None or plant_mass is None or inverse is None:
         return None
-    functions = {"step_run": library.step_run, "plant_mass": plant_mass}
+    functions = {"step_run": library.step_run, "plant_mass": plant_mass, "inverse": inverse}
     arrays = StepArrays(step, loop.step_memory, ctypes.c_int.in_dll(library, "step_constants").value)
     library.step_prepare(
         *(ctypes.c_void_p(item.ctypes.data) for item in (step.parameters, arrays.fields["step_constants"]))
@@ -124,7 +131,7 @@ def _run_compiled(
         arrays.fields,
         loop_fields(settings, resolver.frame[0].copy(), motion),
         resolver.fields,
-        {"symbols": dynamics.symbols},
+        {"symbols": dynamics.symbols, "model": model.symbols},
         {name: ctypes.cast(function, ctypes.c_void_p).value for name, function in functions.items()},
     )
     address = ctypes.byref(memory)
@@ -135,6 +142,14 @@ def _run_compiled(
         return None
     arrays.restore_law()
     return _recorded(memory, _fault(code, memory, resolver, settings))
+
+
+def _is_surely_carried(hardware: HardwareSettings, loop: LoopSettings) -> bool:
+    """True if the rate of the states carries the gains by far, so that no fault ``rate`` is to be expected."""
+    states = hardware.states
+    period = 1.0 / ((1.0 - min(states.state_drop, 0.9)) * states.state_rate)
+    stiffness, damping = law_rates(loop.controller, np.array(hardware.start, dtype=np.float64))
+    return carried_part(period, states.state_delay + states.state_jitter, stiffness, damping, FAR) == 1.0
 
 
 class EventResolver:

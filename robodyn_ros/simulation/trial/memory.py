@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robodyn_ros.control.compiled_step import CompiledStep
+from robodyn_ros.control.faults import plausibility
+from robodyn_ros.control.faults.supervisor import following_tolerance
 from robodyn_ros.control.loop_settings import LoopSettings
 from robodyn_ros.control.motion.trajectory import Sample, Trajectory
 from robodyn_ros.control.step_numbers import StepMemory, place
@@ -48,6 +50,11 @@ INPUTS = (
     # control loop: settings and state
     ("double", "state_timeout turn jump_limit"),
     ("double*", "overspeed last_q last_v"),
+    # plausibility: parameters of the model, thresholds and state
+    ("int64_t", "plausibility settle"),
+    ("double", "ramp_time interval ratio distance stands slip margin"),
+    ("double*", "model tolerance speed_error lack inertia borne beyond lower upper"),
+    ("double*", "begin_q begin_v way impulse ahead behind pushed stand_q rest stood speed slipped"),
     ("int64_t*", "circular"),
     # motion: a table of polynomials between its knots, and where it begins and ends
     ("int64_t", "points degree finished"),
@@ -65,15 +72,18 @@ STATE = (
     ("int64_t", "states_used received commanded reached truths"),
     # loop: 1 if no command comes any more, 1 if the motion waits for the arm; times [s]
     ("int64_t", "silent"),
-    ("double", "last_t reference_time start"),
+    ("double", "last_t reference_time start begin_t"),
+    # plausibility: 1 if commands of the law were in force all the time since then
+    ("int64_t", "driven"),
     # fault: the joint, what it did and what it may do or did before
     ("int64_t", "fault_joint"),
     ("double", "fault_value fault_bound"),
 )
 """Fields that the C code changes and that are 0 in the beginning."""
 
-FUNCTIONS = {"step_run": "Run", "plant_mass": "Function1"}
-"""The control step, and the mass matrix of the plant: name → its type. They must be given."""
+FUNCTIONS = {"step_run": "Run", "plant_mass": "Function1", "inverse": "Function3"}
+"""The control step, the mass matrix of the plant and the inverse dynamics of the law's model: name → its type. They must
+be given."""
 
 CODES = ("DONE", "EVENT", "STALE", "JUMPED", "TOO_FAST", "MISSING", "OTHER")
 """Results of the C code: the end; a step that Python has to make; four faults (a state is too old, a position jumped, a
@@ -198,6 +208,22 @@ def loop_fields(loop: LoopSettings, start: Array, motion: Trajectory | None) -> 
         "circular": space.circular.astype(np.int64),
         "turn": TURN,
         **{name: np.zeros(robot.n) for name in ("last_q", "last_v")},
+        "plausibility": int(safety.plausibility),
+        "settle": plausibility.SETTLE,
+        "ramp_time": safety.ramp_time,
+        "interval": plausibility.ALMOST,
+        "ratio": plausibility.RATIO,
+        "distance": plausibility.DISTANCE,
+        "stands": plausibility.STANDS,
+        "slip": plausibility.SLIP,
+        "margin": plausibility.END,
+        "lower": robot.lower,
+        "upper": robot.upper,
+        "tolerance": following_tolerance(loop),
+        **plausibility.Thresholds.of(loop)._asdict(),
+        **{name: np.zeros(robot.n) for name in ("begin_q", "begin_v", "way", "impulse", "ahead", "behind", "pushed")},
+        **{name: np.zeros(robot.n) for name in ("rest", "stood", "speed", "slipped")},
+        "stand_q": np.full(robot.n, np.nan),
     }
 
 

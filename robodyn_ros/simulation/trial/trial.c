@@ -13,12 +13,14 @@
      held_or_driven                              ../hardware/hardware.py
      sample                                      control/motion/trajectory.py
      update                                      ControlLoop.update in control/loop.py, but for its control step
+     implausible                                 Plausibility.update in control/faults/plausibility.py
      instant, trial                              run_trial in trial.py
 
    The control step (control/step.py) is compiled for the law and the arm, and called here: `step_run`.
    The results are the same up to rounding; test_simulation_sweep_trial.py (test_c_and_python_agree) compares them. */
 
 typedef void Function1(const double*, const double*, double*);
+typedef void Function3(const double*, const double*, const double*, const double*, double*);
 typedef void Run(double* const*, const double*);
 typedef struct { @fields } Trial;
 enum { @codes };
@@ -413,6 +415,69 @@ static void sample(const Trial* s, double t, double* r) {
   }
 }
 
+/* Begins an interval in which positions, velocities and efforts are compared. */
+static void begin_interval(Trial* s, double t, const double* q, const double* v) {
+  for (int i = 0; i < N; ++i) {
+    s->begin_q[i] = q[i]; s->begin_v[i] = v[i];
+    s->way[i] = s->impulse[i] = 0;
+  }
+  s->begin_t = t;
+  s->driven = 1;
+}
+
+/* Plausibility.update in control/faults/plausibility.py: nonzero if the states of the interval until t cannot be true. */
+static int implausible(Trial* s, double t, const double* q, const double* v, double dt) {
+  if (!s->plausibility || dt == 0) return 0;
+  for (int i = 0; i < N; ++i) {
+    s->way[i] += 0.5 * dt * (v[i] + s->last_v[i]);
+    if (s->commanded) s->impulse[i] += dt * s->command_effort[(s->commanded - 1) * N + i];
+  }
+  s->driven &= s->commanded && s->last_t - s->command_stamp[0] >= s->ramp_time;
+  const double duration = t - s->begin_t;
+  if (duration < s->interval) return 0;
+  int found = 0;
+  double middle[N], mean[N], gained[N], needed[N];
+  for (int i = 0; i < N; ++i) {
+    const double moved = q[i] - s->begin_q[i], change = v[i] - s->begin_v[i], off = moved - s->way[i];
+    const double way = fmax(fmax(fabs(moved), fabs(s->way[i])), 0.5 * duration * fabs(change));
+    const double allowed = s->speed_error[i] * duration + s->ratio * way;
+    s->ahead[i] = fmax(s->ahead[i] + off - allowed, 0);
+    s->behind[i] = fmax(s->behind[i] - off - allowed, 0);
+    found |= fmax(s->ahead[i], s->behind[i]) > s->distance;
+    middle[i] = 0.5 * (s->begin_q[i] + q[i]);
+    mean[i] = 0.5 * (s->begin_v[i] + v[i]);
+    gained[i] = change / duration;
+  }
+  if (s->driven) {
+    s->inverse(middle, mean, gained, s->model, needed);
+    for (int i = 0; i < N; ++i) {
+      const double residual = s->impulse[i] / duration - needed[i];
+      s->pushed[i] = fmax(s->pushed[i] + (fabs(residual) - s->beyond[i]) * duration, 0);
+      found |= s->pushed[i] > s->lack[i] * s->inertia[i];
+      if (!(fabs(q[i] - s->stand_q[i]) <= s->stands + s->slip * fabs(s->slipped[i]))) {
+        s->stand_q[i] = q[i]; s->rest[i] = residual;
+        s->stood[i] = s->speed[i] = s->slipped[i] = 0;
+        continue;
+      }
+      s->stood[i] += 1;
+      if (s->stood[i] <= s->settle) {
+        s->rest[i] += (residual - s->rest[i]) / s->stood[i];
+        continue;
+      }
+      const double change = residual - s->rest[i];
+      double excess = sign(change) * fmax(fabs(change) - s->borne[i], 0);
+      if (q[i] > s->upper[i] - s->margin || q[i] < s->lower[i] + s->margin) excess = 0;
+      if (excess * s->speed[i] < 0) s->speed[i] = 0;
+      s->speed[i] = excess == 0 ? 0 : s->speed[i] + duration * excess / s->inertia[i];
+      s->slipped[i] += duration * s->speed[i];
+      found |= fabs(s->speed[i]) > s->lack[i];
+    }
+  }
+  begin_interval(s, t, q, v);
+  return found;
+}
+
+>>>>>>> 174af59 (Faults latch and escalate; rates that do not carry the gains, states that cannot be true and arms that do not follow are faults; references that jump are led; make faults prints the table)
 /* A reading arrives: checks the state, and sends a command. */
 static int update(Trial* s, int64_t reading) {
   const double t = (double)(reading * s->period) * s->step, now = (double)s->now * s->step, age = now - t;
@@ -435,6 +500,9 @@ static int update(Trial* s, int64_t reading) {
     }
     if (worst >= 0) return stop(s, JUMPED, worst, q[worst], s->last_q[worst]);
   }
+  /* What exactly is wrong only Python says. */
+  if (!s->states_used) begin_interval(s, t, q, v);
+  else if (implausible(s, t, q, v, since)) return OTHER;
   for (int i = 0; i < N; ++i) { s->last_q[i] = q[i]; s->last_v[i] = v[i]; }
   s->last_t = t;
   s->states_used++;
@@ -450,6 +518,7 @@ static int update(Trial* s, int64_t reading) {
   if (s->points > 1 && t >= s->start + s->knots[s->points - 1]) s->finished = 1;
   if (s->follows) sample(s, t - s->start, r);
   else for (int i = 0; i < 3 * N; ++i) r[i] = i < N ? q[i] : 0;
+  for (int i = 0; i < N; ++i) if (fabs(r[i] - q[i]) > s->tolerance[i]) return OTHER;
   x[TIMES][0] = t; x[TIMES][1] = dt;
   for (int i = 0; i < N; ++i) {
     x[STATE + 1][i] = v[i];

@@ -1,0 +1,278 @@
+"""Plausibility of the joint states: do velocities explain the positions, and do efforts explain the velocities?
+
+A state can be new, finite and continuous, and still be wrong. Two checks find what single states do not show. Each
+compares one source with another over intervals of ``INTERVAL``, adds up what is more than allowed (a CUSUM test), and
+finds a fault when that sum passes a threshold; so noise and rounding, which come and go, add up to nothing.
+
+**Velocities against positions.** The integral of the velocities must be the change of the positions: ::
+
+    |Δq - ∫ q̇ dt| ≤ c Δt + RATIO max(|Δq|, |∫ q̇ dt|, |Δq̇| Δt / 2)        c = SPEED_ERROR, or less for a slow joint
+
+A velocity with the wrong sign, in the wrong unit, or that stands still does not keep this once the joint moves.
+
+**Efforts against velocities.** The model says what effort the motion needed; the rest is the residual ::
+
+    r = τ - (M(q) q̈ + C(q, q̇) q̇ + g(q))
+
+of friction, payload, errors of the model, contact, and of states that do not show what the arm does.
+
+- *A joint that stands still* while its residual changes by more than friction can bear must begin to move: its speed
+  would be v = ∫ (|r - r₀| - 2 f) dt / M_ii, where r₀ is the residual when it came to rest and f its greatest static
+  friction. That it stands nevertheless means that it is blocked, or that its encoder is dead. What is constant, as
+  a payload and an error of the gravity model are, is in r₀.
+- *A joint that changes its speed* as only an effort beyond the limit of its drive could has struck something, or its
+  encoder stopped. The next state may be right again, so this is no fault of the states but of the motion.
+
+A joint whose states cannot be true is believed again once it shows that its sensor lives: it moves by ``LIFE``, or its
+velocity has explained its position for ``PROOF``. Otherwise somebody has to acknowledge the fault.
+
+No comparison can find a sensor that lies consistently: position and velocity that fit each other and the efforts.
+
+Source: Page, Continuous Inspection Schemes, Biometrika 41 (1954), the CUSUM test; De Luca and Mattone, Actuator
+Failure Detection and Isolation using Generalized Momenta, ICRA 2003, the residual of the model.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from robodyn_ros.control.loop_settings import LoopSettings
+from robodyn_ros.robot import Robot
+from robodyn_ros.robot.pose import Array
+
+INTERVAL = 0.01
+"""Time between two comparisons [s]."""
+
+ALMOST = INTERVAL * (1.0 - 1e-6)
+"""The same, less the rounding of stamps [s]."""
+
+SPEED_ERROR = 0.2
+"""Greatest error of a measured velocity, of a joint that stands [rad/s] or [m/s]; of a slow one, part of its limit."""
+
+RATIO = 0.4
+"""Greatest error of a measured velocity, as part of it: a filter lags by as much in quick motions."""
+
+DISTANCE = 0.02
+"""How far velocities and positions may come apart beyond what is allowed [rad] or [m]."""
+
+STANDS = 2e-3
+"""How far a joint may move that counts as standing still [rad] or [m]."""
+
+SLIP = 0.1
+"""The same, as part of how far it should have moved."""
+
+END = 0.01
+"""Where a position limit begins, at which a stop may bear what drives a joint there [rad] or [m]."""
+
+SETTLE = 5
+"""How many intervals a joint must have stood until its residual is known."""
+
+STATIC = 1.5
+"""Static friction, in Coulomb frictions of the model."""
+
+KNOWN = 0.2
+"""How much of the friction that may be unknown is, for a joint whose friction the model knows."""
+
+SPEED = 0.5
+"""The speed that a joint must not lack [rad/s] or [m/s]."""
+
+PART = 0.25
+"""The same for a slow joint, as part of its limit."""
+
+BEYOND = 1.2
+"""Effort that no drive has, in effort limits."""
+
+LIFE = 0.01
+"""Motion by which a joint shows that its encoder lives [rad] or [m]."""
+
+PROOF = 0.05
+"""Distance over which a velocity must explain the position before it is believed again [rad] or [m]."""
+
+
+class Thresholds(NamedTuple):
+    """What the comparisons allow, each (n,)."""
+
+    speed_error: Array  # c [rad/s] or [m/s]
+    lack: Array  # speed that a joint must not lack, likewise
+    inertia: Array  # M_ii(home) [kg m²] or [kg]
+    borne: Array  # change of the residual that friction bears, 2 f [N·m] or [N]
+    beyond: Array  # effort that no drive has, likewise
+
+    @classmethod
+    def of(cls, settings: LoopSettings) -> Thresholds:
+        """Those for a model and its limits."""
+        dynamics, limits = settings.controller.dynamics, settings.limits
+        friction = np.maximum(dynamics.parameters.coulomb, dynamics.robot.friction)
+        unknown = settings.safety.unknown_friction * np.where(friction > 0.0, KNOWN, 1.0) * limits.effort
+        return cls(
+            np.minimum(SPEED_ERROR, SPEED_ERROR * limits.velocity),
+            np.minimum(SPEED, PART * limits.velocity),
+            np.diagonal(dynamics.mass_matrix(dynamics.robot.home)).copy(),
+            2.0 * (STATIC * friction + unknown),
+            BEYOND * limits.effort,
+        )
+
+
+class Plausibility:
+    """Compares positions, velocities and efforts with each other and with the model.
+
+    ``implausible`` in simulation/trial/trial.c is the same in C.
+
+    Attributes:
+        problem: what is wrong with the states; "" if nothing is.
+        strike: what the last state says that the arm has struck; "" if nothing.
+    """
+
+    def __init__(self, robot: Robot, settings: LoopSettings) -> None:
+        """
+        Args:
+            robot: the arm.
+            settings: model and limits.
+        """
+        self._robot = robot
+        self.apply(settings)
+        self.acknowledge()
+
+    def apply(self, settings: LoopSettings) -> None:
+        """Compare by these settings from now on."""
+        self._dynamics, self._timeout = settings.controller.dynamics, settings.safety.state_timeout
+        self._thresholds = Thresholds.of(settings)
+        self._on = settings.safety.plausibility
+        if not self._on:
+            self.acknowledge()
+
+    def acknowledge(self) -> None:
+        """Believe the states again."""
+        self.problem = self.strike = ""
+        self._joint, self._where, self._proof = -1, 0.0, -1.0
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin with the next state; what was found stays."""
+        none = np.zeros(self._robot.n)
+        self._last: tuple[float, Array, Array] | None = None
+        self._integral, self._impulse, self._driven = none, none, False
+        self._ahead, self._behind = none, none
+        self._pushed = none
+        self._stand()
+
+    def _stand(self) -> None:
+        """No joint is known to stand still."""
+        none = np.zeros(self._robot.n)
+        self._from, self._rest, self._stood = np.full(self._robot.n, np.nan), none, none
+        self._speed, self._way = none, none
+
+    def update(self, t: float, q: Array, qd: Array, effort: Array | None, *, measured: bool) -> None:
+        """Take in a state.
+
+        Args:
+            t: when it was measured [s].
+            q: position (n,).
+            qd: velocity (n,).
+            effort: what the control law has sent since the last state (n,); None if it was not the law that did.
+            measured: False if the velocity is an estimate from positions.
+        """
+        self.strike = ""
+        if not self._on:
+            return
+        last = self._last
+        if last is None or not 0.0 <= t - last[0] <= self._timeout:
+            self.reset()
+            self._begin(t, q, qd)
+            return
+        dt = t - last[0]
+        if dt == 0.0:
+            return
+        self._last = (t, q, qd)
+        self._integral = self._integral + (0.5 * dt) * (qd + last[2])
+        if effort is None:
+            self._driven = False
+        elif self._driven:
+            self._impulse = self._impulse + dt * effort
+        duration = t - self._start[0]
+        if duration < ALMOST:
+            return
+        if self._joint >= 0:
+            self._look_for_life(q)
+        if measured:
+            self._compare_velocity(duration, q - self._start[1], qd - self._start[2])
+        if self._driven and not self.problem:
+            self._compare_motion(duration, q, qd)
+        else:
+            self._stand()
+        self._begin(t, q, qd)
+
+    def _begin(self, t: float, q: Array, qd: Array) -> None:
+        self._last = self._start = (t, q, qd)
+        self._integral = self._impulse = np.zeros(len(q))
+        self._driven = True
+
+    def _compare_velocity(self, duration: float, moved: Array, change: Array) -> None:
+        off = moved - self._integral
+        way = np.maximum(np.maximum(np.abs(moved), np.abs(self._integral)), 0.5 * duration * np.abs(change))
+        allowed = self._thresholds.speed_error * duration + RATIO * way
+        self._ahead = np.maximum(self._ahead + off - allowed, 0.0)
+        self._behind = np.maximum(self._behind - off - allowed, 0.0)
+        apart = np.maximum(self._ahead, self._behind)
+        if self._proof >= 0.0:  # a velocity has to prove itself
+            joint = self._joint
+            proves = abs(off[joint]) <= allowed[joint]
+            self._proof = self._proof + abs(moved[joint]) if proves else 0.0
+            if self._proof > PROOF:
+                self.acknowledge()
+            return
+        joint = int(np.argmax(apart))
+        if apart[joint] > DISTANCE and not self.problem:
+            self._joint, self._proof = joint, 0.0
+            said, seen = self._integral[joint] / duration, moved[joint] / duration
+            unit = self._robot.joints[joint].position_unit
+            self.problem = (
+                f"joint {self._robot.joint_names[joint]!r} says that it moves at {said:.3g} {unit}/s, "
+                f"and its position changes by {seen:.3g} {unit}/s"
+            )
+
+    def _compare_motion(self, duration: float, q: Array, qd: Array) -> None:
+        _, before, speed_before = self._start
+        middle, speed = 0.5 * (before + q), 0.5 * (speed_before + qd)
+        needed = self._dynamics.inverse(middle, speed, (qd - speed_before) / duration)
+        residual = self._impulse / duration - needed
+        # A joint that changes its speed as no drive could
+        _, lack, inertia, borne, beyond = self._thresholds
+        self._pushed = np.maximum(self._pushed + (np.abs(residual) - beyond) * duration, 0.0)
+        struck = np.flatnonzero(self._pushed > lack * inertia)
+        if len(struck):
+            joint = int(struck[0])
+            self._pushed = np.zeros(len(q))
+            needed_one = f"as only {abs(residual[joint]):.3g} {self._unit(joint)} could"
+            self.strike = f"joint {self._robot.joint_names[joint]!r} changes its speed {needed_one}"
+            return
+        # A joint that stands although it is driven
+        moved = ~(np.abs(q - self._from) <= STANDS + SLIP * np.abs(self._way))
+        self._from = np.where(moved, q, self._from)
+        self._stood = np.where(moved, 0.0, self._stood + 1.0)
+        settled = self._stood > SETTLE
+        mean = self._rest + (residual - self._rest) / np.maximum(self._stood, 1.0)
+        self._rest = np.where(settled, self._rest, np.where(moved, residual, mean))
+        change = residual - self._rest
+        excess = np.sign(change) * np.maximum(np.abs(change) - borne, 0.0)
+        at_end = (q > self._robot.upper - END) | (q < self._robot.lower + END)
+        excess = np.where(at_end, 0.0, excess)  # a stop bears it
+        self._speed = np.where(settled & (excess * self._speed >= 0.0), self._speed, 0.0)
+        self._speed = np.where(settled & (excess != 0.0), self._speed + duration * excess / inertia, 0.0)
+        self._way = np.where(settled, self._way + duration * self._speed, 0.0)
+        lacking = np.flatnonzero(np.abs(self._speed) > lack)
+        if len(lacking):
+            joint = int(lacking[0])
+            driven = f"{abs(change[joint]):.3g} {self._unit(joint)} more than when it came to rest drive it"
+            self._joint, self._where = joint, float(q[joint])
+            name = self._robot.joint_names[joint]
+            self.problem = f"joint {name!r} stands still although {driven}: it is blocked, or its encoder is dead"
+
+    def _unit(self, joint: int) -> str:
+        return self._robot.joints[joint].effort_unit
+
+    def _look_for_life(self, q: Array) -> None:
+        if self._proof < 0.0 and abs(q[self._joint] - self._where) > LIFE:
+            self.acknowledge()

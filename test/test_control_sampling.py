@@ -1,0 +1,142 @@
+"""Which gains a rate of states carries: against closed forms, simulation, and a loop that meets such states."""
+
+import arms
+import numpy as np
+import pytest
+
+import robodyn_ros as rd
+from robodyn_ros.control import PD, ComputedTorque, ControlLoop, GravityCompensation, SafetySettings
+from robodyn_ros.control.faults.sampling import carried_part, law_rates, rates, spectral_radius
+from robodyn_ros.control.faults.settings import FaultReactions, Feedback, RateReaction
+from robodyn_ros.errors import InputError
+
+ROBOT = rd.load_robot(arms.mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15)))
+DYNAMICS = rd.create_dynamics("rnea", ROBOT)
+HOME = np.array([0.3, -0.2, 0.5])
+
+
+@pytest.mark.parametrize("damping_ratio", [0.3, 0.7, 1.0, 2.0])
+def test_without_delay_it_is_jurys_criterion(damping_ratio):
+    """z² + (2ζx + x²/2 - 2) z + 1 - 2ζx + x²/2 with x = ωT is stable for x < 4ζ and x < 1/ζ."""
+    limit = min(4.0 * damping_ratio, 1.0 / damping_ratio)
+    for x in limit * np.array([0.1, 0.5, 0.99, 1.01, 1.5, 4.0]):
+        gains = np.array([[x**2]]), np.array([[2.0 * damping_ratio * x]])
+        assert (spectral_radius(1.0, 0.0, *gains) < 1.0) == (x < limit)
+        roots = np.roots([1.0, 2.0 * damping_ratio * x + x**2 / 2 - 2.0, 1.0 - 2.0 * damping_ratio * x + x**2 / 2])
+        assert spectral_radius(1.0, 0.0, *gains) == pytest.approx(np.abs(roots).max())
+
+
+def growth(period, delay, stiffness, damping, steps=400, parts=50):
+    """How an error grows within a period, in a simulation."""
+    h, n = period / parts, len(stiffness)
+    q, v, u = np.array([1.0, -0.6, 0.3])[:n], np.zeros(n), np.zeros(n)
+    due, sizes = [], []
+    for step in range(steps * parts):
+        if step % parts == 0:
+            due.append((step + round(delay / h), -(stiffness @ q + damping @ v)))
+            sizes.append(np.linalg.norm([q, v]))
+        while due and due[0][0] <= step:
+            u = due.pop(0)[1]
+        q, v = q + h * v + 0.5 * h * h * u, v + h * u
+    return (sizes[-1] / sizes[steps // 2]) ** (1.0 / (steps - 1 - steps // 2))
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.4, 1.0, 2.3, 7.5, 30.0])
+def test_what_is_carried_is_just_stable_in_a_simulation_with_coupled_joints_and_delay(delay):
+    """Effort gains, in periods of delay; a margin of one is the limit itself."""
+    mass = DYNAMICS.mass_matrix(HOME)
+    period, frequency = 0.01, 300.0
+    gains = rates(frequency**2 * np.diagonal(mass), 2.0 * frequency * np.diagonal(mass), mass)
+    part = carried_part(period, delay * period, *gains, 1.0)
+    assert part < 1.0
+    for share, stable in ((0.9, True), (1.15, False)):
+        stiffness, damping = (share * part) ** 2 * gains[0], share * part * gains[1]
+        assert (growth(period, delay * period, stiffness, damping) < 1.0) == stable
+
+
+def loop(law, frequency, **options):
+    reflected = np.diagonal(DYNAMICS.mass_matrix(ROBOT.home))
+    inertia = 1.0 if law is ComputedTorque else reflected
+    controller = law(DYNAMICS, frequency**2 * inertia, 2.0 * frequency * inertia)
+    inertia = reflected
+    feedback = Feedback(frequency**2 * inertia, 2.0 * frequency * inertia)
+    return ControlLoop(controller, np.full(3, 1e5), feedback=feedback, **options)
+
+
+def run(loop, period, delay=0.0, count=200, push=0.01, t=10.0, before=lambda index: None):
+    """The arm under the loop, from a light touch on: commands, positions and the time at the end."""
+    q, v = HOME.copy(), np.array([push, -push, push])
+    commands, positions, effort = [], [], DYNAMICS.gravity(HOME)
+    for index in range(count):
+        before(index)
+        command = loop.update(t, t + delay, q, v)
+        commands.append(command)
+        positions.append(q)
+        parts = 20
+        for part in range(parts):
+            h = period / parts
+            applied = command.effort if part * h >= delay else effort
+            v = v + h * DYNAMICS.forward(q, v, applied)
+            q = q + h * v
+        effort = command.effort
+        t += period
+    return commands, np.array(positions), t
+
+
+@pytest.mark.parametrize("law", [PD, GravityCompensation, ComputedTorque])
+def test_states_too_rare_for_the_gains_are_held_with_what_they_carry(law):
+    """At 10 Hz, 12 rad/s would shake the arm ever more after a light touch."""
+    config = SafetySettings(state_timeout=0.25)
+    commands, positions, _ = run(loop(law, 12.0, safety=config), 0.1)
+    faults = [command.fault for command in commands]
+    assert set(faults[4:]) == {"rate"}
+    assert "a state every 0.1 s" in commands[-1].problem
+    assert "natural frequency of at most" in commands[-1].problem
+    moved = 0.5 if law is PD else 0.15  # PD does not carry the weight before it is held
+    assert np.abs(positions - HOME).max() < moved
+    steps = np.linalg.norm(np.diff([command.effort for command in commands[60:]], axis=0), axis=1)
+    assert steps[-50:].max() < 1e-3 * np.linalg.norm(commands[-1].effort)
+
+
+def test_gains_that_are_carried_again_are_used_again():
+    arm = loop(ComputedTorque, 12.0, safety=SafetySettings(state_timeout=0.25))
+    _, _, t = run(arm, 0.1, count=20)
+    assert arm.fault.kind == "rate"
+    commands, _, _ = run(arm, 0.005, count=200, t=t)
+    assert commands[-1].fault is None
+    assert arm.mode == "hold"
+
+
+@pytest.mark.parametrize("law", [GravityCompensation, ComputedTorque])
+@pytest.mark.parametrize(("period", "delay"), [(0.002, 0.0), (0.01, 0.005), (0.02, 0.0)])
+def test_the_usual_rates_carry_the_usual_gains(law, period, delay):
+    commands, _, _ = run(loop(law, 12.0), period, delay, push=0.5)
+    assert {command.fault for command in commands} == {None}
+
+
+@pytest.mark.parametrize("law", [GravityCompensation, ComputedTorque])
+def test_gains_that_the_measured_rate_does_not_carry_are_refused_with_the_number(law):
+    arm = loop(law, 12.0)
+    run(arm, 0.01)
+    wild = loop(law, 200.0).settings
+    with pytest.raises(InputError, match=r"a state every 0\.01 s.*at most .* rad/s of joint.*not 200 rad/s"):
+        arm.apply(arm.settings._replace(controller=wild.controller))
+    assert arm.update(20.0, 20.0, HOME, np.zeros(3)).fault is None
+    carried = carried_part(0.01, 0.0, *law_rates(wild.controller, HOME), 1.1)
+    fine = loop(law, 0.99 * 200.0 * carried).settings
+    arm.apply(arm.settings._replace(controller=fine.controller))
+    arm.try_out(arm.settings._replace(safety=SafetySettings(overspeed=2.0)))  # something else may change
+
+
+def test_the_answers_to_other_faults_have_gains_that_are_carried_too():
+    reactions = FaultReactions(rate=RateReaction("damp", 60.0))
+    for answer in ("hold", "damp"):
+        reactions = reactions._replace(publisher=type(reactions.publisher)(answer, 60.0))
+        arm = loop(GravityCompensation, 12.0, safety=SafetySettings(state_timeout=0.25), reactions=reactions)
+        commands, _, _ = run(arm, 0.1, before=lambda i, arm=arm: arm.set_publisher_conflict("two" if i > 2 else ""))
+        commands = commands[3:]
+        assert {command.fault for command in commands} <= {"publisher"}
+        speeds = np.array([command.state[1] for command in commands])
+        assert np.abs(speeds[-20:]).max() < (0.005 if answer == "hold" else 20.0)
+        if answer == "hold":
+            assert np.abs(np.diff(speeds[-20:], axis=0)).max() < 1e-3
