@@ -82,8 +82,8 @@ STATE = (
 """Fields that the C code changes and that are 0 in the beginning."""
 
 FUNCTIONS = {"step_run": "Run", "plant_mass": "Function1", "inverse": "Function3"}
-"""The control step, the mass matrix of the plant and the inverse dynamics of the law's model: name → its type. They must
-be given."""
+"""The control step, the mass matrix of the plant and the inverse dynamics of the law's model: name → its type.
+They must be given."""
 
 CODES = ("DONE", "EVENT", "STALE", "JUMPED", "TOO_FAST", "MISSING", "OTHER")
 """Results of the C code: the end; a step that Python has to make; four faults (a state is too old, a position jumped, a

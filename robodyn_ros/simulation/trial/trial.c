@@ -477,7 +477,6 @@ static int implausible(Trial* s, double t, const double* q, const double* v, dou
   return found;
 }
 
->>>>>>> 174af59 (Faults latch and escalate; rates that do not carry the gains, states that cannot be true and arms that do not follow are faults; references that jump are led; make faults prints the table)
 /* A reading arrives: checks the state, and sends a command. */
 static int update(Trial* s, int64_t reading) {
   const double t = (double)(reading * s->period) * s->step, now = (double)s->now * s->step, age = now - t;
