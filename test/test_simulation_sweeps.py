@@ -204,7 +204,7 @@ def test_what_was_done_is_done(tmp_path):
     assert again == []
 
 
-def test_a_case_that_diverges_and_one_that_is_impossible(tmp_path):
+def test_a_case_whose_gains_cannot_be_carried_and_one_that_is_impossible(tmp_path):
     """They are recorded as such, and the others are as if those were not there."""
     mass = Distribution("choice", (6.0, -6.0))
     frequency = Distribution("choice", (10.0, 100.0))
@@ -221,7 +221,7 @@ def test_a_case_that_diverges_and_one_that_is_impossible(tmp_path):
     file = sweep(wanted, tmp_path, in_process)
     good, wild, *impossible = column(file, "failed").tolist()
     assert good == ""
-    assert wild.startswith("speed: ") and column(file, "failed_at")[1] > 0.0
+    assert wild.startswith("rate: a state every 0.002 s, 0.03 s old, carries") and column(file, "failed_at")[1] > 0.0
     assert all("mass -6 kg is negative" in why for why in impossible)
     summary = summarise(wanted, file)[0]
     assert summary.cases == 4 and sum(summary.failed.values()) == 3

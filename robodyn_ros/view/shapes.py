@@ -55,7 +55,9 @@ def _shape(robot: Robot, link: str, visual: ET.Element, palette: dict[str, ET.El
     named = palette.get(str(own.get("name"))) if own is not None and own.find("color") is None else own
     try:
         color = _color(named)
-        parsed = urdf.Visual.from_xml_string(ET.tostring(_plain(visual, 3)))
+        plain = _plain(visual, 3)
+        plain[:] = [child for child in plain if child.tag != "material"]  # read above; textures may lack their file
+        parsed = urdf.Visual.from_xml_string(ET.tostring(plain))
     except Exception as cause:  # urdf_parser_py raises AssertionError, KeyError, its own ParseError and bare Exceptions
         raise robot.description_error(f"link {link!r}", f"<visual> cannot be parsed: {cause}") from cause
     origin = parsed.origin
