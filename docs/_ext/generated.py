@@ -114,10 +114,17 @@ class Settings(Generated):
 def _row(item: Field[object]) -> str:
     if "choices" in item.metadata:
         allowed = ", ".join(map(str, item.metadata["choices"]()))
+    elif "text" in item.metadata:
+        allowed = "any text"
     else:
         allowed = "{:g} … {:g}".format(*item.metadata["range"])
-    unit = item.metadata.get("unit") or "-"
-    return f"| `{item.name}` | {item.default} | {unit} | {allowed} | {item.metadata['description']} |"
+    unit, default = (
+        item.metadata.get("unit") or "-",
+        item.default if item.default != "" else '""',
+    )
+    return (
+        f"| `{item.name}` | {default} | {unit} | {allowed} | {item.metadata['description']} |"
+    )
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
