@@ -62,6 +62,9 @@ class TaskTerms(NamedTuple):
     null: Array  # N (n, n): N τ does not accelerate the task
     coriolis: Array  # μ (k,)
     gravity: Array  # p (k,)
+    mass: Array  # M (n, n)
+    joint_coriolis: Array  # C q̇ (n,)
+    joint_gravity: Array  # g (n,)
 
 
 class TaskSpace:
@@ -119,19 +122,23 @@ class TaskSpace:
         return found
 
     def terms(self, q: Array, qd: Array) -> TaskTerms:
-        """Λ, J̄, N, μ and p.
+        """Λ, J̄, N, μ and p, and the terms of the joints that they are made of.
 
         Args:
             q: positions (n,) in [rad] or [m].
             qd: velocities (n,) in [rad/s] or [m/s].
         """
         jacobian, drift = self.jacobian(q), self.drift(q, qd)
-        moved = np.linalg.solve(self.dynamics.mass_matrix(q), jacobian.T)  # M⁻¹ Jᵀ
+        mass, gravity = self.dynamics.mass_matrix(q), self.dynamics.gravity(q)
+        centrifugal = self.dynamics.coriolis_matrix(q, qd) @ qd
+        moved = np.linalg.solve(mass, jacobian.T)  # M⁻¹ Jᵀ
         inertia = self._inverted(jacobian @ moved)
         inverse = moved @ inertia
         null = np.eye(len(q)) - jacobian.T @ inverse.T
-        coriolis = inverse.T @ (self.dynamics.coriolis_matrix(q, qd) @ qd) - inertia @ drift
-        return TaskTerms(jacobian, drift, inertia, inverse, null, coriolis, inverse.T @ self.dynamics.gravity(q))
+        coriolis = inverse.T @ centrifugal - inertia @ drift
+        return TaskTerms(
+            jacobian, drift, inertia, inverse, null, coriolis, inverse.T @ gravity, mass, centrifugal, gravity
+        )
 
     def _inverted(self, mobility: Array) -> Array:
         """Λ of J M⁻¹ Jᵀ (k, k), damped near singularities."""

@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.control.laws.base import Efforts, Reference
-from robodyn_ros.control.laws.computed_torque import SMOOTHING
 from robodyn_ros.control.laws.tool import FRAMES, ToolLaw
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.task_space import geometric_mean
@@ -67,35 +66,17 @@ class CartesianImpedance(ToolLaw):
     ) -> None:
         """The arguments are those of :class:`ToolLaw`; ``config`` has the stiffness of the tool."""
         given = config or CartesianImpedanceSettings()
-        super().__init__(dynamics, kp, kd, ki, given.link, given.directions)
+        super().__init__(dynamics, kp, kd, ki, given.link, given.directions, given.frame)
         self._stiffness = np.array([getattr(given, f"stiffness_{name}") for name in ("x", "y", "z", "rx", "ry", "rz")])
         self._damping_ratio = given.damping_ratio
-        self._in_tool_axes = given.frame == "tool"
         self._reach, self._turn = given.reach, given.turn
 
     def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
         """The efforts of the law, as :meth:`Controller.compute`."""
-        dynamics, task = self.dynamics, self.task.terms(q, qd)
+        task = self.task.terms(q, qd)
         tool = self.motion_error(q, qd, reference, task.jacobian, self._reach, self._turn)
-        stiffness = self._matrix(tool.rotation)
+        stiffness = self.diagonal(self._stiffness, tool.rotation)
         damping = 2.0 * self._damping_ratio * geometric_mean(task.inertia, stiffness)
         spring = stiffness @ self.task.chosen(tool.error)
-        mass = dynamics.mass_matrix(q)
-        gravity = dynamics.gravity(q)
-        coriolis = dynamics.coriolis_matrix(q, qd) @ qd
-        ahead = task.jacobian.T @ (task.inertia @ (tool.acceleration - task.drift))
-        inertia = ahead + task.null @ (mass @ reference.qdd)
-        posture = mass @ self.correction(q, qd, reference, integral)
-        feedback = task.jacobian.T @ (spring + damping @ tool.rate) + task.null @ posture
-        friction = self._friction.against(reference.qd, SMOOTHING)
-        total = gravity + coriolis + inertia + friction + feedback + reference.effort
-        return Efforts(gravity, coriolis, inertia, friction, feedback, reference.effort, total)
-
-    def _matrix(self, rotation: Array) -> Array:
-        """K in the directions that count, (k, k)."""
-        linear, angular = np.diag(self._stiffness[:3]), np.diag(self._stiffness[3:])
-        if self._in_tool_axes:
-            linear, angular = rotation @ linear @ rotation.T, rotation @ angular @ rotation.T
-        none = np.zeros((3, 3))
-        whole = np.concatenate((np.concatenate((linear, none), 1), np.concatenate((none, angular), 1)))
-        return self.task.chosen(self.task.chosen(whole).T)
+        posture = self.correction(q, qd, reference, integral)
+        return self.efforts(reference, task, tool.acceleration, spring + damping @ tool.rate, posture)

@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.control.laws.base import Efforts, Reference
-from robodyn_ros.control.laws.computed_torque import SMOOTHING
 from robodyn_ros.control.laws.tool import FRAMES, ToolLaw
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.task_space import DIRECTIONS
@@ -75,7 +74,7 @@ class OperationalSpace(ToolLaw):
             InputError: no such link or direction.
         """
         given = config or OperationalSpaceSettings()
-        super().__init__(dynamics, kp, kd, ki, given.link, given.directions)
+        super().__init__(dynamics, kp, kd, ki, given.link, given.directions, given.frame)
         names = given.force_directions.split()
         unknown = [name for name in names if name not in DIRECTIONS]
         if unknown:
@@ -84,40 +83,20 @@ class OperationalSpace(ToolLaw):
         self._has_forces = bool(names)
         self._forced = np.array([float(name in names) for name in DIRECTIONS])
         self._force = self._forced * [getattr(given, f"force_{name}") for name in DIRECTIONS]
-        self._in_tool_axes = given.frame == "tool"
         self._reach, self._turn = given.reach, given.turn
 
     def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
         """The efforts of the law, as :meth:`Controller.compute`."""
-        dynamics, task = self.dynamics, self.task.terms(q, qd)
+        task = self.task.terms(q, qd)
         tool = self.motion_error(q, qd, reference, task.jacobian, self._reach, self._turn)
         stiffness, damping = self._frequency**2, 2.0 * self._damping_ratio * self._frequency
         wanted = tool.acceleration
         correction = stiffness * self.task.chosen(tool.error) + damping * tool.rate
         force = np.zeros(len(wanted))
         if self._has_forces:
-            forced, force = self._selection(tool.rotation)
+            forced, force = self.diagonal(self._forced, tool.rotation), self.wrench(self._force, tool.rotation)
             braking = forced @ (damping * (task.jacobian @ qd))
             wanted = wanted - forced @ wanted
             correction = correction - forced @ correction - braking
-        mass = dynamics.mass_matrix(q)
-        gravity = dynamics.gravity(q)
-        coriolis = dynamics.coriolis_matrix(q, qd) @ qd
-        ahead = task.jacobian.T @ (task.inertia @ (wanted - task.drift))
-        inertia = ahead + task.null @ (mass @ reference.qdd)
-        posture = mass @ self.correction(q, qd, reference, integral)
-        feedback = task.jacobian.T @ (task.inertia @ correction + force) + task.null @ posture
-        friction = self._friction.against(reference.qd, SMOOTHING)
-        total = gravity + coriolis + inertia + friction + feedback + reference.effort
-        return Efforts(gravity, coriolis, inertia, friction, feedback, reference.effort, total)
-
-    def _selection(self, rotation: Array) -> tuple[Array, Array]:
-        """Ω̄ (k, k) and the force F_d (k,), in the directions that count."""
-        linear, angular = np.diag(self._forced[:3]), np.diag(self._forced[3:])
-        force, torque = self._force[:3], self._force[3:]
-        if self._in_tool_axes:
-            linear, angular = rotation @ linear @ rotation.T, rotation @ angular @ rotation.T
-            force, torque = rotation @ force, rotation @ torque
-        none = np.zeros((3, 3))
-        whole = np.concatenate((np.concatenate((linear, none), 1), np.concatenate((none, angular), 1)))
-        return self.task.chosen(self.task.chosen(whole).T), self.task.chosen(np.concatenate((force, torque)))
+        posture = self.correction(q, qd, reference, integral)
+        return self.efforts(reference, task, wanted, task.inertia @ correction + force, posture)

@@ -19,9 +19,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.control.laws.base import Controller, FrictionCompensation, Reference
+from robodyn_ros.control.laws.base import Controller, Efforts, FrictionCompensation, Reference
+from robodyn_ros.control.laws.computed_torque import SMOOTHING
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.dynamics.task_space import TaskSpace
+from robodyn_ros.dynamics.task_space import TaskSpace, TaskTerms
 from robodyn_ros.kinematics.so3 import rotation_vector
 from robodyn_ros.robot.pose import Array
 
@@ -50,7 +51,7 @@ class ToolLaw(Controller):
     feedback = "acceleration"
 
     def __init__(
-        self, dynamics: Dynamics, kp: ArrayLike, kd: ArrayLike, ki: ArrayLike, link: str, directions: str
+        self, dynamics: Dynamics, kp: ArrayLike, kd: ArrayLike, ki: ArrayLike, link: str, directions: str, frame: str
     ) -> None:
         """
         Args:
@@ -60,6 +61,7 @@ class ToolLaw(Controller):
             ki: gain on the integral, likewise.
             link: the tool; the last link that moves if empty.
             directions: those that count; those that the arm has if empty.
+            frame: whose axes stiffness and forces are given in, one of ``FRAMES``.
 
         Raises:
             InputError: no such link or direction.
@@ -67,6 +69,7 @@ class ToolLaw(Controller):
         super().__init__(dynamics, kp, kd, ki)
         self.task = TaskSpace(dynamics, link, directions)
         self._friction = FrictionCompensation(dynamics)
+        self._in_tool_axes = frame == "tool"
 
     def motion_error(
         self, q: Array, qd: Array, reference: Reference, jacobian: Array, reach: float, turn: float
@@ -92,3 +95,46 @@ class ToolLaw(Controller):
         acceleration = wanted_jacobian @ reference.qdd + self.task.drift(reference.q, reference.qd)
         rate = wanted_jacobian @ reference.qd - jacobian @ qd
         return ToolMotionError(np.concatenate((position, rotation)), rate, acceleration, pose[:3, :3])
+
+    def diagonal(self, values: Array, rotation: Array) -> Array:
+        """A matrix (k, k) in the directions that count, diagonal in the axes of the frame.
+
+        Args:
+            values: the diagonal, of x, y, z, rx, ry and rz, (6,).
+            rotation: of the tool (3, 3).
+        """
+        linear, angular = np.diag(values[:3]), np.diag(values[3:])
+        if self._in_tool_axes:
+            linear, angular = rotation @ linear @ rotation.T, rotation @ angular @ rotation.T
+        none = np.zeros((3, 3))
+        whole = np.concatenate((np.concatenate((linear, none), 1), np.concatenate((none, angular), 1)))
+        return self.task.chosen(self.task.chosen(whole).T)
+
+    def wrench(self, values: Array, rotation: Array) -> Array:
+        """A wrench (6,) in the axes of the frame, in the directions that count, (k,)."""
+        force, torque = values[:3], values[3:]
+        if self._in_tool_axes:
+            force, torque = rotation @ force, rotation @ torque
+        return self.task.chosen(np.concatenate((force, torque)))
+
+    def efforts(
+        self, reference: Reference, task: TaskTerms, acceleration: Array, force: Array, posture: Array
+    ) -> Efforts:
+        """The efforts that give the tool an acceleration and a force, and the null space a posture.
+
+            τ = Jᵀ (Λ (ẍ - J̇ q̇) + F) + C q̇ + g + N M (q̈_d + y) + τ_friction(q̇_d) + τ_ff
+
+        Args:
+            reference: of the joints.
+            task: at the state.
+            acceleration: ẍ that is fed forward (k,).
+            force: F of the feedback (k,).
+            posture: y, the acceleration that would correct the joints, (n,).
+        """
+        inertia = task.jacobian.T @ (task.inertia @ (acceleration - task.drift)) + task.null @ (
+            task.mass @ reference.qdd
+        )
+        feedback = task.jacobian.T @ force + task.null @ (task.mass @ posture)
+        friction = self._friction.against(reference.qd, SMOOTHING)
+        total = task.joint_gravity + task.joint_coriolis + inertia + friction + feedback + reference.effort
+        return Efforts(task.joint_gravity, task.joint_coriolis, inertia, friction, feedback, reference.effort, total)
