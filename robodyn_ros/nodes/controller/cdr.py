@@ -344,11 +344,11 @@ class CdrReader:
         return count
 
     def text(self) -> str:
-        """A string; what is no UTF-8 in it is replaced."""
+        """A string, up to its first NUL as rclpy reads it; what is no UTF-8 in it is replaced."""
         (length,) = self.unpack("I")
         begin = self._place
         self._move(begin + length)
-        return self._data[begin : begin + length].rstrip(b"\0").decode("utf-8", "replace")
+        return self._data[begin : begin + length].partition(b"\0")[0].decode("utf-8", "replace")
 
     def point(self) -> PointLayout:
         """Where the parts of the next point are."""
