@@ -104,11 +104,9 @@ def demo(tmp_path):
 @pytest.mark.thorough
 @pytest.mark.timeout(600)
 def test_the_main_job(demo, tmp_path):
-    begun = time.monotonic()
     job = demo("--json")
-    code = job.process.wait(200.0)
+    code = job.process.wait(500.0)
     assert code == 0, job.out.read_text() + job.err.read_text()
-    assert time.monotonic() - begun < 90.0
     assert not job.gone()
     found = json.loads(job.out.read_text())
     assert found["passed"]
@@ -117,9 +115,10 @@ def test_the_main_job(demo, tmp_path):
     runs = {run["controller"]: run for run in found["runs"]}
     assert list(runs) == ["pd", "gravity_compensation", "computed_torque"]
     for run in runs.values():
-        assert run["state_rate"] > 400.0
+        assert run["broken"] == []
+        assert run["lockstep"] or run["state_rate"] > 200.0
         assert run["commands_sent"] > 1000
-        assert 0 <= run["commands_lost"] < run["commands_sent"] / 2
+        assert 0 <= run["commands_lost"] <= 0.05 * run["commands_sent"]
         for joint in run["joints"]:
             assert 0.0 < joint["rms_error"] <= joint["peak_error"]
             assert 0.0 < joint["peak_effort"] <= joint["effort_limit"]
@@ -190,3 +189,29 @@ def test_a_mistake_is_found_before_anything_starts(demo, arguments, said):
     assert said in job.err.read_text()
     assert "Traceback" not in job.err.read_text()
     assert job.out.read_text() == ""
+
+
+@pytest.mark.thorough
+@pytest.mark.timeout(600)
+def test_lost_states_break_a_run_however_well_the_law_does(tmp_path):
+    """Nine of ten states are lost on purpose, in lockstep, so that the machine decides nothing."""
+    from robodyn_ros import load_robot
+    from robodyn_ros.assets import find
+    from robodyn_ros.cli.demo.figures import evaluate, judge
+    from robodyn_ros.cli.demo.run import ROBOT, run_controller
+    from robodyn_ros.cli.motion import tour
+    from robodyn_ros.cli.processes import isolated
+
+    robot, motion = load_robot(find(ROBOT)), tour().trajectory
+    found = {}
+    with isolated() as env:
+        for name, hardware in (("whole", {}), ("lossy", {"state_drop": 0.9})):
+            (tmp_path / name).mkdir()
+            record = run_controller(
+                "computed_torque", motion, robot, env, tmp_path / name, lambda _: None, True, hardware
+            )
+            found[name] = evaluate("computed_torque", record, motion, robot)
+    assert found["whole"].broken == ()
+    assert judge([found["whole"]]).passed
+    assert found["lossy"].broken
+    assert str(judge([found["lossy"]])).startswith("No verdict: computed_torque: ")

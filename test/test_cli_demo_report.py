@@ -41,8 +41,10 @@ def recorded(way, amplitude, missing=0):
     kept = np.union1d(np.flatnonzero(outside), kept)
     names = ("elevator", "shoulder", "wrist")
     return RunRecord(
-        names, START, stamp, stamp + 0.3, q, np.zeros_like(q), stamp[kept], stamp[kept] + 0.31, effort[kept], 5000, 4993
-    )
+        names, START, stamp, stamp + 0.3, q, np.zeros_like(q), stamp[kept], stamp[kept] + 0.31, effort[kept],
+        commands_sent=5000, commands_taken=4993,
+        command_gap=0.004, faults=(), lockstep=False,
+    )  # fmt: skip
 
 
 def run(controller, errors, lost=0):
@@ -58,7 +60,7 @@ def run(controller, errors, lost=0):
 def test_figures_of_a_known_error(robot):
     way = tour()
     amplitude = np.array([0.02, 0.3, 0.07])
-    found = evaluate("pd", recorded(way, amplitude, missing=17), way.trajectory, robot)
+    found = evaluate("pd", recorded(way, amplitude, missing=7), way.trajectory, robot)
     assert found.controller == "pd"
     assert [joint.joint for joint in found.joints] == ["elevator", "shoulder", "wrist"]
     assert [joint.unit for joint in found.joints] == ["m", "rad", "rad"]
@@ -67,7 +69,8 @@ def test_figures_of_a_known_error(robot):
     np.testing.assert_allclose(peak, amplitude, rtol=1e-3)
     np.testing.assert_allclose([joint.effort_share for joint in found.joints], [0.5, 0.5, 0.25], rtol=2e-3)
     assert found.state_rate == pytest.approx(RATE)
-    assert (found.commands_sent, found.commands_lost, found.states_unanswered) == (5000, 7, 17)
+    assert (found.commands_sent, found.commands_lost, found.states_unanswered) == (5000, 7, 7)
+    assert found.broken == ()
 
 
 def test_only_the_time_of_the_trajectory_counts(robot):
@@ -101,6 +104,141 @@ def test_what_is_no_record_is_refused(tmp_path, content):
         path.write_bytes(content)
     with pytest.raises(InputError, match="is not the record of a run"):
         RunRecord.load(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"faults": ("controller: no joint states: hold",)}, "controller: no joint states: hold"),
+        ({"commands_taken": 4700}, "300 of 5000 commands were lost, more than 5%"),
+        ({"command_gap": 0.25}, "no command reached the arm for 250 ms, more than 20 ms"),
+        ({"command_gap": float("nan")}, "no command reached the arm for nan ms"),
+    ],
+)
+def test_a_broken_run_says_why_and_gives_no_verdict(robot, change, why):
+    way = tour()
+    good = evaluate("pd", recorded(way, np.array([0.02, 0.3, 0.07])), way.trajectory, robot)
+    found = evaluate("computed_torque", replace(recorded(way, np.full(3, 1e-5)), **change), way.trajectory, robot)
+    assert why in found.broken[0]
+    verdict = judge([good, found])
+    assert not verdict.passed
+    assert not verdict.judged
+    assert str(verdict).startswith(f"No verdict: computed_torque: {why}")
+    assert judge([good, replace(found, broken=())]).passed
+
+
+@pytest.mark.parametrize("field", ["state", "command"])
+@pytest.mark.parametrize("place", ["start", "middle", "end"])
+def test_a_gap_in_the_record_breaks_the_run_wherever_it_is(robot, field, place):
+    way, count = tour(), 30
+    record = recorded(way, np.full(3, 0.1))
+    stamps = getattr(record, f"{field}_stamp") - START
+    first = {"start": 0.0, "middle": way.trajectory.duration / 2, "end": way.trajectory.duration - count / RATE}[place]
+    kept = (stamps < first - 1e-9) | (stamps >= first + count / RATE)
+    names = [f"{field}_stamp", f"{field}_received", *(("q", "qd") if field == "state" else ("effort",))]
+    record = replace(record, **{name: getattr(record, name)[kept] for name in names})
+    why = {"state": "no state was recorded for", "command": "no state was answered for"}[field]
+    found = evaluate("pd", record, way.trajectory, robot)
+    assert any(each.startswith(why) for each in found.broken), found.broken
+
+
+def test_in_lockstep_answers_to_repeated_states_are_no_losses(robot):
+    way = tour()
+    record = replace(recorded(way, np.full(3, 0.1)), commands_taken=3000, lockstep=True)
+    found = evaluate("pd", record, way.trajectory, robot)
+    assert found.broken == ()
+    assert found.commands_lost == 0
+    assert found.lockstep
+
+
+def in_demo(monkeypatch, tmp_path, *records):
+    """Run the verb on records in place of processes; the exit code, and whether each run was in lockstep."""
+    from robodyn_ros.cli.demo import run as runs
+    from robodyn_ros.cli.main import main
+
+    left, waited = list(records), []
+
+    def run_controller(controller, trajectory, robot, env, folder, show, lockstep):
+        assert not list(folder.iterdir()), "files of the run before"
+        waited.append(lockstep)
+        return replace(left.pop(0), lockstep=lockstep)
+
+    monkeypatch.setattr(runs, "run_controller", run_controller)
+    monkeypatch.setattr("robodyn_ros.cli.demo.need_ros", lambda: None)
+    code = main(["demo", "--json", "--controllers", "pd,computed_torque", "--out", str(tmp_path / "demo.svg")])
+    assert not left
+    return code, waited
+
+
+def test_a_broken_run_is_repeated_in_lockstep(monkeypatch, tmp_path, capsys):
+    pytest.importorskip("matplotlib", reason="the picture needs matplotlib")
+    way = tour()
+    pd, mine = recorded(way, np.array([0.02, 0.3, 0.07])), recorded(way, np.full(3, 1e-5))
+    fault = replace(pd, faults=("controller: no joint states: hold",))
+    assert in_demo(monkeypatch, tmp_path, fault, pd, mine) == (0, [False, True, False])
+    said = capsys.readouterr()
+    assert "pd: the run cannot be judged; it is repeated in lockstep: controller: no joint states: hold" in said.err
+    assert '"passed": true' in said.out
+
+
+def test_a_run_that_is_broken_in_lockstep_too_gives_no_verdict(monkeypatch, tmp_path, capsys):
+    pytest.importorskip("matplotlib", reason="the picture needs matplotlib")
+    way = tour()
+    pd, mine = recorded(way, np.array([0.02, 0.3, 0.07])), recorded(way, np.full(3, 1e-5))
+    fault = replace(mine, faults=("controller: too fast: hold",))
+    assert in_demo(monkeypatch, tmp_path, pd, fault, fault) == (1, [False, False, True])
+    said = capsys.readouterr()
+    assert '"passed": false' in said.out
+    assert "computed_torque: the run cannot be judged: controller: too fast: hold" in said.err
+
+
+def test_every_law_has_a_colour_of_its_own_everywhere():
+    from robodyn_ros.document.plotting import FURTHER_COLOURS, LAW_COLOURS, law_colours, law_panels
+    from robodyn_ros.plugins import available, load
+
+    built_in = {
+        name for name in available("controllers") if load("controllers", name).__module__.startswith("robodyn_")
+    }
+    assert built_in == set(LAW_COLOURS)
+    colours = [*LAW_COLOURS.values(), *FURTHER_COLOURS]
+    assert len(set(colours)) == len(colours)
+    assert law_colours(["mine", "pd", "computed_torque"])["pd"] == law_colours(["pd"])["pd"] == LAW_COLOURS["pd"]
+    for others in (["a"], ["b", "pd"], ["zebra", "yak"]):
+        assert law_colours(["mine"])["mine"] in FURTHER_COLOURS
+        assert len(set(law_colours([*others, "mine"]).values())) == len(others) + 1
+    many = [f"law_{index}" for index in range(len(FURTHER_COLOURS))]
+    assert len(set(law_colours(many).values())) == len(many)
+    assert law_colours(many[::-1]) == law_colours(many)
+    assert law_panels(["a", "b", "c", "d"]) == [("a", "b", "c", "d")]
+    assert law_panels("abcdef") == [("a", "b", "c"), ("d", "e", "f")]
+    assert [len(part) for part in law_panels("abcdefghi")] == [3, 3, 3]
+    assert law_panels([]) == []
+
+
+def test_colours_of_laws_can_be_told_apart():
+    """By CIE 1976 differences in L*a*b*; about 2 can just be seen."""
+    from itertools import combinations
+
+    from robodyn_ros.document.plotting import LAW_COLOURS
+
+    def lab(colour):
+        rgb = np.array([int(colour[index : index + 2], 16) / 255 for index in (1, 3, 5)])
+        linear = np.where(rgb > 0.04045, ((rgb + 0.055) / 1.055) ** 2.4, rgb / 12.92)
+        xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]) @ linear
+        f = np.cbrt(xyz / [0.9505, 1.0, 1.089])
+        return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+    for (one, first), (two, second) in combinations(LAW_COLOURS.items(), 2):
+        assert np.linalg.norm(lab(first) - lab(second)) > 20.0, f"{one} and {two}"
+
+
+def test_soft_limits_do_not_act_in_the_poses(robot):
+    from robodyn_ros.control.faults.settings import SafetySettings
+
+    margin = SafetySettings().soft_limit_margin
+    for name, pose in POSES.items():
+        assert (np.array(pose) > robot.lower + margin).all(), name
+        assert (np.array(pose) < robot.upper - margin).all(), name
 
 
 def test_the_promise_kept():

@@ -21,7 +21,7 @@ TOUR_JOINTS = ("elevator", "shoulder", "wrist")
 """Joints of the PRR arm, whose poses have names."""
 
 POSES: dict[str, tuple[float, float, float]] = {
-    "HOME": (0.0, 0.0, 0.0),
+    "HOME": (0.15, 0.0, 0.0),
     "PICK": (0.3, -1.83, -0.12),
     "CLIMB": (0.3, -1.83, 2.0),
     "STATION": (1.0, -1.0, 0.0),
@@ -29,7 +29,10 @@ POSES: dict[str, tuple[float, float, float]] = {
     "ALGAE": (1.2, 1.43, 0.0),
     "L1": (0.8, -0.95, -0.5),
 }
-"""Pose → elevator [m], shoulder [rad], wrist [rad]. The angles are those of the real arm; the heights are additions."""
+"""Pose → elevator [m], shoulder [rad], wrist [rad]. The angles are those of the real arm; the heights are additions.
+
+Every pose is far enough from the position limits for the soft limits not to act in it
+(:attr:`~robodyn_ros.control.faults.settings.SafetySettings.soft_limit_margin`)."""
 
 TOUR = (*POSES, "HOME")
 """Poses in the order of the tour."""

@@ -222,7 +222,13 @@ class ProcessGroup:
             self._processes.clear()
 
 
-def start_arm(group: ProcessGroup, parameters: Mapping[str, Any], controller: str, files: Sequence[Path]) -> None:
+def start_arm(
+    group: ProcessGroup,
+    parameters: Mapping[str, Any],
+    controller: str,
+    files: Sequence[Path],
+    simulator: Mapping[str, Any] | None = None,
+) -> None:
     """Start a simulator and a controller that close the loop.
 
     Args:
@@ -230,6 +236,9 @@ def start_arm(group: ProcessGroup, parameters: Mapping[str, Any], controller: st
         parameters: name → value, for both.
         controller: name of the control law.
         files: parameter files, for both.
+        simulator: parameters of the simulator alone; in lockstep it takes the commands that have stamps.
     """
-    group.start("simulator", parameters, files, {"commands": "controller/commands"})
+    own = simulator or {}
+    topic = "joint_commands" if own.get("lockstep") else "commands"
+    group.start("simulator", {**parameters, **own}, files, {topic: f"controller/{topic}"})
     group.start("controller", {**parameters, "controller": controller, "use_sim_time": True}, files)

@@ -24,7 +24,7 @@ from robodyn_ros.document.blocks import (
     literal_table,
 )
 from robodyn_ros.document.html import html
-from robodyn_ros.document.plotting import COLOURS, FAINT, INK, new_figure
+from robodyn_ros.document.plotting import FAINT, INK, law_colours, new_figure
 from robodyn_ros.simulation.sweeps.study import Study
 from robodyn_ros.simulation.sweeps.summary import QUANTILES, Summary
 
@@ -160,8 +160,9 @@ def draw(path: Path, study: Study, summaries: list[Summary]) -> None:
 
 
 def _plot_probabilities(axes: Any, summaries: list[Summary]) -> None:
+    colours = law_colours(each.controller for each in summaries)
     for place, each in enumerate(summaries):
-        colour = COLOURS[place % len(COLOURS)]
+        colour = colours[each.controller]
         spread = [[100 * (each.probability - each.low)], [100 * (each.high - each.probability)]]
         axes.bar(place, 100 * each.probability, width=0.6, color=colour, alpha=0.85)
         axes.errorbar(place, 100 * each.probability, yerr=spread, color=INK, capsize=5, linewidth=1.2)
@@ -178,12 +179,13 @@ def _plot_probabilities(axes: Any, summaries: list[Summary]) -> None:
 
 
 def _margins(axes: Any, summaries: list[Summary]) -> None:
-    for place, each in enumerate(summaries):
+    colours = law_colours(each.controller for each in summaries)
+    for each in summaries:
         shown = np.sort(np.maximum(each.margins[np.isfinite(each.margins)], -WIDEST))
         failed = each.cases - len(each.margins)
         part = 100.0 * (np.arange(1, len(shown) + 1) + failed) / each.cases
         label = f"{each.controller} ({failed} failed)" if failed else each.controller
-        axes.step(100.0 * shown, part, where="post", color=COLOURS[place % len(COLOURS)], linewidth=1.8, label=label)
+        axes.step(100.0 * shown, part, where="post", color=colours[each.controller], linewidth=1.8, label=label)
     axes.axvline(0.0, color=INK, linewidth=1.0, linestyle=(0, (4, 3)))
     axes.set_xlabel("least margin to a bound [% of it]; broken below 0")
     axes.set_ylabel("cases with less [%]")
@@ -195,13 +197,13 @@ def _margins(axes: Any, summaries: list[Summary]) -> None:
 
 
 def _plot_sensitivities(axes: Any, inputs: list[str], summaries: list[Summary]) -> None:
-    height = 0.8 / len(summaries)
+    height, colours = 0.8 / len(summaries), law_colours(each.controller for each in summaries)
     for place, each in enumerate(summaries):
         found = each.sensitivities.get("margin", {})
         known = [name for name in inputs if name in found and np.isfinite(found[name].first_order)]
         rows = [inputs.index(name) + height * (place - (len(summaries) - 1) / 2) for name in known]
         values = [100.0 * max(found[name].first_order, 0.0) for name in known]
-        axes.barh(rows, values, height=0.9 * height, color=COLOURS[place % len(COLOURS)])
+        axes.barh(rows, values, height=0.9 * height, color=colours[each.controller])
         for name, row in zip(known, rows, strict=True):
             noise = 100.0 * found[name].noise
             axes.plot([noise, noise], [row - height / 2, row + height / 2], color=FAINT, linewidth=1.2)

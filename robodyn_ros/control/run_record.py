@@ -31,6 +31,9 @@ class RunRecord:
         effort: commanded, (M, n) in [N·m] or [N].
         commands_sent: number of commands that the controller reports, from before the trajectory until after it.
         commands_taken: number of them that the arm reports as received.
+        command_gap: longest time between two commands that the arm received, while it moved [s].
+        faults: what the nodes have reported meanwhile, each with the node's name; empty if all was well.
+        lockstep: True if the arm waited for the answer to each state.
     """
 
     joints: tuple[str, ...]
@@ -44,6 +47,9 @@ class RunRecord:
     effort: Array
     commands_sent: int
     commands_taken: int
+    command_gap: float
+    faults: tuple[str, ...]
+    lockstep: bool
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the record to an ``.npz`` file."""
@@ -60,7 +66,8 @@ class RunRecord:
             with np.load(path, allow_pickle=False) as file:
                 values: dict[str, Any] = dict(file)
             values["joints"] = tuple(values["joints"].tolist())
-            for name in ("start", "commands_sent", "commands_taken"):
+            values["faults"] = tuple(values["faults"].tolist())
+            for name in ("start", "commands_sent", "commands_taken", "command_gap", "lockstep"):
                 values[name] = values[name].item()
             return cls(**values)
         except (OSError, EOFError, ValueError, KeyError, TypeError) as cause:

@@ -3,16 +3,18 @@
 A figure goes to a file if one is given, and else to the screen: in a notebook it stands under its cell, in a script
 ``matplotlib.pyplot.show()`` opens its window.
 
-The colours of controllers are those of Okabe and Ito, Color Universal Design (2008), which the colour-blind can tell
-apart.
+The first colours are those of Okabe and Ito, Color Universal Design (2008), which the colour-blind can tell apart.
+A control law has one colour in every figure (:func:`law_colours`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, BinaryIO
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +24,32 @@ from robodyn_ros.errors import ConfigurationError
 Curve = NDArray[np.float64]
 
 COLOURS = ("#D55E00", "#E69F00", "#0072B2", "#009E73", "#CC79A7")
-"""Colours of the controllers, in order."""
+"""Colours of what is no control law, in order."""
+
+LAW_COLOURS: Mapping[str, str] = MappingProxyType(
+    {
+        "pd": "#D55E00",
+        "gravity_compensation": "#E69F00",
+        "computed_torque": "#0072B2",
+        "impedance": "#009E73",
+        "cartesian_impedance": "#CC79A7",
+        "operational_space": "#56B4E9",
+        "free_drive": "#6A3D9A",
+        "mpc": "#8C510A",
+        "adaptive": "#9A9A00",
+        "disturbance_observer": "#7A1042",
+    }
+)
+"""Control law of this package → its colour in every figure."""
+
+FURTHER_COLOURS = (
+    "#332288", "#44AA99", "#CC6677", "#228833", "#AA4499", "#4477AA", "#661100", "#EE3377", "#66A61E", "#5D5D81",
+    "#B8860B", "#00AACC",
+)  # fmt: skip
+"""Colours of control laws from elsewhere."""
+
+LAWS_A_PANEL = 4
+"""Greatest number of laws whose curves share a panel."""
 
 INK, FAINT = "#222222", "#8c8c8c"
 """Colours of text and of auxiliary lines."""
@@ -131,3 +158,47 @@ def thinned(time: Curve, values: Curve) -> tuple[Curve, Curve]:
     """Take every k-th point of a curve, so that about `POINTS` remain."""
     step = max(1, len(time) // POINTS)
     return time[::step], values[::step]
+
+
+def law_colours(laws: Iterable[str]) -> dict[str, str]:
+    """Return the colour of each control law of a figure.
+
+    A law of this package has the colour of ``LAW_COLOURS``. Any other law has one of ``FURTHER_COLOURS``, which its
+    name decides; where two names of a figure ask for the same one, the later in the alphabet takes the next free one.
+    """
+    named = list(dict.fromkeys(laws))
+    found = {name: LAW_COLOURS[name] for name in named if name in LAW_COLOURS}
+    taken: set[int] = set()
+    for name in sorted(set(named) - set(found)):
+        count = len(FURTHER_COLOURS)
+        first = crc32(name.encode())
+        places = [(first + step) % count for step in range(count)]
+        place = next((each for each in places if each not in taken), places[0])
+        taken.add(place)
+        found[name] = FURTHER_COLOURS[place]
+    return {name: found[name] for name in named}
+
+
+def law_panels(laws: Iterable[str]) -> list[tuple[str, ...]]:
+    """Split laws among as few panels as hold at most ``LAWS_A_PANEL`` each, evenly, in their order."""
+    named: Sequence[str] = list(laws)
+    count = -(-len(named) // LAWS_A_PANEL)
+    return [tuple(part.tolist()) for part in np.array_split(np.array(named, dtype=object), count)] if count else []
+
+
+def share_heights(rows: Any) -> None:
+    """Give the panels of each column of some rows the same vertical range; `rows` is (rows, columns) of axes."""
+    for column in np.asarray(rows).T:
+        low, high = (pick(axes.get_ylim()[end] for axes in column) for end, pick in ((0, min), (1, max)))
+        for axes in column:
+            axes.set_ylim(low, high)
+
+
+def gather_legend(rows: Any) -> tuple[list[Any], list[str]]:
+    """Return the handles and labels of some axes, each label once, what is no law at the end."""
+    found: dict[str, Any] = {}
+    for axes in np.asarray(rows).flat:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    labels = sorted(found, key=lambda label: label == "reference")
+    return [found[label] for label in labels], labels

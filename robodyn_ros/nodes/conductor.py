@@ -3,7 +3,8 @@
 :meth:`ConductorNode._script` is all that it does, in order. It waits until states and commands flow, sends the
 trajectory with a start a little later, and saves a :class:`~robodyn_ros.control.run_record.RunRecord` when the motion
 is over. Before and after, the simulator is paused for a moment: while no message is under way, the number of commands
-that the controller has sent can be compared with the number that the simulator has received.
+that the controller has sent can be compared with the number that the simulator has received, and the trajectory comes
+in time however busy the machine is. Faults that the nodes report during the motion are part of the record.
 
 Progress goes to stdout, one JSON object a line: ``{"time": 1.25, "error": [0.001, 0.02, 0.01]}``, the trajectory's time
 [s] and reference minus position [rad] or [m].
@@ -12,6 +13,7 @@ Progress goes to stdout, one JSON object a line: ``{"time": 1.25, "error": [0.00
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -39,19 +41,34 @@ from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare
 from robodyn_ros.nodes.common.qos import RELIABLE
 from robodyn_ros.nodes.common.script import Script, ScriptRunner, ScriptStep
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import check_settings, setting
+from robodyn_ros.settings import check_settings, setting, switch
 
-EVERY_MESSAGE = QoSProfile(depth=5000, reliability=RELIABLE.reliability)
+EVERY_MESSAGE = QoSProfile(depth=20000, reliability=RELIABLE.reliability)
 """For subscriptions that are recorded without a gap."""
 
 PERIOD = 0.1
 """Time between two checks that the script can go on [s]."""
 
-ATTEMPTS = 3
+ATTEMPTS = 20
 """How often the trajectory is sent: a subscriber that was discovered a moment ago may miss the first."""
 
 COUNT = "commands since start"
 """Name of the number of commands in the diagnostics of the controller and of the simulator."""
+
+TIME, GAP = "simulated time [s]", "longest time without a command [ms]"
+"""Names of the time, and of the longest time between two commands, in the diagnostics of the simulator."""
+
+SILENT = "no joint states"
+"""What a controller reports that waits for a state, by its own clock, and has nothing to do about it yet."""
+
+TAKEN = "reference age [s]"
+"""What the diagnostics of the controller have as soon as a reference has come."""
+
+ROUNDING = 1e-4
+"""What a time in the diagnostics is rounded by, at most [s]."""
+
+NUMBER = re.compile(r"[\d.]+")
+"""Part of a message."""
 
 Row = tuple[float, float, tuple[Array, ...]]
 """Stamp [s], time of receipt [s], and arrays (n,)."""
@@ -67,6 +84,7 @@ class ConductorSettings:
         10.0, "rate of the progress on stdout, by the stamps of the states", "Hz", 0.1, 100.0
     )
     tolerance: float = setting(1e-3, "greatest distance from the first waypoint at the start", "rad or m", 0.0, 1.0)
+    lockstep: bool = switch(False, "whether the simulator runs in lockstep; goes into the record")
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -96,11 +114,14 @@ class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._counts: list[int] = []
         self._diagnostics: dict[str, DiagnosticStatus] = {}
         self._reports: Counter[str] = Counter()
+        self._problems: dict[str, str] = {}
+        self._gap = 0.0  # longest time between two commands [s]
+        self._is_moving = False
         self._publisher = self.create_publisher(JointTrajectory, "controller/joint_trajectory", RELIABLE)
         self._pause = self.create_client(SetBool, "simulator/pause")
         self.create_subscription(JointState, "joint_states", self._on_state, EVERY_MESSAGE)
         self.create_subscription(JointState, "controller/joint_commands", self._on_command, EVERY_MESSAGE)
-        self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, RELIABLE)
+        self.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, EVERY_MESSAGE)
         self._runner = ScriptRunner(self, end, self._script(), self._settings.patience, PERIOD)
 
     def _script(self) -> Script:
@@ -110,32 +131,54 @@ class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]
         yield ScriptStep("commands of the controller", lambda: recorder.commands)
         yield ScriptStep("a controller that takes trajectories", self._publisher.get_subscription_count)
         yield ScriptStep("a simulator that can be paused", self._pause.service_is_ready)
+        yield ScriptStep("a controller and a simulator without a fault", self._all_is_well)
+        yield from self._set_paused(True)
         yield from self._count()
+        now = float(self._value("simulator", TIME))
+        yield ScriptStep("the last state before the pause", lambda: recorder.states[-1][0] > now - ROUNDING)
         for _ in range(ATTEMPTS):
             self._send()
-            yield ScriptStep("the start of the trajectory", lambda: self._time() > 0.0)
             yield from self._next_report("controller")
-            if self._diagnostics["controller"].message.startswith("follow"):
+            if self._value("controller", TAKEN):
                 break
         else:
-            message = self._diagnostics["controller"].message
-            raise NotReadyError(f"the controller does not follow the trajectory; it reports: {message}")
+            raise NotReadyError("the controller does not receive the trajectory")
+        yield from self._set_paused(False)
+        yield ScriptStep("the start of the trajectory", lambda: self._time() > 0.0)
+        self._is_moving, self._gap = True, 0.0
         yield ScriptStep("the end of the trajectory", lambda: self._time() > duration, longer=duration)
+        yield from self._next_report("simulator")
+        self._is_moving = False
+        yield from self._set_paused(True)
         yield from self._count()
+        yield from self._set_paused(False)
         before, after = self._counts[:2], self._counts[2:]
         sent, accepted = (late - early for early, late in zip(before, after, strict=True))
-        recorder.record(self._start, sent, accepted).save(self._path)
+        record = recorder.record(
+            self._start, sent, accepted, self._gap, tuple(self._problems.values()), self._settings.lockstep
+        )
+        record.save(self._path)
+
+    def _all_is_well(self) -> bool:
+        return all(
+            name in self._diagnostics and self._diagnostics[name].level == DiagnosticStatus.OK
+            for name in ("controller", "simulator")
+        )
+
+    def _set_paused(self, paused: bool) -> Script:
+        """Let the simulated time stand still, or go on."""
+        answer = self._pause.call_async(SetBool.Request(data=paused))
+        yield ScriptStep("an answer of the simulator", answer.done)
 
     def _count(self) -> Script:
-        """Pause the simulator, and keep how many commands were sent and how many were accepted."""
-        for paused in (True, False):
-            answer = self._pause.call_async(SetBool.Request(data=paused))
-            yield ScriptStep("an answer of the simulator", answer.done)
-            if paused:
-                for name in ("controller", "simulator"):
-                    yield from self._next_report(name)
-                    values = {item.key: item.value for item in self._diagnostics[name].values}
-                    self._counts.append(int(values[COUNT]))
+        """Keep how many commands were sent and how many were accepted; the simulator is paused."""
+        for name in ("controller", "simulator"):
+            yield from self._next_report(name)
+            self._counts.append(int(self._value(name, COUNT)))
+
+    def _value(self, name: str, key: str) -> str:
+        """A value of a node's diagnostics; "" without it."""
+        return next((item.value for item in self._diagnostics[name].values if item.key == key), "")
 
     def _next_report(self, name: str) -> Script:
         """Wait for diagnostics of a node that were made after now: the second message from now."""
@@ -193,6 +236,15 @@ class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]
             name = status.name.rpartition("/")[2]
             self._diagnostics[name] = status
             self._reports[name] += 1
+            if not self._is_moving:
+                continue
+            # In lockstep a busy machine only makes the controller wait for the next state, which it then answers.
+            waits = self._settings.lockstep and status.message == SILENT
+            if status.level != DiagnosticStatus.OK and not waits:
+                problem = f"{name}: {status.message}"
+                self._problems.setdefault(NUMBER.sub("", problem), problem)  # once, however its numbers change
+            if name == "simulator":
+                self._gap = max(self._gap, float(self._value(name, GAP)) / 1e3)
         self._runner.go_on()
 
 
@@ -222,27 +274,32 @@ class Recorder:
         self.commands.clear()
 
     def add_state(self, message: JointState) -> None:
-        """Keep a state, unless it is about other joints.
+        """Keep a state, unless it is about other joints or was published again.
 
         Raises:
             InputError: a joint is missing, or there twice.
         """
         received = self._clock()
         state = self._orders[0].state(message)
-        if state is not None:
-            self.states.append((seconds(message.header.stamp), received, state))
+        when = seconds(message.header.stamp)
+        if state is not None and not (self.states and self.states[-1][0] == when):
+            self.states.append((when, received, state))
 
     def add_command(self, message: JointState) -> None:
-        """Keep a command.
+        """Keep a command, unless it is another answer to the same state.
 
         Raises:
             InputError: its joints are not those of the record.
         """
         received = self._clock()
         effort = self._orders[1].effort(message)
-        self.commands.append((seconds(message.header.stamp), received, (effort,)))
+        when = seconds(message.header.stamp)
+        if not (self.commands and self.commands[-1][0] == when):
+            self.commands.append((when, received, (effort,)))
 
-    def record(self, start: float, sent: int, accepted: int) -> RunRecord:
+    def record(
+        self, start: float, sent: int, accepted: int, gap: float, faults: Sequence[str], lockstep: bool
+    ) -> RunRecord:
         """The record of what was kept; see :class:`RunRecord` for the arguments."""
         state_stamp, state_received, (q, qd) = self._arrays(self.states, 2)
         command_stamp, command_received, (effort,) = self._arrays(self.commands, 1)
@@ -258,6 +315,9 @@ class Recorder:
             effort,
             commands_sent=sent,
             commands_taken=accepted,
+            command_gap=gap,
+            faults=tuple(faults),
+            lockstep=lockstep,
         )
 
     def _arrays(self, rows: list[Row], count: int) -> tuple[Array, Array, list[Array]]:

@@ -16,12 +16,15 @@ from robodyn_ros.control.motion.point_to_point import durations, rest_to_rest
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.document.numbers import quantity
 from robodyn_ros.document.plotting import (
-    COLOURS,
     LIMIT_LINE,
     REFERENCE_LINE,
     add_legend,
     finish_joint_figure,
+    gather_legend,
     joint_figure,
+    law_colours,
+    law_panels,
+    share_heights,
 )
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import InputError
@@ -213,7 +216,9 @@ class LawComparison:
         return textwrap.fill(f"{self.robot.name}, {self.arm}: {self.verdict()}", 80)
 
     def plot(self, path: Path | None = None) -> Any:
-        """Draw step, tracking error and effort of each joint, and return the axes, (n, 3).
+        """Draw step, tracking error and effort of each joint, and return the axes, (rows, 3).
+
+        A joint has a row for every four laws (:data:`~robodyn_ros.document.plotting.LAWS_A_PANEL`), on the same scale.
 
         Args:
             path: file of the picture, whose ending says the format; None for the screen.
@@ -222,17 +227,21 @@ class LawComparison:
             ConfigurationError: matplotlib is not installed.
         """
         steps, runs = self.runs
-        with joint_figure(path, self.robot.n, foot=1.4, sharex="col") as (figure, grid):
-            for index, (row, joint) in enumerate(zip(grid, self.robot.joints, strict=True)):
-                _response(row[0], joint, index, steps)
-                _error(row[1], joint, index, runs)
-                _effort(row[2], joint, index, runs)
+        colours, panels = law_colours(runs), law_panels(runs)
+        with joint_figure(path, self.robot.n * len(panels), foot=1.4, sharex="col") as (figure, grid):
+            for index, joint in enumerate(self.robot.joints):
+                rows = grid[index * len(panels) : (index + 1) * len(panels)]
+                for row, laws in zip(rows, panels, strict=True):
+                    _response(row[0], joint, index, {name: steps[name] for name in laws}, colours)
+                    _error(row[1], joint, index, {name: runs[name] for name in laws}, colours)
+                    _effort(row[2], joint, index, {name: runs[name] for name in laws}, colours)
+                share_heights(rows)
             for axes, heading in zip(grid[0], ("Step", "Trajectory: error", "Trajectory: effort"), strict=True):
                 axes.set_title(heading, weight="bold")
             for axes in grid.flat:
                 axes.grid(visible=True, axis="y")
                 axes.margins(x=0.0)
-            add_legend(figure, *grid[0][0].get_legend_handles_labels())
+            add_legend(figure, *gather_legend(grid[: len(panels), 0]))
             finish_joint_figure(figure, grid, f"{self.robot.name}: {self.arm}", linespacing=1.5)
         return grid
 
@@ -297,27 +306,30 @@ def _difference(mismatch: Mismatch) -> str:
     return ", ".join(said) or "an arm like its model"
 
 
-def _response(axes: Any, joint: Joint, index: int, runs: Mapping[str, ComparedRun]) -> None:
+Colours = Mapping[str, str]
+
+
+def _response(axes: Any, joint: Joint, index: int, runs: Mapping[str, ComparedRun], colours: Colours) -> None:
     for rank, (name, run) in enumerate(runs.items()):
         # Laws that differ only along a trajectory have the same curve here, so each is thinner than the one before.
-        width, colour = 1.3 + 0.55 * (len(runs) - 1 - rank), COLOURS[rank % len(COLOURS)]
-        axes.plot(run.t, run.q[:, index], color=colour, linewidth=width, label=name)
+        width = 1.3 + 0.55 * (len(runs) - 1 - rank)
+        axes.plot(run.t, run.q[:, index], color=colours[name], linewidth=width, label=name)
     run = next(iter(runs.values()))
     axes.plot(run.t, run.reference[:, index], **REFERENCE_LINE, label="reference")
     axes.set_ylabel(f"{joint.name}\nposition [{joint.position_unit}]")
 
 
-def _error(axes: Any, joint: Joint, index: int, runs: Mapping[str, ComparedRun]) -> None:
-    for run, colour in zip(runs.values(), COLOURS * len(runs), strict=False):
-        axes.semilogy(run.t, np.maximum(1e3 * np.abs(run.error[:, index]), FLOOR), color=colour)
+def _error(axes: Any, joint: Joint, index: int, runs: Mapping[str, ComparedRun], colours: Colours) -> None:
+    for name, run in runs.items():
+        axes.semilogy(run.t, np.maximum(1e3 * np.abs(run.error[:, index]), FLOOR), color=colours[name])
     axes.set_ylim(bottom=FLOOR)
     axes.yaxis.set_major_formatter("{x:g}")
     axes.set_ylabel(f"tracking error [m{joint.position_unit}]")
 
 
-def _effort(axes: Any, joint: Joint, index: int, runs: Mapping[str, ComparedRun]) -> None:
-    for run, colour in zip(runs.values(), COLOURS * len(runs), strict=False):
-        axes.plot(run.t, run.effort[:, index], color=colour, linewidth=1.1)
+def _effort(axes: Any, joint: Joint, index: int, runs: Mapping[str, ComparedRun], colours: Colours) -> None:
+    for name, run in runs.items():
+        axes.plot(run.t, run.effort[:, index], color=colours[name], linewidth=1.1)
     peak = max(float(np.abs(run.effort[:, index]).max()) for run in runs.values())
     if joint.effort < 3.0 * peak:
         axes.axhline(joint.effort, **LIMIT_LINE)

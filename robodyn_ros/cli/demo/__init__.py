@@ -44,6 +44,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     text = f"factor on the speed of the motion, {SPEEDS[0]} to {SPEEDS[1]} (default: %(default)s)"
     parser.add_argument("--speed", type=_speed, default=1.0, metavar="FACTOR", help=text)
     parser.add_argument("--json", action="store_true", help="print the figures as JSON instead of a table")
+    text = "let the arm wait for the answer to each state from the start: no machine is too slow then (default: no)"
+    parser.add_argument("--lockstep", action="store_true", help=text)
     text = "show it in a browser as it happens, by a server at this port (default: 8080)"
     parser.add_argument("--view", type=int, nargs="?", const=8080, metavar="PORT", help=text)
 
@@ -65,7 +67,7 @@ def run(args: Namespace) -> ExitCode:
     from robodyn_ros.cli.motion import tour
 
     robot, motion = load_robot(find(ROBOT)), tour(args.speed)
-    records = _perform(controllers, motion, robot, args.view)
+    records = _perform(controllers, motion, robot, args.view, args.lockstep)
     runs = [evaluate(name, record, motion.trajectory, robot) for name, record in records.items()]
     verdict = judge(runs)
     _report(args, runs, verdict)
@@ -96,8 +98,14 @@ def _speed(text: str) -> float:
     return value
 
 
-def _perform(controllers: list[str], motion: Tour, robot: Robot, port: int | None) -> dict[str, RunRecord]:
-    """Run the tour under each law, and show the progress: controller → record."""
+def _perform(
+    controllers: list[str], motion: Tour, robot: Robot, port: int | None, lockstep: bool
+) -> dict[str, RunRecord]:
+    """Run the tour under each law, and show the progress: controller → record.
+
+    A run in real time that cannot be judged is repeated in lockstep.
+    """
+    from robodyn_ros.cli.demo.figures import evaluate
     from robodyn_ros.cli.demo.run import run_controller
     from robodyn_ros.cli.processes import ProcessGroup, isolated
     from robodyn_ros.cli.view import url
@@ -114,10 +122,16 @@ def _perform(controllers: list[str], motion: Tour, robot: Robot, port: int | Non
             console().print(f"Watch it at {url(viewers, viewer)}", markup=False, soft_wrap=True)
         for name in controllers:
             viewers.check()
-            progress.begin(name)
-            own = Path(folder) / name
-            own.mkdir()
-            records[name] = run_controller(name, motion.trajectory, robot, env, own, partial(progress.report, name))
+            for waits in (True,) if lockstep else (False, True):
+                progress.begin(name)
+                own = Path(folder) / f"{name}{' in lockstep' if waits else ''}"
+                own.mkdir()
+                show = partial(progress.report, name)
+                records[name] = run_controller(name, motion.trajectory, robot, env, own, show, waits)
+                broken = evaluate(name, records[name], motion.trajectory, robot).broken
+                if not broken:
+                    break
+                progress.repeat(name, broken, again=not waits)
             progress.done(name)
     return records
 
@@ -151,6 +165,12 @@ class DemoProgress:
         note = f"{pose:<9} {' '.join(errors)}"
         self._progress.update(self._tasks[controller], completed=time, note=note)
 
+    def repeat(self, controller: str, broken: Sequence[str], again: bool) -> None:
+        """Say why a run cannot be judged."""
+        what = "; it is repeated in lockstep" if again else ""
+        text = f"{controller}: the run cannot be judged{what}: {'; '.join(broken)}"
+        self._progress.console.print(text, markup=False, highlight=False, soft_wrap=True)
+
     def done(self, controller: str) -> None:
         """Show that a run is over."""
         task = self._tasks[controller]
@@ -182,7 +202,7 @@ def show_progress(controllers: Sequence[str], tour: Tour, robot: Robot) -> Itera
 
 
 def _report(args: Namespace, runs: list[RunFigures], verdict: DemoVerdict) -> None:
-    from robodyn_ros.cli.demo.figures import table, verdict_text
+    from robodyn_ros.cli.demo.figures import LOST, table, verdict_text
 
     if args.json:
         about = {"passed": verdict.passed, **asdict(verdict), "picture": str(args.out)}
@@ -190,6 +210,8 @@ def _report(args: Namespace, runs: list[RunFigures], verdict: DemoVerdict) -> No
         return
     out = console()
     out.print(table(runs))
+    if not all(run.lockstep for run in runs):
+        out.print(f"{LOST}\n", style="dim", highlight=False)
     out.print(verdict_text(verdict))
     out.print(f"The picture is {args.out}.", soft_wrap=True)
 
@@ -204,7 +226,9 @@ VERB = Verb(
         "\n"
         "The answer is yes if computed torque tracks 10 times better than pd on every\n"
         "revolute joint (RMS), and within 2 mm and 5 mrad RMS. That takes about a minute;\n"
-        "Ctrl-C ends it at once."
+        "Ctrl-C ends it at once. On a machine that is too busy for real time a run is\n"
+        "repeated in lockstep, where the arm waits for the controller; a run with a fault,\n"
+        "a gap or too many lost commands gives no verdict, and the exit code is 1."
     ),
     examples=(
         ("robodyn demo", "everything; draws demo.png"),

@@ -7,7 +7,7 @@ that the controller reports plays no part.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import zip_longest
 
 import numpy as np
@@ -33,6 +33,12 @@ IMPROVEMENT = 10.0
 
 RMS_LIMIT = {"m": 2e-3, "rad": 5e-3}
 """Unit of a joint's position → its greatest RMS error."""
+
+LOSSES = 0.05
+"""Greatest part of the commands that may be lost in a run that is judged [-]."""
+
+GAP = 0.02
+"""Longest time without a state or a new command in such a run [s]; ten periods of the states."""
 
 LEAST_ERROR = 1e-12
 """Least error of a division [m] or [rad]."""
@@ -106,8 +112,10 @@ class RunFigures:
         joints: the figures of each joint.
         state_rate: rate at which states were received [Hz].
         commands_sent: number of commands that the controller sent, from before the trajectory until after it.
-        commands_lost: number of these that the simulator received never, or only after the next.
+        commands_lost: number of these that the simulator received never, or only after the next; none in lockstep.
         states_unanswered: number of states during the trajectory that had no command.
+        lockstep: True if the arm waited for the answer to each state.
+        broken: why the run shows the machine and not the law, in words; empty for a run that can be judged.
     """
 
     controller: str
@@ -116,6 +124,8 @@ class RunFigures:
     commands_sent: int
     commands_lost: int
     states_unanswered: int
+    lockstep: bool = False
+    broken: tuple[str, ...] = ()
 
 
 def evaluate(controller: str, record: RunRecord, trajectory: Trajectory, robot: Robot) -> RunFigures:
@@ -142,15 +152,44 @@ def evaluate(controller: str, record: RunRecord, trajectory: Trajectory, robot: 
         tuple(of_joint(index, joint) for index, joint in enumerate(robot.joints)),
         state_rate=float((len(motion.received) - 1) / np.ptp(motion.received)),
         commands_sent=record.commands_sent,
-        commands_lost=record.commands_sent - record.commands_taken,
+        commands_lost=_lost(record),
         states_unanswered=len(unanswered),
+        lockstep=record.lockstep,
+        broken=tuple(_broken(record, motion, trajectory.duration)),
     )
+
+
+def _lost(record: RunRecord) -> int:
+    """The number of commands that were lost; in lockstep a state is repeated, and answered again, until it has one."""
+    return 0 if record.lockstep else record.commands_sent - record.commands_taken
+
+
+def _broken(record: RunRecord, motion: RecordedMotion, duration: float) -> Iterator[str]:
+    """Why a run shows the machine and not the law."""
+    yield from record.faults
+    lost = _lost(record)
+    if not lost <= LOSSES * record.commands_sent:
+        yield f"{lost} of {record.commands_sent} commands were lost, more than {LOSSES:.0%}"
+    for what, gap in (
+        ("no command reached the arm", record.command_gap),
+        ("no state was recorded", _longest(motion.time, duration)),
+        ("no state was answered", _longest(motion.command_time, duration)),
+    ):
+        if not gap <= GAP:
+            yield f"{what} for {1e3 * gap:.0f} ms, more than {1e3 * GAP:.0f} ms"
+    if not all(np.isfinite(values).all() for values in (motion.q, motion.effort)):
+        yield "a position or an effort is no number"
+
+
+def _longest(times: Array, duration: float) -> float:
+    """The longest time without a stamp, from 0 to the end [s]."""
+    return float(np.diff(times, prepend=0.0, append=duration).max())
 
 
 def table(runs: Sequence[RunFigures]) -> Table:
     """Return a table of at most 80 columns, with a row for each controller and joint.
 
-    Below the controller's name stand the rate of the states, and the commands sent and lost.
+    Below the controller's name stand the rate of the states, and the commands sent and lost; :data:`LOST` explains it.
     """
     made = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
     for heading in ("Controller", "Joint"):
@@ -159,10 +198,12 @@ def table(runs: Sequence[RunFigures]) -> Table:
         made.add_column(heading, justify="right", no_wrap=True)
     for run in runs:
         lost = Text(f"{run.commands_lost} lost", "red" if run.commands_lost else "")
+        rate = "in lockstep" if run.lockstep else f"{run.state_rate:.0f} Hz"
+        sent = f"{run.commands_sent} sent"
         about = (
             Text(run.controller, "bold cyan"),
-            Text(f"{run.state_rate:.0f} Hz", "dim"),
-            Text.assemble((f"{run.commands_sent} sent, ", "dim"), lost),
+            Text(rate, "dim"),
+            Text(sent, "dim") if run.lockstep else Text.assemble((f"{sent}, ", "dim"), lost),
         )
         last = max(len(run.joints), len(about)) - 1
         for index, (joint, text) in enumerate(zip_longest(run.joints, about)):
@@ -180,9 +221,17 @@ def _cells(joint: JointFigures) -> tuple[str, ...]:
     )
 
 
+LOST = (
+    "Lost are commands that the simulator received never, or only after the next one. A run with a fault, with more "
+    f"than {LOSSES:.0%} lost, or with {1e3 * GAP:.0f} ms without a command shows the machine, not the law: it is not "
+    "judged."
+)
+"""What a lost command is."""
+
+
 def verdict_text(verdict: DemoVerdict) -> Text:
     """Return the verdict in the colour of its outcome."""
-    style = "bold red" if verdict.failures else "bold green" if verdict.judged else "yellow"
+    style = "bold red" if not verdict.passed else "bold green" if verdict.judged else "yellow"
     return Text(str(verdict), style)
 
 
@@ -191,7 +240,8 @@ class DemoVerdict:
     """The verdict on the requirements of the demonstration.
 
     Attributes:
-        judged: True if both laws that it compares were run.
+        judged: True if both laws that it compares were run, and no run is broken.
+        broken: controller → why its run cannot be judged; there is no verdict if any is.
         failures: requirements that were not met, with their figures.
         improvements: joint → factor by which its RMS error is smaller; empty if not judged.
     """
@@ -199,13 +249,16 @@ class DemoVerdict:
     judged: bool
     failures: tuple[str, ...]
     improvements: dict[str, float]
+    broken: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def passed(self) -> bool:
-        """True if no requirement was missed."""
-        return not self.failures
+        """True if no run is broken, and no requirement was missed."""
+        return not self.failures and not self.broken
 
     def __str__(self) -> str:
+        if self.broken:
+            return "No verdict: " + "; ".join(f"{name}: {why[0]}" for name, why in self.broken.items()) + "."
         if self.failures:
             return "Failed: " + "; ".join(self.failures) + "."
         if not self.judged:
@@ -216,6 +269,9 @@ class DemoVerdict:
 
 def judge(runs: Sequence[RunFigures]) -> DemoVerdict:
     """Judge runs of the same motion."""
+    broken = {run.controller: run.broken for run in runs if run.broken}
+    if broken:
+        return DemoVerdict(judged=False, failures=(), improvements={}, broken=broken)
     by_name = {run.controller: run for run in runs}
     before, after = by_name.get(BASELINE), by_name.get(MODEL_BASED)
     if before is None or after is None:

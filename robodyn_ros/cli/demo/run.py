@@ -31,6 +31,16 @@ DYNAMICS = "rnea"
 DIAGNOSTICS_RATE = 20.0
 """Rate of the nodes' diagnostics [Hz]; the conductor waits for some of them."""
 
+TOLERANCE = 0.1
+"""How far from the first pose the arm may be when the motion begins: a law that does not know gravity sags
+[rad or m]."""
+
+PATIENCE = 120.0
+"""How long each step of a run may take on a machine that is busy otherwise [s]."""
+
+LOCKSTEP_PATIENCE = 600.0
+"""The same in lockstep, where the arm waits for the controller, and the motion takes as long as it takes [s]."""
+
 CHECK_PERIOD = 0.1
 """Period of the check that no process has failed [s]."""
 
@@ -39,7 +49,14 @@ ReportCallback = Callable[[Mapping[str, Any]], None]
 
 
 def run_controller(
-    controller: str, trajectory: Trajectory, robot: Robot, env: Mapping[str, str], folder: Path, show: ReportCallback
+    controller: str,
+    trajectory: Trajectory,
+    robot: Robot,
+    env: Mapping[str, str],
+    folder: Path,
+    show: ReportCallback,
+    lockstep: bool = False,
+    hardware: Mapping[str, Any] | None = None,
 ) -> RunRecord:
     """Run the trajectory under one law, from rest at its first point, in processes of its own.
 
@@ -50,20 +67,32 @@ def run_controller(
         env: environment of the processes.
         folder: an empty folder for their files.
         show: takes the progress reports.
+        lockstep: let the simulator wait for the answer to each state: the machine's speed has no influence then.
+        hardware: parameters of the simulator besides.
 
     Raises:
         ProcessError: a process has failed.
     """
     model = {"robot_description": robot.urdf, "dynamics": DYNAMICS, "diagnostics_rate": DIAGNOSTICS_RATE}
+    start = trajectory.positions[0].tolist()
+    simulator = {
+        **{f"initial_position.{name}": q for name, q in zip(robot.joint_names, start, strict=True)},
+        "lockstep": lockstep,
+        "lockstep_timeout": LOCKSTEP_PATIENCE,
+        **(hardware or {}),
+    }
     record = folder / "record.npz"
     motion = {
         "joints": list(robot.joint_names),
         "times": trajectory.times.tolist(),
         "waypoints": trajectory.positions.ravel().tolist(),
         "record": str(record),
+        "lockstep": lockstep,
+        "tolerance": TOLERANCE,
+        "patience": LOCKSTEP_PATIENCE if lockstep else PATIENCE,
     }
     with ProcessGroup(env, folder) as group:
-        start_arm(group, model, controller, [find(GAINS)])
+        start_arm(group, model, controller, [find(GAINS)], simulator)
         conductor = group.start("conductor", motion, piped=True)
         _follow(group, conductor, show)
     return RunRecord.load(record)

@@ -17,7 +17,7 @@ from std_msgs.msg import Float64MultiArray
 from robodyn_ros.control.step import Command
 from robodyn_ros.nodes.common.diagnostics import Faults
 from robodyn_ros.nodes.common.messages import Stamp
-from robodyn_ros.nodes.common.qos import RELIABLE
+from robodyn_ros.nodes.common.qos import RECORDED
 from robodyn_ros.nodes.controller.cdr import CdrTemplate
 from robodyn_ros.robot.pose import Array
 
@@ -113,7 +113,7 @@ class Topic:
         """
         self.subscribed = False
         self._faults, self._topic = faults, topic
-        self.publisher: Any = node.create_lifecycle_publisher(type(message), topic, RELIABLE)
+        self.publisher: Any = node.create_lifecycle_publisher(type(message), topic, RECORDED)
         self._template = CdrTemplate(message, n, *fields)
         # Without the publisher's check that the node is active: the loop sends only while it is.
         self._write = self.publisher.handle.publish_raw

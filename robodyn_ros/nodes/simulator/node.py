@@ -114,7 +114,9 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
             beat = self._beat * self._step
             self._real_time = RealTime(self, beat, pace.real_time_factor, self._next_beat, self.faults)
         joints, accept = joint_order(parameters, robot), self._hardware.command
-        self._commands = CommandInput(self, robot.joint_names, joints, accept, self.faults, self._lockstep)
+        self._commands = CommandInput(
+            self, robot.joint_names, joints, accept, lambda: self._hardware.time, self.faults, self._lockstep
+        )
         self.create_service(SetBool, "~/pause", self._on_pause)
         self.create_service(Trigger, "~/reset", self._on_reset)
         self.create_service(Trigger, "~/step", self._on_step)
@@ -269,6 +271,7 @@ class SimulatorReport:
             "simulated time [s]": hardware.time,
             "states since start": self._output.states,
             "commands since start": self._commands.accepted,
+            "longest time without a command [ms]": 1e3 * self._commands.take_gap(),
             "lost time [s]": self._time.lost,
             "scheduling": self._scheduling.state,
         }

@@ -15,7 +15,7 @@ from std_msgs.msg import Float64MultiArray
 from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.nodes.common.diagnostics import Faults
 from robodyn_ros.nodes.common.messages import NANO, JointOrder
-from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
+from robodyn_ros.nodes.common.qos import NEWEST, RECORDED, RELIABLE
 from robodyn_ros.nodes.simulator.held_joints import HeldJoints
 from robodyn_ros.nodes.simulator.pace import Lockstep
 from robodyn_ros.robot.pose import Array
@@ -37,6 +37,7 @@ class CommandInput:
         arm: Sequence[str],
         joints: Sequence[str],
         accept: Callable[[Array], None],
+        now: Callable[[], float],
         faults: Faults,
         lockstep: Lockstep | None,
     ) -> None:
@@ -46,6 +47,7 @@ class CommandInput:
             arm: names of the arm's joints, in its order.
             joints: the same in the order of ``commands``.
             accept: called with efforts (n,) in the arm's order; raises RobodynError to refuse them.
+            now: returns the simulated time [s].
             faults: where commands that are refused are counted.
             lockstep: waits for answers; None in real time.
         """
@@ -53,6 +55,9 @@ class CommandInput:
         self._order = np.array([list(joints).index(name) for name in arm], dtype=np.intp)
         self._names = JointOrder(arm)
         self._accept = accept
+        self._now = now
+        self._last: float | None = None  # when the latest command was accepted [s]
+        self._gap = 0.0
         self._faults = faults
         self._lockstep = lockstep
         node.create_subscription(Float64MultiArray, "commands", self._on_commands, NEWEST)
@@ -83,7 +88,19 @@ class CommandInput:
             self._faults.count("command refused", problem)
             return False
         self.accepted += 1
+        self._note_gap()
+        self._last = self._now()
         return True
+
+    def take_gap(self) -> float:
+        """The longest simulated time without a new command since the last call, from the first command on [s]."""
+        self._note_gap()
+        gap, self._gap = self._gap, 0.0
+        return gap
+
+    def _note_gap(self) -> None:
+        if self._last is not None:
+            self._gap = max(self._gap, self._now() - self._last)
 
 
 class SimulatorOutput:
@@ -108,7 +125,7 @@ class SimulatorOutput:
         self.states = 0
         self.waiting: deque[SensorReading] = deque()
         self._step = step
-        self._state_publisher = node.create_publisher(JointState, "joint_states", RELIABLE)
+        self._state_publisher = node.create_publisher(JointState, "joint_states", RECORDED)
         self._clock_publisher = node.create_publisher(Clock, "/clock", RELIABLE)
         self._state, self._clock = (
             JointState(name=[*joints, *held.names]),
