@@ -117,6 +117,7 @@ setup(
             "cartesian_impedance = robodyn_ros.control.laws.cartesian_impedance:CartesianImpedance",
             "operational_space = robodyn_ros.control.laws.operational_space:OperationalSpace",
             "free_drive = robodyn_ros.control.laws.free_drive:FreeDrive",
+            "hand_guiding = robodyn_ros.control.laws.hand_guiding:HandGuiding",
             "mpc = robodyn_ros.planning.mpc:MPC",
             "adaptive = robodyn_ros.control.laws.adaptive:Adaptive",
             "disturbance_observer = robodyn_ros.control.laws.disturbance_observer:DisturbanceObserver",

@@ -30,7 +30,7 @@ def test_built_in_plugins_come_by_the_same_route() -> None:
     assert rd.available("dynamics") == ("lagrangian", "rnea")
     assert rd.available("controllers") == (
         "adaptive", "cartesian_impedance", "computed_torque", "disturbance_observer", "free_drive",
-        "gravity_compensation", "impedance", "mpc", "operational_space", "pd",
+        "gravity_compensation", "hand_guiding", "impedance", "mpc", "operational_space", "pd",
     )  # fmt: skip
 
 

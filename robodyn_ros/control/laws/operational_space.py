@@ -23,10 +23,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.control.laws.base import Efforts, Reference
-from robodyn_ros.control.laws.tool import FRAMES, ToolLaw
+from robodyn_ros.control.laws.tool import FRAMES, ToolLaw, marked_directions
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.task_space import DIRECTIONS
-from robodyn_ros.errors import InputError
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import check_settings, choice, setting, text
 
@@ -75,13 +74,9 @@ class OperationalSpace(ToolLaw):
         """
         given = config or OperationalSpaceSettings()
         super().__init__(dynamics, kp, kd, ki, given.link, given.directions, given.frame)
-        names = given.force_directions.split()
-        unknown = [name for name in names if name not in DIRECTIONS]
-        if unknown:
-            raise InputError("force_directions", f"must be some of {' '.join(DIRECTIONS)}", given.force_directions)
+        self._forced = marked_directions("force_directions", given.force_directions)
         self._frequency, self._damping_ratio = given.natural_frequency, given.damping_ratio
-        self._has_forces = bool(names)
-        self._forced = np.array([float(name in names) for name in DIRECTIONS])
+        self._has_forces = bool(self._forced.any())
         self._force = self._forced * [getattr(given, f"force_{name}") for name in DIRECTIONS]
         self._reach, self._turn = given.reach, given.turn
 

@@ -14,7 +14,7 @@ orientation); Lynch and Park, Modern Robotics (2017), §11.3.3 (the logarithm).
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,7 +22,8 @@ from numpy.typing import ArrayLike
 from robodyn_ros.control.laws.base import Controller, Efforts, FrictionCompensation, Reference
 from robodyn_ros.control.laws.computed_torque import SMOOTHING
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.dynamics.task_space import TaskSpace, TaskTerms
+from robodyn_ros.dynamics.task_space import DIRECTIONS, TaskSpace, TaskTerms
+from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.so3 import rotation_vector
 from robodyn_ros.robot.pose import Array
 
@@ -45,10 +46,44 @@ class ToolMotionError(NamedTuple):
     rotation: Array  # of the tool (3, 3)
 
 
+def marked_directions(name: str, directions: str) -> Array:
+    """1 for each of x, y, z, rx, ry, rz that a setting names, else 0, (6,).
+
+    Args:
+        name: of the setting.
+        directions: its text, with spaces between.
+
+    Raises:
+        InputError: something else is named.
+    """
+    names = directions.split()
+    if any(given not in DIRECTIONS for given in names):
+        raise InputError(name, f"must be some of {' '.join(DIRECTIONS)}", directions)
+    return np.array([float(direction in names) for direction in DIRECTIONS])
+
+
+def clipped_error(pose: Array, wanted: Array, reach: float, turn: float) -> Array:
+    """Position [m] and rotation vector [rad] from a pose to another, in the root link's axes, (6,).
+
+    Args:
+        pose: of the tool (4, 4).
+        wanted: where it should be (4, 4).
+        reach: greatest distance that counts [m].
+        turn: greatest angle that counts [rad].
+    """
+    position = wanted[:3, 3] - pose[:3, 3]
+    rotation = rotation_vector(wanted[:3, :3] @ pose[:3, :3].T)
+    angle = np.sqrt(rotation @ rotation)
+    position = position * np.minimum(1.0, reach / (np.sqrt(position @ position) + TINY))
+    fading = np.clip((np.pi - angle) / HALF_TURN, 0.0, 1.0)
+    rotation = rotation * fading * np.minimum(1.0, turn / (angle + TINY))
+    return np.concatenate((position, rotation))
+
+
 class ToolLaw(Controller):
     """A law of the tool. The joints' gains hold the posture in the null space."""
 
-    feedback = "acceleration"
+    feedback: ClassVar[Literal["effort", "acceleration"]] = "acceleration"
 
     def __init__(
         self, dynamics: Dynamics, kp: ArrayLike, kd: ArrayLike, ki: ArrayLike, link: str, directions: str, frame: str
@@ -85,16 +120,11 @@ class ToolLaw(Controller):
             turn: greatest angle that counts [rad].
         """
         pose, wanted = self.task.pose(q), self.task.pose(reference.q)
-        position = wanted[:3, 3] - pose[:3, 3]
-        rotation = rotation_vector(wanted[:3, :3] @ pose[:3, :3].T)
-        angle = np.sqrt(rotation @ rotation)
-        position = position * np.minimum(1.0, reach / (np.sqrt(position @ position) + TINY))
-        fading = np.clip((np.pi - angle) / HALF_TURN, 0.0, 1.0)
-        rotation = rotation * fading * np.minimum(1.0, turn / (angle + TINY))
+        error = clipped_error(pose, wanted, reach, turn)
         wanted_jacobian = self.task.jacobian(reference.q)
         acceleration = wanted_jacobian @ reference.qdd + self.task.drift(reference.q, reference.qd)
         rate = wanted_jacobian @ reference.qd - jacobian @ qd
-        return ToolMotionError(np.concatenate((position, rotation)), rate, acceleration, pose[:3, :3])
+        return ToolMotionError(error, rate, acceleration, pose[:3, :3])
 
     def diagonal(self, values: Array, rotation: Array) -> Array:
         """A matrix (k, k) in the directions that count, diagonal in the axes of the frame.

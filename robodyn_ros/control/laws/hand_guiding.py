@@ -1,0 +1,172 @@
+"""Hand guiding: free drive in the task space, with directions that are locked, a corridor, and virtual walls.
+
+    τ = g(q) + α (d q̇ + f tanh(q̇ / v)) + Jᵀ (S (K e - D ẋ) + F_wall) + τ_ff
+
+Somebody moves the tool by hand in the free directions: all of them, translations only, rotations only, along a line, or
+in a plane. The others are locked by a spring and a damper to the anchor, which is where the tool was when guiding
+began. e is the displacement back to the anchor in the locked directions. With a corridor of radius r the spring begins
+at the distance r: a line becomes a tube, and a plane becomes a plate.
+
+The walls are the sides of a box that the tool stays within. Each is a spring and a damper that pushes and never pulls.
+
+Springs store energy and give it back, and all else takes energy away. So nothing moves the arm by itself, for friction
+is compensated by a part only, as in :mod:`robodyn_ros.control.laws.free_drive`. The null space of the tool is free.
+
+Source: Albu-Schäffer, Ott, Frese, Hirzinger, Cartesian impedance control of redundant robots, ICRA 2003, section 3.2
+(spring and damper); Rosenberg, Virtual fixtures: perceptual tools for telerobotic manipulation, IEEE VRAIS 1993;
+Abbott, Marayong, Okamura, Haptic virtual fixtures for robot-assisted manipulation, Robotics Research 28 (2007),
+section 3 (guidance and forbidden regions).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from robodyn_ros.control.laws.base import Controller, Efforts, Reference
+from robodyn_ros.control.laws.free_drive import FRICTION_RATIO, SMOOTHING
+from robodyn_ros.control.laws.tool import FRAMES, TINY, ToolLaw, clipped_error, marked_directions
+from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.dynamics.task_space import DIRECTIONS, TaskTerms, geometric_mean
+from robodyn_ros.errors import InputError
+from robodyn_ros.robot.pose import Array
+from robodyn_ros.settings import check_settings, choice, setting, text
+
+FAR = 1000.0
+"""Where a wall is that is none [m]."""
+
+SOFTEST = 1e-6
+"""Stiffness that keeps the mean of mass and stiffness defined where no direction is locked [N/m, N·m/rad]."""
+
+TRANSLATIONS = np.array([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
+ROTATIONS = 1.0 - TRANSLATIONS
+
+
+@dataclass(frozen=True)
+class HandGuidingSettings:
+    """What a hand may do with the tool; x, y, z of the directions are axes of ``frame``, those of walls of the root."""
+
+    link: str = text("", "link that is the tool; the last link that moves if empty")
+    free_directions: str = text("x y z rx ry rz", "directions that the hand may move, of x y z rx ry rz of the frame")
+    frame: str = choice("base", "axes of the directions; the tool's as they are when guiding begins", lambda: FRAMES)
+    stiffness: float = setting(2000.0, "stiffness of the locked translations", "N/m", 0.0, 1e6)
+    rotational_stiffness: float = setting(100.0, "stiffness of the locked rotations", "N·m/rad", 0.0, 1e5)
+    damping_ratio: float = setting(1.0, "damping ratio of the locked directions and of the walls", "-", 0.0, 10.0)
+    corridor: float = setting(
+        0.0, "distance from the anchor at which locked translations begin to resist", "m", 0.0, 10.0
+    )
+    reach: float = setting(0.1, "greatest distance that the spring answers, beyond the corridor", "m", 1e-4, 10.0)
+    turn: float = setting(0.5, "greatest angle from the anchor that the spring answers", "rad", 1e-3, 3.2)
+    lower_x: float = setting(-FAR, "wall: least x of the tool", "m", -FAR, FAR)
+    lower_y: float = setting(-FAR, "wall: least y of the tool", "m", -FAR, FAR)
+    lower_z: float = setting(-FAR, "wall: least z of the tool", "m", -FAR, FAR)
+    upper_x: float = setting(FAR, "wall: greatest x of the tool", "m", -FAR, FAR)
+    upper_y: float = setting(FAR, "wall: greatest y of the tool", "m", -FAR, FAR)
+    upper_z: float = setting(FAR, "wall: greatest z of the tool", "m", -FAR, FAR)
+    wall_stiffness: float = setting(5000.0, "stiffness of the walls", "N/m", 0.0, 1e6)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+class HandGuiding(ToolLaw):
+    """The tool is moved by hand, within what directions, corridor and walls leave it. The gains do nothing."""
+
+    feedback = "effort"
+    follows = False
+    settings = HandGuidingSettings
+    remembers = ("_anchor", "_is_anchored")
+    _anchor: Array
+    _is_anchored: float
+
+    def __init__(
+        self,
+        dynamics: Dynamics,
+        kp: ArrayLike,
+        kd: ArrayLike,
+        ki: ArrayLike = 0.0,
+        *,
+        config: HandGuidingSettings | None = None,
+    ) -> None:
+        """The arguments are those of :class:`ToolLaw`; ``config`` has what the hand may do.
+
+        Raises:
+            InputError: no such link or direction, or a wall that is on the wrong side of the opposite one.
+        """
+        given = config or HandGuidingSettings()
+        super().__init__(dynamics, kp, kd, ki, given.link, "", given.frame)
+        self._locked = 1.0 - marked_directions("free_directions", given.free_directions)
+        self._stiffness = self._locked * np.repeat([given.stiffness, given.rotational_stiffness], 3)
+        self._damping_ratio, self._corridor = given.damping_ratio, given.corridor
+        self._reach, self._turn = given.reach, given.turn
+        self._lower = np.array([getattr(given, f"lower_{name}") for name in DIRECTIONS[:3]])
+        self._upper = np.array([getattr(given, f"upper_{name}") for name in DIRECTIONS[:3]])
+        self._wall_stiffness = given.wall_stiffness
+        for name, lower, upper in zip(DIRECTIONS[:3], self._lower, self._upper, strict=True):
+            if lower >= upper:
+                raise InputError(f"lower_{name}", f"{lower:g} m must be less than upper_{name}, {upper:g} m", lower)
+        self._translations = self.task.chosen(np.eye(6)[:, :3])
+        self.forget()
+
+    def advance(self, dt: float, q: Array, qd: Array, reference: Reference, asked: Array, sent: Array) -> None:
+        """Anchor the tool where it is, at the beginning and where the flow of states was broken."""
+        stays = (self._is_anchored > 0.0) & (dt > 0.0)
+        self._anchor, self._is_anchored = np.where(stays, self._anchor, self.task.pose(q)), 1.0
+
+    def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
+        """The efforts of the law, as :meth:`Controller.compute`."""
+        none, task, pose = self._none, self.task.terms(q, qd), self.task.pose(q)
+        rate = task.jacobian @ qd
+        force = self._guide(task, pose, rate) + self._push_back(task, pose[:3, 3], rate)
+        feedback = task.jacobian.T @ force
+        friction = FRICTION_RATIO * self._friction.against(qd, SMOOTHING)
+        total = task.joint_gravity + friction + feedback + reference.effort
+        return Efforts(task.joint_gravity, none, none, friction, feedback, reference.effort, total)
+
+    def _guide(self, task: TaskTerms, pose: Array, rate: Array) -> Array:
+        """The force of the locked directions, in the directions of the task (k,)."""
+        anchor = np.where(self._is_anchored > 0.0, self._anchor, pose)
+        axes = anchor[:3, :3]
+        error = clipped_error(pose, anchor, np.inf, np.inf)
+        away, turned = self._locked_part(error[:3], 0, axes), self._locked_part(error[3:], 3, axes)
+        distance, angle = np.sqrt(away @ away), np.sqrt(turned @ turned)
+        beyond = np.clip(distance - self._corridor, 0.0, self._reach) / (distance + TINY)  # 0 within the corridor
+        error = np.concatenate((beyond * away, np.minimum(1.0, self._turn / (angle + TINY)) * turned))
+        resisting = ROTATIONS + np.maximum(1.0 - self._corridor / (distance + TINY), 0.0) * TRANSLATIONS
+        stiffness = self.diagonal(self._stiffness, axes)
+        softest = SOFTEST * np.eye(len(stiffness))
+        damping = 2.0 * self._damping_ratio * geometric_mean(task.inertia, stiffness + softest)
+        braked = self.diagonal(self._locked * np.sqrt(resisting), axes)
+        force: Array = stiffness @ self.task.chosen(error) - braked @ (damping @ (braked @ rate))
+        return force
+
+    def _locked_part(self, displacement: Array, first: int, axes: Array) -> Array:
+        """The part of a displacement (3,) in the locked directions from the first on, with axes as columns (3, 3)."""
+        locked = self._locked[first : first + 3]
+        if not self._in_tool_axes:
+            return locked * displacement
+        part: Array = axes @ (locked * (axes.T @ displacement))
+        return part
+
+    def _push_back(self, task: TaskTerms, position: Array, rate: Array) -> Array:
+        """The force of the walls, in the directions of the task (k,)."""
+        along = self._translations
+        mobility = (along * np.linalg.solve(task.inertia, along)).sum(0)  # inverse of the mass that a wall feels
+        damping = 2.0 * self._damping_ratio * np.sqrt(self._wall_stiffness / np.maximum(mobility, TINY))
+        speed = along.T @ rate
+        force = np.zeros(3)
+        for depth, sign in ((self._lower - position, 1.0), (position - self._upper, -1.0)):
+            pushed = np.maximum(self._wall_stiffness * depth - sign * damping * speed, 0.0)
+            force = force + np.where(depth > 0.0, sign * pushed, 0.0)
+        return along @ force
+
+    def resume(self, before: Controller) -> None:
+        """Keep to the anchor of the law before, if it guided the same link."""
+        if isinstance(before, HandGuiding) and before.task.link == self.task.link:
+            self._anchor, self._is_anchored = before._anchor, before._is_anchored
+
+    def forget(self) -> None:
+        """Anchor the tool anew."""
+        self._anchor, self._is_anchored = np.eye(4), 0.0

@@ -1,0 +1,147 @@
+"""Hand guiding: what a hand may do with the tool, and what directions, corridor and walls do not let it."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+from test_control_tool_laws import ARMS, still
+
+import robodyn_ros as rd
+from robodyn_ros.control import ControlLoop
+from robodyn_ros.control.laws.hand_guiding import HandGuiding, HandGuidingSettings
+from robodyn_ros.control.laws.traced import CompiledLaw, trace_problem
+from robodyn_ros.errors import InputError
+from robodyn_ros.kinematics import so3
+
+
+def guided(name: str, **settings) -> tuple[HandGuiding, np.ndarray]:
+    """A law whose anchor is the arm's pose, and that pose; the arm has no friction."""
+    text, link, pose = ARMS[name]
+    robot = rd.load_robot(re.sub(r"<dynamics[^>]*/>", "", text))
+    law = HandGuiding(rd.create_dynamics("rnea", robot), 0.0, 0.0, config=HandGuidingSettings(link=link, **settings))
+    q = np.array(pose)
+    law.advance(0.0, q, 0 * q, still(q), 0 * q, 0 * q)
+    return law, q
+
+
+def simulated(law: HandGuiding, q, qd, hand, duration: float):
+    """States under the law, traced, and the efforts of a hand: a function of the Jacobian and of q̇."""
+    n, fast, none = len(q), CompiledLaw(law, compiled=False), np.zeros(len(q))
+
+    def rate(t, state):
+        q, qd = state[:n], state[n:]
+        tau = fast.period(1e-3, q, qd, still(q), none, none, none).total + hand(law.task.jacobian(q), qd)
+        return np.concatenate((qd, law.dynamics.forward(q, qd, tau)))
+
+    found = solve_ivp(rate, (0.0, duration), np.concatenate((q, qd)), method="LSODA", rtol=1e-8, atol=1e-10)
+    assert found.success
+    return found.y
+
+
+def pushed(law: HandGuiding, q, wrench, duration: float, damping: float = 0.0, elbow: float = 0.0):
+    """How far a hand moves the tool that pushes, and brakes the tool and the joints."""
+    start = law.task.pose(q)
+
+    def hand(jacobian, qd):
+        return jacobian.T @ (law.task.chosen(wrench) - damping * (jacobian @ qd)) - elbow * qd
+
+    end = law.task.pose(simulated(law, q, 0 * q, hand, duration)[: len(q), -1])
+    return np.concatenate((end[:3, 3] - start[:3, 3], so3.log(end[:3, :3] @ start[:3, :3].T)))
+
+
+@pytest.mark.parametrize("frame", ["base", "tool"])
+def test_along_a_line_the_tool_goes_and_across_it_a_spring_holds(frame: str) -> None:
+    law, q = guided("prr", free_directions="x", frame=frame, stiffness=3000.0, rotational_stiffness=80.0)
+    axes = law.task.pose(q)[:3, :3] if frame == "tool" else np.eye(3)
+    wrench = np.concatenate((axes @ [1.0, 0.0, 6.0], [0.0, 2.0, 0.0]))
+    moved = pushed(law, q, wrench, 4.0, damping=40.0)
+    along, _, across = axes.T @ moved[:3]
+    assert along > 0.05
+    assert across == pytest.approx(6.0 / 3000.0, rel=0.01)
+    assert moved[4] == pytest.approx(2.0 / 80.0, rel=0.01)
+
+
+def test_a_corridor_leaves_play_and_then_resists() -> None:
+    law, q = guided("prr", free_directions="x ry", stiffness=4000.0, corridor=0.03)
+    moved = pushed(law, q, np.array([0.0, 0.0, 8.0, 0.0, 0.0, 0.0]), 12.0, damping=15.0)
+    assert moved[2] == pytest.approx(0.03 + 8.0 / 4000.0, rel=0.01)
+    inside = law.compute(q + [0.02, 0.0, 0.0], np.zeros(3), still(q)).feedback
+    np.testing.assert_allclose(inside, 0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ARMS)
+def test_rotations_only_keep_the_place_and_translations_only_the_orientation(name: str) -> None:
+    for free, kept, least in (("rx ry rz", slice(0, 3), 0.05), ("x y z", slice(3, 6), 0.005)):
+        law, q = guided(name, free_directions=free, stiffness=5e4, rotational_stiffness=2e3)
+        wrench = np.array([2.0, 1.0, -3.0, 0.4, -0.5, 0.3])
+        moved = pushed(law, q, wrench, 1.5, damping=4.0, elbow=0.2)
+        others = np.delete(moved, np.arange(6)[kept])
+        assert np.abs(moved[kept]).max() < 1e-3
+        assert np.abs(others).max() > least
+
+
+def test_walls_push_back_and_never_pull() -> None:
+    law, q = guided("prr", wall_stiffness=8000.0)
+    place = law.task.pose(q)[:3, 3]
+    law, q = guided("prr", wall_stiffness=8000.0, upper_x=place[0] + 0.05, lower_z=place[2] - 0.02)
+    moved = pushed(law, q, np.array([12.0, 0.0, -5.0, 0.0, 0.0, 0.0]), 6.0, damping=25.0)
+    assert moved[0] == pytest.approx(0.05 + 12.0 / 8000.0, rel=0.01)
+    assert moved[2] == pytest.approx(-0.02 - 5.0 / 8000.0, rel=0.01)
+    beyond, _ = guided("prr", wall_stiffness=8000.0, upper_x=place[0] - 0.001)
+    inwards = np.linalg.solve(
+        beyond.task.jacobian(q), [-2.0, 0.0, 0.0]
+    )  # it leaves the wall faster than a damper bears
+    force = np.linalg.solve(beyond.task.jacobian(q).T, beyond.compute(q, inwards, still(q)).feedback)
+    np.testing.assert_allclose(force, 0.0, atol=1e-9)
+
+
+def test_nothing_moves_by_itself_and_energy_only_goes() -> None:
+    """The arm is thrown against corridor and walls: kinetic energy and that of the springs never grow together."""
+    law, q = guided("prr", free_directions="x ry", corridor=0.02, stiffness=2000.0)
+    place = law.task.pose(q)[:3, 3]
+    law, q = guided("prr", free_directions="x ry", corridor=0.02, stiffness=2000.0, upper_x=place[0] + 0.03)
+    dynamics, anchor = law.dynamics, law.task.pose(q)
+
+    states = simulated(law, q, np.array([0.8, 0.6, -0.9]), lambda jacobian, qd: 0.0, 1.5)
+
+    def energy(state):
+        q, qd = state[:3], state[3:]
+        away = np.abs((law.task.pose(q) - anchor)[:3, 3])
+        line = max(away[2] - 0.02, 0.0)
+        wall = max(law.task.pose(q)[0, 3] - place[0] - 0.03, 0.0)
+        return 0.5 * qd @ dynamics.mass_matrix(q) @ qd + 1000.0 * line**2 + 2500.0 * wall**2
+
+    energies = np.array([energy(state) for state in states.T])
+    assert np.diff(energies).max() < 1e-6 * energies[0]
+    assert energies[-1] < 0.9 * energies[0]
+
+
+def test_the_anchor_is_where_guiding_began_and_is_set_anew_after_a_break() -> None:
+    law, q = guided("prr", free_directions="x")
+    law.advance(0.001, q + 0.1, 0 * q, still(q), 0 * q, 0 * q)
+    np.testing.assert_array_equal(law._anchor, law.task.pose(q))
+    successor, _ = guided("prr", free_directions="z")
+    successor.resume(law)
+    np.testing.assert_array_equal(successor._anchor, law.task.pose(q))
+    law.advance(0.0, q + 0.1, 0 * q, still(q), 0 * q, 0 * q)
+    np.testing.assert_array_equal(law._anchor, law.task.pose(q + 0.1))
+
+
+def test_it_is_traced_and_the_loop_runs_it() -> None:
+    law, q = guided("prr", free_directions="x ry", corridor=0.01)
+    assert trace_problem(law) == ""
+    loop = ControlLoop(law, law.dynamics.robot.effort_limit)
+    for k in range(50):
+        command = loop.update(0.002 * k, 0.002 * k, q, 0 * q)
+    assert loop.compiled_step is not None
+    np.testing.assert_allclose(command.effort, law.dynamics.gravity(q), atol=1e-9)
+
+
+def test_settings_that_cannot_be() -> None:
+    with pytest.raises(InputError, match="free_directions: must be some of x y z rx ry rz"):
+        guided("prr", free_directions="forward")
+    with pytest.raises(InputError, match=r"lower_x: 2 m must be less than upper_x, 1 m"):
+        guided("prr", lower_x=2.0, upper_x=1.0)
