@@ -51,6 +51,11 @@ def text(default: str, description: str) -> Any:
     return field(default=default, metadata={"description": description, "text": True})
 
 
+def names(default: tuple[str, ...], description: str) -> Any:
+    """As :func:`setting`, for a list of names, which its reader checks."""
+    return field(default=default, metadata={"description": description, "names": True})
+
+
 def check_settings(settings: Any) -> None:
     """Check the values of a dataclass of settings; its ``__post_init__`` calls this.
 
@@ -62,6 +67,10 @@ def check_settings(settings: Any) -> None:
         if "text" in item.metadata:
             if not isinstance(value, str):
                 raise ConfigurationError(f"{item.name}: must be a text, not {value!r}")
+            continue
+        if "names" in item.metadata:
+            if not isinstance(value, (list, tuple)) or not all(isinstance(name, str) for name in value):
+                raise ConfigurationError(f"{item.name}: must be a list of names, not {value!r}")
             continue
         if "choices" in item.metadata:
             choices = item.metadata["choices"]()

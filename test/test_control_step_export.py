@@ -33,7 +33,8 @@ needs_compiler = pytest.mark.skipif(find_compiler() is None, reason="there is no
 
 def settings_of(name: str):
     """The settings of a loop under a law, one of its own memory included."""
-    values = FileParameters({"ramp_time": 0.02}, MODEL | loop_default_values(PRR))
+    given = {"ramp_time": 0.02, "drive_compensates": ["gravity.wrist", "friction", "coriolis.shoulder"]}
+    values = FileParameters(given, MODEL | loop_default_values(PRR))
     dynamics = rd.create_dynamics("rnea", PRR, viscous=[0.3, 0.1, 0.2], coulomb=[0.5, 0.2, 0.1])
     if name == "of one's own":
         found = make_loop_settings(values, dynamics, "pd")
@@ -57,7 +58,7 @@ def in_numbers(settings, rows, dts, rate_limit=None):
     """The efforts of the step in Python, and the results."""
     limits, law = settings.limits, settings.controller
     rate = limits.rate if rate_limit is None else rate_limit
-    numbers = step_settings(PRR, limits.effort, rate, settings.feedback, settings.safety)
+    numbers = step_settings(PRR, limits.effort, rate, settings.feedback, settings.safety, settings.drives)
     shaping, plain = Shaping(PRR), LawInNumbers(law, GravityEffort(law.dynamics))
     t, found = 0.0, []
     for row, dt in zip(rows, dts, strict=True):
@@ -104,7 +105,7 @@ def test_a_law_that_is_not_traced_is_not_written() -> None:
 def test_in_place_and_for_many_arms(name: str) -> None:
     settings, rows = settings_of(name), motion(40)
     dts = np.random.default_rng(2).choice([0.0, 0.001, 0.004], len(rows))
-    step = LawStep(settings.controller, settings.limits.effort, RATE_LIMIT, settings.safety)
+    step = LawStep(settings.controller, settings.limits.effort, RATE_LIMIT, settings.safety, settings.drives)
     count = 5
     t, memory, law_memory = np.zeros(count), np.tile(step.memory, (count, 1)), np.tile(step.law_memory, (count, 1))
     placed, many = [], []

@@ -77,6 +77,10 @@ CASES = {
     "too fast": ({"sensors.shoulder.velocity_noise": 5.0}, UNCOMPARED),
     "too late": ({"state_delay": 0.11}, {}),
     "gaps": ({"state_drop": 0.9, "state_rate": 50.0}, {}),
+    "drives that are thought to help": (
+        FRICTION,
+        {"drive_compensates": ["friction", "coriolis.shoulder", "gravity.wrist"], "following_tolerance": 0.0},
+    ),
     "a jump": ({"sensors.shoulder.position_noise": 0.05}, UNCOMPARED),
 }
 FAULTS = {"too fast": "speed: ", "too late": "state refused: state", "gaps": "states: ", "a jump": "state refused: q: "}
@@ -123,6 +127,12 @@ def test_c_and_python_agree(name, monkeypatch):
     (fault,) = slow.faults or [""]
     assert fault.startswith(FAULTS.get(name, "")) and bool(fault) == (name in FAULTS)
     assert len(slow.truth.t) > 5 or name in FAULTS
+
+
+def test_drives_that_help_are_simulated_in_python():
+    slow, outcome = both(PRR, {"drive_adds": ["gravity"]}, {"drive_compensates": ["gravity"]}, [[0.2, 0.3, -0.2]], 0.3)
+    assert not outcome.compiled
+    assert_same(slow, outcome.trial, 1e-12)
 
 
 def test_joints_that_turn_round_go_on_across_the_seam():

@@ -116,6 +116,8 @@ def _row(item: Field[object]) -> str:
         allowed = ", ".join(map(str, item.metadata["choices"]()))
     elif "text" in item.metadata:
         allowed = "any text"
+    elif "names" in item.metadata:
+        allowed = "names"
     else:
         allowed = "{:g} … {:g}".format(*item.metadata["range"])
     unit, default = (

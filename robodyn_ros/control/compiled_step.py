@@ -32,6 +32,7 @@ from robodyn_ros.control.step import (
     StepResult,
     checked_total,
     control_step,
+    split,
 )
 from robodyn_ros.control.step_numbers import StepMemory, StepSettings, joined, step_settings, views, width
 from robodyn_ros.engine import Kernel, Program
@@ -307,7 +308,9 @@ class ControlStep:
         """
         limits = settings.limits
         self._controller, self._effort_limit = settings.controller, limits.effort
-        self._settings = step_settings(robot, limits.effort, limits.rate, settings.feedback, settings.safety)
+        self._settings = step_settings(
+            robot, limits.effort, limits.rate, settings.feedback, settings.safety, settings.drives
+        )
         self._shaping.settings = self._settings
         self._law = LawInNumbers(settings.controller, self._gravity)
         self._compile()
@@ -357,7 +360,8 @@ class ControlStep:
         if memory.has_requested:
             reference = _with_planned_effort(controller, *self._planned)
             law = LawInNumbers(controller, self._gravity)
-            memory.requested[:] = law.compute(*self._state, reference, memory.integral.copy()).total
+            efforts = law.compute(*self._state, reference, memory.integral.copy())
+            memory.requested[:] = split(efforts, law.gravity(self._state[0]), self._settings)[0].total
         lost: Array = before - memory.requested
         return lost
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.control.compiled_step import REST, CompiledStep
+from robodyn_ros.control.drive_compensation import DriveCompensation
 from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.control.laws.base import Controller, Efforts, Reference
 from robodyn_ros.control.limits import Limits, Shaping
@@ -42,6 +43,7 @@ class LawStep:
         effort_limit: ArrayLike | None = None,
         rate_limit: ArrayLike | None = None,
         safety: SafetySettings | None = None,
+        drives: DriveCompensation | None = None,
     ) -> None:
         """
         Args:
@@ -49,6 +51,7 @@ class LawStep:
             effort_limit: (n,), not negative, in [N·m] or [N]; the URDF's unless given.
             rate_limit: of the effort, (n,) in [N·m/s] or [N/s]; none unless given.
             safety: ramp, margin of the soft limits, bound of the integral; the defaults unless given.
+            drives: what they add by themselves; nothing unless given.
 
         Raises:
             TraceError: the law cannot be traced; the message says why.
@@ -57,7 +60,7 @@ class LawStep:
         robot = controller.dynamics.robot
         limits = Limits.of(robot, robot.effort_limit if effort_limit is None else effort_limit, rate_limit)
         feedback = law_feedback(controller)
-        settings = step_settings(robot, limits.effort, limits.rate, feedback, safety or SafetySettings())
+        settings = step_settings(robot, limits.effort, limits.rate, feedback, safety or SafetySettings(), drives)
         self._step = CompiledStep(controller, settings)
         kernel = self._step.kernel
         self._times, self.q, self.qd, *reference, self.memory, self.law_memory = kernel.inputs

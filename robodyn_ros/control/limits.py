@@ -6,7 +6,8 @@ The effort that is sent is made out of the effort that the control law wants, in
    is added and fades away within ``blend_time``. A change of settings adds to what is left only what it changes. So
    changes in quick succession do not keep the efforts where they are.
 2. **Soft position limits** (:func:`soften`): near a position limit, nothing drives the joint faster towards it.
-3. **Absolute limit**: ±effort_limit.
+3. **Absolute limit**: ±effort_limit, for what is sent and for what the drive gives altogether, with what it adds by
+   itself.
 4. **Rate limit**: no more than ±rate_limit · Δt away from what was sent last; Δt counts ``state_timeout`` at most.
    Both in :func:`limit`.
 
@@ -201,7 +202,7 @@ def soften(effort: Array, q: Array, qd: Array, gravity: Array, settings: StepSet
         effort: wanted, (n,) in [N·m] or [N].
         q: position (n,).
         qd: velocity (n,).
-        gravity: efforts that carry the arm, (n,).
+        gravity: efforts that carry the arm, without what the drives add, (n,).
         settings: position limits, K and D, and the margin.
     """
     margin = settings.soft_limit_margin
@@ -213,7 +214,7 @@ def soften(effort: Array, q: Array, qd: Array, gravity: Array, settings: StepSet
 
 
 def limit(
-    t: Any, asked: Array, softened: Array, memory: StepMemory, settings: StepSettings
+    t: Any, asked: Array, softened: Array, added: Array, memory: StepMemory, settings: StepSettings
 ) -> tuple[Array, Any, Any, StepMemory]:
     """The absolute limit and the rate limit.
 
@@ -221,13 +222,16 @@ def limit(
         t: time [s].
         asked: efforts (n,) in [N·m] or [N].
         softened: the same within the soft position limits.
+        added: what the drives add by themselves (n,).
         memory: of the step.
         settings: the limits.
 
     Returns:
         The effort to send, where it is limited, where its rate is, each (n,), and the memory after it.
     """
-    clamped = np.minimum(np.maximum(softened, -settings.effort_limit), settings.effort_limit)
+    least = np.maximum(-added, 0.0) - settings.effort_limit
+    most = settings.effort_limit - np.maximum(added, 0.0)
+    clamped = np.minimum(np.maximum(softened, least), most)
     sends, fell_silent = memory.is_sending > 0.0, memory.sent_at > NEVER
     dt = np.where(sends, np.minimum(np.maximum(t - memory.sent_at, INSTANT), settings.state_timeout), INSTANT)
     change = np.where(sends | fell_silent, settings.rate_limit * dt, np.inf)
@@ -272,7 +276,7 @@ class Shaping:
     def reset(self) -> None:
         """The next command is the first."""
         memory = self.memory
-        memory.sent[:] = memory.cut[:] = 0.0
+        memory.sent[:] = memory.added[:] = memory.cut[:] = 0.0
         memory.is_sending[...] = memory.blending[...] = 0.0
         memory.sent_at[...] = NEVER
 
@@ -306,9 +310,15 @@ class Shaping:
         if memory.is_sending and duration > 0.0:
             memory.blend_from[:], memory.blend_time[...], memory.blending[...] = memory.sent, duration, 1.0
 
-    def shape_reaction(self, t: float, wanted: Array) -> Shaped:
-        """The absolute limit and the rate limit, for the reaction to a fault: without blending and soft limits."""
-        effort, saturated, rate_limited, after = limit(t, wanted, wanted, self.memory, self.settings)
+    def shape_reaction(self, t: float, wanted: Array, added: Array) -> Shaped:
+        """The absolute limit and the rate limit, for the reaction to a fault: without blending and soft limits.
+
+        Args:
+            t: time [s].
+            wanted: what to send, (n,).
+            added: what the drives add by themselves, (n,).
+        """
+        effort, saturated, rate_limited, after = limit(t, wanted, wanted, added, self.memory, self.settings)
         self.store(after._replace(blending=0.0))
         return Shaped(effort, saturated, rate_limited)
 

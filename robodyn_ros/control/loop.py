@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import finite_array, is_any
 from robodyn_ros.control.compiled_step import CompiledStep, ControlStep
+from robodyn_ros.control.drive_compensation import DriveCompensation
 from robodyn_ros.control.faults.plausibility import Plausibility
 from robodyn_ros.control.faults.sampling import SamplingRate
 from robodyn_ros.control.faults.settings import FaultReactions, Feedback, SafetySettings
@@ -66,6 +67,7 @@ class ControlLoop:
         tolerances: Tolerances | None = None,
         reactions: FaultReactions | None = None,
         deceleration: ArrayLike | None = None,
+        drives: DriveCompensation | None = None,
     ) -> None:
         """
         Args:
@@ -78,6 +80,7 @@ class ControlLoop:
             tolerances: of trajectories that bring none of their own; none unless given.
             reactions: to faults, the defaults unless given.
             deceleration: of a motion that is told to hold, (n,) in [rad/s²] or [m/s²]; it stops at once unless given.
+            drives: what they add by themselves; nothing unless given.
 
         Raises:
             InputError: a limit of the wrong shape, negative or NaN.
@@ -91,6 +94,7 @@ class ControlLoop:
             safety or SafetySettings(),
             reactions or FaultReactions(),
             None if deceleration is None else np.asarray(deceleration, dtype=np.float64),
+            drives,
         )
         self.restarts = 0
         self._clock_reset = False
@@ -120,6 +124,7 @@ class ControlLoop:
             tolerances=settings.tolerances,
             reactions=settings.reactions,
             deceleration=settings.deceleration,
+            drives=settings.drives,
         )
 
     @property
@@ -217,7 +222,7 @@ class ControlLoop:
             return self._react(t, now - t, Fault("law", problem), (q, qd))
         self._supervisor.active = None
         ramping = t - self._shaping.memory.switched_on < settings.safety.ramp_time
-        self._driving = None if ramping else result.effort
+        self._driving = None if ramping else result.effort + self._shaping.memory.added
         return Command(*result[:3], now - t, result.efforts, reference, result.error, state=(q, qd))
 
     def watch(self, t: float) -> Command | None:
@@ -384,7 +389,8 @@ class ControlLoop:
         """
         if self._shaping.sent is None:
             return None
-        shaped = self._shaping.shape_reaction(t, self._gravity.at_or_last(self._q))
+        to_send = self._gravity.to_send(self._q)
+        shaped = self._shaping.shape_reaction(t, to_send, self._gravity.added)
         return shaped.effort, not is_any(shaped.rate_limited)
 
     def stop(self) -> None:
@@ -419,7 +425,7 @@ class ControlLoop:
         difference = None
         if type(settings.controller) is not type(self.controller):
             self._step.reset()
-        elif settings.controller.dynamics is self.dynamics:
+        elif settings.controller.dynamics is self.dynamics and _adds(settings) == _adds(self.settings):
             difference = self._step.change(settings.controller)
         self.settings = settings
         self._references.velocity_limit = settings.limits.velocity
@@ -428,6 +434,7 @@ class ControlLoop:
         if settings.deceleration is not None:
             self._references.deceleration = settings.deceleration
         self._gravity.dynamics = settings.controller.dynamics
+        self._gravity.sent_part = 1.0 - (settings.drives or DriveCompensation.none(self.robot.n)).gravity
         self._step.apply(settings, self.robot)
         self._sampling.apply(settings)
         self._plausibility.apply(settings)
@@ -450,3 +457,9 @@ class ControlLoop:
         carried = self._sampling.judge(settings, self._q)
         if carried < 0.99 * self._sampling.carried:
             raise InputError("gains", self._sampling.problem(settings, carried), carried)
+
+
+def _adds(settings: LoopSettings) -> list[list[float]]:
+    """What the drives add by themselves, to be compared."""
+    drives = settings.drives or DriveCompensation.none(settings.controller.dynamics.robot.n)
+    return [term.tolist() for term in drives]

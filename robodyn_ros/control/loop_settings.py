@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from robodyn_ros.control.drive_compensation import CompensationSettings, DriveCompensation
 from robodyn_ros.control.faults.settings import FaultReactions, Feedback, SafetySettings
 from robodyn_ros.control.laws.base import Controller
 from robodyn_ros.control.laws.gains import JointGains, joint_gains
@@ -51,6 +52,7 @@ class LoopSettings(NamedTuple):
     deceleration: Array | None = (
         None  # of a motion that is told to hold, (n,) in [rad/s²] or [m/s²]; None stops at once
     )
+    drives: DriveCompensation | None = None  # what they add by themselves; None is nothing
 
 
 def law_feedback(controller: Controller) -> Feedback:
@@ -90,6 +92,7 @@ def make_loop_settings(values: NamedValues, dynamics: Dynamics, controller: str 
         safety,
         FaultReactions(**{kind: values.settings(type(reaction), f"faults.{kind}.") for kind, reaction in reactions}),
         np.array([joint.max_deceleration_on_cancel or np.inf for joint in tolerances]),
+        DriveCompensation.of(robot, values.settings(CompensationSettings).drive_compensates),
     )
 
 
@@ -182,9 +185,8 @@ def loop_default_values(robot: Robot) -> dict[str, Any]:
     groups |= {f"constraints.{name}.": JointTolerances() for name in robot.joint_names}
     groups["constraints."] = GoalSettings()
     groups |= {f"faults.{kind}.": reaction for kind, reaction in FaultReactions()._asdict().items()}
-    groups[""] = SafetySettings()
     groups |= {prefix: settings() for prefix, settings in law_settings().items()}
-    for prefix, settings in groups.items():
+    for prefix, settings in [("", SafetySettings()), ("", CompensationSettings()), *groups.items()]:
         found |= {prefix + item.name: getattr(settings, item.name) for item in fields(settings)}
     return found
 

@@ -92,17 +92,19 @@ def control_step(
 
     # The law's memory: a new period begins where nothing was asked for or sent; a state that comes twice ends none.
     begins = (memory.has_requested == 0.0) | (memory.is_sending == 0.0)
-    asked, sent = np.where(begins, 0.0, memory.requested), np.where(begins, 0.0, memory.sent)
+    asked = np.where(begins, 0.0, memory.requested + memory.added)
+    sent = np.where(begins, 0.0, memory.sent + memory.added)
     law.learn(begins | (dt > 0.0), np.where(begins, 0.0, dt), q, qd, reference, asked, sent)
 
     integral = integrate(dt, error, np.any(law.ki != 0.0), memory, settings)
     efforts = law.compute(q, qd, reference, integral)
-    memory = memory._replace(integral=integral, requested=efforts.total, has_requested=1.0)
+    to_send, added = split(efforts, gravity, settings)
+    memory = memory._replace(integral=integral, requested=to_send.total, added=added, has_requested=1.0)
 
-    wanted, memory = ramp_in(t, efforts, memory, settings)
+    wanted, memory = ramp_in(t, to_send, memory, settings)
     asked, memory = blend(t, wanted, memory)
-    softened = soften(asked, q, qd, gravity, settings)
-    effort, saturated, rate_limited, memory = limit(t, asked, softened, memory, settings)
+    softened = soften(asked, q, qd, gravity - added, settings)
+    effort, saturated, rate_limited, memory = limit(t, asked, softened, added, memory, settings)
 
     # The arm cannot keep up if the effort of a joint is limited and the joint lags far behind: the trajectory waits.
     lags = (error * memory.cut > 0.0) & (np.abs(error) > settings.reference_lead)
@@ -128,6 +130,29 @@ def integrate(dt: Any, error: Array, is_used: Any, memory: StepMemory, settings:
     grown = memory.integral + np.where(error * memory.cut > 0.0, 0.0, dt * error)
     bounded = np.minimum(np.maximum(grown, -settings.integral_limit), settings.integral_limit)
     return np.where(is_used, bounded, memory.integral)
+
+
+def split(efforts: Efforts, gravity: Array, settings: StepSettings) -> tuple[Efforts, Array]:
+    """The efforts of the law without what the drives add by themselves, and what they add, (n,).
+
+    A law that does not carry the arm, such as ``pd``, has no gravity to leave out; the drive carries the arm then. A
+    law that knows of a load that the drive does not know, such as ``adaptive``, sends what that load takes.
+
+    Args:
+        efforts: of the law.
+        gravity: what carries the arm, by the model, (n,).
+        settings: what the drives add.
+    """
+    weight = settings.adds_gravity * gravity
+    others = settings.adds_coriolis * efforts.coriolis, settings.adds_friction * efforts.friction
+    carried = np.where(efforts.gravity != 0.0, weight, 0.0)
+    to_send = efforts._replace(
+        gravity=efforts.gravity - carried,
+        coriolis=efforts.coriolis - others[0],
+        friction=efforts.friction - others[1],
+        total=efforts.total - (carried + others[0] + others[1]),
+    )
+    return to_send, weight + others[0] + others[1]
 
 
 def ramp_in(t: Any, efforts: Efforts, memory: StepMemory, settings: StepSettings) -> tuple[Array, StepMemory]:
@@ -175,6 +200,7 @@ class GravityEffort:
 
     Attributes:
         dynamics: the model; may be replaced.
+        sent_part: of it that is to be sent, (n,); the rest is added by the drives.
         last: as the model gave it last, (n,) in [N·m] or [N]; None before it gave any.
     """
 
@@ -184,6 +210,7 @@ class GravityEffort:
             dynamics: the model.
         """
         self.dynamics = dynamics
+        self.sent_part = np.ones(dynamics.robot.n)
         self.last: Array | None = None
 
     def at(self, q: Array) -> Array:
@@ -211,6 +238,16 @@ class GravityEffort:
             return self.at(q)
         except Exception:  # of a plugin: this is what the fault is about
             return np.zeros_like(q) if self.last is None else self.last
+
+    def to_send(self, q: Array) -> Array:
+        """What of it is to be sent with the arm at q (n,), as :meth:`at_or_last` gives it."""
+        part: Array = self.sent_part * self.at_or_last(q)
+        return part
+
+    @property
+    def added(self) -> Array:
+        """What the drives add of it as it was last, (n,); zero if there never was one."""
+        return np.zeros_like(self.sent_part) if self.last is None else (1.0 - self.sent_part) * self.last
 
 
 def checked_total(controller: Controller, efforts: Efforts, n: int) -> Array:

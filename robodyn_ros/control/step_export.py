@@ -42,7 +42,7 @@ def export_step(settings: LoopSettings, stem: str = "") -> dict[str, str]:
     """
     law, limits = settings.controller, settings.limits
     robot, dynamics = law.dynamics.robot, law.dynamics
-    numbers = step_settings(robot, limits.effort, limits.rate, settings.feedback, settings.safety)
+    numbers = step_settings(robot, limits.effort, limits.rate, settings.feedback, settings.safety, settings.drives)
     try:
         step = CompiledStep(law, numbers)
     except TraceError as cause:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from robodyn_ros.control.drive_compensation import DriveCompensation
 from robodyn_ros.control.faults.settings import Feedback, SafetySettings
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
@@ -21,8 +22,9 @@ class StepMemory(NamedTuple):
     """What a control step remembers; arrays (n,), and numbers as arrays ()."""
 
     integral: Array  # of the position error [rad s] or [m s]
-    requested: Array  # what the law gave last [N·m] or [N]
+    requested: Array  # what the law gave last, without what the drives add [N·m] or [N]
     sent: Array  # what was sent last, likewise
+    added: Array  # what the drives added to it by themselves
     cut: Array  # what was asked for minus what was sent
     blend_from: Array  # what was sent when the blend was ordered; once it runs, the difference that fades
     has_requested: Any  # 1 if the law has given something since the loop started
@@ -44,6 +46,9 @@ class StepSettings(NamedTuple):
     upper: Array
     stiffness: Array  # of the soft position limits [N·m/rad] or [N/m]
     damping: Array  # likewise [N·m·s/rad] or [N·s/m]
+    adds_gravity: Array  # 1 where a drive adds gravity by itself
+    adds_coriolis: Array  # likewise
+    adds_friction: Array  # likewise
     soft_limit_margin: Any  # where they begin [rad] or [m]
     state_timeout: Any  # longest time that the rate limit counts with [s]
     ramp_time: Any  # of gravity [s]
@@ -95,7 +100,14 @@ def joined(parts: Sequence[Any]) -> Array:
     return np.concatenate([np.ravel(part) for part in parts]).astype(np.float64)
 
 
-def step_settings(robot: Robot, effort: Array, rate: Array, feedback: Feedback, safety: SafetySettings) -> StepSettings:
+def step_settings(
+    robot: Robot,
+    effort: Array,
+    rate: Array,
+    feedback: Feedback,
+    safety: SafetySettings,
+    drives: DriveCompensation | None = None,
+) -> StepSettings:
     """The settings of a step.
 
     Args:
@@ -104,8 +116,10 @@ def step_settings(robot: Robot, effort: Array, rate: Array, feedback: Feedback, 
         rate: limits of the rate of the effort, (n,) in [N·m/s] or [N/s].
         feedback: K and D of the soft limits.
         safety: the rest.
+        drives: what they add by themselves; nothing unless given.
     """
+    drives = drives or DriveCompensation.none(robot.n)
     numbers = [getattr(safety, name) for name in StepSettings._fields if hasattr(safety, name)]
     return StepSettings(
-        effort, rate, robot.lower, robot.upper, feedback.stiffness, feedback.damping, *map(np.float64, numbers)
+        effort, rate, robot.lower, robot.upper, feedback.stiffness, feedback.damping, *drives, *map(np.float64, numbers)
     )

@@ -151,7 +151,8 @@ class FaultSupervisor:
             return None
         if history.latched:
             problem += f" (latched until ~/hold acknowledges it, or {safety.quiet_time:g} s without it)"
-        return Command(*self._shaping.shape_reaction(t, effort), age, fault=kind, problem=problem, state=state)
+        shaped = self._shaping.shape_reaction(t, effort, self._gravity.added)
+        return Command(*shaped, age, fault=kind, problem=problem, state=state)
 
 
 def following_tolerance(settings: LoopSettings) -> Array:
@@ -274,7 +275,7 @@ class ActiveFault:
         if t < self._until:
             if self.phase == "damp":
                 return -feedback.damping * state[1] if state is not None else np.zeros_like(sent)
-            weight = gravity.at_or_last(self._q if state is None else state[0])
+            weight = gravity.to_send(self._q if state is None else state[0])
             if state is None:
                 return weight
             held: Array = weight + feedback.stiffness * (self._q - state[0]) - feedback.damping * state[1]

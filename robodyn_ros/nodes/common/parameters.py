@@ -90,7 +90,9 @@ def declare_settings(node: Node, settings: Any, prefix: str = "", of: str = "", 
     for item in fields(settings):
         name, default, meta = prefix + item.name, getattr(settings, item.name), item.metadata
         text, bounds, constraints = f"{meta['description']}{of}", meta.get("range"), ""
-        if "choices" in meta and isinstance(default, str):
+        if "names" in meta:
+            default = list(default)
+        elif "choices" in meta and isinstance(default, str):
             constraints = f"one of {', '.join(meta['choices']())}"
         elif isinstance(default, float):
             text += f" [{meta['unit']}]"

@@ -13,6 +13,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from robodyn_ros import create_dynamics
+from robodyn_ros.control.drive_compensation import CompensationSettings
 from robodyn_ros.control.faults.dry_run import check_model
 from robodyn_ros.control.faults.settings import FaultReactions, SafetySettings
 from robodyn_ros.control.laws.gains import JointGains
@@ -64,6 +65,7 @@ def declare_node_parameters(node: Node) -> None:
     declare(node, "estimates_file", "", "path of the YAML file that keeps what the law has learnt; none if empty")
     declare(node, "tool", "", "name of the link that ~/target_pose is about; the last that moves if empty")
     declare_settings(node, SafetySettings)
+    declare_settings(node, CompensationSettings)
     declare_settings(node, ToolSettings)
     declare_settings(node, ReferenceSettings)
     declare_settings(node, GoalSettings, "constraints.")

@@ -29,10 +29,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import finite_array
+from robodyn_ros.control.drive_compensation import NONE, DriveCompensation
+from robodyn_ros.control.laws.base import FrictionCompensation
+from robodyn_ros.control.laws.computed_torque import SMOOTHING
 from robodyn_ros.control.limits import saturate
+from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot.pose import Array, read_only
-from robodyn_ros.settings import check_settings, choice, setting, switch
+from robodyn_ros.settings import check_settings, choice, names, setting, switch
 
 GREATEST = 1e6
 """Greatest command that is accepted [N·m] or [N]. No drive can give more: it is a fault of the sender, which clamping
@@ -71,9 +75,43 @@ class CommandSettings:
     brake: bool = switch(
         True, "whether brakes hold the arm where it starts until the first command comes; false lets it fall"
     )
+    drive_adds: tuple[str, ...] = names(
+        (NONE,), "what the drives add by themselves, of gravity coriolis friction; of one joint as gravity.<joint>"
+    )
 
     def __post_init__(self) -> None:
         check_settings(self)
+
+
+class DriveModel:
+    """What drives add to their commands by themselves, by the model that they have of the arm.
+
+    Gravity and Coriolis efforts are those of the model at the present state; friction is that of the model, smoothed
+    about standstill (:class:`robodyn_ros.control.laws.base.FrictionCompensation`).
+    """
+
+    def __init__(self, dynamics: Dynamics, terms: Sequence[str]) -> None:
+        """
+        Args:
+            dynamics: the model that the drives have.
+            terms: what they add (:class:`robodyn_ros.control.drive_compensation.DriveCompensation`).
+
+        Raises:
+            InputError: a term or a joint is unknown.
+        """
+        self._dynamics = dynamics
+        self._terms = DriveCompensation.of(dynamics.robot, terms, "drive_adds")
+        self._friction = FrictionCompensation(dynamics)
+
+    def effort(self, q: Array, qd: Array) -> Array:
+        """What they add at a position and velocity, (n,) each, in [N·m] or [N]."""
+        gravity, coriolis, friction = self._terms
+        total: Array = gravity * self._dynamics.gravity(q)
+        if coriolis.any():
+            total = total + coriolis * (self._dynamics.coriolis_matrix(q, qd) @ qd)
+        if friction.any():
+            total = total + friction * self._friction.against(qd, SMOOTHING)
+        return total
 
 
 class Actuators:

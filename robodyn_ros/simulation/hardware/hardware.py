@@ -3,7 +3,7 @@
 The data go through it in this order, with time as a count of the plant's steps:
 
     command   a command arrives                                 :meth:`Hardware.command`
-    actuators check, clamp and delay it; drives follow it       :mod:`.actuators`
+    actuators check, clamp and delay it; drives follow it, and add what they add   :mod:`.actuators`
     brakes    hold the arm until the first command              :meth:`Hardware.advance`
     plant     the effort moves the arm, step by step            :mod:`robodyn_ros.simulation.plant.base`
     encoders  measure positions and velocities                  :mod:`.sensors`
@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.errors import SimulationError
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.simulation.hardware.actuators import Actuators, CommandSettings
+from robodyn_ros.simulation.hardware.actuators import Actuators, CommandSettings, DriveModel
 from robodyn_ros.simulation.hardware.sensors import SensorReading, Sensors
 from robodyn_ros.simulation.plant.base import PlantBase
 
@@ -42,20 +42,28 @@ class Hardware:
         failure: error of the step that has failed; the arm then stays where it is until a reset. None without one.
     """
 
-    def __init__(self, plant: PlantBase, actuators: Actuators, sensors: Sensors, settings: CommandSettings) -> None:
+    def __init__(
+        self,
+        plant: PlantBase,
+        actuators: Actuators,
+        sensors: Sensors,
+        settings: CommandSettings,
+        model: DriveModel | None = None,
+    ) -> None:
         """
         Args:
             plant: the arm in its initial state.
             actuators: its drives.
             sensors: its sensors.
             settings: settings of the commands.
+            model: what the drives add by themselves; nothing unless given.
         """
         self.plant = plant
         self.sensors = sensors
         self.failures = 0
         self.failure: SimulationError | None
         self._actuators = actuators
-        self._settings = settings
+        self._settings, self._model = settings, model
         self._timeout = max(1, round(settings.command_timeout / plant.settings.step))
         self.reset()
 
@@ -123,6 +131,8 @@ class Hardware:
         effort = steady = self._actuators.steady(self.now)
         if effort is None:
             effort = self._actuators.advance(self.now)
+        if self._model is not None:  # the drives go on with the state, step by step
+            effort, steady = effort + self._model.effort(self.plant.q, self.plant.qd), None
         if effort is not self._acting:  # the plant checks each effort, which takes time
             self.plant.apply(effort)
             self._acting = effort

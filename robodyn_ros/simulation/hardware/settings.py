@@ -11,12 +11,13 @@ from dataclasses import dataclass, fields
 from inspect import signature
 from typing import Any, NamedTuple
 
+from robodyn_ros.control.drive_compensation import NONE
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.plugins import available, create, load
 from robodyn_ros.robot import Joint, Robot
 from robodyn_ros.settings import NamedValues, check_settings, choice
-from robodyn_ros.simulation.hardware.actuators import Actuators, CommandSettings, DriveSettings
+from robodyn_ros.simulation.hardware.actuators import Actuators, CommandSettings, DriveModel, DriveSettings
 from robodyn_ros.simulation.hardware.hardware import Hardware
 from robodyn_ros.simulation.hardware.sensors import EncoderSettings, Sensors, StateSettings
 from robodyn_ros.simulation.plant.base import PlantSettings, create_plant
@@ -106,7 +107,24 @@ class HardwareSettings(NamedTuple):
             raise ConfigurationError(f"integrator: the plant {self.plant!r} has its own, not {self.integrator!r}")
         plant = create_plant(self.plant, dynamics, self.plant_settings, **options)
         actuators = Actuators(self.drives, self.commands.command_delay, self.plant_settings.step, plant.effort_limit)
-        return Hardware(plant, actuators, Sensors(self.encoders, self.states, self.plant_settings.step), self.commands)
+        sensors = Sensors(self.encoders, self.states, self.plant_settings.step)
+        return Hardware(plant, actuators, sensors, self.commands, self.drive_model())
+
+    @property
+    def drives_add(self) -> bool:
+        """True if the drives add something by themselves."""
+        return set(self.commands.drive_adds) - {NONE} != set()
+
+    def drive_model(self) -> DriveModel | None:
+        """What the drives add by themselves, if anything. They know the arm as described, without a mismatch.
+
+        Raises:
+            InputError: a term or a joint is unknown.
+        """
+        if not self.drives_add:
+            return None
+        nominal = create("dynamics", self.dynamics, self.robot, gravity=self.parameters["gravity"])
+        return DriveModel(nominal, self.commands.drive_adds)
 
 
 @dataclass(frozen=True)

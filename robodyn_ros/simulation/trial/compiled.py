@@ -110,6 +110,8 @@ def _run_compiled(
     settings, step = loop.settings, loop.compiled_step
     if hardware.plant != "native" or not isinstance(dynamics, CompiledDynamics) or step is None:
         return None
+    if hardware.drives_add:
+        return None
     if settings.safety.cmd_timeout or settings.tolerances.is_judged or (motion and motion.planned is not None):
         return None
     model = settings.controller.dynamics

@@ -43,10 +43,11 @@ INPUTS = (
     ("int64_t", "noisy differentiated arrivals"),
     ("double*", "resolution noise read_q read_v read_effort"),
     ("int64_t*", "arrival_step arrival_reading"),
-    # control step: its arrays and constants, widths of two arrays, place of `lagging`, 1 if the law follows the motion
+    # control step: its arrays and constants, widths of two arrays, places of `lagging` and `added`, 1 if the law
+    # follows the motion
     ("double**", "step_arrays"),
     ("double*", "step_block step_constants"),
-    ("int64_t", "memory_width law_memory_width lagging follows"),
+    ("int64_t", "memory_width law_memory_width lagging added follows"),
     # control loop: settings and state
     ("double", "state_timeout turn jump_limit"),
     ("double*", "overspeed last_q last_v"),
@@ -189,6 +190,7 @@ class StepArrays:
             "memory_width": len(of_step),
             "law_memory_width": len(self._of_law),
             "lagging": place(StepMemory, "lagging", step.n),
+            "added": place(StepMemory, "added", step.n),
             "follows": int(step.follows),
         }
 

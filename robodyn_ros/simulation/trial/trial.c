@@ -430,7 +430,7 @@ static int implausible(Trial* s, double t, const double* q, const double* v, dou
   if (!s->plausibility || dt == 0) return 0;
   for (int i = 0; i < N; ++i) {
     s->way[i] += 0.5 * dt * (v[i] + s->last_v[i]);
-    if (s->commanded) s->impulse[i] += dt * s->command_effort[(s->commanded - 1) * N + i];
+    if (s->commanded) s->impulse[i] += dt * (s->command_effort[(s->commanded - 1) * N + i] + s->step_arrays[MEMORY][s->added + i]);
   }
   s->driven &= s->commanded && s->last_t - s->command_stamp[0] >= s->ramp_time;
   const double duration = t - s->begin_t;

@@ -1,0 +1,77 @@
+"""What the drives of an arm add by themselves: gravity, Coriolis efforts, friction.
+
+Many drives carry the arm without being asked: they add g(q) of their own model to every command. A controller that
+adds it once more lifts the arm. ``drive_compensates`` names the terms that the drives add, of all joints or of one.
+What a law has of them is then left out of what is sent. The law, its memory and its limits go on with the whole effort
+at the joint, which is what is sent and what the drive adds.
+
+The drive's model of gravity is taken to be that of the controller, with its payload. So tell the drive of the payload
+too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from robodyn_ros.errors import InputError
+from robodyn_ros.robot import Robot
+from robodyn_ros.robot.pose import Array, read_only
+from robodyn_ros.settings import check_settings, names
+
+NONE = "none"
+"""Stands for no term, for a list of a parameter file cannot be empty."""
+
+
+@dataclass(frozen=True)
+class CompensationSettings:
+    """What the drives add by themselves."""
+
+    drive_compensates: tuple[str, ...] = names(
+        (NONE,), "what the drives add by themselves, of gravity coriolis friction; of one joint as gravity.<joint>"
+    )
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+class DriveCompensation(NamedTuple):
+    """Which terms the drives add by themselves, each (n,): 1 for a joint whose drive adds it, else 0."""
+
+    gravity: Array
+    coriolis: Array
+    friction: Array
+
+    @classmethod
+    def of(cls, robot: Robot, terms: Sequence[str], name: str = "drive_compensates") -> DriveCompensation:
+        """The terms that are named.
+
+        Args:
+            robot: the arm.
+            terms: such as ``gravity`` for all joints, or ``gravity.shoulder`` for one; ``none`` names no term.
+            name: of the setting, for messages.
+
+        Raises:
+            InputError: a term or a joint is unknown, or ``none`` stands beside others.
+        """
+        found = {term: np.zeros(robot.n) for term in cls._fields}
+        if NONE in terms and len(terms) > 1:
+            raise InputError(name, f"{NONE} stands alone, not beside others: {', '.join(terms)}", terms)
+        for text in terms:
+            term, _, joint = text.partition(".")
+            if text == NONE:
+                continue
+            if term not in found:
+                raise InputError(name, f"{text!r} is none of {', '.join(found)}, {NONE}", text)
+            if joint and joint not in robot.joint_names:
+                raise InputError(name, f"{text!r}: the arm's joints are {', '.join(robot.joint_names)}", text)
+            found[term][robot.joint_names.index(joint) if joint else slice(None)] = 1.0
+        return cls(*map(read_only, found.values()))
+
+    @classmethod
+    def none(cls, n: int) -> DriveCompensation:
+        """Drives of n joints that add nothing."""
+        return cls(*(read_only(np.zeros(n)) for _ in cls._fields))
