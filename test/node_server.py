@@ -9,6 +9,7 @@ What a start by itself is like is tested where it matters, by processes that sta
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import json
@@ -18,10 +19,12 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
+import traceback
 from importlib import import_module, util
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 NODES = ("controller.node", "simulator.node", "conductor", "commissioner", "markers", "planner.node")
 """Modules of nodes that the server imports ahead."""
@@ -198,6 +201,23 @@ def main() -> int:
     return code
 
 
+def leave(code: int) -> NoReturn:
+    """End a child without the destructors of C libraries: LTTng's cancels threads that only the server has."""
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
+
+
 if __name__ == "__main__":
     sys.path[0] = str(Path.cwd())  # as `python -m` has it
-    sys.exit(main())
+    try:
+        code = main()
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else int(end.code is not None)
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    leave(code)
