@@ -88,9 +88,9 @@ class Parameters:
 
     @classmethod
     def of(cls, robot: Robot, inertial: Array) -> Parameters:
-        """Return the parameters of the URDF, without payload, armature and friction, in standard gravity."""
+        """Return the parameters of the URDF, without payload and friction, in standard gravity."""
         zero = read_only(np.zeros(robot.n))
-        return cls(read_only(STANDARD_GRAVITY), None, zero, zero, zero, read_only(inertial))
+        return cls(read_only(STANDARD_GRAVITY), None, robot.armature, zero, zero, read_only(inertial))
 
     def changed(self, changes: dict[str, Any]) -> Parameters:
         """Return a copy with some fields replaced, checked.

@@ -22,7 +22,7 @@ class IdentificationSettings:
     viscous: bool = switch(True, "identify viscous friction")
     coulomb: bool = switch(True, "identify Coulomb friction")
     stribeck: bool = switch(False, "identify static friction and the Stribeck velocity")
-    armature: bool = switch(False, "identify the reflected inertia of the rotors; a URDF cannot hold it")
+    armature: bool = switch(False, "identify the reflected inertia of the rotors")
     robust: bool = switch(True, "let outliers count less (Huber)")
     huber: float = setting(1.345, "error beyond which a sample counts less, in standard deviations", "-", 0.1, 100.0)
     standstill: float = setting(

@@ -38,11 +38,11 @@ UNCHANGED = 1e-14
 
 
 def with_parameters(robot: Robot, theta: Array) -> str:
-    """The URDF of an arm with other inertial and friction parameters.
+    """The URDF of an arm with other inertial and friction parameters, and with other rotors where they have inertia.
 
     Args:
         robot: the arm.
-        theta: all parameters in the order of ``CompiledDynamics.theta``, (p,); a URDF has no place for the armature.
+        theta: all parameters in the order of ``CompiledDynamics.theta``, (p,).
 
     Raises:
         InputError: the shape is wrong, a value is not finite, friction is negative, or a changed body is not physically
@@ -57,7 +57,9 @@ def with_parameters(robot: Robot, theta: Array) -> str:
         if (np.abs(new - old) > UNCHANGED * np.abs(old).max()).any():
             for link, inertial in _link_inertials(robot, body, new):
                 text.set_inertial(link, inertial)
-    for kind, old, new in (("damping", robot.damping, theta[-2 * n : -n]), ("friction", robot.friction, theta[-n:])):
+    drives = ("armature", "damping", "friction")
+    for kind, new in zip(drives, theta[-3 * n :].reshape(3, n), strict=True):
+        old: Array = getattr(robot, kind)
         if (new < 0.0).any():
             raise InputError(kind, f"must not be negative: {new}", new)
         for joint, value in _joint_friction(robot, kind, old, new):
@@ -88,7 +90,9 @@ def _link_inertials(robot: Robot, body: Body, parameters: Array) -> Iterator[tup
 
 
 def _joint_friction(robot: Robot, kind: str, old: Array, new: Array) -> Iterator[tuple[str, float]]:
-    """Joints with their new friction; that of a coordinate is spread over its joints in the ratio of the old URDF."""
+    """Joints with their new friction, or rotor; that of a coordinate is spread over its joints as in the old
+    URDF.
+    """
     for coordinate, joint in enumerate(robot.joints):
         before, after = float(old[coordinate]), float(new[coordinate])
         if before == after:

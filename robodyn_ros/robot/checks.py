@@ -208,7 +208,7 @@ def _mass_matrix(robot: Robot, q: Array) -> tuple[Array, Array]:
     M = gathered(linear, masses[:, None, None] * linear) + gathered(angular, inertias @ angular)
     spread = masses * size**2 + np.trace(inertias, axis1=1, axis2=2)
     bound = np.einsum("b,bxn->n", masses, linear**2) + np.einsum("b,bxn->n", spread, angular**2)
-    return M, bound
+    return M + np.diag(robot.armature), bound + robot.armature
 
 
 def _motion(body: Body, position: float) -> Pose:

@@ -25,13 +25,10 @@ from xml.parsers import expat
 from robodyn_ros import assets
 from robodyn_ros.errors import InputError, Place, RobotDescriptionError
 from robodyn_ros.files import read_bytes
-from robodyn_ros.robot import xacro
+from robodyn_ros.robot import mjcf, xacro
 
 TEXT = "robot description"
 """Name in messages of a URDF that does not come from a file."""
-
-MOMENTS = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
-"""Attribute of ``<inertia>`` → its place in the matrix."""
 
 DEEPEST = 64
 """Elements nested deeper than this are skipped: no reader looks below ``robot/link/visual/geometry/mesh``."""
@@ -115,7 +112,7 @@ def title_of(element: ET.Element) -> str:
 
 
 def read_document(source: str | os.PathLike[str]) -> UrdfDocument:
-    """Read a description of an arm.
+    """Read a description of an arm; an MJCF, whose root tag is ``<mujoco>``, becomes a URDF.
 
     Args:
         source: the XML itself, if it starts with ``<``; the path of a file, where one that ends in ``.xacro`` is
@@ -123,12 +120,12 @@ def read_document(source: str | os.PathLike[str]) -> UrdfDocument:
             this package or of the package ``robot_descriptions``.
 
     Raises:
-        RobotDescriptionError: there is no such file, it is empty or not text, or it is not XML; xacro fails; the
-            message names the file.
+        RobotDescriptionError: there is no such file, it is empty or not text, or it is not XML; xacro or MuJoCo fails;
+            the message names the file.
         InputError: source is neither a path nor a string.
     """
     if isinstance(source, str) and source.lstrip(_BLANK).startswith("<"):
-        return _Parser(TEXT, None).read(source)
+        return _parsed(TEXT, None, source)
     if not isinstance(source, (str, os.PathLike)) or not isinstance(os.fspath(source), str):
         raise InputError("source", f"must be a path or an XML string, not {type(source).__name__}", source)
     file, arguments = xacro.split_arguments(os.fspath(source))
@@ -137,7 +134,7 @@ def read_document(source: str | os.PathLike[str]) -> UrdfDocument:
     if _NAME.fullmatch(file) and not Path(file).exists():
         file, arguments = _named(file, arguments)
     if file.endswith(".xacro"):
-        return _Parser(file, None).read(xacro.expand(file, arguments))
+        return _parsed(file, None, xacro.expand(file, arguments))
     if arguments:
         raise RobotDescriptionError(file, f"takes no arguments ({', '.join(arguments)}): it is no .xacro file")
     try:
@@ -150,7 +147,14 @@ def read_document(source: str | os.PathLike[str]) -> UrdfDocument:
         raise RobotDescriptionError(repr(file), f"is not a path: {cause}") from cause
     if not text.removeprefix("\ufeff").strip():
         raise RobotDescriptionError(file, "is empty")
-    return _Parser(file, file).read(text)
+    return _parsed(file, file, text)
+
+
+def _parsed(label: str, file: str | None, text: str) -> UrdfDocument:
+    """The document of a URDF or an MJCF."""
+    if mjcf.is_mjcf(text):
+        return _Parser(label, None).read(mjcf.to_urdf(label, text, file))
+    return _Parser(label, file).read(text)
 
 
 def _named(name: str, arguments: dict[str, str]) -> tuple[str, dict[str, str]]:

@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+MOMENTS = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
+"""Attribute of ``<inertia>`` → its place in the matrix."""
+
 
 def read_only(values: object) -> Array:
     """A float64 copy that cannot be written to."""
@@ -50,3 +53,12 @@ class Pose:
     def inverse(self) -> Pose:
         """The pose of A in B."""
         return Pose(read_only(self.rotation.T), read_only(-self.rotation.T @ self.translation))
+
+    @property
+    def rpy(self) -> tuple[float, float, float]:
+        """Angles of :meth:`from_xyz_rpy` [rad], exact where roll and yaw have the same axis too."""
+        rotation = self.rotation
+        yaw = float(np.arctan2(rotation[1, 0], rotation[0, 0]))
+        back = np.array([[np.cos(yaw), np.sin(yaw)], [-np.sin(yaw), np.cos(yaw)]]) @ rotation[:2]
+        pitch, roll = np.arctan2(-rotation[2, 0], back[0, 0]), np.arctan2(-back[1, 2], back[1, 1])
+        return float(roll), float(pitch), yaw

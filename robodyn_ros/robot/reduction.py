@@ -269,16 +269,8 @@ def _edited(urdf: str, fixed: Iterable[Joint]) -> str:
         editor.set(element, "type", "fixed")
         origin = editor.child(element, "origin")
         editor.set(origin, "xyz", " ".join(map(repr, joint.origin.translation.tolist())))
-        editor.set(origin, "rpy", " ".join(map(repr, _roll_pitch_yaw(joint.origin.rotation))))
+        editor.set(origin, "rpy", " ".join(map(repr, joint.origin.rpy)))
     return editor.text()
-
-
-def _roll_pitch_yaw(rotation: Array) -> tuple[float, float, float]:
-    """Angles of :meth:`.Pose.from_xyz_rpy` for a rotation [rad], exact where roll and yaw have the same axis too."""
-    yaw = float(np.arctan2(rotation[1, 0], rotation[0, 0]))
-    back = np.array([[np.cos(yaw), np.sin(yaw)], [-np.sin(yaw), np.cos(yaw)]]) @ rotation[:2]
-    pitch, roll = np.arctan2(-rotation[2, 0], back[0, 0]), np.arctan2(-back[1, 2], back[1, 1])
-    return float(roll), float(pitch), yaw
 
 
 Robot.reduced = reduced

@@ -86,6 +86,7 @@ class Joint(Summarised):
         effort: greatest effort [N·m] or [N], inf where the URDF names none.
         damping: viscous friction [N·m·s/rad] or [N·s/m].
         friction: Coulomb friction [N·m] or [N].
+        armature: inertia of the motor's rotor, reflected through the gear [kg m²] or [kg].
         mimic: the joint that it follows, or None if it moves on its own.
     """
 
@@ -101,6 +102,7 @@ class Joint(Summarised):
     effort: float = np.inf
     damping: float = 0.0
     friction: float = 0.0
+    armature: float = 0.0
     mimic: Mimic | None = None
 
     def summary(self) -> tuple[Block, ...]:
@@ -274,6 +276,11 @@ class Robot(Summarised):
     def friction(self) -> Array:
         """Coulomb friction (n,) in [N·m] or [N], the friction of mimic joints included."""
         return self._reflected([abs(body.ratio) * body.joint.friction for body in self.bodies])
+
+    @cached_property
+    def armature(self) -> Array:
+        """Inertia of the motors' rotors (n,) in [kg m²] or [kg], those of mimic joints included."""
+        return self._reflected([body.ratio**2 * body.joint.armature for body in self.bodies])
 
     def _reflected(self, values: list[float]) -> Array:
         """Values of the bodies, summed over the bodies that each coordinate moves (n,)."""

@@ -1,4 +1,4 @@
-"""URDF → Robot.
+"""URDF → Robot. (An MJCF is a URDF by the time it comes here: :mod:`robodyn_ros.robot.mjcf`.)
 
 Defaults are those of the URDF specification (http://wiki.ros.org/urdf/XML and urdfdom's urdf.xsd): origin and rpy zero,
 axis (1, 0, 0), position limits 0 where ``<limit>`` leaves one out, multiplier 1, no ``<inertial>`` = massless.
@@ -29,8 +29,9 @@ from urdf_parser_py import urdf
 
 from robodyn_ros.errors import InputError, RobotDescriptionError, RobotDescriptionWarning
 from robodyn_ros.robot.checks import check_inertial, nearest_possible
-from robodyn_ros.robot.description import MOMENTS, Finding, UrdfDocument, line_of, read_document, title_of
-from robodyn_ros.robot.pose import Array, Pose, read_only
+from robodyn_ros.robot.description import Finding, UrdfDocument, line_of, read_document, title_of
+from robodyn_ros.robot.mjcf import CONSTRAINT
+from robodyn_ros.robot.pose import MOMENTS, Array, Pose, read_only
 from robodyn_ros.robot.robot import Inertial, Joint, JointType, Mimic, Robot
 from robodyn_ros.robot.tree import build_robot
 from robodyn_ros.robot.urdf_editor import UrdfEditor
@@ -42,11 +43,17 @@ INERTIA = ("refuse", "warn", "repair")
 MOVABLE_BASE = ("refuse", "weld")
 """What can be done about a base that floats or moves in a plane."""
 
+CONSTRAINTS = ("refuse", "ignore")
+"""What can be done about what an MJCF has beside a tree of joints."""
+
+ARMATURE = "armature"
+"""Attribute of ``<dynamics>`` for the inertia of the motor's rotor; the specification has no place for it."""
+
 TYPES: tuple[JointType, ...] = ("revolute", "continuous", "prismatic", "fixed")
 """The joint types that an arm can have here."""
 
-MOVABLE = ("floating", "planar")
-"""The joint types that a base can have, and that can be welded."""
+MOVABLE = ("floating", "planar", "ball")
+"""The joint types that a base can have, and that can be welded; an MJCF has the last."""
 
 REMEDY = (
     'inertia: "repair" takes the nearest possible one, inertia: "warn" takes it as it is, and '
@@ -85,7 +92,7 @@ _SCHEMA = {
     "robot/joint/limit": _Tag(
         optional=("lower", "upper", "velocity", "effort"), defaults={"velocity": "inf", "effort": "inf"}
     ),
-    "robot/joint/dynamics": _Tag(optional=("damping", "friction")),
+    "robot/joint/dynamics": _Tag(optional=("damping", "friction", ARMATURE)),
     "robot/joint/mimic": _Tag(required=("joint",), optional=("multiplier", "offset")),
 }
 
@@ -106,32 +113,49 @@ class DescriptionSettings:
         "a base that floats or moves in a plane: refuse the URDF, or weld it to the world",
         lambda: MOVABLE_BASE,
     )
+    constraints: str = choice(
+        "refuse",
+        "what an MJCF has beside a tree of joints (closed loops, tendons, springs): refuse the file, or ignore it",
+        lambda: CONSTRAINTS,
+    )
 
     def __post_init__(self) -> None:
         """Check the values."""
         check_settings(self)
 
 
-def load_robot(source: str | os.PathLike[str], *, inertia: str = "refuse", movable_base: str = "refuse") -> Robot:
-    """The robot that a URDF describes.
+def load_robot(
+    source: str | os.PathLike[str],
+    *,
+    inertia: str = "refuse",
+    movable_base: str = "refuse",
+    constraints: str = "refuse",
+) -> Robot:
+    """The robot that a URDF or an MJCF describes.
 
     Args:
-        source: path of a URDF file, or its XML as a string.
+        source: path of a file, or its XML as a string: a URDF, or an MJCF where MuJoCo is installed. A path of a .xacro
+            file can have arguments behind it (``arm.urdf.xacro name:=value``). The name of an arm of this package, or
+            of the package ``robot_descriptions``, serves as well.
         inertia: what is done about an inertia that no body has, on a link that moves. ``refuse`` it; ``warn`` and take
             it as it is, because M may be positive definite nevertheless; or ``repair`` it: take the nearest possible
             one (:func:`~robodyn_ros.robot.checks.nearest_possible`). ``Robot.urdf`` then has the repaired inertia.
-        movable_base: what is done about a ``floating`` or ``planar`` joint at the base: ``refuse`` it, or ``weld`` it.
+        movable_base: what is done about a ``floating`` or ``planar`` joint at the base (in an MJCF a ``free`` or
+            ``ball`` joint): ``refuse`` it, or ``weld`` it.
+        constraints: what is done about closed loops, tendons and springs of an MJCF: ``refuse`` the file, or
+            ``ignore`` them.
 
     Warns:
-        RobotDescriptionWarning: for each inertia that is impossible or was repaired.
+        RobotDescriptionWarning: for each inertia that is impossible or was repaired, each joint that was welded, each
+            constraint that was ignored.
 
     Raises:
         RobotDescriptionError: it cannot be read or does not describe an arm; the message names the link or joint, and
             the error carries file and line.
         InputError: source is neither a path nor a string.
-        ConfigurationError: ``inertia`` or ``movable_base`` is none of the choices.
+        ConfigurationError: an option is none of the choices.
     """
-    robot = build(read_document(source), DescriptionSettings(inertia, movable_base))
+    robot = build(read_document(source), DescriptionSettings(inertia, movable_base, constraints))
     for text in robot.warnings:
         warnings.warn(text, RobotDescriptionWarning, stacklevel=2)
     return robot
@@ -154,7 +178,7 @@ def as_robot(given: object) -> Robot:
 
 def reload_robot(urdf: str) -> Robot:
     """The robot of a text that :attr:`Robot.urdf` holds: what was accepted once is accepted without a word."""
-    return build(read_document(urdf), DescriptionSettings(inertia="warn"))
+    return build(read_document(urdf), DescriptionSettings(inertia="warn", constraints="ignore"))
 
 
 def build(document: UrdfDocument, settings: DescriptionSettings = DescriptionSettings()) -> Robot:
@@ -314,6 +338,14 @@ class _Parts:
         moving = {f"link {link.name!r}" for link in robot.links if link.body >= 0}
         count = len(moving & self._impossible.keys())
         found: list[Finding] = []
+        for element in self._document.root.findall(CONSTRAINT):
+            title, text = element.get("element", ""), element.get("problem", "")
+            if self._settings.constraints == "refuse":
+                more = len(self._document.root.findall(CONSTRAINT)) - 1
+                others = f" (and there are {more} more such things)" if more else ""
+                text = f'{text}, which a tree of joints does not have{others}; constraints: "ignore" leaves it out'
+                raise RobotDescriptionError(title, text)
+            found.append(Finding("warning", title, None, f"{text}, which is ignored"))
         for joint in self._welded:
             title = f"joint {joint.name!r}"
             if robot.link(joint.parent).body >= 0:
@@ -362,13 +394,14 @@ def _joint(title: str, element: ET.Element) -> Joint:
         if element.get("type") in MOVABLE:
             text += '; movable_base: "weld" fixes such a joint at the base'
         raise RobotDescriptionError(title, text)
+    rotor = _rotor(element)
     parsed = _parsed(urdf.Joint, title, element)
     joint = Joint(parsed.name, kind, parsed.parent, parsed.child, _pose(parsed.origin))
     if kind == "fixed":
         # Exporters leave zero axes, limits and the like on joints that they fix.
         return joint
     lower, upper, velocity, effort = _limits(title, parsed)
-    damping, friction = _friction(title, parsed.dynamics)
+    damping, friction, armature = _friction(title, parsed.dynamics, rotor)
     return replace(
         joint,
         axis=_axis(title, parsed.axis),
@@ -378,6 +411,7 @@ def _joint(title: str, element: ET.Element) -> Joint:
         effort=effort,
         damping=damping,
         friction=friction,
+        armature=armature,
         mimic=_mimic(parsed.mimic),
     )
 
@@ -408,15 +442,21 @@ def _limits(title: str, parsed: Any) -> tuple[float, float, float, float]:
     return lower, upper, velocity, effort
 
 
-def _friction(title: str, dynamics: Any) -> tuple[float, float]:
-    """The damping and the friction."""
-    if dynamics is None:
-        return 0.0, 0.0
-    damping, friction = dynamics.damping or 0.0, dynamics.friction or 0.0
+def _rotor(element: ET.Element) -> float:
+    """The inertia of the rotor, which urdf_parser_py does not know and must not see."""
+    dynamics = element.find("dynamics")
+    return 0.0 if dynamics is None else float(dynamics.attrib.pop(ARMATURE, 0.0))
+
+
+def _friction(title: str, dynamics: Any, armature: float) -> tuple[float, float, float]:
+    """The damping, the friction and the rotor's inertia."""
+    damping, friction = (0.0, 0.0) if dynamics is None else (dynamics.damping or 0.0, dynamics.friction or 0.0)
     for name, value in (("damping", damping), ("friction", friction)):
         if value < 0.0:
             raise RobotDescriptionError(title, f"{name} {value:g} is negative and would drive the arm")
-    return damping, friction
+    if armature < 0.0:
+        raise RobotDescriptionError(title, f"{ARMATURE} {armature:g} is negative, and no rotor has that inertia")
+    return damping, friction, armature
 
 
 def _mimic(parsed: Any) -> Mimic | None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 
-from robodyn_ros.robot.description import MOMENTS, UrdfElement, read_document
-from robodyn_ros.robot.pose import Array, Pose
+from robodyn_ros.robot.description import UrdfElement, read_document
+from robodyn_ros.robot.pose import MOMENTS, Array, Pose
 from robodyn_ros.robot.robot import Inertial
 
 _OPENING = re.compile(rb"""<(?:[^"'>]|"[^"]*"|'[^']*')*>""")
@@ -79,7 +79,7 @@ class UrdfEditor:
         self.set(self._named["joint", joint], "type", "fixed")
 
     def set_dynamics(self, joint: str, name: str, value: float) -> None:
-        """Give a joint another ``damping`` or ``friction``."""
+        """Give a joint another ``armature``, ``damping`` or ``friction``."""
         self.set(self.child(self._named["joint", joint], "dynamics"), name, repr(float(value)))
 
     def text(self) -> str:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robodyn_ros.robot.description import MOMENTS, Finding, UrdfDocument, line_of, title_of
-from robodyn_ros.robot.pose import Array, Pose, read_only
+from robodyn_ros.robot.description import Finding, UrdfDocument, line_of, title_of
+from robodyn_ros.robot.pose import MOMENTS, Array, Pose, read_only
 from robodyn_ros.robot.robot import Inertial
 
 LIMITS: tuple[str, ...] = ("lower", "upper", "effort", "velocity")

@@ -49,7 +49,7 @@ def identify(
     *,
     validation: Samples | None = None,
     gravity: ArrayLike = STANDARD_GRAVITY,
-    armature: ArrayLike = 0.0,
+    armature: ArrayLike | None = None,
 ) -> Identification:
     """Identify the physically possible inertial and friction parameters that explain the efforts best.
 
@@ -60,7 +60,7 @@ def identify(
         validation: a motion that is predicted and not used for identification.
         gravity: acceleration of free fall in the root link's frame, (3,) in [m/s²].
         armature: inertia of the rotors about their joints, (n,) or one for all, in [kg m²] or [kg]; the nominal value
-            if it is identified.
+            if it is identified; the robot's unless given.
 
     Raises:
         InputError: the samples are of another arm, or show no motion; the message says what is missing.
@@ -69,7 +69,7 @@ def identify(
     for name, given in (("samples", samples), ("validation", validation)):
         if given is not None and given.n != robot.n:
             raise InputError(name, f"are of {given.n} joints; {robot.name!r} has {robot.n}", given.q.shape)
-    model = RegressionModel(robot, settings, gravity, armature)
+    model = RegressionModel(robot, settings, gravity, robot.armature if armature is None else armature)
     Y, fastest = model.regressor(samples), np.abs(samples.qd).max(axis=0)
     used = model.used(samples, fastest)
     problem, stribeck = model.with_stribeck(model.regression(samples, Y, used), samples)

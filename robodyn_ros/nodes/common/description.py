@@ -16,6 +16,7 @@ from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare
 from robodyn_ros.nodes.common.qos import LATCHED
 from robodyn_ros.robot import DescriptionSettings, Robot
 from robodyn_ros.robot.description import read_document
+from robodyn_ros.robot.mjcf import is_mjcf
 from robodyn_ros.robot.urdf import build
 
 NAME = "robot_description"
@@ -93,7 +94,7 @@ class DescriptionSource:
         return given
 
     def _receive(self, message: String) -> None:
-        if not message.data.lstrip().startswith("<"):
+        if not message.data.lstrip().startswith("<") or is_mjcf(message.data):
             problem = f"the topic must have a URDF's XML, not {message.data[:40]!r}"
             self._node.faults.count(f"{NAME} refused", problem)
             return

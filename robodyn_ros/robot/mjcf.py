@@ -1,0 +1,345 @@
+"""MJCF, MuJoCo's own description of a model → a URDF, by the package ``mujoco`` where that is installed.
+
+MuJoCo reads the file, so default classes, includes, units, joints of one body, and inertias from shapes are what MuJoCo
+takes them for. The model that it compiles is written down as a URDF: positions q mean the same in both, and the
+inertia of the motors' rotors, which a URDF has no place for, is an attribute ``armature`` of ``<dynamics>``.
+
+A tree of joints is all that a URDF can hold. What else pulls or holds the arm in MuJoCo (closed loops, tendons,
+springs) is listed in tags ``<constraint>``; :func:`~robodyn_ros.robot.load_robot` refuses them unless told to ignore
+them.
+
+The kinematics is MuJoCo's (documentation, "Computation", and ``mj_kinematics`` in its engine_core_smooth.c).
+"""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robodyn_ros.errors import RobotDescriptionError
+from robodyn_ros.robot.pose import MOMENTS, Array, Pose, read_only
+
+CONSTRAINT = "constraint"
+"""Tag, in the URDF, of what a tree of joints does not have."""
+
+WORLD = "world"
+
+HIDDEN = 3
+"""Groups of geoms from this one on are not drawn, as in MuJoCo's viewer."""
+
+_ROOT = re.compile(r"\s*(?:<\?.*?\?>\s*|<!--.*?-->\s*)*<mujoco[\s>/]", re.DOTALL)
+
+
+def is_mjcf(text: str) -> bool:
+    """True if the root tag of an XML text is ``<mujoco>``."""
+    return _ROOT.match(text.removeprefix("\ufeff")) is not None
+
+
+def to_urdf(label: str, text: str, file: str | None) -> str:
+    """The URDF of an MJCF.
+
+    Args:
+        label: name of the source in messages.
+        text: the XML.
+        file: its path, which includes and meshes are sought from; None if there is none.
+
+    Raises:
+        RobotDescriptionError: MuJoCo is not installed, or refuses the file.
+    """
+    try:
+        import mujoco
+    except ImportError as cause:
+        problem = "is an MJCF (<mujoco>), which needs MuJoCo: pip install 'robodyn_ros[mujoco]'"
+        raise RobotDescriptionError(label, problem) from cause
+    try:
+        read = mujoco.MjModel.from_xml_string(text) if file is None else mujoco.MjModel.from_xml_path(file)
+    except (ValueError, RuntimeError) as cause:  # FatalError, of the package, is a RuntimeError
+        raise RobotDescriptionError(label, f"MuJoCo refuses it: {' '.join(str(cause).split())}") from cause
+    return _Writer(mujoco, read, None if file is None else Path(file).resolve().parent).text()
+
+
+class _Writer:
+    """Writes a compiled model as a URDF."""
+
+    def __init__(self, mujoco: Any, model: Any, folder: Path | None) -> None:
+        self._mj, self._model, self._folder = mujoco, model, folder
+        name = model.names[: model.names.index(b"\0")].decode(errors="replace")
+        self._root = ET.Element("robot", {"name": name or "mjcf"})
+        self._links: dict[str, ET.Element] = {}
+        self._bodies = [self._name("BODY", body, WORLD if body == 0 else "") for body in range(model.nbody)]
+        self._joints = [self._name("JOINT", joint) for joint in range(model.njnt)]
+        self._leaders = dict(self._couplings())
+
+    def text(self) -> str:
+        """The URDF."""
+        for body, name in enumerate(self._bodies):
+            if body > 0:
+                self._body(body)
+            else:
+                self._link(name)
+            self._shapes(body)
+            self._inertial(body)
+        for site in range(self._model.nsite):  # frames of tools
+            name = self._named("SITE", site)
+            if name and name not in self._links:
+                parent = self._bodies[self._model.site_bodyid[site]]
+                self._fixed(parent, name, _pose(self._model.site_pos[site], self._model.site_quat[site]))
+        for element, problem in self._constraints():
+            ET.SubElement(self._root, CONSTRAINT, {"element": element, "problem": problem})
+        ET.indent(self._root)
+        return ET.tostring(self._root, encoding="unicode")
+
+    def _named(self, kind: str, index: int) -> str:
+        return self._mj.mj_id2name(self._model, getattr(self._mj.mjtObj, f"mjOBJ_{kind}"), index) or ""
+
+    def _name(self, kind: str, index: int, without: str = "") -> str:
+        """The name of an object, or one made of its number."""
+        return self._named(kind, index) or without or f"{kind.lower()}{index}"
+
+    def _link(self, name: str) -> None:
+        self._links[name] = ET.SubElement(self._root, "link", {"name": name})
+
+    def _body(self, body: int) -> None:
+        """The links and joints from a body's parent to the body: one joint after the other, each at its anchor."""
+        model, name = self._model, self._bodies[body]
+        parent = self._bodies[model.body_parentid[body]]
+        frame = _pose(model.body_pos[body], model.body_quat[body])  # of the body in the link so far
+        joints = range(model.body_jntadr[body], model.body_jntadr[body] + model.body_jntnum[body])
+        for joint in joints:
+            anchor = Pose(translation=read_only(model.jnt_pos[joint]))
+            last = joint == joints[-1] and not anchor.translation.any()
+            child = name if last else _free(f"{name}/{self._joints[joint]}", (*self._links, *self._bodies))
+            self._link(child)
+            self._joint(joint, parent, child, frame @ anchor)
+            parent, frame = child, anchor.inverse()
+        if not joints or parent != name:
+            self._fixed(parent, name, frame)
+
+    def _fixed(self, parent: str, child: str, origin: Pose) -> None:
+        self._link(child)
+        name = _free(f"{child}/fixed", self._joints)  # each link is the child of one joint
+        joint = ET.SubElement(self._root, "joint", {"name": name, "type": "fixed"})
+        _between(joint, parent, child, origin)
+
+    def _joint(self, index: int, parent: str, child: str, place: Pose) -> None:
+        """A joint; its position is that of MuJoCo, which is not zero in the pose of the file where ``ref`` is not."""
+        model, kinds = self._model, self._mj.mjtJoint
+        kind, name, axis = kinds(model.jnt_type[index]), self._joints[index], model.jnt_axis[index]
+        joint = ET.SubElement(self._root, "joint", {"name": name})
+        if kind in (kinds.mjJNT_FREE, kinds.mjJNT_BALL):
+            joint.set("type", "floating" if kind == kinds.mjJNT_FREE else "ball")
+            _between(joint, parent, child, place)
+            return
+        slides, limited = kind == kinds.mjJNT_SLIDE, bool(model.jnt_limited[index])
+        joint.set("type", "prismatic" if slides else "revolute" if limited else "continuous")
+        reference = float(model.qpos0[model.jnt_qposadr[index]])
+        back = Pose(translation=read_only(-reference * axis)) if slides else _turn(axis, -reference)
+        _between(joint, parent, child, place @ back)
+        ET.SubElement(joint, "axis", {"xyz": _numbers(axis)})
+        limit = {}
+        if limited:
+            lower, upper = model.jnt_range[index].tolist()
+            limit = {"lower": repr(lower), "upper": repr(upper)}
+        effort = self._effort(index)
+        if np.isfinite(effort):
+            limit["effort"] = repr(effort)
+        if limit:
+            ET.SubElement(joint, "limit", limit)
+        dof = model.jnt_dofadr[index]
+        values = {
+            "damping": model.dof_damping[dof] + self._drives(index, "actuator_damping"),
+            "friction": model.dof_frictionloss[dof],
+            "armature": model.dof_armature[dof] + self._drives(index, "actuator_armature"),
+        }
+        if any(values.values()):
+            ET.SubElement(joint, "dynamics", {key: repr(float(value)) for key, value in values.items() if value})
+        if index in self._leaders:
+            ET.SubElement(joint, "mimic", self._leaders[index])
+
+    def _actuators(self, joint: int) -> Iterator[int]:
+        """The actuators of a joint."""
+        model, kinds = self._model, self._mj.mjtTrn
+        for actuator in range(model.nu):
+            moves = kinds(model.actuator_trntype[actuator]) in (kinds.mjTRN_JOINT, kinds.mjTRN_JOINTINPARENT)
+            if moves and model.actuator_trnid[actuator, 0] == joint:
+                yield actuator
+
+    def _drives(self, joint: int, array: str) -> float:
+        """What the actuators of a joint add to it, seen through their gears."""
+        values = getattr(self._model, array, None)  # since MuJoCo 3.5
+        if values is None:
+            return 0.0
+        return sum(self._model.actuator_gear[k, 0] ** 2 * float(np.ravel(values[k])[0]) for k in self._actuators(joint))
+
+    def _effort(self, joint: int) -> float:
+        """The greatest effort of a joint: of all its actuators together, and within its own limit."""
+        model, total = self._model, 0.0
+        for actuator in self._actuators(joint):
+            force = np.inf
+            if model.actuator_forcelimited[actuator]:
+                force = np.abs(model.actuator_forcerange[actuator]).max()
+            if model.actuator_ctrllimited[actuator] and self._is_motor(actuator):
+                control = np.abs(model.actuator_ctrlrange[actuator]).max()
+                force = min(force, abs(model.actuator_gainprm[actuator, 0]) * control)
+            total += abs(model.actuator_gear[actuator, 0]) * force
+        if model.jnt_actfrclimited[joint]:
+            total = min(total or np.inf, np.abs(model.jnt_actfrcrange[joint]).max())
+        return float(total or np.inf)
+
+    def _is_motor(self, actuator: int) -> bool:
+        """True if an actuator's force is a gain times its control."""
+        model, mj = self._model, self._mj
+        return bool(
+            mj.mjtGain(model.actuator_gaintype[actuator]) == mj.mjtGain.mjGAIN_FIXED
+            and mj.mjtBias(model.actuator_biastype[actuator]) == mj.mjtBias.mjBIAS_NONE
+            and mj.mjtDyn(model.actuator_dyntype[actuator]) == mj.mjtDyn.mjDYN_NONE
+        )
+
+    def _couplings(self) -> Iterator[tuple[int, dict[str, str]]]:
+        """Joint → what it mimics, for each equality that says q₁ - q₁⁰ = c₀ + c₁ (q₂ - q₂⁰)."""
+        model, seen = self._model, set()
+        for index in self._active():
+            one, two, data = model.eq_obj1id[index], model.eq_obj2id[index], model.eq_data[index, :5]
+            if not self._couples(index) or one in seen:
+                continue
+            seen.add(one)
+            zero = [model.qpos0[model.jnt_qposadr[joint]] for joint in (one, two)]
+            offset = float(data[0] + zero[0] - data[1] * zero[1])
+            yield one, {"joint": self._joints[two], "multiplier": repr(float(data[1])), "offset": repr(offset)}
+
+    def _couples(self, index: int) -> bool:
+        """True if an equality is a linear relation of two joints."""
+        model = self._model
+        kinds = self._mj.mjtEq
+        joints = kinds(model.eq_type[index]) == kinds.mjEQ_JOINT and model.eq_obj2id[index] >= 0
+        return bool(joints and model.eq_data[index, 1] != 0.0 and not model.eq_data[index, 2:5].any())
+
+    def _active(self) -> list[int]:
+        return [index for index in range(self._model.neq) if self._model.eq_active0[index]]
+
+    def _constraints(self) -> Iterator[tuple[str, str]]:
+        """Name of the element and what it does, for what a tree of joints does not have."""
+        model, kinds = self._model, self._mj.mjtEq
+        mimics: set[int] = set()
+        for index in self._active():
+            if self._couples(index) and model.eq_obj1id[index] not in mimics:
+                mimics.add(model.eq_obj1id[index])
+                continue
+            kind = kinds(model.eq_type[index]).name.removeprefix("mjEQ_").lower()
+            yield f"equality {self._name('EQUALITY', index)!r}", f"is a constraint of type {kind}"
+        for tendon in range(model.ntendon):
+            forces = ("stiffness", "damping", "frictionloss", "limited", "armature")
+            found = [name for name in forces if self._has(f"tendon_{name}", tendon)]
+            if found:
+                yield f"tendon {self._name('TENDON', tendon)!r}", f"pulls at its joints ({', '.join(found)})"
+        for joint, name in enumerate(self._joints):
+            if self._has("jnt_stiffness", joint) or self._has("jnt_stiffnesspoly", joint):
+                yield f"joint {name!r}", "has a spring (stiffness)"
+            dof = model.jnt_dofadr[joint]
+            if self._has("dof_dampingpoly", dof):
+                yield f"joint {name!r}", "has damping that is not linear"
+        for body in np.flatnonzero(model.body_gravcomp):
+            yield f"body {self._bodies[body]!r}", f"is held against gravity (gravcomp {model.body_gravcomp[body]:g})"
+
+    def _has(self, array: str, index: int) -> bool:
+        """True if an array of the model, which older versions of MuJoCo may not have, is not zero at an index."""
+        return bool(np.any(getattr(self._model, array, np.zeros((index + 1, 1)))[index]))
+
+    def _inertial(self, body: int) -> None:
+        model = self._model
+        mass, moments = float(model.body_mass[body]), model.body_inertia[body]
+        if body == 0 or not (mass or moments.any()):
+            return
+        axes = _rotation(model.body_iquat[body])
+        inertia = axes @ np.diag(moments) @ axes.T  # in the axes of the body's frame
+        own = ET.SubElement(self._links[self._bodies[body]], "inertial")
+        ET.SubElement(own, "origin", {"xyz": _numbers(model.body_ipos[body])})
+        ET.SubElement(own, "mass", {"value": repr(mass)})
+        ET.SubElement(own, "inertia", {name: repr(float(inertia[place])) for name, place in MOMENTS.items()})
+
+    def _shapes(self, body: int) -> None:
+        """What is drawn of a body, and what collides."""
+        model = self._model
+        for geom in range(model.body_geomadr[body], model.body_geomadr[body] + model.body_geomnum[body]):
+            collides = bool(model.geom_contype[geom] or model.geom_conaffinity[geom])
+            shapes = list(self._geometry(geom, _pose(model.geom_pos[geom], model.geom_quat[geom])))
+            for tag, wanted in (("visual", model.geom_group[geom] < HIDDEN), ("collision", collides)):
+                for pose, kind, attributes in shapes if wanted else ():
+                    shape = ET.SubElement(self._links[self._bodies[body]], tag)
+                    _origin(shape, pose)
+                    ET.SubElement(ET.SubElement(shape, "geometry"), kind, attributes)
+                    if tag == "visual":
+                        material = model.geom_matid[geom]
+                        color = model.geom_rgba[geom] if material < 0 else model.mat_rgba[material]
+                        # A number for a name: MuJoCo and URDF name materials differently.
+                        own = ET.SubElement(shape, "material", {"name": f"geom{geom}"})
+                        ET.SubElement(own, "color", {"rgba": _numbers(color)})
+
+    def _geometry(self, geom: int, pose: Pose) -> Iterator[tuple[Pose, str, dict[str, str]]]:
+        """The shapes that URDF has for a geom, each with its place; none for planes, height fields and ellipsoids."""
+        model, kinds, size = self._model, self._mj.mjtGeom, self._model.geom_size[geom]
+        kind = kinds(model.geom_type[geom])
+        if kind == kinds.mjGEOM_BOX:
+            yield pose, "box", {"size": _numbers(2.0 * size)}
+        elif kind == kinds.mjGEOM_SPHERE:
+            yield pose, "sphere", {"radius": repr(float(size[0]))}
+        elif kind in (kinds.mjGEOM_CYLINDER, kinds.mjGEOM_CAPSULE):
+            yield pose, "cylinder", {"radius": repr(float(size[0])), "length": repr(2.0 * float(size[1]))}
+            for end in (-size[1], size[1]) if kind == kinds.mjGEOM_CAPSULE else ():
+                place = pose @ Pose(translation=read_only([0.0, 0.0, end]))
+                yield place, "sphere", {"radius": repr(float(size[0]))}
+        elif kind == kinds.mjGEOM_MESH:
+            mesh = model.geom_dataid[geom]
+            file = self._mesh_file(mesh)
+            if file:  # MuJoCo moves the points of a mesh to its principal axes
+                place = pose @ _pose(model.mesh_pos[mesh], model.mesh_quat[mesh]).inverse()
+                yield place, "mesh", {"filename": file, "scale": _numbers(model.mesh_scale[mesh])}
+
+    def _mesh_file(self, mesh: int) -> str:
+        """The path of a mesh; empty for one that is written in the MJCF itself."""
+        start = self._model.mesh_pathadr[mesh]
+        if start < 0:
+            return ""
+        name = self._model.paths[start : self._model.paths.index(b"\0", start)].decode(errors="replace")
+        return str((self._folder or Path.cwd()) / name)
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    """A name that is not taken: the one given, or that with a number."""
+    return next(each for each in (name, *(f"{name}_{k}" for k in range(2, len(taken) + 3))) if each not in taken)
+
+
+def _pose(position: Array, quaternion: Array) -> Pose:
+    return Pose(_rotation(quaternion), read_only(position))
+
+
+def _rotation(quaternion: Array) -> Array:
+    """The rotation of a quaternion (w, x, y, z) (Siciliano et al., eq. 2.33)."""
+    w, x, y, z = quaternion / np.linalg.norm(quaternion)
+    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    return read_only(np.eye(3) + 2.0 * (w * cross + cross @ cross))
+
+
+def _turn(axis: Array, angle: float) -> Pose:
+    """A rotation about an axis [rad]."""
+    return Pose(_rotation(np.array([np.cos(angle / 2.0), *(np.sin(angle / 2.0) * axis)])))
+
+
+def _between(joint: ET.Element, parent: str, child: str, origin: Pose) -> None:
+    """Write where a joint is."""
+    ET.SubElement(joint, "parent", {"link": parent})
+    ET.SubElement(joint, "child", {"link": child})
+    _origin(joint, origin)
+
+
+def _origin(element: ET.Element, pose: Pose) -> None:
+    ET.SubElement(element, "origin", {"xyz": _numbers(pose.translation), "rpy": _numbers(pose.rpy)})
+
+
+def _numbers(values: Iterable[float]) -> str:
+    return " ".join(repr(float(value)) for value in values)

@@ -1,0 +1,227 @@
+"""MJCFs become robots that move as MuJoCo's own model does."""
+
+from __future__ import annotations
+
+import builtins
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import robodyn_ros as rd
+from robodyn_ros.cli.main import main
+from robodyn_ros.errors import RobotDescriptionError, RobotDescriptionWarning
+from robodyn_ros.robot import Robot, load_robot, mjcf
+
+mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed")
+
+JOINTS = """<mujoco model="awkward arm"><compiler angle="degree" eulerseq="zyx" autolimits="true"/>
+  <default><joint damping="0.31" armature="0.07"/><geom density="700"/>
+    <default class="slide"><joint type="slide" frictionloss="1.9" range="-0.3 0.45"/></default></default>
+  <worldbody><geom type="plane" size="1 1 1"/><body pos="0.3 -0.1 0.2" euler="20 -35 50"><geom size="0.05"/>
+    <body name="upper" pos="0.1 0.2 0.35" quat="0.9 0.1 -0.3 0.2">
+      <joint name="pan" axis="0.2 -0.1 1" pos="0.02 0.05 -0.03" ref="25" range="-170 150"/>
+      <joint name="lift" class="slide" axis="0.3 1 0.2" pos="-0.04 0.01 0.02" ref="0.12"/>
+      <joint name="tilt" axis="1 0.4 0" armature="0.23"/>
+      <inertial pos="0.03 -0.07 0.11" mass="2.3" fullinertia="0.031 0.045 0.029 0.004 -0.003 0.006"/>
+      <body name="fore" pos="0.4 0 0.1" euler="-40 15 70"><joint axis="0 1 0.3" range="-120 130"/>
+        <geom type="capsule" fromto="0 0 0 0.1 0.2 0.4" size="0.04"/>
+        <geom type="box" size="0.1 0.05 0.03" pos="0.2 0 0"/>
+        <site name="flange" pos="0.1 0.2 0.4" euler="0 90 10"/>
+        <body name="plate" pos="0.1 0.2 0.45"><geom type="ellipsoid" size="0.08 0.05 0.02" mass="0.4"/></body>
+      </body></body></body></worldbody>
+  <actuator><motor joint="pan" gear="-4" ctrlrange="-3 5" forcerange="-4.5 4"/>
+    <position joint="lift" kp="100" forcerange="-70 60"/><motor joint="tilt" gear="2"/></actuator>
+  <keyframe><key qpos="0 0 0 0"/></keyframe></mujoco>"""
+
+BRANCHES = """<mujoco><compiler angle="radian"/><worldbody>
+  <body name="trunk"><joint name="swing" axis="0 1 1"/><geom size="0.1" mass="3" pos="0.1 0.2 0.3"/>
+    <body name="left" pos="0.2 0.3 0"><joint name="one" type="slide" axis="0 1 0" pos="0.1 0 0" range="0 0.04"/>
+      <geom type="box" size="0.02 0.03 0.05" mass="0.35"/></body>
+    <body name="right" pos="-0.2 0.3 0.1" quat="0 0 0 1"><joint name="two" type="slide" axis="0 1 0" ref="0.01"/>
+      <geom type="cylinder" size="0.02 0.03" mass="0.25"/></body>
+    <body name="elbow" pos="0 0 0.5"><joint name="bend" axis="1 0 0"/><geom type="capsule" size="0.03 0.2" mass="0.9"/>
+    </body></body></worldbody>
+  <tendon><fixed name="split"><joint joint="one" coef="0.5"/><joint joint="two" coef="0.5"/></fixed></tendon>
+  <equality><joint joint1="two" joint2="one" polycoef="0.003 -1.2 0 0 0"/></equality></mujoco>"""
+
+
+def free(more: str = "", joint: str = "<freejoint name='float'/>") -> str:
+    return f"""<mujoco><worldbody><body name="base" pos="0 0 1" euler="10 20 30">{joint}<geom size="0.1"/>
+      <body name="arm" pos="0.1 0 0"><joint name="hinge" axis="0 1 0"/><geom type="capsule" size="0.02 0.2"/>
+        <site name="end"/></body></body></worldbody>{more}</mujoco>"""
+
+
+def compare(robot: Robot, model: object, seed: int = 4) -> None:
+    """Poses of all bodies, M and τ at some states; MuJoCo's joints follow those of the robot."""
+    model, data = model, mujoco.MjData(model)
+    joints = [mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, body.joint.name) for body in robot.bodies]
+    joints = [
+        int(body.joint.name.removeprefix("joint")) if joint < 0 else joint
+        for joint, body in zip(joints, robot.bodies, strict=True)
+    ]
+    place, speed = model.jnt_qposadr[joints], model.jnt_dofadr[joints]
+    columns = [body.coordinate for body in robot.bodies]
+    ratios, offsets = np.array([(body.ratio, body.offset) for body in robot.bodies]).T
+    moves = np.zeros((model.nv, robot.n))
+    moves[speed, columns] = ratios
+    kinematics = rd.Kinematics(robot, compiled=False)
+    plugins = [rd.create_dynamics(name, robot, compiled=False) for name in ("rnea", "lagrangian")]
+    for q, qd, qdd in np.random.default_rng(seed).uniform(-1.5, 1.5, (4, 3, robot.n)):
+        data.qpos[place], data.qvel[:] = ratios * q[columns] + offsets, moves @ qd
+        mujoco.mj_fwdPosition(model, data)
+        mujoco.mj_fwdVelocity(model, data)
+        for body in range(1, model.nbody):
+            name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_BODY, body) or f"body{body}"
+            pose = kinematics.pose(name, q)
+            assert_allclose(pose[:3, 3], data.xpos[body], atol=1e-14)
+            assert_allclose(pose[:3, :3], data.xmat[body].reshape(3, 3), atol=1e-14)
+        mass_matrix, product = np.empty((robot.n, robot.n)), np.empty(model.nv)
+        for column in range(robot.n):
+            mujoco.mj_mulM(model, data, product, moves[:, column].copy())
+            mass_matrix[:, column] = moves.T @ product
+        data.qacc[:] = moves @ qdd
+        effort = np.empty(model.nv)
+        mujoco.mj_rne(model, data, 1, effort)
+        # mj_rne leaves the rotors out.
+        expected = moves.T @ effort + robot.armature * qdd
+        for dynamics in plugins:
+            assert_allclose(dynamics.mass_matrix(q), mass_matrix, rtol=1e-10, atol=1e-12)
+            assert_allclose(dynamics.inverse(q, qd, qdd), expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("text", [JOINTS, BRANCHES], ids=["joints", "branches"])
+def test_it_moves_as_mujoco_does(text: str) -> None:
+    compare(load_robot(text), mujoco.MjModel.from_xml_string(text))
+
+
+def test_the_urdf_of_it_is_the_same_robot() -> None:
+    robot = load_robot(JOINTS)
+    compare(load_robot(robot.urdf), mujoco.MjModel.from_xml_string(JOINTS))
+    assert robot.name == "awkward arm"
+
+
+def test_joints_keep_their_limits_friction_and_rotors() -> None:
+    robot = load_robot(JOINTS)
+    assert robot.joint_names == ("pan", "lift", "tilt", "joint3")
+    assert [joint.type for joint in robot.joints] == ["revolute", "prismatic", "continuous", "revolute"]
+    assert_allclose(robot.lower, [np.deg2rad(-170), -0.3, -np.inf, np.deg2rad(-120)])
+    assert_allclose(robot.upper, [np.deg2rad(150), 0.45, np.inf, np.deg2rad(130)])
+    assert_allclose(robot.effort_limit, [4 * 4.5, 70.0, np.inf, np.inf])
+    assert_allclose(robot.damping, 0.31)
+    assert_allclose(robot.friction, [0.0, 1.9, 0.0, 0.0])
+    assert_allclose(robot.armature, [0.07, 0.07, 0.23, 0.07])
+    assert robot.link("flange").inertial is None
+    assert rd.create_dynamics("rnea", robot, compiled=False).parameters.armature.tolist() == robot.armature.tolist()
+
+
+def test_an_equality_of_two_joints_is_a_mimic_joint() -> None:
+    robot = load_robot(BRANCHES)
+    assert robot.joint_names == ("swing", "one", "bend")
+    (follower,) = (body for body in robot.bodies if body.joint.name == "two")
+    assert_allclose((follower.ratio, follower.offset), (-1.2, 0.003 + 0.01))
+
+
+def test_actuators_bring_their_rotors() -> None:
+    """Since MuJoCo 3.5 an actuator has an armature, seen through the square of its gear."""
+    text = free(joint="", more='<actuator><motor joint="hinge" gear="3" armature="0.5" damping="0.2"/></actuator>')
+    try:
+        model = mujoco.MjModel.from_xml_string(text)
+    except ValueError:
+        pytest.skip("this MuJoCo has no armature of actuators")
+    robot = load_robot(text)
+    assert_allclose((robot.armature, robot.damping), [[4.5], [1.8]])
+    compare(robot, model)
+
+
+@pytest.mark.parametrize("joint", ["<freejoint name='float'/>", "<joint type='ball' name='float'/>"])
+def test_a_base_that_floats_is_refused_or_welded(joint: str) -> None:
+    with pytest.raises(RobotDescriptionError, match="movable_base") as error:
+        load_robot(free(joint=joint))
+    assert error.value.element == "joint 'float'"
+    with pytest.warns(RobotDescriptionWarning, match="joint 'float': is welded"):
+        welded = load_robot(free(joint=joint), movable_base="weld")
+    compare(welded, mujoco.MjModel.from_xml_string(free(joint="")))
+
+
+SPRING = free(joint="").replace('axis="0 1 0"', 'axis="0 1 0" stiffness="3"')
+HELD = free(joint="").replace('<body name="arm"', '<body name="arm" gravcomp="1"')
+LOOP = free('<equality><connect name="loop" body1="arm" anchor="0 0 0.1"/></equality>', joint="")
+TENDON = free('<tendon><fixed name="cord" stiffness="4"><joint joint="hinge" coef="1"/></fixed></tendon>', joint="")
+
+
+@pytest.mark.parametrize(
+    ("text", "element"),
+    [(SPRING, "joint 'hinge'"), (HELD, "body 'arm'"), (LOOP, "equality 'loop'"), (TENDON, "tendon 'cord'")],
+    ids=["spring", "gravcomp", "loop", "tendon"],
+)
+def test_what_is_no_tree_of_joints_is_refused_or_ignored(text: str, element: str) -> None:
+    with pytest.raises(RobotDescriptionError, match='constraints: "ignore"') as error:
+        load_robot(text)
+    assert error.value.element == element
+    with pytest.warns(RobotDescriptionWarning, match=f"{element}.*ignored"):
+        robot = load_robot(text, constraints="ignore")
+    compare(robot, mujoco.MjModel.from_xml_string(free(joint="")))
+
+
+def test_a_file_with_includes_shapes_and_verbs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "parts").mkdir()
+    parts = '<mujocoinclude><default><joint damping="0.7"/></default></mujocoinclude>'
+    (tmp_path / "parts" / "defaults.xml").write_text(parts, encoding="utf-8")
+    # A tetrahedron: MuJoCo moves its points to the centre of mass.
+    mesh = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
+    (tmp_path / "parts" / "wedge.obj").write_text(mesh, encoding="utf-8")
+    more = '<asset><mesh name="wedge" file="parts/wedge.obj" scale="0.1 0.2 0.3"/></asset>'
+    text = free(more, joint="").replace("<worldbody>", '<include file="parts/defaults.xml"/><worldbody>')
+    text = text.replace('<site name="end"/>', '<site name="end"/><geom type="mesh" mesh="wedge" pos="0.3 0.2 0.1"/>')
+    path = tmp_path / "arm.xml"
+    path.write_text(f"<!-- an arm -->\n{text}", encoding="utf-8")
+    robot = load_robot(path)
+    assert_allclose(robot.damping, 0.7)
+    compare(robot, mujoco.MjModel.from_xml_path(str(path)))
+    from robodyn_ros.view.shapes import mesh_path, read_shapes
+
+    shapes = {shape.kind: shape for shape in read_shapes(robot)}
+    assert mesh_path(shapes["mesh"].mesh).samefile(tmp_path / "parts" / "wedge.obj")
+    assert_allclose(shapes["mesh"].size, (0.1, 0.2, 0.3))
+    assert_allclose(shapes["mesh"].pose.translation, (0.3, 0.2, 0.1), atol=1e-9)
+    assert main(["workspace", str(path), "--samples", "50", "--out", str(tmp_path / "space.ply")]) == 0
+    capsys.readouterr()
+
+
+def test_without_mujoco_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    whole = builtins.__import__
+
+    def without(name: str, *rest: object, **more: object) -> object:
+        if name == "mujoco":
+            raise ImportError(name)
+        return whole(name, *rest, **more)  # type: ignore[arg-type]
+
+    path = tmp_path / "arm.xml"
+    path.write_text(JOINTS, encoding="utf-8")
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(RobotDescriptionError, match=r"arm.xml: is an MJCF .*pip install 'robodyn_ros\[mujoco\]'"):
+        load_robot(path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<mujoco><worldbody><body><joint axis='0 0 0'/><geom size='1'/></body></worldbody></mujoco>",
+        "<mujoco><worldbody><bodi/></worldbody></mujoco>",
+        "<mujoco>",
+        "<mujoco><asset><mesh file='none.stl'/></asset></mujoco>",
+    ],
+)
+def test_what_mujoco_refuses_is_refused_with_its_words(text: str) -> None:
+    with pytest.raises(RobotDescriptionError, match=r"MuJoCo refuses it: ."):
+        load_robot(text)
+
+
+def test_an_mjcf_is_known_by_its_root() -> None:
+    assert mjcf.is_mjcf("\ufeff<?xml version='1.0'?>\n<!-- <robot> -->\n <mujoco>")
+    assert not mjcf.is_mjcf("<robot name='a'><mujoco/></robot>")
+    assert not mjcf.is_mjcf("<mujocoinclude/>")
+    with pytest.raises(RobotDescriptionError, match="DOCTYPE"):
+        load_robot(f"<!DOCTYPE mujoco []>{JOINTS}")
