@@ -32,12 +32,23 @@ WORLD = "world"
 HIDDEN = 3
 """Groups of geoms from this one on are not drawn, as in MuJoCo's viewer."""
 
-_ROOT = re.compile(r"\s*(?:<\?.*?\?>\s*|<!--.*?-->\s*)*<mujoco[\s>/]", re.DOTALL)
+_AHEAD = re.compile(r"[\ufeff\s]*")
+
+_SKIPPED = {"<?": "?>", "<!--": "-->"}
+"""What may stand before the root tag: how it begins and ends."""
+
+_ROOT = re.compile(r"<mujoco[\s/>]")
 
 
 def is_mjcf(text: str) -> bool:
     """True if the root tag of an XML text is ``<mujoco>``."""
-    return _ROOT.match(text.removeprefix("\ufeff")) is not None
+    at = _AHEAD.match(text, 0).end()  # type: ignore[union-attr]
+    while end := next((end for begin, end in _SKIPPED.items() if text.startswith(begin, at)), ""):
+        at = text.find(end, at)
+        if at < 0:
+            return False
+        at = _AHEAD.match(text, at + len(end)).end()  # type: ignore[union-attr]
+    return _ROOT.match(text, at) is not None
 
 
 def to_urdf(label: str, text: str, file: str | None) -> str:
