@@ -59,10 +59,10 @@ def with_parameters(robot: Robot, theta: Array) -> str:
                 text.set_inertial(link, inertial)
     drives = ("armature", "damping", "friction")
     for kind, new in zip(drives, theta[-3 * n :].reshape(3, n), strict=True):
-        old: Array = getattr(robot, kind)
+        known: Array = getattr(robot, kind)
         if (new < 0.0).any():
             raise InputError(kind, f"must not be negative: {new}", new)
-        for joint, value in _joint_friction(robot, kind, old, new):
+        for joint, value in _joint_friction(robot, kind, known, new):
             text.set_dynamics(joint, kind, value)
     return text.text()
 

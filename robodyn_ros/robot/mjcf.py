@@ -185,7 +185,8 @@ class _Writer:
         values = getattr(self._model, array, None)  # since MuJoCo 3.5
         if values is None:
             return 0.0
-        return sum(self._model.actuator_gear[k, 0] ** 2 * float(np.ravel(values[k])[0]) for k in self._actuators(joint))
+        gears = self._model.actuator_gear
+        return float(sum(gears[k, 0] ** 2 * float(np.ravel(values[k])[0]) for k in self._actuators(joint)))
 
     def _effort(self, joint: int) -> float:
         """The greatest effort of a joint: of all its actuators together, and within its own limit."""

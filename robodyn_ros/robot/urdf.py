@@ -341,8 +341,8 @@ class _Parts:
         for element in self._document.root.findall(CONSTRAINT):
             title, text = element.get("element", ""), element.get("problem", "")
             if self._settings.constraints == "refuse":
-                more = len(self._document.root.findall(CONSTRAINT)) - 1
-                others = f" (and there are {more} more such things)" if more else ""
+                rest = len(self._document.root.findall(CONSTRAINT)) - 1
+                others = f" (and there are {rest} more such things)" if rest else ""
                 text = f'{text}, which a tree of joints does not have{others}; constraints: "ignore" leaves it out'
                 raise RobotDescriptionError(title, text)
             found.append(Finding("warning", title, None, f"{text}, which is ignored"))
