@@ -42,6 +42,9 @@ NEVER = -1e300
 EFFORT_TOLERANCE = 1.001
 """How far beyond its limit a feed-forward effort may be for the tolerance of a planner."""
 
+EFFORT_ROUNDING = 1e-9
+"""How far apart two efforts may be by rounding, relative to their magnitude and to 1 N or 1 N·m."""
+
 INSTANT = 1e-12
 """The least time between two commands that the rate limit counts with [s]: an infinite rate times no time would be no
 number."""
@@ -236,8 +239,18 @@ def limit(
     dt = np.where(sends, np.minimum(np.maximum(t - memory.sent_at, INSTANT), settings.state_timeout), INSTANT)
     change = np.where(sends | fell_silent, settings.rate_limit * dt, np.inf)
     effort = np.minimum(np.maximum(clamped, memory.sent - change), memory.sent + change)
-    after = memory._replace(sent=effort, cut=asked - effort, sent_at=t, is_sending=1.0)
-    return effort, clamped != asked, effort != clamped, after
+    cut = np.where(differ(asked, effort), asked - effort, 0.0)
+    after = memory._replace(sent=effort, cut=cut, sent_at=t, is_sending=1.0)
+    return effort, differ(asked, clamped), differ(clamped, effort), after
+
+
+def differ(before: Array, after: Array) -> Any:
+    """Where efforts before and after a limit differ by more than rounding, (n,).
+
+    A blend begins at what was sent last, which may be the very limit. So the last bits often decide on which side of the
+    limit an effort is, and these bits depend on how the step was compiled.
+    """
+    return np.abs(before - after) > EFFORT_ROUNDING * (1.0 + np.abs(after))
 
 
 class Shaped(NamedTuple):
