@@ -22,6 +22,12 @@ LIMITS = np.array([150.0, 20.0, 9.0])
 """Effort limits [N] and [N·m]."""
 
 
+def assert_near(a, b, relative: float) -> None:
+    """As NumPy's assert_allclose with 1e-11 absolutely, which takes ten times as long, and is called 20 times a step."""
+    if not (np.abs(a - b) <= 1e-11 + relative * np.abs(b)).all():
+        np.testing.assert_allclose(a, b, rtol=relative, atol=1e-11)
+
+
 class Pair:
     """Two loops of the same law, one compiled and one in Python, that are told the same."""
 
@@ -63,16 +69,15 @@ class Pair:
             assert one == other
         elif hasattr(one, "effort"):
             self._same(one, other)
-        for a, b in zip(*(loop._shaping.memory for loop in self.loops), strict=True):
-            np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-11)
-        memories = [law_numbers(loop.controller).memory for loop in self.loops]
-        for a, b in zip(*(memory.values() for memory in memories), strict=True):
-            np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-11)
+        assert_near(*(loop._shaping.numbers for loop in self.loops), 1e-11)
+        memories = [law_numbers(loop.controller).memory.values() for loop in self.loops]
+        for a, b in zip(*memories, strict=True):
+            assert_near(a, b, 1e-11)
 
     def _same(self, one, other) -> None:
         assert one.fault == other.fault
         self.seen.add(one.fault or "none")
-        np.testing.assert_allclose(one.effort, other.effort, rtol=1e-12, atol=1e-11)
+        assert_near(one.effort, other.effort, 1e-12)
         for flag in ("saturated", "rate_limited"):
             a, b = getattr(one, flag), getattr(other, flag)
             assert a.dtype == b.dtype == bool
@@ -81,8 +86,8 @@ class Pair:
         assert (one.efforts is None) == (other.efforts is None)
         if one.efforts is not None:
             for a, b in zip(one.efforts, other.efforts, strict=True):
-                np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-11)
-            np.testing.assert_array_equal(one.error, other.error)
+                assert_near(a, b, 1e-12)
+            assert (one.error == other.error).all()
 
     def step(self) -> None:
         """A state, and now and then something else."""
@@ -135,5 +140,5 @@ def test_the_compiled_step_is_the_step_in_python(name: str) -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", LAWS)
 def test_the_compiled_step_is_the_step_in_python_for_long(name: str) -> None:
-    seen = set().union(*(histories(name, 2000, seed) for seed in range(8)))
+    seen = set().union(*(histories(name, 2000, seed) for seed in range(4)))
     assert seen >= {"none", "speed", "states", "publisher", "saturated", "rate_limited"}
