@@ -51,18 +51,20 @@ BUILD := setup.py package.xml $(wildcard .ci/constraints*.txt)
 demo: $(VENV)/demo-installed $(if $(VIEW),$(VENV)/viewer-installed)
 	@$(VENV)/bin/robodyn demo $(if $(VIEW),--view) $(DEMO)
 
-# A file of tests a core, each ROS graph in a domain of its own; what needs the whole machine, alone.
+ALONE := $(shell grep -l "mark.alone" test/test_*.py)
+
+# Two files of tests a core, each ROS graph in a domain of its own; what needs the whole machine, alone.
 test: $(VENV)/test-installed
 ifdef TEST
 	$(VENV)/bin/python -m pytest $(TEST)
 else
-	$(VENV)/bin/python -m pytest -n auto --dist loadfile -m "not alone and not thorough"
-	$(VENV)/bin/python -m pytest -m "alone and not thorough"
+	$(VENV)/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not alone and not thorough"
+	$(VENV)/bin/python -m pytest -m "alone and not thorough" $(ALONE)
 endif
 
 test-thorough: $(VENV)/test-installed
 	$(VENV)/bin/python -m pytest -n auto --dist worksteal -m "thorough and not alone" $(TEST)
-	$(VENV)/bin/python -m pytest -m "thorough and alone"
+	$(VENV)/bin/python -m pytest -m "thorough and alone" $(ALONE)
 
 lint: $(VENV)/test-installed
 	$(VENV)/bin/ruff check .

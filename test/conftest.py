@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,12 +29,22 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Two workers a core: tests of nodes mostly wait."""
+    return 2 * len(os.sched_getaffinity(0))
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what starts ROS 2 nodes."""
+    """Mark what starts ROS 2 nodes, and spread these files evenly over the run: what waits runs beside what works."""
     for item in items:
         named = item.path.name.startswith(WITH_ROS) and item.path.name not in WITHOUT_ROS
         if named or "graph" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.ros)
+    files = [list(group) for _, group in groupby(items, key=lambda item: item.path)]
+    kinds = [[file for file in files if any(item.get_closest_marker("ros") for item in file) == ros] for ros in (0, 1)]
+    places = [((index + 0.5) / len(kind), file) for kind in kinds for index, file in enumerate(kind)]
+    items[:] = [item for _, file in sorted(places, key=lambda place: place[0]) for item in file]
 
 
 @pytest.fixture

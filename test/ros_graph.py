@@ -20,7 +20,7 @@ from typing import Any
 import rclpy
 import yaml
 from diagnostic_msgs.msg import DiagnosticArray
-from node_server import Forked, NodeServer
+from fork_server import NODES, Forked, ForkServer
 from rcl_interfaces.srv import SetParameters
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
@@ -30,8 +30,12 @@ from rclpy.parameter import Parameter
 from robodyn_ros.cli.processes import isolated
 from robodyn_ros.nodes.common.executor import announce_often
 
-server = functools.cache(NodeServer)
-"""The server that forks the nodes of this test process; it ends with it."""
+
+@functools.cache
+def server() -> ForkServer:
+    """The server that forks the nodes of this test process; it ends with it."""
+    return ForkServer(NODES)
+
 
 DEADLINE = 15.0
 """How long anything may take unless said otherwise: a loaded machine, not a slow program [s]."""
@@ -57,7 +61,7 @@ class Process:
         self._process: subprocess.Popen[bytes] | Forked
         with open(self._paths[0], "w") as out, open(self._paths[1], "w") as err:
             if not fresh and not via and server().serves(env):
-                self._process = server().start(name, arguments, env, out.fileno(), err.fileno())
+                self._process = server().start(f"robodyn_ros.nodes.{name}", arguments, env, out.fileno(), err.fileno())
             else:
                 command = [sys.executable, *(via or ["-m"]), f"robodyn_ros.nodes.{name}", *arguments]
                 self._process = subprocess.Popen(command, env=env, stdout=out, stderr=err, stdin=subprocess.DEVNULL)

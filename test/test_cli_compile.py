@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import fork_server
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -87,8 +88,7 @@ print(json.dumps([ran.compiled, ran.trial.truth.values["q"][-1].tolist()]))
 def robodyn(cache: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """The command, as a process with a cache of its own."""
     env = {**os.environ, "XDG_CACHE_HOME": str(cache), "COLUMNS": "80", **environment}
-    command = [sys.executable, "-m", "robodyn_ros.cli.main", "compile", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env=env, timeout=100, check=False)
+    return fork_server.robodyn("compile", *arguments, env=env)
 
 
 def answers(cache: Path, *missing: str, script: str = SCRIPT) -> subprocess.CompletedProcess[str]:

@@ -12,6 +12,7 @@ from argparse import Namespace
 from functools import cache
 from pathlib import Path
 
+import fork_server
 import pytest
 
 import robodyn_ros as rd
@@ -25,10 +26,9 @@ from robodyn_ros.plugins import GROUPS, load
 ROBODYN = [sys.executable, "-m", "robodyn_ros.cli.main"]
 
 
-def robodyn(*arguments, **options):
+def robodyn(*arguments):
     """Run the command as a process, piped."""
-    env = {**os.environ, "COLUMNS": "80", "PYTHONUTF8": "1"}
-    return subprocess.run([*ROBODYN, *arguments], capture_output=True, text=True, env=env, timeout=60, **options)
+    return fork_server.robodyn(*arguments, env={**os.environ, "COLUMNS": "80"})
 
 
 @cache

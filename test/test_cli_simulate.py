@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import fork_server
 import numpy as np
 import pytest
 
@@ -29,9 +30,12 @@ HARD = ["seed:=5", "state_delay:=0.003", "command_delay:=0.0015", "sensors.shoul
 
 def robodyn(folder, *arguments, **environment):
     """The command's output."""
-    command = [sys.executable, "-m", "robodyn_ros.cli.main", "simulate", *map(str, arguments)]
-    env = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
-    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=60, check=False)
+    if environment:  # what a process reads when it starts
+        command = [sys.executable, "-m", "robodyn_ros.cli.main", "simulate", *map(str, arguments)]
+        env = {**os.environ, **environment}
+        done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=60, check=False)
+    else:
+        done = fork_server.robodyn("simulate", *arguments, cwd=folder)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import csv
-import subprocess
-import sys
 from pathlib import Path
 
+import fork_server
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -18,8 +17,7 @@ def lowest(tmp_path: Path, *given: str) -> float:
     out = tmp_path / "run.csv"
     start = [word for name, q in POSE.items() for word in ("-p", f"initial_position.{name}:={q}")]
     words = ["simulate", "urdf/prr.urdf", "--params", "config/prr_real.yaml", "--duration", "4", "--out", str(out)]
-    command = [sys.executable, "-m", "robodyn_ros.cli.main", *words, *start, *given]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    fork_server.robodyn(*words, *start, *given, cwd=ROOT).check_returncode()
     with open(out, encoding="utf-8") as file:
         return min(float(row["elevator/position [m]"]) for row in csv.DictReader(file))
 

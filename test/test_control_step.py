@@ -23,7 +23,7 @@ LIMITS = np.array([150.0, 20.0, 9.0])
 
 
 def assert_near(a, b, relative: float) -> None:
-    """As NumPy's assert_allclose with 1e-11 absolutely, which takes ten times as long, and is called 20 times a step."""
+    """As NumPy's assert_allclose with 1e-11 absolutely, which takes ten times as long: 20 comparisons a step."""
     if not (np.abs(a - b) <= 1e-11 + relative * np.abs(b)).all():
         np.testing.assert_allclose(a, b, rtol=relative, atol=1e-11)
 

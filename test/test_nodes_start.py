@@ -32,6 +32,9 @@ BAD = {
 }
 """Node and case → parameters, and what the error must name."""
 
+FRESH = {("controller", "wrong type"), ("simulator", "no description")}
+"""The cases that start as new processes; the others are forked."""
+
 
 pytestmark = pytest.mark.usefixtures("fresh")
 
@@ -39,10 +42,10 @@ pytestmark = pytest.mark.usefixtures("fresh")
 def test_a_node_that_cannot_do_what_it_is_asked_to_says_why_in_one_line(graph, prr):
     waiting = list(BAD.items())
     while waiting:  # a few at a time: there are more than there are cores
-        some, waiting = waiting[:3], waiting[3:]
-        started = [
-            (case, wanted, graph.start(case[0], **({"robot_description": prr} | bad))) for case, (bad, wanted) in some
-        ]
+        some, waiting, started = waiting[:3], waiting[3:], []
+        for case, (bad, wanted) in some:
+            graph.fresh = case in FRESH
+            started.append((case, wanted, graph.start(case[0], **({"robot_description": prr} | bad))))
         for case, wanted, process in started:
             code = process.ended()
             lines = process.output.strip().splitlines()

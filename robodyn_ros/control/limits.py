@@ -247,8 +247,8 @@ def limit(
 def differ(before: Array, after: Array) -> Any:
     """Where efforts before and after a limit differ by more than rounding, (n,).
 
-    A blend begins at what was sent last, which may be the very limit. So the last bits often decide on which side of the
-    limit an effort is, and these bits depend on how the step was compiled.
+    A blend begins at what was sent last, which may be the very limit. So the last bits often decide on which side of
+    the limit an effort is, and these bits depend on how the step was compiled.
     """
     return np.abs(before - after) > EFFORT_ROUNDING * (1.0 + np.abs(after))
 

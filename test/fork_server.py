@@ -1,8 +1,8 @@
-"""Starts the package's nodes by fork, so that a test does not wait until each process has imported ROS anew.
+"""Starts the package's nodes and its command by fork, so that a test does not wait until each process has imported all.
 
-The server is a process that has imported what the nodes import, and has done nothing else: no context, no thread. For
-each request it forks; the child takes over the environment, the arguments and the output files of the request, and runs
-the node's ``main`` as ``python -m`` would. How children end is told through the same socket.
+A server is a process that has imported what its children import, and has done nothing else: no context, no thread. For
+each request it forks; the child takes over the folder, the environment, the arguments and the output files of the
+request, and runs the module's ``main`` as ``python -m`` would. How children end is told through the same socket.
 
 What a start by itself is like is tested where it matters, by processes that start afresh (``Graph.start(..., fresh)``).
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
 import gc
 import json
 import os
@@ -19,6 +20,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import traceback
@@ -26,17 +28,25 @@ from importlib import import_module, util
 from pathlib import Path
 from typing import Any, NoReturn
 
-NODES = ("controller.node", "simulator.node", "conductor", "commissioner", "markers", "planner.node")
-"""Modules of nodes that the server imports ahead."""
+from robodyn_ros.cli.main import VERBS
+
+NODES = tuple(
+    f"robodyn_ros.nodes.{name}"
+    for name in ("controller.node", "simulator.node", "conductor", "commissioner", "markers", "planner.node")
+)
+"""What the server of nodes imports ahead."""
+
+COMMAND = ("casadi", "robodyn_ros.cli.main", *(f"robodyn_ros.cli.{verb}" for verb in VERBS))
+"""What the server of the command imports ahead."""
 
 INHERITED = ("PYTHONPATH", "PYTHONHOME", "PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "AMENT_PREFIX_PATH")
 """Variables that count when a process starts: with others than the server's own a node starts afresh."""
 
 
 class Forked:
-    """A node that the server has forked, with the methods of :class:`subprocess.Popen` that tests use."""
+    """A process that the server has forked, with the methods of :class:`subprocess.Popen` that tests use."""
 
-    def __init__(self, server: NodeServer, pid: int) -> None:
+    def __init__(self, server: ForkServer, pid: int) -> None:
         self._server = server
         self.pid = pid
         self.returncode: int | None = None
@@ -73,19 +83,23 @@ class Forked:
         self.send_signal(signal.SIGKILL)
 
 
-class NodeServer:
+class ForkServer:
     """The server, as the tests see it.
 
     Attributes:
         codes: process id → how it ended.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, ahead: tuple[str, ...]) -> None:
+        """
+        Args:
+            ahead: modules that it imports.
+        """
         self.codes: dict[int, int] = {}
         self._environment = {name: os.environ.get(name) for name in INHERITED}
         self._socket, other = socket.socketpair()
         self._buffer = b""
-        command = [sys.executable, __file__, str(other.fileno())]
+        command = [sys.executable, __file__, str(other.fileno()), *ahead]
         self._process = subprocess.Popen(command, pass_fds=[other.fileno()], stdin=subprocess.DEVNULL)
         other.close()
 
@@ -93,9 +107,12 @@ class NodeServer:
         """True if a fork has the environment that a new process would have."""
         return all(environment.get(name) == value for name, value in self._environment.items())
 
-    def start(self, module: str, arguments: list[str], environment: dict[str, str], out: int, err: int) -> Forked:
-        """Run a module of ``robodyn_ros.nodes`` with its output going to two open files."""
-        request = json.dumps({"module": module, "arguments": arguments, "environment": environment}).encode()
+    def start(
+        self, module: str, arguments: list[str], environment: dict[str, str], out: int, err: int, folder: str = ""
+    ) -> Forked:
+        """Run a module in a folder (default: this process's) with its output going to two open files."""
+        wanted = {"module": module, "arguments": arguments, "environment": environment, "folder": folder or os.getcwd()}
+        request = json.dumps(wanted).encode()
         socket.send_fds(self._socket, [len(request).to_bytes(4, "big") + request], [out, err])
         self._pid: int | None = None
         while self._pid is None:
@@ -109,7 +126,7 @@ class NodeServer:
             return
         data = self._socket.recv(65536)
         if not data:
-            raise RuntimeError("the server of nodes has ended")
+            raise RuntimeError("the server has ended")
         *lines, self._buffer = (self._buffer + data).split(b"\n")
         for line in lines:
             kind, pid, *code = line.split()
@@ -124,12 +141,34 @@ class NodeServer:
         self._process.wait(10.0)
 
 
-def serve(connection: socket.socket) -> None:
-    """The server's own loop, until the other end is closed; in a child it returns when the arguments are set."""
-    import rclpy  # noqa: F401
+@functools.cache
+def command_server() -> ForkServer:
+    """The server that forks the command ``robodyn`` for this test process; it ends with it."""
+    return ForkServer(COMMAND)
 
-    for name in NODES:
-        import_module(f"robodyn_ros.nodes.{name}")
+
+def robodyn(
+    *arguments: object, cwd: Path | None = None, env: dict[str, str] | None = None, timeout: float = 100.0
+) -> subprocess.CompletedProcess[str]:
+    """Run ``robodyn`` as a process without a terminal, by fork, as :func:`subprocess.run` would run it."""
+    words = [str(argument) for argument in arguments]
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        process = command_server().start(
+            "robodyn_ros.cli.main", words, dict(env or os.environ), out.fileno(), err.fileno(), str(cwd or "")
+        )
+        try:
+            code = process.wait(timeout)
+        except BaseException:
+            process.kill()
+            raise
+        said = [os.pread(file.fileno(), 1 << 24, 0).decode() for file in (out, err)]
+    return subprocess.CompletedProcess(["robodyn", *words], code, *said)
+
+
+def serve(connection: socket.socket, ahead: list[str]) -> None:
+    """The server's own loop, until the other end is closed; in a child it returns when the arguments are set."""
+    for name in ahead:
+        import_module(name)
     from robodyn_ros.plugins import available, load
 
     for kind in ("dynamics", "controllers", "integrators"):
@@ -186,14 +225,14 @@ def _request(connection: socket.socket, pipe: tuple[int, int]) -> bool:
         os.close(file)
     os.environ.clear()
     os.environ.update(request["environment"])
-    name = f"robodyn_ros.nodes.{request['module']}"
-    sys.argv = [name, *request["arguments"]]
+    os.chdir(request["folder"])
+    sys.argv = [request["module"], *request["arguments"]]
     return True
 
 
 def main() -> int:
     """Serve, and in a child run the node."""
-    serve(socket.socket(fileno=int(sys.argv[1])))
+    serve(socket.socket(fileno=int(sys.argv[1])), sys.argv[2:])
     name = sys.argv[0]
     if (spec := util.find_spec(name)) is not None and spec.submodule_search_locations:
         name = f"{name}.node"
