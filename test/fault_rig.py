@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from ros_graph import Graph
+from ros_graph import DEADLINE, Graph
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
@@ -64,7 +64,7 @@ class Rig:
         self._stop.set()
         self._thread.join()
 
-    def until(self, what: str, effort: np.ndarray[Any, Any], since: float, deadline: float = 15.0) -> float:
+    def until(self, what: str, effort: np.ndarray[Any, Any], since: float, deadline: float = DEADLINE) -> float:
         """Wait for a command with an effort; when it came, after ``since`` [s]."""
         found: list[float] = []
 
@@ -111,8 +111,8 @@ class Rig:
         self.as_usual()
         before, begin = self.graph.diagnostics("controller")["restarts"], time.monotonic()
         yield begin
+        self.graph.wait(lambda: len(self.stamps(begin)) > 5, "commands")
         efforts = np.array([message.effort for when, message in self.commands if when > begin])
-        assert len(efforts) > 5
         if self.graph.diagnostics("controller")["restarts"] == before:  # else the machine itself took a break
             np.testing.assert_allclose(efforts, np.tile(self.usual, (len(efforts), 1)), atol=1e-6)
 

@@ -37,10 +37,10 @@ def server() -> ForkServer:
     return ForkServer(NODES)
 
 
-DEADLINE = 15.0
+DEADLINE = 60.0
 """How long anything may take unless said otherwise: a loaded machine, not a slow program [s]."""
 
-GRACE = 5.0
+GRACE = 20.0
 """How long a process may take to end when it is asked to [s]."""
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-from time import perf_counter
 
 import numpy as np
 import pytest
@@ -166,10 +165,9 @@ def test_the_way_leads_around_an_obstacle(arm):
     assert distance(lambda t: trajectory.sample(t).q, found.duration) > 0.009
 
 
-def refusal(problem, limit=120.0):
-    begun = perf_counter()
-    found = plan(problem, CollocationSettings(time_limit=limit))
-    assert perf_counter() - begun < limit
+def refusal(problem):
+    found = plan(problem, CollocationSettings(time_limit=300.0))
+    assert "time limit" not in found.reason
     assert not found.solved and found.violation is not None
     return found
 
