@@ -158,15 +158,6 @@ def test_a_mutated_trajectory_is_read_as_rclpy_reads_it_or_refused(byte):
     assert read > 30
 
 
-def test_a_name_ends_at_its_first_nul():
-    data = bytes(serialize_message(some_trajectory()))
-    place = data.index(b"j1\0\0")
-    changed = data[: place - 4] + (4).to_bytes(4, "little") + b"j1\0 " + data[place + 4 :]
-    found = read_trajectory_message(changed, 100)
-    assert found.joints == ["j0", "j1", "j2"]
-    same_trajectory(found, by_rclpy(decode(changed, JointTrajectory)))
-
-
 def test_more_points_than_are_taken_in_are_refused_before_they_are_read():
     data = bytes(serialize_message(some_trajectory(count=11)))
     assert len(read_trajectory_message(data, 11).trajectory.times) == 11
