@@ -90,6 +90,10 @@ class ConfigurationError(RobodynError):
     """A setting that contradicts the arm or another setting; the message names it."""
 
 
+class HoldingError(ConfigurationError):
+    """Limits that do not let the drives hold the arm; the message has what that takes."""
+
+
 class LimitError(InputError):
     """A position outside a joint's limits.
 

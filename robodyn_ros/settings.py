@@ -6,7 +6,7 @@ Nodes declare their parameters from these fields, so that a default or a range i
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field, fields
+from dataclasses import Field, field, fields
 from math import isfinite
 from typing import Any, Protocol, TypeVar
 
@@ -63,24 +63,37 @@ def check_settings(settings: Any) -> None:
         ConfigurationError: a value is not a finite number within its range, or none of the choices.
     """
     for item in fields(settings):
-        value = getattr(settings, item.name)
-        if "text" in item.metadata:
-            if not isinstance(value, str):
-                raise ConfigurationError(f"{item.name}: must be a text, not {value!r}")
-            continue
-        if "names" in item.metadata:
-            if not isinstance(value, (list, tuple)) or not all(isinstance(name, str) for name in value):
-                raise ConfigurationError(f"{item.name}: must be a list of names, not {value!r}")
-            continue
-        if "choices" in item.metadata:
-            choices = item.metadata["choices"]()
-            if type(value) is not type(item.default) or value not in choices:
-                raise ConfigurationError(f"{item.name}: must be one of {', '.join(map(str, choices))}, not {value!r}")
-            continue
-        least, greatest = item.metadata["range"]
-        kinds = (int,) if isinstance(item.default, int) else (int, float)
-        number = isinstance(value, kinds) and not isinstance(value, bool) and isfinite(value)
-        if not number or not least <= value <= greatest:
-            allowed = f"within [{least:g}, {greatest:g}] {item.metadata['unit']}".rstrip()
-            kind = "a whole number " if kinds == (int,) else ""
-            raise ConfigurationError(f"{item.name}: must be {kind}{allowed}, not {value!r}")
+        check_value(item.name, item, getattr(settings, item.name))
+
+
+def check_value(name: str, item: Field[Any], value: object) -> None:
+    """Check a value of a field that was made by one of the functions above.
+
+    Args:
+        name: what the value is called in the message.
+        item: the field.
+        value: for it.
+
+    Raises:
+        ConfigurationError: it is not a finite number within the range, or none of the choices.
+    """
+    if "text" in item.metadata:
+        if not isinstance(value, str):
+            raise ConfigurationError(f"{name}: must be a text, not {value!r}")
+        return
+    if "names" in item.metadata:
+        if not isinstance(value, (list, tuple)) or not all(isinstance(one, str) for one in value):
+            raise ConfigurationError(f"{name}: must be a list of names, not {value!r}")
+        return
+    if "choices" in item.metadata:
+        choices = item.metadata["choices"]()
+        if type(value) is not type(item.default) or value not in choices:
+            raise ConfigurationError(f"{name}: must be one of {', '.join(map(str, choices))}, not {value!r}")
+        return
+    least, greatest = item.metadata["range"]
+    kinds = (int,) if isinstance(item.default, int) else (int, float)
+    number = isinstance(value, kinds) and not isinstance(value, bool) and isfinite(value)
+    if not number or not least <= value <= greatest:
+        allowed = f"within [{least:g}, {greatest:g}] {item.metadata['unit']}".rstrip()
+        kind = "a whole number " if kinds == (int,) else ""
+        raise ConfigurationError(f"{name}: must be {kind}{allowed}, not {value!r}")

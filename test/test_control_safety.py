@@ -60,7 +60,8 @@ class Arm:
     def __init__(self, law=GravityCompensation, config=CONFIG, start=True, reactions=REACTIONS, **options):
         given = {"feedback": Feedback(STIFFNESS, DAMPING), "velocity_limit": np.full(3, 4.0)} | options
         controller = law(DYNAMICS, 100.0, 20.0) if isinstance(law, type) else law
-        config = replace(config, plausibility=False, following_tolerance=0.0)  # no arm stands still whatever drives it
+        # No arm stands still whatever drives it, with limits far too low for it.
+        config = replace(config, plausibility=False, following_tolerance=0.0, allow_sagging=True)
         self.loop = ControlLoop(controller, given.pop("limit", np.full(3, 1e4)), config, reactions=reactions, **given)
         self.t, self.q, self.qd = 5.0, Q, QD
         if start:
@@ -401,7 +402,7 @@ def test_velocities_that_are_missing_are_refused_or_estimated():
 # From one effort to the next
 
 
-@pytest.mark.parametrize("rate", [20.0, 700.0])
+@pytest.mark.parametrize("rate", [60.0, 700.0])
 def test_no_step_is_ever_larger_than_the_rate_limit(rate):
     """Whatever happens: faults, gaps, other laws and gains, references that jump, another payload."""
     rng = np.random.default_rng(11)

@@ -6,8 +6,9 @@ import pytest
 
 import robodyn_ros as rd
 from robodyn_ros.control import PD, ComputedTorque, ControlLoop, GravityCompensation, SafetySettings
-from robodyn_ros.control.faults.sampling import carried_part, law_rates, rates, spectral_radius
+from robodyn_ros.control.faults.sampling import carried_part, effort_gains, spectral_radius
 from robodyn_ros.control.faults.settings import FaultReactions, Feedback, RateReaction
+from robodyn_ros.control.laws.base import AccelerationGains
 from robodyn_ros.errors import InputError
 
 ROBOT = rd.load_robot(arms.mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15)))
@@ -20,10 +21,10 @@ def test_without_delay_it_is_jurys_criterion(damping_ratio):
     """z² + (2ζx + x²/2 - 2) z + 1 - 2ζx + x²/2 with x = ωT is stable for x < 4ζ and x < 1/ζ."""
     limit = min(4.0 * damping_ratio, 1.0 / damping_ratio)
     for x in limit * np.array([0.1, 0.5, 0.99, 1.01, 1.5, 4.0]):
-        gains = np.array([[x**2]]), np.array([[2.0 * damping_ratio * x]])
-        assert (spectral_radius(1.0, 0.0, *gains) < 1.0) == (x < limit)
+        gains = AccelerationGains(np.array([[x**2]]), np.array([[2.0 * damping_ratio * x]]), np.zeros((1, 1)))
+        assert (spectral_radius(1.0, 0.0, gains) < 1.0) == (x < limit)
         roots = np.roots([1.0, 2.0 * damping_ratio * x + x**2 / 2 - 2.0, 1.0 - 2.0 * damping_ratio * x + x**2 / 2])
-        assert spectral_radius(1.0, 0.0, *gains) == pytest.approx(np.abs(roots).max())
+        assert spectral_radius(1.0, 0.0, gains) == pytest.approx(np.abs(roots).max())
 
 
 def growth(period, delay, stiffness, damping, steps=400, parts=50):
@@ -46,8 +47,9 @@ def test_what_is_carried_is_just_stable_in_a_simulation_with_coupled_joints_and_
     """Effort gains, in periods of delay; a margin of one is the limit itself."""
     mass = DYNAMICS.mass_matrix(HOME)
     period, frequency = 0.01, 300.0
-    gains = rates(frequency**2 * np.diagonal(mass), 2.0 * frequency * np.diagonal(mass), mass)
-    part = carried_part(period, delay * period, *gains, 1.0)
+    diagonal = np.diagonal(mass)
+    gains = effort_gains(Feedback(frequency**2 * diagonal, 2.0 * frequency * diagonal), mass)
+    part = carried_part(period, delay * period, gains, 1.0)
     assert part < 1.0
     for share, stable in ((0.9, True), (1.15, False)):
         stiffness, damping = (share * part) ** 2 * gains[0], share * part * gains[1]
@@ -122,7 +124,7 @@ def test_gains_that_the_measured_rate_does_not_carry_are_refused_with_the_number
     with pytest.raises(InputError, match=r"a state every 0\.01 s.*at most .* rad/s of joint.*not 200 rad/s"):
         arm.apply(arm.settings._replace(controller=wild.controller))
     assert arm.update(20.0, 20.0, HOME, np.zeros(3)).fault is None
-    carried = carried_part(0.01, 0.0, *law_rates(wild.controller, HOME), 1.1)
+    carried = carried_part(0.01, 0.0, wild.controller.acceleration_gains(HOME), 1.1)
     fine = loop(law, 0.99 * 200.0 * carried).settings
     arm.apply(arm.settings._replace(controller=fine.controller))
     arm.try_out(arm.settings._replace(safety=SafetySettings(overspeed=2.0)))  # something else may change

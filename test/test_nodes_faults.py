@@ -211,7 +211,7 @@ def test_a_joint_that_is_too_fast(rig, report):
         rig.change = changed(velocity=fast.tolist())
         damping = (rig.blind - rig.seeing) / DRIFT
         limit = np.array([600.0, 96.0, 36.0])
-        took = rig.until("the seeing answer", np.clip(rig.blind - damping * fast, -limit, limit), begin)
+        took = rig.until("the damping answer", np.clip(-damping * fast, -limit, limit), begin)
     report(took)
 
 
@@ -344,11 +344,31 @@ def test_parameters_that_are_not_numbers(rig):
         "payload__com": [0.0, math.nan, 0.0],
         "faults__states__answer": "damp",
         "state_timeout": math.nan,
+        "adaptive__unknown": "all",  # of a law that is not at work
+        "adaptive__rate": math.nan,
     }.items():
         result = rig.graph.set("controller", **{name: value})[0]
         assert not result.successful, name
         assert result.reason
     rig.until("the usual command", rig.usual, time.monotonic())
+
+
+def test_parameters_that_defeat_the_net(rig):
+    """Legal values that do not hold the arm, or that the states do not carry; more in test_control_holding.py."""
+    cases = [
+        ("effort_limits.elevator: 0 N is below what holds the arm", {"effort_limits__elevator": 0.0}),
+        ("takes .* s; 0.2 s is the most", {"effort_rate_limits__elevator": 1e-9}),
+        ("below what holds the arm", {"gravity": [0.0, 0.0, -1e4]}),
+        ("below what holds the arm", {"payload__link": "hand", "payload__mass": 1e6}),
+        ("a state every .* carries a natural frequency", {"gains__wrist__natural_frequency": 1000.0}),
+        ("a state comes every .* state_timeout", {"state_timeout": 1e-3}),
+    ]
+    with rig.undisturbed():
+        for said, given in cases:
+            refused = rig.graph.set("controller", **given)[-1]
+            assert not refused.successful, given
+            assert re.search(said, refused.reason), refused.reason
+        assert rig.graph.set("controller", payload__link="")[0].successful
 
 
 def test_a_model_that_changes_while_active(rig, prr):

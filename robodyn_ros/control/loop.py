@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from robodyn_ros.checks import finite_array, is_any
 from robodyn_ros.control.compiled_step import CompiledStep, ControlStep
 from robodyn_ros.control.drive_compensation import DriveCompensation
+from robodyn_ros.control.faults.holding import Holding, check_holding
 from robodyn_ros.control.faults.plausibility import Plausibility
 from robodyn_ros.control.faults.sampling import SamplingRate
 from robodyn_ros.control.faults.settings import FaultReactions, Feedback, SafetySettings
@@ -29,7 +30,7 @@ from robodyn_ros.control.reference.manager import Following, Mode, PreparedTraje
 from robodyn_ros.control.reference.tolerances import Tolerances
 from robodyn_ros.control.step import Command, GravityEffort, checked_total
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.errors import EffortError, InputError, NotReadyError
+from robodyn_ros.errors import EffortError, HoldingError, NotReadyError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array, read_only
 
@@ -186,6 +187,7 @@ class ControlLoop:
             OrderError: its time does not follow from that of the one before.
             JumpError: its position does not.
             InputError: it is not n finite numbers each, or has no velocities.
+            HoldingError: it is the first, and the limits do not hold the arm there.
             EffortError: the control law gave no efforts and has given none since the loop was switched on: there is no
                 effort that a reaction could begin with.
         """
@@ -193,6 +195,8 @@ class ControlLoop:
         measured = qd is not None
         q, qd = self._validation.validate(t, now, q, qd, settings.safety)
         dt = t - self._references.time
+        if self.mode == "waiting":
+            self._check_start(q)
         if self._clock_reset or not 0.0 <= dt <= settings.safety.state_timeout:
             self._restart(t, q)
             dt = 0.0
@@ -240,6 +244,19 @@ class ControlLoop:
         """Accept the next state whatever its time and position: the clock went back, because a simulation was reset."""
         self._clock_reset = True
         self._validation.reset()
+
+    def _check_start(self, q: Array) -> None:
+        """Check that the arm can be held at q (n,), before anything is sent.
+
+        Raises:
+            HoldingError: it cannot.
+        """
+        try:
+            self._check_holding(self.settings, q)
+        except HoldingError:
+            raise
+        except Exception:  # of a model: that is a fault of the law
+            return
 
     def _restart(self, t: float, q: Array) -> None:
         """Hold where the arm is.
@@ -449,14 +466,34 @@ class ControlLoop:
 
         Raises:
             EffortError: they are not n finite numbers.
-            InputError: states come too rarely for its gains, more so than for those of now.
+            InputError: states come too rarely for its gains or for ``state_timeout``, more so than for those of now.
+            HoldingError: the limits do not hold the arm where it is, less so than those of now.
             Exception: whatever the law raises.
         """
         law, rest = settings.controller, np.zeros(len(self._q))
+        if self.mode != "waiting":  # else nobody knows where the arm is
+            self._check_holding(settings, self._q, self._gravity.last)
         checked_total(law, law.compute(self._q, rest, Reference(self._q, rest, rest, rest)), len(rest))
-        carried = self._sampling.judge(settings, self._q)
-        if carried < 0.99 * self._sampling.carried:
-            raise InputError("gains", self._sampling.problem(settings, carried), carried)
+        self._sampling.check(settings, self._q)
+
+    def _check_holding(self, settings: LoopSettings, q: Array, gravity: Array | None = None) -> None:
+        """Check that limits hold the arm at q (n,).
+
+        Args:
+            settings: with these limits.
+            q: position (n,).
+            gravity: the effort of gravity that the limits of now have to bear (n,), if any; no less may they bear.
+
+        Raises:
+            HoldingError: they do not; the message says what that takes.
+        """
+        dynamics, now = settings.controller.dynamics, self.settings
+        adds = 0.0 if settings.drives is None else settings.drives.gravity
+        needed, before = Holding.at(dynamics, q, 1.0 - adds, carried=settings.safety.allow_sagging), None
+        if gravity is not None:
+            carried = now.safety.allow_sagging
+            before = needed._replace(gravity=np.abs(gravity) * (not carried), carried=carried).loads(now.limits)
+        check_holding(dynamics, settings.limits, needed, before)
 
 
 def _adds(settings: LoopSettings) -> list[list[float]]:

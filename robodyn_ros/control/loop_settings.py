@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robodyn_ros.control.drive_compensation import CompensationSettings, DriveCompensation
+from robodyn_ros.control.faults.holding import Holding, check_holding
 from robodyn_ros.control.faults.settings import FaultReactions, Feedback, SafetySettings
 from robodyn_ros.control.laws.base import Controller
 from robodyn_ros.control.laws.gains import JointGains, joint_gains
@@ -20,8 +21,7 @@ from robodyn_ros.control.limits import Limits
 from robodyn_ros.control.reference.tolerances import GoalSettings, JointTolerances, Tolerances
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY, Payload
-from robodyn_ros.errors import ConfigurationError, InputError, PluginError
-from robodyn_ros.kinematics.workspace import random_positions
+from robodyn_ros.errors import InputError, PluginError
 from robodyn_ros.plugins import available, load
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
@@ -32,9 +32,6 @@ MODEL: dict[str, Any] = {"dynamics": "rnea", "gravity": list(STANDARD_GRAVITY)}
 
 NO_LIMIT = 1e301
 """What stands for no limit in a parameter, which cannot be infinite."""
-
-HOLDING_POSES = 63
-"""Random poses, besides the home pose, at which it is checked that the effort limits hold the arm."""
 
 LIMIT_DEFAULTS = {"effort": "effort", "effort_rate": "", "velocity": "velocity"}
 """Kind of limit, as in ``<kind>_limits.<joint>`` → the attribute of the joint that is the default; "" for no limit."""
@@ -82,8 +79,9 @@ def make_loop_settings(values: NamedValues, dynamics: Dynamics, controller: str 
     tolerances = [values.settings(JointTolerances, f"constraints.{name}.") for name in names]
     limits = Limits.of(robot, *(_limits(values, kind, robot) for kind in LIMIT_DEFAULTS))
     safety = values.settings(SafetySettings)
-    if not safety.allow_sagging:
-        check_holding(dynamics, limits.effort)
+    drives = DriveCompensation.of(robot, values.settings(CompensationSettings).drive_compensates)
+    needed = Holding.anywhere(dynamics, 1.0 - drives.gravity, carried=safety.allow_sagging)
+    check_holding(dynamics, limits, needed)
     return LoopSettings(
         make_law(controller or values["controller"], dynamics, gains, values),
         limits,
@@ -92,30 +90,8 @@ def make_loop_settings(values: NamedValues, dynamics: Dynamics, controller: str 
         safety,
         FaultReactions(**{kind: values.settings(type(reaction), f"faults.{kind}.") for kind, reaction in reactions}),
         np.array([joint.max_deceleration_on_cancel or np.inf for joint in tolerances]),
-        DriveCompensation.of(robot, values.settings(CompensationSettings).drive_compensates),
+        drives,
     )
-
-
-def check_holding(dynamics: Dynamics, limits: Array) -> None:
-    """Check that each joint's effort limit is above what gravity takes in at least one of many poses.
-
-    Args:
-        dynamics: of the arm, with its payload.
-        limits: effort limits (n,) in [N·m] or [N].
-
-    Raises:
-        ConfigurationError: a joint can hold the arm nowhere; the message says what that takes.
-    """
-    robot = dynamics.robot
-    poses = [robot.home, *random_positions(robot, HOLDING_POSES)]
-    least = np.abs([dynamics.gravity(q) for q in poses]).min(axis=0)
-    for joint, limit, needed in zip(robot.joints, limits, least, strict=True):
-        if limit < needed:
-            raise ConfigurationError(
-                f"effort_limits.{joint.name}: {limit:g} {joint.effort_unit} is below what holds the arm: gravity takes "
-                f"{needed:.4g} {joint.effort_unit} or more in every pose; raise it, or set allow_sagging if something "
-                "else carries the arm"
-            )
 
 
 def make_law(name: str, dynamics: Dynamics, joints: Sequence[JointGains], values: NamedValues) -> Controller:
@@ -141,7 +117,8 @@ def model_parameters(values: NamedValues, robot: Robot) -> dict[str, Any]:
     """The runtime parameters of the model.
 
     Raises:
-        InputError: the payload is impossible, or its link does not exist or cannot move.
+        InputError: the payload is impossible, or its link does not exist or cannot move. Values are checked even while
+            no link is named.
     """
     inertia = values["payload.inertia"]
     if len(inertia) != 6:
@@ -149,14 +126,12 @@ def model_parameters(values: NamedValues, robot: Robot) -> dict[str, Any]:
     xx, xy, xz, yy, yz, zz = inertia
     matrix = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
     link, mass = values["payload.link"], values["payload.mass"]
-    payload = Payload(link, mass, tuple(values["payload.com"]), matrix) if link else None
-    if payload is None and mass > 0.0:
+    payload = Payload(link, mass, tuple(values["payload.com"]), matrix)
+    if not link and mass > 0.0:
         raise InputError("payload.link", "must name the link that holds the payload", link)
-    if payload is not None:
-        payload.inertial()
-        if robot.link(link).body < 0:
-            raise InputError("payload.link", f"{link!r} is fixed to the base and cannot hold one", link)
-    return {"gravity": tuple(values["gravity"]), "payload": payload}
+    if link and robot.link(link).body < 0:
+        raise InputError("payload.link", f"{link!r} is fixed to the base and cannot hold one", link)
+    return {"gravity": tuple(values["gravity"]), "payload": payload if link else None}
 
 
 def law_settings() -> dict[str, type[Any]]:

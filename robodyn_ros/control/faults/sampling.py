@@ -1,13 +1,15 @@
 """Sampling: which gains a rate of states carries.
 
 An effort comes from a state that is δ old by then, and stays until the effort for the next state, a period T later. So
-the feedback M q̈ = -K q - D q̇ acts on the arm as the discrete system ::
+the feedback q̈ = -K q - D q̇ - I ∫q dt acts on the arm as the discrete system ::
 
-    x_k+1 = Φ x_k + Γ₀ u_k-d + Γ₁ u_k-d-1,     u_k = -M⁻¹ (K q_k + D q̇_k),     δ = d T + δ',  0 ≤ δ' < T
+    x_k+1 = Φ x_k + Γ₀ u_k-d + Γ₁ u_k-d-1,     u_k = -(K q_k + D q̇_k + I z_k),     δ = d T + δ',  0 ≤ δ' < T
+    z_k = z_k-1 + T q_k
 
 of the double integrator x = (q, q̇) with a held input and a delay. It is stable if the spectral radius of its matrix is
-below one. Without a delay and for one joint that is ω T < 1 / ζ: a state every 0.1 s carries ω = 10 rad/s at ζ = 1,
-and no more.
+below one. Without a delay and an integral and for one joint that is ω T < 1 / ζ: a state every 0.1 s carries
+ω = 10 rad/s at ζ = 1, and no more. A law that learns or observes acts as an integral
+(:meth:`robodyn_ros.control.laws.base.Controller.acceleration_gains`).
 
 Source: Åström and Wittenmark, Computer-Controlled Systems (3rd ed., 1997), §2.3 (sampling with time delay).
 """
@@ -17,8 +19,9 @@ from __future__ import annotations
 import numpy as np
 
 from robodyn_ros.control.faults.settings import Feedback
-from robodyn_ros.control.laws.base import Controller
+from robodyn_ros.control.laws.base import AccelerationGains, Controller
 from robodyn_ros.control.loop_settings import LoopSettings
+from robodyn_ros.errors import InputError
 from robodyn_ros.robot.pose import Array
 
 GAIN_MARGIN = 1.1
@@ -26,6 +29,9 @@ GAIN_MARGIN = 1.1
 
 RETURN_MARGIN = 1.3
 """The same, for gains that were too high to be carried again."""
+
+PERIODS_IN_TIMEOUT = 1.5
+"""How many periods of the states must fit into a ``state_timeout`` that is set."""
 
 FIRST = 2
 """How many periods are measured before they count."""
@@ -79,12 +85,18 @@ class SamplingRate:
         self._count = 0
         self._mean = self._before = 0.0
         self._judged = (0.0, 0.0, -np.inf)
+        self._q = self._settings.controller.dynamics.robot.home
 
     def apply(self, settings: LoopSettings) -> None:
         """Judge these settings from now on."""
         self._settings = settings
         self.feedback = scaled(settings.feedback, self.carried) if self.carried < 1.0 else settings.feedback
         self._judged = (0.0, 0.0, -np.inf)
+
+    @property
+    def problem(self) -> str:
+        """Why the states are too rare for what the arm works with; "" if they are not."""
+        return self._problem(self._settings, self.carried)[1]
 
     def update(self, t: float, age: float, q: Array) -> None:
         """Take in a state.
@@ -95,59 +107,101 @@ class SamplingRate:
             q: position (n,).
         """
         dt, self._last = t - self._last, t
-        if not 0.0 < dt <= self._settings.safety.state_timeout:
+        if not 0.0 < dt < np.inf:
             return
-        self._count += 1
-        part = 1.0 / min(self._count, MEMORY)
-        self._mean += part * (dt - self._mean)
-        # One gap is none of the rate, but two in a row are.
-        self.period, self._before = max(self._mean, min(dt, self._before)), dt
-        self.delay += part * (max(age, 0.0) - self.delay)
+        # One gap is none of the rate, but two in a row are; one that was a fault of its own has no part in the mean.
+        least, self._before = min(dt, self._before), dt
+        if dt > self._settings.safety.state_timeout:
+            self.period = max(self.period, least)
+        else:
+            self._count += 1
+            part = 1.0 / min(self._count, MEMORY)
+            self._mean += part * (dt - self._mean)
+            self.period = max(self._mean, least)
+            self.delay += part * (max(age, 0.0) - self.delay)
         period, delay, since = self._judged
         still = abs(self.period - period) <= CHANGE * period and abs(self.delay - delay) <= CHANGE * period
-        if self._count < FIRST or (still and 0.0 <= t - since < REASSESS):
+        if not self._is_known or (still and 0.0 <= t - since < REASSESS):
             return
-        self._judged = (self.period, self.delay, t)
-        self.carried = self.judge(self._settings, q, GAIN_MARGIN if self.carried == 1.0 else RETURN_MARGIN)
+        self._judged, self._q = (self.period, self.delay, t), q
+        self.carried = self._judge(self._settings, q, GAIN_MARGIN if self.carried == 1.0 else RETURN_MARGIN)
         feedback = self._settings.feedback
-        mass = self._settings.controller.dynamics.mass_matrix(q)
-        part = carried_part(self.period, self.delay, *rates(feedback.stiffness, feedback.damping, mass), GAIN_MARGIN)
+        gains = effort_gains(feedback, self._settings.controller.dynamics.mass_matrix(q))
+        part = carried_part(self.period, self.delay, gains, GAIN_MARGIN)
         self.feedback = feedback if part == 1.0 else scaled(feedback, part)
 
-    def judge(self, settings: LoopSettings, q: Array, margin: float = GAIN_MARGIN) -> float:
+    def check(self, settings: LoopSettings, q: Array) -> None:
+        """Check that settings can be worked with at the measured rate, or better than with those of now.
+
+        Args:
+            settings: other ones.
+            q: where the arm is, (n,).
+
+        Raises:
+            InputError: states come too rarely for the gains or for ``state_timeout``; the message has the numbers.
+        """
+        carried = self._judge(settings, q)
+        name, problem = self._problem(settings, carried, PERIODS_IN_TIMEOUT)
+        if problem and (carried < 0.99 * self.carried or not self.problem):
+            raise InputError(name, problem)
+
+    @property
+    def _is_known(self) -> bool:
+        """True if period and delay have been measured."""
+        return self._count >= FIRST or self.period > self._settings.safety.state_timeout
+
+    def _judge(self, settings: LoopSettings, q: Array, margin: float = GAIN_MARGIN) -> float:
         """The part of a law's natural frequencies that the measured period and delay carry, with the arm at q (n,).
 
         It is 1 as long as they are not known.
         """
-        if self._count < FIRST:
+        if not self._is_known:
             return 1.0
-        return carried_part(self.period, self.delay, *law_rates(settings.controller, q), margin)
+        return carried_part(self.period, self.delay, settings.controller.acceleration_gains(q, self.period), margin)
 
-    def problem(self, settings: LoopSettings, carried: float) -> str:
-        """What is wrong where only a part of the natural frequencies is carried, with what would be right."""
+    def _problem(self, settings: LoopSettings, carried: float, periods: float = 1.0) -> tuple[str, str]:
+        """Which settings are wrong, and why, with what would be right; "" twice if none are.
+
+        Args:
+            settings: that states are too rare for.
+            carried: the part of the natural frequencies that is carried.
+            periods: how many periods ``state_timeout`` must have.
+        """
+        timeout = settings.safety.state_timeout
+        if periods * self.period > timeout:
+            return "state_timeout", (
+                f"a state comes every {self.period:.3g} s, too rarely for a state_timeout of {timeout:.3g} s: set it "
+                f"to {PERIODS_IN_TIMEOUT * self.period:.3g} s or more, or send states more often"
+            )
+        if carried == 1.0:
+            return "", ""
         law = settings.controller
-        robot = law.dynamics.robot
-        inertia = np.diagonal(law.dynamics.mass_matrix(robot.home)) if law.feedback == "effort" else np.ones(robot.n)
-        frequency = np.maximum(np.sqrt(law.kp / inertia), 0.5 * law.kd / inertia)  # the same for a damping ratio of one
+        frequency = _frequencies(law, self._q, self.period)
         joint = int(np.argmax(frequency))
-        asked, name = frequency[joint], robot.joint_names[joint]
-        return (
+        asked, name = frequency[joint], law.dynamics.robot.joint_names[joint]
+        return "gains", (
             f"a state every {self.period:.3g} s, {self.delay:.2g} s old, carries a natural frequency of at most "
-            f"{carried * asked:.3g} rad/s of joint {name!r}, not {asked:.3g} rad/s"
+            f"{carried * asked:.3g} rad/s of joint {name!r}, not {asked:.3g} rad/s: lower {law.quickness}, or send "
+            "states more often"
         )
 
 
-def rates(stiffness: Array, damping: Array, mass: Array) -> tuple[Array, Array]:
-    """M⁻¹ K and M⁻¹ D (n, n) of effort gains (n,)."""
+def _frequencies(law: Controller, q: Array, period: float) -> Array:
+    """The natural frequency of each joint that moves alone, (n,) in [rad/s], for a damping ratio of one."""
+    if law.feedback == "effort" and law.follows:
+        inertia = np.diagonal(law.dynamics.mass_matrix(law.dynamics.robot.home))
+        spring, damper = law.kp / inertia, law.kd / inertia
+    else:
+        gains = law.acceleration_gains(q, period)
+        spring, damper = np.diagonal(gains.position), np.diagonal(gains.velocity)
+    frequencies: Array = np.maximum(np.sqrt(np.maximum(spring, 0.0)), 0.5 * damper)
+    return frequencies
+
+
+def effort_gains(feedback: Feedback, mass: Array) -> AccelerationGains:
+    """Stiffness and damping (n,) as accelerations of an arm with the mass matrix M (n, n)."""
     inverse = np.linalg.inv(mass)
-    return inverse * stiffness, inverse * damping
-
-
-def law_rates(controller: Controller, q: Array) -> tuple[Array, Array]:
-    """The gains of a law as accelerations by position and by velocity, (n, n), with the arm at q (n,)."""
-    if controller.feedback == "acceleration":
-        return np.diag(controller.kp), np.diag(controller.kd)
-    return rates(controller.kp, controller.kd, controller.dynamics.mass_matrix(q))
+    return AccelerationGains(inverse * feedback.stiffness, inverse * feedback.damping, np.zeros_like(mass))
 
 
 def scaled(feedback: Feedback, part: float) -> Feedback:
@@ -155,24 +209,25 @@ def scaled(feedback: Feedback, part: float) -> Feedback:
     return Feedback(part**2 * feedback.stiffness, part * feedback.damping)
 
 
-def carried_part(period: float, delay: float, stiffness: Array, damping: Array, margin: float) -> float:
+def carried_part(period: float, delay: float, gains: AccelerationGains, margin: float) -> float:
     """The part of the natural frequencies that a period and a delay [s] carry, in (0, 1].
 
     Args:
         period: of the states [s].
         delay: from a state to its effort [s].
-        stiffness: accelerations by position (n, n) in [1/s²].
-        damping: accelerations by velocity (n, n) in [1/s].
-        margin: by this factor the gains may be too high.
+        gains: of the feedback.
+        margin: by this factor they may be too high.
     """
-    fastest = max(np.abs(np.linalg.eigvals(damping)).max(), np.sqrt(np.abs(np.linalg.eigvals(stiffness)).max()))
+    stiffness, damping, integral = gains
+    fastest = max(greatest(damping), greatest(stiffness) ** (1 / 2), greatest(integral) ** (1 / 3))
     if margin * fastest * (period + delay) < SURELY:
         return 1.0
     if delay > PERIODS * period:  # the same mean delay, half a period of the hold included, in fewer steps
         period, delay = delay / PERIODS, delay + 0.5 * (period - delay / PERIODS)
 
     def is_stable(part: float) -> bool:
-        return spectral_radius(period, delay, margin * part**2 * stiffness, margin * part * damping) < 1.0
+        lowered = AccelerationGains(margin * part**2 * stiffness, margin * part * damping, margin * part**3 * integral)
+        return spectral_radius(period, delay, lowered) < 1.0
 
     if is_stable(1.0):
         return 1.0
@@ -183,7 +238,12 @@ def carried_part(period: float, delay: float, stiffness: Array, damping: Array, 
     return max(low, 2.0**-BISECTIONS)
 
 
-def spectral_radius(period: float, delay: float, stiffness: Array, damping: Array) -> float:
+def greatest(gain: Array) -> float:
+    """The greatest magnitude of an eigenvalue."""
+    return float(np.abs(np.linalg.eigvals(gain)).max()) if gain.any() else 0.0
+
+
+def spectral_radius(period: float, delay: float, gains: AccelerationGains) -> float:
     """The spectral radius of the sampled and delayed feedback; below one it is stable.
 
     A joint without stiffness stays where it is: that pole at one does not count, nor does its rounding.
@@ -191,26 +251,32 @@ def spectral_radius(period: float, delay: float, stiffness: Array, damping: Arra
     Args:
         period: of the states [s].
         delay: from a state to its effort [s].
-        stiffness: accelerations by position (n, n) in [1/s²].
-        damping: accelerations by velocity (n, n) in [1/s].
+        gains: of the feedback.
     """
+    stiffness, damping, integral = gains
     n, whole = len(stiffness), int(delay / period)
     late = delay - whole * period
     early = period - late
-    one, size = np.eye(n), n * (3 + whole)
-    matrix = np.zeros((size, size))  # of q, q̇ and the inputs before, the latest first
+    one, summed = np.eye(n), integral.any()
+    inputs = n * (3 + whole)
+    size = inputs + n * summed
+    matrix = np.zeros((size, size))  # of q, q̇ and the inputs before, the latest first; then the integral
     matrix[: 2 * n, : 2 * n] = np.block([[one, period * one], [0.0 * one, one]])
-    feedback = -np.hstack([stiffness, damping])
+    feedback = np.zeros((n, size))
+    feedback[:, : 2 * n] = -np.hstack([stiffness + period * integral, damping])
+    if summed:
+        feedback[:, inputs:] = -integral
+        matrix[inputs:, :n], matrix[inputs:, inputs:] = period * one, one
     now, before = (
         np.vstack([0.5 * early**2 * one, early * one]),
         np.vstack([late * (period - 0.5 * late) * one, late * one]),
     )
     if whole == 0:
-        matrix[: 2 * n, : 2 * n] += now @ feedback
+        matrix[: 2 * n] += now @ feedback
     else:
         matrix[: 2 * n, n * (1 + whole) : n * (2 + whole)] = now
-    matrix[: 2 * n, n * (2 + whole) :] = before
-    matrix[2 * n : 3 * n, : 2 * n] = feedback
+    matrix[: 2 * n, n * (2 + whole) : inputs] = before
+    matrix[2 * n : 3 * n] = feedback
     for index in range(whole):
         row = n * (3 + index)
         matrix[row : row + n, row - n : row] = one

@@ -131,9 +131,9 @@ class LawReaction(FaultReaction):
 
 @dataclass(frozen=True)
 class SpeedReaction(FaultReaction):
-    """A joint is too fast."""
+    """A joint is too fast. What drives it may be the model itself, so that the answer needs none."""
 
-    answer: str = choice("hold", "answer to a joint faster than its limit", lambda: WITH_STATES)
+    answer: str = choice("damp", "answer to a joint faster than its limit", lambda: WITH_STATES)
 
 
 @dataclass(frozen=True)

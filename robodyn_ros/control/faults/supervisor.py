@@ -85,8 +85,8 @@ class FaultSupervisor:
             return Fault("speed", f"joint {name!r} moves at {qd[joint]:.4g}; {greatest[joint]:.4g} is the limit")
         if self.publisher_conflict:
             return Fault("publisher", self.publisher_conflict)
-        if self._sampling.carried < 1.0:
-            return Fault("rate", self._sampling.problem(settings, self._sampling.carried))
+        if self._sampling.problem:
+            return Fault("rate", self._sampling.problem)
         if self._plausibility.strike:
             return Fault("following", self._plausibility.strike)
         if self.active is None:

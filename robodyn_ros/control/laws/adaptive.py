@@ -36,7 +36,7 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import finite_array
 from robodyn_ros.control.laws.adaptation import Adaptation, AdaptiveSettings
-from robodyn_ros.control.laws.base import Controller, Efforts, FrictionCompensation, Reference
+from robodyn_ros.control.laws.base import AccelerationGains, Controller, Efforts, FrictionCompensation, Reference
 from robodyn_ros.control.laws.computed_torque import SMOOTHING
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
@@ -60,6 +60,7 @@ class Adaptive(Controller):
 
     feedback = "acceleration"
     settings = AdaptiveSettings
+    quickness = "gains.<joint>.natural_frequency, or adaptive.rate"
     remembers = ("bodies", "friction", "_symbols")
 
     def __init__(
@@ -101,6 +102,14 @@ class Adaptive(Controller):
         self.friction = self._modelled = np.zeros((2, robot.n))
         self._seen: Parameters | None = None
         self._refresh()
+
+    def acceleration_gains(self, q: Array, period: float = 0.0) -> AccelerationGains:
+        """With what is learnt: at the rate ρ, θ̂ is an integral of K_D s with s = ė + Λ e."""
+        position, velocity, integral = super().acceleration_gains(q, period)
+        if not self.config.learn:
+            return AccelerationGains(position, velocity, integral)
+        learnt = self.config.rate * np.diag(self._decay)
+        return AccelerationGains(position + learnt, velocity, integral + learnt * self._slope)
 
     def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
         """The efforts of the law, as :meth:`Controller.compute`."""

@@ -42,6 +42,21 @@ class Efforts(NamedTuple):
     total: Array
 
 
+class AccelerationGains(NamedTuple):
+    """Feedback, linearised at rest: q̈ = -(K e + D ė + I ∫e dt) for an error e of the position, each (n, n)."""
+
+    position: Array  # K [1/s²]
+    velocity: Array  # D [1/s]
+    integral: Array  # I [1/s³]
+
+    def plus_integral_action(self, rate: float) -> AccelerationGains:
+        """The same with an integral of what they give, taken at a rate [1/s]: K + ρD, D + ρ and I + ρK."""
+        position, velocity, integral = self
+        return AccelerationGains(
+            position + rate * velocity, velocity + rate * np.eye(len(position)), integral + rate * position
+        )
+
+
 class Controller(Summarised, ABC):
     """A control law τ = f(q, q̇, reference, ∫e dt).
 
@@ -59,6 +74,7 @@ class Controller(Summarised, ABC):
             ``acceleration`` they are [1/s²] and [1/s], and the law multiplies by M(q).
         settings: dataclass of the settings that the constructor takes as its keyword ``config``; None if it takes none.
         follows: True if the law drives the arm to the reference; else the arm goes where somebody moves it.
+        quickness: parameters of the law that make its feedback quicker, for messages.
         kp: gain on the position error, (n,).
         kd: gain on the velocity error, (n,).
         ki: gain on the integral of the position error, (n,); where all are zero, the caller does not integrate.
@@ -67,6 +83,7 @@ class Controller(Summarised, ABC):
     feedback: ClassVar[Literal["effort", "acceleration"]]
     settings: ClassVar[type[Any] | None] = None
     follows: ClassVar[bool] = True
+    quickness: ClassVar[str] = "gains.<joint>.natural_frequency"
     remembers: ClassVar[tuple[str, ...]] = ()
     traced: bool = True
 
@@ -110,6 +127,21 @@ class Controller(Summarised, ABC):
             integral: of the position error over time (n,) in [rad s] or [m s]; zero unless given. The caller
                 owns it, and keeps it from winding up while an effort is saturated.
         """
+
+    def acceleration_gains(self, q: Array, period: float = 0.0) -> AccelerationGains:
+        """The law's feedback as accelerations of the arm, linearised at rest.
+
+        A law with feedback besides ``kp``, ``kd`` and ``ki`` overrides this: it says which rate of states carries it.
+
+        Args:
+            q: position of the arm (n,).
+            period: of the states [s]; 0 if it is not known, or short.
+        """
+        gains = AccelerationGains(np.diag(self.kp), np.diag(self.kd), np.diag(self.ki))
+        if self.feedback == "acceleration":
+            return gains
+        inverse = np.linalg.inv(self.dynamics.mass_matrix(q))
+        return AccelerationGains(*(inverse @ gain for gain in gains))
 
     def look_ahead(self, expected: Callable[[float], Reference], effort_limit: Array) -> None:
         """Receive the future reference, before each ``advance``; for laws that plan.

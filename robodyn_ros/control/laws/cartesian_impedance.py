@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 from robodyn_ros.control.laws.base import Efforts, Reference
 from robodyn_ros.control.laws.tool import FRAMES, ToolLaw
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.dynamics.task_space import geometric_mean
+from robodyn_ros.dynamics.task_space import TaskTerms, geometric_mean
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import check_settings, choice, setting, text
 
@@ -54,6 +54,7 @@ class CartesianImpedance(ToolLaw):
     """A spring and a damper at the tool; the model carries the rest."""
 
     settings = CartesianImpedanceSettings
+    quickness = "cartesian_impedance.stiffness_… and damping_ratio, or gains.<joint>.natural_frequency"
 
     def __init__(
         self,
@@ -70,6 +71,11 @@ class CartesianImpedance(ToolLaw):
         self._stiffness = np.array([getattr(given, f"stiffness_{name}") for name in ("x", "y", "z", "rx", "ry", "rz")])
         self._damping_ratio = given.damping_ratio
         self._reach, self._turn = given.reach, given.turn
+
+    def tool_gains(self, q: Array, task: TaskTerms) -> tuple[Array, Array]:
+        """The settings, in the axes of the root link."""
+        stiffness = self.diagonal(self._stiffness, self.task.pose(q)[:3, :3])
+        return stiffness, 2.0 * self._damping_ratio * geometric_mean(task.inertia, stiffness)
 
     def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
         """The efforts of the law, as :meth:`Controller.compute`."""

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.control.laws.base import Controller, Efforts, FrictionCompensation, Reference
+from robodyn_ros.control.laws.base import AccelerationGains, Controller, Efforts, FrictionCompensation, Reference
 from robodyn_ros.control.laws.computed_torque import SMOOTHING, ComputedTorque
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.robot.pose import Array
@@ -49,6 +49,7 @@ class DisturbanceObserver(ComputedTorque):
     """
 
     settings = DisturbanceObserverSettings
+    quickness = "gains.<joint>.natural_frequency, or disturbance_observer.gain"
     remembers = ("disturbance", "_momentum", "_drift", "_lost", "_observes")
     disturbance: Array
     _momentum: Array
@@ -72,6 +73,11 @@ class DisturbanceObserver(ComputedTorque):
         limits = dynamics.robot.effort_limit
         self._greatest = np.where(self.config.limit > 0.0, limits, 0.0) * self.config.limit
         self.forget()
+
+    def acceleration_gains(self, q: Array, period: float = 0.0) -> AccelerationGains:
+        """Those of computed torque, with the observer, which acts as an integral of what they give; an implicit one."""
+        gains, rate = super().acceleration_gains(q, period), self.config.gain / (1.0 + self.config.gain * period)
+        return gains.plus_integral_action(rate) if self.config.limit > 0.0 else gains
 
     def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
         """The efforts of the law, as :meth:`Controller.compute`."""

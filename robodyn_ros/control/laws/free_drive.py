@@ -18,9 +18,10 @@ Source: gravity compensation as in Siciliano, Sciavicco, Villani, Oriolo, Roboti
 
 from __future__ import annotations
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.control.laws.base import Controller, Efforts, FrictionCompensation, Reference
+from robodyn_ros.control.laws.base import AccelerationGains, Controller, Efforts, FrictionCompensation, Reference
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.robot.pose import Array
 
@@ -42,6 +43,11 @@ class FreeDrive(Controller):
         """The arguments are those of :class:`Controller`."""
         super().__init__(dynamics, kp, kd, ki)
         self._friction = FrictionCompensation(dynamics)
+
+    def acceleration_gains(self, q: Array, period: float = 0.0) -> AccelerationGains:
+        """None: the gains are not used, and friction is compensated less than it is."""
+        none = np.zeros((len(q), len(q)))
+        return AccelerationGains(none, none, none)
 
     def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
         """The efforts of the law, as :meth:`Controller.compute`."""

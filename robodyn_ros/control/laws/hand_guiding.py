@@ -77,6 +77,7 @@ class HandGuiding(ToolLaw):
     feedback = "effort"
     follows = False
     settings = HandGuidingSettings
+    quickness = "the stiffness of hand_guiding"
     remembers = ("_anchor", "_is_anchored")
     _anchor: Array
     _is_anchored: float
@@ -109,6 +110,15 @@ class HandGuiding(ToolLaw):
                 raise InputError(f"lower_{name}", f"{lower:g} m must be less than upper_{name}, {upper:g} m", lower)
         self._translations = self.task.chosen(np.eye(6)[:, :3])
         self.forget()
+
+    def tool_gains(self, q: Array, task: TaskTerms) -> tuple[Array, Array]:
+        """Of the locked directions beyond the corridor, and of the walls that there are."""
+        axes, none = self.task.pose(q)[:3, :3], 1e-9 * np.eye(len(task.inertia))
+        walls = np.concatenate((np.isfinite(self._lower) | np.isfinite(self._upper), np.zeros(3, dtype=bool)))
+        stiffness = self.diagonal(self._stiffness, axes) + self.task.chosen(
+            self.task.chosen(np.diag(self._wall_stiffness * walls)).T
+        )
+        return stiffness, 2.0 * self._damping_ratio * geometric_mean(task.inertia, stiffness + none)
 
     def advance(self, dt: float, q: Array, qd: Array, reference: Reference, asked: Array, sent: Array) -> None:
         """Anchor the tool where it is, at the beginning and where the flow of states was broken."""

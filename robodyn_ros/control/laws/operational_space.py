@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 from robodyn_ros.control.laws.base import Efforts, Reference
 from robodyn_ros.control.laws.tool import FRAMES, ToolLaw, marked_directions
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.dynamics.task_space import DIRECTIONS
+from robodyn_ros.dynamics.task_space import DIRECTIONS, TaskTerms
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import check_settings, choice, setting, text
 
@@ -57,6 +57,7 @@ class OperationalSpace(ToolLaw):
     """Decoupled motion of the tool, and forces in chosen directions."""
 
     settings = OperationalSpaceSettings
+    quickness = "operational_space.natural_frequency, or gains.<joint>.natural_frequency"
 
     def __init__(
         self,
@@ -79,6 +80,14 @@ class OperationalSpace(ToolLaw):
         self._has_forces = bool(self._forced.any())
         self._force = self._forced * [getattr(given, f"force_{name}") for name in DIRECTIONS]
         self._reach, self._turn = given.reach, given.turn
+
+    def tool_gains(self, q: Array, task: TaskTerms) -> tuple[Array, Array]:
+        """Where a force is given, nothing but damping."""
+        stiffness, damping = self._frequency**2, 2.0 * self._damping_ratio * self._frequency
+        free = np.eye(len(task.inertia))
+        if self._has_forces:
+            free = free - self.diagonal(self._forced, self.task.pose(q)[:3, :3])
+        return task.inertia @ free * stiffness, task.inertia * damping
 
     def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
         """The efforts of the law, as :meth:`Controller.compute`."""

@@ -14,12 +14,13 @@ orientation); Lynch and Park, Modern Robotics (2017), §11.3.3 (the logarithm).
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.control.laws.base import Controller, Efforts, FrictionCompensation, Reference
+from robodyn_ros.control.laws.base import AccelerationGains, Controller, Efforts, FrictionCompensation, Reference
 from robodyn_ros.control.laws.computed_torque import SMOOTHING
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.task_space import DIRECTIONS, TaskSpace, TaskTerms
@@ -105,6 +106,22 @@ class ToolLaw(Controller):
         self.task = TaskSpace(dynamics, link, directions)
         self._friction = FrictionCompensation(dynamics)
         self._in_tool_axes = frame == "tool"
+
+    @abstractmethod
+    def tool_gains(self, q: Array, task: TaskTerms) -> tuple[Array, Array]:
+        """Stiffness and damping of the tool with the arm at q (n,), (k, k) each: force by distance and by speed."""
+
+    def acceleration_gains(self, q: Array, period: float = 0.0) -> AccelerationGains:
+        """The feedback as accelerations of the arm at q (n,): of the tool, and of the posture in its null space."""
+        task = self.task.terms(q, self._none)
+        jacobian, inverse = task.jacobian, np.linalg.inv(task.mass)
+        stiffness, damping = (jacobian.T @ gain @ jacobian for gain in self.tool_gains(q, task))
+        posture = task.null @ task.mass * float(self.follows)  # a law that does not follow has none
+        return AccelerationGains(
+            inverse @ (stiffness + posture * self.kp),
+            inverse @ (damping + posture * self.kd),
+            inverse @ (posture * self.ki),
+        )
 
     def motion_error(
         self, q: Array, qd: Array, reference: Reference, jacobian: Array, reach: float, turn: float

@@ -8,16 +8,17 @@ dataclass is made again from the parameters.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import fields
+from dataclasses import Field, fields
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
-from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
+from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
 from rclpy.exceptions import ParameterUninitializedException
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from robodyn_ros.errors import ConfigurationError
+from robodyn_ros.settings import check_value
 
 Settings = TypeVar("Settings")
 
@@ -96,7 +97,28 @@ def declare_settings(node: Node, settings: Any, prefix: str = "", of: str = "", 
             constraints = f"one of {', '.join(meta['choices']())}"
         elif isinstance(default, float):
             text += f" [{meta['unit']}]"
+        _check_from_now_on(node, name, item)
         declare(node, name, default, text, constraints=constraints, bounds=bounds, read_only=read_only)
+
+
+def _check_from_now_on(node: Node, name: str, item: Field[Any]) -> None:
+    """Refuse values that the field does not allow, whether they are in use now or not: ranges let NaN pass."""
+    checked: dict[str, Field[Any]] | None = getattr(node, "_robodyn_checked", None)
+    if checked is None:
+        checked = {}
+        node._robodyn_checked = checked
+        node.add_on_set_parameters_callback(lambda changes: _checked(changes, checked))
+    checked[name] = item
+
+
+def _checked(changes: list[Parameter], items: dict[str, Field[Any]]) -> SetParametersResult:
+    try:
+        for parameter in changes:
+            if parameter.name in items:
+                check_value(parameter.name, items[parameter.name], parameter.value)
+    except ConfigurationError as problem:
+        return SetParametersResult(successful=False, reason=str(problem))
+    return SetParametersResult(successful=True)
 
 
 def mention_unknown(node: Node) -> None:

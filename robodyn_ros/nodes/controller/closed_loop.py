@@ -32,7 +32,7 @@ from robodyn_ros.control.loop_settings import LoopSettings
 from robodyn_ros.control.step import Command
 from robodyn_ros.control.transmission import Transmission
 from robodyn_ros.dynamics import Dynamics
-from robodyn_ros.errors import EffortError, JumpError, OrderError, RobodynError, StaleStateError
+from robodyn_ros.errors import EffortError, HoldingError, JumpError, OrderError, RobodynError, StaleStateError
 from robodyn_ros.nodes.common.diagnostics import PAUSE, Faults
 from robodyn_ros.nodes.common.messages import NANO
 from robodyn_ros.nodes.common.qos import NEWEST, PARTS
@@ -66,6 +66,7 @@ REFUSALS: dict[type[RobodynError], str] = {
     OrderError: "state out of order",
     JumpError: "position jumped",
     EffortError: "control law failed",
+    HoldingError: "limits too low",
 }
 """Error that leaves a state without a command → the name it is counted under; "state refused" for every other."""
 
