@@ -113,12 +113,11 @@ class HandGuiding(ToolLaw):
 
     def tool_gains(self, q: Array, task: TaskTerms) -> tuple[Array, Array]:
         """Of the locked directions beyond the corridor, and of the walls that there are."""
-        axes, none = self.task.pose(q)[:3, :3], 1e-9 * np.eye(len(task.inertia))
-        walls = np.concatenate((np.isfinite(self._lower) | np.isfinite(self._upper), np.zeros(3, dtype=bool)))
-        stiffness = self.diagonal(self._stiffness, axes) + self.task.chosen(
-            self.task.chosen(np.diag(self._wall_stiffness * walls)).T
-        )
-        return stiffness, 2.0 * self._damping_ratio * geometric_mean(task.inertia, stiffness + none)
+        axes, softest = self.task.pose(q)[:3, :3], SOFTEST * np.eye(len(task.inertia))
+        has_wall = (self._lower > -FAR) | (self._upper < FAR)
+        walls = self._translations @ np.diag(self._wall_stiffness * has_wall) @ self._translations.T
+        stiffness = self.diagonal(self._stiffness, axes) + walls
+        return stiffness, 2.0 * self._damping_ratio * geometric_mean(task.inertia, stiffness + softest)
 
     def advance(self, dt: float, q: Array, qd: Array, reference: Reference, asked: Array, sent: Array) -> None:
         """Anchor the tool where it is, at the beginning and where the flow of states was broken."""
