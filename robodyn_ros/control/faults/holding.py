@@ -16,7 +16,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from robodyn_ros.control.limits import Limits
 from robodyn_ros.dynamics.base import Dynamics
@@ -49,7 +48,7 @@ class Holding(NamedTuple):
     carried: bool  # True if something else than the drives carries the arm
 
     @classmethod
-    def at(cls, dynamics: Dynamics, q: Array, sent: ArrayLike = 1.0, *, carried: bool) -> Holding:
+    def at(cls, dynamics: Dynamics, q: Array, sent: Array | float = 1.0, *, carried: bool) -> Holding:
         """At a position (n,).
 
         Args:
@@ -63,7 +62,7 @@ class Holding(NamedTuple):
         return cls(weight, sent * weight + START * inertia, ("where the arm is",) * len(q), carried)
 
     @classmethod
-    def anywhere(cls, dynamics: Dynamics, sent: ArrayLike = 1.0, *, carried: bool) -> Holding:
+    def anywhere(cls, dynamics: Dynamics, sent: Array | float = 1.0, *, carried: bool) -> Holding:
         """Joint by joint, in the easiest ``HELD`` of many poses; arguments are those of :meth:`at`."""
         robot = dynamics.robot
         poses = [robot.home, *random_positions(robot, POSES - 1)]
