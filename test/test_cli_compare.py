@@ -10,7 +10,7 @@ import pytest
 
 import robodyn_ros as rd
 from robodyn_ros.cli.main import main
-from robodyn_ros.simulation.comparison import LASTING, ComparedMotion, ComparedRun
+from robodyn_ros.simulation.comparison import LASTING, ComparedMotion, ComparedRun, LawComparison
 from robodyn_ros.simulation.comparison import LAWS as DEFAULT
 
 ROOT = Path(__file__).parents[1]
@@ -90,7 +90,7 @@ def test_tables_verdict_and_picture(capsys, tmp_path):
         colours = image.convert("RGB").getcolors(1 << 24)
         assert image.width > 1000
     drawn = {colour for _, colour in colours}
-    assert {(0xD5, 0x5E, 0x00), (0xE6, 0x9F, 0x00)} <= drawn  # a line for each law
+    assert {(0xE6, 0x9F, 0x00), (0x00, 0x9E, 0x73)} <= drawn  # each law in its own colour
 
 
 def test_figures_of_a_run():
@@ -131,3 +131,73 @@ def test_every_law_that_follows_is_compared_by_default():
     own.remove("mpc")  # what it answers depends on the time it has to think: compared when asked for
     own -= {"cartesian_impedance", "operational_space"}  # their gains are the tool's: compared when asked for
     assert sorted(own) == sorted(DEFAULT)
+
+
+def comparison_of(*runs):
+    """Motions and runs of laws; of each, the errors over the time of its step and of its trajectory are given."""
+    t = np.linspace(0.0, 4.0, 4001)
+    motions = [ComparedMotion(name, np.zeros(1), 4.0, None, np.ones(1)) for name in ("step", "trajectory")]
+
+    def made(error):
+        return ComparedRun(t, 1.0 - error[:, None], np.ones((len(t), 1)), error[:, None], np.zeros(1))
+
+    steps, ways = ({name: made(error[index](t)) for name, error in runs} for index in (0, 1))
+    return tuple(motions), (steps, ways)
+
+
+def test_the_verdict_looks_at_settling_too():
+    """By hand: exp(-t) settles within 2 % at ln 50 = 3.91 s, exp(-4 t) at 0.98 s, and an error of 5 % never does."""
+    robot = rd.load_robot(
+        '<robot name="one"><link name="a"/><link name="b"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" '
+        'ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="turn" type="continuous"><parent link="a"/>'
+        '<child link="b"/></joint></robot>'
+    )
+
+    def verdict(**errors):
+        return LawComparison(robot, "an arm", *comparison_of(*errors.items())).verdict()
+
+    slow, quick, never = (lambda t: np.exp(-t)), (lambda t: np.exp(-4.0 * t)), (lambda t: 0.05 + 0.0 * t)
+    little, more = (lambda t: 0.001 + 0.0 * t), (lambda t: 0.002 + 0.0 * t)
+    said = verdict(mine=(slow, little), other=(quick, more))
+    assert "mine follows best" in said
+    assert "it settles within 2% of the step in 3.91 s, other in 0.98 s" in said
+    said = verdict(mine=(never, little), other=(quick, more))
+    assert "But after a step it never settles within 2% of the step (turn); other does in 0.98 s" in said
+    assert "settles within 2% of the step in 0.98 s; never: other" in verdict(mine=(quick, little), other=(never, more))
+
+
+def test_a_law_that_fails_is_not_judged_and_the_others_are(monkeypatch, capsys):
+    from robodyn_ros.errors import SimulationError
+    from robodyn_ros.simulation import comparison
+
+    real = comparison.run_motion
+
+    def run_motion(law, plant, motion, rate):
+        if type(law).__name__ == "PD" and motion.name == "trajectory":
+            raise SimulationError("at 0.31 s: the positions are beyond the range of a simulation")
+        return real(law, plant, motion, rate)
+
+    monkeypatch.setattr(comparison, "run_motion", run_motion)
+    assert main(["compare", PRR, "--json", "--controllers", "pd,impedance"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert list(found["scores"]) == ["impedance"]
+    assert found["failures"]["pd"].startswith("at 0.31 s")
+    assert "No verdict on pd: at 0.31 s" in found["verdict"]
+    assert main(["compare", PRR, "--controllers", "pd"]) == 1
+    assert "No verdict on pd" in capsys.readouterr().out
+
+
+def test_gains_come_from_a_parameter_file(tmp_path, capsys):
+    """At rest K e = g(q): with M ω² for K the elevator's error is g / ω² of its own joint."""
+    (tmp_path / "gains.yaml").write_text(
+        "/**/controller:\n  ros__parameters:\n    gains:\n      elevator: {natural_frequency: 20, damping_ratio: 1}\n"
+    )
+    pd = ("--controllers", "pd")
+    found = compared(capsys, *pd, "--params", str(tmp_path / "gains.yaml"))
+    np.testing.assert_allclose(figure(found, "step", "pd", "lasting_error")[0], 9.81 / 400.0, rtol=1e-3)
+    plain = compared(capsys, *pd)
+    np.testing.assert_allclose(
+        figure(found, "step", "pd", "lasting_error")[1:], figure(plain, "step", "pd", "lasting_error")[1:], rtol=0.05
+    )
+    found = compared(capsys, *pd, "-p", "gains.elevator.natural_frequency:=30")
+    np.testing.assert_allclose(figure(found, "step", "pd", "lasting_error")[0], 9.81 / 900.0, rtol=1e-3)

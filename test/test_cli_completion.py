@@ -45,7 +45,7 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("robodyn derive --nu", {"--numbers"}),
         ("robodyn derive arm.urdf --format ", set(FORMATS)),
         ("robodyn export arm.urdf --language ", set(LANGUAGES)),
-        ("robodyn export arm.urdf --plugin ", set(available("dynamics"))),
+        ("robodyn export arm.urdf --dynamics ", set(available("dynamics"))),
         ("robodyn plugins dyn", {"dynamics"}),
         (f"robodyn derive {URDF}/pr", {f"{URDF}/pr.urdf", f"{URDF}/prr.urdf"}),
         (f"robodyn derive arm.urdf --out {URDF}/prr", {f"{URDF}/prr.urdf"}),

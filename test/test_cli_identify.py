@@ -154,7 +154,7 @@ def test_finds_a_payload(recorded, capsys):
         (["train.mcap", "--urdf", URDF, "--out", "no/where.urdf"], "there is no folder"),
         (["train.mcap", "--urdf", "known.urdf", "--out", "known.urdf"], "is the URDF itself"),
         (["train.mcap", "--urdf", URDF, "--payload", "foot"], "'foot' is not in the robot"),
-        (["train.mcap", "--urdf", URDF, "--payload", "hand", "--out", "x.urdf"], "--payload prints what it finds"),
+        (["train.mcap", "--urdf", URDF, "--payload", "hand", "--out", "x.urdf"], "--payload-link prints what it finds"),
         (["train.mcap", "--urdf", URDF, "--gap", "0"], "gap: must be within"),
         (["train.mcap", "--urdf", URDF, "--effort", "commanded"], "there are no commands"),
     ],

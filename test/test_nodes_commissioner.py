@@ -133,7 +133,9 @@ def test_states_that_are_no_numbers_end_it(graph, prr, tmp_path):
         publisher.publish(message)
 
     graph.node.create_timer(0.01, lambda: publish() if publisher.get_subscription_count() else None)
-    code, out, err = ended(graph, commission(tmp_path, prr, "--yes"), DEADLINE)
+    # Long enough for a publisher in a busy process: nothing but the number is to end it.
+    process = commission(tmp_path, prr, "--yes", "-p", "state_timeout:=10")
+    code, out, err = ended(graph, process, DEADLINE)
     assert code == 1, out + err
     assert "q: is not finite" in (tmp_path / "report.md").read_text(encoding="utf-8")
 

@@ -15,13 +15,17 @@ from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import console
+from robodyn_ros.cli.parameters import add_parameters, check_used, gather
 from robodyn_ros.cli.processes import node_command
-from robodyn_ros.cli.verb import ExitCode, Verb, check_name
+from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import InputError
+
+if TYPE_CHECKING:
+    from robodyn_ros.robot import Robot
 
 LAST_LINES = 20
 """Lines of the node's log that are shown if it fails."""
@@ -30,8 +34,7 @@ LAST_LINES = 20
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
     add_arm(parser)
-    text = "parameter file, for instance with the transmissions"
-    parser.add_argument("--config", metavar="PATH", help=text)
+    add_parameters(parser, "the commissioner, for instance with the transmissions", "ramp_time:=3")
     text = "topic of the arm's states (default: %(default)s)"
     parser.add_argument("--joint-states", default="joint_states", metavar="TOPIC", help=text)
     text = "topic of the efforts, std_msgs/Float64MultiArray (default: %(default)s)"
@@ -40,8 +43,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--joint-commands", default="controller/joint_commands", metavar="TOPIC", help=text)
     text = "report to write, .md or .html (default: %(default)s)"
     parser.add_argument("--report", default="commissioning.md", metavar="PATH", help=text)
-    text = "setting of the procedure, such as ramp_time=3.0; may be given again"
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help=text)
     text = "go on without asking; nobody then says whether a joint turned its positive way"
     parser.add_argument("--yes", action="store_true", help=text)
 
@@ -73,29 +74,46 @@ def run(args: Namespace) -> ExitCode:
 def _command(args: Namespace, folder: Path) -> list[str]:
     """Return the command line of the node, with its parameters in a file in the folder."""
     from robodyn_ros.control.commissioning.findings import CommissionerSettings, CommissioningSettings
+    from robodyn_ros.control.parameter_file import FileParameters
 
+    robot = read_arm(args)
     parameters: dict[str, Any] = {
-        "robot_description": read_arm(args).urdf,
+        "robot_description": robot.urdf,
         "inertia": args.inertia,
         "guided": not args.yes,
         "report": str(Path(args.report).resolve()),
     }
-    both = (CommissioningSettings, CommissionerSettings)
-    defaults: dict[str, Any] = {item.name: item.default for settings in both for item in fields(settings)}
-    for text in args.set:
-        name, _, value = text.partition("=")
-        check_name("--set", name, defaults)
-        try:
-            parameters[name] = type(defaults[name])(json.loads(value))  # a float may be written as a whole number
-        except (ValueError, TypeError) as cause:
-            raise InputError("--set", f"{text!r} must be name=number", text) from cause
+    defaults = _defaults(robot)
+    (given,) = gather(args.params, args.given, ("commissioner",)).values()
+    check_used(set(given) - set(defaults), defaults, args.given, given.located_names())
+    values = FileParameters(given, defaults)
+    with values.located():
+        values.settings(CommissioningSettings)
+        values.settings(CommissionerSettings)
+    for name, value in given.items():
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        parameters[name] = float(value) if isinstance(defaults.get(name), float) and whole else value
     topics = {
         "joint_states": args.joint_states,
         "~/commands": args.commands,
         "~/joint_commands": args.joint_commands,
     }
-    files = [Path(args.config)] if args.config else []
-    return node_command("commissioner", parameters, folder, files, topics)
+    return node_command("commissioner", parameters, folder, (), topics)
+
+
+def _defaults(robot: Robot) -> dict[str, Any]:
+    """Name → default of every parameter of the procedure."""
+    from robodyn_ros.control.commissioning.findings import CommissionerSettings, CommissioningSettings
+    from robodyn_ros.control.loop_settings import MODEL
+    from robodyn_ros.control.transmission import TransmissionSettings
+
+    found = {"joints": [], **MODEL}
+    groups: dict[str, Any] = {"": CommissioningSettings, " ": CommissionerSettings}
+    groups |= {f"transmission.{name}.": TransmissionSettings for name in robot.joint_names}
+    for prefix, settings in groups.items():
+        found |= {prefix.strip() + item.name: item.default for item in fields(settings)}
+    found |= {f"locked_joints.{name}": 0.0 for name in robot.joint_names}
+    return found
 
 
 def _follow(process: subprocess.Popen[str]) -> dict[str, Any]:
@@ -152,9 +170,10 @@ VERB = Verb(
     ),
     examples=(
         ("robodyn commission arm.urdf", "on the controller's topics"),
-        ("robodyn commission arm.urdf --config my_arm.yaml", "with transmissions"),
+        ("robodyn commission arm.urdf --params my_arm.yaml", "with transmissions"),
         ("robodyn commission arm.urdf --report arm.html", "report as a page"),
     ),
     add_arguments=add_arguments,
+    former={"--config": "--params", "--set": "-p"},
     run=run,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich import box
@@ -14,6 +14,7 @@ from rich.text import Text
 
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import check_picture, console, print_json
+from robodyn_ros.cli.parameters import add_parameters, check_used, gather
 from robodyn_ros.cli.verb import ExitCode, Verb, names
 from robodyn_ros.document.numbers import digits, quantity
 from robodyn_ros.errors import InputError
@@ -39,14 +40,15 @@ def add_arguments(parser: ArgumentParser) -> None:
 
     add_arm(parser)
     text = "the laws, separated by commas (default: %(default)s)"
-    parser.add_argument("--controllers", default=",".join(LAWS), metavar="NAMES", help=text)
+    parser.add_argument("--controllers", default=", ".join(LAWS), metavar="NAMES", help=text)
+    add_parameters(parser, "the controller node: gains and settings of the laws", "gains.elbow.damping_ratio:=0.7")
     for name, default, unit, text in (
-        ("natural-frequency", 12.0, "W", "natural frequency of the errors [rad/s]"),
-        ("damping-ratio", 1.0, "Z", "damping ratio of the errors [-]"),
-        ("integral-rate", 0.0, "R", "rate of the integral action [1/s]"),
+        ("natural-frequency", 12.0, "W", "natural frequency of the errors [rad/s]; parameters win over it"),
+        ("damping-ratio", 1.0, "Z", "damping ratio of the errors [-]; likewise"),
+        ("integral-rate", 0.0, "R", "rate of the integral action [1/s]; likewise"),
         ("rate", 500.0, "HZ", "rate of the control [Hz]"),
         ("mass-scale", 1.0, "F", "the arm's masses over the model's [-]"),
-        ("payload", 0.0, "KG", "payload that the model does not know, at the last link [kg]"),
+        ("payload", 0.0, "KG", "mass that the tool carries, and that the model does not know [kg]"),
         ("friction-scale", 1.0, "F", "the arm's friction over the model's [-]"),
     ):
         parser.add_argument(
@@ -57,7 +59,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> ExitCode:
-    """Have each law do each motion, and say which law follows best."""
+    """Have each law do each motion, and say which law follows best; the answer is no if one failed on the way."""
     from robodyn_ros.simulation.comparison import compare
     from robodyn_ros.simulation.plant.mismatch import Mismatch
 
@@ -65,22 +67,39 @@ def run(args: Namespace) -> ExitCode:
         check_picture("--plot", args.plot)
     if not args.rate > 0.0:
         raise InputError("--rate", f"must be above 0, not {args.rate:g}", args.rate)
+    robot = read_arm(args)
     comparison = compare(
-        read_arm(args),
+        robot,
         names(args.controllers),
         natural_frequency=args.natural_frequency,
         damping_ratio=args.damping_ratio,
         integral_rate=args.integral_rate,
         rate=args.rate,
         mismatch=Mismatch(mass_scale=args.mass_scale, payload_mass=args.payload, friction_scale=args.friction_scale),
+        parameters=_parameters(args, robot),
     )
-    if args.plot is not None:
+    if args.plot is not None and comparison.runs[0]:
         comparison.plot(args.plot)
     if args.json:
         _print(comparison)
     else:
         _show(args, comparison)
-    return ExitCode.YES
+    return ExitCode.NO if comparison.failures else ExitCode.YES
+
+
+def _parameters(args: Namespace, robot: Robot) -> dict[str, Any] | None:
+    """The parameters of the controller, with the three numbers of the command line for joints without gains."""
+    if not (args.params or args.given):
+        return None
+    from robodyn_ros.control.loop_settings import loop_default_values
+
+    (given,) = gather(args.params, args.given, ("controller",)).values()
+    known = loop_default_values(robot)
+    check_used(set(given) - set(known), known, args.given, given.located_names())
+    for joint in robot.joint_names:
+        for name in ("natural_frequency", "damping_ratio", "integral_rate"):
+            given.setdefault(f"gains.{joint}.{name}", getattr(args, name))
+    return given
 
 
 def _show(args: Namespace, comparison: LawComparison) -> None:
@@ -91,8 +110,8 @@ def _show(args: Namespace, comparison: LawComparison) -> None:
     for motion, runs in zip(comparison.motions, comparison.runs, strict=True):
         out.print(Text(f"\n{motion.name.capitalize()}, {motion.duration:.1f} s", "bold"))
         out.print(table(motion, runs, comparison.robot))
-    out.print(Text(comparison.verdict(), "bold green"))
-    if args.plot is not None:
+    out.print(Text(comparison.verdict(), "bold red" if comparison.failures else "bold green"))
+    if args.plot is not None and comparison.runs[0]:
         out.print(str(args.plot), markup=False, soft_wrap=True)
 
 
@@ -105,6 +124,8 @@ def _print(comparison: LawComparison) -> None:
             "arm": comparison.arm,
             **{motion.name: report(motion, runs) for motion, runs in pairs},
             "scores": comparison.scores(),
+            "settling": {name: _number(time) for name, time in comparison.settling().items()},
+            "failures": dict(comparison.failures),
             "verdict": comparison.verdict(),
         }
     )
@@ -143,7 +164,11 @@ def report(motion: ComparedMotion, runs: Mapping[str, ComparedRun]) -> dict[str,
 
 
 def _plain(values: Array) -> list[float | None]:
-    return [value if np.isfinite(value) else None for value in values.tolist()]
+    return [_number(value) for value in values.tolist()]
+
+
+def _number(value: float) -> float | None:
+    return value if np.isfinite(value) else None
 
 
 VERB = Verb(
@@ -152,11 +177,13 @@ VERB = Verb(
         "Has each control law do a step and a trajectory, in simulation, with the\n"
         "same stiffness and damping for all: error, settling, effort, and a verdict.\n"
         "The arm may differ from the model that the laws know, in its masses, by a\n"
-        "payload, and in its friction."
+        "payload, and in its friction. A law that fails on the way is not judged, and the\n"
+        "exit code is 1."
     ),
     examples=(
         ("robodyn compare arm.urdf", "an arm like its model"),
         ("robodyn compare arm.urdf --mass-scale 1.1 --payload 1", "one that is not"),
+        ("robodyn compare arm.urdf --params gains.yaml", "by your own gains"),
         ("robodyn compare arm.urdf --plot laws.png", "with a picture"),
     ),
     add_arguments=add_arguments,

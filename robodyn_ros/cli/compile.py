@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import console, print_json, progress_bar
-from robodyn_ros.cli.verb import ExitCode, Verb
+from robodyn_ros.cli.verb import ExitCode, Verb, names
 from robodyn_ros.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class CompiledEntry(NamedTuple):
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
     add_arm(parser)
-    text = f"plugins, for example {' '.join(DYNAMICS)} lagrangian (default: {' '.join(DYNAMICS)})"
+    text = f"dynamics plugin, or several separated by commas (default: {', '.join(DYNAMICS)})"
     parser.add_argument("--dynamics", nargs="+", default=DYNAMICS, metavar="NAME", help=text)
     text = (
         f"functions of the dynamics, {LOOPS} (the simulator's loops), {KINEMATICS} (of every link) and {TOOL} (inverse "
@@ -90,9 +90,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         "simulator call)"
     )
     parser.add_argument("--of", default=",".join((*CONTRACT, *GROUPS)), metavar="NAMES", help=text)
-    text = f"laws whose control steps are compiled (default: {' '.join(LAWS)})"
-    parser.add_argument("--controllers", nargs="+", default=LAWS, metavar="NAME", help=text)
-    text = "links to be brought somewhere (default: the last that moves)"
+    text = f"laws whose control steps are compiled, separated by commas (default: {', '.join(LAWS)})"
+    parser.add_argument("--controllers", nargs="+", default=LAWS, metavar="NAMES", help=text)
+    text = "link to be brought somewhere, or several separated by commas (default: the last that moves)"
     parser.add_argument("--tool", nargs="+", metavar="LINK", help=text)
     parser.add_argument("--batch", action="store_true", help="the functions for many states at once too")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
@@ -105,8 +105,9 @@ def run(args: Namespace) -> ExitCode:
 
     _check_tools()
     robot, folder = read_arm(args), cache_folder()
-    plugins = [(name, _plugin(name, robot)) for name in args.dynamics]
-    jobs = find_jobs(robot, plugins, args.of, args.batch, args.tool or [tip(robot)], args.controllers)
+    tools = names(",".join(args.tool or ())) or [tip(robot)]
+    plugins = [(name, _plugin(name, robot)) for name in names(",".join(args.dynamics))]
+    jobs = find_jobs(robot, plugins, args.of, args.batch, tools, names(",".join(args.controllers)))
     try:
         compiled = list(_compile(jobs))
     except OSError as cause:

@@ -31,18 +31,21 @@ OPTIONS: tuple[tuple[str, Callable[[str], Any], str, str], ...] = (
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
+    from robodyn_ros.identification.settings import ExcitationSettings
+
     add_arm(parser)
     text = "JointTrajectory to write, as JSON (default: %(default)s)"
     parser.add_argument("--out", type=Path, default=Path("motion.json"), metavar="FILE", help=text)
     text = "where the arm is before: 0.3,-1,0 or joint=-1 (default: as near to 0 as its limits allow)"
-    parser.add_argument("--start", metavar="POSE", help=text)
+    parser.add_argument("--from", dest="start", metavar="POSE", help=text)
     text = "height in the root link's frame that no link's origin is to go below [m]"
     parser.add_argument("--floor", type=float, metavar="Z", help=text)
     text = "box x y z x y z in that frame that the links' origins are to stay in [m]"
     parser.add_argument("--box", type=float, nargs=6, metavar="M", help=text)
     for name, kind, unit, text in OPTIONS:
         option = f"--{name.replace('_', '-')}"
-        parser.add_argument(option, type=kind, metavar=unit, help=text)
+        default = getattr(ExcitationSettings, name)
+        parser.add_argument(option, type=kind, default=default, metavar=unit, help=f"{text} (default: %(default)s)")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON instead of a table")
 
 
@@ -55,7 +58,7 @@ def run(args: Namespace) -> ExitCode:
 
     check_folder("--out", args.out)
     robot = read_arm(args)
-    given = {name: value for name, *_ in OPTIONS if (value := getattr(args, name)) is not None}
+    given = {name: getattr(args, name) for name, *_ in OPTIONS}
     start = robot.home if args.start is None else parse_pose(args.start, robot, robot.home)
     excitation = excite(robot, ExcitationSettings(**given), workspace=_workspace(args), start=start)
     write_trajectory(args.out, excitation.trajectory, robot.joint_names)
@@ -131,5 +134,6 @@ VERB = Verb(
         ("robodyn excite arm.urdf --period 20 --periods 5", "slower, and more often"),
     ),
     add_arguments=add_arguments,
+    former={"--start": "--from"},
     run=run,
 )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import write_file
+from robodyn_ros.cli.parameters import add_parameters, check_used, gather
 from robodyn_ros.cli.verb import ExitCode, Verb, add_gravity, names
 from robodyn_ros.errors import InputError
 
@@ -34,12 +35,11 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--of", default=QUANTITIES, metavar="NAMES", help=text)
     text = "dynamics plugin whose expressions are written in C and Python (default: %(default)s)"
-    parser.add_argument("--plugin", default="rnea", metavar="NAME", help=text)
+    parser.add_argument("--dynamics", default="rnea", metavar="NAME", help=text)
     add_gravity(parser)
     text = "law of the control step (default: that of the parameters)"
     parser.add_argument("--controller", metavar="NAME", help=text)
-    text = "parameters of the controller node for the control step: gains, limits; may be given again"
-    parser.add_argument("--params", type=Path, action="append", default=[], metavar="FILE", help=text)
+    add_parameters(parser, "the controller node, for the control step: gains, limits", "state_timeout:=0.05")
     text = "type of a number in C, double or float (default: %(default)s)"
     parser.add_argument("--real", default="double", metavar="TYPE", help=text)
     text = "folder or file to write; - is standard output (default: files named after the arm, here)"
@@ -52,7 +52,7 @@ def run(args: Namespace) -> ExitCode:
     from robodyn_ros.dynamics.symbolic.export import export
 
     folder, stem = _place(args.out, args.language)
-    dynamics = create_dynamics(args.plugin, read_arm(args), gravity=args.gravity)
+    dynamics = create_dynamics(args.dynamics, read_arm(args), gravity=args.gravity)
     quantities = names(args.of)
     if STEP in quantities:
         files = _step(args, dynamics, quantities, stem)
@@ -70,17 +70,18 @@ def run(args: Namespace) -> ExitCode:
 def _step(args: Namespace, dynamics: Dynamics, quantities: list[str], stem: str) -> dict[str, str]:
     """The files of the control step."""
     from robodyn_ros.control.loop_settings import loop_default_values, make_loop_settings
-    from robodyn_ros.control.parameter_file import FileParameters, LoadedParameters, read_parameters
+    from robodyn_ros.control.parameter_file import FileParameters
     from robodyn_ros.control.step_export import export_step
 
     if quantities != [STEP] or args.language != "c" or args.real != "double":
         raise InputError("--of", "step is written by itself, in C, and with numbers of type double: it keeps the time")
-    given = LoadedParameters()
-    for file in args.params:
-        given |= read_parameters(file, "controller")
-    values = FileParameters(given, loop_default_values(dynamics.robot))
+    (given,) = gather(args.params, args.given, ("controller",)).values()
+    known = loop_default_values(dynamics.robot)
+    values = FileParameters(given, known)
     with values.located():
-        return export_step(make_loop_settings(values, dynamics, args.controller), stem)
+        settings = make_loop_settings(values, dynamics, args.controller)
+    check_used(set(given) - set(known), known, args.given, given.located_names())
+    return export_step(settings, stem)
 
 
 def _place(out: str, language: str) -> tuple[Path, str]:
@@ -123,5 +124,6 @@ VERB = Verb(
         ("robodyn export arm.urdf --language latex --out -", "on the screen"),
     ),
     add_arguments=add_arguments,
+    former={"--plugin": "--dynamics"},
     run=run,
 )

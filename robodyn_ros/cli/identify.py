@@ -34,15 +34,15 @@ EFFORTS = ("auto", "measured", "commanded")
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
+    add_arm(parser)
     text = "a recording: the folder of a rosbag2, a .mcap or .db3 file, or a .csv table"
     parser.add_argument("recordings", nargs="+", metavar="RECORDING", help=text)
-    add_arm(parser, "--urdf", required=True, metavar="FILE")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the URDF with the new numbers here")
     parser.add_argument("--report", type=Path, metavar="FILE", help="write a report here, .html")
     text = "a recording that is not used but predicted; again for another"
     parser.add_argument("--validate", action="append", default=[], metavar="RECORDING", help=text)
     text = "take the arm as known, and find what this link holds"
-    parser.add_argument("--payload", metavar="LINK", help=text)
+    parser.add_argument("--payload-link", metavar="LINK", help=text)
     _add_sources(parser)
     _add_settings(parser)
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
@@ -50,7 +50,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def _add_sources(parser: ArgumentParser) -> None:
     group = parser.add_argument_group("what is in a bag")
-    group.add_argument("--states", default="", metavar="TOPIC", help="the states (default: joint_states, anywhere)")
+    text = "the states (default: joint_states, anywhere)"
+    group.add_argument("--joint-states", dest="states", default="", metavar="TOPIC", help=text)
     text = "the commanded efforts (default: joint_commands or commands, near the states)"
     group.add_argument("--commands", default="", metavar="TOPIC", help=text)
     text = "joints in the order of a Float64MultiArray, separated by commas (default: the arm's)"
@@ -80,7 +81,7 @@ def _add_settings(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> ExitCode:
     """Identify the arm, or the payload of a link; write and report."""
     _check_outputs(args)
-    return identify_arm(args) if args.payload is None else identify_payload(args)
+    return identify_arm(args) if args.payload_link is None else identify_payload(args)
 
 
 def _check_outputs(args: Namespace) -> None:
@@ -91,8 +92,8 @@ def _check_outputs(args: Namespace) -> None:
         if path is None:
             continue
         check_folder(option, path)
-        if args.payload is not None:
-            raise InputError(option, "is for the arm's numbers; --payload prints what it finds", path)
+        if args.payload_link is not None:
+            raise InputError(option, "is for the arm's numbers; --payload-link prints what it finds", path)
     if args.out is not None and args.out.exists() and args.out.samefile(args.urdf):
         raise InputError("--out", f"{str(args.out)!r} is the URDF itself, which is not written over", args.out)
     if args.report is not None and find_spec("matplotlib") is None:
@@ -140,7 +141,7 @@ def identify_payload(args: Namespace) -> ExitCode:
             raise InputError("--validate", "is for the arm's numbers, not for a payload", args.validate)
         tell("identifying")
         dynamics: Any = create_dynamics("rnea", robot, gravity=args.gravity)
-        found = estimate_payload(dynamics, args.payload, RecordedSamples.joined([one.samples for one in used]))
+        found = estimate_payload(dynamics, args.payload_link, RecordedSamples.joined([one.samples for one in used]))
     (print_payload if args.json else show_payload)(found, robot, used)
     return ExitCode.YES if found.identified[0] else ExitCode.NO
 
@@ -375,13 +376,14 @@ VERB = Verb(
         "The answer is no if the URDF predicted the efforts as well."
     ),
     examples=(
-        ("robodyn identify run --urdf arm.urdf --out new.urdf", "a rosbag2"),
-        ("robodyn identify a.mcap b.mcap --urdf arm.urdf", "two of them"),
-        ("robodyn identify a.mcap --validate b.mcap --urdf arm.urdf", "predict b"),
-        ("robodyn identify a.csv --urdf arm.urdf --report a.html", "report"),
-        ("robodyn identify a --urdf arm.urdf --payload hand", "what it holds"),
-        ("robodyn identify a --urdf arm.urdf --states /left/joint_states", "of two"),
+        ("robodyn identify arm.urdf run --out new.urdf", "a rosbag2"),
+        ("robodyn identify arm.urdf a.mcap b.mcap", "two of them"),
+        ("robodyn identify arm.urdf a.mcap --validate b.mcap", "predict b"),
+        ("robodyn identify arm.urdf a.csv --report a.html", "report"),
+        ("robodyn identify arm.urdf a --payload-link hand", "what it holds"),
+        ("robodyn identify arm.urdf a --joint-states /left/joint_states", "of two"),
     ),
     add_arguments=add_arguments,
+    former={"--urdf": "", "--states": "--joint-states", "--payload": "--payload-link"},
     run=run,
 )

@@ -13,7 +13,7 @@ from types import FrameType
 from typing import NoReturn
 
 from robodyn_ros import __version__
-from robodyn_ros.cli.verb import ExitCode, Verb
+from robodyn_ros.cli.verb import ExitCode, Verb, VerbHelp
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.robot.xacro import is_argument
 
@@ -70,6 +70,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         near = get_close_matches(line[0], verbs, 3, 0.5)
         hint = f"is it {' or '.join(near)}?" if near else f"the verbs are {', '.join(verbs)}"
         parser.error(f"there is no verb {line[0]!r}; {hint}")
+    if line[0] in verbs:
+        line[1:] = verbs[line[0]].renamed(line[1:])
     given = parse(parser, line)
     try:
         code = verbs[given.verb].run(given)
@@ -128,7 +130,7 @@ def _parser(verbs: dict[str, Verb]) -> ArgumentParser:
             help=verb.summary,
             description=verb.description,
             epilog=verb.epilog,
-            formatter_class=RawDescriptionHelpFormatter,
+            formatter_class=VerbHelp,
         )
         verb.add_arguments(own)
     return parser

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from argparse import ArgumentParser, Namespace
+from argparse import SUPPRESS, ArgumentParser, Namespace
 from math import isfinite
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -34,6 +34,9 @@ FRAME_RATE = 25.0
 PAUSE = 1.0
 """Time at the end of the motion, before it begins again [s]."""
 
+PORT = 8080
+"""Port of the page, unless one is given."""
+
 LAYERS = frozenset({"effort", "trace", "com"})
 """What the browser shows beside the arm."""
 
@@ -46,7 +49,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     where.add_argument("--to", metavar="POSE", help=text)
     text = "end of the tool instead: x,y,z [m], or x,y,z,roll,pitch,yaw [m, rad] in the root link's frame"
     where.add_argument("--to-tool", metavar="PLACE", help=text)
-    where.add_argument("--link", metavar="NAME", help="the tool (default: the last link before a gripper's fingers)")
+    where.add_argument("--tool", metavar="LINK", help="the tool (default: the last link before a gripper's fingers)")
     where.add_argument("--from", dest="start", metavar="POSE", help="start, as --to (default: all joints at 0)")
     text = "position to pass, as --to; again for the next"
     where.add_argument("--via", action="append", default=[], metavar="POSE", help=text)
@@ -55,7 +58,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     how = parser.add_argument_group("how")
     text = "what is to be least: time, effort, smoothness, or a sum as time+0.1*effort (default: %(default)s)"
     how.add_argument("--cost", default="time", metavar="COST", help=text)
-    how.add_argument("--duration", type=float, metavar="SECONDS", help="of the motion (default: free)")
+    how.add_argument("--duration", type=float, metavar="SECONDS", help="of the motion [s] (default: free)")
     text = "time-scaling keeps to the spline through the poses (default: %(default)s)"
     how.add_argument("--method", choices=METHODS, default=METHODS[0], help=text)
     text = "distance to keep from position limits on the way [rad, m] (default: 0.02, for the soft limits)"
@@ -65,13 +68,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     how.add_argument(
         "--acceleration", type=float, metavar="LIMIT", help="of every joint [rad/s², m/s²] (default: none)"
     )
-    how.add_argument("--payload", type=float, metavar="KG", help="mass that the tool carries")
+    how.add_argument("--payload", type=float, metavar="KG", help="mass that the tool carries [kg] (default: 0)")
     how.add_argument("--time-limit", type=float, default=20.0, metavar="SECONDS", help="for the search (default: 20)")
     out = parser.add_argument_group("what becomes of it")
     out.add_argument("--out", type=Path, metavar="FILE", help="write the plan here, as JSON")
     out.add_argument("--plot", type=Path, metavar="FILE", help="draw it here: .png, .svg or .pdf")
-    out.add_argument("--view", action="store_true", help="show it in the browser, until Ctrl-C (extra viewer)")
-    out.add_argument("--port", type=int, default=8080, help="of --view (default: %(default)s)")
+    text = "show it in a browser until Ctrl-C, by a server at this port (default: 8080; extra viewer)"
+    out.add_argument("--view", type=int, nargs="?", const=PORT, metavar="PORT", help=text)
+    out.add_argument("--port", type=int, help=SUPPRESS)
     out.add_argument("--send", action="store_true", help="send it to the controller of the ROS 2 graph that is there")
     out.add_argument("--json", action="store_true", help="print the figures as JSON")
 
@@ -92,8 +96,8 @@ def run(args: Namespace) -> ExitCode:
         plot_plan(plan, problem, args.plot)
     if args.send:
         send(plan)
-    if args.view:
-        view(plan, problem, args.port)
+    if args.view is not None:
+        view(plan, problem, args.port or args.view)
     return ExitCode.YES
 
 
@@ -123,7 +127,7 @@ def make_problem(args: Namespace) -> Problem:
     from robodyn_ros.robot.robot import tip
 
     robot = read_arm(args)
-    link = args.link or tip(robot)
+    link = args.tool or tip(robot)
     payload = None if args.payload is None else Payload(link, args.payload)
     dynamics = create_dynamics("rnea", robot, payload=payload, viscous=robot.damping, coulomb=robot.friction)
     start = robot.home if args.start is None else _positions("--from", args.start, robot, robot.home)
@@ -351,5 +355,6 @@ VERB = Verb(
         ("robodyn plan arm.urdf --to PICK --obstacles shelf.yaml --view", "shown"),
     ),
     add_arguments=add_arguments,
+    former={"--link": "--tool"},
     run=run,
 )

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import check_folder, check_picture, console, print_json, progress_bar
+from robodyn_ros.cli.parameters import NODES, add_parameters, check_used, gather
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.document.numbers import quantity
 from robodyn_ros.errors import InputError
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from robodyn_ros.robot import Robot
     from robodyn_ros.simulation.hardware.hardware import Hardware
     from robodyn_ros.simulation.trial.trial import Trial
-
-NODES = ("simulator", "controller")
-"""Nodes whose parameters the verb takes."""
 
 PASSIVE = "none"
 """Name in place of a control law: no commands, no brakes."""
@@ -49,10 +46,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     motion.add_argument("--tour", action="store_true", help="the motion of `robodyn demo`, for the PRR arm")
     text = "follow the JointTrajectory in this file, JSON or YAML"
     motion.add_argument("--motion", type=Path, metavar="FILE", help=text)
-    text = "parameter file of the nodes simulator and controller, as ROS 2 takes it; again for another"
-    parser.add_argument("--params", type=Path, action="append", default=[], metavar="FILE", help=text)
-    text = "a parameter of the nodes, or of one: seed:=3, controller:dynamics:=lagrangian; again for another"
-    parser.add_argument("-p", dest="given", action="append", default=[], metavar="NAME:=VALUE", help=text)
+    add_parameters(parser, "the nodes simulator and controller", "seed:=3 or controller:dynamics:=lagrangian")
     text = "write what happened here: .csv, .mcap, or a folder without ending for a rosbag2"
     parser.add_argument("--out", type=Path, metavar="PATH", help=text)
     formats = sorted(ENDINGS.values())
@@ -105,7 +99,6 @@ def _simulate(args: Namespace, robot: Robot, given: dict[str, LoadedParameters])
     from robodyn_ros.cli.motion import requested_trajectory
     from robodyn_ros.control.loop_settings import loop_default_values
     from robodyn_ros.control.motion.trajectory import read_trajectory
-    from robodyn_ros.control.parameter_file import parse_parameter
     from robodyn_ros.simulation.hardware.settings import default_values
 
     simulator, controller = (given[node] for node in NODES)
@@ -128,45 +121,10 @@ def _simulate(args: Namespace, robot: Robot, given: dict[str, LoadedParameters])
         loop.start(0.0, hardware.plant.q)
         if trajectory is not None:
             loop.follow(trajectory, 0.0)
-    mistaken = unused & {name.rpartition(":")[2] for name, _ in map(parse_parameter, args.given)}
-    if mistaken:
-        known = sorted({*default_values(robot), *loop_default_values(robot)})
-        said = [f"{name!r}{_suggestion(name, known)}" for name in sorted(mistaken)]
-        raise InputError("-p", f"no parameter that is used here: {', '.join(said)}", sorted(mistaken))
-    if unused:
-        names = ", ".join(sorted(unused))
-        console(stderr=True).print(f"not used here: {names}", markup=False, soft_wrap=True)
+    places = simulator.located_names() | controller.located_names()
+    check_used(unused, {*default_values(robot), *loop_default_values(robot)}, args.given, places)
     begun = perf_counter()
     return _run_trial(hardware, loop, duration), perf_counter() - begun
-
-
-def _suggestion(name: str, known: Sequence[str]) -> str:
-    near = get_close_matches(name, known, 1, 0.6)
-    return f" (is it {near[0]!r}?)" if near else ""
-
-
-def gather(files: Sequence[Path], given: Sequence[str]) -> dict[str, LoadedParameters]:
-    """Collect the parameters of each node: node → name → value.
-
-    Args:
-        files: parameter files; a later file wins over those before.
-        given: ``name:=value`` for both nodes, or ``node:name:=value`` for one; these win over the files.
-
-    Raises:
-        InputError: a file or a parameter cannot be read.
-    """
-    from robodyn_ros.control.parameter_file import LoadedParameters, parse_parameter, read_parameters
-
-    found = {node: LoadedParameters() for node in NODES}
-    for node, parameters in found.items():
-        for file in files:
-            parameters |= read_parameters(file, node)
-    for text in given:
-        name, value = parse_parameter(text)
-        node, _, own = name.rpartition(":")
-        for parameters in [found[node]] if node in found else found.values():
-            parameters |= {own if node in found else name: value}
-    return found
 
 
 def make_simulated(given: dict[str, Any], robot: Robot) -> tuple[Hardware, set[str]]:

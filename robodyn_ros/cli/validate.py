@@ -20,13 +20,21 @@ OPTIONS = ("states", "motions", "duration", "step", "seed")
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
+    from robodyn_ros.simulation.plant.validation import ValidationSettings
+
     add_arm(parser)
     parser.add_argument("--dynamics", default="rnea", metavar="NAME", help="dynamics plugin (default: %(default)s)")
-    parser.add_argument("--states", type=int, metavar="N", help="random states")
-    parser.add_argument("--motions", type=int, metavar="N", help="random motions")
-    parser.add_argument("--duration", type=float, metavar="S", help="length of a motion [s]")
-    parser.add_argument("--step", type=float, metavar="S", help="step of both plants [s]")
-    parser.add_argument("--seed", type=int, metavar="N", help="of the random numbers")
+    for name, kind, unit, text in (
+        ("states", int, "N", "random states"),
+        ("motions", int, "N", "random motions"),
+        ("duration", float, "SECONDS", "length of a motion [s]"),
+        ("step", float, "SECONDS", "step of both plants [s]"),
+        ("seed", int, "N", "of the random numbers"),
+    ):
+        default = getattr(ValidationSettings, name)
+        parser.add_argument(
+            f"--{name}", type=kind, default=default, metavar=unit, help=f"{text} (default: %(default)s)"
+        )
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
 
@@ -36,8 +44,7 @@ def run(args: Namespace) -> ExitCode:
     from robodyn_ros.simulation.plant.validation import ValidationSettings, validate
 
     robot = read_arm(args)
-    given = {name: getattr(args, name) for name in OPTIONS if getattr(args, name) is not None}
-    settings = ValidationSettings(**given)
+    settings = ValidationSettings(**{name: getattr(args, name) for name in OPTIONS})
     with progress_bar() as progress:
         task = progress.add_task("comparing", total=settings.states + settings.motions)
         found = validate(create_dynamics(args.dynamics, robot), settings, lambda: progress.advance(task))

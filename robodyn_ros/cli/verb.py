@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace, _ActionsContainer
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from difflib import get_close_matches
+from argparse import Action, ArgumentParser, Namespace, RawDescriptionHelpFormatter, _ActionsContainer
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import IntEnum
 from importlib.util import find_spec
 
 from robodyn_ros.dynamics import STANDARD_GRAVITY
-from robodyn_ros.errors import ConfigurationError, InputError
+from robodyn_ros.errors import ConfigurationError
 
 
 class ExitCode(IntEnum):
@@ -35,6 +35,8 @@ class Verb:
         examples: (command line, what it does), for its own help.
         add_arguments: adds the verb's arguments to its parser.
         run: does the job.
+        former: former name of an option → its name now; "" if it is the first positional argument now. Former names go
+            on working, and no help shows them.
     """
 
     summary: str
@@ -42,6 +44,21 @@ class Verb:
     examples: tuple[tuple[str, str], ...]
     add_arguments: Callable[[ArgumentParser], None]
     run: Callable[[Namespace], ExitCode]
+    former: Mapping[str, str] = field(default_factory=dict)
+
+    def renamed(self, arguments: Sequence[str]) -> list[str]:
+        """The arguments of the verb with the names of today."""
+        left, first, found = deque(arguments), list[str](), list[str]()
+        while left:
+            option, equals, value = left.popleft().partition("=")
+            if option not in self.former:
+                found.append(option + equals + value)
+            elif self.former[option]:
+                found.append(self.former[option])
+                found += [value] if equals else []
+            else:
+                first += [value] if equals else [left.popleft()] if left else []
+        return first + found
 
     @property
     def epilog(self) -> str:
@@ -58,28 +75,19 @@ def add_gravity(parser: _ActionsContainer) -> None:
     parser.add_argument("--gravity", nargs=3, type=float, default=STANDARD_GRAVITY, metavar=("X", "Y", "Z"), help=text)
 
 
+class VerbHelp(RawDescriptionHelpFormatter):
+    """Help in which every option with a value says its default, and no name is broken at the end of a line."""
+
+    def _get_help_string(self, action: Action) -> str:
+        text = action.help or ""
+        if not action.option_strings or action.nargs == 0 or action.required or "default" in text:
+            return text
+        return f"{text} (default: none)" if action.default in (None, [], "") else f"{text} (default: %(default)s)"
+
+
 def names(text: str) -> list[str]:
     """Split a list of names at its commas."""
     return [name.strip() for name in text.split(",") if name.strip()]
-
-
-def check_name(option: str, name: str, known: Iterable[str]) -> None:
-    """Check the name of a setting.
-
-    Args:
-        option: the option that gives it.
-        name: the name.
-        known: the names that there are.
-
-    Raises:
-        InputError: there is no such setting; the message has the names that are nearest.
-    """
-    choices = sorted(known)
-    if name in choices:
-        return
-    near = get_close_matches(name, choices, 3, 0.6)
-    hint = f"is it {' or '.join(near)}?" if near else f"there are {', '.join(choices)}"
-    raise InputError(option, f"{name!r} is no setting; {hint}", name)
 
 
 def need_ros() -> None:

@@ -33,10 +33,12 @@ CHECK_PERIOD = 0.1
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
     add_arm(parser, nargs="?", default=OWN)
-    text = "parameter file of the nodes; the PRR arm has its own"
-    parser.add_argument("--config", type=Path, metavar="FILE", help=text)
-    parser.add_argument("--controller", default="computed_torque", metavar="NAME", help="(default: %(default)s)")
-    parser.add_argument("--dynamics", default="rnea", metavar="NAME", help="(default: %(default)s)")
+    text = "parameter file of the nodes, as ROS 2 takes it; again for another (default: none; the PRR arm has its own)"
+    parser.add_argument("--params", type=Path, action="append", default=[], metavar="FILE", help=text)
+    parser.add_argument(
+        "--controller", default="computed_torque", metavar="NAME", help="control law (default: %(default)s)"
+    )
+    parser.add_argument("--dynamics", default="rnea", metavar="NAME", help="dynamics plugin (default: %(default)s)")
     text = "address to listen at; 0.0.0.0 lets other machines in (default: %(default)s)"
     parser.add_argument("--host", default="127.0.0.1", help=text)
     parser.add_argument("--port", type=int, default=8080, help="port to listen at (default: %(default)s)")
@@ -75,10 +77,10 @@ def _start_arm(group: ProcessGroup, args: Namespace) -> dict[str, Any]:
     from robodyn_ros.cli.processes import start_arm
 
     robot = read_arm(args)
-    files = [args.config] if args.config else [find(GAINS)] if args.urdf == OWN else []
+    files = args.params or ([find(GAINS)] if args.urdf == OWN else [])
     for file in files:
         if not file.is_file():
-            raise InputError("--config", f"there is no file {str(file)!r}", file)
+            raise InputError("--params", f"there is no file {str(file)!r}", file)
     model = {"robot_description": robot.urdf, "inertia": args.inertia}
     start_arm(group, {**model, "dynamics": args.dynamics}, args.controller, files)
     return model
@@ -146,5 +148,6 @@ VERB = Verb(
         ("robodyn view --attach", "an arm that runs already, real or not"),
     ),
     add_arguments=add_arguments,
+    former={"--config": "--params"},
     run=run,
 )

@@ -43,7 +43,7 @@ VIRIDIS = np.array([[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
     add_arm(parser)
-    parser.add_argument("--link", metavar="NAME", help="the tool (default: the last link before a gripper's fingers)")
+    parser.add_argument("--tool", metavar="LINK", help="the tool (default: the last link before a gripper's fingers)")
     parser.add_argument("--of", default=OF[0], metavar="WHAT", help=f"{' or '.join(OF)} (default: %(default)s)")
     text = "picture (.png, .svg, .pdf) or point cloud (.ply) to write (default: %(default)s)"
     parser.add_argument("--out", default="workspace.png", metavar="FILE", help=text)
@@ -54,7 +54,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--cell", type=float, default=0.02, metavar="LENGTH", help="edge of a cell [m] (default: 0.02)")
     text = "number of positions to sample (default: %(default)s)"
     parser.add_argument("--samples", type=int, default=300_000, metavar="N", help=text)
-    parser.add_argument("--mass", type=float, metavar="KG", help="payload to ask about: where can the arm hold it?")
+    text = "mass that the tool carries [kg]: where can the arm hold it? (default: not asked)"
+    parser.add_argument("--payload", type=float, metavar="KG", help=text)
     parser.add_argument("--json", action="store_true", help="print what was found as JSON")
 
 
@@ -71,8 +72,8 @@ def run(args: Namespace) -> ExitCode:
     if args.samples < 1 or not args.cell > 0.0:
         raise InputError("--samples", "and --cell must be above 0", args.samples)
     robot = read_arm(args)
-    link = args.link or tip(robot)
-    of = "payload" if args.mass is not None else args.of
+    link = args.tool or tip(robot)
+    of = "payload" if args.payload is not None else args.of
     kinematics = Kinematics(robot)
     found = _payloads(kinematics, link, args) if of == "payload" else _manipulabilities(kinematics, link, args)
     size = len(found.values)
@@ -80,9 +81,9 @@ def run(args: Namespace) -> ExitCode:
     if size:
         _write(out, found, args, f"{robot.name}: {of} of {link}", LABELS[of])
         figures |= {"least": float(found.values.min()), "greatest": float(found.values.max()), "out": str(out)}
-    if args.mass is not None:
-        ratio = float((found.values >= args.mass).mean()) if size else 0.0
-        figures |= {"mass": args.mass, "share": ratio}
+    if args.payload is not None:
+        ratio = float((found.values >= args.payload).mean()) if size else 0.0
+        figures |= {"mass": args.payload, "share": ratio}
     _report(figures, args.json)
     return ExitCode.YES if figures.get("share", size) else ExitCode.NO
 
@@ -136,7 +137,7 @@ def _write(out: Path, found: Cells, args: Namespace, title: str, label: str) -> 
         if not near.any():
             raise InputError("--slice", f"the tool is nowhere within {args.slice:g} m around that plane", args.slice)
         order = np.argsort(found.values[near], kind="stable")  # the greatest is drawn last, over the others
-        levels = () if args.mass is None else (args.mass,)
+        levels = () if args.payload is None else (args.payload,)
         points, values = found.centers[near][order], found.values[near][order]
         plot_map(out, points, values, plane=args.plane, title=title, label=label, levels=levels, size=args.cell)
     except OSError as cause:
@@ -260,11 +261,12 @@ VERB = Verb(
     ),
     examples=(
         ("robodyn workspace arm.urdf", "workspace.png, seen along y"),
-        ("robodyn workspace arm.urdf --mass 2", "where can it hold 2 kg?"),
-        ("robodyn workspace arm.urdf --mass 2 --json", "the answer for a script"),
+        ("robodyn workspace arm.urdf --payload 2", "where can it hold 2 kg?"),
+        ("robodyn workspace arm.urdf --payload 2 --json", "the answer for a script"),
         ("robodyn workspace arm.urdf --plane xy --slice 0.1", "from above, at height 0"),
         ("robodyn workspace arm.urdf --out cloud.ply", "for a mesh viewer"),
     ),
     add_arguments=add_arguments,
+    former={"--link": "--tool", "--mass": "--payload"},
     run=run,
 )

@@ -44,6 +44,10 @@ class LoadedParameters(dict[str, Any]):
         super().__init__(values or {})
         self.places = dict(places or {})
 
+    def located_names(self) -> dict[str, str]:
+        """Name → its file and line, as the beginning of a message, for the values that come from a file."""
+        return {name: f"{place}:" for name, place in self.places.items()}
+
     def __or__(self, other: Mapping[str, Any]) -> LoadedParameters:  # type: ignore[override]
         both = LoadedParameters(self, self.places)
         both |= other

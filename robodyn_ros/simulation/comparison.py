@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from robodyn_ros.control.laws.base import Controller, Reference
-from robodyn_ros.control.laws.gains import gains
+from robodyn_ros.control.laws.gains import JointGains, gains
+from robodyn_ros.control.loop_settings import loop_default_values, make_law
 from robodyn_ros.control.motion.point_to_point import durations, rest_to_rest
 from robodyn_ros.control.motion.trajectory import Trajectory
+from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.document.numbers import quantity
 from robodyn_ros.document.plotting import (
     LIMIT_LINE,
@@ -27,7 +29,7 @@ from robodyn_ros.document.plotting import (
     share_heights,
 )
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.plugins import create, load
 from robodyn_ros.robot import Joint, Robot
 from robodyn_ros.robot.pose import Array
@@ -60,6 +62,9 @@ LASTING = 0.2
 
 SETTLED = 0.02
 """Band of the settling time, as a part of the step [-]."""
+
+SOONER = 0.8
+"""Ratio of settling times below which a law settles sooner [-]."""
 
 FLOOR = 1e-3
 """Least error on the logarithmic scale of the figure [mm] or [mrad]."""
@@ -176,12 +181,14 @@ class LawComparison:
         arm: in what the arm differs from the model that the laws know.
         motions: the step and the trajectory.
         runs: for each motion, law → its run.
+        failures: law → why it has no run; it is not judged.
     """
 
     robot: Robot
     arm: str
     motions: tuple[ComparedMotion, ...]
     runs: tuple[Mapping[str, ComparedRun], ...]
+    failures: Mapping[str, str] = field(default_factory=dict)
 
     def scores(self) -> dict[str, float]:
         """Return the score of each law on the trajectory, best first.
@@ -195,22 +202,47 @@ class LawComparison:
         }
         return dict(sorted(found.items(), key=lambda item: item[1]))
 
+    def settling(self) -> dict[str, float]:
+        """Return when the last joint of each law has settled after the step [s]; inf if one never does."""
+        motion, runs = self.motions[0], self.runs[0]
+        found = {name: run.figures(motion)["settling_time"] for name, run in runs.items()}
+        return {name: float(np.nan_to_num(times, nan=np.inf).max()) for name, times in found.items()}
+
     def verdict(self) -> str:
-        """Return in words which law follows best, and why its error does not vanish."""
+        """Return in words which law follows best, whether it settles, and why its error does not vanish."""
+        failed = "".join(f" No verdict on {name}: {why}." for name, why in self.failures.items())
         motion, runs = self.motions[-1], self.runs[-1]
+        if not runs:
+            return failed.strip()
         (best, least), *others = self.scores().items()
         said = f"{best} follows best, with an RMS error of {least:.2%} of the way"
         if others:
             said += "; " + ", ".join(f"{name} makes {score / least:.3g} times as much" for name, score in others)
+        said += f". {self._settling_verdict(best)}"
         lasting = runs[best].figures(motion)["lasting_error"]
         worst = int(np.argmax(lasting / motion.size))
         if lasting[worst] > 1e-3 * motion.size[worst]:
             joint = self.robot.joints[worst]
             left = quantity(float(lasting[worst]), joint.position_unit)
-            said += f". What it leaves, {left} at {joint.name}, is what the model does not know: "
+            said += f". What {best} leaves, {left} at {joint.name}, is what the model does not know: "
             said += "the right masses would take it away, or an integral (integral rate above 0)"
         limited = [name for name, run in runs.items() if (run.saturated > 0.0).any()]
-        return f"{said}.{' At an effort limit at times: ' + ', '.join(limited) + '.' if limited else ''}"
+        return f"{said}.{' At an effort limit at times: ' + ', '.join(limited) + '.' if limited else ''}{failed}"
+
+    def _settling_verdict(self, best: str) -> str:
+        """Whether the law that follows best settles too, and which settle sooner, or never."""
+        times = self.settling()
+        band = f"within {SETTLED:.0%} of the step"
+        soonest, never = min(times, key=times.__getitem__), [name for name in times if np.isinf(times[name])]
+        if np.isinf(times[best]):
+            figures = self.runs[0][best].figures(self.motions[0])
+            joint = self.robot.joint_names[int(np.argmax(np.isnan(figures["settling_time"])))]
+            said = f"But after a step it never settles {band} ({joint})"
+            return said if np.isinf(times[soonest]) else f"{said}; {soonest} does in {times[soonest]:.2f} s"
+        said = f"After a step it settles {band} in {times[best]:.2f} s"
+        if times[soonest] < SOONER * times[best]:
+            said += f", {soonest} in {times[soonest]:.2f} s"
+        return f"{said}; never: {', '.join(never)}" if never else said
 
     def __repr__(self) -> str:
         return textwrap.fill(f"{self.robot.name}, {self.arm}: {self.verdict()}", 80)
@@ -255,6 +287,7 @@ def compare(
     integral_rate: float = 0.0,
     rate: float = 500.0,
     mismatch: Mismatch | None = None,
+    parameters: Mapping[str, Any] | None = None,
 ) -> LawComparison:
     """Have each law do a step and a trajectory, in simulation, with the same stiffness and damping for all.
 
@@ -266,6 +299,10 @@ def compare(
         integral_rate: rate of the integral action [1/s].
         rate: of the control [Hz].
         mismatch: in what the arm differs from the model that the laws know; in nothing unless given.
+        parameters: name → value, of the controller node: gains of each joint and settings of the laws. With them the
+            three numbers above do not count.
+
+    A law that fails on the way, as an unstable one does, has no run, and the verdict says why.
 
     Raises:
         InputError: a number is out of range, no law is named, or a law follows no reference.
@@ -278,16 +315,30 @@ def compare(
     model, mismatch = create("dynamics", "rnea", robot), mismatch or Mismatch()
     drawn = mismatch.draw(robot, seed=0)
     plant = Plant(create("dynamics", "rnea", robot, **drawn.parameters), friction=drawn.friction)
-    laws = {name: _law(name, model, (natural_frequency, damping_ratio, integral_rate)) for name in controllers}
-    motions = compared_motions(robot)
-    runs = tuple({name: run_motion(law, plant, motion, rate) for name, law in laws.items()} for motion in motions)
-    return LawComparison(robot, _difference(mismatch), motions, runs)
+    wanted = (natural_frequency, damping_ratio, integral_rate)
+    laws = {name: _law(name, model, wanted, parameters) for name in controllers}
+    motions, failures = compared_motions(robot), {}
+    runs: dict[str, tuple[ComparedRun, ...]] = {}
+    for name, law in laws.items():
+        try:
+            runs[name] = tuple(run_motion(law, plant, motion, rate) for motion in motions)
+        except RobodynError as problem:
+            failures[name] = str(problem)
+    by_motion = tuple({name: each[index] for name, each in runs.items()} for index in range(len(motions)))
+    return LawComparison(robot, _difference(mismatch), motions, by_motion, failures)
 
 
-def _law(name: str, model: Dynamics, wanted: tuple[float, float, float]) -> Controller:
+def _law(
+    name: str, model: Dynamics, wanted: tuple[float, float, float], parameters: Mapping[str, Any] | None
+) -> Controller:
     law = load("controllers", name)
     if not law.follows:
         raise InputError("controllers", f"{name!r} follows no reference", name)
+    if parameters is not None:
+        values = FileParameters(parameters, loop_default_values(model.robot))
+        with values.located():
+            joints = [values.settings(JointGains, f"gains.{joint}.") for joint in model.robot.joint_names]
+            return make_law(name, model, joints, values)
     made: Controller = law(model, *gains(law, model, model.robot.home, *wanted))
     return made
 

@@ -105,10 +105,12 @@ class Commissioning:
         far, fast = np.abs(self._arm.q - start), np.abs(self._arm.qd)
         if (fast > settings.overspeed).any():
             name = names[int(fast.argmax())]
-            self.stop(f"{name} moves at {fast.max():.3g} rad/s or m/s, more than {settings.overspeed:g} ({self.stage})")
+            unit = self._robot.joints[int(fast.argmax())].position_unit
+            self.stop(f"{name} moves at {fast.max():.3g} {unit}/s, more than {settings.overspeed:g} ({self.stage})")
         elif (far > settings.reach).any():
             name = names[int(far.argmax())]
-            self.stop(f"{name} is {far.max():.3g} rad or m from its start, more than {settings.reach:g} ({self.stage})")
+            unit = self._robot.joints[int(far.argmax())].position_unit
+            self.stop(f"{name} is {far.max():.3g} {unit} from its start, more than {settings.reach:g} ({self.stage})")
 
     def _run(self) -> Script[None]:
         yield from self._rest()

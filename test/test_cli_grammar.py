@@ -1,0 +1,130 @@
+"""One grammar for all verbs: one meaning an option, defaults and whole names in help, and former names that work."""
+
+import re
+from argparse import SUPPRESS, ArgumentParser, _SubParsersAction
+from pathlib import Path
+
+import pytest
+
+from robodyn_ros.cli.main import VERBS, _verb, command_parser, main, parse
+
+ROOT = Path(__file__).parents[1]
+PRR = str(ROOT / "urdf/prr.urdf")
+
+MANY = {"--out", "--of", "--report", "--format", "--time"}
+"""Options that are about whatever the verb makes: a file, a folder, some of its parts."""
+
+
+def parsers() -> dict[str, ArgumentParser]:
+    """Verb → its parser."""
+    (found,) = (action for action in command_parser()._actions if isinstance(action, _SubParsersAction))
+    return dict(found.choices)
+
+
+PARSERS = parsers()
+
+
+def test_an_option_means_the_same_in_every_verb():
+    meanings = {}
+    for verb, parser in PARSERS.items():
+        for action in parser._actions:
+            for option in set(action.option_strings) - MANY:
+                meanings.setdefault(option, {}).setdefault((str(action.metavar), action.nargs == 0), []).append(verb)
+    assert {option: found for option, found in meanings.items() if len(found) > 1} == {}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_former_names_are_nowhere_shown(verb):
+    shown = {option for parser in PARSERS.values() for action in parser._actions for option in action.option_strings}
+    for option, now in _verb(verb).former.items():
+        own = {name for action in PARSERS[verb]._actions for name in action.option_strings}
+        assert option not in own
+        assert now in own or not now
+        assert not re.search(rf"{option}(?![\w-])", PARSERS[verb].format_help())
+    for former in ("--config", "--set", "--plugin", "--urdf", "--mass", "--link", "--start"):
+        assert former not in shown
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_default_is_said(verb):
+    parser = PARSERS[verb]
+    for action in parser._actions:
+        if action.option_strings and action.nargs != 0 and not action.required and action.help != SUPPRESS:
+            text = parser._get_formatter()._expand_help(action)
+            assert "default" in text, f"{verb} {action.option_strings}: {text}"
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("columns", ["60", "80", "132"])
+def test_help_breaks_no_name(verb, columns, monkeypatch):
+    monkeypatch.setenv("COLUMNS", columns)
+    parser = parsers()[verb]
+    text = parser.format_help()
+    for action in parser._actions:
+        if action.help and action.help != SUPPRESS:
+            words = parser._get_formatter()._expand_help(action).split()
+            for word in words:
+                if re.fullmatch(r"\W*\w+(_\w+)+\W*", word):
+                    assert word in text, f"{verb} {action.dest}: {word}"
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_arm_comes_first(verb):
+    positional = [action.dest for action in PARSERS[verb]._actions if not action.option_strings]
+    if "urdf" in positional:
+        assert positional[0] == "urdf"
+    assert not any(action.dest == "urdf" and action.option_strings for action in PARSERS[verb]._actions)
+
+
+@pytest.mark.parametrize(
+    ("verb", "former", "now"),
+    [
+        ("identify", "run --urdf arm.urdf", "arm.urdf run"),
+        ("identify", "a b --urdf=arm.urdf --payload hand", "arm.urdf a b --payload-link hand"),
+        ("identify", "--urdf arm.urdf a --states s", "arm.urdf a --joint-states s"),
+        ("commission", "arm.urdf --config f.yaml --set push=0.01", "arm.urdf --params f.yaml -p push=0.01"),
+        ("view", "--config=f.yaml", "--params f.yaml"),
+        ("export", "arm.urdf --language c --plugin rnea", "arm.urdf --language c --dynamics rnea"),
+        ("excite", "arm.urdf --start 0,0,0", "arm.urdf --from 0,0,0"),
+        ("plan", "arm.urdf --to-tool 1,0,0 --link hand", "arm.urdf --to-tool 1,0,0 --tool hand"),
+        ("workspace", "arm.urdf --mass 2 --link hand", "arm.urdf --payload 2 --tool hand"),
+    ],
+)
+def test_former_names_go_on_working(verb, former, now):
+    renamed = _verb(verb).renamed(former.split())
+    assert renamed == now.split()
+    assert parse(command_parser(), [verb, *renamed]).verb == verb
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["commission", PRR, "--set", "overspead=0.1"], "'overspead' (is it 'overspeed'?)"),
+        (["commission", PRR, "-p", "overspead:=0.1"], "'overspead' (is it 'overspeed'?)"),
+        (["commission", PRR, "-p", "overspeed:=fast"], "overspeed: must be within [0.01, 10]"),
+        (["simulate", PRR, "-p", "sede:=3"], "'sede' (is it 'seed'?)"),
+        (["compare", PRR, "-p", "gains.wrist.dampng_ratio:=1"], "(is it 'gains.wrist.damping_ratio'?)"),
+        (["export", PRR, "--language", "c", "--of", "step", "-p", "state_timeoute:=1"], "(is it 'state_timeout'?)"),
+    ],
+)
+def test_an_unknown_parameter_is_an_error_with_the_nearest_name(arguments, said, capsys):
+    assert main(arguments) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", ["compare", "simulate", "commission"])
+def test_a_misspelt_name_in_a_file_is_an_error_with_its_line(verb, tmp_path, capsys):
+    name = "overspead: 0.5" if verb == "commission" else "reference_timeot: 0.5"
+    (tmp_path / "own.yaml").write_text(f"/**:\n  ros__parameters:\n    some_thing_else: 1\n    {name}\n")
+    assert main([verb, PRR, "--params", str(tmp_path / "own.yaml")]) == 2
+    said = capsys.readouterr().err
+    assert "own.yaml:4" in said
+    assert "is it 'overspeed'?" in said if verb == "commission" else "is it 'reference_timeout'?" in said
+
+
+def test_whole_numbers_are_taken_where_floats_are_meant(tmp_path, capsys):
+    (tmp_path / "own.yaml").write_text(
+        "/**/controller:\n  ros__parameters:\n    gains:\n      wrist: {natural_frequency: 9, damping_ratio: 1}\n"
+    )
+    assert main(["compare", PRR, "--controllers", "pd", "--params", str(tmp_path / "own.yaml")]) == 0
+    assert "pd follows best" in capsys.readouterr().out
