@@ -35,6 +35,7 @@ LAW_COLOURS: Mapping[str, str] = MappingProxyType(
         "cartesian_impedance": "#CC79A7",
         "operational_space": "#56B4E9",
         "free_drive": "#6A3D9A",
+        "hand_guiding": "#1B1B8F",
         "mpc": "#8C510A",
         "adaptive": "#9A9A00",
         "disturbance_observer": "#7A1042",
