@@ -27,6 +27,7 @@ VERBS = (
     "commission",
     "excite",
     "identify",
+    "teach",
     "compare",
     "sweep",
     "tune",

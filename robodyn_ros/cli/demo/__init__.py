@@ -227,8 +227,8 @@ VERB = Verb(
         "The answer is yes if computed torque tracks 10 times better than pd on every\n"
         "revolute joint (RMS), and within 2 mm and 5 mrad RMS. That takes about a minute;\n"
         "Ctrl-C ends it at once. On a machine that is too busy for real time a run is\n"
-        "repeated in lockstep, where the arm waits for the controller; a run with a fault,\n"
-        "a gap or too many lost commands gives no verdict, and the exit code is 1."
+        "repeated in lockstep, where the arm waits for the controller; a run with a\n"
+        "fault, a gap or too many lost commands gives no verdict, and the exit code is 1."
     ),
     examples=(
         ("robodyn demo", "everything; draws demo.png"),

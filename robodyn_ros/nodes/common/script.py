@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from time import monotonic
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ class ScriptStep(NamedTuple):
     longer: float = 0.0  # how much longer than the player's patience it may take [s]
 
 
-Script = Iterator[ScriptStep]
+Script = Generator[ScriptStep, None, None]
 """A generator that yields each condition it waits for, and goes on when that has come."""
 
 
@@ -55,6 +55,7 @@ class Player:
                 return True
             self._step, self._since = step, self._clock()
         if self._clock() - self._since > self._patience + self._step.longer:
+            self._script.close()  # what it does in the end is done
             raise NotReadyError(f"no sign of {self._step.what}, after {self._patience:g} s")
         return False
 

@@ -1,0 +1,187 @@
+"""``robodyn teach``: a motion shown by hand, recorded, thinned out, and played back.
+
+The teacher and the replayer are nodes, each a process of its own. They write a line of JSON on stdout for each stage.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from argparse import ArgumentParser, Namespace
+from dataclasses import fields
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from robodyn_ros.cli.arm import add_arm, read_arm
+from robodyn_ros.cli.console import check_folder, console, print_json
+from robodyn_ros.cli.processes import node_command
+from robodyn_ros.cli.verb import ExitCode, Verb, check_name
+from robodyn_ros.errors import InputError, NotReadyError
+
+if TYPE_CHECKING:
+    from robodyn_ros.planning.demonstration import Demonstration, DemonstrationSettings
+    from robodyn_ros.robot import Robot
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the arguments of this verb."""
+    add_arm(parser)
+    text = "JointTrajectory to write, as JSON (default: %(default)s)"
+    parser.add_argument("--out", type=Path, default=Path("taught.json"), metavar="FILE", help=text)
+    text = "recording to take instead of showing the motion now: a rosbag2 or a table (.csv)"
+    parser.add_argument("--recording", metavar="PATH", help=text)
+    text = "play a motion back, from wherever the arm stands, under the law that the controller has"
+    parser.add_argument("--play", type=Path, metavar="FILE", help=text)
+    text = "ratio of the motion's own speed for --play (default: %(default)s)"
+    parser.add_argument("--speed", type=float, default=1.0, metavar="RATIO", help=text)
+    text = "law of the controller while somebody leads the arm (default: %(default)s)"
+    parser.add_argument("--law", default="hand_guiding", metavar="NAME", help=text)
+    text = "setting of the thinning, such as tolerance=0.005; may be given again"
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help=text)
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+
+
+def run(args: Namespace) -> ExitCode:
+    """Record or read a motion and write it, or play one back."""
+    robot = read_arm(args)
+    if args.play is not None:
+        return _play(args, robot)
+    check_folder("--out", args.out)
+    settings = _settings(args.set)
+    if args.recording is not None:
+        return _write(args, robot, args.recording, settings)
+    with TemporaryDirectory(prefix="robodyn-") as folder:
+        recording = Path(folder) / "shown.csv"
+        parameters = {"robot_description": robot.urdf, "record": str(recording), "law": args.law}
+        _follow(node_command("teacher", parameters, Path(folder)), Path(folder))
+        return _write(args, robot, str(recording), settings)
+
+
+def _settings(given: list[str]) -> DemonstrationSettings:
+    from robodyn_ros.planning.demonstration import DemonstrationSettings
+
+    names, values = {item.name: item.default for item in fields(DemonstrationSettings)}, {}
+    for text in given:
+        name, _, value = text.partition("=")
+        check_name("--set", name, names)
+        try:
+            values[name] = float(value)
+        except ValueError as cause:
+            raise InputError("--set", f"{text!r} must be name=number", text) from cause
+    return DemonstrationSettings(**values)
+
+
+def _write(args: Namespace, robot: Robot, recording: str, settings: DemonstrationSettings) -> ExitCode:
+    """Make a trajectory of a recording, write it, and report."""
+    from robodyn_ros import create_dynamics
+    from robodyn_ros.control.motion.trajectory import write_trajectory
+    from robodyn_ros.identification.recording import read_recording
+    from robodyn_ros.planning.demonstration import demonstration
+
+    track = read_recording(recording, robot.joint_names).position
+    made = demonstration(create_dynamics("rnea", robot), track.t, track.values, settings)
+    write_trajectory(args.out, made.trajectory, robot.joint_names)
+    if args.json:
+        print_json(_figures(made, args.out))
+        return ExitCode.YES
+    out, points = console(), len(made.trajectory.times)
+    out.print(
+        f"{args.out}: {made.trajectory.duration:.3g} s, {points} points of {made.shown} states, at most "
+        f"{made.distance:.2g} rad or m from what was shown",
+        markup=False,
+        soft_wrap=True,
+    )
+    if made.slowed > 1.0:
+        out.print(f"It takes {made.slowed:.2f} times as long as shown ({made.duration:.3g} s): the limits ask for it.")
+    for name in made.clipped:
+        out.print(f"{name} was led beyond its limits; the motion stops there.", markup=False, soft_wrap=True)
+    return ExitCode.YES
+
+
+def _figures(made: Demonstration, path: Path) -> dict[str, Any]:
+    return {
+        "file": str(path),
+        "duration": made.trajectory.duration,
+        "points": len(made.trajectory.times),
+        "states": made.shown,
+        "shown_duration": made.duration,
+        "slowed": made.slowed,
+        "distance": made.distance,
+        "clipped": list(made.clipped),
+    }
+
+
+def _play(args: Namespace, robot: Robot) -> ExitCode:
+    """Play a motion back, and say how far the arm was from it."""
+    from robodyn_ros.control.motion.trajectory import read_trajectory
+
+    read_trajectory(args.play, robot)
+    with TemporaryDirectory(prefix="robodyn-") as folder:
+        parameters = {
+            "robot_description": robot.urdf,
+            "motion": str(args.play.resolve()),
+            "speed": args.speed,
+        }
+        last = _follow(node_command("replayer", parameters, Path(folder)), Path(folder))
+    if args.json:
+        print_json(last)
+        return ExitCode.YES
+    for joint in robot.joints:
+        away = last["error"][joint.name]
+        console().print(f"  {joint.name}: at most {away:.2g} {joint.position_unit} away", markup=False, soft_wrap=True)
+    return ExitCode.YES
+
+
+def _follow(command: list[str], folder: Path) -> dict[str, Any]:
+    """Run a node, show its stages, and return its last message; Enter and Ctrl-C go to the node.
+
+    Raises:
+        NotReadyError: the node has not finished; the message has what it said.
+    """
+    log, last, out = folder / "log", dict[str, Any](), console(stderr=True)
+    with open(log, "w", encoding="utf-8") as err:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=err, text=True, start_new_session=True)
+        assert process.stdout is not None
+        while True:
+            try:
+                line = process.stdout.readline()
+            except KeyboardInterrupt:
+                process.send_signal(signal.SIGINT)
+                continue
+            if not line:
+                break
+            last = json.loads(line)
+            if last.get("stage") == "recording":
+                out.print("Lead the arm by hand now. Enter or Ctrl-C ends it.", style="cyan")
+            elif "stage" in last:
+                out.print(f"  {last['stage']}", style="cyan", markup=False)
+    if process.wait() != 0 or not last:
+        said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        raise NotReadyError(
+            said[-1].partition("]: ")[2] or said[-1]
+            if said
+            else f"{Path(sys.executable).name} ended with {process.returncode}"
+        )
+    return last
+
+
+VERB = Verb(
+    summary="show the arm a motion by hand, and play it back",
+    description=(
+        "Records what somebody shows by hand: the running controller changes to a law\n"
+        "under which the arm can be led, and back at the end. The motion is smoothed,\n"
+        "thinned out to few points, slowed down where the limits ask for it, and written\n"
+        "as a JointTrajectory. With --play the controller follows such a file, under any\n"
+        "law, from wherever the arm stands. `robodyn simulate --motion` takes it too."
+    ),
+    examples=(
+        ("robodyn teach arm.urdf --out wave.json", "lead the arm; Enter ends"),
+        ("robodyn teach arm.urdf --play wave.json --speed 0.5", "at half the speed"),
+        ("robodyn teach arm.urdf --recording run.csv", "from a recording"),
+    ),
+    add_arguments=add_arguments,
+    run=run,
+)

@@ -1,0 +1,159 @@
+"""The teacher node: records the states of an arm while somebody leads it by hand.
+
+:meth:`TeacherNode._script` is all that it does, in order. It lets the controller run a law for that, records until it
+is told to stop by a line on stdin or by Ctrl-C, and has the controller go back to the law it had before, whatever has
+happened in between. The recording is a table that :mod:`robodyn_ros.identification.recording.csv` reads.
+
+Progress goes to stdout, one JSON object a line: ``{"stage": "recording"}`` and ``{"states": 1234}``.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rcl_interfaces.msg import Parameter as ParameterMessage
+from rcl_interfaces.msg import ParameterType, ParameterValue
+from rcl_interfaces.srv import GetParameters, SetParametersAtomically
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+
+from robodyn_ros.errors import ConfigurationError, InputError, NotReadyError
+from robodyn_ros.nodes.common.description import DescriptionSource, declare_description
+from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
+from robodyn_ros.nodes.common.executor import Exit, run
+from robodyn_ros.nodes.common.messages import JointOrder, seconds
+from robodyn_ros.nodes.common.parameters import NodeParameters, declare
+from robodyn_ros.nodes.common.qos import RELIABLE
+from robodyn_ros.nodes.common.script import Script, ScriptRunner, ScriptStep
+from robodyn_ros.nodes.common.watch import CONTROLLER
+from robodyn_ros.robot.pose import Array
+
+PERIOD = 0.05
+"""Time between two checks that the script can go on [s]."""
+
+PATIENCE = 15.0
+"""Longest wait for the arm, its controller, and the controller's answers [s]."""
+
+LONGEST = 3600.0
+"""Longest demonstration [s]."""
+
+LAW = "controller"
+"""Name of the controller's parameter that chooses the law."""
+
+
+class TeacherNode(ExceptionGuard, Node):  # type: ignore[misc]
+    """Runs the script, and ends with it."""
+
+    def __init__(self, end: Exit) -> None:
+        """
+        Args:
+            end: ends the process.
+
+        Raises:
+            ConfigurationError: no file is given.
+        """
+        super().__init__("teacher")
+        declare_description(self, read_only=True)
+        declare(self, "record", "", "path of the .csv file to write", read_only=True)
+        text = "law of the controller while somebody leads the arm; the one it has if empty"
+        declare(self, "law", "hand_guiding", text, read_only=True)
+        parameters = NodeParameters(self)
+        self._path, self._law = Path(parameters["record"]), parameters["law"]
+        if not parameters["record"]:
+            raise ConfigurationError("record: must be the path of a file to write")
+        self._description = DescriptionSource(self, lambda: None)
+        self._rows: list[tuple[float, Array]] = []
+        self._order: JointOrder | None = None
+        self._told = False
+        self._get = self.create_client(GetParameters, f"{CONTROLLER}/get_parameters")
+        self._set = self.create_client(SetParametersAtomically, f"{CONTROLLER}/set_parameters_atomically")
+        self.create_subscription(JointState, "joint_states", self._on_state, RELIABLE)
+        ScriptRunner(self, end, self._script(), PATIENCE, PERIOD)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: self._stop())  # in place of ending at once
+        threading.Thread(target=self._read_lines, daemon=True).start()
+
+    def _stop(self) -> None:
+        self._told = True
+
+    def _read_lines(self) -> None:
+        sys.stdin.readline()
+        self._told = True
+
+    def _script(self) -> Script:
+        """All that happens, in order."""
+        yield ScriptStep("a robot_description", lambda: self._description.known)
+        robot = self._description.robot()
+        self._order = JointOrder(robot.joint_names)
+        before = ""
+        if self._law:
+            yield ScriptStep("a controller", lambda: self._get.service_is_ready() and self._set.service_is_ready())
+            asked = self._get.call_async(GetParameters.Request(names=[LAW]))
+            yield ScriptStep("the controller's law", asked.done)
+            before = asked.result().values[0].string_value
+            yield from self._choose(self._law)
+        try:
+            yield ScriptStep("joint states", lambda: self._rows)
+            self._rows.clear()
+            print(json.dumps({"stage": "recording", "law": self._law}), flush=True)
+            yield ScriptStep("the end of the demonstration", lambda: self._told, longer=LONGEST)
+            print(json.dumps({"stage": "the end"}), flush=True)
+        finally:
+            if before and before != self._law:
+                self._set.call_async(_request(before))  # sent even where nobody is left to wait for the answer
+        if before:
+            yield from self._choose(before)
+        self._save(robot.joint_names, [joint.position_unit for joint in robot.joints])
+
+    def _choose(self, law: str) -> Script:
+        """Let the controller run a law.
+
+        Raises:
+            ConfigurationError: it refuses.
+        """
+        asked = self._set.call_async(_request(law))
+        yield ScriptStep(f"the controller to change to {law}", asked.done)
+        result = asked.result().result
+        if not result.successful:
+            raise ConfigurationError(f"law: the controller refuses {law}: {result.reason}")
+
+    def _on_state(self, message: JointState) -> None:
+        if self._order is None:
+            return
+        try:
+            state: Any = self._order.measured(message)
+        except InputError:
+            return  # of other joints, or of a part of them
+        when = seconds(message.header.stamp)
+        if state is not None and when > 0.0 and not (self._rows and when <= self._rows[-1][0]):
+            self._rows.append((when, state[0]))
+
+    def _save(self, names: tuple[str, ...], units: list[str]) -> None:
+        if len(self._rows) < 2:
+            raise NotReadyError("no motion was recorded: fewer than two states came before the end")
+        heading = ["time [s]", *(f"{name}/position [{unit}]" for name, unit in zip(names, units, strict=True))]
+        rows = np.array([[when, *q] for when, q in self._rows])
+        np.savetxt(
+            self._path, rows, fmt="%.17g", delimiter=",", header=",".join(heading), comments="", encoding="utf-8"
+        )
+        print(json.dumps({"states": len(rows)}), flush=True)
+
+
+def _request(law: str) -> SetParametersAtomically.Request:
+    value = ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=law)
+    return SetParametersAtomically.Request(parameters=[ParameterMessage(name=LAW, value=value)])
+
+
+def main() -> int:
+    """Run the teacher."""
+    return run(TeacherNode)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

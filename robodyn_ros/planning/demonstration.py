@@ -1,0 +1,175 @@
+"""Demonstrations: the motion that somebody has shown by hand, made into a trajectory that the arm can follow.
+
+    recorded positions → rests at both ends cut → low-pass without phase shift → few points → slowed down if need be
+
+Between its points the trajectory is a quintic with the position, velocity and acceleration of what was shown. Points
+are added where the distance from it is greatest until it is nowhere above the tolerance (the algorithm of Ramer,
+Douglas and Peucker, with quintics in place of chords). At both ends the arm is at rest. A motion that is faster than
+the arm may be, or that needs more effort, is slowed down as a whole, which keeps its path.
+
+Source: Billard, Calinon, Dillmann, Schaal, Robot programming by demonstration, Springer Handbook of Robotics (2008),
+chapter 59 (kinesthetic teaching); Douglas and Peucker, Algorithms for the reduction of the number of points required to
+represent a digitized line or its caricature, Cartographica 10(2) (1973); scaling in time: Hollerbach, Dynamic scaling
+of manipulator trajectories, J. Dynamic Systems, Measurement, and Control 106 (1984), eq. 5.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.interpolate import BPoly
+
+from robodyn_ros.checks import finite_array
+from robodyn_ros.control.motion.trajectory import Trajectory
+from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.errors import InputError
+from robodyn_ros.identification.signals.segments import lowpass
+from robodyn_ros.robot.configuration import ConfigurationSpace
+from robodyn_ros.robot.pose import Array
+from robodyn_ros.settings import check_settings, setting
+
+SHORTEST = 30
+"""Least number of states that are smoothed."""
+
+MARGIN = 0.2
+"""Time that is kept of the rest before and after the motion [s]."""
+
+SLOWEST = 50.0
+"""Greatest factor by which a motion is slowed down."""
+
+
+@dataclass(frozen=True)
+class DemonstrationSettings:
+    """How a demonstration becomes a trajectory."""
+
+    tolerance: float = setting(0.002, "greatest distance from what was shown, smoothed", "rad or m", 1e-6, 1.0)
+    cutoff: float = setting(5.0, "cutoff frequency of the smoothing", "Hz", 0.1, 100.0)
+    rest_speed: float = setting(0.02, "speed below which a joint is at rest", "rad/s or m/s", 1e-6, 10.0)
+    speed_share: float = setting(0.8, "share of the velocity limits that may be used", "-", 0.01, 1.0)
+    effort_share: float = setting(0.8, "share of the effort limits that may be used", "-", 0.01, 1.0)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+class Demonstration(NamedTuple):
+    """A trajectory, and what was done to make it of a recording."""
+
+    trajectory: Trajectory
+    shown: int  # number of states that were recorded
+    duration: float  # of the motion as it was shown [s]
+    slowed: float  # factor by which it was slowed down; 1 if it was not
+    distance: float  # greatest distance from what was shown, smoothed [rad] or [m]
+    clipped: tuple[str, ...]  # names of joints that were led beyond their limits, where the trajectory stops
+
+
+def demonstration(
+    dynamics: Dynamics, times: ArrayLike, positions: ArrayLike, settings: DemonstrationSettings | None = None
+) -> Demonstration:
+    """A trajectory of what was shown.
+
+    Args:
+        dynamics: of the arm, with payload and friction as they will be when it is played back.
+        times: of the states, (N,) in [s], increasing.
+        positions: (N, n) in [rad] or [m].
+        settings: the defaults unless given.
+
+    Raises:
+        InputError: times that do not increase, wrong shapes, something not finite; nothing moves in the recording; or
+            the arm cannot carry itself somewhere on the path, however slowly it moves; the message names the joint.
+    """
+    settings, robot = settings or DemonstrationSettings(), dynamics.robot
+    t = finite_array("times", times, np.shape(times))
+    q = finite_array("positions", positions, (len(t), robot.n))
+    if t.ndim != 1 or len(t) < 2 or (np.diff(t) <= 0.0).any():
+        raise InputError("times", "must be at least two that increase", times)
+    unwrapped = ConfigurationSpace(robot).unwrap(q)
+    least = robot.lower + settings.tolerance
+    most = np.maximum(robot.upper - settings.tolerance, least)
+    inside = np.clip(unwrapped, least, most)
+    outside = np.abs(inside - unwrapped).max(axis=0) > 2.0 * settings.tolerance
+    grid, smooth = _smoothed(t, inside, settings.cutoff)
+    first, last = _moving(grid, smooth, settings.rest_speed)
+    grid, inside = grid[first:last] - grid[first], np.clip(smooth[first:last], least, most)
+    points, distance = _thinned(grid, inside, settings.tolerance)
+    shown = Trajectory(points.t, points.q, points.qd, points.qdd)
+    slowed = _slowed(dynamics, points, settings)
+    trajectory = Trajectory(slowed * points.t, points.q, points.qd / slowed, points.qdd / slowed**2)
+    names = tuple(name for name, beyond in zip(robot.joint_names, outside, strict=True) if beyond)
+    return Demonstration(trajectory, len(t), shown.duration, slowed, distance, names)
+
+
+class _Points(NamedTuple):
+    """Points of a trajectory: t (K,), and q, q̇ and q̈ (K, n)."""
+
+    t: Array
+    q: Array
+    qd: Array
+    qdd: Array
+
+
+def _smoothed(t: Array, q: Array, cutoff: float) -> tuple[Array, Array]:
+    """Times with one step, and the positions then, low-pass filtered without phase shift."""
+    step = float(np.median(np.diff(t)))
+    grid = np.linspace(t[0], t[-1], max(2, round((t[-1] - t[0]) / step) + 1))
+    even = np.column_stack([np.interp(grid, t, column) for column in q.T])
+    return grid, lowpass(even, cutoff, grid[1] - grid[0]) if len(grid) >= SHORTEST else even
+
+
+def _moving(t: Array, q: Array, speed: float) -> tuple[int, int]:
+    """First index of the motion, and the one after its last."""
+    moves = np.flatnonzero((np.abs(np.gradient(q, t, axis=0)) > speed).any(axis=1))
+    if not len(moves):
+        raise InputError("positions", f"no joint moves faster than {speed:g} rad/s or m/s: nothing was shown", q)
+    margin = round(MARGIN / (t[1] - t[0]))
+    return max(0, int(moves[0]) - margin), min(len(t), int(moves[-1]) + margin + 1)
+
+
+def _thinned(t: Array, q: Array, tolerance: float) -> tuple[_Points, float]:
+    """Few points whose quintics stay within the tolerance of all, and how far they get from them."""
+    qd = np.gradient(q, t, axis=0)
+    qdd = np.gradient(qd, t, axis=0)
+    qd[[0, -1]] = qdd[[0, -1]] = 0.0
+    kept, open_ends, greatest = {0, len(t) - 1}, [(0, len(t) - 1)], 0.0
+    while open_ends:
+        first, last = open_ends.pop()
+        ends = [first, last]
+        curve = BPoly.from_derivatives(t[ends], np.stack((q[ends], qd[ends], qdd[ends]), axis=1))
+        away = np.abs(curve(t[first : last + 1]) - q[first : last + 1]).max(axis=1)
+        worst = int(away.argmax())
+        if away[worst] <= tolerance or last - first < 2:
+            greatest = max(greatest, float(away[worst]))
+            continue
+        middle = min(max(first + worst, first + 1), last - 1)
+        kept.add(middle)
+        open_ends += [(first, middle), (middle, last)]
+    rows = sorted(kept)
+    return _Points(t[rows], q[rows], qd[rows], qdd[rows]), greatest
+
+
+def _slowed(dynamics: Dynamics, points: _Points, settings: DemonstrationSettings) -> float:
+    """The factor by which a motion must be slowed down to keep to the limits."""
+    robot = dynamics.robot
+    curve = Trajectory(points.t, points.q, points.qd, points.qdd)
+    allowed = settings.speed_share * robot.velocity_limit
+    factor = max(1.0, float((curve.speed(allowed) / allowed).max()))
+    samples = [curve.sample(time) for time in np.linspace(0.0, curve.duration, max(50, 5 * len(points.t)))]
+    q, qd, qdd = (np.array([getattr(sample, name) for sample in samples]) for name in ("q", "qd", "qdd"))
+    effort = settings.effort_share * robot.effort_limit
+    while True:
+        needed = np.abs(dynamics.inverse(q, qd / factor, qdd / factor**2))
+        ratio = (needed / effort).max(axis=0)
+        if ratio.max() <= 1.0:
+            return factor
+        if factor > SLOWEST:
+            joint = int(ratio.argmax())
+            raise InputError(
+                "positions",
+                f"joint {robot.joint_names[joint]!r} would need {needed[:, joint].max():.4g}, and may use "
+                f"{effort[joint]:.4g}, {settings.effort_share:.0%} of its limit, however slowly it moves",
+                needed,
+            )
+        factor *= 1.1

@@ -1,0 +1,104 @@
+"""A motion that is shown to the running nodes, recorded, thinned out and played back."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
+
+from rcl_interfaces.srv import GetParameters
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+PRR = Path(__file__).parents[1] / "urdf/prr.urdf"
+MOTION = np.array([[0.0, 0.0, 0.0], [0.15, 0.4, -0.5], [0.05, -0.3, 0.4], [0.1, 0.1, 0.2]])
+
+
+def law_of(graph) -> str:
+    answer = graph.call(GetParameters, "controller/get_parameters", names=["controller"])
+    return answer.values[0].string_value
+
+
+class Command:
+    """A command that runs beside the graph."""
+
+    def __init__(self, *arguments) -> None:
+        command = [sys.executable, "-m", "robodyn_ros.cli.main", *map(str, arguments)]
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.PIPE, text=True)
+        self.said = ""
+
+    def has_said(self, text: str) -> bool:
+        """Read what it says on stderr until then."""
+        while text not in self.said:
+            line = self.process.stderr.readline()
+            assert line, self.said
+            self.said += line
+        return True
+
+    def ended(self, typed: str = "") -> tuple[int, str, str]:
+        out, err = self.process.communicate(typed, timeout=90.0)
+        return self.process.returncode, out, self.said + err
+
+
+def follow(graph, positions, step):
+    """Have the controller follow a motion from rest to rest, beginning where the arm is."""
+    publisher = graph.talk(JointTrajectory, "controller/joint_trajectory")
+    message = JointTrajectory(joint_names=["elevator", "shoulder", "wrist"])
+    for k, q in enumerate(positions):
+        point = JointTrajectoryPoint(positions=q.tolist(), velocities=[0.0] * 3, accelerations=[0.0] * 3)
+        point.time_from_start.sec = int(step * (k + 1))
+        point.time_from_start.nanosec = round(1e9 * (step * (k + 1) % 1.0))
+        message.points.append(point)
+    publisher.publish(message)
+
+
+def test_a_motion_is_shown_thinned_out_and_played_back(graph, prr, tmp_path):
+    graph.start("simulator", "-r", "commands:=controller/commands", robot_description=prr)
+    graph.start("controller", robot_description=prr, use_sim_time=True)
+    states = graph.listen(JointState, "joint_states", 100)
+    errors = graph.listen(JointState, "controller/tracking_error")
+    graph.wait(lambda: errors, "a controller that works")
+
+    # Nobody leads the arm: the law changes, and comes back.
+    before = law_of(graph)
+    teach = Command("teach", PRR, "--out", tmp_path / "nothing.json", "--law", "free_drive")
+    teach.has_said("Lead the arm by hand now")
+    assert law_of(graph) == "free_drive"
+    teach.process.send_signal(signal.SIGINT)
+    code, _, err = teach.ended()
+    assert (code, "nothing was shown" in err) == (2, True), err
+    assert law_of(graph) == before
+
+    # The controller itself shows a motion.
+    begin = np.array(states[-1].position)
+    teach = Command("teach", PRR, "--out", tmp_path / "shown.json", "--law", "", "--json")
+    teach.has_said("Lead the arm by hand now")
+    follow(graph, begin + MOTION, 0.8)
+    end = begin + MOTION[-1]
+    graph.wait(lambda: np.abs(np.array(states[-1].position) - end).max() < 1e-3, "the end of the motion", 60.0)
+    code, out, err = teach.ended("\n")
+    assert code == 0, err
+    found = json.loads(out)
+    assert found["points"] < 60
+    assert found["states"] > 500
+    assert found["distance"] <= 0.002
+
+    play = Command("teach", PRR, "--play", tmp_path / "shown.json", "--json")
+    play.has_said("playing")
+    states.clear()
+    graph.wait(lambda: play.process.poll() is not None, "the end of the command", 60.0)
+    code, out, err = play.ended()
+    assert code == 0, err
+    assert max(json.loads(out)["error"].values()) < 0.1
+    low = np.min([state.position for state in states], axis=0)
+    high = np.max([state.position for state in states], axis=0)
+    np.testing.assert_allclose(low, (begin + MOTION).min(axis=0), atol=0.05)
+    np.testing.assert_allclose(high, (begin + MOTION).max(axis=0), atol=0.05)

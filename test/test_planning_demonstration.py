@@ -1,0 +1,121 @@
+"""Demonstrations: recorded motions become trajectories that stay near them and within the limits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import robodyn_ros as rd
+from robodyn_ros.errors import InputError
+from robodyn_ros.planning.demonstration import DemonstrationSettings, demonstration
+
+PRR = rd.load_robot(Path(__file__).parents[1] / "urdf/prr.urdf")
+DYNAMICS = rd.create_dynamics("rnea", PRR, compiled=False)
+RATE = 200.0
+
+
+def shown(duration: float = 6.0, noise: float = 0.0, rest: float = 1.0, speed: float = 1.0, seed: int = 5):
+    """Times and positions of somebody who rests, leads the arm along a smooth curve, and rests again."""
+    t = np.arange(0.0, duration + 2.0 * rest, 1.0 / RATE)
+    s = np.clip((t - rest) / duration, 0.0, 1.0)
+    u = s**3 * (10.0 - 15.0 * s + 6.0 * s**2)
+    q = np.column_stack(
+        (
+            0.4 + 0.2 * np.sin(2 * np.pi * speed * u),
+            0.3 + 0.8 * u + 0.2 * np.sin(6 * np.pi * u),
+            -0.5 + 0.9 * np.sin(4 * np.pi * u),
+        )
+    )
+    return t + 1000.0, q + np.random.default_rng(seed).normal(0.0, noise, q.shape)
+
+
+def test_few_points_stay_within_the_tolerance_of_what_was_shown() -> None:
+    t, q = shown()
+    for tolerance in (0.02, 0.002, 0.0005):
+        made = demonstration(DYNAMICS, t, q, DemonstrationSettings(tolerance=tolerance, cutoff=20.0))
+        begin = t[0] + 1.0 - 0.2  # the rest before, but for the margin; found by the speed
+        times = np.linspace(0.5, made.duration - 0.5, 400)
+        samples = np.array([made.trajectory.sample(made.slowed * time).q for time in times])
+        apart = []
+        for shift in np.linspace(-0.5, 0.8, 261):  # where exactly the motion began is for the speed to say
+            truth = np.column_stack([np.interp(begin + shift + times, t, column) for column in q.T])
+            apart += [np.abs(samples - truth).max()]
+        assert min(apart) < 1.5 * tolerance + 1e-3
+        assert made.distance <= tolerance
+    assert len(made.trajectory.times) < 0.1 * made.shown
+    assert made.clipped == ()
+
+
+def test_coarser_tolerances_need_fewer_points_and_noise_does_not_add_many() -> None:
+    counts = [
+        len(demonstration(DYNAMICS, *shown(noise=noise), DemonstrationSettings(tolerance=tolerance)).trajectory.times)
+        for noise, tolerance in ((0.0, 0.02), (0.0, 0.002), (3e-4, 0.002))
+    ]
+    assert counts[0] < counts[1]
+    assert counts[2] < 2 * counts[1]
+
+
+def test_rests_are_cut_and_the_ends_are_at_rest() -> None:
+    made = demonstration(DYNAMICS, *shown(rest=3.0))
+    assert made.duration < 6.0 + 2 * 0.2 + 0.1
+    for k in (0, -1):
+        assert not made.trajectory.velocities[k].any()
+        assert not made.trajectory.accelerations[k].any()
+
+
+def test_a_motion_that_is_too_fast_is_slowed_down_within_the_limits_on_the_same_path() -> None:
+    t, q = shown()
+    fast = demonstration(DYNAMICS, t[0] + (t - t[0]) / 8.0, q, DemonstrationSettings(rest_speed=0.05, cutoff=40.0))
+    assert fast.slowed > 1.0
+    times = np.linspace(0.0, fast.trajectory.duration, 2000)
+    samples = [fast.trajectory.sample(time) for time in times]
+    q, qd, qdd = (np.array([getattr(sample, name) for sample in samples]) for name in ("q", "qd", "qdd"))
+    assert (np.abs(qd) <= 0.8 * PRR.velocity_limit * (1 + 1e-9)).all()
+    assert (np.abs(DYNAMICS.inverse(q, qd, qdd)) <= 0.8 * PRR.effort_limit * 1.01).all()
+
+
+def test_a_joint_that_was_led_beyond_its_limits_stops_there_and_is_named() -> None:
+    t, q = shown()
+    q[:, 2] *= 4.0
+    made = demonstration(DYNAMICS, t, q)
+    assert made.clipped == (PRR.joint_names[2],)
+    least, greatest = made.trajectory.extent()
+    assert (least >= PRR.lower).all() and (greatest <= PRR.upper).all()
+
+
+def test_uneven_times_and_turns_of_a_continuous_joint() -> None:
+    urdf = (Path(__file__).parents[1] / "urdf/prr.urdf").read_text()
+    turning = rd.load_robot(urdf.replace('name="wrist" type="revolute"', 'name="wrist" type="continuous"'))
+    assert turning.joints[2].type == "continuous"
+    dynamics = rd.create_dynamics("rnea", turning, compiled=False)
+    t, q = shown()
+    rng = np.random.default_rng(2)
+    rows = np.sort(rng.choice(len(t), len(t) * 2 // 3, replace=False))
+    q[:, 2] = np.linspace(2.0, 8.0, len(t))
+    wrapped = q.copy()
+    wrapped[:, 2] = (q[:, 2] + np.pi) % (2 * np.pi) - np.pi
+    made = demonstration(dynamics, t[rows], wrapped[rows], DemonstrationSettings(tolerance=0.005))
+    assert np.ptp(made.trajectory.positions[:, 2]) == pytest.approx(6.0, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda t, q: (t, np.tile(q[:1], (len(t), 1))), "no joint moves faster than"),
+        (lambda t, q: (t[::-1], q), "times: must be at least two that increase"),
+        (lambda t, q: (t, np.where(q > 0.5, np.nan, q)), "positions"),
+        (lambda t, q: (t, q[:, :2]), "positions"),
+    ],
+)
+def test_recordings_that_cannot_be_used(change, problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        demonstration(DYNAMICS, *change(*shown()))
+
+
+def test_a_path_on_which_the_arm_cannot_carry_itself() -> None:
+    heavy = DYNAMICS.with_parameters(gravity=(0.0, 0.0, -400.0)) if hasattr(DYNAMICS, "with_parameters") else None
+    heavy = heavy or rd.create_dynamics("rnea", PRR, gravity=(0.0, 0.0, -400.0), compiled=False)
+    with pytest.raises(InputError, match="however slowly it moves"):
+        demonstration(heavy, *shown())
