@@ -59,7 +59,7 @@ setup(
         (f"share/{PACKAGE}", ["package.xml"]),
         *(
             (f"share/{PACKAGE}/{folder}", sorted(glob(f"{folder}/*.*")))
-            for folder in ("launch", "urdf", "config", "rviz")
+            for folder in ("launch", "urdf", "config", "config/drives", "rviz")
         ),
     ],
     zip_safe=False,

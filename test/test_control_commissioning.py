@@ -1,5 +1,6 @@
 """The procedure against simulated arms whose mistakes are known: signs, gears, torque constants, masses, friction."""
 
+import re
 from dataclasses import replace
 
 import arms
@@ -10,6 +11,7 @@ import pytest
 import robodyn_ros as rd
 from robodyn_ros.control.commissioning import Commissioning, CommissioningSettings
 from robodyn_ros.control.commissioning.report import MIRROR, report
+from robodyn_ros.control.drive_compensation import DriveCompensation
 from robodyn_ros.control.transmission import Transmission, TransmissionSettings
 from robodyn_ros.document.html import html
 from robodyn_ros.document.markdown import markdown
@@ -36,7 +38,16 @@ class Bench:
     """A simulated arm between a true transmission and the one that is set, at rest on its stops, the hand hanging."""
 
     def __init__(
-        self, true=None, given=None, friction=FRICTION, static=1.0, scale=1.0, effort_sign=(1, 1, 1), noise=0.0, **more
+        self,
+        true=None,
+        given=None,
+        friction=FRICTION,
+        static=1.0,
+        scale=1.0,
+        effort_sign=(1, 1, 1),
+        noise=0.0,
+        helps=(0, 0, 0),
+        **more,
     ):
         direct = [TransmissionSettings()] * 3
         self.robot = arm(friction)
@@ -46,6 +57,7 @@ class Bench:
         model = rd.create_dynamics("rnea", self.robot)
         model.configure(inertial=scale * model.parameters.inertial)
         self.procedure = Commissioning(model, QUICK, **more)
+        self.helps = np.array(helps)  # drives that add gravity by themselves
         self.effort_sign, self.noise, self.rng = np.array(effort_sign), noise, np.random.default_rng(0)
         self.efforts, self.positions = [], []
 
@@ -55,8 +67,9 @@ class Bench:
         qd = self.given.joint_velocity(self.true.motor_velocity(plant.qd))
         q, qd = q + self.noise * self.rng.standard_normal(3), qd + 50 * self.noise * self.rng.standard_normal(3)
         effort = self.procedure.update(plant.time, q, qd)
-        plant.apply(self.effort_sign * self.true.joint_effort(self.given.motor_effort(effort)) + disturb)
+        command = self.effort_sign * self.true.joint_effort(self.given.motor_effort(effort)) + disturb
         for _ in range(PERIOD):
+            plant.apply(command + self.helps * plant.dynamics.gravity(plant.q))
             plant.step()
         self.efforts.append(effort)
         self.positions.append(plant.q)
@@ -116,6 +129,38 @@ def test_a_mistake_is_found_and_gravity_is_left_alone(name, bench, joint, said):
     assert joint in markdown(report(made.procedure.outcome))
     assert not made.efforts[-1].any()
     assert np.abs(np.array(made.positions)[:, 0]).max() < QUICK.reach
+
+
+WEIGHT = ["gravity.joint1", "gravity.joint2"]
+"""Gravity hardly acts on the third joint, which hangs."""
+
+
+@pytest.mark.parametrize(
+    ("helps", "told", "wrong", "said"),
+    [
+        ((1, 1, 1), ["none"], {"joint1", "joint2"}, "adds gravity by itself"),
+        ((0, 1, 0), ["none"], {"joint2"}, r"set drive_compensates to \[gravity\], or to \[gravity.joint2\]"),
+        ((0, 0, 0), ["gravity"], {"joint1", "joint2"}, "its drive adds none: take it out of drive_compensates"),
+        ((1, 0, 0), WEIGHT, {"joint2"}, "its drive adds none"),
+    ],
+)
+def test_drives_that_carry_the_arm_are_found_and_gravity_is_left_alone(helps, told, wrong, said):
+    bench = Bench(helps=helps, drives=DriveCompensation.of(arm(), told))
+    found = bench.run()
+    assert {name for name, joint in found.items() if joint.tried and joint.problems} == wrong
+    assert re.search(said, found["joint2"].problems[0])
+    assert not bench.procedure.outcome.good
+    assert not bench.procedure.outcome.gravity
+    assert re.search(said, markdown(report(bench.procedure.outcome)).replace("\\", ""))
+
+
+def test_drives_that_carry_the_arm_as_told_are_right():
+    bench = Bench(helps=(1, 1, 1), drives=DriveCompensation.of(arm(), ["gravity"]))
+    found = bench.run()
+    outcome = bench.procedure.outcome
+    assert outcome.good, markdown(report(outcome))
+    assert all(joint.unsure for joint in found.values())  # what is not pulled at shows no direction in space
+    assert outcome.gravity[-1].drift < QUICK.drift
 
 
 def lets_go(bench, why, joints=(0, 1, 2), greatest=0.02):

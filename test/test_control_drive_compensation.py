@@ -13,7 +13,7 @@ from robodyn_ros.control.drive_compensation import DriveCompensation
 from robodyn_ros.control.faults.settings import FaultReactions, StatesReaction
 from robodyn_ros.control.loop_settings import MODEL, loop_default_values, make_loop_settings
 from robodyn_ros.control.motion.point_to_point import rest_to_rest
-from robodyn_ros.control.parameter_file import FileParameters
+from robodyn_ros.control.parameter_file import FileParameters, read_parameters
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.simulation.hardware.settings import default_values, make_hardware_settings
 from robodyn_ros.simulation.trial.trial import run_trial
@@ -220,3 +220,17 @@ def test_a_list_of_names_is_asked_for():
     values = FileParameters({"drive_compensates": "gravity"}, loop_default_values(PRR))
     with pytest.raises(ConfigurationError, match="drive_compensates: must be a list of names"):
         make_loop_settings(values, rd.create_dynamics("rnea", PRR))
+
+
+@pytest.mark.parametrize(
+    "file", sorted((Path(__file__).parents[1] / "config" / "drives").iterdir()), ids=lambda f: f.stem
+)
+def test_each_preset_is_read_and_has_its_row_and_its_caution(file):
+    page = (Path(__file__).parents[1] / "docs" / "how-to" / "drives.md").read_text(encoding="utf-8")
+    assert f"`{file.name}` |" in page
+    assert "Not tried on hardware" in file.read_text(encoding="utf-8")
+    given = read_parameters(file, "controller")
+    values = FileParameters(given, loop_default_values(PRR))
+    found = make_loop_settings(values, rd.create_dynamics("rnea", PRR)).drives
+    assert found.gravity.all() == ("gravity" in given["drive_compensates"])
+    assert read_parameters(file, "commissioner")["drive_compensates"] == given["drive_compensates"]

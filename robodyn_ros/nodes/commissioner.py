@@ -27,6 +27,7 @@ from robodyn_ros import create_dynamics
 from robodyn_ros.control.commissioning import Commissioning, CommissioningSettings
 from robodyn_ros.control.commissioning.findings import CommissionerSettings
 from robodyn_ros.control.commissioning.report import report, verdict
+from robodyn_ros.control.drive_compensation import CompensationSettings, DriveCompensation
 from robodyn_ros.document.html import html
 from robodyn_ros.document.markdown import markdown
 from robodyn_ros.errors import RobodynError
@@ -65,6 +66,7 @@ def declare_node_parameters(node: Node) -> None:
     declare(node, "report", "", "path of the report to write, .md or .html; none if empty", read_only=True)
     declare_settings(node, CommissionerSettings, read_only=True)
     declare_settings(node, CommissioningSettings, read_only=True)
+    declare_settings(node, CompensationSettings, read_only=True)
 
 
 class CommissionerNode(ExceptionGuard, Node):  # type: ignore[misc]
@@ -97,7 +99,9 @@ class CommissionerNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._order, self._columns = JointOrder(robot.joint_names), [robot.joint_names.index(name) for name in joints]
         self._transmission = make_transmission(parameters, robot)
         dynamics = create_dynamics(parameters["dynamics"], robot, gravity=tuple(parameters["gravity"]))
-        self._procedure = Commissioning(dynamics, parameters.settings(CommissioningSettings), self._settings.guided)
+        drives = DriveCompensation.of(robot, parameters.settings(CompensationSettings).drive_compensates)
+        settings = parameters.settings(CommissioningSettings)
+        self._procedure = Commissioning(dynamics, settings, self._settings.guided, drives)
         self._end, self._printed = end, ""
         self._last: tuple[float, Array] | None = None  # time of the last state, and its positions
         self._blind = False  # True once states no longer count

@@ -58,6 +58,13 @@ LEAST_GRAVITY = 0.02
 """Ratio of the effort limit below which gravity says nothing about a joint [-]."""
 
 
+CARRIED = 0.25
+"""Greatest ratio of measured to modelled gravity of a joint that its drive carries by itself [-]."""
+
+HELPED_FRICTION = 0.25
+"""Ratio of measured to described friction below which the drive may compensate friction by itself [-]."""
+
+
 @dataclass
 class JointFindings:
     """Findings about one joint. Ratios are measured over model; nan where nothing could be measured."""
@@ -72,6 +79,8 @@ class JointFindings:
     friction: float = np.nan  # [N·m] or [N]
     gravity: float = np.nan  # measured [N·m] or [N]
     gravity_model: float = np.nan
+    friction_model: float = 0.0  # of the URDF, at the speed of the stroke
+    drive_adds_gravity: bool = False  # by drive_compensates
     inertia: float = np.nan  # measured [kg m²] or [kg]; nan too where friction hides it
     inertia_ratio: float = np.nan
     inertia_tolerance: float = 1.3
@@ -83,6 +92,11 @@ class JointFindings:
         """Measured over model; nan where gravity is too little to tell."""
         least = max(LEAST_GRAVITY * self.effort_limit, self.friction if np.isfinite(self.friction) else 0.0)
         return self.gravity / self.gravity_model if abs(self.gravity_model) > least else np.nan
+
+    @property
+    def carries_itself(self) -> bool:
+        """True if the joint is lifted without the effort that gravity takes: its drive adds it."""
+        return abs(self.gravity_ratio) < CARRIED
 
     @property
     def tried(self) -> bool:
@@ -101,12 +115,18 @@ class JointFindings:
             return ["did not move: is a brake on, the drive off, or the effort limit too low?"]
         if not self.follows:
             return ["moves against its effort: effort and position have opposite signs; swap one of them in the drive"]
-        if self.gravity_ratio < 0.0 or self.seen is False:
+        if self.drive_adds_gravity and np.isfinite(self.gravity_ratio) and not self.carries_itself:
+            text = f"is carried by {self.gravity_ratio:.2g} times the model's gravity, and its drive adds none"
+            return [f"{text}: take it out of drive_compensates"]
+        if self.carries_itself and not self.drive_adds_gravity:
+            text = "is carried by its drive, which adds gravity by itself: compensated once more, it would rise"
+            return [f"{text}; set drive_compensates to [gravity], or to [gravity.{self.name}] for this joint alone"]
+        if (self.gravity_ratio < 0.0 and not self.carries_itself) or self.seen is False:
             return [f"turns the other way than the URDF says: set transmission.{self.name}.reversed"]
         return self._scale()
 
     def _scale(self) -> list[str]:
-        load, heavy = self.gravity_ratio, self.inertia_ratio
+        load, heavy = np.nan if self.drive_adds_gravity else self.gravity_ratio, self.inertia_ratio
         misjudged = not within(load, self.gravity_tolerance)
         if not misjudged and within(heavy, self.inertia_tolerance):
             return []
@@ -119,8 +139,9 @@ class JointFindings:
 
     @property
     def unsure(self) -> bool:
-        """True if nothing has shown its direction in space: gravity hardly acts on it, and nobody has looked."""
-        return self.moved and not np.isfinite(self.gravity_ratio) and self.seen is None
+        """True if nothing has shown its direction in space: gravity hardly pulls at it, and nobody has looked."""
+        told = np.isfinite(self.gravity_ratio) and not self.carries_itself
+        return self.moved and not told and self.seen is None
 
 
 def within(ratio: float, tolerance: float) -> bool:

@@ -28,6 +28,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from robodyn_ros.control.commissioning.findings import CommissioningSettings, JointFindings
+from robodyn_ros.control.drive_compensation import DriveCompensation
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.robot.pose import Array
 
@@ -106,12 +107,14 @@ class Moves:
         proven: the damping of the joints whose sign is known, 0 for the others.
     """
 
-    def __init__(self, dynamics: Dynamics, config: CommissioningSettings) -> None:
+    def __init__(self, dynamics: Dynamics, config: CommissioningSettings, drives: DriveCompensation) -> None:
         """
         Args:
             dynamics: the arm's model.
             config: settings.
+            drives: what they add by themselves.
         """
+        self._sent_part = 1.0 - drives.gravity
         self.t = 0.0
         self.q, self.qd, self.effort, self.damping, self.proven = np.zeros((5, dynamics.robot.n))
         self._dynamics, self._robot, self._config = dynamics, dynamics.robot, config
@@ -182,7 +185,7 @@ class Moves:
                 place = self.q
             self.damping = DECAY * np.diagonal(self._dynamics.mass_matrix(self.q))
             ratio = before + (after - before) * min(1.0, 2.0 * past)
-            yield ratio * self._dynamics.gravity(self.q) + self.wait()
+            yield ratio * self._load() + self.wait()
         drift: Array = np.abs(self.q - place) / (time / 2.0)
         return drift
 
@@ -204,6 +207,11 @@ class Moves:
             yield (1.0 - past) * effort + self.wait()
             past += min((self.t - last) / self._config.retreat_time, RELEASE_STEP)
             last = self.t
+
+    def _load(self) -> Array:
+        """What of gravity is to be sent (n,); the drives add the rest."""
+        load: Array = self._sent_part * self._dynamics.gravity(self.q)
+        return load
 
     def _with(self, index: int, effort: float) -> Array:
         efforts = self.wait()

@@ -4,7 +4,8 @@ It begins with the arm at rest without effort: lying on its stops, hanging, or s
 it before the signs of the efforts are known. Then follow, joint by joint,
 
 1. a push: an effort on this joint alone that grows until the joint moves a little, in both directions;
-2. a stroke: slowly there and back under feedback, which measures gravity, friction and inertia
+2. a stroke: slowly there and back under feedback, which measures gravity, friction and inertia, and so finds out which
+   drives carry their joint by themselves
    (:mod:`robodyn_ros.control.commissioning.moves` has both).
 
 The order is from the tip to the base, so that the joints beyond, whose signs are known by then, can be damped
@@ -27,6 +28,7 @@ from robodyn_ros.control.commissioning.findings import (
     JointFindings,
 )
 from robodyn_ros.control.commissioning.moves import Moves, Script
+from robodyn_ros.control.drive_compensation import DriveCompensation
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.robot.pose import Array
@@ -43,12 +45,19 @@ class Commissioning:
         question: the question that waits for :meth:`answer`; None if there is none.
     """
 
-    def __init__(self, dynamics: Dynamics, settings: CommissioningSettings | None = None, guided: bool = False) -> None:
+    def __init__(
+        self,
+        dynamics: Dynamics,
+        settings: CommissioningSettings | None = None,
+        guided: bool = False,
+        drives: DriveCompensation | None = None,
+    ) -> None:
         """
         Args:
             dynamics: the arm's model; each joint has an effort limit.
             settings: of the procedure, the defaults unless given.
             guided: if True, ask before each joint, and ask whether it moved in its positive direction.
+            drives: what they are said to add by themselves; nothing unless given.
 
         Raises:
             ConfigurationError: a joint has no effort limit, or none above 0.
@@ -63,7 +72,8 @@ class Commissioning:
         self.question: str | None = None
         self._answer: bool | None = None
         self._robot, self._guided = robot, guided
-        self._arm = Moves(dynamics, self.settings)
+        self._drives = drives or DriveCompensation.none(robot.n)
+        self._arm = Moves(dynamics, self.settings, self._drives)
         self._start: Array | None = None
         self._script = self._run()
 
@@ -136,6 +146,11 @@ class Commissioning:
     def _joint(self, index: int) -> Script[None]:
         arm, joint, settings = self._arm, self._robot.joints[index], self.settings
         found = JointFindings(joint.name, joint.effort_unit, joint.effort)
+        found.drive_adds_gravity = bool(self._drives.gravity[index])
+        if not self._drives.friction[index]:
+            found.friction_model = float(
+                self._robot.friction[index] + self._robot.damping[index] * settings.stroke_speed
+            )
         found.inertia_tolerance, found.gravity_tolerance = settings.inertia_tolerance, settings.gravity_tolerance
         task = f"pushing with up to {arm.greatest(index):.3g} {joint.effort_unit}"
         if self._guided and not (yield from self._ask(f"{joint.name}: {task}. Is everybody clear?")):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from robodyn_ros.control.commissioning.findings import CommissioningOutcome, JointFindings
+from robodyn_ros.control.commissioning.findings import HELPED_FRICTION, CommissioningOutcome, JointFindings
 from robodyn_ros.document.blocks import Block, Document, ListBlock, Literal, Section, VerdictBlock, literal_table
 
 HEADINGS = ("Joint", "Direction", "Friction", "Gravity", "Gravity / model", "Inertia / model", "Verdict")
+
+HELPED = "Much less friction than the URDF says: {}. If the drives compensate it, add friction to drive_compensates."
 
 MIRROR = (
     "Whether a joint turns the way that the URDF says is told by gravity here, which cannot tell an arm from its "
@@ -69,6 +71,13 @@ def advice(outcome: CommissioningOutcome) -> list[str]:
     if friction:
         values = ", ".join(f"{joint.name} {joint.friction:.3g}" for joint in friction)
         said.append(f"Friction for the dynamics tags of the URDF: {values}.")
+    smooth = [
+        joint.name
+        for joint in outcome.joints
+        if joint.friction < HELPED_FRICTION * joint.friction_model and _known(joint)
+    ]
+    if smooth:
+        said.append(HELPED.format(", ".join(smooth)))
     if any(joint.seen is None for joint in outcome.joints):
         said.append(MIRROR)
     return said
