@@ -117,7 +117,7 @@ HOUR = 3600.0
 
 
 class StaleStateError(InputError):
-    """A state that is too old, or too far in the future, to compute a command from.
+    """A state that is too old, or (:class:`FutureStateError`) too far in the future, to compute a command from.
 
     Attributes:
         age: age of the state [s].
@@ -125,12 +125,17 @@ class StaleStateError(InputError):
     """
 
     def __init__(self, age: float, timeout: float) -> None:
-        text = f"is {age:.3g} s old; a command needs one within {timeout:.3g} s"
+        text = f"is {age:.3g} s old" if not age < 0.0 else f"is from the future, {-age:.3g} s ahead of the clock"
+        text += f"; a command needs one within {timeout:.3g} s"
         if abs(age) > HOUR:
             text += ": it has the time of another clock (simulated time? use_sim_time says which a node goes by)"
         super().__init__("state", text, age)
         self.age = age
         self.timeout = timeout
+
+
+class FutureStateError(StaleStateError):
+    """A state that is too far in the future."""
 
 
 class OrderError(InputError):

@@ -13,6 +13,7 @@ from robodyn_ros.control.faults.settings import Feedback
 from robodyn_ros.control.laws.gains import gains
 from robodyn_ros.control.laws.gravity_compensation import GravityCompensation
 from robodyn_ros.control.limits import soften
+from robodyn_ros.control.reference.action_goal import RESULTS
 from robodyn_ros.control.reference.tolerances import GoalSettings, JointTolerances, Tolerances
 from robodyn_ros.control.step_numbers import step_settings
 from robodyn_ros.errors import ConfigurationError
@@ -236,8 +237,11 @@ def test_how_else_a_trajectory_ends():
     fourth = arm.loop.follow(way)
     arm.t += 0.2
     arm.go(STEP)
-    ended = [going.outcome for going in (first, second, third, fourth)]
-    assert ended == ["replaced", "replaced", "held", "interrupted"]
+    fifth = arm.loop.follow(way)
+    arm.loop.stop()
+    ended = [going.outcome for going in (first, second, third, fourth, fifth)]
+    assert ended == ["replaced", "replaced", "held", "interrupted", "stopped"]
+    assert "deactivated" in RESULTS[ended[-1]].text
     with pytest.raises(ConfigurationError):
         JointTolerances(goal=-1.0)
 

@@ -12,6 +12,7 @@ from robodyn_ros.control import ControlLoop, GravityCompensation, Reference, Saf
 from robodyn_ros.errors import (
     ConfigurationError,
     EffortError,
+    FutureStateError,
     InputError,
     JumpError,
     LimitError,
@@ -121,6 +122,7 @@ def test_no_command_for_a_state_too_old_or_from_the_future(age):
     with pytest.raises(StaleStateError) as caught:
         arm.loop.update(arm.t + PERIOD, arm.t + PERIOD + age, Q, QD)
     assert caught.value.timeout == SafetySettings().state_timeout
+    assert isinstance(caught.value, FutureStateError) == (age < 0.0) == ("from the future" in str(caught.value))
     assert ("another clock" in str(caught.value)) == (abs(age) >= 1e9)
     assert arm.state().state_age == 0.0
     assert arm.loop.update(arm.t, arm.t + 0.09, Q, QD).state_age == pytest.approx(0.09)

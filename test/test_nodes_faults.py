@@ -81,7 +81,7 @@ def changed(**fields):
 UNUSABLE = {
     "silence": ("no joint states", lambda message: None),
     "too old": ("state too old", lambda message: older(message, 0.2)),
-    "from the future": ("state too old", lambda message: older(message, -0.2)),
+    "from the future": ("state from the future", lambda message: older(message, -0.2)),
     "joint missing": ("state refused", without(1)),
     "joint twice": ("state refused", changed(name=["elevator", "shoulder", "shoulder"])),
     "velocity missing": ("state refused", changed(velocity=[])),

@@ -119,7 +119,7 @@ def test_bad_states_get_no_command(arm):
     arm.refused("state refused", name=NAMES[:2], position=POSE[:2], velocity=[0.0, 0.0])
     arm.refused("state refused", name=["elevator", "shoulder", "shoulder"])
     arm.refused("state too old", age=2.5)
-    arm.refused("state too old", age=-2.5)
+    arm.refused("state from the future", age=-2.5)
     np.testing.assert_allclose(arm.answered().effort, gravity_load(POSE), rtol=1e-10, atol=1e-12)
 
 

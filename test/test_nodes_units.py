@@ -10,7 +10,7 @@ pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 from robodyn_ros.control.laws.base import Efforts
 from robodyn_ros.control.step import Command
 from robodyn_ros.errors import ConfigurationError, RobotDescriptionError
-from robodyn_ros.nodes.common.diagnostics import PAUSE, Faults
+from robodyn_ros.nodes.common.diagnostics import MOST_DIFFERENT, PAUSE, Faults
 from robodyn_ros.nodes.common.launching import parameter_files, read_urdf, root_link
 from robodyn_ros.nodes.controller.output import LoopStatistics
 from robodyn_ros.nodes.simulator.pace import Pacer
@@ -72,6 +72,29 @@ def test_faults_are_all_counted_but_not_all_said():
     faults.count("state refused", "NaN")
     assert len(said) == 3
     assert "101" in said[-1]
+
+
+def test_different_faults_of_one_kind_are_all_said():
+    """As a client gets them that sends six wrong trajectories in a second; but a source of endless texts is bounded."""
+    said = []
+    faults = Faults(said.append, lambda: 0.0)
+    for _ in range(3):
+        for problem in (
+            "joint 'a' at 3.1",
+            "joint 'b' at 3.1",
+            "no points",
+            "times fall",
+            "unknown joint",
+            "not finite",
+        ):
+            faults.count("trajectory refused", problem)
+    assert len(said) == 6
+    faults.count("trajectory refused", "joint 'a' at -2.7e-3")  # the same, but for its number
+    assert len(said) == 6
+    for index in range(100):
+        faults.count("trajectory refused", f"joint {'x' * index}")
+    assert len(said) == MOST_DIFFERENT
+    assert faults.counts["trajectory refused"] == 119
 
 
 def command(saturated, limited, age):

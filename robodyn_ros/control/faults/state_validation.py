@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import finite_array
 from robodyn_ros.control.faults.settings import SafetySettings
-from robodyn_ros.errors import InputError, JumpError, OrderError, StaleStateError
+from robodyn_ros.errors import FutureStateError, InputError, JumpError, OrderError, StaleStateError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.configuration import ConfigurationSpace
 from robodyn_ros.robot.pose import Array
@@ -50,7 +50,7 @@ class StateValidation:
         """
         age = now - t
         if not abs(age) <= safety.state_timeout:
-            raise StaleStateError(age, safety.state_timeout)
+            raise (FutureStateError if age < 0.0 else StaleStateError)(age, safety.state_timeout)
         # What is kept of it must not follow the caller's array.
         position = self._space.near(self._last, finite_array("q", q, self._shape)).copy()
         if qd is not None:

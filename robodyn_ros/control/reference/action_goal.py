@@ -34,6 +34,7 @@ RESULTS: dict[Outcome, GoalResult] = {
     "replaced": GoalResult("aborted", -1, "replaced by a newer trajectory or reference"),
     "held": GoalResult("aborted", -1, "the arm was told to hold"),
     "interrupted": GoalResult("aborted", -1, "interrupted by a fault, or by a gap in the joint states"),
+    "stopped": GoalResult("aborted", -1, "the controller was deactivated, disabled or cleaned up"),
 }
 """Outcome of a trajectory → result of its goal."""
 

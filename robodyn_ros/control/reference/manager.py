@@ -42,8 +42,10 @@ from robodyn_ros.robot.pose import Array, read_only
 
 Mode = Literal["waiting", "hold", "follow", "track"]
 
-Outcome = Literal["succeeded", "path tolerance violated", "goal tolerance violated", "replaced", "held", "interrupted"]
-"""How a trajectory ended; ``interrupted`` by a fault, by a gap in the states, or by deactivation."""
+Outcome = Literal[
+    "succeeded", "path tolerance violated", "goal tolerance violated", "replaced", "held", "interrupted", "stopped"
+]
+"""How a trajectory ended; ``interrupted`` by a fault or by a gap in the states, ``stopped`` with the whole loop."""
 
 ROUNDING = 1e-7
 """How far beyond a limit a curve between two points may pass for a rounding error [rad] or [m]."""
@@ -98,7 +100,7 @@ class ReferenceManager:
 
     def stop(self) -> None:
         """Forget everything, and wait to be started."""
-        self._end("interrupted")
+        self._end("stopped")
         self.time, self._source, self._next = -np.inf, None, None
 
     def hold(self, t: float, q: ArrayLike | None = None) -> None:

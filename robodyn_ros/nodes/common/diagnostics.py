@@ -6,6 +6,7 @@ the waiting of a client: it is a fault like others, and the log has its tracebac
 
 from __future__ import annotations
 
+import re
 import time
 import traceback
 from collections import Counter
@@ -28,6 +29,11 @@ from robodyn_ros.settings import check_settings, setting
 PAUSE = 2.0
 """Shortest time between two warnings of the same kind [s]."""
 
+MOST_DIFFERENT = 10
+"""Most warnings of one kind within that time, if they differ."""
+
+NUMBER = re.compile(r"[-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?")
+
 RECENT = 2.0
 """How long a fault that was counted is a warning in /diagnostics: one that recurs is a lasting one [s]."""
 
@@ -39,7 +45,10 @@ UNFORESEEN = "unforeseen exception"
 
 
 class Faults:
-    """Counts faults by kind, and logs each kind at most once every ``PAUSE``.
+    """Counts faults by kind, and logs each at most once every ``PAUSE``.
+
+    Faults of one kind whose texts differ by more than numbers are different ones: each is logged, ``MOST_DIFFERENT`` of
+    a kind at most within that time.
 
     Attributes:
         counts: kind → how often.
@@ -54,7 +63,7 @@ class Faults:
         self.counts: Counter[str] = Counter()
         self._warn = warn
         self._clock = clock
-        self._warned: dict[str, float] = {}
+        self._warned: dict[str, dict[str, float]] = {}  # kind → text without numbers → when it was logged
         self._counted: dict[str, float] = {}
 
     @property
@@ -66,23 +75,26 @@ class Faults:
         )
 
     def count(self, kind: str, problem: object) -> None:
-        """Count a fault, and log a warning unless its kind was logged a moment ago."""
-        if self._is_due(kind):
-            self._warn(f"{kind}: {problem} (seen {self.counts[kind]} times)")
+        """Count a fault, and log a warning unless the same was logged a moment ago."""
+        text = str(problem)
+        if self._is_due(kind, NUMBER.sub("#", text)):
+            self._warn(f"{kind}: {text} (seen {self.counts[kind]} times)")
 
     def unforeseen(self, problem: BaseException) -> None:
         """Count an exception that nobody handles, and log its traceback unless one was logged a moment ago."""
-        if self._is_due(UNFORESEEN):
+        if self._is_due(UNFORESEEN, ""):
             text = "".join(traceback.format_exception(problem)).rstrip()
             self._warn(f"{UNFORESEEN} (seen {self.counts[UNFORESEEN]} times):\n{text}")
 
-    def _is_due(self, kind: str) -> bool:
-        """Count a fault; True if it is to be logged."""
+    def _is_due(self, kind: str, text: str) -> bool:
+        """Count a fault with a text without numbers; True if it is to be logged."""
         self.counts[kind] += 1
         self._counted[kind] = now = self._clock()
-        due = now - self._warned.get(kind, -PAUSE) >= PAUSE
+        logged = {said: when for said, when in self._warned.get(kind, {}).items() if now - when < PAUSE}
+        due = text not in logged and len(logged) < MOST_DIFFERENT
         if due:
-            self._warned[kind] = now
+            logged[text] = now
+        self._warned[kind] = logged
         return due
 
 

@@ -32,7 +32,15 @@ from robodyn_ros.control.loop_settings import LoopSettings
 from robodyn_ros.control.step import Command
 from robodyn_ros.control.transmission import Transmission
 from robodyn_ros.dynamics import Dynamics
-from robodyn_ros.errors import EffortError, HoldingError, JumpError, OrderError, RobodynError, StaleStateError
+from robodyn_ros.errors import (
+    EffortError,
+    FutureStateError,
+    HoldingError,
+    JumpError,
+    OrderError,
+    RobodynError,
+    StaleStateError,
+)
 from robodyn_ros.nodes.common.diagnostics import PAUSE, Faults
 from robodyn_ros.nodes.common.messages import NANO
 from robodyn_ros.nodes.common.qos import NEWEST, PARTS
@@ -63,6 +71,7 @@ PUBLISHERS_ALLOWED = {"~/commands": 1, "~/joint_commands": 1, "~/reference": 1}
 
 REFUSALS: dict[type[RobodynError], str] = {
     StaleStateError: "state too old",
+    FutureStateError: "state from the future",
     OrderError: "state out of order",
     JumpError: "position jumped",
     EffortError: "control law failed",

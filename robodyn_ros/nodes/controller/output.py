@@ -180,7 +180,7 @@ class LoopStatistics:
             self.overruns += period > overrun
         self._last = begun
         self._latencies.append(done - begun)
-        self._ages.append(command.state_age)
+        self._ages.append(max(command.state_age, 0.0))  # /clock may lag behind the stamps of the states
         self._keep(command)
 
     def add_blind(self, command: Command) -> None:
