@@ -6,6 +6,7 @@ messages and for rclpy's ActionServer, whose calls are made in the order in whic
 
 from __future__ import annotations
 
+import copy
 import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -19,7 +20,7 @@ from robodyn_ros.control.reference.action_goal import RESULTS, ActionGoal, goal_
 from robodyn_ros.control.reference.continuation import Continuation
 from robodyn_ros.control.reference.manager import Following, TrajectoryReference
 from robodyn_ros.control.reference.tolerances import Tolerances
-from robodyn_ros.errors import InputError, LimitError
+from robodyn_ros.errors import InputError, LimitError, NotReadyError
 from robodyn_ros.robot import load_robot
 from robodyn_ros.robot.configuration import ConfigurationSpace
 
@@ -77,7 +78,13 @@ class Goal(SimpleNamespace):
     """A goal's handle, as rclpy's."""
 
     def __init__(self, number):
-        super().__init__(goal_id=number, ended=None, feedback=[])
+        super().__init__(goal_id=number, ended=None, feedback=[], is_cancel_requested=False)
+
+    def _update_state(self, event):
+        """As rclpy has it when a request to cancel is accepted."""
+        assert event.name == "CANCEL_GOAL"
+        assert not self.is_cancel_requested
+        self.is_cancel_requested = True
 
     def succeed(self):
         self.ended = "succeeded"
@@ -86,6 +93,7 @@ class Goal(SimpleNamespace):
         self.ended = "aborted"
 
     def canceled(self):
+        assert self.is_cancel_requested, "a goal that is executed cannot be canceled at once"
         self.ended = "canceled"
 
     def publish_feedback(self, feedback):
@@ -191,9 +199,12 @@ def test_the_server_cancels_and_preempts_and_refuses(served):
     first, one = send(server, 1)
     second, two = send(server, 2)
     server._update()
-    assert (result(one).error_code, first.ended) == (-1, "aborted")
+    ended = result(one)
+    assert (ended.error_code, first.ended) == (-1, "canceled")  # as joint_trajectory_controller preempts
+    assert "cancelled due to new incoming action" in ended.error_string
     assert server._server.cancel_callback(first).name == "REJECT"  # it has ended
     assert server._server.cancel_callback(second).name == "ACCEPT"
+    second.is_cancel_requested = True  # rclpy does so then
     server._update()
     assert (result(two).error_code, second.ended) == (0, "canceled")
     assert send(server, 3, "bad") is None
@@ -204,6 +215,69 @@ def test_the_server_cancels_and_preempts_and_refuses(served):
     loop.ways[-1].end("succeeded")
     server._update()
     assert (result(three).error_code, third.ended) == (0, "succeeded")
+
+
+def test_the_state_of_the_controller_and_the_reference_at_a_time(monkeypatch):
+    """With a loop that follows a trajectory, and stand-ins for the messages and the node."""
+    pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
+    import arms
+    from trajectory_msgs.msg import JointTrajectoryPoint
+
+    import robodyn_ros as rd
+    from robodyn_ros.control import ControlLoop, GravityCompensation, rest_to_rest
+    from robodyn_ros.nodes.controller import follow_joint_trajectory as module
+
+    def message(**fields):
+        points = {name: JointTrajectoryPoint() for name in ("reference", "feedback", "error", "output")}
+        return SimpleNamespace(header=SimpleNamespace(stamp=None), **points, **fields)
+
+    for name, kind in (("msg", "JointTrajectoryControllerState"), ("srv", "QueryTrajectoryState")):
+        part = ModuleType(f"control_msgs.{name}")
+        setattr(part, kind, message)
+        monkeypatch.setitem(sys.modules, f"control_msgs.{name}", part)
+    sent = []
+    publisher = SimpleNamespace(publish=lambda it: sent.append(copy.deepcopy(it)), get_subscription_count=lambda: 1)
+    node = SimpleNamespace(
+        create_lifecycle_publisher=lambda *_: publisher, create_service=lambda kind, name, callback: callback
+    )
+    robot = rd.load_robot(arms.mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15)))
+    inner = ControlLoop(GravityCompensation(rd.create_dynamics("rnea", robot), 9.0, 3.0), robot.effort_limit)
+    closed, listeners = [""], []
+
+    def check_open():
+        if closed[0]:
+            raise NotReadyError(closed[0])
+
+    loop = SimpleNamespace(
+        robot=robot, listeners=listeners, expected=inner.expected, references=SimpleNamespace(check_open=check_open)
+    )
+    module.ControllerState(node, loop)
+    query = module.QueryState(node, loop)
+    q = np.array([0.3, -0.2, 0.5])
+    inner.update(10.0, 10.0, q, np.zeros(3))
+    way = rest_to_rest([q, q + [0.1, 0.2, -0.3]], [0.0, 2.0])
+    inner.follow(way)
+    command = inner.update(10.01, 10.01, q + 1e-3, np.full(3, 0.01))
+    listeners[0]("stamp", command)
+    listeners[0]("stamp", command)  # too soon for another
+    (said,) = sent
+    assert said.joint_names == list(robot.joint_names)
+    np.testing.assert_allclose(said.reference.positions, command.reference.q)
+    np.testing.assert_allclose(said.feedback.positions, q + 1e-3)
+    np.testing.assert_allclose(said.error.positions, command.reference.q - q - 1e-3)
+    np.testing.assert_allclose(said.error.velocities, command.reference.qd - 0.01)
+    np.testing.assert_allclose(said.output.effort, command.effort)
+    for at in (10.01, 11.3, 12.0, 15.0):
+        request = SimpleNamespace(time=SimpleNamespace(sec=int(at), nanosec=round(at % 1 * 1e9)))
+        answer = query._service(request, SimpleNamespace())
+        expected = way.sample(min(at - 10.0, 2.0))
+        assert answer.success
+        assert answer.name == list(robot.joint_names)
+        for given, wanted in zip((answer.position, answer.velocity), expected, strict=False):
+            np.testing.assert_allclose(given, wanted, atol=1e-6)
+    closed[0] = "the controller is inactive"
+    answer = query._service(request, SimpleNamespace())
+    assert (answer.success, answer.message) == (False, "the controller is inactive")
 
 
 def test_without_control_msgs_there_is_no_action():

@@ -241,7 +241,7 @@ def test_how_else_a_trajectory_ends():
     arm.loop.stop()
     ended = [going.outcome for going in (first, second, third, fourth, fifth)]
     assert ended == ["replaced", "replaced", "held", "interrupted", "stopped"]
-    assert "deactivated" in RESULTS[ended[-1]].text
+    assert "deactivate" in RESULTS[ended[-1]].text
     with pytest.raises(ConfigurationError):
         JointTolerances(goal=-1.0)
 

@@ -31,12 +31,17 @@ RESULTS: dict[Outcome, GoalResult] = {
     "goal tolerance violated": GoalResult(
         "aborted", -5, "the goal was not reached in time; the arm is held where it was"
     ),
-    "replaced": GoalResult("aborted", -1, "replaced by a newer trajectory or reference"),
+    "replaced": GoalResult(
+        "canceled", -1, "Current goal cancelled due to new incoming action, trajectory or reference."
+    ),
     "held": GoalResult("aborted", -1, "the arm was told to hold"),
     "interrupted": GoalResult("aborted", -1, "interrupted by a fault, or by a gap in the joint states"),
-    "stopped": GoalResult("aborted", -1, "the controller was deactivated, disabled or cleaned up"),
+    "stopped": GoalResult(
+        "canceled", -1, "Current goal cancelled during deactivate transition: the controller answers no states now."
+    ),
 }
-"""Outcome of a trajectory → result of its goal."""
+"""Outcome of a trajectory → result of its goal; statuses, codes and beginnings of texts as joint_trajectory_controller
+has them."""
 
 
 class ActionGoal:

@@ -1,6 +1,9 @@
-"""The action ``~/follow_joint_trajectory``, by which MoveIt drives an arm, where control_msgs is installed.
+"""The interface of joint_trajectory_controller, where control_msgs is installed.
 
-What a goal may ask for and how it ends is decided in :mod:`robodyn_ros.control.reference.action_goal`.
+- The action ``~/follow_joint_trajectory``, by which MoveIt drives an arm. What a goal may ask for and how it ends is
+  decided in :mod:`robodyn_ros.control.reference.action_goal`.
+- ``~/controller_state``: reference, state, error and command, for plots and for panels of rqt.
+- ``~/query_state``: the reference at a time.
 """
 
 from __future__ import annotations
@@ -8,18 +11,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
+from time import perf_counter
 from typing import Any
 
+from builtin_interfaces.msg import Time
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.impl.implementation_singleton import rclpy_implementation as _rclpy
+from rclpy.lifecycle import LifecycleNode
 from rclpy.node import Node
 from rclpy.task import Future
 
 from robodyn_ros.control.reference.action_goal import ActionGoal, GoalResult, goal_tolerances
 from robodyn_ros.control.reference.tolerances import Tolerances
+from robodyn_ros.control.step import Command
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.common.messages import seconds
+from robodyn_ros.nodes.common.qos import RELIABLE
 from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
+
+STATE_PERIOD = 0.02
+"""Shortest time between two messages on ``~/controller_state`` [s], as joint_trajectory_controller has it."""
 
 PERIOD = 0.05
 """Time between two messages of feedback, and longest time from the end of a goal to its result [s]."""
@@ -91,6 +103,8 @@ class FollowJointTrajectory:
         ended: Future = Future(executor=self._node.executor)
         self._goals.append((handle, self._accepted.pop(0), ended))
         result: GoalResult = await ended
+        if result.status == "canceled" and not handle.is_cancel_requested:
+            handle._update_state(_rclpy.GoalEvent.CANCEL_GOAL)  # rclpy has nothing public for a server that cancels
         finish: dict[str, Callable[[], None]] = {
             "succeeded": handle.succeed,
             "aborted": handle.abort,
@@ -114,14 +128,94 @@ class FollowJointTrajectory:
         latest = self._loop.latest
         if latest is None or latest[1].reference is None or latest[1].state is None:
             return
-        reference, (q, qd) = latest[1].reference, latest[1].state
         feedback = self._type.Feedback(joint_names=list(self._loop.robot.joint_names))
         feedback.header.stamp = latest[0]
-        for point, values in (
-            (feedback.desired, reference[:3]),
-            (feedback.actual, (q, qd)),
-            (feedback.error, (reference.q - q, reference.qd - qd)),
-        ):
-            for field, value in zip(("positions", "velocities", "accelerations"), values, strict=False):
-                setattr(point, field, value.tolist())
+        fill(latest[1], feedback.desired, feedback.actual, feedback.error)
         handle.publish_feedback(feedback)
+
+
+class ControllerState:
+    """Publishes ``~/controller_state``, with the stamp of the state that it is about."""
+
+    def __init__(self, node: LifecycleNode, loop: ClosedLoop) -> None:
+        """
+        Args:
+            node: who publishes.
+            loop: whose states.
+        """
+        kind: Any = import_module("control_msgs.msg").JointTrajectoryControllerState
+        self._node, self._loop = node, loop
+        self._message = kind(joint_names=list(loop.robot.joint_names))
+        self._publisher: Any = node.create_lifecycle_publisher(kind, "~/controller_state", RELIABLE)
+        self._due = 0.0
+        loop.listeners.append(self._on_command)
+
+    def destroy(self) -> None:
+        """Withdraw the topic."""
+        self._loop.listeners.remove(self._on_command)
+        self._node.destroy_lifecycle_publisher(self._publisher)
+
+    def _on_command(self, stamp: Time, command: Command) -> None:
+        now = perf_counter()
+        if now < self._due or command.reference is None or command.state is None:
+            return
+        self._due = now + STATE_PERIOD
+        if self._publisher.get_subscription_count():
+            message = self._message
+            message.header.stamp = stamp
+            fill(command, message.reference, message.feedback, message.error)
+            message.output.effort = command.effort.tolist()
+            self._publisher.publish(message)
+
+
+class QueryState:
+    """Serves ``~/query_state``: the reference at a time, if nothing else is asked of the arm until then."""
+
+    def __init__(self, node: Node, loop: ClosedLoop) -> None:
+        """
+        Args:
+            node: who serves.
+            loop: whose reference.
+        """
+        self._node, self._loop = node, loop
+        kind: Any = import_module("control_msgs.srv").QueryTrajectoryState
+        self._service = node.create_service(kind, "~/query_state", self._on_query)
+
+    def destroy(self) -> None:
+        """Withdraw the service."""
+        self._node.destroy_service(self._service)
+
+    def _on_query(self, request: Any, response: Any) -> Any:
+        try:
+            self._loop.references.check_open()
+            now, _ = self._loop.expected(0.0)
+            _, reference = self._loop.expected(seconds(request.time) - now)
+        except RobodynError as problem:
+            response.success, response.message = False, str(problem)
+            return response
+        response.success, response.name = True, list(self._loop.robot.joint_names)
+        for field, value in zip(("position", "velocity", "acceleration"), reference, strict=False):
+            setattr(response, field, value.tolist())
+        return response
+
+
+def fill(command: Command, reference: Any, state: Any, error: Any) -> None:
+    """Fill three trajectory_msgs/JointTrajectoryPoint from a command that has a reference and a state."""
+    assert command.reference is not None
+    assert command.state is not None
+    wanted, (q, qd) = command.reference, command.state
+    for point, values in (
+        (reference, wanted[:3]),
+        (state, (q, qd)),
+        (error, (wanted.q - q, wanted.qd - qd)),
+    ):
+        for field, value in zip(("positions", "velocities", "accelerations"), values, strict=False):
+            setattr(point, field, value.tolist())
+
+
+TRAJECTORY_INTERFACE: tuple[Callable[[LifecycleNode, ClosedLoop], Any], ...] = (
+    FollowJointTrajectory,
+    ControllerState,
+    QueryState,
+)
+"""What the node has where control_msgs is installed."""

@@ -41,7 +41,7 @@ from robodyn_ros.nodes.common.scheduling import Scheduling
 from robodyn_ros.nodes.common.timers import once_running
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 from robodyn_ros.nodes.controller.estimates import Estimates
-from robodyn_ros.nodes.controller.follow_joint_trajectory import FollowJointTrajectory, is_available
+from robodyn_ros.nodes.controller.follow_joint_trajectory import TRAJECTORY_INTERFACE, is_available
 from robodyn_ros.nodes.controller.locked_model import LockedModel
 from robodyn_ros.nodes.controller.parameters import (
     declare_choice_of_joints,
@@ -300,7 +300,7 @@ class ConfiguredController:
         self.switching = Switching(node, self.loop, faults)
         self._target = None if motion is None else TargetInput(node, self.loop, motion, report)
         self._tool = ToolPose(node, self.loop, tool)
-        self._action = FollowJointTrajectory(node, self.loop) if is_available() else None
+        self._trajectories = [kind(node, self.loop) for kind in TRAJECTORY_INTERFACE] if is_available() else []
         self.estimates = Estimates(node, self.loop)
         self._payload = PayloadEstimation(node, self.loop)
 
@@ -328,7 +328,7 @@ class ConfiguredController:
             self._locked,
             self._payload,
             self.estimates,
-            self._action,
+            *self._trajectories,
             self._tool,
             self._target,
             self.switching,
