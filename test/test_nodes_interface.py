@@ -23,6 +23,7 @@ TABLES = {
             ("/controller/joint_trajectory", "trajectory_msgs/msg/JointTrajectory"),
             ("/controller/reference", JOINT_STATE),
             ("/controller/target_pose", POSE),
+            ("/controller/speed_scaling_input", "std_msgs/msg/Float64"),
         },
         "pub": {
             ("/controller/commands", ARRAY),

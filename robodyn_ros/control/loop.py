@@ -109,6 +109,7 @@ class ControlLoop:
         self._plausibility = Plausibility(robot, self.settings)
         self._supervisor = FaultSupervisor(robot, self._shaping, self._gravity, self._sampling, self._plausibility)
         self._driving: Array | None = None
+        self._speed = 1.0  # asked for while the arm moves
         self.apply(self.settings)
 
     @classmethod
@@ -382,6 +383,20 @@ class ControlLoop:
         safety = self.settings.safety
         self._references.track(reference, t + safety.reference_timeout, joints, safety.reference_jump)
 
+    def scale_speed(self, part: float) -> None:
+        """Follow trajectories at a part of their speed, on top of ``speed_scaling``, from now on.
+
+        Velocities and accelerations are those of the scaled motion (:mod:`robodyn_ros.control.reference.path_time`).
+        The speed itself changes within half a second.
+
+        Raises:
+            InputError: it is not within 0 and 1.
+        """
+        if not 0.0 <= part <= 1.0:
+            raise InputError("speed_scaling", f"must be within 0 and 1, not {part!r}", part)
+        self._references.scale_speed(part * self.settings.safety.speed_scaling)
+        self._speed = part
+
     def expected(self, ahead: float) -> tuple[float, Reference]:
         """A time that is so far ahead of the latest state [s], and the reference then, if nothing else is asked for.
 
@@ -450,6 +465,7 @@ class ControlLoop:
         self._references.may_end_in_motion = settings.safety.allow_nonzero_velocity_at_trajectory_end
         if settings.deceleration is not None:
             self._references.deceleration = settings.deceleration
+        self._references.scale_speed(self._speed * settings.safety.speed_scaling)
         self._gravity.dynamics = settings.controller.dynamics
         self._gravity.sent_part = 1.0 - (settings.drives or DriveCompensation.none(self.robot.n)).gravity
         self._step.apply(settings, self.robot)

@@ -51,6 +51,7 @@ class SafetySettings:
     allow_nonzero_velocity_at_trajectory_end: bool = switch(
         False, "take trajectories that end in motion; their last position is held all the same"
     )
+    speed_scaling: float = setting(1.0, "speed of trajectories, as part of the planned one", "-", 0.0, 1.0)
     ramp_time: float = setting(0.0, "how long gravity takes to ramp in when switched on", "s", 0.0, 60.0)
     ramp_down_time: float = setting(0.3, "how long an answer to a fault takes to ramp to zero", "s", 1e-3, 60.0)
     recurrences: int = whole(10, "how many faults of one class within recurrence_time latch it", 1, 1000)

@@ -11,7 +11,8 @@ There are three kinds: a hold at one position, a trajectory, and a stream of ref
 - A stream that jumps, by more than ``reference_jump``, is not followed at once: the reference is led there within the
   velocity limits (:mod:`robodyn_ros.control.reference.lead`).
 - After its last point a trajectory holds that point. A stream that dries up holds the position of the arm then.
-- A trajectory can be told to wait, where the arm cannot keep up with it.
+- A trajectory can be told to wait, where the arm cannot keep up with it, and to go on at a part of its speed
+  (:mod:`robodyn_ros.control.reference.path_time`).
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from robodyn_ros.control.limits import (
 from robodyn_ros.control.motion.trajectory import Sample, Trajectory
 from robodyn_ros.control.reference.continuation import Continuation
 from robodyn_ros.control.reference.lead import Lead
+from robodyn_ros.control.reference.path_time import PathTime
 from robodyn_ros.control.reference.tolerances import Tolerances
 from robodyn_ros.errors import InputError, LimitError, NotReadyError
 from robodyn_ros.robot import Robot
@@ -66,6 +68,7 @@ class ReferenceManager:
         effort_limit: of feed-forward efforts, (n,) in [N·m] or [N].
         deceleration: of a motion that is told to hold, (n,) in [rad/s²] or [m/s²]; inf stops at once.
         may_end_in_motion: True if a trajectory may end in motion.
+        speed: of trajectories, as part of the planned one.
         following: the latest trajectory that was accepted.
         requests: how often the arm was asked for something else than before, or was stopped.
     """
@@ -81,6 +84,7 @@ class ReferenceManager:
         self.velocity_limit, self.effort_limit = velocity_limit, effort_limit
         self.deceleration = np.full(robot.n, np.inf)
         self.may_end_in_motion = False
+        self.speed = 1.0
         self.following: Following | None = None
         self.requests = 0
         self._robot = robot
@@ -182,7 +186,9 @@ class ReferenceManager:
         # A start outside the limits widens them, so that the arm can come back.
         lower, upper = np.minimum(self._robot.lower, before.q), np.maximum(self._robot.upper, before.q)
         self._check_curve(motion.way, 0, self._columns(None), lower, upper, self.velocity_limit)
-        follow = TrajectoryReference(motion, start, hold_time)
+        # At once at the scaled speed, unless the arm is moving: then q' would have to jump.
+        speed = 1.0 if before.qd.any() else self.speed
+        follow = TrajectoryReference(motion, start, hold_time, PathTime(begin, begin - start, speed, self.speed))
         self._source, self._next = source, (begin, follow)
         self._end("replaced")
         self.following = Following(follow, tolerances)
@@ -248,6 +254,15 @@ class ReferenceManager:
     def judge(self, t: float, error: Array, qd: Array) -> bool:
         """True if the trajectory violates a tolerance, so that the arm should stop (:meth:`Following.judge`)."""
         return self.following is not None and self.following.judge(t, error, qd)
+
+    def scale_speed(self, part: float) -> None:
+        """Follow trajectories at a part of their speed, from the latest state on."""
+        if part == self.speed:
+            return
+        self.speed = part
+        for source in (self._source, None if self._next is None else self._next[1]):
+            if isinstance(source, TrajectoryReference) and not isinstance(source, StoppingReference):
+                source.scale_speed(self.time, part)
 
     def wait(self, dt: float) -> None:
         """Let the time of the trajectory that is being followed stand still for a while [s]."""
@@ -368,26 +383,34 @@ class TrajectoryReference(ReferenceSource):
 
     mode: ClassVar[Mode] = "follow"
 
-    def __init__(self, motion: Continuation, start: float, hold_time: float = np.inf) -> None:
+    def __init__(
+        self, motion: Continuation, start: float, hold_time: float = np.inf, time: PathTime | None = None
+    ) -> None:
         """
         Args:
             motion: of all joints of the arm.
-            start: when its time is 0 [s].
+            start: when its time is 0 [s], at full speed.
             hold_time: how long its last point is held; then the arm is held where it is [s].
+            time: its time under speed scaling; at full speed unless given.
         """
         self.start = start
-        self.end = start + motion.duration
+        self._time = None if time is None or time.speed == time.target == 1.0 else time
+        self.end = start + motion.duration if self._time is None else self._time.reaches(motion.duration)
         self._motion = motion
         self._hold_time = hold_time
         self._no_effort = read_only(np.zeros_like(motion.goal))
 
     def sample(self, t: float) -> Reference:
         """The trajectory at time t [s]; at rest outside its points' times."""
-        return Reference(*self._motion.sample(t - self.start), self._no_effort)
+        if self._time is None:
+            return Reference(*self._motion.sample(t - self.start), self._no_effort)
+        s, speed, change = self._time.at(t)
+        q, qd, qdd = self._motion.sample(s)
+        return Reference(q, qd * speed, qdd * speed**2 + qd * change, self._no_effort)
 
     def planned(self, t: float) -> Array | None:
-        """The efforts (n,) of the plan at time t [s]."""
-        return self._motion.planned(t - self.start)
+        """The efforts (n,) of the plan at time t [s]; none at another speed, for which they were not planned."""
+        return self._motion.planned(t - self.start) if self._time is None else None
 
     def successor(self, q: Array) -> HoldReference:
         """Hold the last point, for ``hold_time``."""
@@ -397,6 +420,13 @@ class TrajectoryReference(ReferenceSource):
         """Let its time stand still for a while [s]."""
         self.start += dt
         self.end += dt
+        self._time = None if self._time is None else self._time.delayed(dt)
+
+    def scale_speed(self, t: float, part: float) -> None:
+        """Go on at a part of its speed from a time t [s] on, or from its start if that is later."""
+        before = self._time or PathTime(self.start)
+        self._time = before.changed(max(t, before.t), part)
+        self.end = self._time.reaches(self._motion.duration)
 
 
 class StoppingReference(TrajectoryReference):

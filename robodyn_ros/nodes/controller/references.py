@@ -17,6 +17,7 @@ from time import perf_counter
 from rclpy.clock import Clock
 from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64
 from trajectory_msgs.msg import JointTrajectory
 
 from robodyn_ros.control.laws.base import Reference
@@ -87,6 +88,7 @@ class ReferenceInput:
         self._subscriptions = [
             node.create_subscription(JointTrajectory, "~/joint_trajectory", self._on_trajectory, RELIABLE, raw=True),
             node.create_subscription(JointState, "~/reference", self._on_reference, NEWEST, raw=True),
+            node.create_subscription(Float64, "~/speed_scaling_input", self._on_speed, NEWEST),
         ]
         self._timer = steady_timer(node, POLL_PERIOD, self._follow_if_ready)
         self._timer.cancel()  # it runs while a trajectory is prepared
@@ -212,6 +214,12 @@ class ReferenceInput:
             self._follow(prepared)
         except RobodynError as problem:
             self._faults.count("trajectory refused", problem)
+
+    def _on_speed(self, message: Float64) -> None:
+        try:
+            self._loop.scale_speed(message.data)
+        except RobodynError as problem:
+            self._faults.count("speed scaling refused", problem)
 
     def _on_reference(self, data: bytes) -> None:
         try:

@@ -1,0 +1,153 @@
+"""Speed scaling: trajectories at a part of their speed, with the derivatives of what is asked for."""
+
+import arms
+import numpy as np
+import pytest
+
+import robodyn_ros as rd
+from robodyn_ros.control import ControlLoop, GravityCompensation, SafetySettings, rest_to_rest
+from robodyn_ros.control.reference.path_time import ACCELERATION, PathTime
+from robodyn_ros.errors import InputError
+
+ROBOT = rd.load_robot(arms.mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15)))
+DYNAMICS = rd.create_dynamics("rnea", ROBOT)
+Q, GOAL = np.array([0.4, -0.3, 0.2]), np.array([0.7, 0.6, -0.9])
+DURATION, STEP = 2.0, 1e-3
+
+
+class Arm:
+    """A loop whose arm is where it should be."""
+
+    def __init__(self, **safety):
+        config = SafetySettings(plausibility=False, following_tolerance=0.0, **safety)
+        law = GravityCompensation(DYNAMICS, 1.0, 1.0)
+        self.loop = ControlLoop(law, np.full(3, 1e4), config, velocity_limit=np.full(3, 50.0))
+        self.t, self.q, self.qd = 0.0, Q, np.zeros(3)
+        self.step()
+
+    def step(self):
+        reference = self.loop.update(self.t, self.t, self.q, self.qd).reference
+        self.q, self.qd = reference.q, reference.qd
+        self.t += STEP
+        return reference
+
+    def go(self, duration):
+        """Rows of t, q, q̇ and q̈."""
+        return np.array([[self.t, *np.concatenate(self.step()[:3])] for _ in range(round(duration / STEP))])
+
+
+def check_derivatives(rows):
+    """Velocities are the derivatives of positions, accelerations those of velocities; nothing jumps."""
+    t, q, qd, qdd = rows[:, 0], rows[:, 1:4], rows[:, 4:7], rows[:, 7:10]
+    middle = (q[2:] - q[:-2]) / (t[2:] - t[:-2])[:, None]
+    np.testing.assert_allclose(qd[1:-1], middle, atol=2e-3)
+    change = (qd[2:] - qd[:-2]) / (t[2:] - t[:-2])[:, None]
+    off = np.abs(qdd[1:-1] - change).max(axis=1)
+    assert (off > 0.05).sum() <= 8  # at the ends of a ramp of the speed q̈ steps, as s̈ does
+    assert np.abs(np.diff(qd, axis=0)).max() < 6.0 * STEP
+
+
+@pytest.mark.parametrize("part", [0.5, 0.13])
+def test_a_trajectory_at_a_part_of_its_speed_takes_as_much_longer(part):
+    arm = Arm(speed_scaling=part)
+    way = rest_to_rest([Q, GOAL], [0.0, DURATION])
+    following, begin = arm.loop.follow(way), arm.t - STEP
+    rows = arm.go(1.0)
+    expected = way.sample(part * (rows[-1, 0] - begin))
+    np.testing.assert_allclose(rows[-1, 1:4], expected.q, atol=1e-12)
+    np.testing.assert_allclose(rows[-1, 4:7], part * expected.qd, atol=1e-12)
+    np.testing.assert_allclose(rows[-1, 7:10], part**2 * expected.qdd, atol=1e-12)
+    check_derivatives(rows)
+    rest = DURATION / part - 1.0
+    arm.go(rest - 0.01)
+    assert following.outcome is None
+    last = arm.go(0.02)[-1]
+    np.testing.assert_allclose(last[1:4], GOAL, atol=1e-12)
+    assert following.outcome == "succeeded"
+
+
+def test_the_speed_changes_on_the_way_without_a_jump_and_the_path_stays():
+    arm = Arm()
+    way = rest_to_rest([Q, GOAL], [0.0, DURATION])
+    following = arm.loop.follow(way)
+    rows = [arm.go(0.6)]
+    arm.loop.scale_speed(0.3)
+    rows.append(arm.go(0.1))
+    arm.loop.scale_speed(0.8)  # before 0.3 is reached
+    rows.append(arm.go(0.5))
+    arm.loop.scale_speed(0.0)
+    rows.append(arm.go(0.7))
+    assert np.abs(rows[-1][-1, 4:10]).max() == 0.0
+    assert following.outcome is None
+    arm.go(3.0)  # it stands as long as it is told to
+    assert following.outcome is None
+    arm.loop.scale_speed(1.0)
+    rows.append(arm.go(3.0))
+    for part in rows:
+        check_derivatives(part)
+    moving = np.concatenate(rows)
+    assert following.outcome == "succeeded"
+    np.testing.assert_allclose(moving[-1, 1:4], GOAL, atol=1e-12)
+    # The joints keep together: the path is that of the trajectory.
+    along = (moving[:, 1:4] - Q) / (GOAL - Q)
+    np.testing.assert_allclose(along - along[:, :1], 0.0, atol=1e-12)
+
+
+def test_a_trajectory_that_replaces_a_scaled_motion_goes_on_from_it():
+    arm = Arm(speed_scaling=0.4)
+    arm.loop.follow(rest_to_rest([Q, GOAL], [0.0, DURATION]))
+    rows = arm.go(1.5)
+    arm.loop.follow(rest_to_rest([arm.q, Q], [0.0, 1.0]))
+    rows = np.concatenate((rows, arm.go(4.0)))
+    assert np.abs(np.diff(rows[:, 4:7], axis=0)).max() < 20.0 * STEP
+    np.testing.assert_allclose(rows[-1, 1:4], Q, atol=1e-12)
+
+
+def test_at_full_speed_nothing_changes():
+    arm, plain = Arm(), Arm()
+    for one in (arm, plain):
+        one.loop.follow(rest_to_rest([Q, GOAL], [0.0, DURATION]))
+    arm.loop.scale_speed(1.0)
+    np.testing.assert_array_equal(arm.go(2.2), plain.go(2.2))
+
+
+def test_parts_of_parts_and_what_is_refused():
+    arm = Arm(speed_scaling=0.5)
+    arm.loop.scale_speed(0.5)
+    way = rest_to_rest([Q, GOAL], [0.0, DURATION])
+    arm.loop.follow(way)
+    begin = arm.t - STEP
+    np.testing.assert_allclose(arm.go(2.0)[-1, 1:4], way.sample(0.25 * (arm.t - STEP - begin)).q, atol=1e-12)
+    for part in (-0.1, 1.01, np.nan):
+        with pytest.raises(InputError, match="speed_scaling"):
+            arm.loop.scale_speed(part)
+
+
+def test_a_motion_that_is_told_to_hold_brakes_at_full_speed():
+    arm = Arm(speed_scaling=0.5)
+    loop = arm.loop
+    loop.apply(loop.settings._replace(deceleration=np.full(3, 2.0)))
+    loop.follow(rest_to_rest([Q, GOAL], [0.0, DURATION]))
+    rows = arm.go(1.5)
+    speed = np.abs(rows[-1, 4:7]).max()
+    loop.hold(arm.t)
+    rows = arm.go(speed / 2.0 + 0.05)
+    assert not rows[-1, 4:7].any()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_times_are_reached_when_they_are_said_to_be(seed):
+    rng = np.random.default_rng(seed)
+    time = PathTime(rng.uniform(0, 9))
+    for _ in range(6):
+        time = time.changed(time.t + rng.uniform(0.0, 0.6), rng.choice([0.0, 1.0, rng.uniform()]))
+        for s in time.s + rng.uniform(0.0, 2.0, 5):
+            when = time.reaches(s)
+            if np.isfinite(when):
+                assert time.at(when)[0] == pytest.approx(s, abs=1e-9)
+                assert time.at(when - 1e-3)[0] <= s
+            else:
+                assert time.target == 0.0
+                assert time.at(time.t + 1e3)[0] < s + 1e-12
+        ramp = abs(time.target - time.speed) / ACCELERATION
+        assert time.at(time.t + ramp)[1] == pytest.approx(time.target)
