@@ -30,7 +30,7 @@ from robodyn_ros.control.reference.manager import Following, Mode, PreparedTraje
 from robodyn_ros.control.reference.tolerances import Tolerances
 from robodyn_ros.control.step import Command, GravityEffort, checked_total
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.errors import EffortError, HoldingError, NotReadyError
+from robodyn_ros.errors import EffortError, HoldingError, InputError, NotReadyError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array, read_only
 
