@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import check_folder, console, print_json
+from robodyn_ros.cli.parameters import add_parameters, check_used, gather
 from robodyn_ros.cli.processes import node_command
-from robodyn_ros.cli.verb import ExitCode, Verb, check_name
-from robodyn_ros.errors import InputError, NotReadyError
+from robodyn_ros.cli.verb import ExitCode, Verb
+from robodyn_ros.errors import NotReadyError
 
 if TYPE_CHECKING:
     from robodyn_ros.planning.demonstration import Demonstration, DemonstrationSettings
@@ -31,16 +32,15 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_arm(parser)
     text = "JointTrajectory to write, as JSON (default: %(default)s)"
     parser.add_argument("--out", type=Path, default=Path("taught.json"), metavar="FILE", help=text)
-    text = "recording to take instead of showing the motion now: a rosbag2 or a table (.csv)"
+    text = "rosbag2 or table (.csv) to take (default: the motion is shown now)"
     parser.add_argument("--recording", metavar="PATH", help=text)
-    text = "play a motion back, from wherever the arm stands, under the law that the controller has"
+    text = "motion to play back, under the law that the controller has (default: one is shown)"
     parser.add_argument("--play", type=Path, metavar="FILE", help=text)
     text = "ratio of the motion's own speed for --play (default: %(default)s)"
-    parser.add_argument("--speed", type=float, default=1.0, metavar="RATIO", help=text)
+    parser.add_argument("--speed", type=float, default=1.0, metavar="FACTOR", help=text)
     text = "law of the controller while somebody leads the arm (default: %(default)s)"
     parser.add_argument("--law", default="hand_guiding", metavar="NAME", help=text)
-    text = "setting of the thinning, such as tolerance=0.005; may be given again"
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help=text)
+    add_parameters(parser, "the thinning", "tolerance:=0.005")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
 
 
@@ -50,7 +50,7 @@ def run(args: Namespace) -> ExitCode:
     if args.play is not None:
         return _play(args, robot)
     check_folder("--out", args.out)
-    settings = _settings(args.set)
+    settings = _settings(args)
     if args.recording is not None:
         return _write(args, robot, args.recording, settings)
     with TemporaryDirectory(prefix="robodyn-") as folder:
@@ -60,18 +60,16 @@ def run(args: Namespace) -> ExitCode:
         return _write(args, robot, str(recording), settings)
 
 
-def _settings(given: list[str]) -> DemonstrationSettings:
+def _settings(args: Namespace) -> DemonstrationSettings:
+    from robodyn_ros.control.parameter_file import FileParameters
     from robodyn_ros.planning.demonstration import DemonstrationSettings
 
-    names, values = {item.name: item.default for item in fields(DemonstrationSettings)}, {}
-    for text in given:
-        name, _, value = text.partition("=")
-        check_name("--set", name, names)
-        try:
-            values[name] = float(value)
-        except ValueError as cause:
-            raise InputError("--set", f"{text!r} must be name=number", text) from cause
-    return DemonstrationSettings(**values)
+    defaults = {item.name: item.default for item in fields(DemonstrationSettings)}
+    (given,) = gather(args.params, args.given, ("teacher",)).values()
+    check_used(set(given) - set(defaults), defaults, args.given, given.located_names())
+    values = FileParameters(given, defaults)
+    with values.located():
+        return values.settings(DemonstrationSettings)
 
 
 def _write(args: Namespace, robot: Robot, recording: str, settings: DemonstrationSettings) -> ExitCode:
