@@ -64,7 +64,6 @@ endif
 
 test-thorough: $(VENV)/test-installed
 	$(VENV)/bin/python -m pytest -n auto --dist worksteal -m "thorough and not alone" $(TEST)
-	$(VENV)/bin/python -m pytest -m "thorough and alone" $(ALONE)
 
 lint: $(VENV)/test-installed
 	$(VENV)/bin/ruff check .

@@ -100,7 +100,6 @@ def demo(tmp_path):
         each.kill()
 
 
-@pytest.mark.alone
 @pytest.mark.thorough
 @pytest.mark.timeout(600)
 def test_the_main_job(demo, tmp_path):

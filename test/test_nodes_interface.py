@@ -54,17 +54,34 @@ TABLES = {
 }
 
 
+@pytest.fixture(scope="module")
+def running(request, tmp_path_factory, prr):
+    """A node's name, and the graph in which it runs."""
+    pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
+    from ros_graph import own_graph
+
+    name = request.param
+    with own_graph(tmp_path_factory.mktemp(name)) as graph:
+        graph.start(name, robot_description=prr)
+        topic = {"controller": "/controller/commands", "simulator": "/joint_states"}[name]
+        graph.wait(lambda: graph.node.count_publishers(topic), "the node's topics")
+        graph.wait(lambda: name in graph.node.get_node_names(), "the node's name")
+        yield name, graph
+
+
 @pytest.fixture
-def node(request, graph, prr):
-    """A node's name, with the node running."""
-    graph.start(request.param, robot_description=prr)
-    topic = {"controller": "/controller/commands", "simulator": "/joint_states"}[request.param]
-    graph.wait(lambda: graph.node.count_publishers(topic), "the node's topics")
-    graph.wait(lambda: request.param in graph.node.get_node_names(), "the node's name")
-    return request.param
+def node(running):
+    """The node's name."""
+    return running[0]
 
 
-@pytest.mark.parametrize("node", TABLES, indirect=True)
+@pytest.fixture
+def graph(running):
+    """The graph in which it runs."""
+    return running[1]
+
+
+@pytest.mark.parametrize("running", TABLES, indirect=True)
 def test_topics_and_services_are_those_of_the_tables(graph, node):
     def found(listing):
         return {(name, kinds[0]) for name, kinds in listing(node, "/") if name not in COMMON_PUBLISHED}
@@ -82,7 +99,7 @@ def test_topics_and_services_are_those_of_the_tables(graph, node):
     graph.wait(same, f"the interface of the table, {table}")
 
 
-@pytest.mark.parametrize("node", ["controller", "simulator"], indirect=True)
+@pytest.mark.parametrize("running", ["controller", "simulator"], indirect=True)
 def test_quality_of_service(graph, node):
     from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
 
@@ -113,7 +130,7 @@ def described(graph, node):
     return {name: (d, v) for name, d, v in zip(own, descriptors, values, strict=True)}
 
 
-@pytest.mark.parametrize("node", TABLES, indirect=True)
+@pytest.mark.parametrize("running", TABLES, indirect=True)
 def test_every_parameter_is_described_with_unit_and_range(graph, node):
     from rcl_interfaces.msg import ParameterType
 
@@ -127,7 +144,7 @@ def test_every_parameter_is_described_with_unit_and_range(graph, node):
             assert bounds.from_value < bounds.to_value
 
 
-@pytest.mark.parametrize("node", TABLES, indirect=True)
+@pytest.mark.parametrize("running", TABLES, indirect=True)
 def test_defaults_are_those_of_the_library(graph, node):
     from dataclasses import fields
 
@@ -143,11 +160,12 @@ def test_defaults_are_those_of_the_library(graph, node):
     for settings in {"controller": (SafetySettings,), "simulator": (PaceSettings, SimulatorSettings)}[node]:
         expected |= {item.name: item.default for item in fields(settings)}
     if node == "simulator":
-        expected |= default_values(load_robot(URDF))
+        defaults = default_values(load_robot(URDF))
+        expected |= {name: list(value) if isinstance(value, tuple) else value for name, value in defaults.items()}
     assert expected == {name: parameter_value_to_python(found[name][1]) for name in expected}
 
 
-@pytest.mark.parametrize("node", ["controller"], indirect=True)
+@pytest.mark.parametrize("running", ["controller"], indirect=True)
 def test_bad_values_are_refused_with_the_reason_and_good_ones_count_at_once(graph, node):
     from sensor_msgs.msg import JointState
 

@@ -12,6 +12,7 @@ import robodyn_ros as rd
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
 from node_tables import NAMES, parameters_table, quality, rows, section
+from ros_graph import own_graph
 
 ROOT = Path(__file__).parents[1]
 
@@ -31,23 +32,24 @@ def test_every_node_is_listed():
     assert set(NAMES) == set(NODES)
 
 
-@pytest.fixture
-def node(request, graph, prr):
-    """A node's name and what it was given, with the node running."""
+@pytest.fixture(scope="module")
+def node(request, tmp_path_factory, prr):
+    """A node's name, what it was given, and the graph in which it runs."""
     name = request.param
     if name == "viewer":
         pytest.importorskip("viser", reason="the viewer needs viser")
     given = NODES[name] or {"robot_description": prr}
-    graph.start(name, **given)
-    graph.wait(lambda: name in graph.node.get_node_names(), "the node")
-    if name == "controller":
-        graph.wait(lambda: graph.node.count_publishers("/controller/commands"), "a configured controller")
-    return name, set(given)
+    with own_graph(tmp_path_factory.mktemp(name)) as graph:
+        graph.start(name, **given)
+        graph.wait(lambda: name in graph.node.get_node_names(), "the node")
+        if name == "controller":
+            graph.wait(lambda: graph.node.count_publishers("/controller/commands"), "a configured controller")
+        yield name, set(given), graph
 
 
 @pytest.mark.parametrize("node", NODES, indirect=True)
-def test_topics_and_services(node, graph):
-    name, _ = node
+def test_topics_and_services(node):
+    name, _, graph = node
 
     def absolute(topic):
         return topic.replace("~", f"/{name}") if topic.startswith(("~", "/")) else f"/{topic}"
@@ -81,8 +83,8 @@ def test_topics_and_services(node, graph):
 
 
 @pytest.mark.parametrize("node", NODES, indirect=True)
-def test_parameters(node, graph):
-    name, given = node
+def test_parameters(node):
+    name, given, graph = node
     joints = rd.load_robot(ROOT / "urdf/prr.urdf").joint_names
     table = parameters_table(graph, name, joints, given)
     found = re.search(rf"<!-- parameters of {name} -->\n(.*?)\n?<!-- end -->", section(name), re.DOTALL)
