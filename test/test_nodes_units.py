@@ -142,6 +142,8 @@ def test_what_the_launch_files_read(tmp_path):
     assert parameter_files("arm", str(own), tmp_path) == [str(own)]
     with pytest.raises(ConfigurationError, match=r"robot: leg: cannot be read.*; the arms of this package are arm$"):
         read_urdf("leg", tmp_path)
+    with pytest.raises(ConfigurationError, match=r"robot: no/such.urdf: .*; the arms of this package are arm$"):
+        read_urdf("no/such.urdf", tmp_path)
     with pytest.raises(ConfigurationError, match="no file"):
         parameter_files("arm", "nowhere.yaml", tmp_path)
     with pytest.raises(RobotDescriptionError, match="not XML"):

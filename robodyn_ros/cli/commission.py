@@ -74,6 +74,7 @@ def run(args: Namespace) -> ExitCode:
 def _command(args: Namespace, folder: Path) -> list[str]:
     """Return the command line of the node, with its parameters in a file in the folder."""
     from robodyn_ros.control.commissioning.findings import CommissionerSettings, CommissioningSettings
+    from robodyn_ros.control.drive_compensation import CompensationSettings
     from robodyn_ros.control.parameter_file import FileParameters
 
     robot = read_arm(args)
@@ -90,6 +91,7 @@ def _command(args: Namespace, folder: Path) -> list[str]:
     with values.located():
         values.settings(CommissioningSettings)
         values.settings(CommissionerSettings)
+        values.settings(CompensationSettings)
     for name, value in given.items():
         whole = isinstance(value, int) and not isinstance(value, bool)
         parameters[name] = float(value) if isinstance(defaults.get(name), float) and whole else value
@@ -104,14 +106,19 @@ def _command(args: Namespace, folder: Path) -> list[str]:
 def _defaults(robot: Robot) -> dict[str, Any]:
     """Name → default of every parameter of the procedure."""
     from robodyn_ros.control.commissioning.findings import CommissionerSettings, CommissioningSettings
+    from robodyn_ros.control.drive_compensation import CompensationSettings
     from robodyn_ros.control.loop_settings import MODEL
     from robodyn_ros.control.transmission import TransmissionSettings
 
     found = {"joints": [], **MODEL}
-    groups: dict[str, Any] = {"": CommissioningSettings, " ": CommissionerSettings}
-    groups |= {f"transmission.{name}.": TransmissionSettings for name in robot.joint_names}
-    for prefix, settings in groups.items():
-        found |= {prefix.strip() + item.name: item.default for item in fields(settings)}
+    groups: list[tuple[str, Any]] = [
+        ("", CommissioningSettings),
+        ("", CommissionerSettings),
+        ("", CompensationSettings),
+    ]
+    groups += [(f"transmission.{name}.", TransmissionSettings) for name in robot.joint_names]
+    for prefix, settings in groups:
+        found |= {prefix + item.name: item.default for item in fields(settings)}
     found |= {f"locked_joints.{name}": 0.0 for name in robot.joint_names}
     return found
 

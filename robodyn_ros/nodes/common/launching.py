@@ -36,7 +36,7 @@ def read_urdf(robot: str, share: Path) -> str:
     try:
         return read_document(str(own) if own.is_file() else robot).text
     except RobotDescriptionError as problem:
-        names = ", ".join(sorted(path.stem for path in own.parent.glob("*.urdf")))
+        names = ", ".join(sorted(path.stem for path in (share / "urdf").glob("*.urdf")))
         raise ConfigurationError(f"robot: {problem.located}; the arms of this package are {names}") from problem
 
 
