@@ -76,7 +76,7 @@ setup(
         "xacro": ["xacro"],
         "descriptions": ["robot_descriptions"],
         "mujoco": ["mujoco"],
-        "viewer": ["viser>=1.0"],
+        "viewer": ["viser>=1.0", "pycollada"],
         "docs": ["sphinx", "myst-parser", "furo", "latex2mathml", "matplotlib"],
         "test": [
             "pytest",
@@ -98,6 +98,7 @@ setup(
             "xacro",
             "sympy",
             "viser>=1.0",
+            "pycollada",
             "ruff",
             "mypy",
         ],

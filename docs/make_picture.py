@@ -30,7 +30,7 @@ from robodyn_ros.simulation import Mismatch, Plant, PlantSettings, RolloutRecord
 from robodyn_ros.view import Arrow, Line, Mark, Overlay
 from robodyn_ros.view.browser import GHOST
 from robodyn_ros.view.drawing import ArmDrawing, MarkDrawing
-from robodyn_ros.view.shapes import ros_package_path
+from robodyn_ros.view.shapes import Meshes
 
 ROOT = Path(__file__).parents[1]
 
@@ -166,8 +166,8 @@ class Stage:
             across: where it stands, to the right of the middle [m].
         """
         scene.add_frame(f"/{name}", position=(across, 0.0, 0.0), show_axes=False)
-        self._arm = ArmDrawing(scene, robot, f"/{name}/arm", ros_package_path)
-        self._ghost = ArmDrawing(scene, robot, f"/{name}/ghost", ros_package_path, GHOST)
+        self._arm = ArmDrawing(scene, robot, f"/{name}/arm", Meshes())
+        self._ghost = ArmDrawing(scene, robot, f"/{name}/ghost", Meshes(), GHOST)
         self._marks = MarkDrawing(scene, f"/{name}/marks")
         self._overlay = Overlay(robot)
 

@@ -13,6 +13,9 @@ import pytest
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
+PATIENCE = 300_000
+"""Longest wait for the browser, which draws in software on a machine that others load too [ms]."""
+
 FLAGS = [
     "--no-sandbox",
     "--use-gl=angle",
@@ -34,6 +37,7 @@ def page(width: int, height: int) -> Iterator[Any]:
     with playwright.sync_playwright() as tools:
         browser = tools.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         shown = browser.new_context(viewport={"width": width, "height": height}).new_page()
+        shown.set_default_timeout(PATIENCE)
         shown.elsewhere = []
         shown.on("request", lambda request: shown.elsewhere.append(request.url) if _far(request.url) else None)
         try:
@@ -46,7 +50,7 @@ def picture(shown: Any) -> np.ndarray:
     """What a page shows, (height, width, 3)."""
     from matplotlib.image import imread
 
-    return imread(BytesIO(shown.screenshot()))[:, :, :3]
+    return imread(BytesIO(shown.screenshot(timeout=PATIENCE)))[:, :, :3]
 
 
 def _far(url: str) -> bool:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
+from arms import joint, link, robot
 
 from robodyn_ros.cli import main as command
+from robodyn_ros.cli.workspace import _cell
 
 PRR = str(Path(__file__).parents[1] / "urdf" / "prr.urdf")
 FEW = ("--samples", "5000", "--cell", "0.1")
@@ -85,3 +88,49 @@ def test_failures(arguments, message, capsys, tmp_path, monkeypatch):
     assert code == 2
     assert message in err
     assert "Traceback" not in err
+
+
+def arm_in_space() -> str:
+    """Three joints that leave every plane, with a tool that hangs at a fixed joint."""
+    limit = (-2.0, 2.0, 2.0, 60.0)
+    return robot(
+        "spatial",
+        link("base"),
+        link("a", 2.0, (0, 0.05, 0.2), (0.02, 0, 0, 0.02, 0, 0.01)),
+        link("b", 1.5, (0.1, 0, 0.1), (0.02, 0, 0, 0.03, 0, 0.01)),
+        link("c", 0.7, (0.1, 0.02, 0), (0.01, 0, 0, 0.01, 0, 0.01)),
+        link("tool"),
+        joint("pan", "revolute", "base", "a", (0, 0, 1), (0, 0, 0.1), limit=limit),
+        joint("lift", "revolute", "a", "b", (0, 1, 0), (0, 0, 0.4), limit=limit),
+        joint("elbow", "revolute", "b", "c", (0, 1, 0), (0.4, 0, 0), limit=limit),
+        joint("flange", "fixed", "c", "tool", None, (0.3, 0, 0), limit=None),
+    )
+
+
+def test_an_arm_in_space_is_drawn_in_slices_and_a_mass_is_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib", reason="the extra plot is not installed")
+    urdf = tmp_path / "arm.urdf"
+    urdf.write_text(arm_in_space(), encoding="utf-8")
+    out = tmp_path / "map.png"
+    code, said, err = run(capsys, str(urdf), "--samples", "20000", "--payload", "2", "--out", str(out), "--json")
+    found = json.loads(said)
+    assert (code, err, found["link"]) == (0, "", "tool")
+    assert 0.0 < found["share"] <= 1.0
+    assert 0.02 <= found["cell"] <= 0.2  # by itself: a reach of 0.7 m
+    from matplotlib.image import imread
+
+    picture = imread(out)
+    assert (
+        picture[:3].min() == picture[-3:].min() == picture[:, :3].min() == picture[:, -3:].min() == 1.0
+    )  # nothing is cut off at the edges
+
+
+@pytest.mark.parametrize("scale", [0.05, 30.0])
+def test_cells_are_as_large_as_the_arm(scale: float) -> None:
+    points = np.random.default_rng(2).uniform(-1.0, 1.0, (2000, 3))
+    assert scale * _cell(points, 10_000) / 2.6 <= _cell(scale * points, 10_000) <= scale * _cell(points, 10_000) * 2.6
+    flat = points * [1.0, 0.0, 1.0]
+    assert _cell(flat, 10_000) < _cell(points, 10_000)
+    assert _cell(0.0 * points, 10_000) > 0.0

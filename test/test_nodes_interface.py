@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 JOINT_STATE, ARRAY = "sensor_msgs/msg/JointState", "std_msgs/msg/Float64MultiArray"
+WRENCH = "geometry_msgs/msg/WrenchStamped"
 TRIGGER, SET_BOOL = "std_srvs/srv/Trigger", "std_srvs/srv/SetBool"
 STRING, POSE = "std_msgs/msg/String", "geometry_msgs/msg/PoseStamped"
 DIAGNOSTICS = ("/diagnostics", "diagnostic_msgs/msg/DiagnosticArray")
@@ -42,7 +43,7 @@ TABLES = {
         },
     },
     "simulator": {
-        "sub": {("/commands", ARRAY), ("/joint_commands", JOINT_STATE)},
+        "sub": {("/commands", ARRAY), ("/joint_commands", JOINT_STATE), ("/simulator/apply_wrench", WRENCH)},
         "pub": {
             ("/joint_states", JOINT_STATE),
             ("/clock", "rosgraph_msgs/msg/Clock"),

@@ -146,3 +146,41 @@ def test_an_explosion_is_an_error_until_the_reset(graph, prr):
     assert "the motion has ended: at " in said and "goes beyond the range" in said and "call ~/reset" in said
     assert graph.call(Trigger, "simulator/reset").success
     graph.wait(lambda: graph.diagnostics("simulator")["level"] != "2", "the end of the error")
+
+
+def test_a_push_moves_the_arm_and_ends_by_itself(graph, prr):
+    """Without gravity the arm rests until it is pushed; time passes in steps of the test."""
+    from geometry_msgs.msg import Vector3, WrenchStamped
+    from sensor_msgs.msg import JointState
+    from std_srvs.srv import SetBool, Trigger
+
+    graph.start("simulator", robot_description=prr, initial_position=START, brake=False, gravity=[0.0, 0.0, 0.0],
+                step_by=0.01, wrench_timeout=0.1, diagnostics_rate=50.0)  # fmt: skip
+    states, pushes = graph.listen(JointState, "joint_states", 1000), graph.talk(WrenchStamped, "simulator/apply_wrench")
+    graph.wait(lambda: states and graph.call(SetBool, "simulator/pause", data=True).success, "the pause")
+
+    def step():
+        count, begun = len(states), states[-1].header.stamp
+        assert graph.call(Trigger, "simulator/step").success
+        graph.wait(lambda: len(states) >= count + 5 and states[-1].header.stamp != begun, "the states of a step")
+        return np.array(states[-1].velocity)
+
+    assert not step().any()
+    message = WrenchStamped()
+    message.header.frame_id, message.wrench.force = "hand", Vector3(z=80.0)
+
+    def pushed():
+        pushes.publish(message)
+        return step().any()
+
+    graph.wait(pushed, "the push to arrive")
+    speeds = [np.abs(step()).max() for _ in range(30)]
+    assert max(speeds) > speeds[-1]  # damping alone: the push has ended
+    assert (np.diff(speeds[12:]) <= 0.0).all()
+    message.header.frame_id = "nothing"
+
+    def refused():
+        pushes.publish(message)
+        return int(graph.diagnostics("simulator").get("wrench refused", 0)) > 0
+
+    graph.wait(refused, "the refusal")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,8 @@ import robodyn_ros as rd
 from robodyn_ros.errors import InputError, RobotDescriptionError
 from robodyn_ros.view import LAYERS, Arrow, Ball, Line, Overlay
 from robodyn_ros.view.overlay import FULL_ARC, VELOCITY_SPAN
-from robodyn_ros.view.panel import History
-from robodyn_ros.view.shapes import mesh_path, read_shapes
+from robodyn_ros.view.panel import History, plot_range
+from robodyn_ros.view.shapes import Meshes, mesh_path, read_mesh, read_shapes
 
 pinocchio = pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is the independent truth here")
 
@@ -172,11 +173,124 @@ def test_a_mesh_is_found_or_the_error_says_where_it_was_looked_for(tmp_path, mon
     mesh.touch()
     monkeypatch.setenv("ROS_PACKAGE_PATH", f"/nowhere:{tmp_path}")
     assert mesh_path("package://my_arm/meshes/link%201.stl") == mesh
+    monkeypatch.delenv("ROS_PACKAGE_PATH")
+    urdf = tmp_path / "my_arm" / "urdf" / "arm.urdf"
+    assert mesh_path("package://my_arm/meshes/link%201.stl", str(urdf)) == mesh  # beside the URDF
+    assert mesh_path("../meshes/link 1.stl", str(urdf)).samefile(mesh)
+    (tmp_path / "my_arm" / "package.xml").write_text("<package><name>her_arm</name></package>", encoding="utf-8")
+    assert mesh_path("package://her_arm/meshes/link%201.stl", str(urdf)) == mesh
+    assert mesh_path("package://my_arm/meshes/link%201.stl", str(urdf)) == mesh  # nobody else has that name
     assert mesh_path(mesh.as_uri()) == mesh_path(str(mesh)) == mesh
-    with pytest.raises(RobotDescriptionError, match=r"package 'other' is not found; add .* ROS_PACKAGE_PATH"):
+    with pytest.raises(RobotDescriptionError, match=r"package 'other' is not found: .* ROS_PACKAGE_PATH"):
         mesh_path("package://other/a.stl")
-    with pytest.raises(RobotDescriptionError, match="there is no file"):
-        mesh_path("package://my_arm/a.stl")
+    with pytest.raises(RobotDescriptionError, match="there is no such file in"):
+        mesh_path("package://my_arm/a.stl", str(urdf))
+    with pytest.raises(RobotDescriptionError, match="http:// is no file of this machine"):
+        mesh_path("http://example.org/a.stl")
+
+
+def arm_of_meshes(*names):
+    visuals = "".join(f'<visual><geometry><mesh filename="{name}"/></geometry></visual>' for name in names)
+    return rd.load_robot(
+        f"<robot name='r'><link name='b'/><link name='x'>{visuals}<inertial><mass value='1'/></inertial></link>"
+        "<joint name='j' type='prismatic'><parent link='b'/><child link='x'/></joint></robot>"
+    )
+
+
+DAE = """<?xml version="1.0"?><COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
+<asset><unit meter="0.001"/><up_axis>Y_UP</up_axis></asset>
+<library_effects>{effects}</library_effects><library_materials>{materials}</library_materials>
+<library_geometries><geometry id="g"><mesh>
+<source id="p"><float_array id="pa" count="18">0 0 0 100 0 0 0 200 0 0 0 0 0 0 300 100 0 0</float_array>
+<technique_common><accessor source="#pa" count="6" stride="3"><param name="X" type="float"/>
+<param name="Y" type="float"/><param name="Z" type="float"/></accessor></technique_common></source>
+<vertices id="v"><input semantic="POSITION" source="#p"/></vertices>
+<triangles count="1" material="m0"><input semantic="VERTEX" source="#v" offset="0"/><p>0 1 2</p></triangles>
+<triangles count="1" material="m1"><input semantic="VERTEX" source="#v" offset="0"/><p>3 4 5</p></triangles>
+</mesh></geometry></library_geometries>
+<library_visual_scenes><visual_scene id="s"><node><instance_geometry url="#g"><bind_material><technique_common>
+<instance_material symbol="m0" target="#mat0"/><instance_material symbol="m1" target="#mat1"/>
+</technique_common></bind_material></instance_geometry></node></visual_scene></library_visual_scenes>
+<scene><instance_visual_scene url="#s"/></scene></COLLADA>"""
+
+
+def test_a_collada_mesh_has_its_colours_and_its_unit(tmp_path, monkeypatch):
+    pytest.importorskip("collada", reason="pycollada is not installed")
+    pytest.importorskip("trimesh", reason="the viewer needs trimesh")
+    effects = "".join(
+        f'<effect id="e{k}"><profile_COMMON><technique sid="common"><lambert><diffuse><color>{color} 1</color>'
+        "</diffuse></lambert></technique></profile_COMMON></effect>"
+        for k, color in enumerate(("1 0 0", "0 0 1"))
+    )
+    materials = "".join(f'<material id="mat{k}"><instance_effect url="#e{k}"/></material>' for k in range(2))
+    (tmp_path / "a.dae").write_text(DAE.format(effects=effects, materials=materials), encoding="utf-8")
+    red, blue = sorted(read_mesh(tmp_path / "a.dae"), key=lambda part: part.color, reverse=True)
+    assert (red.color, blue.color) == ((1.0, 0.0, 0.0, 1.0), (0.0, 0.0, 1.0, 1.0))
+    assert_allclose(np.ptp(red.vertices, axis=0), [0.1, 0.2, 0.0], atol=1e-12)  # millimetres
+    assert_allclose(np.ptp(blue.vertices, axis=0), [0.1, 0.0, 0.3], atol=1e-12)
+    monkeypatch.setattr("robodyn_ros.view.shapes.find_spec", lambda name: None)
+    with pytest.raises(RobotDescriptionError, match="pip install pycollada"):
+        read_mesh(tmp_path / "a.dae")
+
+
+def test_meshes_that_are_not_drawn_are_said_once_for_each_reason(tmp_path):
+    pytest.importorskip("trimesh", reason="the viewer needs trimesh")
+    (tmp_path / "broken.obj").write_text("nothing", encoding="utf-8")
+    near = str(tmp_path / "arm.urdf")
+    names = ("package://nowhere/a.stl", "package://nowhere/b.stl", "c.stl", "broken.obj")
+    meshes = Meshes(near)
+    for name in (*names, *names):
+        assert meshes.parts(name) == ()
+    lost, gone, broken = meshes.missing
+    assert lost.startswith("2 meshes are not drawn (a.stl, …): package 'nowhere' is not found")
+    assert gone == f"the mesh c.stl is not drawn: there is no such file in {tmp_path}"
+    assert broken.startswith("the mesh broken.obj is not drawn: ")
+
+
+@pytest.mark.parametrize("scale", [0.05, 1.0, 30.0])
+def test_the_marks_are_as_large_as_the_arm(scale):
+    text = (URDF / "rr.urdf").read_text(encoding="utf-8")
+    for old in set(re.findall(r'xyz="([^"]*)"', text)):
+        if old not in ("0 1 0", "0 -1 0", "1 0 0", "0 0 1"):
+            text = text.replace(f'xyz="{old}"', f'xyz="{" ".join(str(scale * float(x)) for x in old.split())}"')
+    usual, scaled = Overlay(rd.load_robot(URDF / "rr.urdf")), Overlay(rd.load_robot(text))
+    assert scaled.size == pytest.approx(scale * usual.size)
+    sticks = [mark for mark in scaled.marks(np.zeros(2), np.zeros(2)) if mark.layer == "skeleton"]
+    places = np.concatenate([mark.points for mark in sticks if not mark.name.endswith(".joint")])
+    assert np.ptp(places, axis=0).max() == pytest.approx(scaled.size, rel=0.5)
+
+
+@pytest.mark.parametrize("window", [(1280, 800), (800, 600), (390, 844), (2500, 700)])
+@pytest.mark.parametrize("scale", [0.05, 30.0])
+def test_the_camera_sees_the_whole_arm_beside_the_panel(window, scale):
+    pytest.importorskip("viser", reason="the viewer needs viser")
+    from robodyn_ros.view.browser import NARROW, PANEL, SHEET, view_point
+
+    points = scale * np.random.default_rng(3).uniform((-1, -0.3, 0), (0.4, 1, 2.5), (300, 3))
+    width, height = window
+    fov = 1.3
+    eye, middle = view_point(points, width, height, fov)
+    ahead = (middle - eye) / np.linalg.norm(middle - eye)
+    right = np.cross(ahead, [0, 0, 1]) / np.linalg.norm(np.cross(ahead, [0, 0, 1]))
+    up = np.cross(right, ahead)
+    seen = points - eye
+    depth = seen @ ahead
+    assert (depth > 0).all()
+    x = width / 2 + seen @ right / depth * height / 2 / np.tan(fov / 2)
+    y = height / 2 - seen @ up / depth * height / 2 / np.tan(fov / 2)
+    narrow = width < NARROW
+    assert x.min() > 0 and x.max() < (width if narrow else width - PANEL)
+    assert y.min() > 0 and y.max() < (height * (1 - SHEET) if narrow else height)
+    assert np.ptp(x) > 0.3 * width or np.ptp(y) > 0.25 * height  # and it is no dot
+
+
+def test_a_plot_is_not_filled_by_noise():
+    assert plot_range([np.full(9, 0.3)], 0.1) == pytest.approx((0.25, 0.35))
+    low, high = plot_range([np.array([0.0, 4.0]), np.array([np.nan, 1.0])], 0.1)
+    assert low < 0.0 < 4.0 < high < 4.5
+    assert plot_range([np.array([np.nan])], 0.2) == pytest.approx((-0.1, 0.1))
+    low, _ = plot_range([np.array([0.1, 5.0])], 0.1)
+    assert low <= 0.0  # zero is near
 
 
 def test_a_history_keeps_its_span_and_begins_anew_when_time_runs_back():

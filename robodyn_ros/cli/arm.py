@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import DescriptionSettings
-from robodyn_ros.robot.description import read_document
+from robodyn_ros.robot.description import UrdfDocument, read_document
 from robodyn_ros.robot.reduction import chosen_joints, joints_between
 from robodyn_ros.robot.urdf import build
 from robodyn_ros.robot.xacro import with_arguments
@@ -63,7 +63,20 @@ def read_arm(args: Namespace, given: Path | None = None) -> Robot:
     Raises:
         RobotDescriptionError: it cannot be read or does not describe an arm.
     """
-    robot = build(read_document(arm_source(args, given)), arm_settings(args))
+    return arm_of(read_document(arm_source(args, given)), args)
+
+
+def arm_of(document: UrdfDocument, args: Namespace) -> Robot:
+    """The robot of a description that is read already; what was done about it is printed to standard error.
+
+    Args:
+        document: the description.
+        args: of the verb.
+
+    Raises:
+        RobotDescriptionError: it does not describe an arm.
+    """
+    robot = build(document, arm_settings(args))
     for text in robot.warnings:
         print(f"warning: {text}", file=sys.stderr)
     return without_locked(robot, args)

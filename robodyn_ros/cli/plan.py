@@ -312,7 +312,7 @@ def view(plan: Plan, problem: Problem, port: int) -> None:
             while (t := time.monotonic() - begun) < plan.duration + PAUSE:
                 sample = trajectory.sample(t)
                 planned = None if trajectory.planned is None else trajectory.planned.at(t)
-                browser.show(sample.q, sample.qd, planned, None, LAYERS)
+                browser.show(sample.q, sample.qd, planned, None, LAYERS | browser.at_first)
                 time.sleep(1.0 / FRAME_RATE)
     finally:
         browser.stop()

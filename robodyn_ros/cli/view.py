@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
@@ -11,12 +12,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from select import select
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from robodyn_ros.cli.arm import add_arm, read_arm
+from robodyn_ros.cli.arm import add_arm, arm_of, arm_source
 from robodyn_ros.cli.console import console
 from robodyn_ros.cli.verb import ExitCode, Verb, need_ros
 from robodyn_ros.errors import ConfigurationError, InputError
+from robodyn_ros.robot.description import read_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,10 +52,12 @@ def run(args: Namespace) -> ExitCode:
     """Start the nodes, and show the arm until Ctrl-C."""
     check_viewer()
     from robodyn_ros.cli.processes import ProcessGroup
+    from robodyn_ros.view.browser import check_free
     from robodyn_ros.view.gate import EXPOSED, is_exposed
 
     if args.attach and args.urdf != OWN:
         raise InputError("--attach", "takes the arm from the topic robot_description; leave the URDF out", args.urdf)
+    check_free(args.host, args.port)
     with (
         TemporaryDirectory(prefix="robodyn-") as folder,
         _environment(args.attach) as env,
@@ -61,29 +65,48 @@ def run(args: Namespace) -> ExitCode:
     ):
         model = {} if args.attach else _start_arm(group, args)
         address = {"host": args.host, "port": args.port}
-        viewer = group.start("viewer", {**address, "simulated": not args.attach, **model}, piped=True)
+        viewer = group.start("viewer", {"simulated": not args.attach, **model, **address}, piped=True)
         if is_exposed(args.host):
             console(stderr=True).print(f"warning: {EXPOSED}", markup=False)
         console().print(f"{url(group, viewer)}  (Ctrl-C ends)", markup=False, soft_wrap=True)
-        while True:
-            group.check()
-            time.sleep(CHECK_PERIOD)
+        stay(group)
 
 
 def _start_arm(group: ProcessGroup, args: Namespace) -> dict[str, Any]:
     """Start simulator and controller; return the parameters of the viewer that describe the arm."""
     from robodyn_ros.assets import find
     from robodyn_ros.cli.demo.run import GAINS
+    from robodyn_ros.cli.motion import POSES
     from robodyn_ros.cli.processes import start_arm
 
-    robot = read_arm(args)
+    document = read_document(arm_source(args))
+    robot = arm_of(document, args)
     files = args.params or ([find(GAINS)] if args.urdf == OWN else [])
     for file in files:
         if not file.is_file():
             raise InputError("--params", f"there is no file {str(file)!r}", file)
     model = {"robot_description": robot.urdf, "inertia": args.inertia}
+    pictured = {**model, "urdf_file": str(Path(document.label).absolute())}
+    if args.urdf == OWN:
+        pictured |= {"pose_names": ", ".join(POSES), **{f"poses.{name}": list(q) for name, q in POSES.items()}}
+    if not any(body.inertial.mass for body in robot.bodies):
+        print(
+            f"{robot.name} has no masses: it is posed by the viewer, without simulator and controller", file=sys.stderr
+        )
+        return {**pictured, "posed": True, "simulated": False}
     start_arm(group, {**model, "dynamics": args.dynamics}, args.controller, files)
-    return model
+    return pictured
+
+
+def stay(group: ProcessGroup) -> NoReturn:
+    """Stay until Ctrl-C, or until a process fails.
+
+    Raises:
+        ProcessError: one has failed.
+    """
+    while True:
+        group.check()
+        time.sleep(CHECK_PERIOD)
 
 
 @contextmanager
@@ -99,7 +122,7 @@ def _environment(attach: bool) -> Iterator[Mapping[str, str]]:
 
 
 def url(group: ProcessGroup, viewer: GroupProcess) -> str:
-    """Wait for the page of a viewer, and return the address that opens it.
+    """Wait for the page of a viewer, and return the address that opens it; what is not drawn is printed to stderr.
 
     Args:
         group: the nodes, which must not fail meanwhile.
@@ -110,14 +133,19 @@ def url(group: ProcessGroup, viewer: GroupProcess) -> str:
     """
     out = viewer.process.stdout
     assert out is not None
-    while not select([out], [], [], CHECK_PERIOD)[0]:
-        group.check()
-    address = out.readline().strip()
-    if not address:
-        viewer.process.wait()
-        group.check()
-        raise viewer.failure("ended before it showed the arm")
-    return address
+    said = ""
+    while not (lines := said.splitlines()) or not (lines[-1].startswith("http://") and said.endswith("\n")):
+        while not select([out], [], [], CHECK_PERIOD)[0]:
+            group.check()
+        new = os.read(out.fileno(), 65536).decode("utf-8", "replace")
+        if not new:
+            viewer.process.wait()
+            group.check()
+            raise viewer.failure("ended before it showed the arm")
+        said += new
+    for line in lines[:-1]:
+        print(f"warning: {line}", file=sys.stderr)
+    return lines[-1]
 
 
 def check_viewer() -> None:

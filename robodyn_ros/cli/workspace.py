@@ -16,13 +16,14 @@ import numpy as np
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import print_json
 from robodyn_ros.cli.verb import ExitCode, Verb
-from robodyn_ros.errors import InputError, NotReadyError
+from robodyn_ros.errors import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from robodyn_ros.kinematics import Kinematics
     from robodyn_ros.kinematics.workspace import Cells
+    from robodyn_ros.robot import Robot
     from robodyn_ros.robot.pose import Array
 
 OF = ("manipulability", "payload")
@@ -36,6 +37,15 @@ ENDINGS = (".png", ".svg", ".pdf", ".ply")
 
 AXES = "xyz"
 
+SAMPLES = 500_000
+"""Default number of positions that are sampled."""
+
+PER_CELL = 12.0
+"""Samples for each cell of the box around the workspace, unless the cells are given."""
+
+SCOUTS = 2000
+"""Number of positions that tell the size of the workspace."""
+
 VIRIDIS = np.array([[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]], dtype=np.float64)
 """Dark blue to yellow, even to the eye and to the colour-blind (the map viridis of Smith and van der Walt, 2015)."""
 
@@ -43,17 +53,19 @@ VIRIDIS = np.array([[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
     add_arm(parser)
-    parser.add_argument("--tool", metavar="LINK", help="the tool (default: the last link before a gripper's fingers)")
+    text = "the tool (default: the last link that the arm moves, before a gripper's fingers)"
+    parser.add_argument("--tool", metavar="LINK", help=text)
     parser.add_argument("--of", default=OF[0], metavar="WHAT", help=f"{' or '.join(OF)} (default: %(default)s)")
     text = "picture (.png, .svg, .pdf) or point cloud (.ply) to write (default: %(default)s)"
     parser.add_argument("--out", default="workspace.png", metavar="FILE", help=text)
-    text = "axes of the picture, across and up (default: %(default)s)"
-    parser.add_argument("--plane", default="xz", metavar="AXES", help=text)
-    text = "thickness of the slice around the plane that the picture shows [m] (default: everything, seen through)"
+    text = "one map with these axes, across and up (default: slices and a cloud, or the plane that the arm moves in)"
+    parser.add_argument("--plane", metavar="AXES", help=text)
+    text = "thickness of the slice through the root link that a map shows [m] (default: everything, seen through)"
     parser.add_argument("--slice", type=float, metavar="LENGTH", help=text)
-    parser.add_argument("--cell", type=float, default=0.02, metavar="LENGTH", help="edge of a cell [m] (default: 0.02)")
+    text = "edge of a cell [m] (default: by the size of the arm and the number of samples)"
+    parser.add_argument("--cell", type=float, metavar="LENGTH", help=text)
     text = "number of positions to sample (default: %(default)s)"
-    parser.add_argument("--samples", type=int, default=300_000, metavar="N", help=text)
+    parser.add_argument("--samples", type=int, default=SAMPLES, metavar="N", help=text)
     text = "mass that the tool carries [kg]: where can the arm hold it? (default: not asked)"
     parser.add_argument("--payload", type=float, metavar="KG", help=text)
     parser.add_argument("--json", action="store_true", help="print what was found as JSON")
@@ -62,6 +74,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> ExitCode:
     """Sample, write and report; with a mass, the answer is no if the arm can hold it nowhere."""
     from robodyn_ros.kinematics import Kinematics
+    from robodyn_ros.kinematics.workspace import random_positions
     from robodyn_ros.robot.robot import tip
 
     out = Path(args.out)
@@ -69,17 +82,22 @@ def run(args: Namespace) -> ExitCode:
         raise InputError("--out", f"{args.out!r} must end in {', '.join(ENDINGS)}", args.out)
     if args.of not in OF:
         raise InputError("--of", f"{args.of!r} is not one of {', '.join(OF)}", args.of)
-    if args.samples < 1 or not args.cell > 0.0:
+    if args.samples < 1 or not (args.cell is None or args.cell > 0.0):
         raise InputError("--samples", "and --cell must be above 0", args.samples)
     robot = read_arm(args)
     link = args.tool or tip(robot)
     of = "payload" if args.payload is not None else args.of
     kinematics = Kinematics(robot)
+    if args.plane is not None and (len(args.plane) != 2 or len(set(args.plane) & set(AXES)) != 2):
+        raise InputError("--plane", f"must be two of x, y, z, not {args.plane!r}", args.plane)
+    if args.cell is None:
+        args.cell = _cell(kinematics.pose(link, random_positions(robot, SCOUTS))[:, :3, 3], args.samples)
     found = _payloads(kinematics, link, args) if of == "payload" else _manipulabilities(kinematics, link, args)
     size = len(found.values)
     figures: dict[str, Any] = {"robot": robot.name, "link": link, "of": of, "cell": args.cell, "cells": size}
     if size:
-        _write(out, found, args, f"{robot.name}: {of} of {link}", LABELS[of])
+        what = f"{of} of {link}" if of != "payload" else f"payload that {link} can hold"
+        _write(out, found, robot, args, f"{robot.name}: {what}", LABELS[of])
         figures |= {"least": float(found.values.min()), "greatest": float(found.values.max()), "out": str(out)}
     if args.payload is not None:
         ratio = float((found.values >= args.payload).mean()) if size else 0.0
@@ -104,7 +122,7 @@ def _manipulabilities(kinematics: Kinematics, link: str, args: Namespace) -> Cel
     """Return the cells of the workspace with the best manipulability of each [1]."""
     from robodyn_ros.kinematics.workspace import cells, sample
 
-    samples = sample(kinematics, link, args.samples, rows=_rows(kinematics, link, args.plane))
+    samples = sample(kinematics, link, args.samples, rows=_rows(kinematics, link, args.plane or "xz"))
     return cells(samples.points, samples.manipulability, args.cell)
 
 
@@ -126,22 +144,40 @@ def _rows(kinematics: Kinematics, link: str, plane: str) -> tuple[int, ...]:
     return tuple(moves.tolist()) or tuple(AXES.index(axis) for axis in plane if axis in AXES)
 
 
-def _write(out: Path, found: Cells, args: Namespace, title: str, label: str) -> None:
-    """Write the cloud of all cells, or a picture of the plane with the greatest value behind each of its points."""
+def _write(out: Path, found: Cells, robot: Robot, args: Namespace, title: str, label: str) -> None:
+    """Write the cloud of all cells, or a picture of them."""
     try:
         if out.suffix == ".ply":
             write_ply(out, found.centers, found.values)
             return
-        third = next((AXES.index(axis) for axis in AXES if axis not in args.plane), 1)
-        near = np.abs(found.centers[:, third]) <= (np.inf if args.slice is None else args.slice / 2 + args.cell / 2)
-        if not near.any():
-            raise InputError("--slice", f"the tool is nowhere within {args.slice:g} m around that plane", args.slice)
-        order = np.argsort(found.values[near], kind="stable")  # the greatest is drawn last, over the others
+        from robodyn_ros.cli.workspace_map import draw_map, draw_views
+
         levels = () if args.payload is None else (args.payload,)
-        points, values = found.centers[near][order], found.values[near][order]
-        plot_map(out, points, values, plane=args.plane, title=title, label=label, levels=levels, size=args.cell)
+        if args.plane is None and args.slice is None and (np.ptp(found.centers, axis=0) > 2.0 * found.size).all():
+            draw_views(out, robot, found, title, label, levels)
+        else:
+            draw_map(out, robot, found, args.plane or _widest(found.centers), args.slice, title, label, levels)
     except OSError as cause:
         raise InputError("--out", f"{str(out)!r} cannot be written: {cause.strerror}", out) from cause
+
+
+def _widest(centers: Array) -> str:
+    """The plane in which the cells extend most."""
+    least = int(np.argmin(np.round(np.ptp(centers, axis=0), 9)[::-1]))  # of equals the later one
+    return "xyz".replace("zyx"[least], "")
+
+
+def _cell(points: Array, samples: int) -> float:
+    """An edge of cells, a short number, so that most cells of the workspace get samples [m]."""
+    extents = np.ptp(points, axis=0)
+    wide = extents[extents > 1e-6 * max(float(extents.max()), 1e-9)]
+    if not len(wide):
+        return 0.01
+    edge = float((np.prod(wide) * PER_CELL / samples) ** (1.0 / len(wide)))
+    power = 10.0 ** np.floor(np.log10(edge))
+    return next(
+        float(f"{factor * power:.6g}") for factor in (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0) if factor * power >= edge
+    )
 
 
 def colours(values: ArrayLike) -> NDArray[np.uint8]:
@@ -182,74 +218,6 @@ def write_ply(path: str | os.PathLike[str], points: ArrayLike, values: ArrayLike
     Path(path).write_bytes("\n".join(header).encode() + rows.tobytes())
 
 
-def plot_map(
-    path: str | os.PathLike[str],
-    points: ArrayLike,
-    values: ArrayLike,
-    *,
-    plane: str = "xz",
-    title: str = "",
-    label: str = "",
-    levels: tuple[float, ...] = (),
-    size: float | None = None,
-) -> None:
-    """Draw the cells of a plane as squares in the colour of their value.
-
-    Args:
-        path: file of the picture; its ending says the format.
-        points: centres of the cells (N, 3) in [m].
-        values: (N,); NaN is not drawn.
-        plane: two of x, y, z: across and up.
-        title: title of the picture.
-        label: name of the value, with its unit.
-        levels: values to mark on the scale.
-        size: edge of a cell [m] (default: the least distance between two cells).
-
-    Raises:
-        InputError: there is no such plane, or the shapes do not fit.
-        NotReadyError: Matplotlib is not installed.
-    """
-    if len(plane) != 2 or plane[0] == plane[1] or not set(plane) <= set(AXES):
-        raise InputError("plane", f"must be two of x, y, z, not {plane!r}", plane)
-    where, value = np.asarray(points, dtype=np.float64), np.asarray(values, dtype=np.float64)
-    if where.ndim != 2 or where.shape[1] != 3 or value.shape != where.shape[:1] or not len(where):
-        raise InputError("points", f"must be (N, 3) with N values, not {where.shape} and {value.shape}")
-    across, up = (where[:, AXES.index(name)] for name in plane)
-    figure, axes = _figure(float(np.ptp(across)), float(np.ptp(up)))
-    edge = size or min(_step(across), _step(up))
-    shown = np.isfinite(value)
-    columns, rows = (np.round((part - part.min()) / edge).astype(int) for part in (across, up))
-    picture = np.full((rows.max() + 1, columns.max() + 1), np.nan)
-    picture[rows[shown], columns[shown]] = value[shown]
-    extent = (across.min() - edge / 2, across.max() + edge / 2, up.min() - edge / 2, up.max() + edge / 2)
-    image = axes.imshow(picture, origin="lower", extent=extent, cmap="viridis", interpolation="nearest")
-    scale = figure.colorbar(image, ax=axes, label=label, shrink=0.85)
-    for level in levels:
-        scale.ax.axhline(level, color="white", linewidth=1.5)
-        if min(picture.shape) > 1:
-            axes.contour(np.nan_to_num(picture, nan=-np.inf), [level], colors="white", linewidths=1.0, extent=extent)
-    axes.set(xlabel=f"{plane[0]} [m]", ylabel=f"{plane[1]} [m]", aspect="equal")
-    axes.set_title(title, parse_math=False)  # a name with a dollar sign is no formula
-    figure.savefig(path, dpi=110)
-
-
-def _figure(width: float, height: float) -> tuple[Any, Any]:
-    """Return figure and axes that a map of that width and height [m] fills."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as cause:
-        raise NotReadyError("a picture needs Matplotlib, which is not installed (pip install matplotlib)") from cause
-    ratio = np.clip((width + 0.1) / (height + 0.1), 0.4, 2.5)
-    figure = Figure(figsize=(5.5 * np.sqrt(ratio) + 1.6, 5.5 / np.sqrt(ratio) + 0.8), layout="constrained")
-    return figure, figure.add_subplot()
-
-
-def _step(values: np.ndarray[Any, Any]) -> float:
-    """Return the least distance between two different values [m]."""
-    different = np.diff(np.unique(np.round(values, 9)))
-    return float(different.min()) if len(different) else np.inf
-
-
 VERB = Verb(
     summary="where an arm can go, and what it can do and hold there",
     description=(
@@ -257,10 +225,15 @@ VERB = Verb(
         "limits, and each cell of space gets the best of those that lead there:\n\n"
         "  manipulability  how evenly the tool can move (Yoshikawa); 0 is singular\n"
         "  payload         the greatest mass that the effort limits can hold at rest\n\n"
+        "An arm that leaves every plane is drawn in three slices through the middle of\n"
+        "its workspace, and as a cloud that is cut open; one that moves in a plane, in it.\n"
         "What is drawn is reachable for certain; more samples fill gaps."
     ),
     examples=(
         ("robodyn workspace arm.urdf", "workspace.png, seen along y"),
+        ("robodyn workspace arm.urdf --payload 2", "where can it hold 2 kg?"),
+        ("robodyn workspace arm.urdf --payload 2 --json", "the answer for a script"),
+        ("robodyn workspace arm.urdf", "workspace.png, with the arm at home"),
         ("robodyn workspace arm.urdf --payload 2", "where can it hold 2 kg?"),
         ("robodyn workspace arm.urdf --payload 2 --json", "the answer for a script"),
         ("robodyn workspace arm.urdf --plane xy --slice 0.1", "from above, at height 0"),

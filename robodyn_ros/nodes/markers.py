@@ -27,6 +27,7 @@ from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import check_settings, setting
 from robodyn_ros.view import LAYERS, Overlay
 from robodyn_ros.view.marks import triad
+from robodyn_ros.view.overlay import SKELETON
 from robodyn_ros.view.shapes import Shape, read_shapes
 
 GHOST = "reference"
@@ -123,7 +124,8 @@ class MarkersNode(ExceptionGuard, Node):  # type: ignore[misc]
         declare(self, "tip", "", "name of the link that is traced; the last that moves if empty", read_only=True)
         known = (*LAYERS, GHOST, TOOL, TARGET)
         some = f"some of {', '.join(known)}"
-        declare(self, "layers", list(known), "layers to show", constraints=some, read_only=True)
+        shown = [layer for layer in known if layer != SKELETON]
+        declare(self, "layers", shown, "layers to show", constraints=some, read_only=True)
         parameters = NodeParameters(self)
         self._layers = frozenset(parameters["layers"])
         if unknown := sorted(self._layers - set(known)):

@@ -92,7 +92,8 @@ def find_package(name: str, near: str = "") -> str:
     """The share folder of a ROS package.
 
     Searched are, in this order: the packages that hold a file, the packages beside these, the ament prefixes, and the
-    folders of ``ROS_PACKAGE_PATH``.
+    folders of ``ROS_PACKAGE_PATH``. A package has the name in its package.xml; if none has it, the
+    name of the folder counts.
 
     Args:
         name: of the package.
@@ -101,9 +102,14 @@ def find_package(name: str, near: str = "") -> str:
     Raises:
         LookupError: there is none; the message says where it was sought.
     """
+    named: Path | None = None  # a folder of that name whose package.xml says otherwise
     for folder in _candidates(name, near):
         if package_name(folder) == name:
             return str(folder)
+        if named is None and folder.name == name and folder.is_dir():
+            named = folder
+    if named is not None:
+        return str(named)
     beside = f" beside {near}," if near else ""
     raise LookupError(f"package {name!r} is not found:{beside} in AMENT_PREFIX_PATH or ROS_PACKAGE_PATH")
 

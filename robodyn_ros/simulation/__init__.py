@@ -4,6 +4,7 @@ from robodyn_ros.simulation.hardware.hardware import Hardware
 from robodyn_ros.simulation.hardware.settings import make_hardware
 from robodyn_ros.simulation.integrators.rk4 import rk4_step
 from robodyn_ros.simulation.plant.base import PlantBase, PlantSettings, create_plant
+from robodyn_ros.simulation.plant.external_forces import Spring, Wall
 from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, StopSettings
 from robodyn_ros.simulation.plant.mismatch import Mismatch
 from robodyn_ros.simulation.plant.native import Plant
@@ -18,8 +19,10 @@ __all__ = [
     "PlantBase",
     "PlantSettings",
     "RolloutRecording",
+    "Spring",
     "StopSettings",
     "Trial",
+    "Wall",
     "create_plant",
     "make_hardware",
     "rk4_step",

@@ -6,7 +6,8 @@ gets in (:mod:`robodyn_ros.view.gate`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from contextlib import redirect_stdout
 from io import StringIO
 from time import monotonic
@@ -21,8 +22,9 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.view.drawing import ArmDrawing, MarkDrawing
 from robodyn_ros.view.gate import Gate
-from robodyn_ros.view.overlay import Overlay
-from robodyn_ros.view.shapes import Packages, ros_package_path
+from robodyn_ros.view.marks import Arrow, Mark
+from robodyn_ros.view.overlay import SKELETON, Overlay
+from robodyn_ros.view.shapes import Meshes
 
 if TYPE_CHECKING:
     import viser
@@ -62,10 +64,13 @@ class Gizmo:
         """Draw it at the tool.
 
         Args:
-            tool: the tool's pose (4, 4), None if it is unknown.
+            tool: the tool's pose (4, 4), None to hide the handle.
             moving: True while the arm moves.
         """
-        if tool is None or self._grabbed:
+        if self._grabbed:
+            return
+        if tool is None:
+            self._handle.visible = False
             return
         now = self._clock()
         if moving:
@@ -88,11 +93,119 @@ class Gizmo:
             self._ask(se3.motion(rotation, self._handle.position))
 
 
+class Pusher:
+    """A handle at the tool that pushes the arm: a force towards it, proportional to its distance, while it is held."""
+
+    def __init__(self, scene: viser.SceneApi, size: float, per_metre: float) -> None:
+        """
+        Args:
+            scene: the scene to draw in.
+            size: length of its axes [m].
+            per_metre: force by distance [N/m].
+        """
+        self._size, self._per_metre = size, per_metre
+        self._grabbed = self.shown = False
+        self._handle = scene.add_transform_controls(
+            "/push", scale=size, depth_test=False, disable_rotations=True, visible=False
+        )
+        self._handle.on_update(self._on_update)
+
+    def force(self, tool: Array) -> Array | None:
+        """The force in the root link's axes (3,) [N] while the handle is held; else None, and it is at the tool.
+
+        Args:
+            tool: place of the tool (3,) [m].
+        """
+        if self._handle.visible != self.shown:
+            self._handle.visible = self.shown
+        if self._grabbed and self.shown:
+            return self._per_metre * (np.asarray(self._handle.position) - tool)
+        self._handle.position = tool
+        return None
+
+    def mark(self, tool: Array, force: Array) -> Arrow:
+        """The arrow of a force that acts at the tool."""
+        return Arrow(PUSH, "force", tool, tool + force / self._per_metre, 0.03 * self._size, PUSH_COLOR)
+
+    async def _on_update(self, event: Any) -> None:
+        if event.phase in ("start", "end"):
+            self._grabbed = event.phase == "start"
+
+
+PUSH = "wrench"
+"""The layer of forces that push the arm."""
+
+PUSH_COLOR = (0.86, 0.15, 0.15, 1.0)
+
 GHOST = (0.35, 0.75, 0.45, 0.35)
 """Colour of the ghost, which is the arm at its reference."""
 
 GHOST_APART = 0.005
 """Tracking error from which on the ghost is drawn; below it, arm and ghost would flicker [rad] or [m]."""
+
+
+WINDOW = (1280.0, 800.0)
+"""Width and height of a window until it says so itself [px]."""
+
+PANEL = 340.0
+"""Width of the panel, which is at the right of a wide window [px]."""
+
+NARROW = 650.0
+"""Width of a window below which the panel covers its lower part [px]."""
+
+SHEET = 0.6
+"""The part of a narrow window's height that the panel covers."""
+
+FIELD_OF_VIEW = 0.7
+"""Vertical field of view [rad]; parallels look parallel in a narrow one."""
+
+EYE = np.array([1.0, -2.6, 0.9]) / np.linalg.norm([1.0, -2.6, 0.9])
+"""Direction from the arm to the eye."""
+
+PICTURE_HEIGHT = 1080
+"""Height of a picture that is saved [px]."""
+
+CLOSER = 1.05
+"""Factor from one distance that is tried to the next."""
+
+FILLED = 0.85
+"""The part that the arm fills of what the panel leaves of the window."""
+
+
+def view_point(points: Array, width: float, height: float, fov: float) -> tuple[Array, Array]:
+    """Where to look from, and where to, so that all points are in the part of a window that the panel leaves.
+
+    Args:
+        points: (k, 3) in [m].
+        width: of the window [px].
+        height: likewise.
+        fov: its vertical field of view [rad].
+
+    Returns:
+        The places of the eye and of the middle of the picture, (3,) each [m].
+    """
+    narrow = width < NARROW
+    wide, high = (1.0, 1.0 - SHEET) if narrow else (max(1.0 - PANEL / width, 0.3), 1.0)
+    right = np.cross([0.0, 0.0, 1.0], EYE)
+    right /= np.linalg.norm(right)
+    up = np.cross(EYE, right)
+    middle = (points.min(axis=0) + points.max(axis=0)) / 2.0
+    slope = np.tan(fov / 2.0)
+    distance = float(np.linalg.norm(np.ptp(points, axis=0))) or 1.0
+    while True:
+        side, rise = (1.0 - wide) * distance * slope * width / height, (1.0 - high) * distance * slope
+        centre = middle + side * right - rise * up
+        eye = centre + distance * EYE
+        depth = (eye - points) @ EYE
+        x, y = (points - eye) @ right / (slope * width / height), (points - eye) @ up / slope
+        if (depth > 0.0).all() and _within(x / depth, wide, -1.0) and _within(y / depth, high, 1.0):
+            return eye, centre
+        distance *= CLOSER
+
+
+def _within(places: Array, part: float, end: float) -> bool:
+    """True if places from -1 to 1 lie in a part of that range which ends at -1 or 1, with a margin."""
+    return bool((np.abs(places - end * (1.0 - part)) <= FILLED * part).all())
 
 
 class Browser:
@@ -102,19 +215,18 @@ class Browser:
         server: the server of viser.
         url: the address that opens the page; its token is new for each server.
         overlay: the marks.
-        missing: one line for each mesh that is not drawn, with the reason.
+        meshes: the files of its meshes; their ``missing`` are lines about those that are not drawn.
+        at_first: names of the layers that are worth showing although nobody asked: a skeleton for what is not drawn.
     """
 
-    def __init__(
-        self, robot: Robot, host: str, port: int, tip: str = "", packages: Packages = ros_package_path
-    ) -> None:
+    def __init__(self, robot: Robot, host: str, port: int, tip: str = "", near: str = "") -> None:
         """
         Args:
             robot: the arm.
             host: address to listen at; 127.0.0.1 is this machine only.
             port: port to listen at.
             tip: name of the link that is traced; the last that moves unless given.
-            packages: function that finds the packages of meshes.
+            near: path of the URDF, as :class:`~robodyn_ros.view.shapes.Meshes` takes it.
 
         Raises:
             ConfigurationError: viser is not installed or not the right one, or the port is taken.
@@ -126,25 +238,61 @@ class Browser:
             raise ConfigurationError("the viewer needs viser: pip install 'robodyn_ros[viewer]'") from cause
         check_free(host, port)
         self.overlay = Overlay(robot, tip)
-        gate = Gate(host, port)
+        gate = Gate(host, port, robot.name)
         self.url = gate.url
         with gate.installed(), redirect_stdout(StringIO()):  # it would print a banner, verbose or not
             self.server = viser.ViserServer(host=host, port=port, label=robot.name, verbose=False)
         scene, size = self.server.scene, self.overlay.size
+        # The button shares the scene by a server elsewhere.
+        self.server.gui.configure_theme(show_logo=False, show_share_button=False)
         scene.set_up_direction("+z")
         # Drawn in software (no graphics card), 25 frames a second; with shadows it would be 0.4.
         scene.configure_default_lights(cast_shadow=False)
-        self._arm = ArmDrawing(scene, robot, "/arm", packages)
-        self._ghost = ArmDrawing(scene, robot, "/ghost", packages, GHOST)
+        self.meshes = Meshes(near)
+        self._arm = ArmDrawing(scene, robot, "/arm", self.meshes)
+        self._ghost = ArmDrawing(scene, robot, "/ghost", self.meshes, GHOST)
         self._ghost.show(False)
         self._marks = MarkDrawing(scene, "/marks")
-        self.missing = self._arm.missing
+        whole = not self.meshes.missing and len(self._arm.bodies) == len(robot.bodies)
+        self.at_first = frozenset() if whole else frozenset({SKELETON})
         scene.add_grid("/grid", 8.0 * size, 8.0 * size, cell_size=size / 2.0, section_size=size)
+        self._reach = self.overlay.reach()
         camera = self.server.initial_camera
-        middle = np.array([0.0, 0.0, size])
-        camera.position, camera.look_at = middle + size * np.array([1.0, -2.6, 0.7]), middle
+        camera.fov = FIELD_OF_VIEW
+        camera.near, camera.far = 0.01 * size, 100.0 * size
+        camera.position, camera.look_at = view_point(self._reach, *WINDOW, camera.fov)
+        self.server.on_client_connect(self._fit)
 
-    def show(self, q: Array, qd: Array, effort: Array | None, reference: Array | None, layers: frozenset[str]) -> None:
+    def _fit(self, client: viser.ClientHandle) -> None:
+        """Have a window show the whole arm, whatever its shape."""
+        camera = client.camera
+        camera.position, camera.look_at = view_point(self._reach, camera.image_width, camera.image_height, camera.fov)
+
+    def send_picture(self, event: Any) -> None:
+        """Send a picture of the scene to the window that asks for it, as a file to save.
+
+        Args:
+            event: of viser; nothing happens if its window is gone.
+        """
+        import imageio.v3 as iio
+
+        client = event.client
+        if client is None:
+            return
+        height, width = PICTURE_HEIGHT, round(PICTURE_HEIGHT * client.camera.aspect)
+        image = client.get_render(height=height, width=width, transport_format="png")
+        name = re.sub(r"[^\w.-]+", "_", self.overlay.robot.name)[:80] or "arm"
+        client.send_file_download(f"{name}.png", iio.imwrite("<bytes>", image, extension=".png"))
+
+    def show(
+        self,
+        q: Array,
+        qd: Array,
+        effort: Array | None,
+        reference: Array | None,
+        layers: frozenset[str],
+        more: Iterable[Mark] = (),
+    ) -> None:
         """Draw a state.
 
         Args:
@@ -153,6 +301,7 @@ class Browser:
             effort: the commanded effort (n,) in [N·m] or [N], None if unknown.
             reference: the reference positions (n,), None if unknown.
             layers: names of the layers to show.
+            more: marks to draw besides those of the overlay, whatever their layers.
         """
         with self.server.atomic():
             self._arm.move(q)
@@ -161,7 +310,7 @@ class Browser:
             if reference is not None and apart:
                 self._ghost.move(reference)
             marks = self.overlay.marks(q, qd, effort, reference)
-            self._marks.draw(mark for mark in marks if mark.layer in layers)
+            self._marks.draw([*(mark for mark in marks if mark.layer in layers), *more])
 
     def stop(self) -> None:
         """Close the server."""
@@ -181,5 +330,5 @@ def check_free(host: str, port: int) -> None:
         try:
             probe.bind((host, port))
         except (OSError, OverflowError) as cause:
-            problem = f"cannot listen at {host}:{port}: {cause}; choose another port, from 1 to 65535"
+            problem = f"cannot listen at {host}:{port}: {cause}; choose another port (--port), from 1 to 65535"
             raise ConfigurationError(problem) from cause

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from robodyn_ros.errors import RobotDescriptionError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.view.marks import Arrow, Ball, Color, Line, Mark
-from robodyn_ros.view.shapes import Packages, Shape, mesh_path, read_shapes
+from robodyn_ros.view.shapes import Meshes, Shape, read_shapes
 
 if TYPE_CHECKING:
     import viser
@@ -23,7 +22,7 @@ class ArmDrawing:
     """The shapes of an arm, moved by its joints.
 
     Attributes:
-        missing: one line for each mesh that is not drawn, with the reason.
+        bodies: indices of the bodies of which something is drawn.
     """
 
     def __init__(
@@ -31,7 +30,7 @@ class ArmDrawing:
         scene: viser.SceneApi,
         robot: Robot,
         root: str,
-        packages: Packages,
+        meshes: Meshes,
         ghost: Color | None = None,
     ) -> None:
         """
@@ -39,7 +38,7 @@ class ArmDrawing:
             scene: the scene to draw in.
             robot: the arm.
             root: name in the scene under which it is drawn.
-            packages: function that finds the packages of meshes.
+            meshes: the files of its meshes.
             ghost: colour in which only the shapes that move are drawn; all shapes in their own colours unless given.
 
         Raises:
@@ -48,16 +47,15 @@ class ArmDrawing:
         self._kinematics = Kinematics(robot)
         moving = {link.name for link in robot.links if link.body >= 0}
         shapes = [shape for shape in read_shapes(robot) if ghost is None or shape.link in moving]
-        self.missing: list[str] = []
+        body = {link.name: link.body for link in robot.links}
+        self.bodies: set[int] = set()
         self._frames = {
             name: scene.add_frame(f"{root}/{name}", show_axes=False) for name in {shape.link for shape in shapes}
         }
         self._top = scene.add_frame(root, show_axes=False)
         for index, shape in enumerate(shapes):
-            try:
-                _draw(scene, f"{root}/{shape.link}/{index}", shape, ghost or shape.color, packages)
-            except RobotDescriptionError as problem:
-                self.missing.append(str(problem))
+            if _draw(scene, f"{root}/{shape.link}/{index}", shape, ghost, meshes):
+                self.bodies.add(body[shape.link])
         self.move(robot.home)
 
     def move(self, q: Array) -> None:
@@ -102,9 +100,10 @@ class MarkDrawing:
                 handle.visible = False
 
 
-def _draw(scene: viser.SceneApi, name: str, shape: Shape, color: Color, packages: Packages) -> None:
+def _draw(scene: viser.SceneApi, name: str, shape: Shape, ghost: Color | None, meshes: Meshes) -> bool:
+    """Draw a shape; True if there is something to see of it."""
     pose: dict[str, Any] = {"position": shape.pose.translation, "wxyz": _wxyz(shape.pose.rotation)}
-    look: dict[str, Any] = {"color": _rgb(color), "opacity": color[3] if color[3] < 1.0 else None}
+    look = _look(ghost or shape.color)
     if shape.kind == "box":
         scene.add_box(name, dimensions=np.array(shape.size), **look, **pose)
     elif shape.kind == "cylinder":
@@ -112,15 +111,15 @@ def _draw(scene: viser.SceneApi, name: str, shape: Shape, color: Color, packages
     elif shape.kind == "sphere":
         scene.add_icosphere(name, radius=shape.size[0], **look, **pose)
     else:
-        import trimesh
+        for index, part in enumerate(parts := meshes.parts(shape.mesh)):
+            vertices, own = part.vertices * np.array(shape.size), look if shape.painted or ghost else _look(part.color)
+            scene.add_mesh_simple(f"{name}/{index}", vertices.astype(np.float32), part.faces, **own, **pose)
+        return bool(parts)
+    return True
 
-        path = mesh_path(shape.mesh, packages)
-        try:
-            mesh = trimesh.load(path, force="mesh")
-        except Exception as cause:  # trimesh has many readers, each with errors of its own
-            raise RobotDescriptionError(f"mesh {shape.mesh!r}", f"cannot be read: {cause}") from cause
-        vertices = np.asarray(mesh.vertices) * np.array(shape.size)
-        scene.add_mesh_simple(name, vertices.astype(np.float32), np.asarray(mesh.faces), **look, **pose)
+
+def _look(color: Color) -> dict[str, Any]:
+    return {"color": _rgb(color), "opacity": color[3] if color[3] < 1.0 else None}
 
 
 def _add_ball(scene: viser.SceneApi, name: str, mark: Ball) -> Any:

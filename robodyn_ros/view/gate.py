@@ -14,12 +14,14 @@ attacker cannot feed it from elsewhere, and no other page may frame it.
 
 from __future__ import annotations
 
+import gzip
 import ipaddress
 import re
 import secrets
 import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from html import escape
 from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
@@ -60,6 +62,9 @@ HEADERS = {
 """Headers of every answer."""
 
 
+TITLE = b"<title>Viser</title>"
+"""The title in viser's page."""
+
 EXPOSED = (
     "other machines reach the viewer: whoever has its address with the token sees the arm and moves it, and nothing is "
     "encrypted; `ssh -L 8080:localhost:8080` lets in one other machine, and encrypts"
@@ -74,15 +79,17 @@ class Gate:
         token: opens the page.
     """
 
-    def __init__(self, host: str, port: int) -> None:
+    def __init__(self, host: str, port: int, title: str = "") -> None:
         """
         Args:
             host: address that the server listens at.
+            title: of the page, in the browser's tab; viser's unless given.
             port: its port.
         """
         self.token = secrets.token_urlsafe(TOKEN_BYTES)
         self._cookie = f"robodyn_{port}"  # cookies of all ports of a machine share their names
-        self._host, self._port = host, port
+        self._host, self._port, self._title = host, port, title
+        self._pages: dict[bool, bytes] = {}  # packed by gzip or not → the page with its title
         self._names = {"localhost", host.lower()}
         if is_exposed(host):
             name = socket.gethostname().lower()
@@ -176,6 +183,8 @@ class Gate:
             why = self.refusal(request.path, request.headers)
             response = connection.respond(HTTPStatus.FORBIDDEN, f"{why}\n") if why else answer(connection, request)
             if response is not None:  # a page, and not the begin of a WebSocket
+                if not why and self._title and urlsplit(request.path).path == "/":
+                    self._entitle(response)
                 for name, value in HEADERS.items():
                     response.headers[name] = value
                 cookie = "" if why else self.cookie(request.path)
@@ -184,6 +193,18 @@ class Gate:
             return response
 
         return guarded
+
+    def _entitle(self, response: Any) -> None:
+        """Give the page its title; only this page has one."""
+        packed = response.headers.get("Content-Encoding") == "gzip"
+        if packed not in self._pages:
+            body = gzip.decompress(response.body) if packed else response.body
+            body = body.replace(TITLE, f"<title>{escape(self._title)}</title>".encode(), 1)
+            self._pages[packed] = gzip.compress(body) if packed else body
+        response.body = self._pages[packed]
+        if "Content-Length" in response.headers:
+            del response.headers["Content-Length"]
+            response.headers["Content-Length"] = str(len(response.body))
 
 
 def is_exposed(host: str) -> bool:

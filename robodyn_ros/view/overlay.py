@@ -10,6 +10,7 @@ effort      effort of each joint: an arc about a turning axis, an arrow along a 
 inertia     solid ellipsoid of even density with the mass and inertia of each body
 velocity    velocity of the tip, as its path in ``VELOCITY_SPAN``
 trace       path of the tip so far
+skeleton    the joints, a drum about a turning axis and a rail along a sliding one, and straight lines between them
 ==========  ====================================================================================================
 """
 
@@ -23,14 +24,21 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY
 from robodyn_ros.kinematics import Kinematics
+from robodyn_ros.kinematics.workspace import random_positions
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import Body
 from robodyn_ros.robot.robot import tip as last_link
 from robodyn_ros.view.marks import Arrow, Ball, Color, Line, Mark
 
-LAYERS = ("com", "gravity", "effort", "inertia", "velocity", "trace")
+SKELETON = "skeleton"
+"""The layer that stands in for shapes that are not there."""
+
+LAYERS = ("com", "gravity", "effort", "inertia", "velocity", "trace", SKELETON)
 """Names of the layers."""
+
+REACH_SAMPLES = 60
+"""Number of random positions that tell how far an arm reaches."""
 
 VELOCITY_SPAN = 0.2
 """The tip's velocity is drawn as the distance that it would go in this time [s]."""
@@ -48,6 +56,9 @@ INERTIA_COLOR: Color = (0.30, 0.55, 0.95, 0.25)
 VELOCITY_COLOR: Color = (0.10, 0.70, 0.85, 1.0)
 TRACE_COLOR: Color = (0.95, 0.55, 0.13, 1.0)
 REFERENCE_COLOR: Color = (0.35, 0.75, 0.45, 0.7)
+STICK_COLOR: Color = (0.55, 0.60, 0.66, 1.0)
+TURN_COLOR: Color = (0.90, 0.52, 0.13, 1.0)
+SLIDE_COLOR: Color = (0.18, 0.48, 0.75, 1.0)
 
 
 class Overlay:
@@ -56,7 +67,7 @@ class Overlay:
     Attributes:
         robot: the arm.
         tip: name of the link that is traced.
-        size: a length by which marks are scaled: the greatest extent of the bodies' frames at home [m].
+        size: a length by which marks are scaled: the greatest extent of the arm's joints and tip at home [m].
     """
 
     def __init__(
@@ -85,7 +96,10 @@ class Overlay:
         self._traces: dict[str, deque[Array]] = {}
         names = (*(body.name for body in robot.bodies), self.tip)
         places = [self._kinematics.pose(name, robot.home)[:3, 3] for name in names]
-        self.size = max(float(np.ptp(np.array(places), axis=0).max()), 0.1)
+        extents = (
+            np.ptp(np.array(group), axis=0).max() for group in (places, [*places, np.zeros(3)], self.places(robot.home))
+        )
+        self.size = next((float(extent) for extent in extents if extent > 0.0), 1.0)
 
     def marks(self, q: Array, qd: Array, effort: Array | None = None, reference: Array | None = None) -> list[Mark]:
         """All marks for a state.
@@ -101,11 +115,30 @@ class Overlay:
         """
         poses = [self._kinematics.pose(body.name, q) for body in self.robot.bodies]
         marks = [*self._masses(poses), *self._velocity(q, qd), *self._trace("tip", q, TRACE_COLOR)]
+        marks += self._skeleton(poses)
         if effort is not None:
             marks += self._efforts(poses, effort)
         if reference is not None:
             marks += self._trace("reference", reference, REFERENCE_COLOR)
         return marks
+
+    def places(self, q: Array) -> Array:
+        """The places that the arm takes up: its root, its joints, its links and its masses, (k, 3) in [m].
+
+        Args:
+            q: positions (n,) or (N, n) in [rad] or [m].
+        """
+        names = [link.name for link in self.robot.links if link.body >= 0]
+        frames = [self._kinematics.pose(name, q)[..., :3, 3].reshape(-1, 3) for name in names]
+        masses = [
+            self._kinematics.pose(body.name, q, body.inertial.com)[..., :3, 3].reshape(-1, 3)
+            for body in self.robot.bodies
+        ]
+        return np.concatenate([np.zeros((1, 3)), *frames, *masses])
+
+    def reach(self) -> Array:
+        """Places that the arm takes up at home and at random positions within its limits, (k, 3) in [m]."""
+        return np.concatenate([self.places(self.robot.home), self.places(random_positions(self.robot, REACH_SAMPLES))])
 
     def forget(self) -> None:
         """Begin new traces."""
@@ -131,6 +164,23 @@ class Overlay:
         if strength > 0.0:
             end = whole + 0.35 * self.size * self._gravity / strength
             yield Arrow("gravity", "g", whole, end, 0.01 * self.size, GRAVITY_COLOR)
+
+    def _skeleton(self, poses: list[Array]) -> Iterator[Mark]:
+        width = 0.05 * self.size
+        for body, pose in zip(self.robot.bodies, poses, strict=True):
+            origin, along = pose[:3, 3], pose[:3, :3] @ body.joint.axis
+            start = np.zeros(3) if body.parent < 0 else poses[body.parent][:3, 3]
+            color, half, thick = (SLIDE_COLOR, 2.0, 0.8) if body.joint.is_prismatic else (TURN_COLOR, 0.8, 2.0)
+            ends = np.array([origin - half * width * along, origin + half * width * along])
+            yield Line(SKELETON, f"{body.name}.joint", ends, thick * width, color)
+            if float(np.linalg.norm(origin - start)) > 1e-3 * self.size:
+                yield Line(SKELETON, body.name, np.array([start, origin]), width, STICK_COLOR)
+        for link in self.robot.links:  # what hangs at a body without a joint, such as the tool
+            if link.body >= 0:
+                pose = poses[link.body]
+                end = pose[:3, :3] @ link.pose.translation + pose[:3, 3]
+                if float(np.linalg.norm(end - pose[:3, 3])) > 1e-3 * self.size:
+                    yield Line(SKELETON, f"{link.name}.link", np.array([pose[:3, 3], end]), width, STICK_COLOR)
 
     def _efforts(self, poses: list[Array], effort: Array) -> Iterator[Mark]:
         self._greatest = np.maximum(self._greatest, np.abs(effort))

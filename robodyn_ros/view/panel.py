@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -54,40 +54,75 @@ class History:
 TERMS = ("gravity", "coriolis", "inertia", "friction", "feedback", "total")
 """The terms of the control law, in the order of the plot."""
 
-COLORS = ("#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#222222")
-"""Colours of the curves of a plot, in their order."""
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#222222")
+"""Colours of the curves of a plot, in their order (Okabe and Ito: told apart by the colour-blind too)."""
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A live plot of one joint."""
+
+    signals: tuple[str, ...]
+    of_effort: bool  # in the unit of the joint's effort, else of its position
+    least: float  # span of the scale, so that noise does not fill it: [rad] or [m], or a part of the effort limit
+
 
 PLOTS = {
-    "position and reference": ("position", "reference"),
-    "error": ("error",),
-    "effort by term": TERMS,
+    "position and reference": Plot(("position", "reference"), False, 0.1),
+    "error": Plot(("error",), False, 0.002),
+    "effort by term": Plot(TERMS, True, 0.02),
 }
-"""Title of a plot → its signals."""
+"""Title of a plot → what it shows."""
 
 STATUS = '<div style="padding: 0 0.8em 0.5em; overflow-wrap: anywhere"><b>{name}</b> {text}</div>'
 """The line of status; what is put in has to be escaped."""
 
+NOTE = '<div style="padding: 0 0.8em 0.5em; overflow-wrap: anywhere; color: #b45309; font-size: 0.85em">{text}</div>'
+"""A line about something that the picture lacks; likewise."""
+
 AT_FIRST = ("com", "gravity", "effort", "trace", "reference")
 """The layers that are shown at first."""
+
+NOWHERE = "…"
+"""What the choice of a pose shows before and after a choice."""
+
+SOFTEST, STIFFEST = 0.1, 4.0
+"""Range of the factor on the stiffness."""
+
+PAYLOAD_RATIO = 0.25
+"""Greatest payload of the slider, by the mass of what moves."""
 
 
 @dataclass(frozen=True)
 class Requests:
-    """Functions that the panel calls, in a thread of the browser's server."""
+    """Functions that the panel calls, in a thread of the browser's server; a control without one is not shown."""
 
     reference: Callable[[Array], None]  # positions (n,) in [rad] or [m]
-    hold: Callable[[], None]
+    hold: Callable[[], None] | None
     pause: Callable[[bool], None]
     reset: Callable[[], None]
     step: Callable[[], None]
     choose: Callable[[str, str], None]  # kind of plugin, name
+    demo: Callable[[], None] | None = None  # move through some poses
+    stiffness: Callable[[float], None] | None = None  # factor on that of the start
+    payload: Callable[[float, bool], None] | None = None  # mass [kg], True if the controller is told too
+    push: Callable[[bool], None] | None = None  # show the handle that pushes the arm
+    picture: Callable[[Any], None] | None = None  # event of viser: who wants a picture
 
 
 class Panel:
     """The panel beside the picture: requests to the arm, and live plots. It decides nothing."""
 
     def __init__(
-        self, gui: viser.GuiApi, robot: Robot, requests: Requests, choices: Mapping[str, Sequence[str]], simulated: bool
+        self,
+        gui: viser.GuiApi,
+        robot: Robot,
+        requests: Requests,
+        choices: Mapping[str, Sequence[str]],
+        simulated: bool,
+        poses: Mapping[str, Array] | None = None,
+        layers: Iterable[str] = AT_FIRST,
+        notes: Sequence[str] = (),
     ) -> None:
         """
         Args:
@@ -96,33 +131,40 @@ class Panel:
             requests: the functions to call.
             choices: kind of plugin → names to choose from.
             simulated: True if there is a simulator to pause, step and reset.
+            poses: name → positions (n,) to go to in [rad] or [m].
+            layers: names of the layers that are shown at first.
+            notes: lines about what is not drawn.
         """
         self._gui = gui
         self._robot = robot
         self._requests = requests
-        self._status = gui.add_html("")
-        self.say("", "waiting for joint states")
+        self._poses = dict(poses or {})
         self._sliders: list[Any] = []
         self._choices: dict[str, Any] = {}
         self._quiet = False
-        with gui.add_folder("Reference"):
+        self._status = gui.add_html("")
+        self.say("", "waiting for joint states")
+        for note in notes:
+            gui.add_html(NOTE.format(text=escape(note)))
+        with gui.add_folder("Move"):
             for joint in robot.joints:
                 self._add_slider(joint)
-            gui.add_button("Hold", hint="stop at once, and stay").on_click(lambda _: requests.hold())
+            self._add_motions()
         if simulated:
-            with gui.add_folder("Simulator"):
-                self._pause = gui.add_checkbox("Pause", False)
-                self._pause.on_update(lambda _: requests.pause(self._pause.value))
-                gui.add_button("Step", hint="one period, while paused").on_click(lambda _: requests.step())
-                gui.add_button("Reset", hint="back to the start, at time 0").on_click(lambda _: requests.reset())
-        with gui.add_folder("Plugins"):
-            for kind, names in choices.items():
-                self._add_choice(kind, names)
+            with gui.add_folder("Simulation"):
+                self._add_simulation()
+        if choices:
+            with gui.add_folder("Control", expand_by_default=False):
+                for kind, names in choices.items():
+                    self._add_choice(kind, names)
+                self._add_stiffness()
         with gui.add_folder("Show", expand_by_default=False):
-            self._boxes = {layer: gui.add_checkbox(layer, layer in AT_FIRST) for layer in (*LAYERS, "reference")}
+            self._boxes = {layer: gui.add_checkbox(layer, layer in set(layers)) for layer in (*LAYERS, "reference")}
+            if requests.picture is not None:
+                gui.add_button("Save a picture").on_click(requests.picture)
         with gui.add_folder("Plots"):
             self._joint = gui.add_dropdown("joint", robot.joint_names)
-            self._plots = {title: self._add_plot(title, signals) for title, signals in PLOTS.items()}
+            self._plots = {title: self._add_plot(plot) for title, plot in PLOTS.items()}
 
     @property
     def layers(self) -> frozenset[str]:
@@ -138,11 +180,11 @@ class Panel:
     def set_sliders(self, q: Array) -> None:
         """Set the sliders to the reference positions (n,) without a request."""
         for slider, value in zip(self._sliders, q, strict=True):
-            self._set(slider, float(np.clip(value, slider.min, slider.max)))
+            self._set(slider, round(float(np.clip(value, slider.min, slider.max)), 4) + 0.0)  # -0.0 becomes 0
 
     def set_choice(self, kind: str, name: str) -> None:
         """Show the plugin that is in use, without a request."""
-        if name in self._choices[kind].options:
+        if kind in self._choices and name in self._choices[kind].options:
             self._set(self._choices[kind], name)
 
     def _set(self, handle: Any, value: Any) -> None:
@@ -155,15 +197,26 @@ class Panel:
     def plot(self, history: History) -> None:
         """Draw the curves of the selected joint."""
         index = self._robot.joint_names.index(self._joint.value)
-        for title, signals in PLOTS.items():
-            columns = history.columns(signals, index)
-            if len(columns[0]) > 1:
-                self._plots[title].data = columns
+        joint = self._robot.joints[index]
+        for (title, plot), handle in zip(PLOTS.items(), self._plots.values(), strict=True):
+            columns = history.columns(plot.signals, index)
+            if len(columns[0]) < 2:
+                continue
+            unit = joint.effort_unit if plot.of_effort else joint.position_unit
+            limit = joint.effort if np.isfinite(joint.effort) else 1.0
+            low, high = plot_range(columns[1:], plot.least * (limit if plot.of_effort else 1.0))
+            handle.title = f"{title} [{unit}]"
+            handle.scales = plot_scales(float(columns[0][0]), low, high)
+            handle.data = columns
 
     def _add_slider(self, joint: Joint) -> None:
         least, greatest = max(joint.lower, -np.pi), min(joint.upper, np.pi)
+        if joint.is_prismatic and np.isfinite(joint.upper - joint.lower):
+            least, greatest = joint.lower, joint.upper
         if least > greatest:  # limits beyond a turn on one side only
             least, greatest = joint.lower, joint.upper
+        if greatest - least > 0.1:  # shorter numbers at the ends of the slider
+            least, greatest = np.ceil(1e3 * least) / 1e3, np.floor(1e3 * greatest) / 1e3
         name = f"{joint.name} [{joint.position_unit}]"
         step = max((greatest - least) / 1000.0, 1e-6)
         start = float(np.clip(0.0, least, greatest))
@@ -175,6 +228,56 @@ class Panel:
         if not self._quiet:
             self._requests.reference(np.array([slider.value for slider in self._sliders]))
 
+    def _add_motions(self) -> None:
+        if self._poses:
+            goal = self._gui.add_dropdown("go to", (NOWHERE, *self._poses))
+
+            def go(_: Any) -> None:
+                if not self._quiet and goal.value in self._poses:
+                    q = self._poses[goal.value]
+                    self.set_sliders(q)
+                    self._set(goal, NOWHERE)
+                    self._requests.reference(q)
+
+            goal.on_update(go)
+        motions = {"Hold": self._requests.hold, "Demo": self._requests.demo}
+        offered = {name: call for name, call in motions.items() if call is not None}
+        group = self._gui.add_button_group("arm", tuple(offered), hint="Demo: move every joint, and come back")
+        group.on_click(lambda _: offered[group.value]())
+
+    def _add_simulation(self) -> None:
+        gui, requests = self._gui, self._requests
+        pause = gui.add_checkbox("pause", False)
+        pause.on_update(lambda _: requests.pause(pause.value))
+        steps = {"Step": requests.step, "Reset": requests.reset}
+        group = gui.add_button_group(
+            "time", tuple(steps), hint="Step: one period, while paused; Reset: to the start, at time 0"
+        )
+        group.on_click(lambda _: steps[group.value]())
+        payload, push = requests.payload, requests.push
+        if payload is not None:
+            most = sum(body.inertial.mass for body in self._robot.bodies) * PAYLOAD_RATIO
+            most = float(f"{most:.1g}") or 1.0
+            mass = gui.add_slider("payload [kg]", 0.0, most, most / 100.0, 0.0, hint="what the arm carries")
+            told = gui.add_checkbox("the model knows it", False, hint="whether the controller is told")
+
+            def change(_: Any) -> None:
+                payload(mass.value, told.value)
+
+            mass.on_update(change)
+            told.on_update(change)
+        if push is not None:
+            text = "drag the handle at the tool: the force grows with the distance, and ends when you let go"
+            allowed = gui.add_checkbox("push it by the mouse", False, hint=text)
+            allowed.on_update(lambda _: push(allowed.value))
+
+    def _add_stiffness(self) -> None:
+        stiffness = self._requests.stiffness
+        if stiffness is not None:
+            text = "factor on the stiffness of every joint; the damping ratio stays"
+            factor = self._gui.add_slider("stiffness", SOFTEST, STIFFEST, 0.1, 1.0, hint=text)
+            factor.on_update(lambda _: stiffness(factor.value))
+
     def _add_choice(self, kind: str, names: Sequence[str]) -> None:
         dropdown = self._choices[kind] = self._gui.add_dropdown(kind, tuple(names))
 
@@ -184,13 +287,48 @@ class Panel:
 
         dropdown.on_update(choose)
 
-    def _add_plot(self, title: str, signals: tuple[str, ...]) -> Any:
+    def _add_plot(self, plot: Plot) -> Any:
         from viser import uplot
 
         series = (
-            uplot.Series(label="s"),
-            *(uplot.Series(label=name, stroke=color, width=2) for name, color in zip(signals, COLORS, strict=False)),
+            uplot.Series(label="time [s]"),
+            *(
+                uplot.Series(label=name, stroke=color, width=2)
+                for name, color in zip(plot.signals, COLORS, strict=False)
+            ),
         )
-        empty = tuple(np.zeros(2) for _ in range(len(signals) + 1))
-        scales = {"x": uplot.Scale(time=False, auto=True), "y": uplot.Scale(auto=True)}
-        return self._gui.add_uplot(empty, series, title=title, scales=scales, aspect=1.6)
+        empty = tuple(np.zeros(2) for _ in range(len(plot.signals) + 1))
+        return self._gui.add_uplot(
+            empty,
+            series,
+            title=" ",
+            scales=plot_scales(-1.0, -1.0, 1.0),
+            legend=uplot.Legend(show=len(plot.signals) > 1, live=False),
+            padding=(12, 12, 0, 0),
+            aspect=1.6,
+        )
+
+
+def plot_range(curves: Iterable[Array], least: float) -> tuple[float, float]:
+    """The ends of a plot's scale: all values, with a margin, over no less than a span, and 0 where it is near.
+
+    Args:
+        curves: values of the curves, (k,) each; NaN is missing.
+        least: least length of the scale.
+    """
+    values = np.concatenate([np.ravel(curve) for curve in curves])
+    values = values[np.isfinite(values)]
+    low, high = (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
+    if 0.0 < low < 0.5 * (high - low):
+        low = 0.0
+    if 0.0 < -high < 0.5 * (high - low):
+        high = 0.0
+    middle, half = (low + high) / 2.0, max(0.55 * (high - low), least / 2.0)
+    return middle - half, middle + half
+
+
+def plot_scales(first: float, low: float, high: float) -> dict[str, Any]:
+    """The scales of a plot: from a time [s] to now, and between two values."""
+    from viser import uplot
+
+    return {"x": uplot.Scale(time=False, range=(first, 0.0)), "y": uplot.Scale(range=(low, high))}

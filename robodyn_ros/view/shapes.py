@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import os
+import re
 import xml.etree.ElementTree as ET
-from collections.abc import Callable
+from collections import Counter
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 from urllib.parse import unquote, urlparse
 
+import numpy as np
+from numpy.typing import NDArray
 from urdf_parser_py import urdf
 
 from robodyn_ros.errors import RobotDescriptionError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.description import read_document
-from robodyn_ros.robot.pose import Pose
+from robodyn_ros.robot.pose import Array, Pose
+from robodyn_ros.robot.xacro import find_package
 from robodyn_ros.view.marks import Color
-
-Packages = Callable[[str], str | None]
-"""Name of a package → its share folder, or None."""
 
 GREY: Color = (0.6, 0.6, 0.62, 1.0)
 """Colour of the shapes to which the URDF gives none."""
@@ -33,6 +34,7 @@ class Shape(NamedTuple):
     size: tuple[float, ...]  # box: lengths; cylinder: radius, length along z; sphere: radius; mesh: scale [m]
     mesh: str  # file or URI of a mesh, else empty
     color: Color
+    painted: bool = True  # the URDF gives the colour
 
 
 def read_shapes(robot: Robot) -> tuple[Shape, ...]:
@@ -54,7 +56,7 @@ def _shape(robot: Robot, link: str, visual: ET.Element, palette: dict[str, ET.El
     own = visual.find("material")
     named = palette.get(str(own.get("name"))) if own is not None and own.find("color") is None else own
     try:
-        color = _color(named)
+        color, painted = _color(named) or GREY, _color(named) is not None
         plain = _plain(visual, 3)
         plain[:] = [child for child in plain if child.tag != "material"]  # read above; textures may lack their file
         parsed = urdf.Visual.from_xml_string(ET.tostring(plain))
@@ -64,13 +66,13 @@ def _shape(robot: Robot, link: str, visual: ET.Element, palette: dict[str, ET.El
     pose = Pose() if origin is None else Pose.from_xyz_rpy(origin.xyz or (0, 0, 0), origin.rpy or (0, 0, 0))
     shape = parsed.geometry
     if isinstance(shape, urdf.Box):
-        return Shape(link, pose, "box", tuple(shape.size), "", color)
+        return Shape(link, pose, "box", tuple(shape.size), "", color, painted)
     if isinstance(shape, urdf.Cylinder):
-        return Shape(link, pose, "cylinder", (shape.radius, shape.length), "", color)
+        return Shape(link, pose, "cylinder", (shape.radius, shape.length), "", color, painted)
     if isinstance(shape, urdf.Sphere):
-        return Shape(link, pose, "sphere", (shape.radius,), "", color)
+        return Shape(link, pose, "sphere", (shape.radius,), "", color, painted)
     if isinstance(shape, urdf.Mesh):
-        return Shape(link, pose, "mesh", tuple(shape.scale or (1.0, 1.0, 1.0)), shape.filename, color)
+        return Shape(link, pose, "mesh", tuple(shape.scale or (1.0, 1.0, 1.0)), shape.filename, color, painted)
     raise robot.description_error(f"link {link!r}", "<visual> has no box, cylinder, sphere or mesh")
 
 
@@ -82,42 +84,125 @@ def _plain(element: ET.Element, depth: int) -> ET.Element:
     return copy
 
 
-def _color(material: ET.Element | None) -> Color:
+def _color(material: ET.Element | None) -> Color | None:
     color = None if material is None else material.find("color")
     if color is None:
-        return GREY
+        return None
     red, green, blue, opacity = (float(word) for word in color.get("rgba", "").split())
     return red, green, blue, opacity
 
 
-def ros_package_path(package: str) -> str | None:
-    """The folder of a package, below one of the folders in the variable ``ROS_PACKAGE_PATH``."""
-    for folder in filter(None, os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep)):
-        for path in (Path(folder) / package, Path(folder) if Path(folder).name == package else None):
-            if path is not None and path.is_dir():
-                return str(path)
-    return None
+class MeshPart(NamedTuple):
+    """The triangles of a mesh that have one colour."""
+
+    vertices: Array  # (k, 3) [m]
+    faces: NDArray[np.int64]  # (m, 3), indices of vertices
+    color: Color  # in the file
 
 
-def mesh_path(resource: str, packages: Packages = ros_package_path) -> Path:
+class Meshes:
+    """The files of an arm's meshes, each read once.
+
+    Attributes:
+        problems: what could not be read → why, in a sentence without the mesh's name.
+    """
+
+    def __init__(self, near: str = "") -> None:
+        """
+        Args:
+            near: path of the URDF; packages are looked for around it too, and relative paths start at its folder.
+        """
+        self._near = near
+        self._read: dict[str, tuple[MeshPart, ...]] = {}
+        self.problems: dict[str, str] = {}
+
+    def parts(self, resource: str) -> tuple[MeshPart, ...]:
+        """The parts of a mesh, in the unit and with the colours of its file; none if it cannot be read.
+
+        Args:
+            resource: as for :func:`mesh_path`.
+        """
+        if resource not in self._read:
+            try:
+                self._read[resource] = read_mesh(mesh_path(resource, self._near))
+            except RobotDescriptionError as problem:
+                self._read[resource] = ()
+                self.problems[resource] = str(problem).removeprefix(f"{problem.element}: ")
+        return self._read[resource]
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """One line for each reason why meshes cannot be drawn, with their number and the first of them."""
+        lines = []
+        for why, count in Counter(self.problems.values()).items():
+            first = next(name for name, reason in self.problems.items() if reason == why).rpartition("/")[2]
+            what = f"{count} meshes are not drawn ({first}, …)" if count > 1 else f"the mesh {first} is not drawn"
+            lines.append(f"{what}: {why}")
+        return tuple(lines)
+
+
+def mesh_path(resource: str, near: str = "") -> Path:
     """The path of a mesh.
 
     Args:
         resource: ``package://name/path``, ``file:///path``, or a path.
-        packages: function that finds packages.
+        near: path of the URDF, as :class:`Meshes` takes it.
 
     Raises:
         RobotDescriptionError: the package is not found, or the file is not there.
     """
     parts = urlparse(resource)
     if parts.scheme == "package":
-        share = packages(parts.netloc)
-        if share is None:
-            problem = f"package {parts.netloc!r} is not found; add the folder that it lies in to ROS_PACKAGE_PATH"
-            raise RobotDescriptionError(f"mesh {resource!r}", problem)
+        try:
+            share = find_package(parts.netloc, near)
+        except LookupError as cause:
+            raise RobotDescriptionError(f"mesh {resource!r}", str(cause)) from cause
         path = Path(share) / unquote(parts.path).lstrip("/")
+    elif parts.scheme in ("", "file"):
+        path = Path(unquote(parts.path) if parts.scheme else resource)
+        path = path if path.is_absolute() or not near else (Path(near).resolve().parent / path).resolve()
     else:
-        path = Path(unquote(parts.path)) if parts.scheme == "file" else Path(resource)
+        raise RobotDescriptionError(f"mesh {resource!r}", f"{parts.scheme}:// is no file of this machine")
     if not path.is_file():
-        raise RobotDescriptionError(f"mesh {resource!r}", f"there is no file {str(path)!r}")
+        raise RobotDescriptionError(f"mesh {resource!r}", f"there is no such file in {path.parent}")
     return path
+
+
+def read_mesh(path: Path) -> tuple[MeshPart, ...]:
+    """Read a mesh, in [m]; the axis that a Collada file calls up is ignored, as RViz does.
+
+    Raises:
+        RobotDescriptionError: it cannot be read.
+    """
+    import trimesh
+
+    if path.suffix.lower() == ".dae" and find_spec("collada") is None:
+        raise RobotDescriptionError(f"mesh {str(path)!r}", "a .dae file needs pycollada: pip install pycollada")
+    try:
+        scene = trimesh.load_scene(path)
+        scale = re.fullmatch(r"([0-9.eE+-]+) \* meters", scene.units or "")
+        pieces: dict[Color, list[tuple[Array, NDArray[np.int64]]]] = {}
+        for mesh in scene.dump():
+            if isinstance(mesh, trimesh.Trimesh) and len(mesh.faces):
+                triangles = np.asarray(mesh.vertices) * (float(scale[1]) if scale else 1.0), np.asarray(mesh.faces)
+                pieces.setdefault(_mesh_color(mesh.visual), []).append(triangles)
+    except Exception as cause:  # trimesh has many readers, each with errors of its own
+        raise RobotDescriptionError(f"mesh {str(path)!r}", f"cannot be read: {cause}") from cause
+    if not pieces:
+        raise RobotDescriptionError(f"mesh {str(path)!r}", "has no triangles")
+    return tuple(_joined(pieces[color], color) for color in pieces)
+
+
+def _mesh_color(visual: object) -> Color:
+    """The main colour of a mesh by its file, grey if it has none."""
+    if not getattr(visual, "defined", False):
+        return GREY
+    owner: Any = getattr(visual, "material", None) or visual
+    red, green, blue, opacity = owner.main_color / 255.0
+    return float(red), float(green), float(blue), float(opacity) or 1.0  # exporters write 0 for opaque
+
+
+def _joined(pieces: list[tuple[Array, NDArray[np.int64]]], color: Color) -> MeshPart:
+    starts = np.cumsum([0, *(len(vertices) for vertices, _ in pieces)])
+    faces = [faces + start for (_, faces), start in zip(pieces, starts, strict=False)]
+    return MeshPart(np.concatenate([vertices for vertices, _ in pieces]), np.concatenate(faces), color)

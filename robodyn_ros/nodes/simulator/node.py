@@ -15,10 +15,11 @@ Time is simulated: stamps and ``/clock`` start at 0, also after ``~/reset``. A s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from time import monotonic
 
 import numpy as np
+from rcl_interfaces.msg import SetParametersResult
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from std_msgs.msg import String
@@ -37,12 +38,17 @@ from robodyn_ros.nodes.common.scheduling import Scheduling, SchedulingSettings, 
 from robodyn_ros.nodes.common.timers import once_running
 from robodyn_ros.nodes.simulator.held_joints import HeldJoints
 from robodyn_ros.nodes.simulator.pace import Lockstep, RealTime
-from robodyn_ros.nodes.simulator.topics import CommandInput, SimulatorOutput
+from robodyn_ros.nodes.simulator.topics import CommandInput, SimulatorOutput, WrenchInput
 from robodyn_ros.robot import Robot
+from robodyn_ros.robot.robot import tip
 from robodyn_ros.settings import check_settings, setting, switch
 from robodyn_ros.simulation.hardware.hardware import Hardware
 from robodyn_ros.simulation.hardware.sensors import whole_steps
 from robodyn_ros.simulation.hardware.settings import arm_groups, initial_positions, joint_groups, make_hardware
+from robodyn_ros.simulation.plant.mismatch import Mismatch
+
+PAYLOAD = "mismatch.payload_mass"
+"""The parameter that may be changed while the arm moves: what it carries."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +60,8 @@ class SimulatorSettings:
         False, "whether to wait for the answer to each state on joint_commands, instead of keeping to real time"
     )
     lockstep_timeout: float = setting(1.0, "longest wait for an answer before it is reported", "s", 0.1, 3600.0)
+
+    wrench_timeout: float = setting(0.2, "time that a push of ~/apply_wrench lasts", "s", 1e-3, 3600.0)
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -117,9 +125,13 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._commands = CommandInput(
             self, robot.joint_names, joints, accept, lambda: self._hardware.time, self.faults, self._lockstep
         )
+        outside = self._hardware.plant.outside
+        outside.prepare()  # so that the first push does not wait for a compiler while time passes
+        self._wrenches = WrenchInput(self, outside, tip(robot), settings.wrench_timeout, self.faults)
         self.create_service(SetBool, "~/pause", self._on_pause)
         self.create_service(Trigger, "~/reset", self._on_reset)
         self.create_service(Trigger, "~/step", self._on_step)
+        self.add_on_set_parameters_callback(self._check_parameters)
         self.add_post_set_parameters_callback(self._on_parameters)
         scheduling = Scheduling(self)
         self._report = SimulatorReport(self._hardware, self._time, self._output, self._commands, scheduling)
@@ -145,6 +157,7 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
             beat = min(self._steps_to_beat(), end - hardware.now)
             if self._held.names:
                 self._held.advance(beat * self._step, hardware.plant.dynamics)
+            self._wrenches.expire(hardware.time)
             hardware.advance(beat)
             self._publish(clock=hardware.now % self._clock_steps == 0 or self._paused)
         if hardware.failures > failures:
@@ -225,8 +238,16 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
 
         return respond(response, step)
 
+    def _check_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
+        plant = self._hardware.plant
+        if not plant.carries and any(parameter.name == PAYLOAD for parameter in parameters):
+            return SetParametersResult(successful=False, reason=f"{PAYLOAD}: fixed when this plant starts")
+        return SetParametersResult(successful=True)
+
     def _on_parameters(self, parameters: list[Parameter]) -> None:
         for parameter in parameters:
+            if parameter.name == PAYLOAD:
+                self._hardware.plant.carry(parameter.value)
             if parameter.name == "real_time_factor" and self._real_time:
                 self._real_time.set_factor(parameter.value)
                 self._report.restart()
@@ -299,6 +320,10 @@ def declare_node_parameters(node: Node) -> None:
     """
     declare_description(node, "must be given", read_only=True)
     declare_model(node, read_only=True)
+    # Of the arm's mismatch, only what it carries may change while it moves.
+    payload = next(item for item in fields(Mismatch) if item.name == PAYLOAD.removeprefix("mismatch."))
+    text = f"{payload.metadata['description']} [kg]"
+    declare(node, PAYLOAD, payload.default, text, bounds=payload.metadata["range"])
     for group in arm_groups():
         declare_settings(node, group.defaults, group.prefix, read_only=True)
     declare_settings(node, SimulatorSettings, read_only=True)

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
@@ -20,6 +21,7 @@ from robodyn_ros.nodes.simulator.held_joints import HeldJoints
 from robodyn_ros.nodes.simulator.pace import Lockstep
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.hardware.sensors import SensorReading
+from robodyn_ros.simulation.plant.external_forces import ExternalForces
 
 
 class CommandInput:
@@ -101,6 +103,50 @@ class CommandInput:
     def _note_gap(self) -> None:
         if self._last is not None:
             self._gap = max(self._gap, self._now() - self._last)
+
+
+class WrenchInput:
+    """Subscribes to ``~/apply_wrench``: a push at the origin of the link that ``frame_id`` names, in its axes.
+
+    A push ends after a time without another one, so that a lost message does not leave the arm pushed for ever.
+    """
+
+    def __init__(self, node: Node, outside: ExternalForces, tip: str, period: float, faults: Faults) -> None:
+        """
+        Args:
+            node: who subscribes.
+            outside: applies the push.
+            tip: name of the link that is pushed where ``frame_id`` is empty.
+            period: time that a push lasts [s], by the simulator's clock.
+            faults: where pushes that are refused are counted.
+        """
+        self._outside, self._tip, self._period, self._faults = outside, tip, period, faults
+        self._now = self._until = 0.0
+        node.create_subscription(WrenchStamped, "~/apply_wrench", self._on_wrench, RELIABLE)
+
+    def expire(self, now: float) -> None:
+        """End a push whose time is over.
+
+        Args:
+            now: simulated time [s].
+        """
+        if now < self._now:  # a reset
+            self._until = now
+        self._now = now
+        if self._until and now >= self._until:
+            self._until = 0.0
+            self._outside.release()
+
+    def _on_wrench(self, message: WrenchStamped) -> None:
+        force, torque = message.wrench.force, message.wrench.torque
+        try:
+            self._outside.release()
+            push = (force.x, force.y, force.z), (torque.x, torque.y, torque.z)
+            self._outside.push(message.header.frame_id or self._tip, *push)
+        except RobodynError as problem:
+            self._faults.count("wrench refused", problem)
+            return
+        self._until = self._now + self._period
 
 
 class SimulatorOutput:

@@ -6,9 +6,8 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 
 import numpy as np
-from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
 from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import PoseStamped
+from geometry_msgs.msg import PoseStamped, Vector3, WrenchStamped
 from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectory
 
@@ -19,14 +18,17 @@ from robodyn_ros.nodes.common.messages import to_pose, to_trajectory
 from robodyn_ros.nodes.common.qos import LATCHED, RELIABLE
 from robodyn_ros.nodes.common.watch import CONTROLLER, PoseWatch, Watch
 from robodyn_ros.nodes.planner.messages import COLOR, tool_path
+from robodyn_ros.nodes.viewer.arm_requests import SIMULATOR
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.view import Line
-from robodyn_ros.view.browser import Browser, Gizmo
+from robodyn_ros.view import Line, Mark
+from robodyn_ros.view.browser import Browser, Gizmo, Pusher
 from robodyn_ros.view.drawing import ArmDrawing, MarkDrawing
-from robodyn_ros.view.shapes import ros_package_path
 
 STANDSTILL = 0.01
 """Greatest speed of each joint of an arm that stands [rad/s] or [m/s]."""
+
+G = 9.81
+"""Free fall [m/s²]: dragged by the arm's size, the handle pushes with the weight of all that moves."""
 
 HANDLE_SIZE = 0.6
 """Size of the handle, as part of the arm's size."""
@@ -66,8 +68,12 @@ class ViewTarget:
         self._targets = node.create_publisher(PoseStamped, f"{CONTROLLER}/target_pose", RELIABLE)
         node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, RELIABLE)
 
-    def draw(self) -> None:
-        """Send the poses that were asked for, and draw the handle."""
+    def draw(self, visible: bool = True) -> None:
+        """Send the poses that were asked for, and draw the handle.
+
+        Args:
+            visible: False to hide it.
+        """
         try:
             while True:
                 message = PoseStamped(pose=to_pose(self._requests.get_nowait()))
@@ -75,12 +81,57 @@ class ViewTarget:
                 self._targets.publish(message)
         except Empty:
             pass
-        self._gizmo.show(self._poses.tool, bool((np.abs(self._watch.qd) > STANDSTILL).any()))
+        tool = self._poses.tool if visible else None
+        self._gizmo.show(tool, bool((np.abs(self._watch.qd) > STANDSTILL).any()))
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:
             if status.name == self._name:
                 self.status = next((item.value for item in status.values if item.key == "target"), "")
+
+
+class ViewPush:
+    """A handle at the tool that pushes a simulated arm, by the simulator's ``~/apply_wrench``.
+
+    Attributes:
+        shown: True while the panel wants it.
+    """
+
+    def __init__(self, node: Node, watch: Watch, browser: Browser) -> None:
+        """
+        Args:
+            node: whose publisher.
+            watch: the arm's state.
+            browser: the picture.
+        """
+        self.shown = False
+        self._watch, self._tip = watch, browser.overlay.tip
+        self._kinematics = Kinematics(watch.robot)
+        mass = sum(body.inertial.mass for body in watch.robot.bodies) or 1.0
+        size = browser.overlay.size
+        self._handle = Pusher(browser.server.scene, HANDLE_SIZE * size, mass * G / size)
+        self._wrenches = node.create_publisher(WrenchStamped, f"{SIMULATOR}/apply_wrench", RELIABLE)
+
+    def allow(self, shown: bool) -> None:
+        """Show the handle, or hide it."""
+        self.shown = shown
+
+    def draw(self) -> list[Mark]:
+        """Send the force of the handle while it is held; the arrow of the force."""
+        q = self._watch.q
+        if q is None:
+            return []
+        self._handle.shown = self.shown
+        tool = self._kinematics.pose(self._tip, q)
+        force = self._handle.force(tool[:3, 3])
+        if force is None:
+            return []
+        message = WrenchStamped()
+        message.header.frame_id = self._tip
+        push = tool[:3, :3].T @ force
+        message.wrench.force = Vector3(x=float(push[0]), y=float(push[1]), z=float(push[2]))
+        self._wrenches.publish(message)
+        return [self._handle.mark(tool[:3, 3], force)]
 
 
 class ViewPlan:
@@ -95,7 +146,7 @@ class ViewPlan:
         """
         self._watch, self._tip = watch, browser.overlay.tip
         scene = browser.server.scene
-        self._ghost = ArmDrawing(scene, watch.robot, "/plan_ghost", share_folder, GHOST)
+        self._ghost = ArmDrawing(scene, watch.robot, "/plan_ghost", browser.meshes, GHOST)
         self._ghost.show(False)
         self._path = MarkDrawing(scene, "/plan_way")
         self._trajectory: Trajectory | None = None
@@ -127,12 +178,3 @@ class ViewPlan:
         places = tool_path(Kinematics(self._watch.robot), self._tip, trajectory)
         self._line = [Line("plan", "way", places, 0.006, COLOR)]
         self._trajectory, self._since = trajectory, monotonic()
-
-
-def share_folder(package: str) -> str | None:
-    """The share folder of a package, by the ament index, else by ``ROS_PACKAGE_PATH``; None if it is in neither."""
-    try:
-        folder: str = get_package_share_directory(package)
-    except (PackageNotFoundError, ValueError):
-        return ros_package_path(package)
-    return folder

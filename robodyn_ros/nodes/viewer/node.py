@@ -1,50 +1,52 @@
 """The viewer node: the arm in a browser, for machines without RViz.
 
-The path of the data, in :meth:`View.draw`, which a timer calls: what the panel of the page asked for is sent, then the
-latest state of the arm (:class:`~robodyn_ros.nodes.common.watch.Watch`) is drawn. The node has no privileges: it sends
-trajectories to the controller's ``~/joint_trajectory``, calls services of controller and simulator, and sets parameters
-of the controller.
+The path of the data, in :meth:`View.draw`, which a timer calls: what the panel of the page asked for is sent
+(:class:`~robodyn_ros.nodes.viewer.arm_requests.ArmRequests`), then the latest state of the arm
+(:class:`~robodyn_ros.nodes.common.watch.Watch`) is drawn. The node has no privileges: it sends trajectories to the
+controller's ``~/joint_trajectory``, calls services of controller and simulator, and sets parameters of both.
+
+An arm without masses has no simulator and no controller. :class:`PosedArm` poses it instead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from queue import Empty, SimpleQueue
-from typing import Any
+from time import monotonic
 
 import numpy as np
-from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
-from std_srvs.srv import SetBool, Trigger
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
 
+from robodyn_ros.checks import finite_array
+from robodyn_ros.control.limits import check_position_limits
+from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.errors import InputError, RobodynError
+from robodyn_ros.nodes.common.description import NAME as DESCRIPTION
 from robodyn_ros.nodes.common.description import DescriptionSource, declare_description
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
 from robodyn_ros.nodes.common.executor import Exit, run
-from robodyn_ros.nodes.common.messages import JointOrder, to_duration
+from robodyn_ros.nodes.common.messages import NANO, JointOrder, stamp, to_trajectory
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings
 from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
 from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.nodes.common.watch import CONTROLLER, Watch
-from robodyn_ros.nodes.viewer.interaction import ViewPlan, ViewTarget, share_folder
+from robodyn_ros.nodes.viewer.arm_requests import ArmRequests
+from robodyn_ros.nodes.viewer.interaction import ViewPlan, ViewPush, ViewTarget
 from robodyn_ros.plugins import available
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot.xacro import split_arguments
 from robodyn_ros.settings import check_settings, setting
 from robodyn_ros.view.browser import Browser
 from robodyn_ros.view.gate import EXPOSED, is_exposed
-from robodyn_ros.view.panel import TERMS, History, Panel, Requests
+from robodyn_ros.view.panel import AT_FIRST, TERMS, History, Panel
 
-SIMULATOR = "simulator"
-"""Name of the simulator whose services are called; remap them for another."""
-
-QUINTIC_PEAK = 1.875
-"""Greatest speed of a quintic from rest to rest, divided by its mean speed (15/8)."""
+POSED_RATE = 50.0
+"""Rate of the states of an arm that the viewer poses [Hz]."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,48 @@ class ViewerSettings:
         check_settings(self)
 
 
+class PosedArm:
+    """An arm without masses, forces and errors: it follows every trajectory exactly, and publishes its states."""
+
+    def __init__(self, node: Node, robot: Robot) -> None:
+        """
+        Args:
+            node: who publishes.
+            robot: the arm.
+        """
+        self._names, self._q = robot.joint_names, robot.home
+        self._trajectory: Trajectory | None = None
+        self._begun, self._since = monotonic(), 0.0
+        self._publisher = node.create_publisher(JointState, "joint_states", RELIABLE)
+        node.create_subscription(JointTrajectory, f"{CONTROLLER}/joint_trajectory", self._follow, RELIABLE)
+        steady_timer(node, 1.0 / POSED_RATE, self._publish)
+
+    def _follow(self, message: JointTrajectory) -> None:
+        if tuple(message.joint_names) != self._names:
+            return
+        try:
+            given = to_trajectory(message)[0]
+        except InputError:
+            return
+        rest = np.zeros((1, len(self._q)))
+        positions, velocities = np.vstack([self._q, given.positions]), None
+        if given.velocities is not None:
+            velocities = np.vstack([rest, given.velocities])
+        self._trajectory = Trajectory(np.concatenate([[0.0], given.times]), positions, velocities)
+        self._since = monotonic()
+
+    def _publish(self) -> None:
+        now = monotonic()
+        qd = np.zeros(len(self._q))
+        if self._trajectory is not None:
+            time = min(now - self._since, self._trajectory.duration)
+            sample = self._trajectory.sample(time)
+            self._q, qd = sample.q, sample.qd
+        message = JointState(name=list(self._names), position=self._q.tolist(), velocity=qd.tolist())
+        message.header.stamp = stamp(round((now - self._begun) * NANO))
+        self._publisher.publish(message)
+
+
 class View:
     """One arm in the browser, and the requests of its panel.
 
@@ -68,7 +112,16 @@ class View:
         browser: the picture.
     """
 
-    def __init__(self, node: Node, robot: Robot, browser: Browser, settings: ViewerSettings, simulated: bool) -> None:
+    def __init__(
+        self,
+        node: Node,
+        robot: Robot,
+        browser: Browser,
+        settings: ViewerSettings,
+        simulated: bool,
+        posed: bool,
+        poses: Mapping[str, Array],
+    ) -> None:
         """
         Args:
             node: whose topics and services.
@@ -76,47 +129,33 @@ class View:
             browser: the picture.
             settings: of the node.
             simulated: True if there is a simulator.
+            posed: True if the viewer poses the arm by itself.
+            poses: name → positions (n,) that the panel offers.
         """
         self.browser = browser
         self._robot = robot
-        self._settings = settings
         self._watch = Watch(node, robot, robot.home)
+        self._posed = PosedArm(node, robot) if posed else None
         self._target = ViewTarget(node, self._watch, browser)
+        self._push = ViewPush(node, self._watch, browser) if simulated else None
         self._plan = ViewPlan(node, self._watch, browser)
         self._history = History(settings.span, robot.n)
         self._restarts = 0
         self._initialised = False
         self._terms: dict[str, Array] = {}
-        self._requests: SimpleQueue[Callable[[], None]] = SimpleQueue()  # from the threads of the browser's server
-        self._reference: Array | None = None
-        self._answer = ""
-        self._trajectories = node.create_publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory", RELIABLE)
         for term in TERMS:
             listen = partial(self._on_term, term, JointOrder(robot.joint_names))
             node.create_subscription(JointState, f"{CONTROLLER}/efforts/{term}", listen, NEWEST)
-        services: dict[str, type[Any]] = {
-            f"{CONTROLLER}/hold": Trigger,
-            f"{CONTROLLER}/get_parameters": GetParameters,
-            f"{CONTROLLER}/set_parameters": SetParameters,
-            f"{SIMULATOR}/pause": SetBool,
-            f"{SIMULATOR}/reset": Trigger,
-            f"{SIMULATOR}/step": Trigger,
-        }
-        self._clients = {name: node.create_client(kind, name) for name, kind in services.items()}
-        requests = Requests(
-            reference=self._request_reference,
-            hold=self._requesting(f"{CONTROLLER}/hold", Trigger.Request()),
-            pause=lambda paused: self._request(f"{SIMULATOR}/pause", SetBool.Request(data=paused)),
-            reset=self._requesting(f"{SIMULATOR}/reset", Trigger.Request()),
-            step=self._requesting(f"{SIMULATOR}/step", Trigger.Request()),
-            choose=self._request_plugin,
-        )
-        choices = {"controller": available("controllers"), "dynamics": available("dynamics")}
-        self._panel = Panel(browser.server.gui, robot, requests, choices, simulated)
+        self._arm = ArmRequests(node, self._watch, settings.speed, settings.patience)
+        push = self._push.allow if self._push else None
+        requests = self._arm.for_panel(simulated, posed, push, browser.send_picture)
+        choices = {} if posed else {"controller": available("controllers"), "dynamics": available("dynamics")}
+        layers, notes = {*AT_FIRST, *browser.at_first}, browser.meshes.missing
+        self._panel = Panel(browser.server.gui, robot, requests, choices, simulated, poses, layers, notes)
 
     def draw(self) -> None:
         """Send what the panel asked for, and draw the latest state."""
-        self._send_requests()
+        self._arm.send()
         watch = self._watch
         if watch.q is None:
             return
@@ -125,81 +164,22 @@ class View:
             self.browser.overlay.forget()
         reference = watch.reference
         if not self._initialised:
-            self._initialise(watch.q if reference is None else reference)
-        self._target.draw()
+            self._initialised = True
+            self._panel.set_sliders(watch.q if reference is None else reference)
+        if not self._posed:
+            self._arm.ask_plugins(self._panel.set_choice)
+        self._target.draw(not (self._push and self._push.shown))
         self._plan.draw()
-        self.browser.show(watch.q, watch.qd, watch.effort, reference, self._panel.layers)
+        more = self._push.draw() if self._push else ()
+        self.browser.show(watch.q, watch.qd, watch.effort, reference, self._panel.layers, more)
         signals = {"position": watch.q, "reference": reference, "error": watch.error, **self._terms}
         self._history.add(watch.time, signals)
         target = f" — target {self._target.status}" if self._target.status else ""
-        self._panel.say(self._robot.name, f"at {watch.time:.1f} s{target}{self._answer}")
+        self._panel.say(self._robot.name, f"at {watch.time:.1f} s{target}{self._arm.answer}")
 
     def plot(self) -> None:
         """Draw the plots."""
         self._panel.plot(self._history)
-
-    def _initialise(self, q: Array) -> None:
-        """Set the sliders to where the arm is, and the choices to what the controller runs."""
-        self._initialised = True
-        self._panel.set_sliders(q)
-        client = self._clients[f"{CONTROLLER}/get_parameters"]
-        if client.service_is_ready():
-            names = ("controller", "dynamics")
-
-            def set_choices(future: Any) -> None:
-                for kind, value in zip(names, future.result().values, strict=True):
-                    self._panel.set_choice(kind, value.string_value)
-
-            client.call_async(GetParameters.Request(names=names)).add_done_callback(set_choices)
-        else:
-            self._initialised = False
-
-    def _send_requests(self) -> None:
-        """Call the services that were asked for, and send a motion to the latest reference."""
-        while True:
-            try:
-                self._requests.get_nowait()()
-            except Empty:
-                break
-        goal, self._reference = self._reference, None
-        if goal is not None and self._watch.q is not None:
-            self._move_to(goal, self._watch.q)
-
-    def _move_to(self, goal: Array, q: Array) -> None:
-        """Send a quintic to rest at the goal, as fast as the slowest joint allows."""
-        allowed = self._settings.speed * np.minimum(self._robot.velocity_limit, 10.0)
-        duration = max(self._settings.patience, float((QUINTIC_PEAK * np.abs(goal - q) / allowed).max()))
-        zero = [0.0] * self._robot.n
-        point = JointTrajectoryPoint(positions=goal.tolist(), velocities=zero, accelerations=zero)
-        point.time_from_start = to_duration(duration)
-        self._trajectories.publish(JointTrajectory(joint_names=list(self._robot.joint_names), points=[point]))
-
-    def _request_reference(self, q: Array) -> None:
-        self._reference = q  # only the latest since the last picture counts
-
-    def _request_plugin(self, kind: str, name: str) -> None:
-        value = Parameter(kind, Parameter.Type.STRING, name).to_parameter_msg()
-        self._request(f"{CONTROLLER}/set_parameters", SetParameters.Request(parameters=[value]))
-
-    def _requesting(self, name: str, request: Any) -> Callable[[], None]:
-        return lambda: self._request(name, request)
-
-    def _request(self, name: str, request: Any) -> None:
-        self._requests.put(lambda: self._call(name, request))
-
-    def _call(self, name: str, request: Any) -> None:
-        client = self._clients[name]
-        if not client.service_is_ready():
-            self._answer = f" — {name}: there is no such service now"
-            return
-        client.call_async(request).add_done_callback(partial(self._show_answer, name))
-
-    def _show_answer(self, name: str, future: Any) -> None:
-        answer = future.result()
-        results = getattr(answer, "results", [answer])
-        reasons = [getattr(one, "reason", "") or getattr(one, "message", "") for one in results]
-        verdict = "done" if all(getattr(one, "success", getattr(one, "successful", True)) for one in results) else "no"
-        self._answer = f" — {name}: {'; '.join(filter(None, reasons)) or verdict}"
 
     def _on_term(self, term: str, order: JointOrder, message: JointState) -> None:
         try:
@@ -226,7 +206,13 @@ class ViewerNode(ExceptionGuard, Node):  # type: ignore[misc]
         declare(self, "host", "127.0.0.1", "address to listen at; 0.0.0.0 lets other machines in", read_only=True)
         declare(self, "port", 8080, "port to listen at", read_only=True)
         declare(self, "tip", "", "name of the link that is traced; the last that moves if empty", read_only=True)
+        text = "path of the URDF; packages of meshes are looked for around it too (robot_description, if it is a path)"
+        declare(self, "urdf_file", "", text, read_only=True)
+        text = "whether the viewer itself poses the arm, by joint_states: for an arm without masses"
+        declare(self, "posed", False, text, read_only=True)
         declare(self, "simulated", True, "whether there is a simulator to pause, step and reset", read_only=True)
+        text = "names of poses that the panel offers, separated by commas; each is a parameter poses.NAME"
+        declare(self, "pose_names", "", text, read_only=True)
         self._settings = NodeParameters(self).settings(ViewerSettings)
         self._view: View | None = None
         self._description = DescriptionSource(self, self._on_description)
@@ -253,13 +239,36 @@ class ViewerNode(ExceptionGuard, Node):  # type: ignore[misc]
     def _make_view(self) -> View:
         parameters = NodeParameters(self)
         robot = self._description.robot()
-        browser = Browser(robot, parameters["host"], parameters["port"], parameters["tip"], share_folder)
-        for missing in browser.missing:
-            self.get_logger().warning(f"not drawn: {missing}")
+        given = parameters[DESCRIPTION]
+        near = parameters["urdf_file"] or ("" if given.lstrip().startswith("<") else split_arguments(given)[0])
+        browser = Browser(robot, parameters["host"], parameters["port"], parameters["tip"], near)
+        for missing in browser.meshes.missing:
+            print(missing, flush=True)
         if is_exposed(parameters["host"]):
             self.get_logger().warning(EXPOSED)
         print(browser.url, flush=True)  # and not in the log, which others may read
-        return View(self, robot, browser, self._settings, parameters["simulated"])
+        simulated, posed = parameters["simulated"], parameters["posed"]
+        return View(self, robot, browser, self._settings, simulated, posed, self._poses(robot))
+
+    def _poses(self, robot: Robot) -> dict[str, Array]:
+        """The poses that every arm has, and those of the parameters.
+
+        Raises:
+            InputError: one has not n finite numbers.
+            LimitError: one is outside the position limits.
+        """
+        poses = {"home": robot.home}
+        if robot.home.any() and (robot.lower <= 0.0).all() and (robot.upper >= 0.0).all():
+            poses["zero"] = np.zeros(robot.n)
+        if np.isfinite(robot.lower).all() and np.isfinite(robot.upper).all():
+            poses["middle of the limits"] = (robot.lower + robot.upper) / 2.0
+        for name in filter(None, map(str.strip, self.get_parameter("pose_names").value.split(","))):
+            text = f"positions of pose {name} of all joints [rad or m]"
+            declare(self, f"poses.{name}", Parameter.Type.DOUBLE_ARRAY, text, read_only=True)
+            q = finite_array(f"poses.{name}", NodeParameters(self)[f"poses.{name}"], (robot.n,))
+            check_position_limits(f"poses.{name}", robot, q, list(range(robot.n)))
+            poses[name] = q
+        return poses
 
     def _draw(self) -> None:
         if self._view is not None:

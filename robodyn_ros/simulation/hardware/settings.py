@@ -21,6 +21,7 @@ from robodyn_ros.simulation.hardware.actuators import Actuators, CommandSettings
 from robodyn_ros.simulation.hardware.hardware import Hardware
 from robodyn_ros.simulation.hardware.sensors import EncoderSettings, Sensors, StateSettings
 from robodyn_ros.simulation.plant.base import PlantSettings, create_plant
+from robodyn_ros.simulation.plant.external_forces import Contact, WallSettings
 from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, StopSettings, urdf_friction
 from robodyn_ros.simulation.plant.mismatch import Mismatch
 
@@ -69,6 +70,7 @@ def make_hardware_settings(values: NamedValues, robot: Robot) -> HardwareSetting
         tuple(own[DriveSettings]),
         tuple(own[EncoderSettings]),
         tuple(values[name] for name in initial_positions(robot)),
+        values.settings(WallSettings, "wall.").contacts(),
     )
 
 
@@ -88,6 +90,7 @@ class HardwareSettings(NamedTuple):
     drives: tuple[DriveSettings, ...]
     encoders: tuple[EncoderSettings, ...]
     start: tuple[float, ...]  # initial positions [rad] or [m]
+    contacts: tuple[Contact, ...] = ()  # what the arm may touch
 
     def assemble(self, dynamics: Dynamics | None = None) -> Hardware:
         """Make the hardware.
@@ -105,6 +108,10 @@ class HardwareSettings(NamedTuple):
             options["integrator"] = self.integrator
         elif self.integrator != INTEGRATOR:
             raise ConfigurationError(f"integrator: the plant {self.plant!r} has its own, not {self.integrator!r}")
+        if self.contacts:
+            if "contacts" not in signature(load("plants", self.plant)).parameters:
+                raise ConfigurationError(f"wall.link: the plant {self.plant!r} has no walls; native has")
+            options["contacts"] = self.contacts
         plant = create_plant(self.plant, dynamics, self.plant_settings, **options)
         actuators = Actuators(self.drives, self.commands.command_delay, self.plant_settings.step, plant.effort_limit)
         sensors = Sensors(self.encoders, self.states, self.plant_settings.step)
@@ -149,7 +156,8 @@ class SettingsGroup(NamedTuple):
 def arm_groups() -> tuple[SettingsGroup, ...]:
     """Return the groups of settings of the whole arm."""
     whole = (PlantPlugins(), PlantSettings(), StateSettings(), CommandSettings())
-    return (*(SettingsGroup("", defaults) for defaults in whole), SettingsGroup("mismatch.", Mismatch()))
+    prefixed = (SettingsGroup("mismatch.", Mismatch()), SettingsGroup("wall.", WallSettings()))
+    return (*(SettingsGroup("", defaults) for defaults in whole), *prefixed)
 
 
 def joint_groups(robot: Robot) -> Iterator[SettingsGroup]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,11 +16,13 @@ from numpy.typing import ArrayLike
 from robodyn_ros.checks import finite_array
 from robodyn_ros.control.limits import check_position_limits, saturate
 from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.dynamics.parameters import Payload
 from robodyn_ros.errors import InputError, SimulationError
 from robodyn_ros.plugins import create
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array, read_only
 from robodyn_ros.settings import check_settings, setting
+from robodyn_ros.simulation.plant.external_forces import Contact, ExternalForces
 from robodyn_ros.simulation.plant.joint_effects import (
     Friction,
     FrictionSettings,
@@ -29,6 +31,7 @@ from robodyn_ros.simulation.plant.joint_effects import (
     StopSettings,
     urdf_friction,
 )
+from robodyn_ros.simulation.plant.mismatch import last_link
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,11 @@ class PlantBase(ABC):
         friction: the friction of each joint.
         effort_limit: (n,) in [N·m] or [N].
         velocity_limit: (n,) in [rad/s] or [m/s]; at or beyond it a drive gives no effort towards more speed.
+        outside: forces from outside: contacts, and wrenches that ``outside.push`` applies; a reset ends these.
+        carries: True if :meth:`carry` changes the arm while it moves; else its payload is fixed when it is made.
     """
+
+    carries: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -62,6 +69,7 @@ class PlantBase(ABC):
         *,
         friction: Sequence[FrictionSettings] | None = None,
         stops: StopSettings | Sequence[StopSettings] | None = None,
+        contacts: Sequence[Contact] = (),
     ) -> None:
         """
         Args:
@@ -72,6 +80,7 @@ class PlantBase(ABC):
             velocity_limit: (n,) in [rad/s] or [m/s], inf where there is none; the URDF's if None.
             friction: the friction of each joint; the URDF's if None.
             stops: one for every joint, or one for each; rigid and inelastic if None.
+            contacts: walls and springs that the arm may touch.
 
         Raises:
             InputError: an argument has the wrong shape or is out of range; q0 as in :meth:`reset`.
@@ -89,6 +98,7 @@ class PlantBase(ABC):
                 raise InputError(name, f"must be {robot.n} numbers from 0 up, not {limit!r}", limit)
         self.friction = tuple(urdf_friction(robot) if friction is None else friction)
         self._joints = JointEffects(Friction(self.friction, robot.n), Stops(robot, stops), self.velocity_limit)
+        self.outside = ExternalForces(robot, contacts)
         self._home = robot.home if q0 is None else read_only(q0)
         self._q = self._qd = self._effort = read_only(np.zeros(robot.n))
         self._steps = 0
@@ -130,6 +140,7 @@ class PlantBase(ABC):
         check_position_limits("q", robot, q, list(range(robot.n)))
         self._place(q, qd)
         self._effort = read_only(np.zeros(robot.n))
+        self.outside.release()
         self._steps = 0
 
     def apply(self, effort: ArrayLike) -> None:
@@ -142,6 +153,18 @@ class PlantBase(ABC):
             InputError: it is not n finite numbers; the effort before goes on.
         """
         self._effort = read_only(saturate(finite_array("effort", effort, self._q.shape), self.effort_limit)[0])
+
+    def carry(self, mass: float) -> None:
+        """Carry a payload at the last link, at its origin, from now on; it takes the place of the one before.
+
+        Args:
+            mass: [kg]; 0 for none.
+
+        Raises:
+            InputError: it is no number from 0 up.
+        """
+        robot = self.dynamics.robot
+        self.dynamics.configure(payload=Payload(last_link(robot), mass) if mass else None)
 
     def halt(self) -> None:
         """Stop at once where the arm is, as a rigid brake does. Time and effort stay as they are."""

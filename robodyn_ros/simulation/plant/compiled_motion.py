@@ -26,6 +26,7 @@ from robodyn_ros.engine.codegen import scalar_source
 from robodyn_ros.engine.library import find_library, load_library
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.integrators.base import Integrator
+from robodyn_ros.simulation.plant.external_forces import ExternalForces
 from robodyn_ros.simulation.plant.joint_effects import FASTEST, JointEffects
 from robodyn_ros.simulation.plant.modes import Mode, Modes
 
@@ -97,14 +98,23 @@ Step = Callable[[Array, Array, float], tuple[Array, Array]]
 class SmoothMotion:
     """The smooth motion within one mode, by the integrator alone; in C where there is a compiler."""
 
-    def __init__(self, dynamics: Dynamics, joints: JointEffects, integrator: Integrator, modes: Modes) -> None:
+    def __init__(
+        self,
+        dynamics: Dynamics,
+        joints: JointEffects,
+        integrator: Integrator,
+        modes: Modes,
+        outside: ExternalForces | None = None,
+    ) -> None:
         """
         Args:
             dynamics: the equations of motion.
             joints: friction, stops and velocity limits.
             integrator: makes the steps.
             modes: the modes of the same arm.
+            outside: forces from outside; none if None.
         """
+        self._outside = outside or ExternalForces(dynamics.robot)
         self._modes = modes
         self._integrator = integrator
         self._library = motion_library(dynamics, integrator)
@@ -113,7 +123,8 @@ class SmoothMotion:
             self._frame, self._end = make_frame(joints), np.zeros((2, dynamics.robot.n))
             arrays = (self._frame, dynamics.symbols, *self._end)
             self._alive = dynamics.symbols
-            self._pointers = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
+            pointers = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
+            self._state, self._ends = pointers[:2], pointers[2:]
 
     def within(self, mode: Mode, effort: Array) -> Step:
         """Return a function that makes steps in a mode; it is valid until the next call of this method.
@@ -127,14 +138,14 @@ class SmoothMotion:
         def step(q: Array, qd: Array, dt: float) -> tuple[Array, Array]:
             return self._integrator.step(acceleration, q, qd, dt)
 
-        if self._library is None:
+        if self._library is None or not self._outside.compiled:
             return step
         frame, smooth = self._frame, self._library.smooth
         frame[2], frame[MODE] = effort, mode
 
         def compiled(q: Array, qd: Array, dt: float) -> tuple[Array, Array]:
             frame[0], frame[1] = q, qd
-            if smooth(ctypes.c_double(dt), *self._pointers):
+            if smooth(ctypes.c_double(dt), *self._state, self._outside.pointer, *self._ends):
                 return step(q, qd, dt)  # the same step in Python raises the error
             return self._end[0].copy(), self._end[1].copy()
 

@@ -1,6 +1,6 @@
 """One step of the arm with friction, stops and velocity limits, cut at the events in it.
 
-    M(q) q̈ + C(q, q̇) q̇ + g(q) = τ - friction(q̇) - stops(q, q̇) + r
+    M(q) q̈ + C(q, q̇) q̇ + g(q) = τ - friction(q̇) - stops(q, q̇) + outside(q, q̇) + r
 
 r holds joints at rest, by friction or by a stop, for as long as these can bear the load; a held joint stands exactly
 still. A joint that reaches a rigid stop changes its velocity by an impulse, which acts on the other joints through M.
@@ -30,6 +30,7 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.integrators.base import Integrator
 from robodyn_ros.simulation.plant.compiled_motion import SmoothMotion, Step
+from robodyn_ros.simulation.plant.external_forces import ExternalForces
 from robodyn_ros.simulation.plant.joint_effects import JointEffects
 from robodyn_ros.simulation.plant.modes import Mask, Mode, Modes, solve_boxed_lcp
 
@@ -56,15 +57,22 @@ class Mechanism:
         modes: the modes of its joints.
     """
 
-    def __init__(self, dynamics: Dynamics, joints: JointEffects, integrator: Integrator) -> None:
+    def __init__(
+        self,
+        dynamics: Dynamics,
+        joints: JointEffects,
+        integrator: Integrator,
+        outside: ExternalForces | None = None,
+    ) -> None:
         """
         Args:
             dynamics: the equations of motion.
             joints: friction, stops and velocity limits.
             integrator: integrates the smooth parts of the motion.
+            outside: forces from outside; none if None.
         """
-        self.modes = Modes(dynamics, joints)
-        self._smooth = SmoothMotion(dynamics, joints, integrator, self.modes)
+        self.modes = Modes(dynamics, joints, outside)
+        self._smooth = SmoothMotion(dynamics, joints, integrator, self.modes, outside)
         self._dynamics = dynamics
         self._stops = joints.stops
 

@@ -53,7 +53,7 @@ class Mismatch:
         rng = np.random.default_rng(seed)
         bodies = [self._body(rng, body.inertial) for body in robot.bodies]
         joints = urdf_friction(robot) if friction is None else friction
-        payload = Payload(_last_link(robot), self.payload_mass) if self.payload_mass > 0.0 else None
+        payload = Payload(last_link(robot), self.payload_mass) if self.payload_mass > 0.0 else None
         inertial = read_only(np.concatenate([parameters_of(body) for body in bodies]))
         return SampledArm(inertial, payload, tuple(self._joint(rng, joint) for joint in joints))
 
@@ -91,7 +91,7 @@ def _factor(rng: np.random.Generator, spread: float) -> float:
     return float(rng.uniform(1.0 - spread, 1.0 + spread))
 
 
-def _last_link(robot: Robot) -> str:
+def last_link(robot: Robot) -> str:
     """The link with the most joints between it and the base; of several, the last in the URDF."""
     depths = [0 for _ in robot.bodies]
     for index, body in enumerate(robot.bodies):

@@ -38,6 +38,7 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import SimulationError
 from robodyn_ros.robot.pose import Array, read_only
 from robodyn_ros.simulation.integrators.base import Acceleration
+from robodyn_ros.simulation.plant.external_forces import ExternalForces
 from robodyn_ros.simulation.plant.joint_effects import JointEffects
 
 ROUNDING = 1e-10
@@ -115,12 +116,14 @@ class Mode(NamedTuple):
 class Modes:
     """The modes of one arm."""
 
-    def __init__(self, dynamics: Dynamics, joints: JointEffects) -> None:
+    def __init__(self, dynamics: Dynamics, joints: JointEffects, outside: ExternalForces | None = None) -> None:
         """
         Args:
             dynamics: the equations of motion.
             joints: friction, stops and velocity limits.
+            outside: forces from outside; none if None.
         """
+        self._outside = outside or ExternalForces(dynamics.robot)
         self._dynamics = dynamics
         self._friction, self._stops, self._speed = joints
         self._dry = self._friction.static > 0.0
@@ -210,7 +213,7 @@ class Modes:
         contact = np.where(q > stops.upper, 1.0, np.where(q < stops.lower, -1.0, 0.0))
         edge = ~stops.rigid & ((q == stops.upper) | (q == stops.lower))
         if edge.any():
-            net = effort + self._friction.force(qd, direction)
+            net = self._with_outside(effort + self._friction.force(qd, direction), q, qd)
             going = np.where(qd == 0.0, self._dynamics.forward(q, qd, net), qd)
             contact = np.where(edge & (q == stops.upper) & (going > 0.0), 1.0, contact)
             contact = np.where(edge & (q == stops.lower) & (going < 0.0), -1.0, contact)
@@ -221,13 +224,16 @@ class Modes:
         return np.where(over > 0.0, self._speed, np.where((pushed < 0.0) & (over == 0.0), -self._speed, -np.inf))
 
     def _force(self, effort: Array, direction: Array, over: Array, contact: Array) -> Callable[[Array, Array], Array]:
-        """The force of drives, friction and stops on the joints, as a function of position and velocity."""
+        """The force of drives, friction, stops and all outside, as a function of position and velocity."""
         friction, stops = self._friction, self._stops
         drive = np.where(over * effort > 0.0, 0.0, effort)
         touched = bool(contact.any())
 
         def force(q: Array, qd: Array) -> Array:
             net = drive + friction.force(qd, direction)
-            return net + stops.force(q, qd, contact) if touched else net
+            return self._with_outside(net + stops.force(q, qd, contact) if touched else net, q, qd)
 
         return force
+
+    def _with_outside(self, net: Array, q: Array, qd: Array) -> Array:
+        return net + self._outside.efforts(q, qd) if self._outside.active else net

@@ -15,9 +15,18 @@
    (test_compiled_and_not_are_the_same) compare the two. */
 
 enum { @rows };
+
+/* Forces from outside: a function of the engine's kernel_source, its parameters and their constants (external_forces.py) */
+typedef struct {
+  void (*run)(double* const* x, const double* k);
+  double* p;
+  const double* k;
+} Forces;
+
 typedef struct {
   const double *p, *effort;
   const double (*row)[N];  /* rows of the frame; null for the bare equations of motion */
+  const Forces* outside;   /* null if nothing acts from outside */
   int held[N], count;      /* the joints whose acceleration is kept zero */
   double p0[P];            /* the parameters without gravity */
   double k[CONSTANTS], k0[CONSTANTS];
@@ -53,6 +62,17 @@ static double force_on(const System* s, int i, double q, double v) {
   return force;
 }
 
+/* The forces on all joints, those from outside included. */
+static void forces_on(const System* s, const double* q, const double* v, double* force) {
+  for (int i = 0; i < N; ++i) force[i] = force_on(s, i, q[i], v[i]);
+  if (s->outside) {
+    double more[N], check;
+    double* x[] = {(double*)q, (double*)v, s->outside->p, more, &check};
+    s->outside->run(x, s->outside->k);
+    for (int i = 0; i < N; ++i) force[i] += more[i];
+  }
+}
+
 /* Forces r on the held joints, which make their accelerations zero; a becomes the accelerations with these forces. */
 static void hold(const System* s, const double* q, double* a, double* r) {
   static const double zero[N];
@@ -86,7 +106,7 @@ static void acceleration(const System* s, const double* q, const double* v, doub
     return;
   }
   double force[N], r[N];
-  for (int i = 0; i < N; ++i) force[i] = force_on(s, i, q[i], v[i]);
+  forces_on(s, q, v, force);
   bare(s, q, v, force, a);
   if (s->count) hold(s, q, a, r);
 }
@@ -119,7 +139,7 @@ static int applies(const System* s) {
     if ((v[i] == 0 && row[DIRECTION][i] != 0) || driven_over(s, i, v[i])) return 0;
   if (!s->count) return 1;
   double force[N], a[N], r[N];
-  for (int i = 0; i < N; ++i) force[i] = force_on(s, i, q[i], v[i]);
+  forces_on(s, q, v, force);
   bare(s, q, v, force, a);
   hold(s, q, a, r);
   for (int k = 0; k < s->count; ++k) {
@@ -132,8 +152,9 @@ static int applies(const System* s) {
   return 1;
 }
 
-static void begin(System* s, const double (*row)[N], const double* p) {
+static void begin(System* s, const double (*row)[N], const double* p, const Forces* outside) {
   set_parameters(s, p);
+  s->outside = outside;
   s->row = row;
   s->count = 0;
   for (int i = 0; i < N; ++i)
@@ -141,18 +162,18 @@ static void begin(System* s, const double (*row)[N], const double* p) {
 }
 
 /* Makes one step of any length in the mode from rows Q and V. Returns nonzero if it failed. */
-int smooth(double h, const double (*row)[N], const double* p, double* q1, double* v1) {
+int smooth(double h, const double (*row)[N], const double* p, const Forces* outside, double* q1, double* v1) {
   System s;
-  begin(&s, row, p);
+  begin(&s, row, p, outside);
   return advance(&s, h, row[Q], row[V], q1, v1);
 }
 
 /* Makes steps in the mode until it ends. Returns their number; rows Q and V become the state after them. */
-long long advance_many(long long steps, double h, double (*row)[N], const double* p) {
+long long advance_many(long long steps, double h, double (*row)[N], const double* p, const Forces* outside) {
   System s;
   double *q = row[Q], *v = row[V], q1[N], v1[N];
   int resting = 0;
-  begin(&s, row, p);
+  begin(&s, row, p, outside);
   for (int i = 0; i < N; ++i) resting += row[HELD][i] != 0 && v[i] == 0;
   for (long long k = 0; k < steps; ++k) {
     if (!applies(&s)) return k;

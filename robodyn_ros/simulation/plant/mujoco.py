@@ -99,13 +99,15 @@ class MuJoCoPlant(PlantBase):
         """Make steps; see :meth:`PlantBase.step`."""
         model, data, index, step = self.arm.model, self.arm.data, self.arm.index, self.arm.module.mj_step
         limited = bool(np.isfinite(self.velocity_limit).any() and self._effort.any())
-        at_once = 1 if limited else count  # with velocity limits, the drives are checked before every step
+        # With velocity limits, the drives are checked before every step; forces from outside turn with the arm.
+        at_once = 1 if limited or self.outside.active else count
         for _ in range(0, count, max(at_once, 1)):
             effort = self._effort
             if limited:
                 over = np.sign(effort) * self._qd >= self.velocity_limit
                 effort = np.where(over, 0.0, effort)
-            data.qfrc_applied[index] = effort
+            outside = self.outside.efforts(self._q, self._qd) if self.outside.active else 0.0
+            data.qfrc_applied[index] = effort + outside
             step(model, data, at_once)
             q, qd = data.qpos[index], data.qvel[index]
             if not (is_finite(q) and (np.abs(qd) <= FASTEST).all()):

@@ -22,8 +22,10 @@ from robodyn_ros.errors import InputError, SimulationError
 from robodyn_ros.plugins import create
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.integrators.base import Integrator
+from robodyn_ros.simulation.integrators.sdirk4 import SDIRK4
 from robodyn_ros.simulation.plant.base import PlantBase, PlantSettings, unstable
 from robodyn_ros.simulation.plant.compiled_motion import MODE, make_frame, motion_library
+from robodyn_ros.simulation.plant.external_forces import Contact, ExternalForces
 from robodyn_ros.simulation.plant.joint_effects import FASTEST, FrictionSettings, JointEffects, StopSettings
 from robodyn_ros.simulation.plant.mechanism import Mechanism
 from robodyn_ros.simulation.plant.stiffness import stable_integrator
@@ -34,6 +36,8 @@ CHUNK = 100_000
 
 class Plant(PlantBase):
     """The arm's own equations of motion, with friction, stops and limits."""
+
+    carries = True
 
     def __init__(
         self,
@@ -46,6 +50,7 @@ class Plant(PlantBase):
         stops: StopSettings | Sequence[StopSettings] | None = None,
         velocity_limit: ArrayLike | None = None,
         integrator: str | Integrator = "rk4",
+        contacts: Sequence[Contact] = (),
     ) -> None:
         """
         Args:
@@ -57,14 +62,17 @@ class Plant(PlantBase):
             stops: one for every joint, or one for each; rigid and inelastic if None.
             velocity_limit: (n,) in [rad/s] or [m/s], inf where there is none; the URDF's if None.
             integrator: an integrator, or the name of its plugin.
+            contacts: walls and springs that the arm may touch.
 
         Raises:
             InputError: an argument has the wrong shape or is out of range; q0 as in :meth:`reset`.
             PluginError: there is no such integrator.
         """
-        super().__init__(dynamics, settings, effort_limit, q0, velocity_limit, friction=friction, stops=stops)
+        super().__init__(
+            dynamics, settings, effort_limit, q0, velocity_limit, friction=friction, stops=stops, contacts=contacts
+        )
         rule = create("integrators", integrator) if isinstance(integrator, str) else integrator
-        self._stepper = TimeStepper(dynamics, self._joints, rule, self.settings.step)
+        self._stepper = TimeStepper(dynamics, self._joints, rule, self.settings.step, self.outside)
         self.reset()
         rest = np.zeros(dynamics.robot.n)
         dynamics.forward(rest, rest, dynamics.inverse(rest, rest, dynamics.mass_matrix(rest) @ rest))
@@ -96,16 +104,23 @@ class TimeStepper:
         beyond: velocities (n,) that the last run would have led to, if that is beyond the range of a simulation.
     """
 
-    def __init__(self, dynamics: Dynamics, joints: JointEffects, integrator: Integrator, dt: float) -> None:
+    def __init__(
+        self, dynamics: Dynamics, joints: JointEffects, integrator: Integrator, dt: float, outside: ExternalForces
+    ) -> None:
         """
         Args:
             dynamics: the equations of motion.
             joints: friction, stops and velocity limits.
-            integrator: integrates the smooth parts of the motion, unless friction is too stiff (:mod:`.stiffness`).
+            integrator: integrates the smooth parts of the motion, unless friction or a contact is too stiff for it
+                (:mod:`.stiffness`, :mod:`.external_forces`).
             dt: length of a step [s].
+            outside: forces from outside.
         """
         integrator = stable_integrator(integrator, dynamics, joints.friction.viscous, dt)
-        self.mechanism = Mechanism(dynamics, joints, integrator)
+        if not integrator.adaptive and outside.is_stiff(dynamics, dt):
+            integrator = SDIRK4()
+        self.mechanism = Mechanism(dynamics, joints, integrator, outside)
+        self._outside = outside
         self._dt = dt
         self._frame = make_frame(joints)
         self._q, self._qd, self._effort = self._frame[:3]
@@ -145,11 +160,11 @@ class TimeStepper:
         self._effort[:] = effort
         left = steps
         while left > 0:
-            if self._advance_many is not None:
+            if self._advance_many is not None and self._outside.compiled:
                 if not self._mode_known and not self._find_mode(effort):
                     break
                 chunk = min(left, CHUNK)
-                made = self._advance_many(chunk, *self._arguments)
+                made = self._advance_many(chunk, *self._arguments, self._outside.pointer)
                 left -= made
                 if made == chunk:
                     continue

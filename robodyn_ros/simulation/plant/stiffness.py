@@ -68,9 +68,15 @@ def stable_integrator(integrator: Integrator, dynamics: Dynamics, viscous: Array
     return SDIRK4() if is_stiff(dynamics, viscous + dynamics.parameters.viscous, step) else integrator
 
 
-def _inverse_masses(dynamics: Dynamics) -> Array:
+def sample_inverse_masses(dynamics: Dynamics) -> tuple[Array, Array]:
+    """Return some of the arm's poses (N, n), and M⁻¹ at each of them (N, n, n)."""
     robot = dynamics.robot
     lower, upper = np.maximum(robot.lower, -SPAN), np.minimum(robot.upper, SPAN)
     lower, upper = np.minimum(lower, robot.upper), np.maximum(upper, robot.lower)
     poses = np.random.default_rng(0).uniform(lower, upper, (POSES, robot.n))
-    return np.linalg.inv(np.array([dynamics.mass_matrix(q) for q in (robot.home, *poses)]))
+    poses = np.vstack([robot.home, poses])
+    return poses, np.linalg.inv(np.array([dynamics.mass_matrix(q) for q in poses]))
+
+
+def _inverse_masses(dynamics: Dynamics) -> Array:
+    return sample_inverse_masses(dynamics)[1]

@@ -108,7 +108,7 @@ def _run_compiled(
 ) -> Trial | None:
     """Run the trial in C; None if the C code does not contain what it needs."""
     settings, step = loop.settings, loop.compiled_step
-    if hardware.plant != "native" or not isinstance(dynamics, CompiledDynamics) or step is None:
+    if hardware.plant != "native" or hardware.contacts or not isinstance(dynamics, CompiledDynamics) or step is None:
         return None
     if hardware.drives_add:
         return None

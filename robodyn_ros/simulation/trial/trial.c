@@ -587,7 +587,7 @@ static int held_or_driven(Trial* s, int* code) {
 /* Goes on until the end, a fault, or a step that Python has to make. Returns a code. */
 int trial(Trial* s) {
   System y;
-  begin(&y, (const double (*)[N])s->frame, s->symbols);
+  begin(&y, (const double (*)[N])s->frame, s->symbols, 0);
   for (;;) {
     int code = DONE;
     if (s->phase == INSTANT) {

@@ -1,0 +1,191 @@
+"""Pictures of a workspace: a map of a plane, or three slices and a cloud, with the arm at home in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import binary_closing, distance_transform_edt, median_filter
+
+from robodyn_ros.errors import InputError, NotReadyError
+from robodyn_ros.view.overlay import SKELETON, Overlay
+
+if TYPE_CHECKING:
+    from robodyn_ros.kinematics.workspace import Cells
+    from robodyn_ros.robot import Robot
+    from robodyn_ros.robot.pose import Array
+
+AXES = "xyz"
+
+ARM: dict[str, Any] = {"color": "#222222", "linewidth": 2.2, "solid_capstyle": "round"}
+"""Style of the arm's lines."""
+
+HALO = "white"
+"""Colour around the arm's lines, so that they are seen on every value."""
+
+SLICES = ("xz", "yz", "xy")
+"""Planes of the slices."""
+
+MOST = 60_000
+"""Greatest number of cells that a cloud shows."""
+
+
+def draw_map(
+    path: Path,
+    robot: Robot,
+    found: Cells,
+    plane: str,
+    thickness: float | None,
+    title: str,
+    label: str,
+    levels: Sequence[float] = (),
+) -> None:
+    """Draw the cells of a plane as squares in the colour of their value.
+
+    Args:
+        path: file of the picture; its ending says the format.
+        robot: the arm, which is drawn at home.
+        found: the cells; the greatest of those behind one another is shown.
+        plane: two of x, y, z: across and up.
+        thickness: of the slice around the plane through the root link that is shown [m]; None for everything.
+        title: title of the picture.
+        label: name of the value, with its unit.
+        levels: values to mark.
+
+    Raises:
+        InputError: no cell is that near to the plane.
+        NotReadyError: Matplotlib is not installed.
+        OSError: the file cannot be written.
+    """
+    third = next(AXES.index(axis) for axis in AXES if axis not in plane)
+    near = np.abs(found.centers[:, third]) <= (np.inf if thickness is None else thickness / 2 + found.size / 2)
+    if not near.any():
+        raise InputError("--slice", f"the tool is nowhere within {thickness:g} m around that plane", thickness)
+    width, height = (float(np.ptp(found.centers[near][:, AXES.index(axis)])) for axis in plane)
+    ratio = float(np.clip((width + 0.1) / (height + 0.1), 0.5, 2.0))
+    figure = _figure((5.5 * ratio**0.5 + 1.8, 5.5 / ratio**0.5 + 0.9))
+    axes = figure.add_subplot()
+    image = _squares(axes, robot, found, near, plane, levels, _ends(found.values))
+    _scale(figure, image, axes, label, levels)
+    figure.suptitle(title, parse_math=False)
+    figure.savefig(path, dpi=110)
+
+
+def draw_views(path: Path, robot: Robot, found: Cells, title: str, label: str, levels: Sequence[float] = ()) -> None:
+    """Draw slices through the middle of the workspace, and a cloud that is cut open; arguments as :func:`draw_map`."""
+    figure = _figure((10.4, 9.0))
+    grid = figure.add_gridspec(2, 2)
+    ends = _ends(found.values)
+    maps = [figure.add_subplot(grid[place]) for place in ((0, 0), (0, 1), (1, 0))]
+    for axes, plane in zip(maps, SLICES, strict=True):
+        third = next(AXES.index(axis) for axis in AXES if axis not in plane)
+        places, counts = np.unique(np.round(found.centers[:, third], 9), return_counts=True)
+        # Where most cells are; of planes with nearly as many the one next to the root link.
+        full = places[counts >= 0.97 * counts.max()]
+        at = float(full[np.argmin(np.abs(full))])
+        near = np.abs(found.centers[:, third] - at) < 0.5 * found.size
+        image = _squares(axes, robot, found, near, plane, levels, ends)
+        axes.set_title(f"{AXES[third]} = {at + 0.0:.3g} m", fontsize="medium")
+    cloud = figure.add_subplot(grid[1, 1], projection="3d")
+    _cloud(cloud, robot, found, ends)
+    _scale(figure, image, [*maps, cloud], label, levels)
+    figure.suptitle(title, parse_math=False)
+    figure.savefig(path, dpi=110)
+
+
+def _squares(
+    axes: Any,
+    robot: Robot,
+    found: Cells,
+    near: NDArray[np.bool_],
+    plane: str,
+    levels: Sequence[float],
+    ends: tuple[float, float],
+) -> Any:
+    """Draw a map of some of the cells, and the arm; return the image."""
+    columns = [AXES.index(axis) for axis in plane]
+    where, value, edge = found.centers[near][:, columns], found.values[near], found.size
+    order = np.argsort(value, kind="stable")  # the greatest is drawn last, over the others
+    where, value = where[order], value[order]
+    index = np.round((where - where.min(axis=0)) / edge).astype(int)
+    picture = np.full(index.max(axis=0)[::-1] + 1, np.nan)
+    picture[index[:, 1], index[:, 0]] = value
+    (left, low), (right, high) = where.min(axis=0) - edge / 2, where.max(axis=0) + edge / 2
+    extent = (left, right, low, high)
+    image = axes.imshow(
+        picture, origin="lower", extent=extent, cmap="viridis", interpolation="nearest", vmin=ends[0], vmax=ends[1]
+    )
+    _contours(axes, picture, levels, extent)
+    lines = [line[:, columns] for line in _arm(robot)]
+    for line in lines:
+        axes.plot(*line.T, **{**ARM, "color": HALO, "linewidth": 4.5})
+    for line in lines:
+        axes.plot(*line.T, **ARM)
+    corners = np.vstack([*lines, [[left, low], [right, high]], np.zeros((1, 2))])
+    margin = 0.04 * float(np.ptp(corners, axis=0).max()) + edge
+    (left, low), (right, high) = corners.min(axis=0) - margin, corners.max(axis=0) + margin
+    axes.set(xlim=(left, right), ylim=(low, high), aspect="equal")
+    axes.set(xlabel=f"{plane[0]} [m]", ylabel=f"{plane[1]} [m]")
+    axes.locator_params(nbins=6)
+    return image
+
+
+def _contours(axes: Any, picture: Array, levels: Sequence[float], extent: tuple[float, float, float, float]) -> None:
+    """Draw where the values reach the levels; single cells that no sample reached, or only a poor one, do not count."""
+    if min(picture.shape) < 3 or not levels:
+        return
+    known = ~np.isnan(picture)
+    nearest = distance_transform_edt(~known, return_distances=False, return_indices=True)
+    smooth = median_filter(picture[tuple(nearest)], 5, mode="nearest")
+    smooth[~binary_closing(known, iterations=2)] = np.nan
+    inside = [level for level in levels if np.nanmin(smooth) < level < np.nanmax(smooth)]
+    if inside:
+        axes.contour(smooth, inside, colors="white", linewidths=1.4, extent=extent)
+
+
+def _ends(values: Array) -> tuple[float, float]:
+    """The ends of the scale of colours: a few cells with far greater values than the others do not stretch it."""
+    return float(values.min()), max(float(np.percentile(values, 98.0)), float(values.min()) + 1e-9)
+
+
+def _cloud(axes: Any, robot: Robot, found: Cells, ends: tuple[float, float]) -> None:
+    """Draw all cells but those of the quarter before the arm, and the arm."""
+    kept = ~((found.centers[:, 0] > 0.0) & (found.centers[:, 1] < 0.0))
+    centers, values = found.centers[kept], found.values[kept]
+    some = np.random.default_rng(0).permutation(len(centers))[:MOST]
+    size = 90.0 * found.size / float(np.ptp(found.centers, axis=0).max())
+    axes.scatter(
+        *centers[some].T, c=values[some], s=size**2, cmap="viridis", vmin=ends[0], vmax=ends[1], marker="s",
+        linewidths=0, alpha=0.5,
+    )  # fmt: skip
+    for line in _arm(robot):
+        axes.plot(*line.T, **ARM, zorder=10)
+    axes.set(xlabel="x [m]", ylabel="y [m]", zlabel="z [m]", aspect="equal")
+    axes.set_title("cut open", fontsize="medium")
+    axes.view_init(elev=22.0, azim=-45.0)
+
+
+def _arm(robot: Robot) -> list[Array]:
+    """The lines of the arm at home, (2, 3) each [m]."""
+    marks = Overlay(robot).marks(robot.home, np.zeros(robot.n))
+    return [mark.points for mark in marks if mark.layer == SKELETON and not mark.name.endswith(".joint")]  # type: ignore[union-attr]
+
+
+def _scale(figure: Any, image: Any, axes: Any, label: str, levels: Sequence[float]) -> None:
+    scale = figure.colorbar(image, ax=axes, label=label, shrink=0.85, extend="max")
+    for level in (level for level in levels if image.norm.vmin <= level <= image.norm.vmax):
+        scale.ax.axhline(level, color="white", linewidth=2.0)
+        scale.ax.axhline(level, color="black", linewidth=0.8)
+
+
+def _figure(size: tuple[float, float]) -> Any:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as cause:
+        raise NotReadyError("a picture needs Matplotlib, which is not installed (pip install matplotlib)") from cause
+    figure = Figure(figsize=size, layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.1, h_pad=0.1)
+    return figure

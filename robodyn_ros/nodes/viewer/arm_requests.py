@@ -1,0 +1,213 @@
+"""What the panel asks of the arm, sent to the controller and to the simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from queue import Empty, SimpleQueue
+from typing import Any
+
+import numpy as np
+from rcl_interfaces.srv import GetParameters, SetParameters
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from std_srvs.srv import SetBool, Trigger
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from robodyn_ros.nodes.common.messages import to_duration
+from robodyn_ros.nodes.common.qos import RELIABLE
+from robodyn_ros.nodes.common.watch import CONTROLLER, Watch
+from robodyn_ros.robot.pose import Array
+from robodyn_ros.simulation.plant.mismatch import last_link
+from robodyn_ros.view.panel import Requests
+
+SIMULATOR = "simulator"
+"""Name of the simulator whose services are called; remap them for another."""
+
+QUINTIC_PEAK = 1.875
+"""Greatest speed of a quintic from rest to rest, divided by its mean speed (15/8)."""
+
+FASTEST = 10.0
+"""Velocity limit of a joint that has none, or a greater one [rad/s] or [m/s]."""
+
+DEMO_RANGE = 0.3
+"""How far the demo moves a joint from home, as part of its range, and at most [rad] or [m]."""
+
+DEMO_SIGNS = ((1.0, 1.0, -1.0), (-1.0, 1.0, 1.0), (1.0, -1.0, 1.0), (-1.0, -1.0, -1.0))
+"""Directions of the joints in the poses of the demo, one after the other, and then anew."""
+
+PLUGINS = ("controller", "dynamics")
+"""Parameters of the controller that the panel shows."""
+
+
+class ArmRequests:
+    """Sends the requests of the panel, which come from the threads of the browser's server.
+
+    Attributes:
+        answer: what the latest request was answered, the end of a sentence; "" if there was none.
+    """
+
+    def __init__(self, node: Node, watch: Watch, speed: float, patience: float) -> None:
+        """
+        Args:
+            node: whose publisher and clients.
+            watch: the arm's state.
+            speed: of a motion, as part of the velocity limits.
+            patience: shortest duration of a motion [s].
+        """
+        self.answer = ""
+        self._watch, self._robot = watch, watch.robot
+        self._speed, self._patience = speed, patience
+        self._waiting: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._reference: Array | None = None
+        self._frequencies: dict[str, float] = {}
+        self._plugins_known = False
+        self._trajectories = node.create_publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory", RELIABLE)
+        services: dict[str, type[Any]] = {
+            f"{CONTROLLER}/hold": Trigger,
+            f"{CONTROLLER}/get_parameters": GetParameters,
+            f"{CONTROLLER}/set_parameters": SetParameters,
+            f"{SIMULATOR}/set_parameters": SetParameters,
+            f"{SIMULATOR}/pause": SetBool,
+            f"{SIMULATOR}/reset": Trigger,
+            f"{SIMULATOR}/step": Trigger,
+        }
+        self._clients = {name: node.create_client(kind, name) for name, kind in services.items()}
+
+    def for_panel(
+        self,
+        simulated: bool,
+        posed: bool,
+        push: Callable[[bool], None] | None,
+        picture: Callable[[Any], None],
+    ) -> Requests:
+        """The functions that a panel calls.
+
+        Args:
+            simulated: True if there is a simulator.
+            posed: True if the viewer poses the arm by itself.
+            push: shows the handle that pushes the arm.
+            picture: sends a picture.
+        """
+
+        def trigger(name: str) -> Callable[[], None]:
+            return lambda: self._request(name, Trigger.Request())
+
+        return Requests(
+            reference=self._request_reference,
+            hold=None if posed else trigger(f"{CONTROLLER}/hold"),
+            pause=lambda paused: self._request(f"{SIMULATOR}/pause", SetBool.Request(data=paused)),
+            reset=trigger(f"{SIMULATOR}/reset"),
+            step=trigger(f"{SIMULATOR}/step"),
+            choose=lambda kind, name: self._set(CONTROLLER, {kind: name}),
+            demo=(lambda: self._waiting.put(self._demonstrate)) if simulated or posed else None,
+            stiffness=None if posed else lambda factor: self._waiting.put(lambda: self._stiffen(factor)),
+            payload=self._load if simulated else None,
+            push=push,
+            picture=picture,
+        )
+
+    def send(self) -> None:
+        """Send what has been asked for since the last call, of references the latest only."""
+        while True:
+            try:
+                self._waiting.get_nowait()()
+            except Empty:
+                break
+        goal, self._reference = self._reference, None
+        if goal is not None:
+            self._move([goal])
+
+    def ask_plugins(self, show: Callable[[str, str], None]) -> None:
+        """Ask the controller once, as soon as it is there, which plugins it runs.
+
+        Args:
+            show: takes kind and name of each.
+        """
+        client = self._clients[f"{CONTROLLER}/get_parameters"]
+        if self._plugins_known or not client.service_is_ready():
+            return
+        self._plugins_known = True
+
+        def answered(future: Any) -> None:
+            for kind, value in zip(PLUGINS, future.result().values, strict=True):
+                show(kind, value.string_value)
+
+        client.call_async(GetParameters.Request(names=PLUGINS)).add_done_callback(answered)
+
+    def _request_reference(self, q: Array) -> None:
+        self._reference = q
+
+    def _demonstrate(self) -> None:
+        """Move every joint around home, and come back."""
+        robot = self._robot
+        span = np.where(np.isfinite(robot.upper - robot.lower), robot.upper - robot.lower, 2.0 * np.pi)
+        reach = DEMO_RANGE * np.minimum(span, np.pi)
+        middle = np.clip(robot.home, robot.lower + reach, robot.upper - reach)
+        signs = np.resize(np.array(DEMO_SIGNS).T, (robot.n, len(DEMO_SIGNS))).T
+        self._move([*(middle + reach * row for row in signs), robot.home])
+
+    def _move(self, goals: list[Array]) -> None:
+        """Send quintics from rest to rest through goals, as fast as the slowest joint allows."""
+        q = self._watch.q
+        if q is None:
+            return
+        allowed = self._speed * np.minimum(self._robot.velocity_limit, FASTEST)
+        zero, time, points = [0.0] * self._robot.n, 0.0, []
+        for goal in goals:
+            time += max(self._patience, float((QUINTIC_PEAK * np.abs(goal - q) / allowed).max()))
+            point = JointTrajectoryPoint(positions=goal.tolist(), velocities=zero, accelerations=zero)
+            point.time_from_start = to_duration(time)
+            points.append(point)
+            q = goal
+        self._trajectories.publish(JointTrajectory(joint_names=list(self._robot.joint_names), points=points))
+
+    def _stiffen(self, factor: float) -> None:
+        """Multiply the stiffness of every joint at the start by a factor, and their damping by its root."""
+        names = [f"gains.{name}.natural_frequency" for name in self._robot.joint_names]
+        if self._frequencies:
+            self._set(CONTROLLER, {name: self._frequencies[name] * factor**0.5 for name in names})
+            return
+        client = self._clients[f"{CONTROLLER}/get_parameters"]
+        if not client.service_is_ready():
+            self.answer = f" — {CONTROLLER}: there is no such node now"
+            return
+
+        def answered(future: Any) -> None:
+            values = [value.double_value for value in future.result().values]
+            if len(values) == len(names) and not self._frequencies:
+                self._frequencies = dict(zip(names, values, strict=True))
+                self._stiffen(factor)
+
+        client.call_async(GetParameters.Request(names=names)).add_done_callback(answered)
+
+    def _load(self, mass: float, told: bool) -> None:
+        """Have the simulated arm carry a payload, and tell the controller or not."""
+        self._set(SIMULATOR, {"mismatch.payload_mass": float(mass)})
+        known: dict[str, str | float] = {
+            "payload.link": last_link(self._robot),
+            "payload.mass": float(mass) if told else 0.0,
+        }
+        self._set(CONTROLLER, known)
+
+    def _set(self, node: str, values: Mapping[str, str | float]) -> None:
+        kinds = {str: Parameter.Type.STRING, float: Parameter.Type.DOUBLE}
+        messages = [Parameter(name, kinds[type(value)], value).to_parameter_msg() for name, value in values.items()]
+        self._request(f"{node}/set_parameters", SetParameters.Request(parameters=messages))
+
+    def _request(self, name: str, request: Any) -> None:
+        self._waiting.put(lambda: self._call(name, request))
+
+    def _call(self, name: str, request: Any) -> None:
+        client = self._clients[name]
+        if not client.service_is_ready():
+            self.answer = f" — {name}: there is no such service now"
+            return
+        client.call_async(request).add_done_callback(partial(self._show_answer, name))
+
+    def _show_answer(self, name: str, future: Any) -> None:
+        answer = future.result()
+        results = getattr(answer, "results", [answer])
+        reasons = [getattr(one, "reason", "") or getattr(one, "message", "") for one in results]
+        verdict = "done" if all(getattr(one, "success", getattr(one, "successful", True)) for one in results) else "no"
+        self.answer = f" — {name}: {'; '.join(filter(None, reasons)) or verdict}"

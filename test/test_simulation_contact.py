@@ -1,0 +1,245 @@
+"""Forces from outside: walls and springs beside closed forms, pushes beside MuJoCo and the equations of motion."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import arms
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.optimize import brentq
+
+import robodyn_ros as rd
+from robodyn_ros.errors import ConfigurationError, InputError
+from robodyn_ros.simulation import Plant, PlantSettings
+from robodyn_ros.simulation.plant.base import create_plant
+from robodyn_ros.simulation.plant.external_forces import Spring, Wall, WallSettings
+
+URDF = Path(__file__).parents[1] / "urdf"
+MASS = 2.5
+WIDE = 'lower="-9" upper="9" effort="1000" velocity="100"'
+
+
+def cart(*axes: str) -> rd.Robot:
+    """A mass on sliding joints along the axes; only the last one has a mass."""
+    links = [f'<link name="l{k}"/>' for k in range(len(axes))]
+    links.append(
+        f'<link name="mass"><inertial><mass value="{MASS}"/>'
+        '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+    )
+    names = [f"l{k}" for k in range(len(axes))] + ["mass"]
+    joints = [
+        f'<joint name="j{k}" type="prismatic"><parent link="{names[k]}"/><child link="{names[k + 1]}"/>'
+        f'<axis xyz="{axis}"/><limit {WIDE}/></joint>'
+        for k, axis in enumerate(axes)
+    ]
+    return rd.load_robot(f'<robot name="cart">{"".join(links + joints)}</robot>')
+
+
+def plant(robot: rd.Robot, *contacts: Wall | Spring, step: float = 1e-3, compiled: bool = True, **options) -> Plant:
+    gravity = options.pop("gravity", (0.0, 0.0, 0.0))
+    dynamics = rd.create_dynamics("rnea", robot, compiled=compiled, gravity=gravity)
+    return Plant(dynamics, PlantSettings(step), contacts=contacts, **options)
+
+
+def bounce(stiffness: float, dissipation: float, speed: float, step: float = 1e-3) -> tuple[float, float]:
+    """Speed after a head-on impact, and the greatest force of the wall."""
+    shown = plant(cart("1 0 0"), Wall("mass", (0.1, 0, 0), (-3, 0, 0), stiffness, dissipation), step=step)
+    shown.reset([0.0], [speed])
+    peak = 0.0
+    for _ in range(round(0.8 / speed / step * 0.3)):
+        shown.step()
+        peak = min(peak, float(shown.outside.efforts(shown.q, shown.qd)[0]))
+    assert shown.q[0] < 0.1
+    return float(shown.qd[0]), -peak
+
+
+@pytest.mark.parametrize("stiffness", [2e4, 5e4])
+@pytest.mark.parametrize("speed", [0.1, 0.5])
+def test_an_elastic_wall_keeps_the_energy(stiffness: float, speed: float) -> None:
+    """½ m v² = ½ k δ²: the peak force is v sqrt(k m); at 1 ms the energy is kept within 0.2 %."""
+    after, peak = bounce(stiffness, 0.0, speed)
+    assert (after / speed) ** 2 == pytest.approx(1.0, abs=2e-3)
+    assert peak == pytest.approx(speed * np.sqrt(stiffness * MASS), rel=5e-3)
+
+
+@pytest.mark.parametrize(("dissipation", "speed"), [(0.5, 0.3), (1.7, 0.3), (4.0, 0.5)])
+def test_restitution_is_that_of_hunt_and_crossley(dissipation: float, speed: float) -> None:
+    """(1 + e) λv = ln((1 + λv) / (1 - λ e v)), by integrating F = k δ (1 + λ δ̇) over the impact."""
+    a = dissipation * speed
+    expected = brentq(lambda e: (1 + e) * a - np.log((1 + a) / (1 - a * e)), 1e-6, min(1.0, 0.999999 / a) - 1e-12)
+    after, _ = bounce(3e4, dissipation, speed)
+    assert -after / speed == pytest.approx(expected, abs=2e-3)
+
+
+def test_a_hard_wall_needs_no_shorter_step() -> None:
+    """10 MN/m at 1 ms: two radians of its oscillation in a step; an explicit method would explode."""
+    after, _ = bounce(1e7, 0.0, 0.3)
+    assert 0.9 < (after / 0.3) ** 2 < 1.01
+    after, _ = bounce(1e9, 0.5, 0.3)
+    assert -0.3 < after < 0.0
+
+
+def test_a_mass_rests_on_a_wall_and_slides_on_it_against_friction() -> None:
+    """Pressed by its weight: δ = m g / k; it slides by v²/(2 μ g) with the deceleration μ g."""
+    floor = Wall("mass", (0, 0, 0), (0, 0, 1), 5e4, 2.0, friction=0.3, slip_velocity=1e-3)
+    shown = plant(cart("1 0 0", "0 0 1"), floor, gravity=(0, 0, -9.81))
+    depth = MASS * 9.81 / 5e4
+    shown.reset([0.0, -depth], [0.5, 0.0])
+    shown.advance(0.1)
+    assert shown.qd[0] == pytest.approx(0.5 - 0.3 * 9.81 * 0.1, abs=1e-3)
+    assert shown.q[1] == pytest.approx(-depth, rel=1e-3)
+    shown.advance(1.0)
+    assert shown.q[0] == pytest.approx(0.5**2 / (2 * 0.3 * 9.81), rel=0.01)
+    assert abs(shown.qd[0]) < 1e-4
+
+
+def test_a_spring_swings_and_rests_where_it_should() -> None:
+    spring = Spring("mass", (0.2, 0, 0), 90.0)
+    shown = plant(cart("1 0 0"), spring)
+    shown.reset([0.3])
+    shown.advance(1.0)
+    assert shown.q[0] == pytest.approx(0.2 + 0.1 * np.cos(np.sqrt(90.0 / MASS)), abs=1e-6)
+    damped = plant(cart("1 0 0"), Spring("mass", (0.2, 0, 0), 90.0, 60.0))
+    damped.apply([9.0])
+    damped.advance(6.0)
+    assert damped.q[0] == pytest.approx(0.3, abs=1e-4)
+
+
+def test_a_sphere_touches_with_its_surface() -> None:
+    """A sphere of radius r stands r - m g / k above the wall; friction acts at the surface, and turns it."""
+    ball = Wall("mass", (0, 0, -1), (0, 0, 1), 2e4, 1.0, radius=0.15)
+    shown = plant(cart("0 0 1"), ball, gravity=(0, 0, -9.81))
+    shown.reset([-0.85])
+    shown.advance(2.0)
+    assert shown.q[0] == pytest.approx(-0.85 - MASS * 9.81 / 2e4, abs=1e-6)
+    text = arms.robot(
+        "wheel",
+        arms.link("base"),
+        arms.link("mass", 2.0, (0, 0, 0), (0.03, 0, 0, 0.03, 0, 0.03)),
+        arms.joint("axle", "continuous", "base", "mass", (0, 1, 0), limit=None),
+    )
+    rough = Wall("mass", (0, 0, -0.099), (0, 0, 1), 1e4, 0.0, friction=0.5, slip_velocity=0.01, radius=0.1)
+    wheel = plant(rd.load_robot(text), rough)
+    effort = wheel.outside.efforts(np.zeros(1), np.array([2.0]))[0]
+    slip = 2.0 * 0.1
+    assert effort == pytest.approx(-0.1 * 0.5 * 1e4 * 0.001 * slip / np.hypot(slip, 0.01), rel=1e-9)
+
+
+@pytest.mark.parametrize("name", list(arms.awkward()))
+def test_a_push_acts_by_the_jacobian(name: str) -> None:
+    """Σ Jᵀ w with J of the kinematics, at a point of a link, on awkward arms; C and Python go the same way."""
+    robot = rd.load_robot(arms.awkward()[name])
+    kinematics = rd.Kinematics(robot, compiled=False)
+    link = [link.name for link in robot.links if link.body >= 0][-1]
+    force, torque, point = np.array([3.0, -7.0, 4.0]), np.array([0.5, 0.3, -0.9]), np.array([0.02, -0.05, 0.11])
+    shown = plant(robot)
+    q, qd = robot.home, np.zeros(robot.n)
+    shown.outside.push(link, force, torque, point)
+    turn = kinematics.pose(link, q)[:3, :3]
+    wrench = np.concatenate([turn @ force, turn @ torque])
+    expected = kinematics.jacobian(link, q, "aligned", point).T @ wrench
+    assert_allclose(shown.outside.efforts(q, qd), expected, atol=1e-12)
+    shown.step(20)
+    slow = plant(robot, compiled=False)
+    slow.outside.push(link, force, torque, point)
+    slow.step(20)
+    assert_allclose(shown.q, slow.q, atol=1e-12)
+    shown.outside.release()
+    assert not shown.outside.active
+
+
+def test_walls_in_c_and_in_python_are_the_same() -> None:
+    robot = rd.load_robot(URDF / "prr.urdf")
+    kinematics = rd.Kinematics(robot, compiled=False)
+    free = plant(robot, q0=robot.home)
+    free.apply([150.0, 8.0, -3.0])
+    free.step(75)
+    velocity = kinematics.jacobian("tool", free.q)[:3] @ free.qd
+    wall = Wall("tool", kinematics.pose("tool", free.q)[:3, 3], -velocity, 1e4, 0.5, 0.2)
+    free.step(75)
+    ends = []
+    for compiled in (True, False):
+        shown = plant(robot, wall, compiled=compiled, q0=robot.home)
+        shown.apply([150.0, 8.0, -3.0])
+        shown.step(150)
+        ends.append(shown.q)
+    assert np.abs(ends[0] - free.q).max() > 1e-3  # it was in the way
+    assert_allclose(ends[0], ends[1], atol=1e-10)
+
+
+def test_a_push_is_that_of_mujoco() -> None:
+    """MuJoCo's mj_applyFT, an implementation of its own, on the same arm: the accelerations are the same."""
+    mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed")
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(URDF / "prr.urdf"))
+    force, point = np.array([12.0, 0.0, -30.0]), np.array([0.0, 0.0, 0.1])
+    other = create_plant("mujoco", dynamics, PlantSettings(1e-4), q0=[0.5, 0.7, -0.4], friction=None, contact=False)
+    model, data, index = other.arm.model, other.arm.data, other.arm.index
+    q = np.array([0.5, 0.7, -0.4])
+    other.arm.place(q, np.zeros(3))
+    mujoco.mj_forward(model, data)
+    body = model.body("wrist_link").id if "wrist_link" in [model.body(k).name for k in range(model.nbody)] else 3
+    name = model.body(body).name
+    link = next(link for link in dynamics.robot.links if link.name == name)
+    turn = data.xmat[body].reshape(3, 3)
+    applied = np.zeros(model.nv)
+    mujoco.mj_applyFT(model, data, turn @ force, np.zeros(3), data.xpos[body] + turn @ point, body, applied)
+    shown = plant(dynamics.robot)
+    shown.outside.push(link.name, force, point=point)
+    assert_allclose(shown.outside.efforts(q, np.zeros(3)), applied[index], atol=1e-9)
+    for each in (shown, other):
+        each.reset(q)
+        each.outside.push(link.name, force, point=point)
+        each.advance(0.05)
+    assert np.abs(shown.q - q).max() > 1e-3
+
+
+def test_a_reset_ends_a_push_but_no_wall() -> None:
+    shown = plant(cart("1 0 0"), Wall("mass", (0.1, 0, 0), (-1, 0, 0)))
+    shown.outside.push("mass", (5.0, 0.0, 0.0))
+    assert shown.outside.efforts(np.zeros(1), np.zeros(1))[0] == 5.0
+    shown.reset()
+    assert shown.outside.efforts(np.zeros(1), np.zeros(1))[0] == 0.0
+    assert shown.outside.efforts(np.array([0.2]), np.zeros(1))[0] == pytest.approx(-2e4 * 0.1)
+
+
+def test_a_payload_that_changes_while_the_arm_moves() -> None:
+    """The mass falls with g whatever it carries; under a force the acceleration is F / (m + payload)."""
+    shown = plant(cart("1 0 0"))
+    shown.apply([5.0])
+    shown.advance(0.1)
+    before = shown.qd[0]
+    shown.carry(1.5)
+    shown.advance(0.1)
+    assert before == pytest.approx(5.0 / MASS * 0.1)
+    assert shown.qd[0] - before == pytest.approx(5.0 / (MASS + 1.5) * 0.1)
+    shown.carry(0.0)
+    shown.advance(0.1)
+    assert shown.qd[0] == pytest.approx(2 * before + 5.0 / (MASS + 1.5) * 0.1)
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: Wall("mass", (0, 0, 0), (0, 0, 0)), "wall normal"),
+        (lambda: Wall("mass", (0, 0), (0, 0, 1)), "wall point"),
+        (lambda: Wall("mass", (0, 0, 0), (0, 0, 1), -5.0), "wall stiffness"),
+        (lambda: Wall("mass", (0, 0, 0), (0, 0, 1), slip_velocity=0.0), "wall slip_velocity"),
+        (lambda: Spring("mass", (0, 0, float("nan")), 5.0), "spring anchor"),
+        (lambda: plant(cart("1 0 0"), Spring("nothing", (0, 0, 0), 5.0)), "nothing"),
+        (lambda: plant(cart("1 0 0")).outside.push("l0", (1, 0, 0)), "does not move"),
+        (lambda: plant(cart("1 0 0")).outside.push("mass", (1, 0)), "force"),
+    ],
+)
+def test_what_is_wrong_is_named(make, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        make()
+
+
+def test_the_settings_of_a_wall() -> None:
+    assert WallSettings().contacts() == ()
+    (wall,) = WallSettings(link="tool", x=0.4, normal_x=-1.0, friction=0.2).contacts()
+    assert (wall.link, wall.point, wall.friction) == ("tool", (0.4, 0.0, 0.0), 0.2)
+    with pytest.raises(ConfigurationError, match="stiffness"):
+        WallSettings(stiffness=0.0)
