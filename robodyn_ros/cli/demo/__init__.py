@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from robodyn_ros.cli.demo.figures import DemoVerdict, RunFigures
     from robodyn_ros.cli.motion import Tour
+    from robodyn_ros.cli.processes import ProcessGroup
     from robodyn_ros.control.run_record import RunRecord
     from robodyn_ros.robot import Robot
 
@@ -63,16 +64,32 @@ def run(args: Namespace) -> ExitCode:
     from robodyn_ros.assets import find
     from robodyn_ros.cli.demo.figures import cut, evaluate, judge
     from robodyn_ros.cli.demo.plot import draw
-    from robodyn_ros.cli.demo.run import ROBOT
+    from robodyn_ros.cli.demo.run import GAINS, ROBOT
     from robodyn_ros.cli.motion import tour
+    from robodyn_ros.cli.processes import ProcessGroup, isolated, start_arm
+    from robodyn_ros.cli.view import stay, url
 
     robot, motion = load_robot(find(ROBOT)), tour(args.speed)
-    records = _perform(controllers, motion, robot, args.view, args.lockstep)
-    runs = [evaluate(name, record, motion.trajectory, robot) for name, record in records.items()]
-    verdict = judge(runs)
-    _report(args, runs, verdict)
-    motions = {name: cut(record, motion.trajectory) for name, record in records.items()}
-    draw(args.out, motions, motion, robot, f"The {robot.name.upper()} arm through its named poses\n{verdict}")
+    with (
+        isolated() as env,
+        TemporaryDirectory(prefix="robodyn-") as folder,
+        ProcessGroup(env, Path(folder)) as viewers,
+    ):
+        if args.view:
+            viewer = viewers.start("viewer", {"robot_description": robot.urdf, "port": args.view}, piped=True)
+            console(stderr=True).print(f"Watch it at {url(viewers, viewer)}", markup=False, soft_wrap=True)
+        records = _perform(controllers, motion, robot, env, Path(folder), viewers, args.lockstep)
+        runs = [evaluate(name, record, motion.trajectory, robot) for name, record in records.items()]
+        verdict = judge(runs)
+        _report(args, runs, verdict)
+        motions = {name: cut(record, motion.trajectory) for name, record in records.items()}
+        draw(args.out, motions, motion, robot, f"The {robot.name.upper()} arm through its named poses\n{verdict}")
+        if args.view:
+            start_arm(viewers, {"robot_description": robot.urdf}, controllers[-1], [find(GAINS)])
+            text = f"The page stays, with the arm under {controllers[-1]}: its sliders move it. Ctrl-C ends it."
+            console(stderr=True).print(text, markup=False, soft_wrap=True)
+            with suppress(KeyboardInterrupt):
+                stay(viewers)
     return ExitCode.YES if verdict.passed else ExitCode.NO
 
 
@@ -99,7 +116,13 @@ def _speed(text: str) -> float:
 
 
 def _perform(
-    controllers: list[str], motion: Tour, robot: Robot, port: int | None, lockstep: bool
+    controllers: list[str],
+    motion: Tour,
+    robot: Robot,
+    env: Mapping[str, str],
+    folder: Path,
+    viewers: ProcessGroup,
+    lockstep: bool,
 ) -> dict[str, RunRecord]:
     """Run the tour under each law, and show the progress: controller → record.
 
@@ -107,24 +130,14 @@ def _perform(
     """
     from robodyn_ros.cli.demo.figures import evaluate
     from robodyn_ros.cli.demo.run import run_controller
-    from robodyn_ros.cli.processes import ProcessGroup, isolated
-    from robodyn_ros.cli.view import url
 
     records = {}
-    with (
-        isolated() as env,
-        TemporaryDirectory(prefix="robodyn-") as folder,
-        ProcessGroup(env, Path(folder)) as viewers,
-        show_progress(controllers, motion, robot) as progress,
-    ):
-        if port:
-            viewer = viewers.start("viewer", {"robot_description": robot.urdf, "port": port}, piped=True)
-            console().print(f"Watch it at {url(viewers, viewer)}", markup=False, soft_wrap=True)
+    with show_progress(controllers, motion, robot) as progress:
         for name in controllers:
             viewers.check()
             for waits in (True,) if lockstep else (False, True):
                 progress.begin(name)
-                own = Path(folder) / f"{name}{' in lockstep' if waits else ''}"
+                own = folder / f"{name}{' in lockstep' if waits else ''}"
                 own.mkdir()
                 show = partial(progress.report, name)
                 records[name] = run_controller(name, motion.trajectory, robot, env, own, show, waits)
@@ -234,7 +247,7 @@ VERB = Verb(
         ("robodyn demo", "everything; draws demo.png"),
         ("robodyn demo --speed 0.5", "the same motion, half as fast"),
         ("robodyn demo --controllers pd,computed_torque", "these two only"),
-        ("robodyn demo --view", "open the printed address"),
+        ("robodyn demo --view", "open the printed address; the page stays until Ctrl-C"),
         ("robodyn demo --json --out arm.svg", "for a script and a page"),
     ),
     add_arguments=add_arguments,
