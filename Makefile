@@ -15,7 +15,8 @@
 # make bench-sweep   10,000 rollouts of a study, one worker and two, and the price of the engine
 # make faults        each fault of docs/safety.md: detected after, greatest speed and effort step, way back (BENCH as there)
 # make fuzz          spoilt URDFs and arrays, new ones each time (make fuzz FUZZ=200000)
-# make fuzz-nodes    the running controller under a storm of messages, parameters, switches and life cycles; half an hour
+# make fuzz-nodes    the running controller under a storm of messages, parameters, switches and life cycles; an hour
+# make soak-life-cycles   1,000 life cycles of the controller: objects, threads, files, memory, beside a bare node
 # make soak-controller   the controller at 500 Hz for ten minutes: periods, latency, memory
 # make soak-hold     a pose held for 60 s by the real nodes, with wrong masses and noise
 # make soak-identify   unknown arms, recorded over ROS topics, identified, and controlled better (SEEDS="1 2 3")
@@ -46,7 +47,7 @@ PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 INSTALL = $(PIP) install --quiet --use-pep517 $(addprefix -c ,$(CONSTRAINTS))
 BUILD := setup.py package.xml $(wildcard .ci/constraints*.txt)
 
-.PHONY: demo test test-thorough lint bench bench-planning bench-adaptive bench-goals bench-identification bench-kinematics bench-ros bench-sim bench-mpc bench-sweep bench-truth fuzz fuzz-nodes soak-adaptive soak-controller soak-hold soak-identify soak-sim soak-sweep clean docs picture
+.PHONY: demo test test-thorough lint bench bench-planning bench-adaptive bench-goals bench-identification bench-kinematics bench-ros bench-sim bench-mpc bench-sweep bench-truth fuzz fuzz-nodes soak-adaptive soak-controller soak-hold soak-identify soak-life-cycles soak-sim soak-sweep clean docs picture
 
 demo: $(VENV)/demo-installed $(if $(VIEW),$(VENV)/viewer-installed)
 	@$(VENV)/bin/robodyn demo $(if $(VIEW),--view) $(DEMO)
@@ -133,6 +134,9 @@ fuzz: $(VENV)/test-installed
 
 fuzz-nodes: $(VENV)/test-installed
 	@$(VENV)/bin/python benchmarks/fuzz_nodes.py $(BENCH)
+
+soak-life-cycles: $(VENV)/test-installed
+	@$(VENV)/bin/python benchmarks/life_cycles.py $(BENCH)
 
 SEEDS ?= 1 2 3
 soak-identify: $(VENV)/test-installed

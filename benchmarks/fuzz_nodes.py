@@ -2,11 +2,15 @@
 
     make fuzz-nodes                              100,000 messages, 3,000 parameter sets, 200 switches, 1,000 life cycles
     make fuzz-nodes BENCH="--scale 0.01"         a hundredth of that
+    make fuzz-nodes BENCH="--time real"          in real time alone; both ways unless told otherwise
     make fuzz-nodes BENCH="--seed 2 --json"      other messages; the counts for machines
+    make fuzz-nodes BENCH="--set ramp_time=0.5"  with another parameter of the controller
 
-This process is the drives: it integrates the PRR arm by the library's forward dynamics, in lockstep with the controller
-(a state, its answer, a step), records every command, and brakes when none comes. All that it counts ought to be 0. A
-gap or a stop is explained if /diagnostics shows a fault around it.
+This process is the drives: it integrates the PRR arm by the library's forward dynamics, records every command, and
+brakes when none comes. In lockstep, a state is sent, its answer is waited for, and then the arm moves; simulated time
+stands still meanwhile. In real time, states go out by the system's clock, whatever comes back. All that is counted
+ought to be 0. A gap or a stop is explained if /diagnostics shows a fault around it; what led to one that is not is
+written into the folder of the log. In real time a gap may be this machine's: the load is printed.
 """
 
 from __future__ import annotations
@@ -18,12 +22,14 @@ import struct
 import sys
 import tempfile
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import yaml
 
 import robodyn_ros as rd
 from robodyn_ros.cli.processes import ProcessGroup, isolated
@@ -31,6 +37,12 @@ from robodyn_ros.cli.processes import ProcessGroup, isolated
 ROOT = Path(__file__).parents[1]
 STEP = 0.002
 """Time between two states [s]."""
+
+REAL_STEP = 0.004
+"""The same in real time, which leaves this process time for the storm [s]."""
+
+LEAST = 4
+"""How many events are handled between two states in real time, however late this process is."""
 
 STATE_TIMEOUT = 0.1
 """Parameter of the controller; commands may be missing for so long without a fault [s]."""
@@ -54,14 +66,35 @@ COUNTS = (
 
 EXTREMES = (0.0, -0.0, 1e-320, 1.0, -1.0, 1e3, 1e18, 1e154, -1e154, 1.7e308, -1.7e308, float("inf"), float("nan"))
 
+TRACE = 2000
+"""How many states and messages before an event are kept for its file."""
+
 FIXED = ("effort_limits", "effort_rate_limits", "velocity_limits", "state_timeout", "diagnostics_rate", "use_sim_time")
 """Parameters by which the commands are judged; they stay."""
+
+
+@dataclass
+class Event:
+    """A gap or a stop that a fault may explain."""
+
+    what: str
+    when: float
+    history: list[str]
+    explained: bool
 
 
 class Drives:
     """The arm, moved by the commands; sends its states, and records what is wrong with what comes back."""
 
-    def __init__(self, node: Any, executor: Any, alive: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        node: Any,
+        executor: Any,
+        alive: Callable[[], bool],
+        folder: Path | None = None,
+        *,
+        real_time: bool = False,
+    ) -> None:
         from diagnostic_msgs.msg import DiagnosticArray
         from rosgraph_msgs.msg import Clock
         from sensor_msgs.msg import JointState
@@ -76,7 +109,9 @@ class Drives:
         self._limits, self._speeds = (np.array([getattr(j, name) for j in joints]) for name in ("effort", "velocity"))
         self._lower, self._upper = (np.array([getattr(j, name) for j in joints]) for name in ("lower", "upper"))
         self.q, self.qd = np.array([0.7, 0.3, -0.4]), np.zeros(3)
-        self._effort, self._time, self._answered = np.zeros(3), 1000.0, 1000.0
+        self._real_time, self._step = real_time, REAL_STEP if real_time else STEP
+        self._time = time.time() if real_time else 1000.0
+        self._effort, self._answered, self._due = np.zeros(3), self._time, time.monotonic()
         self._last: tuple[float, np.ndarray[Any, Any]] | None = None
         self._gap = False
         self._fault, self._reported = -np.inf, time.monotonic()
@@ -84,7 +119,9 @@ class Drives:
         self._clock = node.create_publisher(Clock, "/clock", 10)
         node.create_subscription(JointState, "controller/joint_commands", self._on_command, 100)
         node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, 100)
-        self._pending: list[tuple[str, float]] = []  # events that a fault has still time to explain
+        self._pending: list[Event] = []  # that a fault has still time to explain
+        self.history: deque[str] = deque(maxlen=TRACE)
+        self._folder, self._told = folder, 0
 
     def state(self, **changes: Any) -> Any:
         """The present state as a message."""
@@ -96,54 +133,80 @@ class Drives:
         return message
 
     def step(self) -> None:
-        """Send a state, wait for the answer, and move the arm by it."""
+        """Send a state, wait for the answer or for the next state's time, and move the arm."""
         from rosgraph_msgs.msg import Clock
 
-        self._time += STEP
-        clock = Clock()
-        clock.clock.sec, clock.clock.nanosec = divmod(round(self._time * 1e9), 10**9)
-        self._clock.publish(clock)
+        before = self._time
+        if self._real_time:
+            self._time = time.time()
+        else:
+            self._time += self._step
+            clock = Clock()
+            clock.clock.sec, clock.clock.nanosec = divmod(round(self._time * 1e9), 10**9)
+            self._clock.publish(clock)
         self.states_topic.publish(self.state())
         self.states += 1
         missing = self._time - self._answered
-        end = time.monotonic() + (PATIENCE if self.expected and missing < 2 * STEP else PATIENCE / 10)
-        while self._answered < self._time - STEP / 2 and time.monotonic() < end:
-            self._executor.spin_once(timeout_sec=0.01)
+        if self._real_time:
+            self._due = max(self._due + self._step, time.monotonic() - self._step)
+            for _ in range(LEAST):
+                self._executor.spin_once(timeout_sec=0.0)
+            while (left := self._due - time.monotonic()) > 0.0:
+                self._executor.spin_once(timeout_sec=left)
+        else:
+            end = time.monotonic() + (PATIENCE if self.expected and missing < 2 * self._step else PATIENCE / 10)
+            while self._answered < self._time - self._step / 2 and time.monotonic() < end:
+                self._executor.spin_once(timeout_sec=0.01)
         missing = self._time - self._answered
         if not self.expected:
             self._gap = False
         elif missing > STATE_TIMEOUT and not self._gap:
             self._gap = True
-            self._pending.append(("gaps without a fault", time.monotonic()))
-        elif missing < STEP:
+            self._expect("gaps without a fault")
+        elif missing < STATE_TIMEOUT / 2:
             self._gap = False
-        self._move(braked=missing > STATE_TIMEOUT)
+        for _ in range(max(1, round((self._time - before) / STEP)) if self._time - before < STATE_TIMEOUT else 1):
+            self._move(braked=missing > STATE_TIMEOUT)
         self._judge()
+
+    def _expect(self, what: str) -> None:
+        """Something has happened that a fault has to explain."""
+        now = time.monotonic()
+        self._pending.append(Event(what, now, list(self.history), explained=now - self._fault <= EXPLAINED))
 
     def _move(self, braked: bool) -> None:
         if braked:
             self.qd[:] = 0.0
             return
+        self.history.append(f"{self._time:.3f} q {self.q} qd {self.qd} effort {self._effort}")
         self.qd += STEP * self._arm.forward(self.q, self.qd, self._effort)
         self.q += STEP * self.qd
         beyond = (self.q <= self._lower) | (self.q >= self._upper)
         if beyond.any():
             if (np.abs(self.qd[beyond]) > 0.5 * self._speeds[beyond]).any():
-                self._pending.append(("drives into a stop without a fault", time.monotonic()))
+                self._expect("drives into a stop without a fault")
             self.q = np.clip(self.q, self._lower, self._upper)
             self.qd[beyond] = 0.0
 
     def _judge(self) -> None:
         now = time.monotonic()
-        for event in [event for event in self._pending if now - event[1] > EXPLAINED]:
-            self._pending.remove(event)
-            self.counts[event[0]] += abs(self._fault - event[1]) > EXPLAINED
+        while self._pending and now - self._pending[0].when > EXPLAINED:
+            event = self._pending.pop(0)
+            if not event.explained:
+                self.counts[event.what] += 1
+                self._tell(event)
         if not self._alive():
             self.counts["crashes"] += 1
             raise SystemExit("the controller has ended")
         if now - self._reported > HANG:
             self.counts["hangs"] += 1
             self._reported = now
+
+    def _tell(self, event: Event) -> None:
+        """Write what led to an event into a file."""
+        if self._folder is not None:
+            self._told += 1
+            (self._folder / f"event-{self._told}.txt").write_text("\n".join([event.what, *event.history]))
 
     def settle(self) -> None:
         """Go on until a fault can explain nothing of what has been."""
@@ -170,6 +233,8 @@ class Drives:
                 self._reported = time.monotonic()
                 if status.level != b"\x00":
                     self._fault = time.monotonic()
+                    for event in self._pending:
+                        event.explained = True
 
 
 class Storm:
@@ -211,6 +276,7 @@ class Storm:
             message = make()
             if self.rng.random() < 0.4:
                 message = self._spoilt(bytes(serialize_message(message)))
+            self._drives.history.append(f"{publisher.topic} {message}")
             publisher.publish(message)
             if number % 5 == 4:
                 self._drives.step()
@@ -288,6 +354,7 @@ class Storm:
         end = time.monotonic() + HANG
         while not client.service_is_ready() and time.monotonic() < end:
             self._executor.spin_once(timeout_sec=0.05)
+        self._drives.history.append(f"{path} {fields}")
         future = client.call_async(kind.Request(**fields))
         while not future.done() and time.monotonic() < end:
             self._drives.step()
@@ -394,25 +461,45 @@ class Storm:
         return bytes(spoilt)
 
 
-def campaign(scale: float, seed: int, folder: Path) -> dict[str, Any]:
+WAYS = ("lockstep", "real")
+"""How time goes: the controller's simulated one waits for it, or the system's."""
+
+AMOUNTS = {"messages": 100_000, "parameters": 3_000, "switches": 200, "life_cycles": 1_000}
+"""Part of the storm → how much of it is sent at scale 1."""
+
+
+def campaign(
+    scale: float,
+    seed: int,
+    folder: Path,
+    parts: Sequence[str] = tuple(AMOUNTS),
+    *,
+    real_time: bool = False,
+    given: dict[str, Any] | None = None,
+) -> dict[str, Any]:
     """Run it all; the counts, and what was sent.
 
     Args:
         scale: of the numbers of messages, parameter sets, switches and life cycles.
+        parts: of the storm that are run.
         seed: of what is drawn.
         folder: of the controller's log.
+        real_time: whether time is the system's.
+        given: parameters of the controller beside those of the storm.
     """
     import rclpy
     from rclpy.executors import SingleThreadedExecutor
     from rclpy.node import Node
 
-    amounts = {"messages": 100_000, "parameters": 3_000, "switches": 200, "life_cycles": 1_000}
     parameters = {
         "robot_description": (ROOT / "urdf" / "prr.urdf").read_text(),
-        "use_sim_time": True,
+        "use_sim_time": not real_time,
         "state_timeout": STATE_TIMEOUT,
         "diagnostics_rate": 20.0,
+        **(given or {}),
     }
+    begin = time.monotonic()
+    load = [os.getloadavg()[0]]
     with isolated() as environment, ProcessGroup(environment, folder) as group:
         os.environ.clear()
         os.environ.update(environment)
@@ -421,17 +508,18 @@ def campaign(scale: float, seed: int, folder: Path) -> dict[str, Any]:
         rclpy.init(context=context, args=[])
         node, executor = Node("drives", context=context), SingleThreadedExecutor(context=context)
         executor.add_node(node)
-        drives = Drives(node, executor, lambda: process.process.poll() is None)
+        drives = Drives(node, executor, lambda: process.process.poll() is None, folder, real_time=real_time)
         storm, ended, sent = Storm(node, executor, drives, seed), "", {}
         try:
             end = time.monotonic() + 60.0
             while not drives.commands and time.monotonic() < end:
                 drives.step()
             drives.expected = True
-            for name, amount in amounts.items():
-                sent[name] = max(1, round(scale * amount))
+            for name in parts:
+                sent[name] = max(1, round(scale * AMOUNTS[name]))
                 getattr(storm, name)(sent[name])
                 drives.settle()
+                load.append(os.getloadavg()[0])
         except SystemExit as problem:
             ended = str(problem)
         finally:
@@ -440,18 +528,38 @@ def campaign(scale: float, seed: int, folder: Path) -> dict[str, Any]:
             rclpy.shutdown(context=context)
     log = (folder / "controller.log").read_text(errors="replace")
     found = {name: drives.counts[name] for name in COUNTS} | {"unforeseen exceptions": log.count("Traceback")}
-    return {"counts": found, "sent": sent, "states": drives.states, "commands": drives.commands, "ended": ended}
+    return {
+        "counts": found,
+        "sent": sent,
+        "states": drives.states,
+        "commands": drives.commands,
+        "minutes": (time.monotonic() - begin) / 60.0,
+        "load": max(load),
+        "ended": ended,
+    }
 
 
-def lines(found: dict[str, Any]) -> Iterator[str]:
-    """The report as text."""
-    yield f"{found['states']} states, {found['commands']} commands; " + ", ".join(
-        f"{count} {name.replace('_', ' ')}" for name, count in found["sent"].items()
-    )
-    for name, count in found["counts"].items():
-        yield f"  {count:6d}  {name}"
-    if found["ended"]:
-        yield f"ended early: {found['ended']}"
+def lines(found: dict[str, dict[str, Any]]) -> Iterator[str]:
+    """The report as text: a column for each way of time."""
+    width = max(map(len, COUNTS)) + 2
+
+    def row(name: str, values: Sequence[object]) -> str:
+        return f"{name:{width}}" + "".join(f"{value:>12}" for value in values)
+
+    columns = found.values()
+    yield row("", list(found))
+    for name in AMOUNTS:
+        yield row(name.replace("_", " "), [f"{column['sent'].get(name, 0):,}" for column in columns])
+    for name in ("states", "commands"):
+        yield row(name, [f"{column[name]:,}" for column in columns])
+    yield row("minutes", [f"{column['minutes']:.1f}" for column in columns])
+    yield row("greatest load of the machine", [f"{column['load']:.1f}" for column in columns])
+    yield "-" * (width + 12 * len(found))
+    for name in next(iter(columns))["counts"]:
+        yield row(name, [column["counts"][name] for column in columns])
+    for way, column in found.items():
+        if column["ended"]:
+            yield f"{way} ended early: {column['ended']}"
 
 
 def main() -> int:
@@ -459,13 +567,22 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scale", type=float, default=1.0, help="of all numbers (default: 1)")
     parser.add_argument("--seed", type=int, default=1, help="of what is drawn (default: 1)")
+    parser.add_argument("--time", choices=("both", *WAYS), default="both", help="of the controller (default: both)")
     parser.add_argument("--json", action="store_true", help="print the counts as JSON")
-    parser.add_argument("--log", type=Path, help="folder for the controller's log; a temporary one unless given")
+    parser.add_argument("--parts", default=",".join(AMOUNTS), help="of the storm, with commas (default: all)")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter, in YAML")
+    parser.add_argument("--log", type=Path, help="folder for the controller's logs; a temporary one unless given")
     args = parser.parse_args()
+    given = {name: yaml.safe_load(value) for name, _, value in (item.partition("=") for item in args.set)}
+    found = {}
     with tempfile.TemporaryDirectory() as folder:
-        found = campaign(args.scale, args.seed, args.log or Path(folder))
+        for way in WAYS if args.time == "both" else (args.time,):
+            place = (args.log or Path(folder)) / way
+            place.mkdir(parents=True, exist_ok=True)
+            parts = args.parts.split(",")
+            found[way] = campaign(args.scale, args.seed, place, parts, real_time=way == "real", given=given)
     print(json.dumps(found) if args.json else "\n".join(lines(found)))
-    return 1 if any(found["counts"].values()) or found["ended"] else 0
+    return 1 if any(any(column["counts"].values()) or column["ended"] for column in found.values()) else 0
 
 
 if __name__ == "__main__":

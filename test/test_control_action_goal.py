@@ -57,21 +57,30 @@ def test_every_outcome_has_a_result(outcome):
     assert goal.result is None
     way.end(outcome)
     assert goal.result == RESULTS[outcome]
-    assert not goal.cancel()
+    assert not goal.cancel(lambda: pytest.fail("it has ended: nothing is to be held"))
 
 
 def test_a_goal_that_is_canceled():
     way = following()
     goal = ActionGoal(way)
-    assert goal.cancel()
-    assert goal.result is None
-    way.end("held")
+    assert goal.cancel(lambda: way.end("held"))
     assert goal.result.status == "canceled"
     late = following()
     raced = ActionGoal(late)
-    raced.cancel()
-    late.end("succeeded")  # at the same moment: it has
+    assert raced.cancel(lambda: late.end("succeeded"))  # at the same moment: it has
     assert raced.result.status == "succeeded"
+
+
+def test_a_goal_that_cannot_be_held_is_not_canceled():
+    def refuse():
+        raise NotReadyError("no state has come")
+
+    way = following()
+    goal = ActionGoal(way)
+    with pytest.raises(NotReadyError):
+        goal.cancel(refuse)
+    way.end("held")  # by somebody else, later
+    assert goal.result.status == "aborted"
 
 
 class Goal(SimpleNamespace):
@@ -105,7 +114,7 @@ class Loop:
 
     def __init__(self):
         self.counts, self.ways, self.latest = [], [], None
-        self.faults = SimpleNamespace(count=lambda kind, problem: self.counts.append(kind))
+        self.configured = True
         self.settings = SimpleNamespace(tolerances=DEFAULTS)
         self.robot = SimpleNamespace(joint_names=JOINTS)
         self.references = self
@@ -140,9 +149,24 @@ def served(monkeypatch):
     monkeypatch.setitem(sys.modules, "control_msgs", package)
     monkeypatch.setitem(sys.modules, "control_msgs.action", actions)
     monkeypatch.setattr(module, "ActionServer", lambda node, kind, name, **calls: SimpleNamespace(**calls, name=name))
-    node = SimpleNamespace(create_timer=lambda *_, **__: None, executor=None, guarded=lambda callback, _: callback)
+    timer = SimpleNamespace(runs=True)
+    timer.cancel, timer.reset = (lambda: setattr(timer, "runs", False)), (lambda: setattr(timer, "runs", True))
     loop = Loop()
-    return module.FollowJointTrajectory(node, loop), loop
+
+    def configured():
+        if not loop.configured:
+            raise NotReadyError("the node is not configured")
+        return loop
+
+    node = SimpleNamespace(
+        create_timer=lambda *_, **__: timer,
+        executor=None,
+        guarded=lambda callback, _: callback,
+        faults=SimpleNamespace(count=lambda kind, problem: loop.counts.append(kind)),
+    )
+    server = module.FollowJointTrajectory(node, configured)
+    server.timer = timer
+    return server, loop
 
 
 def send(server, number, trajectory="good", path=()):
@@ -278,6 +302,23 @@ def test_the_state_of_the_controller_and_the_reference_at_a_time(monkeypatch):
     closed[0] = "the controller is inactive"
     answer = query._service(request, SimpleNamespace())
     assert (answer.success, answer.message) == (False, "the controller is inactive")
+
+
+def test_the_server_outlives_its_controller(served):
+    """What a cleanup interrupts gets its result afterwards; without a controller goals are refused."""
+    server, loop = served
+    assert not server.timer.runs
+    handle, execution = send(server, 1)
+    assert server.timer.runs
+    loop.ways[0].end("interrupted")  # by the cleanup
+    loop.configured = False
+    server._update()
+    assert (result(execution).error_code, handle.ended) == (-1, "aborted")
+    assert not server.timer.runs
+    assert send(server, 2) is None
+    assert loop.counts == ["trajectory refused"]
+    loop.configured = True
+    assert send(server, 3) is not None
 
 
 def test_without_control_msgs_there_is_no_action():

@@ -26,12 +26,19 @@ FUZZ = SimpleNamespace(**run_path(str(ROOT / "benchmarks" / "fuzz_nodes.py")))
 def test_nothing_happens_in_a_small_storm(tmp_path):
     command = [sys.executable, str(ROOT / "benchmarks" / "fuzz_nodes.py"), "--scale", "0.004", "--seed", "16", "--json"]
     done = subprocess.run([*command, "--log", str(tmp_path)], capture_output=True, text=True, check=False)
-    found = json.loads(done.stdout.splitlines()[-1])
-    assert not found["ended"], found["ended"]
-    assert set(found["counts"].values()) == {0}, (found, (tmp_path / "controller.log").read_text()[-3000:])
-    assert found["sent"] == {"messages": 400, "parameters": 12, "switches": 1, "life_cycles": 4}
-    assert found["commands"] > 0.5 * found["states"]
-    assert done.returncode == 0
+    both = json.loads(done.stdout.splitlines()[-1])
+    assert set(both) == {"lockstep", "real"}
+    for way, found in both.items():
+        assert not found["ended"], found["ended"]
+        counts = dict(found["counts"])
+        if way == "real":  # a gap may be a busy machine's
+            counts.pop("gaps without a fault")
+        assert set(counts.values()) == {0}, (found, (tmp_path / way / "controller.log").read_text()[-3000:])
+        assert found["sent"] == {"messages": 400, "parameters": 12, "switches": 1, "life_cycles": 4}
+        assert found["commands"] > 0.5 * found["states"]
+    text = list(FUZZ.lines(both))
+    assert max(map(len, text)) <= 80
+    assert done.returncode in (0, any(both["real"]["counts"].values()))
 
 
 @pytest.fixture
@@ -94,6 +101,41 @@ def test_the_drives_see_gaps_and_stops_unless_a_fault_explains_them(drives, expl
         drives.counts["gaps without a fault"] == drives.counts["drives into a stop without a fault"] == (not explained)
     )
     assert drives.counts["hangs"] == 0
+
+
+def test_a_fault_that_lasts_explains_what_happened_when_it_began(drives):
+    """The machine is so slow that more than EXPLAINED passes within a period, and the fault is there all the time."""
+    drives.q[:], drives.qd[:] = drives._upper, 0.8 * drives._speeds
+    command(drives, [0.0, 0.0, 0.0], FUZZ.STEP)
+    drives.step()
+    for _ in range(8):
+        drives.now[0] += 0.4 * FUZZ.EXPLAINED
+        report(drives, DiagnosticStatus.WARN)
+    drives._answered = drives._time + 1.0
+    drives.step()
+    assert drives.counts["drives into a stop without a fault"] == 0
+    report(drives, DiagnosticStatus.OK)
+
+
+def test_in_real_time_the_states_go_on_whatever_comes_back(drives, monkeypatch):
+    monkeypatch.setattr("time.time", lambda: 1e9 + drives.now[0])
+    drives._real_time, drives._step, drives._time = True, FUZZ.REAL_STEP, 1e9 + drives.now[0]
+    drives._answered, drives._due = drives._time, drives.now[0]
+    drives.qd[:] = 0.1
+    before, begin = drives.q.copy(), drives.now[0]
+    for _ in range(20):
+        drives.step()
+    assert drives.states == 20
+    np.testing.assert_allclose(drives.now[0] - begin, 20 * FUZZ.REAL_STEP, rtol=1e-9)
+    assert (np.abs(drives.q - before) > 1e-4).all()
+    for _ in range(20):  # nothing has come back for longer than the timeout: the drives brake, and wait for nothing
+        drives.step()
+    assert not drives.qd.any()
+    np.testing.assert_allclose(drives.now[0] - begin, 40 * FUZZ.REAL_STEP, rtol=1e-9)
+    drives.now[0] += FUZZ.EXPLAINED + 0.1
+    drives._reported = drives.now[0]
+    drives.step()
+    assert drives.counts["gaps without a fault"] == 1
 
 
 def test_the_drives_see_a_controller_that_hangs_or_has_ended(drives):

@@ -98,7 +98,7 @@ def _kind_key(kind: type[Controller]) -> bytes:
     return digest(kind.__qualname__, files, _control_sources(), source=kind.__module__).encode()
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=4)
 def _robot_key(robot: Robot) -> bytes:
     """What a law may have made constants of: the limits of the joints and whatever else is known of them."""
     return hashlib.sha256(repr((robot.joints, robot.bodies)).encode()).digest()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -55,10 +55,15 @@ class ActionGoal:
         self._following = following
         self._canceled = False
 
-    def cancel(self) -> bool:
-        """Cancel it if it has not ended; True if so, and then the caller tells the arm to hold."""
+    def cancel(self, hold: Callable[[], object]) -> bool:
+        """Cancel it if it has not ended; True if so.
+
+        Args:
+            hold: tells the arm to hold; if it raises, the goal is not canceled.
+        """
         if self._following.outcome is not None:
             return False
+        hold()
         self._canceled = True
         return True
 

@@ -39,6 +39,11 @@ class BackgroundTask(Generic[Result]):
         """True if :meth:`result` answers at once."""
         return not self._thread.is_alive()
 
+    @property
+    def problem(self) -> Exception | None:
+        """What the calculation raised, once it is done."""
+        return self._problem
+
     def wait(self, limit: float) -> bool:
         """Wait for the end, but no longer than a time [s]; True if it has come."""
         self._thread.join(limit)

@@ -103,6 +103,9 @@ class ExceptionGuard:
 
     Subscriptions, timers and services are guarded one by one, so that a client gets its answer. Whatever else the
     executor raises is counted by :func:`robodyn_ros.nodes.common.executor.run`.
+
+    An entity that is destroyed may have an event in the executor's queue already, and executors hand that on: to a
+    callback whose publishers and services may be gone by then. So the guard of an entity that is destroyed drops them.
     """
 
     @cached_property
@@ -141,6 +144,23 @@ class ExceptionGuard:
         """As rclpy has it; a client is told what went wrong, as far as the response has fields for that."""
         return super().create_service(kind, name, self.guarded(callback, _failure), *args, **named)  # type: ignore[misc]
 
+    def destroy_subscription(self, subscription: Any) -> bool:
+        """As rclpy has it, and its callback is called no more."""
+        return _end(subscription) and bool(super().destroy_subscription(subscription))  # type: ignore[misc]
+
+    def destroy_timer(self, timer: Any) -> bool:
+        """As rclpy has it, and its callback is called no more."""
+        return _end(timer) and bool(super().destroy_timer(timer))  # type: ignore[misc]
+
+    def destroy_service(self, service: Any) -> bool:
+        """As rclpy has it, and its callback is called no more."""
+        return _end(service) and bool(super().destroy_service(service))  # type: ignore[misc]
+
+    def forget_destroyed(self) -> None:
+        """Drop what rclpy keeps of entities that are destroyed: their callback group refers to them for good."""
+        group = self.default_callback_group  # type: ignore[attr-defined]
+        group.entities = {entity for entity in group.entities if entity() is not None}
+
     def guarded(
         self, callback: Callable[..., Any], otherwise: Callable[..., Any] = lambda problem, *_: None
     ) -> Callable[..., Any]:
@@ -150,10 +170,13 @@ class ExceptionGuard:
             callback: a function, or a coroutine function.
             otherwise: gives the result instead of a callback that raised, from the exception and the arguments.
         """
+        guarded: Any
         if iscoroutinefunction(callback):
 
             @wraps(callback)
             async def guarded(*args: Any) -> Any:
+                if guarded.has_ended:
+                    return args[-1]
                 try:
                     return await callback(*args)
                 except Exception as problem:  # whatever it is, the node goes on
@@ -164,13 +187,24 @@ class ExceptionGuard:
 
             @wraps(callback)
             def guarded(*args: Any) -> Any:
+                if guarded.has_ended:
+                    return args[-1] if args else None
                 try:
                     return callback(*args)
                 except Exception as problem:  # whatever it is, the node goes on
                     self.faults.unforeseen(problem)
                     return otherwise(problem, *args)
 
-        return guarded
+        guarded.has_ended = False
+        made: Callable[..., Any] = guarded
+        return made
+
+
+def _end(entity: Any) -> bool:
+    """Have the guard of an entity's callback call it no more; True."""
+    if hasattr(entity.callback, "has_ended"):  # rclpy's own services have none
+        entity.callback.has_ended = True  # the callback is not exchanged: an executor may be in it at this moment
+    return True
 
 
 def _failure(problem: Exception, request: Any, response: Any) -> Any:

@@ -53,7 +53,7 @@ from pathlib import Path
 from typing import Any
 
 import rclpy
-from rclpy.exceptions import ParameterException
+from rclpy.exceptions import InvalidHandle, ParameterException
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 
@@ -155,12 +155,23 @@ def _spin(executor: Executor, end: Exit, faults: Faults) -> None:
     gc.collect()
     gc.freeze()
     while end.code is None and rclpy.ok():
-        try:
-            executor.spin_once(timeout_sec=SPIN_TIMEOUT)
-        except ExternalShutdownException:
-            raise
-        except Exception as problem:  # of an event without a guard, such as a future's or an action's
-            faults.unforeseen(problem)
+        handle_event(executor, faults, SPIN_TIMEOUT)
+
+
+def handle_event(executor: Executor, faults: Faults, timeout: float) -> None:
+    """Handle one event, or wait so long for one [s]; what it raises is counted.
+
+    Raises:
+        ExternalShutdownException: the context was shut down.
+    """
+    try:
+        executor.spin_once(timeout_sec=timeout)
+    except ExternalShutdownException:
+        raise
+    except InvalidHandle:  # an event of an entity that has been destroyed since, such as a service's request
+        return
+    except Exception as problem:  # of an event without a guard, such as a future's or an action's
+        faults.unforeseen(problem)
 
 
 def make_executor() -> Executor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -267,4 +267,18 @@ def respond(response: Any, action: Callable[[], str]) -> Any:
     except RobodynError as problem:
         response.message = str(problem)
         response.success = False
+    return response
+
+
+async def respond_later(response: Any, begin: Callable[[], Awaitable[tuple[bool, str]]]) -> Any:
+    """As :func:`respond`, for what takes a while; nothing is blocked meanwhile.
+
+    Args:
+        response: of SetBool or Trigger.
+        begin: begins what was asked for, or raises RobodynError; whether it was done, and a sentence about it, come.
+    """
+    try:
+        response.success, response.message = await begin()
+    except RobodynError as problem:
+        response.success, response.message = False, str(problem)
     return response

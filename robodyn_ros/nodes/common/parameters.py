@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from typing import Any, TypeVar
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
-from rclpy.exceptions import ParameterUninitializedException
+from rclpy.exceptions import ParameterException, ParameterUninitializedException
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
@@ -33,7 +33,7 @@ def declare(
     bounds: tuple[float, float] | None = None,
     read_only: bool = False,
 ) -> None:
-    """Declare a parameter, unless it is declared already.
+    """Declare a parameter, unless it is declared already; one that is for another arm is declared anew.
 
     Args:
         node: whose.
@@ -47,8 +47,15 @@ def declare(
     Raises:
         ParameterException: the value given has the wrong type or is out of range.
     """
+    declared, what = _declarations(node), (default, description, constraints, bounds, read_only)
+    declared.stale.discard(name)
     if node.has_parameter(name):
-        return
+        if declared.made[name] == what:
+            return
+        _undeclare(node, name)
+    declared.made[name] = what
+    if declared.of_arm is not None:
+        declared.of_arm.add(name)
     descriptor = ParameterDescriptor(description=description, additional_constraints=constraints, read_only=read_only)
     if isinstance(default, int) and bounds is not None:
         descriptor.integer_range = [IntegerRange(from_value=int(bounds[0]), to_value=int(bounds[1]), step=0)]
@@ -56,7 +63,76 @@ def declare(
         descriptor.floating_point_range = [FloatingPointRange(from_value=bounds[0], to_value=bounds[1], step=0.0)]
     if isinstance(default, float):
         _take_whole_numbers(node, name)
-    node.declare_parameter(name, default, descriptor)
+    try:
+        node.declare_parameter(name, default, descriptor)
+    except ParameterException as problem:
+        if declared.kept.pop(name, None) is None:
+            raise
+        node.get_logger().warning(f"{name}: what was set for the arm before does not fit this one ({problem})")
+        del node._parameter_overrides[name]
+        node.declare_parameter(name, default, descriptor)
+
+
+class _Declarations:
+    """What has been declared of a node.
+
+    Attributes:
+        made: name → all that was declared of it.
+        of_arm: names of what was declared for an arm; None before the first.
+        stale: those of an earlier arm, until they are declared for this one.
+        kept: name → value that was set for an earlier arm.
+        floats: names of those that take whole numbers, too.
+    """
+
+    def __init__(self) -> None:
+        self.made: dict[str, tuple[Any, ...]] = {}
+        self.of_arm: set[str] | None = None
+        self.stale: set[str] = set()
+        self.kept: dict[str, Any] = {}
+        self.floats: set[str] = set()
+
+
+def _declarations(node: Node) -> _Declarations:
+    found: _Declarations | None = getattr(node, "_robodyn_declarations", None)
+    if found is None:
+        found = made = node._robodyn_declarations = _Declarations()
+        node.add_pre_set_parameters_callback(lambda changes: [_as_float(one, made.floats) for one in changes])
+    return found
+
+
+def begin_arm(node: Node) -> None:
+    """What is declared from now on is of an arm: a later arm may have other joints, limits and defaults."""
+    declared = _declarations(node)
+    declared.of_arm = declared.of_arm or set()
+    declared.stale = set(declared.of_arm)
+
+
+def end_arm(node: Node) -> None:
+    """All has been declared of the arm: what an earlier one had and this one has not is declared no more."""
+    declared = _declarations(node)
+    for name in declared.stale:
+        _undeclare(node, name)
+    declared.stale = set()
+
+
+def _undeclare(node: Node, name: str) -> None:
+    """Undeclare a parameter; if it was set to something, it gets that value when it is declared the next time."""
+    declared = _declarations(node)
+    parameter, default = node.get_parameter_or(name), declared.made[name][0]
+    same = list(parameter.value) == list(default) if isinstance(default, list | tuple) else parameter.value == default
+    if parameter.type_ != Parameter.Type.NOT_SET and not same:
+        given = node._parameter_overrides.get(name)
+        if given is None or given.value != parameter.value:
+            declared.kept[name] = parameter.value
+            node._parameter_overrides[name] = parameter
+    else:
+        node._parameter_overrides.pop(name, None)
+    node._descriptors[name].read_only = False  # it is not changed, but taken back
+    node.undeclare_parameter(name)
+    declared.floats.discard(name)
+    declared.made.pop(name)
+    if declared.of_arm is not None:
+        declared.of_arm.discard(name)
 
 
 def _take_whole_numbers(node: Node, name: str) -> None:
@@ -64,12 +140,7 @@ def _take_whole_numbers(node: Node, name: str) -> None:
     given = node._parameter_overrides.get(name)
     if given is not None and given.type_ == Parameter.Type.INTEGER:
         node._parameter_overrides[name] = Parameter(name, Parameter.Type.DOUBLE, float(given.value))
-    floats: set[str] | None = getattr(node, "_robodyn_floats", None)
-    if floats is None:
-        floats = set()
-        node._robodyn_floats = floats
-        node.add_pre_set_parameters_callback(lambda changes: [_as_float(one, floats) for one in changes])
-    floats.add(name)
+    _declarations(node).floats.add(name)
 
 
 def _as_float(parameter: Parameter, floats: set[str]) -> Parameter:

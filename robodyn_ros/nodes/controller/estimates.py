@@ -11,12 +11,10 @@ from functools import partial
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 from rclpy.task import Future
-from std_srvs.srv import Trigger
 
 from robodyn_ros.control.laws.memory_file import LawMemory, memory_of, read_memory, write_memory
 from robodyn_ros.errors import ConfigurationError, NotReadyError, RobodynError
 from robodyn_ros.nodes.common.background_task import BackgroundTask
-from robodyn_ros.nodes.common.messages import respond
 from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.nodes.common.qos import LATCHED
 from robodyn_ros.nodes.common.timers import steady_timer
@@ -63,7 +61,6 @@ class Estimates:
         except RobodynError as problem:
             raise ConfigurationError(f"{FILE}: {problem}") from problem
         self._publisher = node.create_publisher(DiagnosticArray, "~/estimates", LATCHED)
-        self._service = node.create_service(Trigger, "~/save_estimates", self._on_save)
         self._timer = steady_timer(node, PERIOD, self._publish)
         self._saved: Future | None = None  # of the service that waits
         self._poll = steady_timer(node, POLL_PERIOD, self._answer_if_saved)
@@ -74,6 +71,8 @@ class Estimates:
         if not self._path or not self._loop.law.memory():
             return
         try:
+            if self._writing is not None:
+                self._writing.wait(DISK_LIMIT)
             task = self._begin_to_write()
             if not task.wait(DISK_LIMIT):
                 raise NotReadyError(f"{self._path} is not written within {DISK_LIMIT:g} s")
@@ -82,45 +81,41 @@ class Estimates:
             self._node.get_logger().error(f"{FILE}: {problem}")
 
     def destroy(self) -> None:
-        """Save what was learnt, and withdraw topic and service."""
+        """Save what was learnt, and withdraw the topic."""
         self.save_if_named()
+        self._answer_if_saved()
+        self._answer(NotReadyError("the controller was cleaned up"))
         for timer in (self._timer, self._poll):
             self._node.destroy_timer(timer)
-        self._node.destroy_service(self._service)
         self._node.destroy_publisher(self._publisher)
 
     @property
     def _path(self) -> str:
         return str(NodeParameters(self._node)[FILE])
 
-    async def _on_save(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        path = self._path
+    def begin_to_save(self) -> Future:
+        """Save what was learnt, as the service asks for it; whether that was done, and where or why not, come in time.
 
-        def begun() -> str:
-            if not path:
-                raise NotReadyError(f"the parameter {FILE} names no file")
-            self._begin_to_write()
-            return f"saved to {path}"
-
-        respond(response, begun)
-        task = self._writing
-        if response.success and task is not None:
-            self._saved = Future()
-            self._poll.reset()
-            await self._saved
-
-            def ended() -> str:
-                task.result()
-                return f"saved to {path}"
-
-            respond(response, ended)
-        return response
+        Raises:
+            RobodynError: it cannot be saved.
+        """
+        if not self._path:
+            raise NotReadyError(f"the parameter {FILE} names no file")
+        self._begin_to_write()
+        self._saved = Future(executor=self._node.executor)
+        self._poll.reset()
+        return self._saved
 
     def _answer_if_saved(self) -> None:
-        """Let the service go on that waits for the disk, if that is done."""
-        if self._saved is not None and self._writing is not None and self._writing.done:
-            self._poll.cancel()
-            self._saved.set_result(None)
+        """Let the service answer that waits for the disk, if that is done."""
+        if self._writing is not None and self._writing.done:
+            self._answer(self._writing.problem)
+
+    def _answer(self, problem: object) -> None:
+        self._poll.cancel()
+        saved, self._saved = self._saved, None
+        if saved is not None:
+            saved.set_result((problem is None, f"saved to {self._path}" if problem is None else str(problem)))
 
     def _begin_to_write(self) -> BackgroundTask[None]:
         """Write what is known now, in a thread.

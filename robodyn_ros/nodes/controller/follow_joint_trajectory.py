@@ -1,7 +1,8 @@
 """The interface of joint_trajectory_controller, where control_msgs is installed.
 
 - The action ``~/follow_joint_trajectory``, by which MoveIt drives an arm. What a goal may ask for and how it ends is
-  decided in :mod:`robodyn_ros.control.reference.action_goal`.
+  decided in :mod:`robodyn_ros.control.reference.action_goal`. The server lasts as long as the node: a goal that a
+  cleanup interrupts gets its result, and without a controller goals are refused.
 - ``~/controller_state``: reference, state, error and command, for plots and for panels of rqt.
 - ``~/query_state``: the reference at a time.
 """
@@ -24,7 +25,7 @@ from rclpy.task import Future
 from robodyn_ros.control.reference.action_goal import ActionGoal, GoalResult, goal_tolerances
 from robodyn_ros.control.reference.tolerances import Tolerances
 from robodyn_ros.control.step import Command
-from robodyn_ros.errors import RobodynError
+from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.nodes.common.messages import seconds
 from robodyn_ros.nodes.common.qos import RELIABLE
 from robodyn_ros.nodes.common.timers import steady_timer
@@ -45,11 +46,11 @@ def is_available() -> bool:
 class FollowJointTrajectory:
     """The server of the action."""
 
-    def __init__(self, node: Node, loop: ClosedLoop) -> None:
+    def __init__(self, node: Node, loop: Callable[[], ClosedLoop]) -> None:
         """
         Args:
-            node: who serves.
-            loop: what follows.
+            node: who serves, and counts the goals refused.
+            loop: returns what follows; raises NotReadyError if there is nothing.
         """
         self._type: Any = import_module("control_msgs.action").FollowJointTrajectory
         self._node, self._loop = node, loop
@@ -64,37 +65,25 @@ class FollowJointTrajectory:
             cancel_callback=node.guarded(self._on_cancel, lambda *_: CancelResponse.REJECT),
         )
         self._timer = steady_timer(node, PERIOD, self._update)
-
-    def destroy(self) -> None:
-        """Withdraw the action."""
-        self._node.destroy_timer(self._timer)
-        self._server.destroy()
+        self._timer.cancel()  # it runs while there are goals
 
     def _on_goal(self, goal: Any) -> GoalResponse:
         """Follow the goal's trajectory, or refuse it."""
-        if goal.multi_dof_trajectory.points:
-            self._loop.faults.count("trajectory refused", "multi_dof_trajectory is not supported")
-            return GoalResponse.REJECT
         try:
-            following = self._loop.references.follow_message(goal.trajectory, self._tolerances(goal))
+            if goal.multi_dof_trajectory.points:
+                raise InputError("multi_dof_trajectory", "is not supported", len(goal.multi_dof_trajectory.points))
+            loop = self._loop()
+            following = loop.references.follow_message(goal.trajectory, _tolerances(loop, goal))
         except RobodynError as problem:
-            self._loop.faults.count("trajectory refused", problem)
+            self._node.faults.count("trajectory refused", problem)
             return GoalResponse.REJECT
         self._accepted.append(ActionGoal(following))
         return GoalResponse.ACCEPT
 
-    def _tolerances(self, goal: Any) -> Tolerances:
-        path, end = (
-            [(item.name, item.position) for item in items] for items in (goal.path_tolerance, goal.goal_tolerance)
-        )
-        time = seconds(goal.goal_time_tolerance)
-        return goal_tolerances(self._loop.settings.tolerances, self._loop.robot.joint_names, path, end, time)
-
     def _on_cancel(self, handle: Any) -> CancelResponse:
         """Hold the arm, if the goal is still being followed."""
         for other, goal, _ in self._goals:
-            if other.goal_id == handle.goal_id and goal.cancel():
-                self._loop.hold()
+            if other.goal_id == handle.goal_id and goal.cancel(self._loop().hold):
                 return CancelResponse.ACCEPT
         return CancelResponse.REJECT
 
@@ -102,6 +91,7 @@ class FollowJointTrajectory:
         """Wait for the end of a goal; nothing is blocked meanwhile. Goals are executed in the order of acceptance."""
         ended: Future = Future(executor=self._node.executor)
         self._goals.append((handle, self._accepted.pop(0), ended))
+        self._timer.reset()
         result: GoalResult = await ended
         if result.status == "canceled" and not handle.is_cancel_requested:
             handle._update_state(_rclpy.GoalEvent.CANCEL_GOAL)  # rclpy has nothing public for a server that cancels
@@ -123,12 +113,15 @@ class FollowJointTrajectory:
             else:
                 self._goals.remove(entry)
                 ended.set_result(result)
+        if not self._goals:
+            self._timer.cancel()
 
     def _give_feedback(self, handle: Any) -> None:
-        latest = self._loop.latest
+        loop = self._loop()
+        latest = loop.latest
         if latest is None or latest[1].reference is None or latest[1].state is None:
             return
-        feedback = self._type.Feedback(joint_names=list(self._loop.robot.joint_names))
+        feedback = self._type.Feedback(joint_names=list(loop.robot.joint_names))
         feedback.header.stamp = latest[0]
         fill(latest[1], feedback.desired, feedback.actual, feedback.error)
         handle.publish_feedback(feedback)
@@ -213,9 +206,14 @@ def fill(command: Command, reference: Any, state: Any, error: Any) -> None:
             setattr(point, field, value.tolist())
 
 
+def _tolerances(loop: ClosedLoop, goal: Any) -> Tolerances:
+    path, end = ([(item.name, item.position) for item in items] for items in (goal.path_tolerance, goal.goal_tolerance))
+    time = seconds(goal.goal_time_tolerance)
+    return goal_tolerances(loop.settings.tolerances, loop.robot.joint_names, path, end, time)
+
+
 TRAJECTORY_INTERFACE: tuple[Callable[[LifecycleNode, ClosedLoop], Any], ...] = (
-    FollowJointTrajectory,
     ControllerState,
     QueryState,
 )
-"""What the node has where control_msgs is installed."""
+"""What a configured controller has beside the action, where control_msgs is installed."""

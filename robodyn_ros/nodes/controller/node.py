@@ -35,13 +35,17 @@ from robodyn_ros.nodes.common.arm_parameters import joint_order, locked_joints, 
 from robodyn_ros.nodes.common.description import DescriptionSource
 from robodyn_ros.nodes.common.diagnostics import UNFORESEEN, Diagnostics, ExceptionGuard, Faults, Report
 from robodyn_ros.nodes.common.executor import Exit, run
-from robodyn_ros.nodes.common.messages import respond
-from robodyn_ros.nodes.common.parameters import NodeParameters, mention_unknown
+from robodyn_ros.nodes.common.messages import respond, respond_later
+from robodyn_ros.nodes.common.parameters import NodeParameters, begin_arm, end_arm, mention_unknown
 from robodyn_ros.nodes.common.scheduling import Scheduling
 from robodyn_ros.nodes.common.timers import once_running
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 from robodyn_ros.nodes.controller.estimates import Estimates
-from robodyn_ros.nodes.controller.follow_joint_trajectory import TRAJECTORY_INTERFACE, is_available
+from robodyn_ros.nodes.controller.follow_joint_trajectory import (
+    TRAJECTORY_INTERFACE,
+    FollowJointTrajectory,
+    is_available,
+)
 from robodyn_ros.nodes.controller.locked_model import LockedModel
 from robodyn_ros.nodes.controller.parameters import (
     declare_choice_of_joints,
@@ -100,6 +104,9 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         self._description = DescriptionSource(self, self._on_description)
         self.create_service(SetBool, "~/enable", self._on_enable)
         self.create_service(Trigger, "~/hold", self._on_hold)
+        self.create_service(Trigger, "~/estimate_payload", self._on_estimate_payload)
+        self.create_service(Trigger, "~/save_estimates", self._on_save_estimates)
+        self._action = FollowJointTrajectory(self, self._loop) if is_available() else None
         self.add_on_set_parameters_callback(self._check_change)
         self.add_post_set_parameters_callback(self._apply_change)
         self._diagnostics = Diagnostics(self, self._report)
@@ -167,10 +174,13 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
             self._configured.estimates.save_if_named()
         super().destroy_node()
 
-    def _loop(self) -> ClosedLoop:
+    def _parts(self) -> ConfiguredController:
         if self._configured is None:
             raise NotReadyError("the node is not configured")
-        return self._configured.loop
+        return self._configured
+
+    def _loop(self) -> ClosedLoop:
+        return self._parts().loop
 
     def _cleanup(self) -> None:
         """Withdraw all that has come since the node was configured, even if a part of that fails."""
@@ -182,6 +192,7 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         for kind, destroy in DESTROY.items():
             for entity in entities(self, kind) - self._lasting:
                 self.guarded(destroy)(self, entity)
+        self.forget_destroyed()
         gc.unfreeze()  # it has references in circles
         gc.collect()
 
@@ -205,6 +216,12 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
             return "held"
 
         return respond(response, hold)
+
+    async def _on_estimate_payload(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        return await respond_later(response, lambda: self._parts().payload.begin())
+
+    async def _on_save_estimates(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        return await respond_later(response, lambda: self._parts().estimates.begin_to_save())
 
     def _check_change(self, parameters: list[Parameter]) -> SetParametersResult:
         """Prepare a change of parameters, or refuse it; nothing has changed yet."""
@@ -263,6 +280,7 @@ class ConfiguredController:
         loop: the topics of states and commands.
         switching: changes of parameters.
         estimates: what the law has learnt.
+        payload: the estimation of what the arm holds.
     """
 
     def __init__(
@@ -281,11 +299,13 @@ class ConfiguredController:
             ParameterException: a parameter of a joint was given a value of the wrong type or out of range.
             Exception: whatever a plugin raises.
         """
+        begin_arm(node)
         declare_choice_of_joints(node, whole)
         parameters = NodeParameters(node)
         self._locked = LockedModel(node, locked_joints(parameters, whole), known, faults)
         robot = self._locked.robot
         declare_joint_parameters(node, robot)
+        end_arm(node)
         mention_unknown(node)
         joints, transmission = joint_order(parameters, robot), make_transmission(parameters, robot)
         loop = ControlLoop.from_settings(make_loop_settings(parameters, make_dynamics(parameters, robot)))
@@ -302,7 +322,7 @@ class ConfiguredController:
         self._tool = ToolPose(node, self.loop, tool)
         self._trajectories = [kind(node, self.loop) for kind in TRAJECTORY_INTERFACE] if is_available() else []
         self.estimates = Estimates(node, self.loop)
-        self._payload = PayloadEstimation(node, self.loop)
+        self.payload = PayloadEstimation(node, self.loop)
 
     def report(self) -> dict[str, object]:
         """Name with unit → value, for the diagnostics."""
@@ -326,7 +346,7 @@ class ConfiguredController:
         self.loop.deactivate()
         for part in (
             self._locked,
-            self._payload,
+            self.payload,
             self.estimates,
             *self._trajectories,
             self._tool,

@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.task import Future
-from std_srvs.srv import Trigger
 
 from robodyn_ros.control.laws.adaptive import Adaptive
 from robodyn_ros.control.motion.payload_motion import PayloadSettings, payload_motion
@@ -56,12 +55,12 @@ Row = tuple[float, Array, Array, bool]
 
 
 class PayloadEstimation:
-    """The service ``~/estimate_payload`` and the topic ``~/payload``."""
+    """What the service ``~/estimate_payload`` asks for, and the topic ``~/payload``."""
 
     def __init__(self, node: Node, loop: ClosedLoop) -> None:
         """
         Args:
-            node: who serves.
+            node: who publishes.
             loop: what moves the arm.
         """
         self._node, self._loop = node, loop
@@ -69,27 +68,24 @@ class PayloadEstimation:
         self._following: Following | None = None
         self._task: BackgroundTask[PayloadEstimate] | None = None
         self._rows: list[Row] = []
-        self._service = node.create_service(Trigger, "~/estimate_payload", self._on_request)
         self._publisher = node.create_publisher(InertiaStamped, "~/payload", LATCHED)
         self._timer = steady_timer(node, POLL_PERIOD, self._poll)
 
     def destroy(self) -> None:
-        """Withdraw service and topic."""
+        """Withdraw the topic."""
         self._respond(False, "the controller was cleaned up")
         self._node.destroy_timer(self._timer)
-        self._node.destroy_service(self._service)
         self._node.destroy_publisher(self._publisher)
 
-    async def _on_request(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        """Start the motion and wait for the estimate; nothing is blocked meanwhile."""
-        try:
-            self._start_motion()
-        except RobodynError as problem:
-            response.success, response.message = False, str(problem)
-            return response
+    def begin(self) -> Future:
+        """Start the motion; whether there is an estimate, and what it is or why not, come in time.
+
+        Raises:
+            RobodynError: it cannot be started.
+        """
+        self._start_motion()
         self._response = Future(executor=self._node.executor)
-        response.success, response.message = await self._response
-        return response
+        return self._response
 
     def _start_motion(self) -> None:
         """Have the arm follow the motion, and keep its states.

@@ -1,0 +1,267 @@
+"""Life cycles of the controller: what fails leaves nothing, what is destroyed is called no more, nothing leaks."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from runpy import run_path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
+
+from rclpy.parameter import Parameter
+from std_msgs.msg import String
+from std_srvs.srv import SetBool, Trigger
+
+import robodyn_ros as rd
+from robodyn_ros.nodes.common.diagnostics import UNFORESEEN
+
+ROOT = Path(__file__).parents[1]
+PROGRAM = ROOT / "benchmarks" / "life_cycles.py"
+LIFE = SimpleNamespace(**run_path(str(PROGRAM)))
+MAKERS = ("create_publisher", "create_lifecycle_publisher", "create_subscription", "create_service", "create_timer")
+STAGES = {
+    "the model": "robodyn_ros.nodes.controller.node:make_dynamics",
+    "the law's constructor": "robodyn_ros.control.laws.computed_torque:ComputedTorque.__init__",
+    "the loop": "robodyn_ros.control.loop:ControlLoop.__init__",
+    "the publishers": "robodyn_ros.nodes.controller.output:Output.__init__",
+    "the references": "robodyn_ros.nodes.controller.references:ReferenceInput.__init__",
+    "the states": "robodyn_ros.nodes.controller.closed_loop:ClosedLoop._subscribe",
+    "the switching": "robodyn_ros.nodes.controller.switching:Switching.__init__",
+    "the targets": "robodyn_ros.nodes.controller.target:TargetInput.__init__",
+    "the tool's pose": "robodyn_ros.nodes.controller.target:ToolPose.__init__",
+    "a file read beside": "robodyn_ros.nodes.controller.estimates:read_memory",
+    "what was learnt": "robodyn_ros.nodes.controller.estimates:Estimates._restore",
+    "the payload": "robodyn_ros.nodes.controller.payload:PayloadEstimation.__init__",
+}
+"""Late stage of configure → what is called there."""
+
+
+class BrokenError(Exception):
+    """What is raised where nobody expects it."""
+
+
+@pytest.fixture(scope="module")
+def there(tmp_path_factory):
+    """A controller in this process, not configured, and its drivers."""
+    folder = tmp_path_factory.mktemp("node")
+    with LIFE.running(folder, estimates_file=str(folder / "estimates.yaml")) as made:
+        yield made
+
+
+def graph_of(node):
+    """What the node has in the graph: kind → number, and the publishers of each topic."""
+    kinds = Counter(
+        {
+            kind: len(list(getattr(node, kind)))
+            for kind in ("publishers", "subscriptions", "services", "timers", "waitables")
+        }
+    )
+    topics = {name: node.count_publishers(name) for name, _ in node.get_topic_names_and_types()}
+    return kinds, {name: count for name, count in topics.items() if count}
+
+
+def holds(there):
+    """Configure and activate: the arm is carried, and no second publisher is found."""
+    node, carrying = there.node, rd.create_dynamics("rnea", rd.load_robot(ROOT / "urdf" / "prr.urdf"))
+    there.commands.clear()
+    there.change("configure", "activate")
+    there.be_answered()
+    np.testing.assert_allclose(there.commands[-1].effort, carrying.gravity(np.array([0.5, -1.0, 0.25])), atol=1e-9)
+    assert node._configured.loop.state == "hold"
+    there.change("deactivate", "cleanup")
+
+
+def broken(monkeypatch, where, kind):
+    """Have a function of the package raise the next time."""
+    module, _, path = where.partition(":")
+    owner = sys.modules[module]
+    *classes, name = path.split(".")
+    for part in classes:
+        owner = getattr(owner, part)
+
+    def fail(*args, **named):
+        raise kind("broken")
+
+    monkeypatch.setattr(owner, name, fail)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_configure_that_fails_late_leaves_nothing_and_the_next_one_holds_the_arm(there, monkeypatch, stage):
+    node = there.node
+    law = "adaptive" if stage in ("a file read beside", "what was learnt") else "computed_torque"
+    node.set_parameters([Parameter("controller", value=law)])
+    there.drain()
+    before = graph_of(node)
+    with monkeypatch.context() as patch:
+        broken(patch, STAGES[stage], BrokenError)
+        assert node.trigger_configure().name == "FAILURE"
+    assert "BrokenError: broken" in node._failure
+    there.until(lambda: graph_of(node) == before)
+    node.set_parameters([Parameter("controller", value="computed_torque")])
+    holds(there)
+    there.until(lambda: graph_of(node) == before)
+
+
+def test_a_configure_that_fails_at_any_entity_leaves_nothing(there, monkeypatch):
+    """The exception comes from the first thing that is made in the graph, from the second, and so on to the last."""
+    node, made, at = there.node, 0, None
+
+    def counting(name):
+        make = getattr(type(node), name)
+
+        def create(self, *args, **named):
+            nonlocal made
+            made += 1
+            if made == at:
+                raise BrokenError(name)
+            return make(self, *args, **named)
+
+        return create
+
+    before = graph_of(node)
+    with monkeypatch.context() as patch:
+        for name in MAKERS:
+            patch.setattr(type(node), name, counting(name))
+        there.change("configure", "activate", "deactivate", "cleanup")
+        whole = made
+        for at in range(1, whole + 1):
+            made = 0
+            if node.trigger_configure().name == "SUCCESS":
+                there.change("cleanup")  # it was made later than configure
+                break
+            there.drain()
+            assert graph_of(node)[0] == before[0], at
+    assert whole > 20
+    there.until(lambda: graph_of(node) == before)
+    holds(there)
+
+
+@pytest.mark.parametrize("kind", ["timer", "subscription", "service"])
+def test_an_entity_that_is_destroyed_is_called_no_more(there, kind):
+    """Three have an event in the executor's queue; the first one's callback destroys all of them, and what they use."""
+    node, called, victims = there.node, [], []
+    before = node.faults.counts[UNFORESEEN]
+    talker = there.drives.create_publisher(String, "victim", 10)
+    clients = [there.drives.create_client(Trigger, f"victim{k}") for k in range(3)]
+    gone = node.create_publisher(String, "gone", 10)
+
+    def callback(*args):
+        called.append(kind)
+        gone.publish(String(data="which a callback may do until its end"))
+        for victim in victims:
+            getattr(node, f"destroy_{kind}")(victim)
+        node.destroy_publisher(gone)
+        return args[-1] if args else None
+
+    if kind == "timer":
+        victims += [node.create_timer(1e-9, callback) for _ in range(3)]
+    elif kind == "subscription":
+        victims += [node.create_subscription(String, "victim", callback, 10) for _ in range(3)]
+        there.until(lambda: called or talker.publish(String()))
+    else:
+        victims += [node.create_service(Trigger, f"victim{k}", callback) for k in range(3)]
+        there.until(lambda: all(client.service_is_ready() for client in clients))
+        for _ in range(2):
+            for client in clients:
+                client.call_async(Trigger.Request())
+    there.until(lambda: called)
+    for _ in range(50):
+        there.drain()
+    assert called == [kind]
+    assert node.faults.counts[UNFORESEEN] == before
+    there.drives.destroy_publisher(talker)
+    for client in clients:
+        there.drives.destroy_client(client)
+
+
+def test_who_waits_for_a_service_is_answered_by_a_cleanup(there):
+    """And a service that there is nothing for says so, instead of being no service."""
+    node = there.node
+    services = ("estimate_payload", "save_estimates", "hold", "enable")
+    clients = {name: there.drives.create_client(node_kind(name), f"controller/{name}") for name in services}
+    there.until(lambda: all(client.service_is_ready() for client in clients.values()))
+
+    def answer(future):
+        there.until(future.done)
+        return future.result()
+
+    for name, client in clients.items():
+        found = answer(client.call_async(client.srv_type.Request()))
+        assert not found.success and "not configured" in found.message, name
+    there.change("configure", "activate")
+    there.be_answered()
+    waiting = clients["estimate_payload"].call_async(Trigger.Request())
+    there.until(lambda: node._configured.payload._response is not None)
+    there.change("deactivate", "cleanup")
+    found = answer(waiting)
+    assert not found.success
+    assert "interrupted" in found.message or "cleaned up" in found.message
+    for client in clients.values():
+        there.drives.destroy_client(client)
+
+
+def node_kind(name):
+    return SetBool if name == "enable" else Trigger
+
+
+def test_another_arm_has_its_own_parameters(there):
+    """Joints that are gone have none, limits are this arm's, and what was set is kept if it still fits."""
+    node = there.node
+    prr = node.get_parameter("robot_description").value
+    there.change("configure")
+    assert node.set_parameters([Parameter("gains.shoulder.damping_ratio", value=0.9)])[0].successful
+    assert node.set_parameters([Parameter("effort_limits.wrist", value=35.0)])[0].successful
+    there.change("cleanup")
+    other = prr.replace('name="elevator"', 'name="lift"').replace('effort="96"', 'effort="80"')
+    other = other.replace('effort="36"', 'effort="30"')
+    assert other.count('name="lift"') >= 1
+    node.set_parameters([Parameter("robot_description", value=other)])
+    if "joints" in node._parameters:
+        node.set_parameters([Parameter("joints", value=["lift", "shoulder", "wrist"])])
+    there.change("configure")
+    names = node.list_parameters([], 0).names
+    assert not [name for name in names if "elevator" in name]
+    assert "gains.lift.natural_frequency" in names and "transmission.lift.gear_ratio" in names
+    assert node.get_parameter("gains.shoulder.damping_ratio").value == 0.9
+    assert node.get_parameter("effort_limits.shoulder").value == 80.0
+    assert node.describe_parameter("effort_limits.shoulder").floating_point_range[0].to_value == 80.0
+    assert node.get_parameter("effort_limits.wrist").value == 30.0
+    assert node.get_parameter("effort_rate_limits.shoulder").value == 8000.0
+    there.change("cleanup")
+    node.set_parameters([Parameter("robot_description", value=prr)])
+    node.set_parameters([Parameter("joints", value=["elevator", "shoulder", "wrist"])])
+    there.change("configure")
+    assert not [name for name in node.list_parameters([], 0).names if "lift" in name]
+    assert node.get_parameter("effort_limits.shoulder").value == 96.0
+    assert node.get_parameter("gains.shoulder.damping_ratio").value == 0.9
+    node.set_parameters([Parameter("gains.shoulder.damping_ratio", value=1.0)])
+    there.change("cleanup")
+    holds(there)
+
+
+def test_life_cycles_leave_nothing_behind():
+    """Objects, threads and files, counted exactly: nothing grows with the number of life cycles."""
+    command = [sys.executable, str(PROGRAM), "--count", "9", "--json", "--no-floor"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])["controller"]
+    assert found["cycles"] == 9
+    assert found["grew"] == {}
+    assert found["entities"]["publishers"] >= 10
+
+
+def test_the_count_sees_what_leaks():
+    kept = []
+
+    def cycle():
+        kept.append([object()])
+
+    grew = LIFE.leaks(cycle, 9)["grew"]
+    assert grew["builtins.list"] == 1.0
