@@ -10,7 +10,7 @@ import re
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, wraps
 from inspect import iscoroutinefunction
@@ -112,6 +112,24 @@ class ExceptionGuard:
     def faults(self) -> Faults:
         """The node's faults."""
         return Faults(self.get_logger().warning)  # type: ignore[attr-defined]
+
+    @cached_property
+    def large_messages(self) -> list[Any]:
+        """Subscriptions that have a thread of their own (:mod:`robodyn_ros.nodes.common.large_messages`)."""
+        return []
+
+    @property
+    def subscriptions(self) -> Iterator[Any]:
+        """Those that the executor serves."""
+        every = super().subscriptions  # type: ignore[misc]
+        apart = [one.subscription for one in self.large_messages]
+        return (one for one in every if one not in apart)
+
+    def destroy_node(self) -> None:
+        """As rclpy has it, when the threads have ended that use the node."""
+        for one in list(self.large_messages):
+            one.destroy()
+        super().destroy_node()  # type: ignore[misc]
 
     def create_subscription(
         self, kind: Any, topic: str, callback: Callable[[Any], Any], *args: Any, raw: bool = False, **named: Any

@@ -33,7 +33,7 @@ HEADER = 4
 """Length of the encapsulation header, which is before every serialized message."""
 
 
-def padding(data: bytes) -> int:
+def padding(data: bytes | memoryview) -> int:
     """How many bytes at the end of a serialized message are no part of it.
 
     The two least significant bits of the encapsulation header's options say so (OMG DDS-XTypes 1.3, section 7.6.3.1.2).

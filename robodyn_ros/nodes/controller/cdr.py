@@ -235,7 +235,7 @@ class NoPointsError(InputError):
     """A trajectory has no points: it asks for nothing but the end of the one before."""
 
 
-def read_trajectory_message(data: bytes, most_points: int) -> TrajectoryMessage:
+def read_trajectory_message(data: bytes | memoryview, most_points: int) -> TrajectoryMessage:
     """Read a serialized trajectory_msgs/JointTrajectory.
 
     Args:
@@ -246,9 +246,9 @@ def read_trajectory_message(data: bytes, most_points: int) -> TrajectoryMessage:
         InputError: it is no such message, has no points or too many, points of different kinds, or what
             :class:`Trajectory` refuses.
     """
-    order = BYTE_ORDERS.get(data[:2])
+    order = BYTE_ORDERS.get(bytes(data[:2]))
     if order is None:  # an encoding of another middleware
-        message = decode(data, JointTrajectory, len(data))
+        message = decode(bytes(data), JointTrajectory, len(data))
         check_size(len(message.points), most_points)
         return TrajectoryMessage(list(message.joint_names), *to_trajectory(message))
     reader = CdrReader(data, order)
@@ -316,7 +316,7 @@ def check_size(points: int, most: int) -> None:
 class CdrReader:
     """Reads the parts of a message one after the other, and never beyond its end."""
 
-    def __init__(self, data: bytes, order: str) -> None:
+    def __init__(self, data: bytes | memoryview, order: str) -> None:
         """
         Args:
             data: the message.
@@ -348,7 +348,7 @@ class CdrReader:
         (length,) = self.unpack("I")
         begin = self._place
         self._move(begin + length)
-        return self._data[begin : begin + length].partition(b"\0")[0].decode("utf-8", "replace")
+        return bytes(self._data[begin : begin + length]).partition(b"\0")[0].decode("utf-8", "replace")
 
     def point(self) -> PointLayout:
         """Where the parts of the next point are."""

@@ -61,6 +61,7 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.robot.robot import tip
 
 DESTROY: dict[str, Callable[[Any, Any], object]] = {
+    "large_messages": lambda node, entity: entity.destroy(),
     "publishers": lambda node, entity: node.destroy_lifecycle_publisher(entity),
     "subscriptions": lambda node, entity: node.destroy_subscription(entity),
     "services": lambda node, entity: node.destroy_service(entity),

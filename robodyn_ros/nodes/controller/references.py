@@ -1,17 +1,16 @@
 """The controller's topics of references: ``~/joint_trajectory`` and ``~/reference``.
 
 What comes there is followed, or refused and counted. A trajectory without points ends the one before: the arm is held,
-as by ``~/hold``. A long trajectory is prepared in a thread beside the loop. Of
-those that come meanwhile the newest is next, and whatever else is asked of the arm meanwhile takes its place. A message
-with more points than the parameter ``trajectory_points`` allows, or with more bytes than a reference can need, is
-refused before it is read.
+as by ``~/hold``. Trajectories are taken from the middleware, read and checked by a thread beside the loop, in the order
+in which they come: 100,000 points cost no command. Short ones are read when they are followed. Whatever else is asked
+of the arm while a long one is prepared takes its place. A message with more points than the parameter
+``trajectory_points`` allows, or with more bytes than a reference can need, is refused before it is read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from time import perf_counter
 
 from rclpy.clock import Clock
@@ -26,20 +25,16 @@ from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.control.reference.manager import Following, PreparedTrajectory
 from robodyn_ros.control.reference.tolerances import Tolerances
 from robodyn_ros.errors import InputError, NotReadyError, RobodynError
-from robodyn_ros.nodes.common.background_task import BackgroundTask
 from robodyn_ros.nodes.common.diagnostics import PAUSE, Faults
+from robodyn_ros.nodes.common.large_messages import LargeMessages
 from robodyn_ros.nodes.common.messages import NANO, decode, to_reference, to_trajectory
 from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
-from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.nodes.controller.cdr import NoPointsError, check_size, read_trajectory_message
 from robodyn_ros.settings import check_settings, whole
 
 SHORT = 1 << 15
-"""Up to so many bytes a trajectory is prepared at once, within a millisecond or two, without a thread."""
-
-POLL_PERIOD = 0.01
-"""Time between two checks that a trajectory is prepared [s]."""
+"""Up to so many bytes a trajectory is read when it is followed, within a millisecond or two, and not in the thread."""
 
 GOAL_POINTS = 2000
 """Most points of a goal of the action: rclpy makes Python objects of them, and commands wait some 20 µs for each."""
@@ -82,16 +77,14 @@ class ReferenceInput:
         self.latest: float | None = None
         self._node, self._loop, self._closed, self._faults = node, loop, closed, faults
         self._clock: Clock = node.get_clock()
-        self._task: BackgroundTask[PreparedTrajectory] | None = None
-        self._requests = 0  # what had been asked of the arm when that began
-        self._newest: bytes | None = None  # a trajectory that came while another was prepared
+        self._requests = -1  # what had been asked of the arm when the last trajectory was followed
         self._subscriptions = [
-            node.create_subscription(JointTrajectory, "~/joint_trajectory", self._on_trajectory, RELIABLE, raw=True),
             node.create_subscription(JointState, "~/reference", self._on_reference, NEWEST, raw=True),
             node.create_subscription(Float64, "~/speed_scaling_input", self._on_speed, NEWEST),
         ]
-        self._timer = steady_timer(node, POLL_PERIOD, self._follow_if_ready)
-        self._timer.cancel()  # it runs while a trajectory is prepared
+        self._trajectories = LargeMessages(
+            node, JointTrajectory, "~/joint_trajectory", RELIABLE, self._receive_trajectory
+        )
 
     def follow_message(self, message: JointTrajectory, tolerances: Tolerances | None = None) -> Following:
         """Follow a trajectory message; the answer says how it goes.
@@ -141,8 +134,7 @@ class ReferenceInput:
 
     def destroy(self) -> None:
         """Withdraw the topics."""
-        self._task = self._newest = None
-        self._node.destroy_timer(self._timer)
+        self._trajectories.destroy()
         for subscription in self._subscriptions:
             self._node.destroy_subscription(subscription)
 
@@ -163,57 +155,56 @@ class ReferenceInput:
             self._node.get_logger().warning(text, throttle_duration_sec=PAUSE)
         return [index for index, name in enumerate(names) if name not in self._locked]
 
-    def _on_trajectory(self, data: bytes) -> None:
-        if self._task is not None:
-            self._newest = data
+    def _receive_trajectory(self, data: memoryview) -> None:
+        """Prepare a long trajectory; called in the thread."""
+        if len(data) <= SHORT:
+            short = bytes(data)
+            self._trajectories.hand_over(lambda: self._answer(lambda: self._follow(self._prepare(short))))
             return
+        requests, prepared = self._loop.requests, self._prepared_or_problem(data)
+
+        def follow() -> None:
+            if isinstance(prepared, RobodynError):
+                raise prepared
+            if self._loop.requests not in (requests, self._requests):  # an earlier trajectory may have been followed
+                raise InputError("trajectory", "something else was asked of the arm while it was prepared")
+            self._follow(prepared)
+
+        self._trajectories.hand_over(lambda: self._answer(follow))
+
+    def _prepared_or_problem(self, data: memoryview) -> PreparedTrajectory | RobodynError:
         try:
             self.check_open()
-            most = NodeParameters(self._node).settings(ReferenceSettings).trajectory_points
-            if len(data) <= SHORT:
-                self._follow(self._prepare(data, most))
-            else:
-                self._requests = self._loop.requests
-                self._task = BackgroundTask("trajectory", partial(self._prepare, data, most))
-                self._timer.reset()
-        except NoPointsError:
-            self._loop.hold(self._clock.now().nanoseconds / NANO)
+            return self._prepare(data)
+        except RobodynError as problem:
+            return problem
+
+    def _answer(self, follow: Callable[[], None]) -> None:
+        """Follow a trajectory, or refuse it."""
+        try:
+            self.check_open()
+            try:
+                follow()
+            except NoPointsError:
+                self._loop.hold(self._clock.now().nanoseconds / NANO)
+            self._requests = self._loop.requests
         except RobodynError as problem:
             self._faults.count("trajectory refused", problem)
 
-    def _prepare(self, data: bytes, most_points: int) -> PreparedTrajectory:
-        """Read a trajectory, and check all of it that can be checked now; a thread may do that.
+    def _prepare(self, data: bytes | memoryview) -> PreparedTrajectory:
+        """Read a trajectory, and check all of it that can be checked now; the thread may do that.
 
         Raises:
             RobodynError: it is refused.
         """
+        most_points = NodeParameters(self._node).settings(ReferenceSettings).trajectory_points
         joints, trajectory, start = read_trajectory_message(data, most_points)
         trajectory, joints = self._moved(joints, trajectory)
         return self._loop.prepare(trajectory, start, joints)
 
     def _follow(self, prepared: PreparedTrajectory) -> None:
-        self.check_open()
         self._loop.follow_prepared(prepared)
         self.latest = perf_counter()
-
-    def _follow_if_ready(self) -> None:
-        """Follow the trajectory that was prepared in the thread, unless a newer one has come."""
-        task = self._task
-        if task is None or not task.done:
-            return
-        self._timer.cancel()
-        self._task = None
-        newest, self._newest = self._newest, None
-        if newest is not None:
-            self._on_trajectory(newest)
-            return
-        try:
-            prepared = task.result()
-            if self._loop.requests != self._requests:
-                raise InputError("trajectory", "something else was asked of the arm while it was prepared")
-            self._follow(prepared)
-        except RobodynError as problem:
-            self._faults.count("trajectory refused", problem)
 
     def _on_speed(self, message: Float64) -> None:
         try:

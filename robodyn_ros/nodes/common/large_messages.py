@@ -1,0 +1,172 @@
+"""A subscription whose messages a thread takes, so that a large one keeps nobody waiting.
+
+rclpy takes a message with the interpreter's lock held. For the 11 MB of a trajectory of 100,000 points that is some
+15 ms, in which no command would go out: the middleware copies them, and rclpy copies them again. The C library of ROS
+does not know that lock. So here a thread waits for messages as rclpy's executors do, and has ``rcl`` itself take them
+(:mod:`ctypes` releases the lock meanwhile).
+
+What the thread receives it may prepare there, and hand over to the node's executor by :meth:`LargeMessages.hand_over`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable
+from functools import lru_cache
+from threading import Thread
+from typing import Any
+
+import numpy as np
+from rclpy._rclpy_pybind11 import RCLError  # which rclpy exports nowhere else
+from rclpy.impl.implementation_singleton import rclpy_implementation
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+
+from robodyn_ros.nodes.common.background_task import SWITCH_INTERVAL
+
+PATIENCE = 5.0
+"""Longest wait for the end of the thread [s]; it ends when it has prepared the message at hand."""
+
+FOR_EVER = -1
+"""A timeout of rclpy that never comes."""
+
+OK, NOTHING = 0, 401
+"""What ``rcl_take_serialized_message`` returns: RCL_RET_OK, RCL_RET_SUBSCRIPTION_TAKE_FAILED."""
+
+
+class _Allocator(ctypes.Structure):
+    """``rcutils_allocator_t``."""
+
+    _fields_ = tuple(
+        (name, ctypes.c_void_p) for name in ("allocate", "deallocate", "reallocate", "zero_allocate", "state")
+    )
+
+
+class _Bytes(ctypes.Structure):
+    """``rcl_serialized_message_t``, which is ``rcutils_uint8_array_t``."""
+
+    _fields_ = (
+        ("buffer", ctypes.c_void_p),
+        ("length", ctypes.c_size_t),
+        ("capacity", ctypes.c_size_t),
+        ("allocator", _Allocator),
+    )
+
+
+@lru_cache(maxsize=1)
+def _libraries() -> tuple[Any, Any] | None:
+    """The libraries ``rcl`` and ``rcutils``, which rclpy has loaded already; None where they have other names."""
+    try:
+        rcl, rcutils = ctypes.CDLL("librcl.so"), ctypes.CDLL("librcutils.so")
+    except OSError:
+        return None
+    rcl.rcl_take_serialized_message.argtypes = (ctypes.c_void_p,) * 4
+    rcutils.rcutils_get_default_allocator.restype = _Allocator
+    rcutils.rcutils_uint8_array_fini.argtypes = (ctypes.c_void_p,)
+    return rcl, rcutils
+
+
+class LargeMessages:
+    """A subscription with a thread of its own; the node's executor does not serve it."""
+
+    def __init__(
+        self, node: Any, kind: type[Any], topic: str, qos: QoSProfile, receive: Callable[[memoryview], None]
+    ) -> None:
+        """
+        Args:
+            node: who subscribes, which derives from :class:`~robodyn_ros.nodes.common.diagnostics.ExceptionGuard`.
+            kind: the class of the messages.
+            topic: name of the topic.
+            qos: of the subscription.
+            receive: called in the thread for each message, with its bytes.
+        """
+        sys.setswitchinterval(SWITCH_INTERVAL)
+        self._node: Node = node
+        self._receive = node.guarded(receive)
+        self._has_ended = False
+        self._subscription = node.create_subscription(kind, topic, receive, qos, raw=True)
+        node.large_messages.append(self)
+        context = node.context.handle
+        with context:
+            self._end = rclpy_implementation.GuardCondition(context)
+            self._wait_set = rclpy_implementation.WaitSet(1, 1, 0, 0, 0, 0, context)
+        self._thread = Thread(target=node.guarded(self._run), name=f"messages of {topic}", daemon=True)
+        self._thread.start()
+
+    @property
+    def subscription(self) -> Any:
+        """The subscription."""
+        return self._subscription
+
+    def hand_over(self, call: Callable[[], object]) -> None:
+        """Have the node's executor call something; to be called in the thread. After :meth:`destroy` it is not called.
+
+        Args:
+            call: called without arguments; what it raises is counted as a fault.
+        """
+
+        def unless_ended() -> None:
+            if not self._has_ended:
+                call()
+
+        executor = self._node.executor
+        if executor is not None:
+            executor.create_task(self._node.guarded(unless_ended))
+
+    def destroy(self) -> None:
+        """Withdraw the topic, and end the thread."""
+        if self._has_ended:
+            return
+        self._has_ended = True
+        with self._end:
+            self._end.trigger_guard_condition()
+        self._thread.join(PATIENCE)
+        self._node.large_messages.remove(self)
+        self._node.destroy_subscription(self._subscription)
+        self._wait_set.destroy_when_not_in_use()
+        self._end.destroy_when_not_in_use()
+
+    def _run(self) -> None:
+        handle, context = self._subscription.handle, self._node.context
+        with handle, self._end, self._wait_set:
+            while not self._has_ended and context.ok():
+                try:
+                    self._wait_set.clear_entities()
+                    self._wait_set.add_subscription(handle)
+                    self._wait_set.add_guard_condition(self._end)
+                    self._wait_set.wait(FOR_EVER)
+                except RCLError:  # the context is shut down
+                    return
+                while not self._has_ended and (data := take(handle, self._subscription.msg_type)) is not None:
+                    self._receive(data)
+
+
+def take(handle: Any, kind: type[Any]) -> memoryview | None:
+    """The bytes of a subscription's next message; None if there is none. The interpreter is free meanwhile.
+
+    Args:
+        handle: of the subscription, in use (``with handle``).
+        kind: the class of the messages.
+
+    Raises:
+        RuntimeError: the middleware cannot give it.
+    """
+    libraries = _libraries()
+    if libraries is None:  # the interpreter has to wait
+        found = handle.take_message(kind, True)
+        return None if found is None else memoryview(found[0])
+    rcl, rcutils = libraries
+    taken = _Bytes(allocator=rcutils.rcutils_get_default_allocator())
+    code = rcl.rcl_take_serialized_message(handle.pointer, ctypes.byref(taken), None, None)
+    try:
+        if code == NOTHING:
+            return None
+        if code != OK:
+            raise RuntimeError(f"rcl_take_serialized_message returns {code}")
+        data = np.empty(taken.length, dtype=np.uint8)
+        ctypes.memmove(data.ctypes.data, taken.buffer, taken.length)
+        return data.data
+    finally:
+        if taken.buffer:
+            rcutils.rcutils_uint8_array_fini(ctypes.byref(taken))
