@@ -15,15 +15,15 @@ pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 import rclpy
 from rclpy.context import Context
 from rclpy.node import Node
-from rclpy.serialization import serialize_message
+from rclpy.serialization import deserialize_message
 from std_msgs.msg import String
 
 from robodyn_ros.cli.processes import isolated
-from robodyn_ros.nodes.common import large_messages
+from robodyn_ros.nodes.common import threads
 from robodyn_ros.nodes.common.diagnostics import UNFORESEEN, ExceptionGuard
 from robodyn_ros.nodes.common.executor import announce_often, handle_event, make_executor
-from robodyn_ros.nodes.common.large_messages import LargeMessages
 from robodyn_ros.nodes.common.qos import RELIABLE
+from robodyn_ros.nodes.common.threads import LargeMessages
 
 DEADLINE = 60.0
 
@@ -64,11 +64,11 @@ def there():
 @pytest.mark.parametrize("libraries", ["called", "not found"])
 def test_the_same_bytes_come_in_order_and_in_another_thread(there, monkeypatch, libraries):
     if libraries == "not found":
-        monkeypatch.setattr(large_messages, "_libraries", lambda: None)
-    got, threads, called = [], set(), []
+        monkeypatch.setattr(threads, "_libraries", lambda: None)
+    got, seen, called = [], set(), []
 
     def receive(data):
-        threads.add(threading.current_thread())
+        seen.add(threading.current_thread())
         got.append(bytes(data))
         messages.hand_over(partial(called.append, threading.current_thread()))
 
@@ -77,13 +77,13 @@ def test_the_same_bytes_come_in_order_and_in_another_thread(there, monkeypatch, 
     sent = [String(data=f"{k}" * (1 + 100_000 * (k % 3))) for k in range(8)]
     for message in sent:
         there.publisher.publish(message)
-        there.until(lambda: len(called) == len(got) > 0 and got[-1][4:] == serialized(message))  # noqa: B023
-    assert [data[4:] for data in got] == list(map(serialized, sent))
-    assert threads.isdisjoint({threading.main_thread()}) and len(threads) == 1
+        there.until(lambda: len(called) == len(got) > 0 and content(got[-1]) == message.data)  # noqa: B023
+    assert [content(data) for data in got] == [message.data for message in sent]
+    assert seen.isdisjoint({threading.main_thread()}) and len(seen) == 1
     # What is handed over is called where the executor runs: here, within `until`.
     assert len(called) == len(sent)
     messages.destroy()
-    assert not threads.pop().is_alive()
+    assert not seen.pop().is_alive()
     assert there.node.large_messages == []
     there.until(lambda: there.publisher.get_subscription_count() == 0)
     messages.hand_over(lambda: pytest.fail("it has ended"))
@@ -92,10 +92,8 @@ def test_the_same_bytes_come_in_order_and_in_another_thread(there, monkeypatch, 
         there.until(lambda: True)
 
 
-def serialized(message):
-    """What comes behind the encapsulation header, whose padding each sender writes as it likes."""
-    data = bytes(serialize_message(message))
-    return data[4 : 8 + len(message.data) + 1]
+def content(data):
+    return deserialize_message(data, String).data
 
 
 def test_what_the_thread_raises_is_counted_and_the_next_message_comes(there):

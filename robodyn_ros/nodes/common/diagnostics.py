@@ -115,7 +115,7 @@ class ExceptionGuard:
 
     @cached_property
     def large_messages(self) -> list[Any]:
-        """Subscriptions that have a thread of their own (:mod:`robodyn_ros.nodes.common.large_messages`)."""
+        """Subscriptions that have a thread of their own (:mod:`robodyn_ros.nodes.common.threads`)."""
         return []
 
     @property

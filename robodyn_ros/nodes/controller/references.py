@@ -26,10 +26,10 @@ from robodyn_ros.control.reference.manager import Following, PreparedTrajectory
 from robodyn_ros.control.reference.tolerances import Tolerances
 from robodyn_ros.errors import InputError, NotReadyError, RobodynError
 from robodyn_ros.nodes.common.diagnostics import PAUSE, Faults
-from robodyn_ros.nodes.common.large_messages import LargeMessages
 from robodyn_ros.nodes.common.messages import NANO, decode, to_reference, to_trajectory
 from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
+from robodyn_ros.nodes.common.threads import LargeMessages
 from robodyn_ros.nodes.controller.cdr import NoPointsError, check_size, read_trajectory_message
 from robodyn_ros.settings import check_settings, whole
 

@@ -20,9 +20,9 @@ from robodyn_ros.control.laws.base import Reference
 from robodyn_ros.control.loop_settings import LoopSettings, make_loop_settings, model_parameters
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.errors import NotReadyError, RobodynError
-from robodyn_ros.nodes.common.background_task import BackgroundTask
 from robodyn_ros.nodes.common.diagnostics import Faults
 from robodyn_ros.nodes.common.parameters import NodeParameters
+from robodyn_ros.nodes.common.threads import BackgroundTask
 from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 from robodyn_ros.plugins import find, load

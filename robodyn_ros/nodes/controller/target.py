@@ -29,10 +29,10 @@ from robodyn_ros.control.reference.manager import Following
 from robodyn_ros.control.step import Command
 from robodyn_ros.errors import NotReadyError, RobodynError
 from robodyn_ros.kinematics import Kinematics
-from robodyn_ros.nodes.common.background_task import BackgroundTask
 from robodyn_ros.nodes.common.messages import decode, to_matrix, to_pose
 from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.nodes.common.qos import RELIABLE
+from robodyn_ros.nodes.common.threads import BackgroundTask
 from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 

@@ -1,11 +1,10 @@
-"""A subscription whose messages a thread takes, so that a large one keeps nobody waiting.
+"""Threads beside the control loop: calculations, and messages that are too large for the loop to take.
 
-rclpy takes a message with the interpreter's lock held. For the 11 MB of a trajectory of 100,000 points that is some
-15 ms, in which no command would go out: the middleware copies them, and rclpy copies them again. The C library of ROS
-does not know that lock. So here a thread waits for messages as rclpy's executors do, and has ``rcl`` itself take them
-(:mod:`ctypes` releases the lock meanwhile).
-
-What the thread receives it may prepare there, and hand over to the node's executor by :meth:`LargeMessages.hand_over`.
+**Large messages.** rclpy takes a message with the interpreter's lock held. For the 11 MB of a trajectory of 100,000
+points that is some 15 ms, in which no command would go out: the middleware copies them, and rclpy copies them again.
+The C library of ROS does not know that lock. So a thread waits for messages as rclpy's executors do, and has ``rcl``
+itself take them (:mod:`ctypes` releases the lock meanwhile). What it receives it may prepare, and hand over to the
+node's executor by :meth:`LargeMessages.hand_over`.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import sys
 from collections.abc import Callable
 from functools import lru_cache
 from threading import Thread
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from rclpy._rclpy_pybind11 import RCLError  # which rclpy exports nowhere else
@@ -23,7 +22,65 @@ from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
-from robodyn_ros.nodes.common.background_task import SWITCH_INTERVAL
+Result = TypeVar("Result")
+
+SWITCH_INTERVAL = 5e-4
+"""How long the thread may keep the loop waiting for the interpreter [s]; Python's default is ten times that."""
+
+
+class BackgroundTask(Generic[Result]):
+    """A calculation in a thread; it starts at once.
+
+    Attributes:
+        name: of the result, for messages.
+    """
+
+    def __init__(self, name: str, compute: Callable[[], Result]) -> None:
+        """
+        Args:
+            name: of the result.
+            compute: the calculation; called in the thread.
+        """
+        self.name = name
+        self._compute = compute
+        self._problem: Exception | None = None
+        self._result: list[Result] = []
+        sys.setswitchinterval(SWITCH_INTERVAL)
+        self._thread = Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    @property
+    def done(self) -> bool:
+        """True if :meth:`result` answers at once."""
+        return not self._thread.is_alive()
+
+    @property
+    def problem(self) -> Exception | None:
+        """What the calculation raised, once it is done."""
+        return self._problem
+
+    def wait(self, limit: float) -> bool:
+        """Wait for the end, but no longer than a time [s]; True if it has come."""
+        self._thread.join(limit)
+        return self.done
+
+    def result(self) -> Result:
+        """Wait for the result.
+
+        Raises:
+            Exception: whatever the calculation raised.
+        """
+        self._thread.join()
+        if self._problem is not None:
+            raise self._problem
+        return self._result[0]
+
+    def _run(self) -> None:
+        try:
+            self._result.append(self._compute())
+        except Exception as problem:  # raised by result, where somebody can report it
+            self._problem = problem
+
 
 PATIENCE = 5.0
 """Longest wait for the end of the thread [s]; it ends when it has prepared the message at hand."""
