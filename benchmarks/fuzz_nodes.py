@@ -520,6 +520,12 @@ def campaign(
                 getattr(storm, name)(sent[name])
                 drives.settle()
                 load.append(os.getloadavg()[0])
+                so_far = {what: number for what, number in drives.counts.items() if number}
+                print(
+                    f"{time.monotonic() - begin:6.0f} s: {sent[name]} {name} sent, {so_far}",
+                    file=sys.stderr,
+                    flush=True,
+                )
         except SystemExit as problem:
             ended = str(problem)
         finally:
