@@ -112,7 +112,7 @@ class Drives:
         self._real_time, self._step = real_time, REAL_STEP if real_time else STEP
         self._time = time.time() if real_time else 1000.0
         self._effort, self._answered, self._due = np.zeros(3), self._time, time.monotonic()
-        self._last: tuple[float, np.ndarray[Any, Any]] | None = None
+        self._last: tuple[float, float, np.ndarray[Any, Any]] | None = None  # stamp, receipt, effort
         self._gap = False
         self._fault, self._reported = -np.inf, time.monotonic()
         self.states_topic = node.create_publisher(JointState, "joint_states", 10)
@@ -221,11 +221,23 @@ class Drives:
         if list(message.name) != self.names or effort.shape != (3,) or not np.isfinite(effort).all():
             self.counts["commands that are not finite"] += 1
             return
-        self.counts["commands beyond the limit"] += bool((np.abs(effort) > self._limits * (1 + 1e-9)).any())
+        if (np.abs(effort) > self._limits * (1 + 1e-9)).any():
+            self._count("commands beyond the limit", effort)
+        now = time.monotonic()
         if self._last is not None and when - self._last[0] < STATE_TIMEOUT:
-            most = RATE * self._limits * max(when - self._last[0], STEP) * (1 + 1e-6)
-            self.counts["commands beyond the rate"] += bool((np.abs(effort - self._last[1]) > most).any())
-        self._last, self._effort, self._answered = (when, effort), effort, max(self._answered, when)
+            # Stamps are those of the states; in real time, reactions without states have that of their moment.
+            elapsed = max(when - self._last[0], STEP, now - self._last[1] if self._real_time else 0.0)
+            most = RATE * self._limits * elapsed * (1 + 1e-6)
+            if (np.abs(effort - self._last[2]) > most).any():
+                self._count("commands beyond the rate", effort)
+        self._last, self._effort, self._answered = (when, now, effort), effort, max(self._answered, when)
+
+    def _count(self, what: str, effort: Any) -> None:
+        """Count a command that breaks a limit; the first ones with what led there."""
+        self.counts[what] += 1
+        if self.counts[what] <= 10:
+            history = [*self.history, f"{effort} after {self._last}"]
+            self._tell(Event(what, time.monotonic(), history, explained=False))
 
     def _on_diagnostics(self, message: Any) -> None:
         for status in message.status:

@@ -143,6 +143,24 @@ def test_a_configure_that_fails_at_any_entity_leaves_nothing(there, monkeypatch)
     holds(there)
 
 
+def test_a_controller_that_is_configured_again_at_once_is_no_second_publisher(there):
+    """The executor has had no time to let go of what was destroyed; but a publisher that stays is one."""
+    node = there.node
+    for _ in range(3):
+        for transition in ("configure", "activate"):
+            assert getattr(node, f"trigger_{transition}")().name == "SUCCESS"
+        there.be_answered()
+        assert node._configured.loop.state == "hold"
+        for transition in ("deactivate", "cleanup"):
+            assert getattr(node, f"trigger_{transition}")().name == "SUCCESS"
+    there.change("configure", "activate")
+    other = node.create_publisher(type(there.commands[-1]), "controller/joint_commands", 10)  # of the same name
+    there.until(lambda: "second publisher" in node._configured.loop.state or there.send())
+    node.destroy_publisher(other)
+    there.until(lambda: node._configured.loop.state == "hold" or there.send())
+    there.change("deactivate", "cleanup")
+
+
 @pytest.mark.parametrize("kind", ["timer", "subscription", "service"])
 def test_an_entity_that_is_destroyed_is_called_no_more(there, kind):
     """Three have an event in the executor's queue; the first one's callback destroys all of them, and what they use."""

@@ -1,0 +1,214 @@
+"""/diagnostics while a fault lasts, for each class of faults: never OK before it is over, and OK again afterwards.
+
+The controller runs in this process, and the test is its time and its drives, so that nothing depends on the machine.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+from runpy import run_path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
+
+from diagnostic_msgs.msg import DiagnosticStatus
+from rclpy.parameter import Parameter
+from rclpy.serialization import serialize_message
+from rclpy.time import Time
+from sensor_msgs.msg import JointState
+
+from robodyn_ros.control.faults.settings import FaultReactions
+from robodyn_ros.nodes.common.diagnostics import RECENT
+from robodyn_ros.nodes.controller.closed_loop import FAULTS
+
+LIFE = SimpleNamespace(**run_path(str(Path(__file__).parents[1] / "benchmarks" / "life_cycles.py")))
+LEVELS = {b"\x00": "OK", b"\x01": "WARN", b"\x02": "ERROR"}
+STEP = 0.002
+REST = np.array([0.5, -1.0, 0.25])
+LONG = 3.0 * RECENT
+"""How long each fault is made to last [s]."""
+
+
+BEGINS = count(1000.0, 1000.0)
+"""When each test begins [s]: what one has counted is not recent in the next."""
+
+
+class Simulated:
+    """The controller, its time and its drives; nothing happens unless a method is called."""
+
+    def __init__(self, there):
+        self.node, self.t = there.node, next(BEGINS)
+        self.q, self.qd = REST.copy(), np.zeros(3)
+        self.node.faults._clock = lambda: self.t
+        self._statuses = []
+        self.node._diagnostics._publisher = SimpleNamespace(publish=lambda m: self._statuses.append(m.status[0]))
+        self.tick(0.0)
+        there.change("configure", "activate")
+        self.loop = self.node._configured.loop
+
+    def tick(self, dt):
+        self.t += dt
+        self.node.get_clock().set_ros_time_override(
+            Time(nanoseconds=round(self.t * 1e9), clock_type=self.node.get_clock().clock_type)
+        )
+
+    def state(self, dt=STEP):
+        """Time goes on, and a state comes."""
+        self.tick(dt)
+        message = JointState(
+            name=["elevator", "shoulder", "wrist"], position=self.q.tolist(), velocity=self.qd.tolist()
+        )
+        message.header.stamp = Time(nanoseconds=round(self.t * 1e9)).to_msg()
+        self.loop._callback.on_state(bytes(serialize_message(message)))
+
+    def nothing(self, dt=0.02):
+        """Time goes on, and no state comes."""
+        self.tick(dt)
+        self.loop._watch()
+
+    def level(self):
+        """What /diagnostics says now: the level, and the text."""
+        self.node._diagnostics.publish()
+        status: DiagnosticStatus = self._statuses.pop()
+        return LEVELS[status.level], status.message
+
+
+@pytest.fixture(scope="module")
+def node(tmp_path_factory):
+    with LIFE.running(tmp_path_factory.mktemp("node"), use_sim_time=True, state_timeout=0.1) as there:
+        yield there
+
+
+@pytest.fixture
+def simulated(node):
+    made = Simulated(node)
+    yield made
+    node.change("deactivate", "cleanup")
+
+
+def silence(on):
+    return on.nothing
+
+
+def contradiction(on):
+    """The velocities have the wrong sign."""
+
+    def step():
+        on.qd = np.array([0.0, -1.0, 0.0])
+        on.q[1] += STEP * np.cos(on.t)
+        on.qd[1] = -np.cos(on.t)
+        on.state()
+
+    return step
+
+
+def law(on):
+    def fail(*args):
+        raise FloatingPointError("of a plugin")
+
+    on.loop._loop._step.run = fail
+    return on.state
+
+
+def speed(on):
+    """A joint swings at up to 1.3 times its limit; it is too fast most of the time, and its states are true."""
+    limit = on.loop.settings.limits.velocity[2]
+
+    def step():
+        on.qd[2] = 1.3 * limit * np.cos(20.0 * on.t)
+        on.q[2] = REST[2] + 1.3 * limit / 20.0 * np.sin(20.0 * on.t)
+        on.state()
+
+    return step
+
+
+def publisher(on):
+    on.loop._loop.set_publisher_conflict("joint_states has 2 publishers, not 1")
+    return on.state
+
+
+def rate(on):
+    return lambda: on.state(0.09)
+
+
+def following(on):
+    """Every reference is out of the arm's reach, and a new one comes as soon as it is taken."""
+    from robodyn_ros.control.laws.base import Reference
+    from robodyn_ros.errors import NotReadyError
+
+    def step():
+        with suppress(NotReadyError):
+            on.loop._loop.track(Reference(REST + 0.04, *np.zeros((3, 3))), on.t)
+        on.state()
+
+    return step
+
+
+WAYS = {
+    "states": (silence, {}),
+    "sensor": (contradiction, {}),
+    "law": (law, {}),
+    "speed": (speed, {"plausibility": False}),
+    "publisher": (publisher, {}),
+    "rate": (rate, {"gains.wrist.natural_frequency": 40.0}),
+    "following": (
+        following,
+        {
+            "plausibility": False,
+            "following_tolerance": 0.01,
+            "gains.elevator.natural_frequency": 300.0,
+            "gains.shoulder.natural_frequency": 300.0,
+            "gains.wrist.natural_frequency": 300.0,
+        },
+    ),
+}
+"""Class of faults → how it is made to last, and the parameters for that."""
+
+
+def test_every_class_is_here():
+    assert set(WAYS) == set(FaultReactions._fields) == set(FAULTS)
+
+
+@pytest.mark.parametrize("kind", WAYS)
+def test_the_level_stays_while_a_fault_lasts(simulated, kind, monkeypatch):
+    on = simulated
+    make, parameters = WAYS[kind]
+    for _ in range(100):
+        on.state()
+    assert on.level()[0] == "OK", on.level()
+    before = {name: on.node.get_parameter(name).value for name in parameters}
+    results = on.node.set_parameters([Parameter(name, value=value) for name, value in parameters.items()])
+    assert all(result.successful for result in results), results
+    on.tick(0.0)
+    run, step = on.loop._loop._step.run, make(on)
+    deadline = on.t + 3.0
+    while on.loop._loop.fault is None:
+        step()
+        assert on.t < deadline, "the fault is not detected"
+    assert on.loop._loop.fault.kind == kind
+    begin, levels = on.t, []
+    while on.t - begin < LONG:
+        step()
+        if on.loop._loop.fault is not None:  # an arm that does not follow is asked again now and then
+            levels.append(on.level())
+            assert levels[-1][0] == "ERROR" and FAULTS[kind] in levels[-1][1], (on.t - begin, levels[-1])
+    assert len(levels) > 100 or kind in ("states", "rate")
+    assert len(levels) > 50
+    on.loop._loop._step.run = run
+    on.loop._loop.set_publisher_conflict("")
+    on.q, on.qd = on.q.copy(), np.zeros(3)
+    for name, value in before.items():
+        on.node.set_parameters([Parameter(name, value=value)])
+    on.loop.hold()
+    end = on.t + 3.0 + 3.0 * RECENT
+    while on.level()[0] != "OK":
+        on.state()
+        assert on.t < end, on.level()
+    for _ in range(1000):
+        on.state()
+    assert on.level() == ("OK", "hold")
