@@ -20,11 +20,19 @@ of friction, payload, errors of the model, contact, and of states that do not sh
   would be v = ∫ (|r - r₀| - 2 f) dt / M_ii, where r₀ is the residual when it came to rest and f its greatest static
   friction. That it stands nevertheless means that it is blocked, or that its encoder is dead. What is constant, as
   a payload and an error of the gravity model are, is in r₀.
+  What friction a joint has shows while it moves under a law that drives it: f is ``STATIC`` times the greatest residual
+  of its recent motion. Before it has moved for ``LEARN`` it may have ``UNSURE`` times the friction of the URDF.
+  Beyond that a joint may have friction that nobody knows, but no more than the gains overcome: from an error of
+  ``STUCK`` on it must not lack ``FAST`` of its velocity limit.
 - *A joint that changes its speed* as only an effort beyond the limit of its drive could has struck something, or its
   encoder stopped. The next state may be right again, so this is no fault of the states but of the motion.
 
 A joint whose states cannot be true is believed again once it shows that its sensor lives: it moves by ``LIFE``, or its
 velocity has explained its position for ``PROOF``. Otherwise somebody has to acknowledge the fault.
+
+An interval with a gap between two states says nothing: nobody knows which commands came through, and whether brakes
+closed meanwhile. It is left out, and so is a strike right after it, for the command on its way may come too late. What
+is a gap depends on how often states came before. What was found before the gap stays.
 
 No comparison can find a sensor that lies consistently: position and velocity that fit each other and the efforts.
 
@@ -37,6 +45,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robodyn_ros.control.loop_settings import LoopSettings
 from robodyn_ros.robot import Robot
@@ -69,11 +78,41 @@ END = 0.01
 SETTLE = 5
 """How many intervals a joint must have stood until its residual is known."""
 
+SETTLED = 2
+"""The same of one whose friction is known: no more than friction can be in the residual."""
+
 STATIC = 1.5
-"""Static friction, in Coulomb frictions of the model."""
+"""Static friction, in frictions of a joint that moves."""
+
+UNSURE = 10.0
+"""Friction that a joint may have before it has moved, in Coulomb frictions of the model."""
 
 KNOWN = 0.2
-"""How much of the friction that may be unknown is, for a joint whose friction the model knows."""
+"""How much of the friction that may be unknown is, for a joint that has moved, or whose friction the model knows."""
+
+MOVES = 0.05
+"""Speed from which on a joint moves [rad/s] or [m/s]; of a slow one, part of its limit."""
+
+LEARN = 0.3
+"""How long a joint must have moved until its friction is known [s]."""
+
+FORGET = 10.0
+"""In how long a time of motion its friction is forgotten [s]."""
+
+STUCK = 0.05
+"""Error of a joint that gains in order overcome its friction with [rad] or [m]."""
+
+FAST = 0.7
+"""Speed that no joint may lack, whatever its friction is, as part of its velocity limit."""
+
+GAP = 0.02
+"""Least time between two states that is a gap [s]."""
+
+GAPS = 3.0
+"""The same, in usual times between two states."""
+
+USUAL = 10.0
+"""Over how many states the usual time is averaged."""
 
 SPEED = 0.5
 """The speed that a joint must not lack [rad/s] or [m/s]."""
@@ -97,7 +136,12 @@ class Thresholds(NamedTuple):
     speed_error: Array  # c [rad/s] or [m/s]
     lack: Array  # speed that a joint must not lack, likewise
     inertia: Array  # M_ii(home) [kg m²] or [kg]
-    borne: Array  # change of the residual that friction bears, 2 f [N·m] or [N]
+    friction: Array  # change of the residual that friction bears in a joint that has not moved, 2 f [N·m] or [N]
+    doubt: Array  # what it may bear beyond that, as long as the joint has not moved
+    least: Array  # the same afterwards
+    pull: Array  # what the gains overcome beyond that
+    fast: Array  # speed that no joint may lack [rad/s] or [m/s]
+    moves: Array  # speed from which on a joint moves [rad/s] or [m/s]; infinite under a law that drives none
     beyond: Array  # effort that no drive has, likewise
 
     @classmethod
@@ -105,14 +149,35 @@ class Thresholds(NamedTuple):
         """Those for a model and its limits."""
         dynamics, limits = settings.controller.dynamics, settings.limits
         friction = np.maximum(dynamics.parameters.coulomb, dynamics.robot.friction)
-        unknown = settings.safety.unknown_friction * np.where(friction > 0.0, KNOWN, 1.0) * limits.effort
+        unknown = settings.safety.unknown_friction * limits.effort
+        moves = MOVES * np.minimum(1.0, limits.velocity)
+        stiffness = settings.feedback.stiffness
         return cls(
             np.minimum(SPEED_ERROR, SPEED_ERROR * limits.velocity),
             np.minimum(SPEED, PART * limits.velocity),
             np.diagonal(dynamics.mass_matrix(dynamics.robot.home)).copy(),
-            2.0 * (STATIC * friction + unknown),
+            2.0 * UNSURE * friction,
+            2.0 * np.where(friction > 0.0, KNOWN, 1.0) * unknown,
+            2.0 * KNOWN * unknown,
+            np.where(stiffness > 0.0, STUCK * stiffness, np.inf),
+            FAST * limits.velocity,
+            moves if settings.controller.follows else np.full(len(moves), np.inf),
             BEYOND * limits.effort,
         )
+
+
+def gained_speed(speed: Array, time: Array, driving: Array, borne: Array, counts: NDArray[np.bool_]) -> Array:
+    """The speed that a joint should have by now that stands still (n,) in [rad/s] or [m/s].
+
+    Args:
+        speed: before, (n,).
+        time: by inertia, (n,) in [s/(kg m²)] or [s/kg].
+        driving: effort (n,) in [N·m] or [N].
+        borne: what friction bears of it, (n,).
+        counts: where it is not 0.
+    """
+    excess = np.where(counts, np.sign(driving) * np.maximum(np.abs(driving) - borne, 0.0), 0.0)
+    return np.where((excess != 0.0) & (excess * speed >= 0.0), speed, 0.0) + time * excess
 
 
 class Plausibility:
@@ -132,6 +197,7 @@ class Plausibility:
             settings: model and limits.
         """
         self._robot = robot
+        self._usual, self._peak, self._moved = 0.0, np.zeros(robot.n), np.zeros(robot.n)
         self.apply(settings)
         self.acknowledge()
 
@@ -155,14 +221,14 @@ class Plausibility:
         self._last: tuple[float, Array, Array] | None = None
         self._integral, self._impulse, self._driven = none, none, False
         self._ahead, self._behind = none, none
-        self._pushed = none
+        self._pushed, self._after_gap = none, False
         self._stand()
 
     def _stand(self) -> None:
         """No joint is known to stand still."""
         none = np.zeros(self._robot.n)
         self._from, self._rest, self._stood = np.full(self._robot.n, np.nan), none, none
-        self._speed, self._way = none, none
+        self._speed, self._free, self._way = none, none, none
 
     def update(self, t: float, q: Array, qd: Array, effort: Array | None, *, measured: bool) -> None:
         """Take in a state.
@@ -185,6 +251,13 @@ class Plausibility:
         dt = t - last[0]
         if dt == 0.0:
             return
+        usual = self._usual or dt
+        self._usual = usual + (min(dt, GAPS * usual) - usual) / USUAL
+        if dt > max(GAP, GAPS * usual):
+            self._look_for_life(q)
+            self._after_gap = True
+            self._begin(t, q, qd)
+            return
         self._last = (t, q, qd)
         self._integral = self._integral + (0.5 * dt) * (qd + last[2])
         if effort is None:
@@ -194,14 +267,14 @@ class Plausibility:
         duration = t - self._start[0]
         if duration < ALMOST:
             return
-        if self._joint >= 0:
-            self._look_for_life(q)
+        self._look_for_life(q)
         if measured:
             self._compare_velocity(duration, q - self._start[1], qd - self._start[2])
         if self._driven and not self.problem:
             self._compare_motion(duration, q, qd)
         else:
             self._stand()
+        self._after_gap = False
         self._begin(t, q, qd)
 
     def _begin(self, t: float, q: Array, qd: Array) -> None:
@@ -239,8 +312,9 @@ class Plausibility:
         needed = self._dynamics.inverse(middle, speed, (qd - speed_before) / duration)
         residual = self._impulse / duration - needed
         # A joint that changes its speed as no drive could
-        _, lack, inertia, borne, beyond = self._thresholds
-        self._pushed = np.maximum(self._pushed + (np.abs(residual) - beyond) * duration, 0.0)
+        _, lack, inertia, friction, doubt, least, pull, fast, moves, beyond = self._thresholds
+        excess = 0.0 if self._after_gap else np.abs(residual) - beyond
+        self._pushed = np.maximum(self._pushed + excess * duration, 0.0)
         struck = np.flatnonzero(self._pushed > lack * inertia)
         if len(struck):
             joint = int(struck[0])
@@ -248,21 +322,31 @@ class Plausibility:
             needed_one = f"as only {abs(residual[joint]):.3g} {self._unit(joint)} could"
             self.strike = f"joint {self._robot.joint_names[joint]!r} changes its speed {needed_one}"
             return
+        # The friction of a joint that moves
+        moving = np.minimum(np.abs(speed_before), np.abs(qd)) > moves  # one that stops says something else
+        fading = (1.0 - duration / FORGET) * self._peak
+        self._peak = np.where(moving, np.maximum(np.abs(residual), fading), self._peak)
+        self._moved = np.minimum(np.where(moving, self._moved + duration, self._moved), LEARN)
+        unmoved = self._moved < LEARN
+        friction = np.where(unmoved, friction, 2.0 * STATIC * self._peak)
+        borne = friction + np.where(unmoved, doubt, least)
+        overcome = np.minimum(borne, friction + pull)
         # A joint that stands although it is driven
         moved = ~(np.abs(q - self._from) <= STANDS + SLIP * np.abs(self._way))
         self._from = np.where(moved, q, self._from)
         self._stood = np.where(moved, 0.0, self._stood + 1.0)
-        settled = self._stood > SETTLE
+        settled = self._stood > np.where(unmoved, SETTLE, SETTLED)
         mean = self._rest + (residual - self._rest) / np.maximum(self._stood, 1.0)
         self._rest = np.where(settled, self._rest, np.where(moved, residual, mean))
-        change = residual - self._rest
-        excess = np.sign(change) * np.maximum(np.abs(change) - borne, 0.0)
-        at_end = (q > self._robot.upper - END) | (q < self._robot.lower + END)
-        excess = np.where(at_end, 0.0, excess)  # a stop bears it
-        self._speed = np.where(settled & (excess * self._speed >= 0.0), self._speed, 0.0)
-        self._speed = np.where(settled & (excess != 0.0), self._speed + duration * excess / inertia, 0.0)
+        at_end = (q > self._robot.upper - END) | (q < self._robot.lower + END)  # a stop bears what drives it there
+        counts = settled & ~at_end
+        rest = self._rest  # where friction is known, no more than it bears in one direction
+        change = residual - np.where(unmoved, rest, np.clip(rest, -0.5 * borne, 0.5 * borne))
+        self._speed = gained_speed(self._speed, duration / inertia, change, borne, counts)
+        free = residual - np.where(unmoved, rest, np.clip(rest, -0.5 * overcome, 0.5 * overcome))
+        self._free = gained_speed(self._free, duration / inertia, free, overcome, counts)
         self._way = np.where(settled, self._way + duration * self._speed, 0.0)
-        lacking = np.flatnonzero(np.abs(self._speed) > lack)
+        lacking = np.flatnonzero((np.abs(self._speed) > lack) | (np.abs(self._free) > fast))
         if len(lacking):
             joint = int(lacking[0])
             driven = f"{abs(change[joint]):.3g} {self._unit(joint)} more than when it came to rest drive it"
@@ -274,5 +358,5 @@ class Plausibility:
         return self._robot.joints[joint].effort_unit
 
     def _look_for_life(self, q: Array) -> None:
-        if self._proof < 0.0 and abs(q[self._joint] - self._where) > LIFE:
+        if self._joint >= 0 and self._proof < 0.0 and abs(q[self._joint] - self._where) > LIFE:
             self.acknowledge()

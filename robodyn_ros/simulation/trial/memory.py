@@ -52,10 +52,10 @@ INPUTS = (
     ("double", "state_timeout turn jump_limit"),
     ("double*", "overspeed last_q last_v"),
     # plausibility: parameters of the model, thresholds and state
-    ("int64_t", "plausibility settle"),
-    ("double", "ramp_time interval ratio distance stands slip margin"),
-    ("double*", "model tolerance speed_error lack inertia borne beyond lower upper"),
-    ("double*", "begin_q begin_v way impulse ahead behind pushed stand_q rest stood speed slipped"),
+    ("int64_t", "plausibility settle settled"),
+    ("double", "ramp_time interval ratio distance stands slip margin static_ratio learn forget gap gaps usual_count"),
+    ("double*", "model tolerance speed_error lack inertia friction doubt least pull fast moves beyond lower upper"),
+    ("double*", "begin_q begin_v way impulse ahead behind pushed stand_q rest stood speed free slipped peak moved"),
     ("int64_t*", "circular"),
     # motion: a table of polynomials between its knots, and where it begins and ends
     ("int64_t", "points degree finished"),
@@ -73,9 +73,9 @@ STATE = (
     ("int64_t", "states_used received commanded reached truths"),
     # loop: 1 if no command comes any more, 1 if the motion waits for the arm; times [s]
     ("int64_t", "silent"),
-    ("double", "last_t reference_time start begin_t"),
-    # plausibility: 1 if commands of the law were in force all the time since then
-    ("int64_t", "driven"),
+    ("double", "last_t reference_time start begin_t usual"),
+    # plausibility: 1 if commands of the law were in force all the time since then; 1 if there was a gap before
+    ("int64_t", "driven after_gap"),
     # fault: the joint, what it did and what it may do or did before
     ("int64_t", "fault_joint"),
     ("double", "fault_value fault_bound"),
@@ -212,6 +212,7 @@ def loop_fields(loop: LoopSettings, start: Array, motion: Trajectory | None) -> 
         **{name: np.zeros(robot.n) for name in ("last_q", "last_v")},
         "plausibility": int(safety.plausibility),
         "settle": plausibility.SETTLE,
+        "settled": plausibility.SETTLED,
         "ramp_time": safety.ramp_time,
         "interval": plausibility.ALMOST,
         "ratio": plausibility.RATIO,
@@ -219,12 +220,18 @@ def loop_fields(loop: LoopSettings, start: Array, motion: Trajectory | None) -> 
         "stands": plausibility.STANDS,
         "slip": plausibility.SLIP,
         "margin": plausibility.END,
+        "static_ratio": plausibility.STATIC,
+        "learn": plausibility.LEARN,
+        "forget": plausibility.FORGET,
+        "gap": plausibility.GAP,
+        "gaps": plausibility.GAPS,
+        "usual_count": plausibility.USUAL,
         "lower": robot.lower,
         "upper": robot.upper,
         "tolerance": following_tolerance(loop),
         **plausibility.Thresholds.of(loop)._asdict(),
         **{name: np.zeros(robot.n) for name in ("begin_q", "begin_v", "way", "impulse", "ahead", "behind", "pushed")},
-        **{name: np.zeros(robot.n) for name in ("rest", "stood", "speed", "slipped")},
+        **{name: np.zeros(robot.n) for name in ("rest", "stood", "speed", "free", "slipped", "peak", "moved")},
         "stand_q": np.full(robot.n, np.nan),
     }
 

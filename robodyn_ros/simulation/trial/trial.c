@@ -425,9 +425,22 @@ static void begin_interval(Trial* s, double t, const double* q, const double* v)
   s->driven = 1;
 }
 
+/* gained_speed in control/faults/plausibility.py; a stop bears what drives a joint there. */
+static double gained_speed(double speed, double time, double driving, double borne, int at_end) {
+  const double excess = at_end ? 0 : sign(driving) * fmax(fabs(driving) - borne, 0);
+  return (excess == 0 || excess * speed < 0 ? 0 : speed) + time * excess;
+}
+
 /* Plausibility.update in control/faults/plausibility.py: nonzero if the states of the interval until t cannot be true. */
 static int implausible(Trial* s, double t, const double* q, const double* v, double dt) {
   if (!s->plausibility || dt == 0) return 0;
+  const double usual = s->usual == 0 ? dt : s->usual;
+  s->usual = usual + (fmin(dt, s->gaps * usual) - usual) / s->usual_count;
+  if (dt > fmax(s->gap, s->gaps * usual)) {
+    s->after_gap = 1;
+    begin_interval(s, t, q, v);
+    return 0;
+  }
   for (int i = 0; i < N; ++i) {
     s->way[i] += 0.5 * dt * (v[i] + s->last_v[i]);
     if (s->commanded) s->impulse[i] += dt * (s->command_effort[(s->commanded - 1) * N + i] + s->step_arrays[MEMORY][s->added + i]);
@@ -452,27 +465,38 @@ static int implausible(Trial* s, double t, const double* q, const double* v, dou
     s->inverse(middle, mean, gained, s->model, needed);
     for (int i = 0; i < N; ++i) {
       const double residual = s->impulse[i] / duration - needed[i];
-      s->pushed[i] = fmax(s->pushed[i] + (fabs(residual) - s->beyond[i]) * duration, 0);
+      s->pushed[i] = fmax(s->pushed[i] + (s->after_gap ? 0 : fabs(residual) - s->beyond[i]) * duration, 0);
       found |= s->pushed[i] > s->lack[i] * s->inertia[i];
+      if (fmin(fabs(s->begin_v[i]), fabs(v[i])) > s->moves[i]) {
+        s->peak[i] = fmax(fabs(residual), (1 - duration / s->forget) * s->peak[i]);
+        s->moved[i] = fmin(s->moved[i] + duration, s->learn);
+      }
+      const int unmoved = s->moved[i] < s->learn;
+      const double friction = unmoved ? s->friction[i] : 2 * s->static_ratio * s->peak[i];
+      const double borne = friction + (unmoved ? s->doubt[i] : s->least[i]);
+      const double overcome = fmin(borne, friction + s->pull[i]);
       if (!(fabs(q[i] - s->stand_q[i]) <= s->stands + s->slip * fabs(s->slipped[i]))) {
         s->stand_q[i] = q[i]; s->rest[i] = residual;
-        s->stood[i] = s->speed[i] = s->slipped[i] = 0;
+        s->stood[i] = s->speed[i] = s->free[i] = s->slipped[i] = 0;
         continue;
       }
       s->stood[i] += 1;
-      if (s->stood[i] <= s->settle) {
+      if (s->stood[i] <= (unmoved ? s->settle : s->settled)) {
         s->rest[i] += (residual - s->rest[i]) / s->stood[i];
         continue;
       }
-      const double change = residual - s->rest[i];
-      double excess = sign(change) * fmax(fabs(change) - s->borne[i], 0);
-      if (q[i] > s->upper[i] - s->margin || q[i] < s->lower[i] + s->margin) excess = 0;
-      if (excess * s->speed[i] < 0) s->speed[i] = 0;
-      s->speed[i] = excess == 0 ? 0 : s->speed[i] + duration * excess / s->inertia[i];
+      const double rest = s->rest[i];
+      const double change = residual - (unmoved ? rest : clamped(rest, -0.5 * borne, 0.5 * borne));
+      const double without = residual - (unmoved ? rest : clamped(rest, -0.5 * overcome, 0.5 * overcome));
+      const double time = duration / s->inertia[i];
+      const int at_end = q[i] > s->upper[i] - s->margin || q[i] < s->lower[i] + s->margin;
+      s->speed[i] = gained_speed(s->speed[i], time, change, borne, at_end);
+      s->free[i] = gained_speed(s->free[i], time, without, overcome, at_end);
       s->slipped[i] += duration * s->speed[i];
-      found |= fabs(s->speed[i]) > s->lack[i];
+      found |= fabs(s->speed[i]) > s->lack[i] || fabs(s->free[i]) > s->fast[i];
     }
   }
+  s->after_gap = 0;
   begin_interval(s, t, q, v);
   return found;
 }
