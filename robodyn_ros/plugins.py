@@ -7,9 +7,11 @@ A plugin is one class and one line in a package's ``entry_points``; the built-in
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from inspect import signature
+from typing import Any, NamedTuple
 
 from robodyn_ros.errors import PluginError
 
@@ -64,9 +66,77 @@ def load(kind: str, name: str) -> type[Any]:
     return plugin
 
 
+def load_whole(kind: str, name: str) -> type[Any]:
+    """The class of a plugin that omits nothing of what its kind asks for, as far as the class tells.
+
+    Raises:
+        PluginError: as :func:`load`, or the class omits something; the message says what.
+    """
+    plugin = load(kind, name)
+    problem = _omission(plugin, _contracts.get(kind))
+    if problem:
+        raise PluginError(kind, name, f"{_place(plugin)} {problem}", available(kind))
+    return plugin
+
+
 def create(kind: str, name: str, *args: Any, **kwargs: Any) -> Any:
-    """Make an object of a plugin's class; errors of its constructor come through unchanged."""
-    return load(kind, name)(*args, **kwargs)
+    """Make an object of a plugin's class; errors of its constructor come through unchanged.
+
+    Raises:
+        PluginError: as :func:`load`, or the class omits a part of its contract; the message says which.
+    """
+    plugin, contract = load_whole(kind, name), _contracts.get(kind)
+    if contract is not None:
+        try:
+            signature(plugin).bind(*args, **kwargs)
+        except TypeError as cause:
+            problem = f"has a constructor that does not take what that of {_place(contract.base)} takes: {cause}"
+            raise PluginError(kind, name, f"{_place(plugin)} {problem}", available(kind)) from cause
+    made = plugin(*args, **kwargs)
+    if contract is not None:
+        missing = [attribute for attribute in contract.sets if not hasattr(made, attribute)]
+        if missing:
+            problem = f"has no attribute {missing[0]!r} when it is made: call super().__init__ in its constructor"
+            raise PluginError(kind, name, f"{_place(plugin)} {problem}", available(kind))
+    return made
+
+
+class PluginContract(NamedTuple):
+    """What a plugin of a kind has to have besides its abstract methods."""
+
+    base: type[Any]  # class that it derives from
+    states: Mapping[str, tuple[Any, ...]]  # attribute of the class → the values that it may have; () for any
+    sets: tuple[str, ...]  # attributes that the constructor of the base sets
+
+
+def require(kind: str, base: type[Any], states: Mapping[str, tuple[Any, ...]], *sets: str) -> None:
+    """State the contract of a kind; the module of its base class calls this."""
+    _contracts[kind] = PluginContract(base, states, sets)
+
+
+_contracts: dict[str, PluginContract] = {}
+
+
+def _omission(plugin: type[Any], contract: PluginContract | None) -> str:
+    """What a class omits, and what it should have; "" if nothing."""
+    omitted = sorted(getattr(plugin, "__abstractmethods__", ()))
+    if omitted:
+        return f"omits {', '.join(omitted)}, which every plugin of this kind has to have"
+    if contract is None:
+        return ""
+    if not issubclass(plugin, contract.base):
+        return f"does not derive from {_place(contract.base)}"
+    for attribute, values in contract.states.items():
+        allowed = " or ".join(map(repr, values))
+        if not hasattr(plugin, attribute):
+            return f"omits the class attribute {attribute!r}" + (f", which must be {allowed}" if values else "")
+        if values and getattr(plugin, attribute) not in values:
+            return f"has {attribute} = {getattr(plugin, attribute)!r}, which must be {allowed}"
+    return ""
+
+
+def _place(plugin: type[Any]) -> str:
+    return f"{plugin.__module__}.{plugin.__qualname__}"
 
 
 @cache

@@ -1,4 +1,4 @@
-"""pytest's options of the conformance kits: ``--dynamics`` and ``--controller``.
+"""pytest's options of the conformance kits: ``--dynamics``, ``--controller`` and ``--tier``.
 
 pytest loads this module at every start wherever robodyn_ros is installed, so it imports nothing. (An option in the
 kits' conftest.py would come too late for ``pytest --pyargs``.)
@@ -11,6 +11,12 @@ from typing import Any
 
 def pytest_addoption(parser: Any) -> None:
     """Add the options."""
+    parser.getgroup("robodyn_ros").addoption(
+        "--tier",
+        choices=("exact", "numerical", "learned"),
+        default="exact",
+        help="robodyn_ros.dynamics.conformance: how exact the plugin claims to be (default: exact)",
+    )
     for option, kit in (("--dynamics", "dynamics"), ("--controller", "control")):
         parser.getgroup("robodyn_ros").addoption(
             option,

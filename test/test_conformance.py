@@ -95,3 +95,35 @@ def test_pytest_starts_without_the_package() -> None:
     script = "import sys, robodyn_ros.pytest_option; print(sorted({'numpy', 'pytest'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout == "[]\n"
+
+
+@pytest.fixture(scope="session")
+def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The plugin of the page on learned models, installed by its own text."""
+    folder = tmp_path_factory.mktemp("learned")
+    page = (Path(__file__).parents[1] / "docs/how-to/learned-model.md").read_text(encoding="utf-8")
+    (folder / "learned_page.py").write_text(page.split("```python\n")[1].split("```")[0], encoding="utf-8")
+    info = folder / "learned-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: learned\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[robodyn_ros.dynamics]\nlearned = learned_page:Learned\n")
+    return folder
+
+
+@pytest.mark.thorough
+def test_the_learned_model_of_the_docs_passes_its_own_tier(learned: Path) -> None:
+    done, suite = run(learned, "--dynamics", "learned", "--tier", "learned")
+    assert done.returncode == 0, done.stdout[-4000:]
+    assert int(suite.get("tests", 0)) - int(suite.get("skipped", 0)) > PROVED / 2
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("tier", ["exact", "numerical"])
+def test_a_learned_model_is_not_exact(learned: Path, tier: str) -> None:
+    chosen = ("-k", "gravity_follows_from_the_weight or symmetric")
+    done, suite = run(learned, "--dynamics", "learned", "--tier", tier, *chosen)
+    assert done.returncode == 1, done.stdout[-4000:]
+    failed = {
+        case.get("name", "").partition("[")[0] for case in suite.iter("testcase") if case.find("failure") is not None
+    }
+    assert failed == {"test_gravity_follows_from_the_weight_of_the_bodies"}

@@ -241,7 +241,7 @@ def test_a_compiled_law_that_gives_no_numbers_is_answered_as_well():
     there = np.array([0.36, -0.2, 0.5])
     command = arm.state(there)
     assert (command.fault, arm.loop.fault.kind) == ("law", "law")
-    assert "Rooted gave efforts that are not 3 finite numbers" in command.problem
+    assert "Rooted: the term total of compute is not finite" in command.problem
     np.testing.assert_allclose(command.effort, DYNAMICS.gravity(there) - DAMPING * QD, rtol=1e-12)
     assert arm.state(Q).fault is None
 

@@ -22,7 +22,7 @@ from robodyn_ros.control.reference.tolerances import GoalSettings, JointToleranc
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY, Payload
 from robodyn_ros.errors import InputError, PluginError
-from robodyn_ros.plugins import available, load
+from robodyn_ros.plugins import available, create, load, load_whole
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import NamedValues
@@ -106,10 +106,12 @@ def make_law(name: str, dynamics: Dynamics, joints: Sequence[JointGains], values
     Raises:
         RobodynError: the plugin is unknown or broken, or a value is wrong; the message names it.
     """
-    law = load("controllers", name)
+    law = load_whole("controllers", name)
     settings = getattr(law, "settings", None)
     own = {} if settings is None else {"config": values.settings(settings, f"{name}.")}
-    made: Controller = law(dynamics, *joint_gains(law, dynamics, dynamics.robot.home, joints), **own)
+    made: Controller = create(
+        "controllers", name, dynamics, *joint_gains(law, dynamics, dynamics.robot.home, joints), **own
+    )
     return made
 
 

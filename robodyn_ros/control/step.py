@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from robodyn_ros.checks import is_finite
 from robodyn_ros.control.faults.settings import FaultKind
-from robodyn_ros.control.laws.base import Controller, Efforts, Reference
+from robodyn_ros.control.laws.base import Controller, Efforts, Reference, what_is_wrong
 from robodyn_ros.control.limits import INSTANT, blend, limit, soften
 from robodyn_ros.control.step_numbers import StepMemory, StepSettings
 from robodyn_ros.dynamics.base import Dynamics
@@ -256,7 +256,11 @@ def checked_total(controller: Controller, efforts: Efforts, n: int) -> Array:
     Raises:
         EffortError: it is not n finite numbers.
     """
-    given = efforts.total
-    if getattr(given, "shape", None) != (n,) or not is_finite(given):
-        raise EffortError(f"{type(controller).__name__} gave efforts that are not {n} finite numbers: {given}")
-    return given
+    given: Any = getattr(efforts, "total", None)
+    if getattr(given, "shape", None) == (n,) and getattr(given, "dtype", None) == float and is_finite(given):
+        total: Array = given
+        return total
+    problem = what_is_wrong(efforts, n)
+    if problem:
+        raise EffortError(f"{type(controller).__name__}: {problem}")
+    return np.asarray(given, dtype=float)

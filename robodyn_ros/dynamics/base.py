@@ -18,6 +18,7 @@ from robodyn_ros.document.blocks import Block, literal_table, literal_text
 from robodyn_ros.document.summary import Summarised
 from robodyn_ros.dynamics.inertial_parameters import standard_parameters
 from robodyn_ros.dynamics.parameters import Parameters
+from robodyn_ros.plugins import require
 from robodyn_ros.robot import Robot, as_robot
 from robodyn_ros.robot.checks import check_moves_inertia
 from robodyn_ros.robot.pose import Array
@@ -171,3 +172,6 @@ class Dynamics(Summarised, ABC):
     @abstractmethod
     def energy(self, q: ArrayLike, qd: ArrayLike) -> Energy:
         """Kinetic and potential energy in [J]."""
+
+
+require("dynamics", Dynamics, {}, "robot", "parameters")

@@ -16,6 +16,7 @@ from robodyn_ros.control.loop_settings import loop_default_values, make_law
 from robodyn_ros.control.motion.point_to_point import durations, rest_to_rest
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.control.parameter_file import FileParameters
+from robodyn_ros.control.step import checked_total
 from robodyn_ros.document.numbers import quantity
 from robodyn_ros.document.plotting import (
     LIMIT_LINE,
@@ -30,7 +31,7 @@ from robodyn_ros.document.plotting import (
 )
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import InputError, RobodynError
-from robodyn_ros.plugins import create, load
+from robodyn_ros.plugins import create, load_whole
 from robodyn_ros.robot import Joint, Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.plant.mismatch import Mismatch
@@ -162,7 +163,7 @@ def run_motion(controller: Controller, plant: Plant, motion: ComparedMotion, rat
         controller.look_ahead(lambda ahead: motion.reference(plant.time + ahead), plant.effort_limit)
         controller.advance(period, plant.q, plant.qd, now, total, plant.effort)
         period = held * plant.settings.step
-        total = controller.compute(plant.q, plant.qd, now, integral).total
+        total = checked_total(controller, controller.compute(plant.q, plant.qd, now, integral), n)
         plant.apply(total)
         over = np.abs(total) > limit
         integral = integral + np.where(over, 0.0, period * (now.q - plant.q))
@@ -331,7 +332,7 @@ def compare(
 def _law(
     name: str, model: Dynamics, wanted: tuple[float, float, float], parameters: Mapping[str, Any] | None
 ) -> Controller:
-    law = load("controllers", name)
+    law = load_whole("controllers", name)
     if not law.follows:
         raise InputError("controllers", f"{name!r} follows no reference", name)
     if parameters is not None:
@@ -339,7 +340,7 @@ def _law(
         with values.located():
             joints = [values.settings(JointGains, f"gains.{joint}.") for joint in model.robot.joint_names]
             return make_law(name, model, joints, values)
-    made: Controller = law(model, *gains(law, model, model.robot.home, *wanted))
+    made: Controller = create("controllers", name, model, *gains(law, model, model.robot.home, *wanted))
     return made
 
 

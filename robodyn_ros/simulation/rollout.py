@@ -16,13 +16,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.control.laws.base import Controller, Reference
+from robodyn_ros.control.step import checked_total
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.engine.states import as_states, refuse_non_finite
 from robodyn_ros.errors import InputError, SimulationError
 from robodyn_ros.plugins import create
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.simulation.integrators.base import Integrator
+from robodyn_ros.simulation.integrators.base import Integrator, checked_step
 from robodyn_ros.simulation.plant.compiled_motion import motion_library
 from robodyn_ros.simulation.plant.native import Plant
 from robodyn_ros.simulation.plant.stiffness import stable_integrator
@@ -107,7 +108,7 @@ def _rollout_stepwise(dynamics: Dynamics, motion: RolloutResult, efforts: Array,
         made = library.rollout(ctypes.c_longlong(steps), ctypes.c_double(dt), ctypes.c_longlong(stride), *pointers)
     for k in range(made, steps):  # all steps, or from the one that failed, which then raises its error
         acceleration = partial(_acceleration, dynamics, efforts if efforts.ndim == 1 else efforts[k])
-        motion.q[k + 1], motion.qd[k + 1] = rule.step(acceleration, motion.q[k], motion.qd[k], dt)
+        motion.q[k + 1], motion.qd[k + 1] = checked_step(rule, acceleration, motion.q[k], motion.qd[k], dt)
 
 
 def _acceleration(dynamics: Dynamics, tau: Array, q: Array, qd: Array) -> Array:
@@ -143,7 +144,8 @@ def simulate(
         now = reference(plant.time)
         controller.look_ahead(lambda ahead: reference(plant.time + ahead), plant.effort_limit)
         controller.advance(period, plant.q, plant.qd, now, total, plant.effort)
-        period, total = plant.settings.step, controller.compute(plant.q, plant.qd, now).total
+        efforts = controller.compute(plant.q, plant.qd, now)
+        period, total = plant.settings.step, checked_total(controller, efforts, len(plant.q))
         plant.apply(total)
         t[index], q[index], qd[index], asked[index], effort[index] = plant.time, plant.q, plant.qd, now.q, plant.effort
         if index < steps:

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.control.laws.base import Reference
+from robodyn_ros.control.laws.base import Reference, what_is_wrong
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.errors import ModelError, NotReadyError, RobodynError
+from robodyn_ros.errors import EffortError, ModelError, NotReadyError, RobodynError
 from robodyn_ros.robot import reload_robot
 from robodyn_ros.robot.pose import Array
 
@@ -62,7 +62,10 @@ def make(dynamics: str, controller: str, urdf: str) -> None:
     model: Any = rd.create_dynamics(dynamics, reload_robot(urdf))
     check_model(model)
     rest = np.zeros(model.robot.n)
-    rd.create_controller(controller, model, 1.0, 1.0).compute(rest, rest, Reference(rest, rest, rest, rest))
+    law = rd.create_controller(controller, model, 1.0, 1.0)
+    problem = what_is_wrong(law.compute(rest, rest, Reference(rest, rest, rest, rest)), model.robot.n)
+    if problem:
+        raise EffortError(f"{type(law).__name__}: {problem}")
 
 
 def check_model(dynamics: Dynamics) -> None:
@@ -98,7 +101,12 @@ def check_model(dynamics: Dynamics) -> None:
 
 
 def _numbers(method: str, answer: object, shape: tuple[int, ...]) -> Array:
-    array = np.asarray(answer)
+    if answer is None:
+        raise ModelError(f"dynamics plugin: {method} returns None: is its return statement missing?")
+    try:
+        array = np.asarray(answer)
+    except Exception as cause:  # of whatever object it is
+        raise ModelError(f"dynamics plugin: {method} gives no array, but a {type(answer).__name__}: {cause}") from cause
     if array.shape != shape or array.dtype.kind not in "fi" or not np.isfinite(array).all():
         raise ModelError(f"dynamics plugin: {method} gives no finite numbers of shape {shape}, but {answer!r}")
     return array

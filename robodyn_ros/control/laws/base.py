@@ -18,6 +18,7 @@ from robodyn_ros.document.summary import Summarised
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.parameters import Parameters
 from robodyn_ros.errors import InputError
+from robodyn_ros.plugins import require
 from robodyn_ros.robot.pose import Array, read_only
 
 
@@ -197,6 +198,37 @@ class Controller(Summarised, ABC):
         """The feedback kp e + kd ė + ki ∫e dt (n,), in the unit of the gains; arguments as :meth:`compute`."""
         corrected: Array = self.kp * (reference.q - q) + self.kd * (reference.qd - qd)
         return corrected if integral is None else corrected + self.ki * integral
+
+
+require("controllers", Controller, {"feedback": ("effort", "acceleration")}, "dynamics", "kp", "kd", "ki")
+
+
+def what_is_wrong(efforts: object, n: int) -> str:
+    """What is wrong with the result of :meth:`Controller.compute`, and what would be right; "" if nothing is.
+
+    Args:
+        efforts: the result.
+        n: degrees of freedom.
+    """
+    if efforts is None:
+        return "compute returns None: is its return statement missing?"
+    if not isinstance(efforts, Efforts):
+        return f"compute returns {_kind(efforts)}, not Efforts({', '.join(Efforts._fields)})"
+    for name, value in zip(Efforts._fields, efforts, strict=True):
+        if not isinstance(value, np.ndarray) or value.dtype.kind not in "fi":
+            return f"the term {name} of compute is {_kind(value)}, not an array of floats of shape ({n},)"
+        if value.shape != (n,):
+            return f"the term {name} of compute has shape {value.shape}, not ({n},)"
+        if not np.isfinite(value).all():
+            return f"the term {name} of compute is not finite: {value}"
+    return ""
+
+
+def _kind(value: object) -> str:
+    shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
+    said = f"a {type(value).__module__}.{type(value).__qualname__}".replace("a builtins.", "a ")
+    said += "" if dtype in (None, np.dtype(float)) else f" of {dtype}"
+    return said if shape is None else f"{said} of shape {tuple(shape)}"
 
 
 class FrictionCompensation:

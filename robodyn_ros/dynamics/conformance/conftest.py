@@ -1,10 +1,20 @@
-"""Which plugins are put to the test, and how the tests make one."""
+"""Which plugins are put to the test, how the tests make one, and how exact it has to be.
+
+A plugin claims a tier (option ``--tier``):
+
+- ``exact``: its numbers are those of the equations of motion, up to rounding;
+- ``numerical``: they are those of an iteration, of differences, or of single precision: tolerances are 10⁵ times wider;
+- ``learned``: it was fitted to data, so its numbers are its own, but hang together: shapes, finite numbers, a symmetric
+  and positive definite M, forward dynamics that undo inverse dynamics, and clean states and parameters, with the
+  tolerances of ``numerical``. Clauses that ask for the numbers of the URDF are left out.
+"""
 
 from __future__ import annotations
 
 import pytest
 
 import robodyn_ros as rd
+from robodyn_ros.dynamics.conformance import subject as subject_module
 from robodyn_ros.dynamics.conformance.arms import ARMS
 from robodyn_ros.dynamics.conformance.subject import Subject
 
@@ -16,8 +26,22 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("name", chosen or rd.available("dynamics"), scope="session")
 
 
-def pytest_collection_modifyitems(config: pytest.Config) -> None:
+OWN_NUMBERS = pytest.mark.skip(reason="tier learned: the plugin's numbers are its own")
+"""What a clause gets that asks for the numbers of the URDF, where the plugin was fitted to data."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the mark of clauses that ask for the numbers of the URDF."""
+    config.addinivalue_line("markers", "of_the_urdf: the clause asks for the numbers that follow from the URDF")
+    subject_module.widening = subject_module.WIDENING[config.getoption("--tier", "exact")]
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """A plugin that is not installed ends the run before its first test."""
+    if config.getoption("--tier") == "learned":
+        for item in items:
+            if item.get_closest_marker("of_the_urdf"):
+                item.add_marker(OWN_NUMBERS)
     known = rd.available("dynamics")
     for name in set(config.getoption("--dynamics")) - set(known):
         raise pytest.UsageError(f"no dynamics plugin {name!r}; installed are {', '.join(known)}")

@@ -27,6 +27,7 @@ def test_mass_matrix_is_positive_definite(subject: Subject) -> None:
     assert least > 0.0, f"mass_matrix: positive definite, but an eigenvalue is {least:g}"
 
 
+@pytest.mark.of_the_urdf
 def test_mass_rate_minus_twice_coriolis_is_skew(subject: Subject) -> None:
     """Ṁ - 2C is skew-symmetric, Ṁ by differences along q̇."""
     q, qd, _ = subject.states(20)
@@ -72,6 +73,7 @@ def test_forward_dynamics_undo_inverse_dynamics(subject: Subject) -> None:
     same(found, given, "inverse: undoes forward", ROUND_TRIP * max(1.0, condition / 1e3))
 
 
+@pytest.mark.of_the_urdf
 def test_energy_grows_by_the_power_of_the_efforts(subject: Subject) -> None:
     """d/dt (K + P) = q̇·τ along any motion: neither forces nor energies are lost."""
     q, qd, qdd = subject.states(20)
@@ -86,6 +88,7 @@ def test_energy_grows_by_the_power_of_the_efforts(subject: Subject) -> None:
     same(power, rate, "energy: its rate is the power q̇·τ", DIFFERENCES)
 
 
+@pytest.mark.of_the_urdf
 @pytest.mark.parametrize("method", INPUTS)
 def test_agreement_with_the_reference_plugin(subject: Subject, method: str) -> None:
     """The same numbers as ``rnea``; ``rnea`` itself is held against ``lagrangian``."""
@@ -99,6 +102,7 @@ def test_agreement_with_the_reference_plugin(subject: Subject, method: str) -> N
     same(found, tuple(expected) if method == "energy" else (expected,), f"{method}: as the reference", tolerance)
 
 
+@pytest.mark.of_the_urdf
 def test_large_positions_are_angles_like_others(name: str) -> None:
     """A revolute joint a hundred turns on is where it was."""
     arm = Subject(name, ARMS["tilted, negative and long axes"])
@@ -119,6 +123,7 @@ def test_the_robot_is_the_one_that_was_given(subject: Subject) -> None:
     assert subject.dynamics.robot is subject.robot, "dynamics.robot must be the very Robot that was given"
 
 
+@pytest.mark.of_the_urdf
 def test_numbers_are_in_the_order_of_robot_joints(name: str) -> None:
     """Columns belong to ``robot.joints`` by name, whatever the order in which the URDF lists links and joints."""
     forwards, backwards = Subject(name, tree()), Subject(name, tree(reverse=True))
@@ -134,6 +139,7 @@ def test_numbers_are_in_the_order_of_robot_joints(name: str) -> None:
     same(found, forwards.dynamics.mass_matrix(q), "mass_matrix: rows and columns are in the order of robot.joints")
 
 
+@pytest.mark.of_the_urdf
 def test_units_are_si(name: str) -> None:
     """[N] and [m] on a prismatic joint, [N·m] and [rad] on a revolute one: a planar arm on a lift, by its textbook.
 
@@ -156,6 +162,7 @@ def test_units_are_si(name: str) -> None:
     same(tuple(arm.dynamics.energy(q, qd)), (kinetic, potential), "energy: ½ m v² and m g h in [J], h from the root")
 
 
+@pytest.mark.of_the_urdf
 def test_fixed_links_belong_to_the_body_that_they_are_fixed_to(name: str) -> None:
     """A tool fixed to the flange has weight; a pedestal fixed to the ground has none that a joint could feel."""
     with_tool, without = Subject(name, tool_arm(held=True)), Subject(name, tool_arm(held=False))
@@ -166,24 +173,28 @@ def test_fixed_links_belong_to_the_body_that_they_are_fixed_to(name: str) -> Non
     assert difference > 0.1, "a heavy tool that is fixed to the last link must be felt by the joints"
 
 
+@pytest.mark.of_the_urdf
 def test_mass_matrix_follows_from_the_kinetic_energy_of_the_bodies(subject: Subject) -> None:
     """M = Σ m Jvᵀ Jv + Jωᵀ I Jω."""
     for q in subject.states(5)[0]:
         same(subject.dynamics.mass_matrix(q), subject.definition.mass_matrix(q), "mass_matrix")
 
 
+@pytest.mark.of_the_urdf
 def test_gravity_follows_from_the_weight_of_the_bodies(subject: Subject) -> None:
     """g(q) = -Σ m Jvᵀ g: the efforts that hold the arm, so that a lift's is positive."""
     for q in subject.states(5)[0]:
         same(subject.dynamics.gravity(q), subject.definition.gravity(q), "gravity: the efforts that hold the arm")
 
 
+@pytest.mark.of_the_urdf
 def test_energy_is_that_of_the_bodies(subject: Subject) -> None:
     """½ q̇·M q̇, and potential energy zero for centres of mass at the root link's origin."""
     for q, qd, _ in subject.states(5).swapaxes(0, 1):
         same(tuple(subject.dynamics.energy(q, qd)), subject.definition.energy(q, qd), "energy: (kinetic, potential)")
 
 
+@pytest.mark.of_the_urdf
 def test_coriolis_matrix_is_of_christoffel_symbols(subject: Subject) -> None:
     """C_ij = ½ Σ_k (∂M_ij/∂q_k + ∂M_ik/∂q_j - ∂M_jk/∂q_i) q̇_k, and no other C with the same C q̇."""
     for q, qd, _ in subject.states(5).swapaxes(0, 1):
@@ -191,6 +202,7 @@ def test_coriolis_matrix_is_of_christoffel_symbols(subject: Subject) -> None:
         same(subject.dynamics.coriolis_matrix(q, qd), expected, "coriolis_matrix: Christoffel symbols", DIFFERENCES)
 
 
+@pytest.mark.of_the_urdf
 def test_inverse_dynamics_follow_from_the_definition(subject: Subject) -> None:
     """τ = M q̈ + C q̇ + g; no friction unless it is asked for, although the URDF has some."""
     for q, qd, qdd in subject.states(5).swapaxes(0, 1):

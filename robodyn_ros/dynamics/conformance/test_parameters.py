@@ -65,6 +65,7 @@ def test_gravity_is_a_vector_of_the_constructor(name: str) -> None:
     _right(arm, "gravity along no axis")
 
 
+@pytest.mark.of_the_urdf
 def test_without_gravity_nothing_has_weight(simple: Subject) -> None:
     """``configure(gravity=(0, 0, 0))``: g(q) and potential energy are zero."""
     simple.dynamics.configure(gravity=(0, 0, 0))
@@ -75,6 +76,7 @@ def test_without_gravity_nothing_has_weight(simple: Subject) -> None:
 
 @pytest.mark.parametrize("arm", ARMS)
 @PARAMETERS
+@pytest.mark.of_the_urdf
 def test_a_parameter_may_be_given_to_the_constructor(name: str, arm: str, parameter: str) -> None:
     """Each parameter is taken into account by every method, on every arm."""
     change = {parameter: _changes(rd.load_robot(ARMS[arm]))[parameter]}
@@ -106,6 +108,7 @@ def test_what_is_not_named_stays(simple: Subject) -> None:
         same(simple.call(method, *values), expected, f"{method}: parameters not named in configure must stay")
 
 
+@pytest.mark.of_the_urdf
 def test_a_payload_is_as_good_as_a_link(name: str) -> None:
     """Held or built in, the same tool at the same flange has the same dynamics; put down, it is gone."""
     built_in, holding = Subject(name, tool_arm(held=True)), Subject(name, tool_arm(held=False))

@@ -14,10 +14,11 @@ import numpy as np
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from robodyn_ros import create_dynamics
+from robodyn_ros import create_controller, create_dynamics
 from robodyn_ros.control.faults.dry_run import check_model, dry_run
 from robodyn_ros.control.laws.base import Reference
 from robodyn_ros.control.loop_settings import LoopSettings, make_loop_settings, model_parameters
+from robodyn_ros.control.step import checked_total
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.errors import NotReadyError, RobodynError
 from robodyn_ros.nodes.common.diagnostics import Faults
@@ -25,7 +26,7 @@ from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.nodes.common.threads import BackgroundTask
 from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
-from robodyn_ros.plugins import find, load
+from robodyn_ros.plugins import find
 
 POLL_PERIOD = 0.05
 """Time between two checks that a new law or model is ready [s]."""
@@ -122,7 +123,8 @@ class Switching:
             model = create_dynamics(dynamics, robot, **given)
             check_model(model)
             rest = np.zeros(robot.n)
-            load("controllers", controller)(model, 1.0, 1.0).compute(rest, rest, Reference(rest, rest, rest, rest))
+            law = create_controller(controller, model, 1.0, 1.0)
+            checked_total(law, law.compute(rest, rest, Reference(rest, rest, rest, rest)), robot.n)
             return (dynamics, controller), model
 
         self._task = BackgroundTask(f"{dynamics} and {controller}", make)

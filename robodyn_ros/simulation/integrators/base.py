@@ -11,7 +11,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import ClassVar
 
+import numpy as np
+
 from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.errors import SimulationError
+from robodyn_ros.plugins import require
 from robodyn_ros.robot.pose import Array
 
 Acceleration = Callable[[Array, Array], Array]
@@ -63,3 +67,30 @@ class Integrator(ABC):
             steps: number of steps.
         """
         return None
+
+
+def checked_step(
+    integrator: Integrator, acceleration: Acceleration, q: Array, qd: Array, dt: float
+) -> tuple[Array, Array]:
+    """Return the result of :meth:`Integrator.step`.
+
+    Raises:
+        SimulationError: it is no pair of arrays (n,); the message says what it is.
+    """
+    after = integrator.step(acceleration, q, qd, dt)
+    if isinstance(after, tuple) and len(after) == 2 and all(_is_state(part, q) for part in after):
+        return after
+    given = [f"{type(part).__name__} of shape {getattr(part, 'shape', 'none')}" for part in _parts(after)]
+    wanted = f"two arrays of shape {q.shape}, positions and velocities"
+    raise SimulationError(f"integrator {type(integrator).__name__}: step returns {' and '.join(given)}, not {wanted}")
+
+
+def _is_state(part: object, q: Array) -> bool:
+    return isinstance(part, np.ndarray) and part.shape == q.shape and part.dtype.kind in "fi"
+
+
+def _parts(result: object) -> tuple[object, ...]:
+    return result if isinstance(result, tuple) else (result,)
+
+
+require("integrators", Integrator, {"order": ()})

@@ -18,7 +18,7 @@ from robodyn_ros.control.limits import check_position_limits, saturate
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.parameters import Payload
 from robodyn_ros.errors import InputError, SimulationError
-from robodyn_ros.plugins import create
+from robodyn_ros.plugins import create, require
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array, read_only
 from robodyn_ros.settings import check_settings, setting
@@ -194,7 +194,16 @@ class PlantBase(ABC):
         """Take over a state that is checked, and :meth:`_keep` it, without velocities into rigid stops."""
 
     def _keep(self, q: Array, qd: Array) -> None:
-        """Store the state; the arrays become read-only."""
+        """Store the state; the arrays become read-only.
+
+        Raises:
+            SimulationError: it is no two arrays of floats (n,).
+        """
+        for name, value in (("q", q), ("qd", qd)):
+            if not isinstance(value, np.ndarray) or value.shape != self._q.shape or value.dtype != float:
+                kind = f"{type(value).__name__} of shape {getattr(value, 'shape', 'none')}"
+                wanted = f"an array of floats of shape {self._q.shape}"
+                raise SimulationError(f"plant {type(self).__name__}: {name} is a {kind}, not {wanted}")
         q.setflags(write=False)
         qd.setflags(write=False)
         self._q, self._qd = q, qd
@@ -246,3 +255,6 @@ def create_plant(name: str, dynamics: Dynamics, settings: PlantSettings | None =
     """
     plant: PlantBase = create("plants", name, dynamics, settings, **options)
     return plant
+
+
+require("plants", PlantBase, {}, "dynamics", "settings", "friction")

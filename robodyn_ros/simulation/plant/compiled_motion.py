@@ -25,7 +25,7 @@ from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.engine.codegen import scalar_source
 from robodyn_ros.engine.library import find_library, load_library
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.simulation.integrators.base import Integrator
+from robodyn_ros.simulation.integrators.base import Integrator, checked_step
 from robodyn_ros.simulation.plant.external_forces import ExternalForces
 from robodyn_ros.simulation.plant.joint_effects import FASTEST, JointEffects
 from robodyn_ros.simulation.plant.modes import Mode, Modes
@@ -136,7 +136,7 @@ class SmoothMotion:
         acceleration = self._modes.acceleration(mode, effort)
 
         def step(q: Array, qd: Array, dt: float) -> tuple[Array, Array]:
-            return self._integrator.step(acceleration, q, qd, dt)
+            return checked_step(self._integrator, acceleration, q, qd, dt)
 
         if self._library is None or not self._outside.compiled:
             return step

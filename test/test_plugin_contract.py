@@ -1,0 +1,287 @@
+"""A plugin that omits something, or returns the wrong thing, is told what and where."""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint
+
+import numpy as np
+import pytest
+
+import robodyn_ros as rd
+from robodyn_ros import plugins
+from robodyn_ros.control import Controller, ControlLoop, Efforts
+from robodyn_ros.control.faults.dry_run import check_model
+from robodyn_ros.control.laws.pd import PD
+from robodyn_ros.control.loop_settings import loop_default_values, make_loop_settings
+from robodyn_ros.control.parameter_file import FileParameters
+from robodyn_ros.dynamics.rnea import RNEA
+from robodyn_ros.errors import EffortError, ModelError, PluginError, SimulationError
+from robodyn_ros.simulation import Plant, PlantBase
+from robodyn_ros.simulation.comparison import compare
+from robodyn_ros.simulation.integrators import Integrator
+from robodyn_ros.simulation.rollout import rollout
+
+PRR = "urdf/prr.urdf"
+
+
+class NoCompute(Controller):
+    feedback = "effort"
+
+
+class NoFeedback(Controller):
+    def compute(self, q, qd, reference, integral=None):
+        return PD.compute(self, q, qd, reference, integral)
+
+
+class OddFeedback(NoFeedback):
+    feedback = "torque"
+
+
+class NoSuper(PD):
+    def __init__(self, dynamics, kp, kd, ki=0.0):
+        self.dynamics = dynamics
+
+
+class OtherArguments(PD):
+    def __init__(self, dynamics):
+        super().__init__(dynamics, 1.0, 1.0)
+
+
+class Stranger:
+    feedback = "effort"
+
+    def compute(self, q, qd, reference, integral=None):
+        return None
+
+
+class Tensor:
+    """As a tensor of another library: it has a shape and no numbers for NumPy."""
+
+    shape = (3,)
+
+    def __array__(self, *args, **more):
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad.")
+
+
+def returning(made):
+    """A law whose ``compute`` returns what a function makes of the right efforts."""
+
+    class Law(PD):
+        traced = False
+
+        def compute(self, q, qd, reference, integral=None):
+            return made(super().compute(q, qd, reference, integral))
+
+    return Law
+
+
+WRONG = {
+    "nothing": (lambda right: None, "compute returns None: is its return statement missing?"),
+    "an array": (lambda right: right.total, "compute returns a numpy.ndarray of shape (3,), not Efforts(gravity, "),
+    "a list": (lambda right: right._replace(total=right.total.tolist()), "the term total of compute is a list, not an"),
+    "a short one": (
+        lambda right: right._replace(total=right.total[:2]),
+        "the term total of compute has shape (2,), not",
+    ),
+    "a row": (
+        lambda right: right._replace(total=right.total[None]),
+        "the term total of compute has shape (1, 3), not (3,)",
+    ),
+    "NaN": (lambda right: right._replace(total=np.nan * right.total), "the term total of compute is not finite: [nan"),
+    "complex": (
+        lambda right: right._replace(total=1j * right.total),
+        "the term total of compute is a numpy.ndarray of complex128 of shape",
+    ),
+    "a tensor": (
+        lambda right: right._replace(total=Tensor()),
+        "test_plugin_contract.Tensor of shape (3,), not an array",
+    ),
+    "objects": (
+        lambda right: right._replace(total=right.total.astype(object)),
+        "total of compute is a numpy.ndarray of object of",
+    ),
+}
+
+
+@pytest.fixture
+def install(monkeypatch):
+    """Install classes of this module as plugins of a kind, beside the others."""
+
+    def put(kind, **classes):
+        group, real = plugins.GROUPS[kind], plugins.entry_points
+
+        def entry_points(group: str) -> list[EntryPoint]:
+            own = (
+                [EntryPoint(name, f"{__name__}:{name}", group) for name in classes]
+                if group == plugins.GROUPS[kind]
+                else []
+            )
+            return [*real(group=group), *own]
+
+        for name, cls in classes.items():
+            monkeypatch.setitem(globals(), name, cls)
+        monkeypatch.setattr(plugins, "entry_points", entry_points)
+        plugins._found.cache_clear()
+        assert set(classes) <= set(plugins.available(kind)), group
+
+    yield put
+    monkeypatch.undo()
+    plugins._found.cache_clear()
+
+
+@pytest.fixture(scope="module")
+def model():
+    return rd.create_dynamics("rnea", rd.load_robot(PRR))
+
+
+@pytest.mark.parametrize(
+    ("law", "said"),
+    [
+        (NoCompute, "test_plugin_contract.Mine omits compute"),
+        (NoFeedback, "omits the class attribute 'feedback', which must be 'effort' or 'acceleration'"),
+        (OddFeedback, "has feedback = 'torque', which must be 'effort' or 'acceleration'"),
+        (NoSuper, "has no attribute 'kp' when it is made: call super().__init__"),
+        (OtherArguments, "has a constructor that does not take what that of robodyn_ros.control.laws."),
+        (Stranger, "does not derive from robodyn_ros.control.laws.base.Controller"),
+    ],
+)  # fmt: skip
+def test_a_law_that_omits_something(install, model, law, said):
+    law = type("Mine", (law,), {"__module__": __name__})
+    install("controllers", Mine=law)
+    values = FileParameters({"controller": "Mine"}, loop_default_values(model.robot))
+    for make in (
+        lambda: rd.create_controller("Mine", model, 1.0, 1.0),
+        lambda: make_loop_settings(values, model),
+        lambda: compare(model.robot, ["Mine"]),
+    ):
+        with pytest.raises(PluginError, match="controllers plugin 'Mine': ") as caught:
+            make()
+        assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_a_law_that_returns_the_wrong_thing(install, model, kind):
+    made, said = WRONG[kind]
+    law = returning(made)
+    install("controllers", Mine=law)
+    with pytest.raises(EffortError) as caught:  # a loop tries its law at once
+        ControlLoop(law(model, 1.0, 1.0), model.robot.effort_limit)
+    assert said in str(caught.value)
+    comparison = compare(model.robot, ["Mine", "pd"])
+    assert said in comparison.failures["Mine"]
+    assert list(comparison.scores()) == ["pd"]
+
+
+def test_single_precision_is_taken(model):
+    law = returning(lambda right: Efforts(*(term.astype(np.float32) for term in right)))(model, 50.0, 9.0)
+    loop, right = (ControlLoop(each, model.robot.effort_limit) for each in (law, PD(model, 50.0, 9.0)))
+    for each in (loop, right):
+        each.start(0.0, model.robot.home + [0.5, 0.0, 0.0])
+    found, known = (
+        each.update(0.0, 0.0, model.robot.home + [0.5, 0.1, 0.0], np.zeros(3)).effort for each in (loop, right)
+    )
+    np.testing.assert_allclose(found, known, rtol=1e-6)
+    assert found.dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    ("result", "said"),
+    [
+        (None, "gravity returns None: is its return statement missing?"),
+        (np.zeros(2), "gravity gives no finite numbers of shape (3,)"),
+        (np.full(3, np.nan), "gravity gives no finite numbers of shape (3,)"),
+        (Tensor(), "gravity gives no array, but a Tensor: Can't call numpy() on Tensor"),
+    ],
+)
+def test_a_model_that_returns_the_wrong_thing(model, result, said):
+    class Mine(RNEA):
+        def gravity(self, q):
+            return result
+
+    with pytest.raises(ModelError) as caught:
+        check_model(Mine(model.robot))
+    assert said in str(caught.value)
+
+
+def test_a_model_that_omits_something(install, model):
+    class NoSuperModel(RNEA):
+        def __init__(self, robot, **parameters):
+            pass
+
+    class Partial(rd.Dynamics):
+        def apply(self, parameters):
+            pass
+
+    install("dynamics", Careless=NoSuperModel, Partial=Partial)
+    with pytest.raises(PluginError, match="omits coriolis_matrix, energy, forward, gravity, inverse, mass_matrix"):
+        rd.create_dynamics("Partial", model.robot)
+    with pytest.raises(PluginError, match="has no attribute 'robot' when it is made"):
+        rd.create_dynamics("Careless", model.robot)
+
+
+@pytest.mark.parametrize(
+    ("result", "said"),
+    [
+        (lambda q, qd: None, "step returns NoneType of shape none, not two arrays of shape (3,)"),
+        (lambda q, qd: q, "step returns ndarray of shape (3,), not two arrays"),
+        (lambda q, qd: (q[:2], qd), "step returns ndarray of shape (2,) and ndarray of shape (3,)"),
+        (lambda q, qd: (q.tolist(), qd), "step returns list of shape none and"),
+    ],
+)
+def test_an_integrator_that_returns_the_wrong_thing(model, result, said):
+    class Mine(Integrator):
+        order = 1
+
+        def step(self, acceleration, q, qd, dt):
+            return result(q, qd)
+
+    with pytest.raises(SimulationError) as caught:
+        Plant(model, integrator=Mine()).step()
+    assert f"integrator Mine: {said}" in str(caught.value)
+    with pytest.raises(SimulationError) as caught:
+        rollout(model, np.zeros(3), np.zeros(3), np.zeros(3), 1e-3, 4, Mine())
+    assert f"integrator Mine: {said}" in str(caught.value)
+
+
+def test_an_integrator_and_a_plant_that_omit_something(install, model):
+    class NoStep(Integrator):
+        order = 1
+
+    class NoOrder(Integrator):
+        def step(self, acceleration, q, qd, dt):
+            return q, qd
+
+    class NoMotion(PlantBase):
+        def _place(self, q, qd):
+            self._keep(q.copy(), qd.copy())
+
+    install("integrators", NoStep=NoStep, NoOrder=NoOrder)
+    with pytest.raises(PluginError, match="NoStep omits step"):
+        Plant(model, integrator="NoStep")
+    with pytest.raises(PluginError, match="NoOrder omits the class attribute 'order'"):
+        Plant(model, integrator="NoOrder")
+    install("plants", NoMotion=NoMotion)
+    with pytest.raises(PluginError, match="NoMotion omits step"):
+        plugins.create("plants", "NoMotion", model)
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        ((None, np.zeros(3)), "q is a NoneType of shape none"),
+        ((np.zeros(3), np.zeros(2)), "qd is a ndarray of shape (2,)"),
+    ],
+)
+def test_a_plant_that_keeps_the_wrong_thing(model, state, said):
+    class Mine(PlantBase):
+        def step(self, count=1):
+            self._keep(*state)
+
+        def _place(self, q, qd):
+            self._keep(q.copy(), qd.copy())
+
+    plant = Mine(model)
+    plant.reset()
+    with pytest.raises(SimulationError) as caught:
+        plant.step()
+    assert f"plant Mine: {said}" in str(caught.value)
