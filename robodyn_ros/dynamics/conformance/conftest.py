@@ -33,7 +33,8 @@ OWN_NUMBERS = pytest.mark.skip(reason="tier learned: the plugin's numbers are it
 def pytest_configure(config: pytest.Config) -> None:
     """Register the mark of clauses that ask for the numbers of the URDF."""
     config.addinivalue_line("markers", "of_the_urdf: the clause asks for the numbers that follow from the URDF")
-    subject_module.widening = subject_module.WIDENING[config.getoption("--tier", "exact")]
+    tier = config.getoption("--tier", "exact")
+    subject_module.widening, subject_module.has_own_numbers = subject_module.WIDENING[tier], tier == "learned"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -145,6 +145,9 @@ WIDEST = 1e-2
 widening = 1.0
 """That of the tier under test."""
 
+has_own_numbers = False
+"""True if the plugin under test was fitted to data, so that the URDF does not say its numbers."""
+
 DIFFERENCES = 1e-7
 """Relative tolerance where one computation is a difference quotient."""
 
