@@ -38,7 +38,7 @@ PARAMETERS = pytest.mark.parametrize("parameter", [field.name for field in field
 
 
 def _right(subject: Subject, clause: str) -> None:
-    """Everything agrees with the definition under the parameters as they are now, unless the numbers are the plugin's."""
+    """Everything agrees with the definition under the parameters of now, unless the numbers are the plugin's own."""
     if kit.has_own_numbers:
         return
     q, qd, qdd = subject.state()
