@@ -51,6 +51,10 @@ class RobotDescriptionError(RobodynError):
         return str(self) if self.place is None or self.element == self.place.file else super().located
 
 
+class LoadWarning(UserWarning):
+    """A motion that an arm will not follow, because its joints are too weak; the message names the joint."""
+
+
 class RobotDescriptionWarning(UserWarning):
     """Something in a URDF that was loaded nevertheless; the message names the element and what was done."""
 

@@ -7,6 +7,7 @@ arguments offer calls that room. A result has a ``plot()``.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +23,7 @@ from robodyn_ros.control.motion.point_to_point import point_to_point
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.document.numbers import digits
 from robodyn_ros.dynamics.parameters import Payload
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import InputError, LoadWarning
 from robodyn_ros.plugins import create
 from robodyn_ros.robot import Robot, as_robot
 from robodyn_ros.robot.pose import Array
@@ -129,6 +130,9 @@ def simulate(
         parameters: of the nodes ``simulator`` and ``controller``, by their names (reference/nodes in the
             documentation): ``{"mismatch.payload_mass": 2.0}``, for example.
 
+    Warns:
+        LoadWarning: gravity and friction alone are too much for a joint on the way.
+
     Raises:
         InputError: an argument is wrong; the message names it.
         ConfigurationError: a parameter is unknown or wrong.
@@ -153,7 +157,9 @@ def simulate(
         if duration < motion.duration:
             problem = f"is less than the {motion.duration:.3g} s that the limits of the joints ask for"
             raise InputError("duration", problem, duration)
-        loop.follow(motion, 0.0)
+        following = loop.follow(motion, 0.0)
+        if following.overload:
+            warnings.warn(following.overload, LoadWarning, stacklevel=2)
     if not 0.0 < (duration := SETTLING if duration is None else duration) <= 1e6:
         raise InputError("duration", f"must be above 0 s, and 1e6 s at most, not {duration!r}", duration)
     return SimulationResult(robot, controller, run_trial(hardware, loop, duration))

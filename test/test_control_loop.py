@@ -542,3 +542,33 @@ def test_settings_describe_themselves():
         assert least <= field.default <= greatest
         assert field.metadata["description"]
         assert field.metadata["unit"] or isinstance(field.default, int)
+
+
+def test_a_motion_that_gravity_overloads_is_told_beforehand():
+    """An arm that hangs is lifted to where its weight takes m g l of its drive."""
+    text = """<robot name="lifter"><link name="base"/><link name="beam"><inertial><origin xyz="0 0 -0.7"/>
+      <mass value="3"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+      <joint name="lift" type="continuous"><parent link="base"/><child link="beam"/><axis xyz="0 1 0"/></joint>
+      </robot>"""
+    robot = rd.load_robot(text)
+    needed = 3.0 * 9.81 * 0.7
+    for limit, goal, allow, expected in (
+        (1.01 * needed, np.pi / 2, False, ""),
+        (0.8 * needed, 0.9, False, ""),
+        (0.8 * needed, np.pi / 2, False, "joint 'lift', beyond its limit of 16.48, from 65% of the motion on, also at"),
+        (0.8 * needed, 3.1, False, "from 40% of the motion on: the arm will not follow there"),
+        (0.8 * needed, np.pi / 2, True, ""),
+        (np.inf, np.pi / 2, False, ""),
+    ):
+        config = SafetySettings(allow_sagging=allow)
+        law = GravityCompensation(rd.create_dynamics("rnea", robot, compiled=False), 100.0, 20.0)
+        loop = ControlLoop(law, [limit], config)
+        loop.start(0.0, [0.0])
+        following = loop.follow(Trajectory([1.0, 9.0], [[0.0], [goal]]))
+        assert expected in following.overload
+        assert bool(expected) == bool(following.overload)
+    stiff = rd.load_robot(text.replace("</joint>", '<dynamics damping="2" friction="7"/></joint>'))
+    loop = ControlLoop(GravityCompensation(rd.create_dynamics("rnea", stiff, compiled=False), 100.0, 20.0), [10.0])
+    loop.start(0.0, [0.0])
+    # 7 N·m, 2 N·m·s times 0.1 rad/s, and the weight at 95 % of the way: 5.79 N·m at 0.285 rad.
+    assert "take up to 12.99 N·m of joint 'lift'" in loop.follow(Trajectory([0.0, 3.0], [[0.0], [0.3]])).overload

@@ -120,7 +120,10 @@ def _simulate(args: Namespace, robot: Robot, given: dict[str, LoadedParameters])
         unused = (unused - set(controller)) | (unused_by_loop - set(simulator)) | (unused & unused_by_loop)
         loop.start(0.0, hardware.plant.q)
         if trajectory is not None:
-            loop.follow(trajectory, 0.0)
+            following = loop.follow(trajectory, 0.0)
+            if following.overload:
+                text = f"warning: {following.overload}"
+                console(stderr=True).print(text, markup=False, highlight=False, soft_wrap=True)
     places = simulator.located_names() | controller.located_names()
     check_used(unused, {*default_values(robot), *loop_default_values(robot)}, args.given, places)
     begun = perf_counter()

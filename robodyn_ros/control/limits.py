@@ -163,6 +163,27 @@ def _check_magnitudes(
         raise LimitError(name, robot.joints[columns[column]].name, float(values[column]), -greatest, greatest)
 
 
+def overload(robot: Robot, limit: Array, efforts: Array) -> str:
+    """Say where gravity and friction alone take more than the joints can give; empty where they do not.
+
+    Args:
+        robot: the arm.
+        limit: greatest efforts (n,) in [N·m] or [N].
+        efforts: against gravity and friction along a motion, at equal distances in time (K, n).
+    """
+    most = np.abs(efforts).max(axis=0)
+    column = int(np.argmax(most / np.maximum(limit, INSTANT)))
+    over = np.abs(efforts[:, column]) > limit[column]
+    if not over.any():
+        return ""
+    joint, first = robot.joints[column], int(np.argmax(over)) / max(len(efforts) - 1, 1)
+    lasts = ", also at its goal" if over[-1] else ""
+    return (
+        f"gravity and friction alone take up to {most[column]:.4g} {joint.effort_unit} of joint {joint.name!r}, beyond "
+        f"its limit of {limit[column]:.4g}, from {first:.0%} of the motion on{lasts}: the arm will not follow there"
+    )
+
+
 def blend(t: Any, wanted: Array, memory: StepMemory) -> tuple[Array, StepMemory]:
     """A change of effort without a step: what the first new effort differs by from the last old one fades linearly.
 

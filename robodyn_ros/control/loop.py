@@ -23,7 +23,7 @@ from robodyn_ros.control.faults.settings import FaultReactions, Feedback, Safety
 from robodyn_ros.control.faults.state_validation import StateValidation
 from robodyn_ros.control.faults.supervisor import ActiveFault, Fault, FaultSupervisor
 from robodyn_ros.control.laws.base import Controller, Reference
-from robodyn_ros.control.limits import Limits, Shaping
+from robodyn_ros.control.limits import Limits, Shaping, overload
 from robodyn_ros.control.loop_settings import LoopSettings, law_feedback
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.control.reference.manager import Following, Mode, PreparedTrajectory, ReferenceManager
@@ -35,6 +35,9 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array, read_only
 
 Loop = TypeVar("Loop", bound="ControlLoop")
+
+OVERLOAD_SAMPLES = 21
+"""Instants of a trajectory at which gravity and friction are compared with the effort limits before it is followed."""
 
 
 class ControlLoop:
@@ -330,7 +333,7 @@ class ControlLoop:
             tolerances: what it is judged by; those of the settings unless given.
 
         Returns:
-            An object that says how it goes.
+            An object that says how it goes, and beforehand whether gravity and friction are too much for a joint.
 
         Raises:
             NotReadyError: no state has come yet, or a fault lasts.
@@ -361,7 +364,13 @@ class ControlLoop:
         """
         self._refuse_during_fault()
         hold_time = self.settings.safety.cmd_timeout or np.inf
-        return self._references.follow(prepared, tolerances or self.settings.tolerances, hold_time)
+        following = self._references.follow(prepared, tolerances or self.settings.tolerances, hold_time)
+        if not self.settings.safety.allow_sagging:
+            q, qd = following.samples(OVERLOAD_SAMPLES)
+            friction = self.robot.damping * qd + self.robot.friction * np.sign(qd)
+            efforts = friction + [self.dynamics.gravity(each) for each in q]
+            following.overload = overload(self.robot, self.settings.limits.effort, efforts)
+        return following
 
     def track(self, reference: Reference, t: float, joints: Sequence[str] | None = None) -> None:
         """Keep to a streamed reference until the next one, for ``reference_timeout`` at most.

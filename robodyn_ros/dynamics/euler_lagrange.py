@@ -34,13 +34,10 @@ class EulerLagrange(Equations):
         return ca.hessian(kinetic, qd)[0]
 
     def coriolis_matrix(self, q: ca.SX, qd: ca.SX, p: Symbols) -> ca.SX:
-        """Christoffel symbols of the first kind, summed with q̇ (Siciliano et al., eq. 7.45): C = ½ (Ṁ + ∂p/∂q -
-        (∂p/∂q)ᵀ) with p = M q̇.
+        """Half the derivative of C q̇ by q̇: with Christoffel symbols of the first kind (Siciliano et al., eq. 7.45) its
+        i-th element is Σ Γᵢⱼₖ q̇ⱼ q̇ₖ, and Γᵢⱼₖ = Γᵢₖⱼ.
         """
-        mass_matrix = self.mass_matrix(q, p)
-        change = ca.reshape(ca.jtimes(ca.vec(mass_matrix), q, qd), mass_matrix.shape)
-        turning = ca.jacobian(mass_matrix @ qd, q)
-        return (change + turning - turning.T) / 2
+        return ca.jacobian(self.coriolis(q, qd, p), qd) / 2
 
     def gravity(self, q: ca.SX, p: Symbols) -> ca.SX:
         """∂P/∂q."""

@@ -31,6 +31,15 @@ from robodyn_ros.engine.program import Program
 LANES = 8
 """Doubles in a vector: those of the widest vector registers."""
 
+WHOLE = 5000
+"""Statements that one function may have; with more they are spread over several."""
+
+PART = 500
+"""Statements of each of those functions."""
+
+_DEFINED = re.compile(r"(?:^const real |, )(\w+) = ")
+"""A number that a line of ``compute`` gives a name."""
+
 HEADER = """#include <math.h>
 #include <stdint.h>
 
@@ -201,24 +210,60 @@ int {program.name}_batch(long long count, const double** arg, double** res) {{
 
 def _functions(program: Program, listing: Statements, lanes: int, *, packed: bool) -> str:
     """The functions ``prepare`` and ``compute``."""
-    lines = [line for s in listing.statements for line in (_angles(s, lanes, packed) if isinstance(s, Angles) else [s])]
-    words = set(re.findall(r"\w+", " ".join(lines)))
-    shared = [name for name, _ in listing.constants if name in words]
+    units = [_angles(s, lanes, packed) if isinstance(s, Angles) else [s] for s in listing.statements]
+    words = set(re.findall(r"\w+", " ".join(line for unit in units for line in unit)))
+    shared = {name: i for i, name in enumerate(name for name, _ in listing.constants if name in words)}
     prepare = [f"const double {name} = {term};" for name, term in listing.constants]
-    prepare += [f"k[{i}] = {name};" for i, name in enumerate(shared)]
-    lines = [f"const double {name} = k[{i}];" for i, name in enumerate(shared)] + lines
+    prepare += [f"k[{i}] = {name};" for name, i in shared.items()]
+    known = {name: f"const double {name} = k[{i}];" for name, i in shared.items()}
     inputs = "".join(f"const real* x{i}, " for i in range(len(program.inputs)))
     results = "".join(f", real* restrict y{i}" for i in range(len(program.outputs) + 1))
+    taken = f"{inputs}const double* p, const double* k{results}"
+    parts, lines = "", [*known.values(), *(line for unit in units for line in unit)]
+    if len(units) > WHOLE:
+        parts, lines = _parts(program, units, known, taken)
     return f"""#define CONSTANTS {max(len(shared), 1)}
 {definitions(listing.functions)}
 static inline void prepare(const double* p, double* k) {{
 {_indented(prepare)}
 }}
-
-static inline void compute({inputs}const double* p, const double* k{results}) {{
+{parts}
+static inline void compute({taken}) {{
 {_indented(lines)}
 }}
 """
+
+
+def _parts(program: Program, units: list[list[str]], known: dict[str, str], taken: str) -> tuple[str, list[str]]:
+    """Functions that hold the statements of a long ``compute`` in turn, and the lines of ``compute`` that call them.
+
+    Compilers take time and memory that grow with the square of a function's length; this keeps to the sum. A number
+    that is needed in a later part than its own goes through the array ``w``.
+
+    Args:
+        program: that is computed.
+        units: lines that stay together.
+        known: name → line that reads a number of ``prepare``.
+        taken: what ``compute`` takes.
+    """
+    parts = [units[i : i + PART] for i in range(0, len(units), PART)]
+    home = {
+        name: k for k, part in enumerate(parts) for unit in part for line in unit for name in _DEFINED.findall(line)
+    }
+    read = [{word for unit in part for line in unit for word in re.findall(r"\w+", line)} for part in parts]
+    carried = sorted({name for k, words in enumerate(read) for name in words if home.get(name, k) != k})
+    place = {name: i for i, name in enumerate(carried)}
+    functions = []
+    for k, (part, words) in enumerate(zip(parts, read, strict=True)):
+        lines = [line for name, line in known.items() if name in words]
+        lines += [f"const real {name} = w[{i}];" for name, i in place.items() if name in words and home[name] != k]
+        lines += [line for unit in part for line in unit]
+        lines += [f"w[{i}] = {name};" for name, i in place.items() if home[name] == k]
+        head = f"static __attribute__((noinline)) void part{k}({taken}, real* restrict w)"
+        functions.append(f"{head} {{\n{_indented(lines)}\n}}\n")
+    given = _arguments(program, [f"x{i}" for i in range(len(program.inputs))], "p", "y{}")
+    calls = [f"part{k}({given}, w);" for k in range(len(parts))]
+    return "\n".join(["", *functions]), [f"real w[{max(len(carried), 1)}];", *calls]
 
 
 def _arguments(program: Program, inputs: list[str], parameters: str, result: str) -> str:

@@ -475,7 +475,10 @@ class Following:
 
     Attributes:
         outcome: how it ended; None until then.
+        overload: where gravity and friction alone will be too much for a joint on its way; empty if nowhere.
     """
+
+    overload = ""
 
     def __init__(self, source: TrajectoryReference, tolerances: Tolerances) -> None:
         """
@@ -486,6 +489,12 @@ class Following:
         self.outcome: Outcome | None = None
         self._source = source
         self._tolerances = tolerances
+
+    def samples(self, count: int) -> tuple[Array, Array]:
+        """Positions and velocities along the motion, at equal distances in time, (count, n) each."""
+        source = self._source
+        found = [source.sample(t) for t in np.linspace(source.start, source.end, count)]
+        return np.array([each.q for each in found]), np.array([each.qd for each in found])
 
     def end(self, outcome: Outcome) -> None:
         """Set the outcome, unless it has ended already."""

@@ -118,9 +118,7 @@ class ReferenceInput:
             RobodynError: see :meth:`ControlLoop.follow`.
         """
         self.check_open()
-        following = self._loop.follow(trajectory, start, joints, tolerances)
-        self.latest = perf_counter()
-        return following
+        return self._accept(self._loop.follow(trajectory, start, joints, tolerances))
 
     def check_open(self) -> None:
         """Check that references are accepted now.
@@ -203,8 +201,14 @@ class ReferenceInput:
         return self._loop.prepare(trajectory, start, joints)
 
     def _follow(self, prepared: PreparedTrajectory) -> None:
-        self._loop.follow_prepared(prepared)
+        self._accept(self._loop.follow_prepared(prepared))
+
+    def _accept(self, following: Following) -> Following:
+        """Take note of a trajectory that is followed, and say beforehand what will go wrong."""
         self.latest = perf_counter()
+        if following.overload:
+            self._node.get_logger().warning(f"trajectory: {following.overload}", throttle_duration_sec=PAUSE)
+        return following
 
     def _on_speed(self, message: Float64) -> None:
         try:
