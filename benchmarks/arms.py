@@ -1,4 +1,4 @@
-"""Every arm at hand: does it load, with which option, and does it agree with Pinocchio?
+"""Every arm at hand: does it load, with which option, does it agree with Pinocchio, and does it move?
 
     python benchmarks/arms.py                      the URDFs of example-robot-data (PyPI), as a table
     python benchmarks/arms.py FOLDER...            those below folders of yours
@@ -6,6 +6,10 @@
 
 An arm that is refused is tried again with the options that the message names. Agreement is the greatest difference of
 inverse dynamics at some states, relative to the greatest effort there.
+
+An arm with effort limits moves in simulation, with the default gains at 500 Hz: the chain from the root to the tip, the
+other joints (a gripper, a second arm) locked. Shown is the root mean square of the tracking error of the worst joint,
+under computed torque and under pd, or what is said beforehand in place of a motion.
 """
 
 from __future__ import annotations
@@ -24,6 +28,9 @@ import numpy as np
 
 import robodyn_ros as rd
 from robodyn_ros.robot import Robot
+from robodyn_ros.robot.reduction import chosen_joints, joints_between
+from robodyn_ros.robot.robot import tip
+from robodyn_ros.simulation.trial.plotting import tracking_error
 
 OPTIONS = ({}, {"movable_base": "weld"}, {"inertia": "repair"}, {"inertia": "repair", "movable_base": "weld"})
 """What is tried, one after the other."""
@@ -32,6 +39,22 @@ MANY = 12
 """With more joints than this the Lagrangian's expressions take long to write; rnea goes on alone."""
 
 STATES = 5
+
+CHAIN = 8
+"""Longest chain that moves; longer ones are legs and arms of a whole body."""
+
+RANGE = 1.0
+"""Greatest distance of a joint from its start [rad] or [m]."""
+
+PART = 0.6
+"""Part of the way to its nearer limit that a joint goes."""
+
+LAWS = ("computed_torque", "pd")
+
+BY_THE_DRIVE = {
+    "gravity": r"ur\d+e?($|_)|panda|fr3|fer($|_)|iiwa|med\d|openarm",
+}
+"""What the drives of an arm add by themselves → names of arms, from docs/how-to/drives.md."""
 
 MARKS = "<!-- arms -->\n", "<!-- end -->"
 
@@ -42,10 +65,12 @@ class Row(NamedTuple):
     name: str
     joints: str
     loads: str  # yes, the option that it takes, or why not
-    gripper: str  # joints that move a mimic joint or lie beyond the sixth or seventh of a chain
+    gripper: str  # the joints that are locked, and mimic joints
     damping: str
     rnea: str
     lagrangian: str
+    moved: str  # RMS under each of LAWS, or why not
+    drive: str  # what the drive adds by itself
 
 
 def files(folders: list[Path]) -> Iterator[Path]:
@@ -109,22 +134,57 @@ def agreement(robot: Robot, plugin: str) -> str:
     return f"{worst:.0e}"
 
 
-def row(path: Path) -> Row:
+def chain(robot: Robot) -> Robot:
+    """The arm from the root to its tip, all else locked at the middle of its range."""
+    free = joints_between(robot, tip=tip(robot))
+    return chosen_joints(robot, free, {}).robot if len(free) < robot.n else robot
+
+
+def moved(arm: Robot) -> str:
+    """The greatest RMS of a joint's tracking error under each law, or what is said beforehand."""
+    if arm.n > CHAIN:
+        return f"{arm.n} joints in a chain"
+    if not np.isfinite(arm.effort_limit).all():
+        return "no effort limit"
+    way = PART * np.clip(np.where(arm.upper - arm.home > arm.home - arm.lower, arm.upper, arm.lower) - arm.home, -1, 1)
+    said = []
+    for law in LAWS:
+        try:
+            result = rd.simulate(arm, arm.home + RANGE * way, controller=law)
+        except rd.RobodynError as problem:
+            return str(problem)
+        worst = max(np.sqrt(np.mean(tracking_error(result.trial, i)[1] ** 2)) for i in range(arm.n))
+        faults = f" ({', '.join(result.faults)})" if result.faults else ""
+        said.append(f"{1e3 * worst:.2g}{faults}")
+    return " / ".join(said)
+
+
+def by_the_drive(name: str) -> str:
+    """What the drives of an arm add by themselves."""
+    return ", ".join(term for term, names in BY_THE_DRIVE.items() if re.search(names, name))
+
+
+def row(path: Path, moves: bool) -> Row:
     """One line of the table."""
     robot, loads = load(path)
     if robot is None:
-        return Row(path.stem, "", loads, "", "", "", "")
-    mimics = len(robot.bodies) - robot.n
-    gripper = f"{mimics} mimic" if mimics else ""
+        return Row(path.stem, "", loads, "", "", "", "", "", "")
+    arm, mimics = chain(robot), len(robot.bodies) - robot.n
+    locked = [f"{robot.n - arm.n} locked"] if arm.n < robot.n else []
+    gripper = ", ".join([*locked, *([f"{mimics} mimic"] if mimics else [])])
     damping = f"{robot.damping.max():.3g}" if robot.damping.any() else ""
     rnea = agreement(robot, "rnea")
     lagrangian = agreement(robot, "lagrangian") if robot.n <= MANY and rnea[1:3] == "e-" else ""
-    return Row(path.stem, str(robot.n), loads, gripper, damping, rnea, lagrangian)
+    motion = moved(arm) if moves and rnea[1:3] == "e-" else ""
+    return Row(path.stem, str(robot.n), loads, gripper, damping, rnea, lagrangian, motion, by_the_drive(path.stem))
 
 
 def table(rows: list[Row]) -> str:
     """The table as Markdown."""
-    heads = ("arm", "joints", "loads", "mimic joints", "greatest damping", "rnea – Pinocchio", "lagrangian – Pinocchio")
+    heads = (
+        *("arm", "joints", "loads", "gripper", "greatest damping", "rnea – Pinocchio", "lagrangian – Pinocchio"),
+        *("moved: RMS, computed torque / pd [mrad, mm]", "gravity by the drive"),
+    )
     lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
     return "\n".join([*lines, *("| " + " | ".join(cell.replace("|", "/") for cell in each) + " |" for each in rows)])
 
@@ -133,6 +193,8 @@ def main() -> None:
     """Try them, and print or write the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="*", type=Path)
+    parser.add_argument("--still", action="store_true", help="do not move the arms, which takes most of the time")
+    parser.add_argument("--only", default="", metavar="REGEX", help="only arms whose name fits")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="page with the marks of the table")
     args = parser.parse_args()
     folders = args.folders
@@ -143,7 +205,9 @@ def main() -> None:
         folders = [Path(str(share))]
     rows = []
     for path in files(folders):
-        rows.append(row(path))
+        if not re.search(args.only, path.stem):
+            continue
+        rows.append(row(path, not args.still))
         print("\t".join(rows[-1]), file=sys.stderr)
     found = table(rows)
     if args.markdown is None:
