@@ -68,6 +68,8 @@ def test_gravity_and_plugin_are_those_asked_for(capsys):
             "--out: 'arm.py' is no folder that exists, and no file that ends",
         ),
         ((PRR, "--language", "c", "--out", "no/such/arm.c"), "--out: 'no/such/arm.h' cannot be written: No such file"),
+        ((PRR, "--language", "c", "--params", "prr.yaml"), "--params: serves the control step alone: --of step"),
+        ((PRR, "--language", "c", "--controller", "pd"), "--controller: serves the control step alone: --of step"),
         ((PRR, "--language", "latex", "--of", "forward"), "quantity: 'forward' has no closed form to read"),
     ],
 )

@@ -163,6 +163,7 @@ def test_what_is_no_tree_of_joints_is_refused_or_ignored(text: str, element: str
     with pytest.warns(RobotDescriptionWarning, match=f"{element}.*ignored"):
         robot = load_robot(text, constraints="ignore")
     compare(robot, mujoco.MjModel.from_xml_string(free(joint="")))
+    assert load_robot(robot.urdf).joint_names == ("hinge",)  # what was ignored is not in it
 
 
 def test_a_file_with_includes_shapes_and_verbs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

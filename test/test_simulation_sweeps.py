@@ -122,6 +122,18 @@ def test_an_arm_with_other_numbers():
     assert "hand.mass" in arm_quantities(before) and "base.mass" not in arm_quantities(before)
 
 
+def test_an_impossible_inertia_that_was_taken_as_it_is_stays_while_others_are_varied(prr):
+    flat = prr.replace(
+        "</robot>",
+        """<link name="odd"><inertial><mass value="0.1"/>
+      <inertia ixx="1e-4" iyy="1e-4" izz="9e-4" ixy="0" ixz="0" iyz="0"/></inertial></link>
+      <joint name="glue" type="fixed"><parent link="hand"/><child link="odd"/></joint></robot>""",
+    )
+    assert varied_arm(flat, {"hand.mass": 9.0}).link("hand").inertial.mass == 9.0
+    with pytest.raises(rd.RobodynError, match=r"arm.*(impossible|positive)"):
+        varied_arm(flat, {"arm.inertia_scale": -1.0})
+
+
 def test_figures_by_hand():
     t = np.array([0.0, 0.1, 0.2, 0.3])
     q, asked = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([[0.0], [1.5], [2.0], [2.0]])

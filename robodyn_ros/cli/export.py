@@ -57,6 +57,9 @@ def run(args: Namespace) -> ExitCode:
     if STEP in quantities:
         files = _step(args, dynamics, quantities, stem)
     else:
+        for option, value in (("--params", args.params), ("-p", args.given), ("--controller", args.controller)):
+            if value:
+                raise InputError(option, f"serves the control step alone: --of {STEP}", value)
         files = export(dynamics, args.language, quantities, real=args.real, stem=stem)
     if args.out == "-":
         sys.stdout.write(_joined(files))

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import warnings
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass, field, replace
@@ -95,6 +96,9 @@ _SCHEMA = {
     "robot/joint/dynamics": _Tag(optional=("damping", "friction", ARMATURE)),
     "robot/joint/mimic": _Tag(required=("joint",), optional=("multiplier", "offset")),
 }
+
+_CONSTRAINT = re.compile(rf"\s*<{CONSTRAINT} [^>]*/>")
+"""A tag of :mod:`robodyn_ros.robot.mjcf`, as it is written there."""
 
 _WORDS = {"name", "type", "link", "joint"}
 
@@ -286,6 +290,7 @@ class _Parts:
     def __init__(self, document: UrdfDocument, settings: DescriptionSettings) -> None:
         self.repaired: dict[str, str] = {}
         self._document, self._settings = document, settings
+        self._constraints = document.root.findall(CONSTRAINT)
         self._impossible: dict[str, RobotDescriptionError] = {}
         self._welded: list[Joint] = []
         self._names: set[str] = set()
@@ -295,8 +300,9 @@ class _Parts:
         return UrdfEditor(self._document.text)
 
     def text(self) -> str:
-        """The text of the URDF, with the changes."""
-        return self._editor.text() if self.repaired or self._welded else self._document.text
+        """The text of the URDF, with the changes and without the constraints that are ignored."""
+        text = self._editor.text() if self.repaired or self._welded else self._document.text
+        return _CONSTRAINT.sub("", text) if self._constraints else text
 
     def link(self, title: str, element: ET.Element) -> Inertial | None:
         """The inertial of a link in the link's frame; the URDF gives it in a frame at the centre of mass."""
@@ -338,10 +344,10 @@ class _Parts:
         moving = {f"link {link.name!r}" for link in robot.links if link.body >= 0}
         count = len(moving & self._impossible.keys())
         found: list[Finding] = []
-        for element in self._document.root.findall(CONSTRAINT):
+        for element in self._constraints:
             title, text = element.get("element", ""), element.get("problem", "")
             if self._settings.constraints == "refuse":
-                rest = len(self._document.root.findall(CONSTRAINT)) - 1
+                rest = len(self._constraints) - 1
                 others = f" (and there are {rest} more such things)" if rest else ""
                 text = f'{text}, which a tree of joints does not have{others}; constraints: "ignore" leaves it out'
                 raise RobotDescriptionError(title, text)

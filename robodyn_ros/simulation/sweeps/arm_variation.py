@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from xml.etree import ElementTree
 
 from robodyn_ros.errors import InputError
-from robodyn_ros.robot import Robot, load_robot
+from robodyn_ros.robot import Robot, reload_robot
 from robodyn_ros.robot.urdf_editor import UrdfEditor
 
 AXES = "xyz"
@@ -46,7 +46,11 @@ def varied_arm(urdf: str, changes: Mapping[str, float]) -> Robot:
         if element is None:
             raise InputError(name, f"the arm has no {kind} {owner!r}", value)
         (_change_joint if kind == "joint" else _change_link)(editor, element, quantity, float(value))
-    return load_robot(editor.text())
+    robot, before = reload_robot(editor.text()), {finding.element for finding in reload_robot(urdf).findings}
+    for finding in robot.findings:
+        if finding.severity == "warning" and finding.element not in before:  # it was possible, and is not any more
+            raise robot.description_error(finding.element, finding.text)
+    return robot
 
 
 def _split(name: str) -> tuple[str, str]:
