@@ -21,6 +21,7 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,6 +29,7 @@ import numpy as np
 
 import robodyn_ros as rd
 from robodyn_ros.robot import Robot
+from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.reduction import chosen_joints, joints_between
 from robodyn_ros.robot.robot import tip
 from robodyn_ros.simulation.trial.plotting import tracking_error
@@ -47,7 +49,10 @@ RANGE = 1.0
 """Greatest distance of a joint from its start [rad] or [m]."""
 
 PART = 0.6
-"""Part of the way to its nearer limit that a joint goes."""
+"""Part of the way to its farther limit, or of ``RANGE``, that a joint goes."""
+
+SPEED = 1.5
+"""Greatest speed of a joint [rad/s] or [m/s]: velocity limits of 1000 rad/s are in use, where none is known."""
 
 LAWS = ("computed_torque", "pd")
 
@@ -146,17 +151,22 @@ def moved(arm: Robot) -> str:
         return f"{arm.n} joints in a chain"
     if not np.isfinite(arm.effort_limit).all():
         return "no effort limit"
-    way = PART * np.clip(np.where(arm.upper - arm.home > arm.home - arm.lower, arm.upper, arm.lower) - arm.home, -1, 1)
+    arm = replace(arm, joints=tuple(replace(joint, velocity=min(joint.velocity, SPEED)) for joint in arm.joints))
+    way = PART * np.clip(_farther_limit(arm) - arm.home, -RANGE, RANGE)
     said = []
     for law in LAWS:
         try:
-            result = rd.simulate(arm, arm.home + RANGE * way, controller=law)
+            result = rd.simulate(arm, arm.home + way, controller=law)
         except rd.RobodynError as problem:
             return str(problem)
         worst = max(np.sqrt(np.mean(tracking_error(result.trial, i)[1] ** 2)) for i in range(arm.n))
-        faults = f" ({', '.join(result.faults)})" if result.faults else ""
+        faults = f" ({next(iter(result.faults))})" if result.faults else ""
         said.append(f"{1e3 * worst:.2g}{faults}")
     return " / ".join(said)
+
+
+def _farther_limit(arm: Robot) -> Array:
+    return np.where(arm.upper - arm.home > arm.home - arm.lower, arm.upper, arm.lower)
 
 
 def by_the_drive(name: str) -> str:

@@ -438,7 +438,8 @@ def _limits(title: str, parsed: Any) -> tuple[float, float, float, float]:
     limit = parsed.limit
     for name in ("velocity", "effort"):
         if getattr(limit, name) < 0.0:
-            raise RobotDescriptionError(title, f"{name} limit {getattr(limit, name):g} is negative")
+            text = f"{name} limit {getattr(limit, name):g} is negative; leave it out, or give 0, if it is not known"
+            raise RobotDescriptionError(title, text)
     velocity, effort = limit.velocity or np.inf, limit.effort or np.inf  # zero stands for "not known"
     lower, upper = float(limit.lower), float(limit.upper)
     if parsed.type == "continuous" or lower == upper == 0.0:
