@@ -1,7 +1,8 @@
 """Faults of docs/safety.md, one after the other: detected after, greatest speed and effort step, way back.
 
-    make faults                            the PRR arm
-    make faults BENCH="--arm urdf/rr.urdf" another arm
+    make faults                             the PRR arm, a UR5 and a Panda, where example-robot-data is installed
+    make faults BENCH="--arm urdf/rr.urdf"  another arm
+    make faults BENCH=--markdown            the same as Markdown
     make faults BENCH=--json
 
 The control loop runs against the plant in lockstep: every state is answered at once, and the plant moves between two
@@ -22,7 +23,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -41,6 +44,9 @@ from robodyn_ros.errors import RobodynError
 from robodyn_ros.plugins import load
 from robodyn_ros.robot import Robot
 from robodyn_ros.simulation import FrictionSettings, Plant, PlantSettings
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "test"))
+from industrial import urdfs
 
 Array = NDArray[np.float64]
 
@@ -498,28 +504,52 @@ def measure(scenario: Scenario, robot: Robot, **options: Any) -> Row:
     return Row(scenario.row, scenario.variant, answer, detected, speed, cell.step, cell.struck, back, after)
 
 
+def default_arms() -> list[Path]:
+    """The PRR arm, and a UR5 and a Panda where they are installed."""
+    found = urdfs()
+    return [find("urdf/prr.urdf"), *(found[name] for name in ("ur5_robot", "panda") if name in found)]
+
+
+HEAD = ("fault", "answer", "after", "speed", "step", "way back")
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """A row as text, in the order of ``HEAD``."""
+    fault = f"{row.fault}: {row.variant}" if row.variant else row.fault
+    after = "" if np.isnan(row.detected) else f"{1e3 * row.detected:.0f} ms"
+    back = "never" if np.isnan(row.after) else f"{row.back}, {row.after:.2f} s"
+    if row.struck:
+        back += f"; {row.struck} stops struck"
+    return fault, row.answer, after, f"{row.speed:.2f}", f"{row.step:.3f}", back
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--arm", default=str(find("urdf/prr.urdf")), help="path of a URDF")
+    parser.add_argument("--arm", type=Path, action="append", help="path of a URDF; may be given several times")
     parser.add_argument("--law", default="computed_torque", help="control law")
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--markdown", action="store_true", help="print Markdown")
     given = parser.parse_args()
-    robot = rd.load_robot(given.arm)
-    rows = [measure(scenario, robot, law=given.law) for scenario in SCENARIOS]
+    found = {}
+    for path in given.arm or default_arms():
+        robot = rd.load_robot(path)
+        rows = [measure(scenario, robot, law=given.law) for scenario in SCENARIOS]
+        found[robot.name] = [row._asdict() for row in rows]
+        title = f"{robot.name} under {given.law}"
+        if given.markdown:
+            print(f"\n## {title}\n\n| {' | '.join(HEAD)} |\n{'|---' * len(HEAD)}|")
+            for row in rows:
+                print(f"| {' | '.join(cells(row))} |")
+        elif not given.json:
+            table = Table(title=escape(title), show_lines=False, pad_edge=False)
+            for name in HEAD:
+                table.add_column(name, justify="right" if name in ("after", "speed", "step") else "left")
+            for row in rows:
+                table.add_row(*map(escape, cells(row)))
+            Console(width=min(Console().width, 100) if Console().is_terminal else 100).print(table)
     if given.json:
-        print(json.dumps([row._asdict() for row in rows], indent=1))
-        return
-    table = Table(title=escape(f"{robot.name} under {given.law}: faults of docs/safety.md"))
-    for name in ("fault", "variant", "answer", "detected after", "speed", "effort step", "way back"):
-        table.add_column(name, justify="right" if name in ("detected after", "speed", "effort step") else "left")
-    for row in rows:
-        seen = "" if np.isnan(row.detected) else f"{1e3 * row.detected:.0f} ms"
-        back = f"{row.back}, {row.after:.2f} s" + (f"; {row.struck} stops struck" if row.struck else "")
-        table.add_row(
-            *map(escape, (row.fault, row.variant, row.answer, seen, f"{row.speed:.2f}", f"{row.step:.3f}", back))
-        )
-    Console(width=180).print(table)
+        print(json.dumps(found, indent=1))
 
 
 if __name__ == "__main__":
