@@ -282,9 +282,12 @@ def test_the_state_of_the_controller_and_the_reference_at_a_time(monkeypatch):
     way = rest_to_rest([q, q + [0.1, 0.2, -0.3]], [0.0, 2.0])
     inner.follow(way)
     command = inner.update(10.01, 10.01, q + 1e-3, np.full(3, 0.01))
-    listeners[0]("stamp", command)
-    listeners[0]("stamp", command)  # too soon for another
-    (said,) = sent
+    clock = [5.0]
+    monkeypatch.setattr(module, "perf_counter", lambda: clock[0])
+    for clock[0] in (5.0, 5.0 + 0.9 * module.STATE_PERIOD, 5.0 + 1.1 * module.STATE_PERIOD):
+        listeners[0]("stamp", command)
+    assert len(sent) == 2  # the second was too soon for another
+    said = sent[0]
     assert said.joint_names == list(robot.joint_names)
     np.testing.assert_allclose(said.reference.positions, command.reference.q)
     np.testing.assert_allclose(said.feedback.positions, q + 1e-3)
