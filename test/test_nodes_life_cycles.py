@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
 from collections import Counter
+from functools import cached_property
 from pathlib import Path
 from runpy import run_path
 from types import SimpleNamespace
@@ -20,6 +22,7 @@ from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
 import robodyn_ros as rd
+from robodyn_ros.control.compiled_step import CompiledStep
 from robodyn_ros.nodes.common.diagnostics import UNFORESEEN
 
 ROOT = Path(__file__).parents[1]
@@ -283,3 +286,29 @@ def test_the_count_sees_what_leaks():
 
     grew = LIFE.leaks(cycle, 9)["grew"]
     assert grew["builtins.list"] == 1.0
+
+
+def test_a_switch_compiles_nothing_in_the_loop_s_thread(there, monkeypatch):
+    """The control step of another law is compiled beside the loop, which goes on meanwhile, and swapped in ready."""
+    node, where = there.node, []
+    compile_step = CompiledStep._slots.func
+
+    def compiled(step):
+        if type(step._law).__name__ == "PD":
+            where.append((threading.current_thread() is threading.main_thread(), step.program.key))
+        return compile_step(step)
+
+    there.change("configure", "activate")
+    there.be_answered()
+    slots = cached_property(compiled)
+    slots.__set_name__(CompiledStep, "_slots")
+    monkeypatch.setattr(CompiledStep, "_slots", slots)
+    monkeypatch.setattr("robodyn_ros.nodes.controller.switching.dry_run", lambda *_: None)  # it is another process
+    assert node.set_parameters([Parameter("controller", value="pd")])[0].successful
+    there.until(lambda: node._configured.switching.running[1] == "pd" or there.send())
+    there.be_answered()
+    (beside, *later) = where
+    assert beside[0] is False
+    assert all(key == beside[1] for _, key in later)  # the loop found what had been compiled
+    there.change("deactivate", "cleanup")
+    assert node.set_parameters([Parameter("controller", value="computed_torque")])[0].successful

@@ -10,15 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from robodyn_ros import create_controller, create_dynamics
+from robodyn_ros import create_dynamics
 from robodyn_ros.control.faults.dry_run import check_model, dry_run
-from robodyn_ros.control.laws.base import Reference
+from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import LoopSettings, make_loop_settings, model_parameters
-from robodyn_ros.control.step import checked_total
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.errors import NotReadyError, RobodynError
 from robodyn_ros.nodes.common.diagnostics import Faults
@@ -122,9 +120,8 @@ class Switching:
             dry_run(dynamics, controller, robot.urdf)
             model = create_dynamics(dynamics, robot, **given)
             check_model(model)
-            rest = np.zeros(robot.n)
-            law = create_controller(controller, model, 1.0, 1.0)
-            checked_total(law, law.compute(rest, rest, Reference(rest, rest, rest, rest)), robot.n)
+            # A loop of its own compiles the control step, which the one that runs then finds compiled.
+            ControlLoop.from_settings(make_loop_settings(NodeParameters(self._node), model, controller))
             return (dynamics, controller), model
 
         self._task = BackgroundTask(f"{dynamics} and {controller}", make)
