@@ -47,7 +47,7 @@ PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 INSTALL = $(PIP) install --quiet --use-pep517 $(addprefix -c ,$(CONSTRAINTS))
 BUILD := setup.py package.xml $(wildcard .ci/constraints*.txt)
 
-.PHONY: demo test test-thorough lint bench bench-planning bench-adaptive bench-goals bench-identification bench-kinematics bench-ros bench-sim bench-mpc bench-sweep bench-truth fuzz fuzz-nodes soak-adaptive soak-controller soak-hold soak-identify soak-life-cycles soak-sim soak-sweep clean docs picture
+.PHONY: demo test test-thorough test-realtime lint bench bench-planning bench-adaptive bench-goals bench-identification bench-kinematics bench-ros bench-sim bench-mpc bench-sweep bench-truth fuzz fuzz-nodes soak-adaptive soak-controller soak-hold soak-identify soak-life-cycles soak-sim soak-sweep clean docs picture
 
 demo: $(VENV)/demo-installed $(if $(VIEW),$(VENV)/viewer-installed)
 	@$(VENV)/bin/robodyn demo $(if $(VIEW),--view) $(DEMO)
@@ -83,6 +83,10 @@ bench: $(VENV)/test-installed
 
 bench-kinematics: $(VENV)/test-installed
 	@$(VENV)/bin/python benchmarks/kinematics.py $(BENCH)
+
+# The tests of the controller node with its loop in the thread.
+test-realtime: $(VENV)/test-installed
+	ROBODYN_REALTIME=thread $(VENV)/bin/python -m pytest -n auto $(addprefix test/test_nodes_,closed_loop.py faults.py recovery.py states.py time.py trajectories.py)
 
 bench-ros: $(VENV)/test-installed
 	@$(VENV)/bin/python benchmarks/ros.py $(BENCH)

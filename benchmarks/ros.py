@@ -1,6 +1,8 @@
 """From joint_states to command over real DDS: the controller beside a bare node that only echoes the message.
 
-    make bench-ros                        500 Hz and 1 kHz, both nodes in turns within one run
+The controller runs twice: its loop in Python, and in a thread of C (the parameter realtime).
+
+    make bench-ros                        500 Hz, 1 kHz and 2 kHz, all nodes in turns within one run
     make bench-ros BENCH=--json           the same for machines
     make soak-controller                  the PRR arm in simulation for ten minutes: periods, latency, memory
 
@@ -158,27 +160,40 @@ def compare(rates: list[float], duration: float, options: list[str]) -> dict[str
     found: dict[str, Any] = {}
     # It is not fed while it is the other's turn, which is no fault here.
     given = ("-p", f"robot_description:={ROOT / 'urdf/prr.urdf'}", "-p", "state_timeout:=10.0")
-    nodes = {"controller": ["-m", "robodyn_ros.nodes.controller", "--ros-args", *given, *options], "echo": ["-c", ECHO]}
-    with running(nodes), in_the_graph() as (node, executor):
-        meter = Meter(node, executor, {"controller": "joint_states", "echo": "echo_states"})
-        end = time.monotonic() + 30.0
+    program = ["-m", "robodyn_ros.nodes.controller", "--ros-args", *given, *options]
+    names = ("-r", "__node:=realtime", "-r", "joint_states:=realtime_states", "-p", "realtime:=thread")
+    nodes = {"controller": program, "realtime": [*program, *names], "echo": ["-c", ECHO]}
+    topics = {"controller": "joint_states", "realtime": "realtime_states", "echo": "echo_states"}
+    with running(nodes) as pids, in_the_graph() as (node, executor):
+        meter = Meter(node, executor, topics)
+        end = time.monotonic() + 120.0
         for subject in nodes:
             while len(meter.measure(subject, 100.0, 0.5)[0]) < 20:
                 if time.monotonic() > end:
                     raise SystemExit(f"no answer of the {subject}")
         for rate in rates:
             trips: dict[str, list[float]] = {name: [] for name in nodes}
-            counts = dict.fromkeys(nodes, 0)
+            counts, used = dict.fromkeys(nodes, 0), dict.fromkeys(nodes, 0.0)
             for _ in range(max(1, round(duration / SEGMENT))):
                 for subject in nodes:
+                    before = processor_time(pids[subject])
                     new, sent = meter.measure(subject, rate, SEGMENT)
+                    used[subject] += processor_time(pids[subject]) - before
                     trips[subject] += new
                     counts[subject] += sent
             found[f"{rate:g} Hz"] = {
-                subject: percentiles(values) | {"answered": len(values), "sent": counts[subject]}
+                subject: percentiles(values)
+                | {"answered": len(values), "sent": counts[subject]}
+                | {"processor [µs]": 1e6 * used[subject] / counts[subject]}
                 for subject, values in trips.items()
             }
     return found
+
+
+def processor_time(pid: int) -> float:
+    """Time that all threads of a process have computed [s]."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def soak(duration: float, options: list[str]) -> dict[str, Any]:
@@ -240,13 +255,16 @@ def soak(duration: float, options: list[str]) -> dict[str, Any]:
 
 def table(found: dict[str, Any]) -> str:
     """For people."""
-    lines = [f"{'':10} {'node':12} {'median':>8} {'p99':>8} {'p99.9':>8} {'greatest':>9}   answered   [ms]"]
+    lines = [f"{'':10} {'node':12} {'median':>8} {'p99':>8} {'p99.9':>8} {'greatest':>9}   answered, processor   [ms]"]
     for rate, nodes in found.items():
         for node, values in nodes.items():
             figures = f"{values['median']:8.3f} {values['p99']:8.3f} {values['p99.9']:8.3f} {values['greatest']:9.3f}"
-            lines.append(f"{rate:10} {node:12} {figures}   {values['answered']} of {values['sent']}")
-        ratios = {key: nodes["controller"][key] / nodes["echo"][key] for key in ("median", "p99")}
-        lines.append(f"{rate:10} {'ratio':12} {ratios['median']:8.2f} {ratios['p99']:8.2f}")
+            answered = f"{values['answered']} of {values['sent']}"
+            lines.append(f"{rate:10} {node:12} {figures}   {answered}, {values['processor [µs]']:.0f} µs")
+        for node in ("controller", "realtime"):
+            ratios = {key: nodes[node][key] / nodes["echo"][key] for key in ("median", "p99", "processor [µs]")}
+            figures = f"{ratios['median']:8.2f} {ratios['p99']:8.2f}"
+            lines.append(f"{rate:10} {node + ' / echo':19} {figures}   processor {ratios['processor [µs]']:.2f}")
     return "\n".join(lines)
 
 
@@ -254,7 +272,7 @@ def main() -> int:
     """See the module."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--rate", type=float, nargs="+", default=[500.0, 1000.0], help="of the states [Hz]")
+    parser.add_argument("--rate", type=float, nargs="+", default=[500.0, 1000.0, 2000.0], help="of the states [Hz]")
     parser.add_argument("--duration", type=float, default=20.0, help="of each node at each rate [s]")
     parser.add_argument("--soak", type=float, metavar="SECONDS", help="the PRR arm in simulation for so long instead")
     text = "forbid the processors to sleep meanwhile: the controller's parameter cpu_dma_latency"

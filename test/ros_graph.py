@@ -44,6 +44,10 @@ GRACE = 20.0
 """How long a process may take to end when it is asked to [s]."""
 
 
+REALTIME = os.environ.get("ROBODYN_REALTIME", "")
+"""The parameter ``realtime`` of every controller that is told nothing else: ``make test-realtime`` sets it."""
+
+
 class Process:
     """A running node.
 
@@ -147,6 +151,8 @@ class Graph:
             via: a script with arguments that runs the module named behind them, as a new process.
             parameters: of the node; a dict is a group of parameters.
         """
+        if name == "controller" and REALTIME:
+            parameters.setdefault("realtime", REALTIME)
         path = self._folder / f"{name}-{len(self._processes)}.yaml"
         path.write_text(yaml.safe_dump({"/**": {"ros__parameters": parameters}}))
         given = ["--ros-args", "--params-file", str(path), *arguments]

@@ -15,7 +15,7 @@ from robodyn_ros.control.laws.gravity_compensation import GravityCompensation
 from robodyn_ros.control.limits import soften
 from robodyn_ros.control.reference.action_goal import RESULTS
 from robodyn_ros.control.reference.tolerances import GoalSettings, JointTolerances, Tolerances
-from robodyn_ros.control.step_numbers import step_settings
+from robodyn_ros.control.step_numbers import StepMemory, step_settings, views
 from robodyn_ros.errors import ConfigurationError
 
 ROBOT = rd.load_robot(arms.mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15)))
@@ -150,7 +150,7 @@ def test_the_integral_is_bounded_and_begins_anew_after_a_break():
     arm = Arm(rho=4.0, integral_limit=0.003)
     arm.go(3.0, push=np.array([60.0, 10.0, -10.0]))
     shares = arm.commands[-1].efforts.feedback
-    integral = arm.loop._shaping.memory.integral.copy()
+    integral = views(StepMemory, arm.loop.step_memory, 3).integral
     np.testing.assert_allclose(np.abs(integral), 0.003)
     arm.t += 1.0
     arm.go(STEP)

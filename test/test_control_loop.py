@@ -292,7 +292,7 @@ def test_hold_stays_at_the_reference_of_that_moment():
     arm.loop.hold(arm.t)
     assert arm.loop.mode == "hold"
     for command in arm.until(arm.t + 2.0):
-        np.testing.assert_array_equal(command.reference.q, moving.reference.q)
+        np.testing.assert_allclose(command.reference.q, moving.reference.q, rtol=0.0, atol=1e-14)
         np.testing.assert_array_equal(command.reference.qd, ZERO)
 
 

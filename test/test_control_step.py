@@ -56,6 +56,7 @@ class Pair:
         feedback = Feedback(np.array([90.0, 30.0, 20.0]), np.array([9.0, 3.0, 2.0]))
         loop = ControlLoop(law, LIMITS, safety, rate_limit=[9e3, 2e3, 5e2], feedback=feedback)
         assert (loop._step.compiled is not None) == traced
+        loop.runs_in_c = False  # that is test_control_compiled_loop.py
         return loop
 
     def both(self, act) -> None:

@@ -217,10 +217,10 @@ def _make_trial(dynamics: CompiledDynamics) -> None:
     """Make the loop of a trial with the default integrator, and what it asks of the model."""
     from robodyn_ros.plugins import create
     from robodyn_ros.simulation.hardware.settings import INTEGRATOR
-    from robodyn_ros.simulation.trial.compiled import model_function, trial_function
+    from robodyn_ros.simulation.trial.compiled import trial_function
 
     trial_function(dynamics, create("integrators", INTEGRATOR))
-    model_function(dynamics, "mass_matrix")
+    dynamics.plain_function("mass_matrix")
 
 
 def _make_step(dynamics: CompiledDynamics, law: str) -> None:

@@ -322,6 +322,20 @@ class ControlStep:
             log.debug("%s runs as Python: %s", type(self._controller).__name__, reason)
             self.compiled = None
 
+    def save(self, memory: Any) -> None:
+        """Write what it remembers into the memory of ``loop.c``."""
+        for part, value in zip(vars(memory.memory).values(), self._shaping.memory, strict=True):
+            part[...] = value
+        memory.stepped[...] = 0
+
+    def restore(self, memory: Any) -> None:
+        """Read it from there."""
+        for part, value in zip(self._shaping.memory, vars(memory.memory).values(), strict=True):
+            part[...] = value
+        if memory.stepped:
+            self._state = memory.stepped_q.copy(), memory.stepped_qd.copy()
+            self._planned = Reference(*memory.stepped_reference.reshape(4, -1).copy()), None
+
     def reset(self) -> None:
         """Begin anew: the integral is zero, the law has given nothing, and no joint lags."""
         memory = self._shaping.memory

@@ -6,26 +6,31 @@ refusal (an error), never a guess.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TypeVar
+from functools import partial, wraps
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import finite_array, is_any
+from robodyn_ros.control.compiled_loop import CompiledLoop
 from robodyn_ros.control.compiled_step import CompiledStep, ControlStep
 from robodyn_ros.control.drive_compensation import DriveCompensation
 from robodyn_ros.control.faults.holding import Holding, check_holding
 from robodyn_ros.control.faults.plausibility import Plausibility
 from robodyn_ros.control.faults.sampling import SamplingRate
-from robodyn_ros.control.faults.settings import FaultReactions, Feedback, SafetySettings
+from robodyn_ros.control.faults.settings import FaultKind, FaultReactions, Feedback, SafetySettings
 from robodyn_ros.control.faults.state_validation import StateValidation
 from robodyn_ros.control.faults.supervisor import ActiveFault, Fault, FaultSupervisor
 from robodyn_ros.control.laws.base import Controller, Reference
 from robodyn_ros.control.limits import Limits, Shaping, overload
+from robodyn_ros.control.live_loop import LiveLoop
 from robodyn_ros.control.loop_settings import LoopSettings, law_feedback
 from robodyn_ros.control.motion.trajectory import Trajectory
+from robodyn_ros.control.reference.continuation import Continuation
 from robodyn_ros.control.reference.manager import Following, Mode, PreparedTrajectory, ReferenceManager
 from robodyn_ros.control.reference.tolerances import Tolerances
 from robodyn_ros.control.step import Command, GravityEffort, checked_total
@@ -34,7 +39,24 @@ from robodyn_ros.errors import EffortError, HoldingError, InputError, NotReadyEr
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array, read_only
 
+log = logging.getLogger("robodyn_ros")
+
 Loop = TypeVar("Loop", bound="ControlLoop")
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def changes(method: Method) -> Method:
+    """A method of the loop that changes what it remembers, wherever the memory is."""
+
+    @wraps(method)
+    def changed(self: ControlLoop, *args: Any, **named: Any) -> Any:
+        if self.live is not None:
+            return self.live.change(partial(method, self, *args, **named))
+        self._take_back()
+        return method(self, *args, **named)
+
+    return cast(Method, changed)
+
 
 OVERLOAD_SAMPLES = 21
 """Instants of a trajectory at which gravity and friction are compared with the effort limits before it is followed."""
@@ -57,7 +79,11 @@ class ControlLoop:
     Attributes:
         settings: what the loop works with.
         restarts: how often the flow of states was broken, so that the loop had to start again at the arm's position.
+        runs_in_c: False keeps the loop in Python, where its law is compiled as well.
+        live: the loop in C while a thread of its own runs it; None while this object does.
     """
+
+    runs_in_c = True
 
     def __init__(
         self,
@@ -113,6 +139,9 @@ class ControlLoop:
         self._supervisor = FaultSupervisor(robot, self._shaping, self._gravity, self._sampling, self._plausibility)
         self._driving: Array | None = None
         self._speed = 1.0  # asked for while the arm moves
+        self.live: LiveLoop | None = None
+        self._compiled: CompiledLoop | None = None
+        self._to_compile = True
         self.apply(self.settings)
 
     @classmethod
@@ -155,28 +184,37 @@ class ControlLoop:
     @property
     def step_memory(self) -> Array:
         """What the control step remembers now (:class:`robodyn_ros.control.step_numbers.StepMemory`), as one array."""
+        self._take_back()
         memory: Array = self._shaping.numbers.copy()
         return memory
 
     @property
     def mode(self) -> Mode:
         """``waiting`` (for the first state), ``hold``, ``follow`` or ``track``."""
+        self._take_back()
         return self._references.mode
 
     @property
     def requests(self) -> int:
         """How often the arm was asked for something else than before, or was stopped."""
+        self._take_back()
         return self._references.requests
 
     @property
     def fault(self) -> ActiveFault | None:
         """The fault that lasts, if there is one."""
+        if self.live is not None:  # else there is none while the loop runs in C
+            self.live.refresh()
         return self._supervisor.active
+
+    @property
+    def fault_count(self) -> int:
+        """How many faults there have been."""
+        self._take_back()
+        return self._supervisor.count
 
     # From a state to a command
 
-    # `update` in simulation/trial/trial.c is the same in C around the same compiled control step;
-    # test_simulation_sweep_trial.py compares them.
     def update(self, t: float, now: float, q: ArrayLike, qd: ArrayLike | None) -> Command | None:
         """The command for a state; None where the reaction to a fault has ended, so that nothing is sent.
 
@@ -195,6 +233,19 @@ class ControlLoop:
             EffortError: the control law gave no efforts and has given none since the loop was switched on: there is no
                 effort that a reaction could begin with.
         """
+        if self._compiled is not None:
+            command = self._compiled.update(t, now, q, qd)
+            if command is not None:
+                return command
+        return self._update(t, now, q, qd)
+
+    # `update` in loop.c is the same in C, around the same compiled control step; test_control_compiled_loop.py compares
+    # them. So is `update` in simulation/trial/trial.c, for sweeps.
+    def _update(self, t: float, now: float, q: ArrayLike, qd: ArrayLike | None) -> Command | None:
+        """:meth:`update` in Python: as long as something is amiss, or the loop cannot be had in C."""
+        self._take_back()
+        if self._to_compile:
+            self._compile()
         settings = self.settings
         measured = qd is not None
         q, qd = self._validation.validate(t, now, q, qd, settings.safety)
@@ -239,11 +290,15 @@ class ControlLoop:
         Args:
             t: the time now, by the clock of the states [s].
         """
+        if self._compiled is not None and not self._compiled.is_missing(t):
+            return None
+        self._take_back()
         missing = t - self._references.time
         if self.mode == "waiting" or not missing > self.settings.safety.state_timeout:
             return None
         return self._react(t, missing, Fault("states", f"no usable joint states for {missing:.3g} s"))
 
+    @changes
     def reset_clock(self) -> None:
         """Accept the next state whatever its time and position: the clock went back, because a simulation was reset."""
         self._clock_reset = True
@@ -283,8 +338,78 @@ class ControlLoop:
             self._references.start(t, state[0])
         return self._supervisor.react(t, age, fault, self._q, state, self.settings)
 
+    # The memory, which Python and C hand each other
+
+    def _compile(self) -> None:
+        """Have the loop in C from the next state on, if it can be had."""
+        self._to_compile = False
+        if not self.runs_in_c or self._step.compiled is None:
+            return
+        try:
+            self._compiled = CompiledLoop(self)
+        except NotReadyError as reason:
+            log.debug("the loop runs as Python: %s", reason)
+
+    def _take_back(self) -> None:
+        """Have the memory here, not in C."""
+        if self.live is not None:
+            self.live.refresh()
+        elif self._compiled is not None:
+            self._compiled.give_back()
+
+    def described(self, kind: FaultKind) -> str:
+        """What is wrong, for the kinds of faults that only Python has words for."""
+        if kind == "publisher":
+            return self._supervisor.publisher_conflict
+        return self._sampling.problem if kind == "rate" else ""
+
+    def lend(self) -> CompiledLoop:
+        """The loop in C with all of its memory, for a thread that runs it.
+
+        Raises:
+            NotReadyError: it cannot be had in C; the message says why.
+        """
+        self._take_back()
+        if self._compiled is None:
+            self._compiled, self._to_compile = CompiledLoop(self), False
+        self._compiled.lend()
+        return self._compiled
+
+    def save(self, memory: Any, motion: Callable[[Continuation], int]) -> None:
+        """Write what the loop remembers into the struct ``State`` of ``loop.c``; ``motion`` as there.
+
+        Raises:
+            NotReadyError: C does not know what the arm is doing.
+        """
+        self._references.save(memory, memory.sources, motion)
+        for part in (self._validation, self._sampling, self._plausibility, self._supervisor, self._step, self._gravity):
+            part.save(memory)
+        memory.restarts[...], memory.clock_reset[...], memory.q[:] = self.restarts, self._clock_reset, self._q
+        memory.driving[...] = self._driving is not None
+        if self._driving is not None:
+            memory.driving_effort[:] = self._driving
+
+    def restore(self, memory: Any, motion: Callable[[int], Continuation | None]) -> None:
+        """Read it from there."""
+        self._references.restore(memory, memory.sources, motion)
+        for part in (self._validation, self._sampling, self._plausibility, self._supervisor, self._step, self._gravity):
+            part.restore(memory)
+        self.restarts, self._clock_reset, self._q = int(memory.restarts), bool(memory.clock_reset), memory.q.copy()
+        self._driving = memory.driving_effort.copy() if memory.driving else None
+
+    def assess_rate(self) -> None:
+        """Judge the rate of the states that has been measured."""
+        self._sampling.assess(self._q)
+
+    def judge_rate(self, memory: Any) -> None:
+        """Judge the rate of the states that C has measured, in the struct ``State``."""
+        self._sampling.restore(memory)
+        self._sampling.assess(memory.q.copy())
+        self._sampling.save_judgement(memory)
+
     # What the arm is to do
 
+    @changes
     def start(self, t: float, q: ArrayLike) -> None:
         """Hold where the arm is, and forget everything else; the first update does this by itself.
 
@@ -299,6 +424,7 @@ class ControlLoop:
         self.stop()
         self._references.start(t, q)
 
+    @changes
     def hold(self, t: float, q: ArrayLike | None = None) -> None:
         """Stop with the deceleration of the settings, at once where they have none, and stay.
 
@@ -317,6 +443,7 @@ class ControlLoop:
         self._supervisor.acknowledge()
         self._plausibility.acknowledge()
 
+    @changes
     def follow(
         self,
         trajectory: Trajectory,
@@ -354,6 +481,7 @@ class ControlLoop:
         """
         return self._references.prepare(trajectory, t_start, joints)
 
+    @changes
     def follow_prepared(self, prepared: PreparedTrajectory, tolerances: Tolerances | None = None) -> Following:
         """Follow a prepared trajectory; this takes no longer for a long one.
 
@@ -372,6 +500,7 @@ class ControlLoop:
             following.overload = overload(self.robot, self.settings.limits.effort, efforts)
         return following
 
+    @changes
     def track(self, reference: Reference, t: float, joints: Sequence[str] | None = None) -> None:
         """Keep to a streamed reference until the next one, for ``reference_timeout`` at most.
 
@@ -392,6 +521,7 @@ class ControlLoop:
         safety = self.settings.safety
         self._references.track(reference, t + safety.reference_timeout, joints, safety.reference_jump)
 
+    @changes
     def scale_speed(self, part: float) -> None:
         """Follow trajectories at a part of their speed, on top of ``speed_scaling``, from now on.
 
@@ -412,10 +542,12 @@ class ControlLoop:
         Raises:
             NotReadyError: no state has come yet, or a fault lasts.
         """
+        self._take_back()
         self._refuse_during_fault()
         t = self._references.time + ahead
         return t, self._references.expected(t)
 
+    @changes
     def part(self, t: float) -> tuple[Array, bool] | None:
         """The next command on the way to the parting one; None if nothing is being sent.
 
@@ -434,6 +566,7 @@ class ControlLoop:
         shaped = self._shaping.shape_reaction(t, to_send, self._gravity.added)
         return shaped.effort, not is_any(shaped.rate_limited)
 
+    @changes
     def stop(self) -> None:
         """Forget everything, and wait for a first state again."""
         self._validation.reset()
@@ -445,6 +578,7 @@ class ControlLoop:
         self._plausibility.acknowledge()
         self._driving = None
 
+    @changes
     def set_publisher_conflict(self, conflict: str) -> None:
         """State what is wrong with the publishers of states, commands or references; "" if nothing is."""
         self._supervisor.publisher_conflict = conflict
@@ -455,6 +589,7 @@ class ControlLoop:
 
     # What the loop works with
 
+    @changes
     def apply(self, settings: LoopSettings) -> None:
         """Work with other settings from the next update on; the change of the efforts is blended in.
 
@@ -462,6 +597,7 @@ class ControlLoop:
             Exception: whatever the control law raises when it is tried out; nothing is changed then.
         """
         self.try_out(settings)
+        self._compiled, self._to_compile = None, True
         settings.controller.resume(self.controller)
         difference = None
         if type(settings.controller) is not type(self.controller):
@@ -495,6 +631,7 @@ class ControlLoop:
             HoldingError: the limits do not hold the arm where it is, less so than those of now.
             Exception: whatever the law raises.
         """
+        self._take_back()
         law, rest = settings.controller, np.zeros(len(self._q))
         if self.mode != "waiting":  # else nobody knows where the arm is
             self._check_holding(settings, self._q, self._gravity.last)

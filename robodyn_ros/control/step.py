@@ -213,6 +213,16 @@ class GravityEffort:
         self.sent_part = np.ones(dynamics.robot.n)
         self.last: Array | None = None
 
+    def save(self, memory: Any) -> None:
+        """Write what it remembers into the memory of ``loop.c``."""
+        memory.gravity_known[...] = self.last is not None
+        if self.last is not None:
+            memory.gravity_last[:] = self.last
+
+    def restore(self, memory: Any) -> None:
+        """Read it from there."""
+        self.last = memory.gravity_last.copy() if memory.gravity_known else None
+
     def at(self, q: Array) -> Array:
         """The effort at a position (n,).
 

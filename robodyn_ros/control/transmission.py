@@ -31,42 +31,48 @@ class TransmissionSettings:
 
 
 class Transmission:
-    """The transmissions of an arm, one a joint; arrays are (n,), in the order of the arm's joints."""
+    """The transmissions of an arm, one a joint; arrays are (n,), in the order of the arm's joints.
+
+    Attributes:
+        ratio: r, negative where the motor runs against the direction.
+        offset: position at the motor's zero [rad] or [m].
+        effort: r k, joint effort of a unit of command.
+    """
 
     def __init__(self, joints: Sequence[TransmissionSettings]) -> None:
         """
         Args:
             joints: the settings of each joint.
         """
-        self._ratio = read_only([-joint.gear_ratio if joint.reversed else joint.gear_ratio for joint in joints])
-        self._offset = read_only([joint.offset for joint in joints])
-        self._effort = read_only(self._ratio * [joint.torque_constant for joint in joints])
+        self.ratio = read_only([-joint.gear_ratio if joint.reversed else joint.gear_ratio for joint in joints])
+        self.offset = read_only([joint.offset for joint in joints])
+        self.effort = read_only(self.ratio * [joint.torque_constant for joint in joints])
         # Most drives are in joint units, and then nothing has to be computed.
-        self._plain = bool((self._ratio == 1.0).all() and not self._offset.any() and (self._effort == 1.0).all())
+        self._plain = bool((self.ratio == 1.0).all() and not self.offset.any() and (self.effort == 1.0).all())
 
     def joint_position(self, position: Array) -> Array:
         """Joint positions in [rad] or [m] from the motor positions."""
-        return position if self._plain else position / self._ratio + self._offset
+        return position if self._plain else position / self.ratio + self.offset
 
     def joint_velocity(self, velocity: Array) -> Array:
         """Joint velocities in [rad/s] or [m/s] from the motor velocities."""
-        return velocity if self._plain else velocity / self._ratio
+        return velocity if self._plain else velocity / self.ratio
 
     def joint_effort(self, effort: Array) -> Array:
         """Joint efforts in [N·m] or [N] from the commands of the drives."""
-        joint: Array = effort * self._effort
+        joint: Array = effort * self.effort
         return joint
 
     def motor_position(self, position: Array) -> Array:
         """Motor positions from joint positions."""
-        motor: Array = (position - self._offset) * self._ratio
+        motor: Array = (position - self.offset) * self.ratio
         return motor
 
     def motor_velocity(self, velocity: Array) -> Array:
         """Motor velocities from joint velocities."""
-        motor: Array = velocity * self._ratio
+        motor: Array = velocity * self.ratio
         return motor
 
     def motor_effort(self, effort: Array) -> Array:
         """Commands for the drives from joint efforts."""
-        return effort if self._plain else effort / self._effort
+        return effort if self._plain else effort / self.effort

@@ -24,6 +24,7 @@ from robodyn_ros.dynamics.base import Dynamics, Energy, ForwardDerivatives, Inve
 from robodyn_ros.dynamics.inertial_parameters import parameters_of
 from robodyn_ros.dynamics.parameters import Parameters
 from robodyn_ros.engine import Kernel, Program, digest
+from robodyn_ros.engine.c_functions import plain_function
 from robodyn_ros.engine.states import as_states, refuse_non_finite
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import Kinematics
@@ -245,6 +246,18 @@ class CompiledDynamics(Dynamics):
             InputError: no such quantity.
         """
         return Kernel(self.program(quantity), self.symbols, compiled=self.compiled, threads=self._threads)
+
+    def plain_function(self, quantity: str) -> Any:
+        """A quantity as a C function of its inputs, ``symbols`` and the memory for the result.
+
+        It is None where there is no compiler, and where a subclass has a quantity of its own.
+
+        Raises:
+            InputError: no such quantity.
+        """
+        if not self.compiled or quantity in self.replaced():
+            return None
+        return plain_function(self.program(quantity))
 
     def program(self, quantity: str) -> Program:
         """Return what is compiled for a quantity.

@@ -22,7 +22,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, lru_cache, partial
 from math import isfinite
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -81,7 +80,7 @@ class Kernel:
         if self._compiled:
             library = find_library(program.name, program.key, lambda: kernel_source(program))
         if library is not None:
-            return _bind(library, f"{program.name}_python", self._arrays)
+            return bound_function(load_library(library), f"{program.name}_python", self._arrays)
         if not has_casadi():
             raise NotReadyError(
                 f"{program.name} of this arm cannot run: CasADi is not installed (pip install casadi), and the cache "
@@ -184,7 +183,7 @@ class _Module(str):
     memory: tuple[object, ...]
 
 
-def _bind(library: Path, name: str, arrays: Sequence[Array]) -> Callable[[], None]:
+def bound_function(library: Any, name: str, arrays: Sequence[Array]) -> Callable[[], Any]:
     """A function of a library as a Python function without arguments, which keeps the arrays alive.
 
     The function is one of CPython's stable ABI: ``PyObject* f(PyObject* self, PyObject* none)``, where ``self`` is a
@@ -196,19 +195,19 @@ def _bind(library: Path, name: str, arrays: Sequence[Array]) -> Callable[[], Non
     thread to take over in the middle of a control period.
 
     Args:
-        library: path of the shared library.
+        library: the shared library, loaded.
         name: name of the function in it.
         arrays: the arrays that the function works on.
     """
     new_capsule = _from_python("PyCapsule_New", ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
     new_function = _from_python("PyCFunction_NewEx", ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
-    function = ctypes.cast(load_library(library)[name], ctypes.c_void_p)
+    function = ctypes.cast(library[name], ctypes.c_void_p)
     method = _Method(name.encode(), function.value, _NO_ARGUMENTS, b"Run on the arrays that it was bound to.")
     addresses = (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))
     capsule = new_capsule(ctypes.addressof(addresses), None, None)
     module = _Module(__name__)  # the function's __module__, which may be any object and lives as long as it does
     module.memory = (method, addresses, *arrays)
-    bound: Callable[[], None] = new_function(ctypes.addressof(method), capsule, module)
+    bound: Callable[[], Any] = new_function(ctypes.addressof(method), capsule, module)
     return bound
 
 

@@ -42,11 +42,12 @@ Failure Detection and Isolation using Generalized Momenta, ICRA 2003, the residu
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from robodyn_ros.control.faults.problems import NO_PROBLEM, STANDS_STILL, STRUCK, WRONG_VELOCITY, FaultCause
 from robodyn_ros.control.loop_settings import LoopSettings
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
@@ -130,6 +131,24 @@ PROOF = 0.05
 """Distance over which a velocity must explain the position before it is believed again [rad] or [m]."""
 
 
+ARRAYS = (
+    "integral",
+    "impulse",
+    "ahead",
+    "behind",
+    "pushed",
+    "from",
+    "rest",
+    "stood",
+    "speed",
+    "way",
+    "free",
+    "peak",
+    "moved",
+)
+"""Arrays (n,) that are remembered from state to state: names of attributes, and in ``../loop.c``."""
+
+
 class Thresholds(NamedTuple):
     """What the comparisons allow, each (n,)."""
 
@@ -183,7 +202,7 @@ def gained_speed(speed: Array, time: Array, driving: Array, borne: Array, counts
 class Plausibility:
     """Compares positions, velocities and efforts with each other and with the model.
 
-    ``implausible`` in simulation/trial/trial.c is the same in C.
+    ``compare`` in ../loop.c is the same in C, and so is ``implausible`` in simulation/trial/trial.c.
 
     Attributes:
         problem: what is wrong with the states; "" if nothing is.
@@ -212,6 +231,7 @@ class Plausibility:
     def acknowledge(self) -> None:
         """Believe the states again."""
         self.problem = self.strike = ""
+        self._doubted = self._struck = FaultCause(NO_PROBLEM)
         self._joint, self._where, self._proof = -1, 0.0, -1.0
         self.reset()
 
@@ -229,6 +249,35 @@ class Plausibility:
         none = np.zeros(self._robot.n)
         self._from, self._rest, self._stood = np.full(self._robot.n, np.nan), none, none
         self._speed, self._free, self._way = none, none, none
+
+    def save(self, memory: Any) -> None:
+        """Write what it remembers into the memory of ``loop.c``."""
+        memory.doubt_joint[...], memory.where[...], memory.proof[...] = self._joint, self._where, self._proof
+        memory.doubted[...], memory.strike[...] = self._doubted.kind, STRUCK if self.strike else 0
+        said = self._doubted if self.problem else self._struck
+        memory.doubt_problem_joint[...], memory.doubt_value[...], memory.doubt_bound[...] = said[1:]
+        memory.compared[...], memory.driven[...] = self._last is not None, self._driven
+        memory.usual[...], memory.after_gap[...] = self._usual, self._after_gap
+        if self._last is not None:
+            memory.compared_t[...], memory.compared_q[:], memory.compared_qd[:] = self._last
+            memory.begin_t[...], memory.begin_q[:], memory.begin_qd[:] = self._start
+        for name in ARRAYS:
+            getattr(memory, name)[:] = getattr(self, f"_{name}")
+
+    def restore(self, memory: Any) -> None:
+        """Read it from there; the problem has to be known in words."""
+        self._joint, self._where, self._proof = int(memory.doubt_joint), float(memory.where), float(memory.proof)
+        self._last, self._driven = None, bool(memory.driven)
+        self._usual, self._after_gap = float(memory.usual), bool(memory.after_gap)
+        if memory.compared:
+            self._last = float(memory.compared_t), memory.compared_q.copy(), memory.compared_qd.copy()
+            self._start = float(memory.begin_t), memory.begin_q.copy(), memory.begin_qd.copy()
+        for name in ARRAYS:
+            setattr(self, f"_{name}", getattr(memory, name).copy())
+        said = int(memory.doubt_problem_joint), float(memory.doubt_value), float(memory.doubt_bound)
+        self._doubt(FaultCause(int(memory.doubted), *said))
+        self._struck = FaultCause(int(memory.strike), *said)
+        self.strike = self._struck.text(self._robot)
 
     def update(self, t: float, q: Array, qd: Array, effort: Array | None, *, measured: bool) -> None:
         """Take in a state.
@@ -299,12 +348,8 @@ class Plausibility:
         joint = int(np.argmax(apart))
         if apart[joint] > DISTANCE and not self.problem:
             self._joint, self._proof = joint, 0.0
-            said, seen = self._integral[joint] / duration, moved[joint] / duration
-            unit = self._robot.joints[joint].position_unit
-            self.problem = (
-                f"joint {self._robot.joint_names[joint]!r} says that it moves at {said:.3g} {unit}/s, "
-                f"and its position changes by {seen:.3g} {unit}/s"
-            )
+            said, seen = float(self._integral[joint]) / duration, float(moved[joint]) / duration
+            self._doubt(FaultCause(WRONG_VELOCITY, joint, said, seen))
 
     def _compare_motion(self, duration: float, q: Array, qd: Array) -> None:
         _, before, speed_before = self._start
@@ -319,8 +364,8 @@ class Plausibility:
         if len(struck):
             joint = int(struck[0])
             self._pushed = np.zeros(len(q))
-            needed_one = f"as only {abs(residual[joint]):.3g} {self._unit(joint)} could"
-            self.strike = f"joint {self._robot.joint_names[joint]!r} changes its speed {needed_one}"
+            self._struck = FaultCause(STRUCK, joint, float(abs(residual[joint])))
+            self.strike = self._struck.text(self._robot)
             return
         # The friction of a joint that moves
         moving = np.minimum(np.abs(speed_before), np.abs(qd)) > moves  # one that stops says something else
@@ -349,13 +394,11 @@ class Plausibility:
         lacking = np.flatnonzero((np.abs(self._speed) > lack) | (np.abs(self._free) > fast))
         if len(lacking):
             joint = int(lacking[0])
-            driven = f"{abs(change[joint]):.3g} {self._unit(joint)} more than when it came to rest drive it"
             self._joint, self._where = joint, float(q[joint])
-            name = self._robot.joint_names[joint]
-            self.problem = f"joint {name!r} stands still although {driven}: it is blocked, or its encoder is dead"
+            self._doubt(FaultCause(STANDS_STILL, joint, float(abs(change[joint]))))
 
-    def _unit(self, joint: int) -> str:
-        return self._robot.joints[joint].effort_unit
+    def _doubt(self, problem: FaultCause) -> None:
+        self._doubted, self.problem = problem, problem.text(self._robot)
 
     def _look_for_life(self, q: Array) -> None:
         if self._joint >= 0 and self._proof < 0.0 and abs(q[self._joint] - self._where) > LIFE:

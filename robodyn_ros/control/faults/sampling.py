@@ -16,6 +16,8 @@ Source: Åström and Wittenmark, Computer-Controlled Systems (3rd ed., 1997), §
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from robodyn_ros.control.faults.settings import Feedback
@@ -123,12 +125,41 @@ class SamplingRate:
         still = abs(self.period - period) <= CHANGE * period and abs(self.delay - delay) <= CHANGE * period
         if not self._is_known or (still and 0.0 <= t - since < REASSESS):
             return
-        self._judged, self._q = (self.period, self.delay, t), q
+        self._judged = (self.period, self.delay, t)
+        self.assess(q)
+
+    def assess(self, q: Array) -> None:
+        """Judge the gains by the period and delay that were measured, with the arm at q (n,)."""
+        self._q = q
         self.carried = self._judge(self._settings, q, GAIN_MARGIN if self.carried == 1.0 else RETURN_MARGIN)
         feedback = self._settings.feedback
         gains = effort_gains(feedback, self._settings.controller.dynamics.mass_matrix(q))
         part = carried_part(self.period, self.delay, gains, GAIN_MARGIN)
         self.feedback = feedback if part == 1.0 else scaled(feedback, part)
+
+    def save(self, memory: Any) -> None:
+        """Write what it remembers into the memory of ``../loop.c``."""
+        memory.count[...], memory.sampling_last[...] = self._count, self._last
+        memory.period[...], memory.delay[...], memory.mean[...], memory.before[...] = (
+            self.period, self.delay, self._mean, self._before
+        )  # fmt: skip
+        memory.judged_period[...], memory.judged_delay[...], memory.judged_t[...] = self._judged
+        self.save_judgement(memory)
+
+    def save_judgement(self, memory: Any) -> None:
+        """Write there which gains are carried."""
+        memory.carried[...], memory.carried_stiffness[:], memory.carried_damping[:] = self.carried, *self.feedback
+        memory.to_judge[...] = 0
+
+    def restore(self, memory: Any) -> None:
+        """Read it from there."""
+        self._count, self._last = int(memory.count), float(memory.sampling_last)
+        names = ("period", "delay", "mean", "before", "judged_period", "judged_delay", "judged_t", "carried")
+        self.period, self.delay, self._mean, self._before, *judged, self.carried = (
+            float(getattr(memory, name)) for name in names
+        )
+        self._judged = judged[0], judged[1], judged[2]
+        self.feedback = Feedback(memory.carried_stiffness.copy(), memory.carried_damping.copy())
 
     def check(self, settings: LoopSettings, q: Array) -> None:
         """Check that settings can be worked with at the measured rate, or better than with those of now.

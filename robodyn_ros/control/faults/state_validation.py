@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -63,6 +63,18 @@ class StateValidation:
         self._last = position
         return position, velocity
 
+    def save(self, memory: Any) -> None:
+        """Write what it remembers into the memory of ``../loop.c``."""
+        memory.last_q[:] = self._last
+        self._continuity.save(memory)
+        self._estimate.save(memory)
+
+    def restore(self, memory: Any) -> None:
+        """Read it from there."""
+        self._last = memory.last_q.copy()
+        self._continuity.restore(memory)
+        self._estimate.restore(memory)
+
 
 class Continuity:
     """Compares each state with the last good one: is it newer, and does its velocity explain the change of position?
@@ -118,6 +130,20 @@ class Continuity:
                 state = state._replace(ahead=max(state.ahead, self._good.ahead))
         self._good, self._refused = state, None
 
+    def save(self, memory: Any) -> None:
+        """Write what it remembers into the memory of ``../loop.c``."""
+        memory.good[...], memory.refused[...] = self._good is not None, self._refused is not None
+        memory.refused_since[...] = self._refused_since
+        if self._good is not None:
+            memory.good_t[...], memory.good_ahead[...], memory.good_q[:], memory.good_qd[:] = self._good
+        if self._refused is not None:
+            memory.refused_t[...], memory.refused_ahead[...], memory.refused_q[:], memory.refused_qd[:] = self._refused
+
+    def restore(self, memory: Any) -> None:
+        """Read it from there."""
+        self._good, self._refused = _seen(memory, "good"), _seen(memory, "refused")
+        self._refused_since = float(memory.refused_since)
+
     def _continues_refused(self, state: _Seen, safety: SafetySettings) -> bool:
         """True if a state continues the one that was refused before it."""
         if self._refused is None or state.t - self._refused.t > safety.state_timeout:
@@ -152,6 +178,14 @@ class _Seen(NamedTuple):
     ahead: float  # how far stamps have been ahead of the clock [s]
     q: list[float]
     qd: list[float]
+
+
+def _seen(memory: Any, name: str) -> _Seen | None:
+    """A state in the memory of ``../loop.c``."""
+    if not getattr(memory, name):
+        return None
+    t, ahead, q, qd = (getattr(memory, f"{name}_{part}").tolist() for part in _Seen._fields)
+    return _Seen(t, ahead, q, qd)
 
 
 class VelocityEstimate:
@@ -191,3 +225,14 @@ class VelocityEstimate:
             self._velocity = self._velocity + ((q - self._last[1]) / dt - self._velocity) * (dt / (time_constant + dt))
         self._last = (t, q)
         return self._velocity
+
+    def save(self, memory: Any) -> None:
+        """Write what it remembers into the memory of ``../loop.c``."""
+        memory.estimate_known[...], memory.estimate_v[:] = self._last is not None, self._velocity
+        if self._last is not None:
+            memory.estimate_t[...], memory.estimate_q[:] = self._last
+
+    def restore(self, memory: Any) -> None:
+        """Read it from there."""
+        self._velocity = memory.estimate_v.copy()
+        self._last = (float(memory.estimate_t), memory.estimate_q.copy()) if memory.estimate_known else None

@@ -5,13 +5,15 @@ The reactions are those of :mod:`robodyn_ros.control.faults.settings`.
 
 from __future__ import annotations
 
+import ctypes
 from collections import deque
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from robodyn_ros.checks import is_within
 from robodyn_ros.control.faults.plausibility import Plausibility
+from robodyn_ros.control.faults.problems import FAR_AWAY, TOO_FAST, FaultCause
 from robodyn_ros.control.faults.sampling import SamplingRate
 from robodyn_ros.control.faults.settings import FaultKind, FaultReaction, FaultReactions, Feedback, SafetySettings
 from robodyn_ros.control.limits import Shaping
@@ -25,6 +27,13 @@ ACCELERATION = 150.0
 
 EFFORT = 0.5
 """The same, in effort limits."""
+
+MOST_BEGINS = 1000
+"""How many beginnings of faults are remembered, as in ``../loop.c``: the greatest value of ``recurrences``."""
+
+
+PHASES = ("hold", "damp", "ramp", "silent")
+"""Phases of a reaction, as in the enum of ``../loop.c``."""
 
 
 class Fault(NamedTuple):
@@ -40,6 +49,7 @@ class FaultSupervisor:
 
     Attributes:
         active: the fault that lasts; None while all is well.
+        count: how many faults there have been.
         publisher_conflict: what is wrong with the publishers of states, commands or references; "" if nothing is.
     """
 
@@ -55,6 +65,7 @@ class FaultSupervisor:
             plausibility: says whether the states can be true.
         """
         self.publisher_conflict = ""
+        self.count = 0  # of faults
         self._sampling, self._plausibility = sampling, plausibility
         self._robot = robot
         self._shaping = shaping
@@ -74,6 +85,29 @@ class FaultSupervisor:
         """Forget what has been: a latched fault is over as soon as its cause is away."""
         self._histories = {kind: FaultHistory() for kind in FaultReactions._fields}
 
+    def save(self, memory: Any) -> None:
+        """Write what it remembers into the memory of ``../loop.c``."""
+        memory.conflict[...] = bool(self.publisher_conflict)
+        begins = beginnings(memory)
+        for index, history in enumerate(self._histories.values()):
+            history.save(memory, index, begins[index])
+        memory.active[...], memory.faults[...] = self.active is not None, self.count
+        if self.active is not None:
+            self.active.save(memory)
+
+    def restore(self, memory: Any) -> None:
+        """Read it from there."""
+        begins = beginnings(memory)
+        for index, history in enumerate(self._histories.values()):
+            history.restore(memory, index, begins[index])
+        if not memory.active:
+            self.active = None
+        elif self.active is None or int(memory.faults) != self.count:
+            self.active = ActiveFault("states", "hold", 0.0, 0.0, 0.0, memory.found)
+        self.count = int(memory.faults)
+        if self.active is not None:
+            self.active.restore(memory)
+
     def detect(self, t: float, qd: Array, settings: LoopSettings) -> Fault | None:
         """The fault of a usable state with the velocity qd (n,) at time t [s]; None if there is none."""
         if self._plausibility.problem:
@@ -81,8 +115,7 @@ class FaultSupervisor:
         greatest = settings.safety.overspeed * settings.limits.velocity
         if not is_within(qd, greatest):
             joint = int(np.argmax(np.abs(qd) - greatest))
-            name = self._robot.joint_names[joint]
-            return Fault("speed", f"joint {name!r} moves at {qd[joint]:.4g}; {greatest[joint]:.4g} is the limit")
+            return Fault("speed", FaultCause(TOO_FAST, joint, qd[joint], greatest[joint]).text(self._robot))
         if self.publisher_conflict:
             return Fault("publisher", self.publisher_conflict)
         if self._sampling.problem:
@@ -101,9 +134,8 @@ class FaultSupervisor:
         if is_within(error, self._tolerance):
             return None
         joint = int(np.argmax(np.abs(error) - self._tolerance))
-        name, unit = self._robot.joint_names[joint], self._robot.joints[joint].position_unit
-        allowed = f"{self._tolerance[joint]:.3g} {unit} is allowed"
-        return Fault("following", f"joint {name!r} is {abs(error[joint]):.3g} {unit} from its reference; {allowed}")
+        problem = FaultCause(FAR_AWAY, joint, abs(error[joint]), self._tolerance[joint])
+        return Fault("following", problem.text(self._robot))
 
     def react(
         self,
@@ -138,6 +170,7 @@ class FaultSupervisor:
                 answer = before.phase  # there is no way back from there as long as anything is wrong
             left = max(reaction.expiry - history.spent, 0.0)
             self.active = ActiveFault(kind, answer, left, safety.ramp_down_time, t, found)
+            self.count += 1
         active = cast(ActiveFault, self.active)
         active.present, active.latched = present, history.latched
         if present:
@@ -153,6 +186,13 @@ class FaultSupervisor:
             problem += f" (latched until ~/hold acknowledges it, or {safety.quiet_time:g} s without it)"
         shaped = self._shaping.shape_reaction(t, effort, self._gravity.added)
         return Command(*shaped, age, fault=kind, problem=problem, state=state)
+
+
+def beginnings(memory: Any) -> Array:
+    """The times at which faults of each kind began, (kinds, most), in the memory of ``../loop.c``."""
+    size = len(FaultReactions._fields) * MOST_BEGINS
+    found = np.ctypeslib.as_array(ctypes.cast(int(memory.begins), ctypes.POINTER(ctypes.c_double)), (size,))
+    return found.reshape(-1, MOST_BEGINS)
 
 
 def following_tolerance(settings: LoopSettings) -> Array:
@@ -187,6 +227,20 @@ class FaultHistory:
 
     def _forget(self) -> None:
         self.latched, self.level, self.spent = False, 0, 0.0
+
+    def save(self, memory: Any, index: int, begins: Array) -> None:
+        """Write it into the memory of ``../loop.c``: the fault's kind is that index."""
+        memory.history_latched[index], memory.level[index], memory.spent[index] = self.latched, self.level, self.spent
+        memory.seen[index], memory.reacted[index] = self._seen, self._reacted
+        memory.begins_count[index] = len(self._begins)
+        begins[: len(self._begins)] = self._begins
+
+    def restore(self, memory: Any, index: int, begins: Array) -> None:
+        """Read it from there."""
+        self.latched, self.level = bool(memory.history_latched[index]), int(memory.level[index])
+        self.spent = float(memory.spent[index])
+        self._seen, self._reacted = float(memory.seen[index]), float(memory.reacted[index])
+        self._begins = deque(begins[: memory.begins_count[index]].tolist())
 
     def is_latched(self, t: float, quiet_time: float) -> bool:
         """True if it is latched at a time t [s]; not any more once its cause has been away for a while."""
@@ -249,6 +303,28 @@ class ActiveFault:
         self._ramp_down_time = ramp_down_time
         self._from: Array | None = None
         self._blind = False
+
+    def save(self, memory: Any) -> None:
+        """Write it into the memory of ``../loop.c``."""
+        memory.active_kind[...] = FaultReactions._fields.index(self.kind)
+        memory.phase[...], memory.present[...], memory.latched[...] = (
+            PHASES.index(self.phase),
+            self.present,
+            self.latched,
+        )
+        memory.active_begin[...], memory.until[...], memory.found[:] = self._begin, self._until, self._q
+        memory.ramp_down_time[...], memory.blind[...] = self._ramp_down_time, self._blind
+        memory.ramps[...] = self._from is not None
+        if self._from is not None:
+            memory.ramp_from[:] = self._from
+
+    def restore(self, memory: Any) -> None:
+        """Read it from there."""
+        self.kind = cast(FaultKind, FaultReactions._fields[int(memory.active_kind)])
+        self.phase, self.present, self.latched = PHASES[int(memory.phase)], bool(memory.present), bool(memory.latched)
+        self._begin, self._until, self._q = float(memory.active_begin), float(memory.until), memory.found.copy()
+        self._ramp_down_time, self._blind = float(memory.ramp_down_time), bool(memory.blind)
+        self._from = memory.ramp_from.copy() if memory.ramps else None
 
     def effort(
         self,

@@ -88,6 +88,7 @@ class Trajectory:
         velocities: (K, n) in [rad/s] or [m/s], or None.
         accelerations: (K, n) in [rad/s²] or [m/s²], or None.
         planned: the efforts that the motion needs, or None if unknown.
+        bernstein: Bernstein coefficients of every segment, (degree + 1, K - 1, n).
     """
 
     def __init__(
@@ -125,8 +126,8 @@ class Trajectory:
             raise InputError("times", text, times)
         if self.velocities is None and self.accelerations is not None:
             raise InputError("accelerations", "need velocities as well", accelerations)
-        self._bernstein = _bernstein_coefficients(self.times, self.positions, self.velocities, self.accelerations)
-        self._powers = np.arange(len(self._bernstein) - 1.0, -1.0, -1.0)
+        self.bernstein = _bernstein_coefficients(self.times, self.positions, self.velocities, self.accelerations)
+        self._powers = np.arange(len(self.bernstein) - 1.0, -1.0, -1.0)
         zero = read_only(np.zeros(shape[1]))
         self._first, self._last = Sample(self.positions[0], zero, zero), Sample(self.positions[-1], zero, zero)
         self._begin, self._end = float(self.times[0]), float(self.times[-1])
@@ -161,9 +162,9 @@ class Trajectory:
 
         They multiply the powers of the time since the first point of the segment, the highest power first.
         """
-        return _power_coefficients(self._bernstein, self.times)
+        return _power_coefficients(self.bernstein, self.times)
 
-    # `sample` in simulation/trial/trial.c is the same in C; test_simulation_sweep_trial.py compares them.
+    # `sample` in simulation/trial/trial.c and `sample_motion` in ../loop.c are the same in C.
     def sample(self, t: float) -> Sample:
         """Position, velocity and acceleration at time t [s]; at rest outside the points' times."""
         if t >= self._end:
@@ -184,13 +185,13 @@ class Trajectory:
         block, row = divmod(index, BLOCK)
         if block != self._block[0]:
             first, last = block * BLOCK, (block + 1) * BLOCK
-            self._block = block, _power_coefficients(self._bernstein[:, first:last], self.times[first : last + 1])
+            self._block = block, _power_coefficients(self.bernstein[:, first:last], self.times[first : last + 1])
         return CurveSegment(float(self.times[index]), float(self.times[index + 1]), self._block[1][row])
 
     def extent(self) -> tuple[Array, Array]:
         """Least and greatest position of each joint, overshoot between the points included; (n,) and (n,)."""
         least, greatest = self.positions.min(axis=0), self.positions.max(axis=0)
-        below, above = -peaks(-self._bernstein, -least), peaks(self._bernstein, greatest)
+        below, above = -peaks(-self.bernstein, -least), peaks(self.bernstein, greatest)
         return np.minimum(least, below), np.maximum(greatest, above)
 
     def speed(self, limit: Array) -> Array:
@@ -207,7 +208,7 @@ class Trajectory:
             upper: greatest positions (n,).
             speed: greatest speeds (n,) in [rad/s] or [m/s].
         """
-        position, velocity = self._bernstein[:, first:], self._velocity_coefficients(first)
+        position, velocity = self.bernstein[:, first:], self._velocity_coefficients(first)
         for what, coefficients, limit, sign in (
             ("position", position, upper, 1.0),
             ("position", -position, -lower, -1.0),
@@ -221,9 +222,9 @@ class Trajectory:
 
     def _velocity_coefficients(self, first: int) -> Array:
         """Bernstein coefficients of the velocity from a segment on, (degree, segments, n) (Farin, section 5.3)."""
-        degree = len(self._bernstein) - 1
+        degree = len(self.bernstein) - 1
         h = np.diff(self.times[first:])[:, np.newaxis]
-        coefficients: Array = degree * np.diff(self._bernstein[:, first:], axis=0) / h
+        coefficients: Array = degree * np.diff(self.bernstein[:, first:], axis=0) / h
         return coefficients
 
     def shifted(self, by: Array) -> Trajectory:

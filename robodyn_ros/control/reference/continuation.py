@@ -21,6 +21,11 @@ class Continuation:
     that are near the start.
 
     Attributes:
+        trajectory: the one that was given, of m joints.
+        columns: index among the n joints of each of the m.
+        still: where the others stay, (n,).
+        turn: what is added to the positions of the trajectory, (m,).
+        then: time of the next point [s].
         way: to the next point, of all n joints.
         goal: where it ends, (n,) in [rad] or [m].
         duration: time of the last point [s].
@@ -40,14 +45,14 @@ class Continuation:
         Raises:
             InputError: no point is later than t.
         """
-        self._trajectory, self._columns, self._still = trajectory, columns, before.q
+        self.trajectory, self.columns, self.still = trajectory, columns, before.q
         first = before.q.copy()
         first[columns] = trajectory.positions[0]
-        self._turn = (space.near(before.q, first) - first)[columns]
+        self.turn = (space.near(before.q, first) - first)[columns]
         later = trajectory.later(t)
-        self._then = float(trajectory.times[later])
+        self.then = float(trajectory.times[later])
         self.way = Trajectory(
-            [t, self._then],
+            [t, self.then],
             [before.q, self._position(trajectory.positions[later])],
             self._ends(before.qd, trajectory.velocities, later),
             self._ends(before.qdd, trajectory.accelerations, later),
@@ -57,27 +62,27 @@ class Continuation:
 
     def sample(self, t: float) -> Sample:
         """Position, velocity and acceleration (n,) at time t [s]."""
-        if t < self._then:
+        if t < self.then:
             return self.way.sample(t)
-        q, qd, qdd = self._trajectory.sample(t)
+        q, qd, qdd = self.trajectory.sample(t)
         return Sample(self._position(q), self._spread(qd, 0.0), self._spread(qdd, 0.0))
 
     def planned(self, t: float) -> Array | None:
         """The planned efforts (n,) at time t [s], NaN for the joints that have no plan; None if there is none."""
-        planned = self._trajectory.planned
+        planned = self.trajectory.planned
         efforts = None if planned is None else planned.at(t)
         return None if efforts is None else self._spread(efforts, np.nan)
 
     def _position(self, values: Array) -> Array:
         """Positions of all joints (n,), of the trajectory's own (m,)."""
-        whole: Array = self._still.copy()
-        whole[self._columns] = values + self._turn
+        whole: Array = self.still.copy()
+        whole[self.columns] = values + self.turn
         return whole
 
     def _spread(self, values: Array, other: float) -> Array:
         """Values of all joints (n,), of the trajectory's own (m,) and one for the others."""
-        whole = np.full(len(self._still), other)
-        whole[self._columns] = values
+        whole = np.full(len(self.still), other)
+        whole[self.columns] = values
         return whole
 
     def _ends(self, start: Array, rows: Array | None, later: int) -> list[Array] | None:

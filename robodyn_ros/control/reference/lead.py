@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
 from robodyn_ros.checks import is_any
 from robodyn_ros.control.laws.base import Reference
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot.pose import Array, read_only
 
 LEAD_TIME = 0.5
 """How long a reference that is led somewhere takes from rest to the velocity limit, at least [s]."""
@@ -54,6 +54,21 @@ class Lead:
         self._target: Reference | None = None
         self._target_time = t
         self._target_velocity = self._arrived = np.zeros(len(q))
+
+    def save(self, sources: Any) -> None:
+        """Write what it remembers into the memory of ``../loop.c``."""
+        assert self._target is not None  # it has been told where to lead
+        sources.lead_t[...], sources.lead_q[:], sources.lead_qd[:] = self._time, self._q, self._qd
+        sources.lead_limit[:], sources.lead_jump[...], sources.leading[:] = self._limit, self._jump, self._leading
+        sources.target[:], sources.present[:] = np.concatenate(self._target), np.concatenate(self.present)
+        sources.target_time[...], sources.target_velocity[:] = self._target_time, self._target_velocity
+        sources.arrived[:] = self._arrived
+
+    def restore(self, sources: Any) -> None:
+        """Read it from there; the target is the same."""
+        self._time, self._leading = float(sources.lead_t), sources.leading != 0
+        self._q, self._qd = sources.lead_q.copy(), sources.lead_qd.copy()
+        self.present = Reference(*map(read_only, sources.present.reshape(4, -1)))
 
     def aim(self, target: Reference, t: float) -> None:
         """There is another target, since t [s]."""

@@ -1,6 +1,7 @@
 """The reference manager: which reference the arm follows, and how one takes over from another.
 
 There are three kinds: a hold at one position, a trajectory, and a stream of references. Time is that of the states [s].
+``proceed``, ``sample`` and ``judge`` in ``../loop.c`` are the same in C.
 
 - There is no reference before the start.
 - A reference outside the position limits or faster than the velocity limits is refused and changes nothing; the one
@@ -18,8 +19,8 @@ There are three kinds: a hold at one position, a trajectory, and a stream of ref
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import ClassVar, Literal, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -48,6 +49,8 @@ Outcome = Literal[
     "succeeded", "path tolerance violated", "goal tolerance violated", "replaced", "held", "interrupted", "stopped"
 ]
 """How a trajectory ended; ``interrupted`` by a fault or by a gap in the states, ``stopped`` with the whole loop."""
+
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
 ROUNDING = 1e-7
 """How far beyond a limit a curve between two points may pass for a rounding error [rad] or [m]."""
@@ -90,7 +93,7 @@ class ReferenceManager:
         self._robot = robot
         self._space = ConfigurationSpace(robot)
         self._source: ReferenceSource | None = None
-        self._next: tuple[float, ReferenceSource] | None = None
+        self._next: tuple[float, TrajectoryReference] | None = None
 
     @property
     def mode(self) -> Mode:
@@ -223,6 +226,70 @@ class ReferenceManager:
         lead.aim(Reference(*map(read_only, whole)), self.time)
         self._source, self._next = StreamedReference(lead, end), None
         self._end("replaced")
+
+    def save(self, memory: Any, sources: Any, motion: Callable[[Continuation], int]) -> None:
+        """Write what it remembers into the memory of ``../loop.c``.
+
+        Args:
+            memory: the struct ``State``.
+            sources: the struct ``Sources``.
+            motion: gives the address of a trajectory there.
+
+        Raises:
+            NotReadyError: a trajectory is of a kind that C does not know.
+        """
+        source, following = self._source, self.following
+        for item in (source, None if self._next is None else self._next[1]):
+            if isinstance(item, TrajectoryReference) and item.time is not None:
+                raise NotReadyError("the speed of the trajectory is scaled")
+        memory.time[...], sources.requests[...] = self.time, self.requests
+        sources.source[...] = SOURCES.index(type(source))
+        if source is not None:
+            sources.end[...] = source.end
+        if isinstance(source, HoldReference):
+            sources.hold_q[:] = source.sample(self.time).q
+        elif isinstance(source, TrajectoryReference):
+            sources.motion[...] = motion(source.motion)
+            sources.start[...], sources.hold_time[...] = source.start, source.hold_time
+        elif isinstance(source, StreamedReference):
+            source.lead.save(sources)
+        sources.has_next[...] = self._next is not None
+        if self._next is not None:
+            begin, then = self._next
+            assert isinstance(then, TrajectoryReference)  # nothing else waits for its time
+            sources.next_motion[...], sources.next_begin[...] = motion(then.motion), begin
+            sources.next_start[...], sources.next_end[...] = then.start, then.end
+            sources.next_hold_time[...] = then.hold_time
+        judged = following is not None and following.outcome is None
+        sources.following[...], sources.outcome[...] = int(judged), 0
+        if following is not None and judged:
+            if self._next is not None and following.source is self._next[1]:
+                sources.following[...] = 2
+            sources.following_start[...], sources.following_end[...] = following.source.start, following.source.end
+            allowed = following.tolerances
+            sources.path[:], sources.goal[:] = allowed.path, allowed.goal
+            sources.goal_speed[...], sources.goal_time[...] = allowed.speed, allowed.time
+
+    def restore(self, memory: Any, sources: Any, motion: Callable[[int], Continuation | None]) -> None:
+        """Read it from there; ``motion`` gives the trajectory at an address."""
+        self.time, self.requests = float(memory.time), int(sources.requests)
+        kind, following = SOURCES[int(sources.source)], self.following
+        has_next, source = bool(sources.has_next), self._source
+        if self._next is not None and not has_next:
+            if kind is TrajectoryReference and motion(int(sources.motion)) is self._next[1].motion:
+                source = self._next[1]
+            self._next = None
+        if following is not None and sources.following:
+            following.source.start, following.source.end = float(sources.following_start), float(sources.following_end)
+            if sources.outcome:
+                following.end(OUTCOMES[int(sources.outcome) - 1])
+        if kind is HoldReference:
+            source = HoldReference(sources.hold_q.copy(), float(sources.end))
+        elif isinstance(source, TrajectoryReference):
+            source.start, source.end = float(sources.start), float(sources.end)
+        elif isinstance(source, StreamedReference):
+            source.lead.restore(sources)
+        self._source = None if kind is type(None) else source
 
     def reference(self, t: float, q: Array) -> Reference:
         """The reference at time t [s], with the arm at q (n,)."""
@@ -379,6 +446,9 @@ class TrajectoryReference(ReferenceSource):
 
     Attributes:
         start: when the trajectory's time is 0 [s].
+        motion: of all joints of the arm.
+        hold_time: how long its last point is held; then the arm is held where it is [s].
+        time: its time under speed scaling; None at full speed.
     """
 
     mode: ClassVar[Mode] = "follow"
@@ -394,39 +464,39 @@ class TrajectoryReference(ReferenceSource):
             time: its time under speed scaling; at full speed unless given.
         """
         self.start = start
-        self._time = None if time is None or time.speed == time.target == 1.0 else time
-        self.end = start + motion.duration if self._time is None else self._time.reaches(motion.duration)
-        self._motion = motion
-        self._hold_time = hold_time
+        self.time = None if time is None or time.speed == time.target == 1.0 else time
+        self.end = start + motion.duration if self.time is None else self.time.reaches(motion.duration)
+        self.motion = motion
+        self.hold_time = hold_time
         self._no_effort = read_only(np.zeros_like(motion.goal))
 
     def sample(self, t: float) -> Reference:
         """The trajectory at time t [s]; at rest outside its points' times."""
-        if self._time is None:
-            return Reference(*self._motion.sample(t - self.start), self._no_effort)
-        s, speed, change = self._time.at(t)
-        q, qd, qdd = self._motion.sample(s)
+        if self.time is None:
+            return Reference(*self.motion.sample(t - self.start), self._no_effort)
+        s, speed, change = self.time.at(t)
+        q, qd, qdd = self.motion.sample(s)
         return Reference(q, qd * speed, qdd * speed**2 + qd * change, self._no_effort)
 
     def planned(self, t: float) -> Array | None:
         """The efforts (n,) of the plan at time t [s]; none at another speed, for which they were not planned."""
-        return self._motion.planned(t - self.start) if self._time is None else None
+        return self.motion.planned(t - self.start) if self.time is None else None
 
     def successor(self, q: Array) -> HoldReference:
         """Hold the last point, for ``hold_time``."""
-        return HoldReference(self._motion.goal, self.end + self._hold_time)
+        return HoldReference(self.motion.goal, self.end + self.hold_time)
 
     def wait(self, dt: float) -> None:
         """Let its time stand still for a while [s]."""
         self.start += dt
         self.end += dt
-        self._time = None if self._time is None else self._time.delayed(dt)
+        self.time = None if self.time is None else self.time.delayed(dt)
 
     def scale_speed(self, t: float, part: float) -> None:
         """Go on at a part of its speed from a time t [s] on, or from its start if that is later."""
-        before = self._time or PathTime(self.start)
-        self._time = before.changed(max(t, before.t), part)
-        self.end = self._time.reaches(self._motion.duration)
+        before = self.time or PathTime(self.start)
+        self.time = before.changed(max(t, before.t), part)
+        self.end = self.time.reaches(self.motion.duration)
 
 
 class StoppingReference(TrajectoryReference):
@@ -476,6 +546,8 @@ class Following:
     Attributes:
         outcome: how it ended; None until then.
         overload: where gravity and friction alone will be too much for a joint on its way; empty if nowhere.
+        source: what gives the reference.
+        tolerances: what it is judged by.
     """
 
     overload = ""
@@ -487,12 +559,12 @@ class Following:
             tolerances: what it is judged by.
         """
         self.outcome: Outcome | None = None
-        self._source = source
-        self._tolerances = tolerances
+        self.source = source
+        self.tolerances = tolerances
 
     def samples(self, count: int) -> tuple[Array, Array]:
         """Positions and velocities along the motion, at equal distances in time, (count, n) each."""
-        source = self._source
+        source = self.source
         found = [source.sample(t) for t in np.linspace(source.start, source.end, count)]
         return np.array([each.q for each in found]), np.array([each.qd for each in found])
 
@@ -511,14 +583,18 @@ class Following:
         Returns:
             True if a tolerance is violated, so that the arm should stop.
         """
-        allowed, distance = self._tolerances, np.abs(error)
-        if self.outcome is not None or t < self._source.start:
+        allowed, distance = self.tolerances, np.abs(error)
+        if self.outcome is not None or t < self.source.start:
             return False
-        if t < self._source.end:
+        if t < self.source.end:
             if is_any(distance > allowed.path):
                 self.end("path tolerance violated")
         elif (distance <= allowed.goal).all() and (np.abs(qd) <= allowed.speed).all():
             self.end("succeeded")
-        elif t > self._source.end + allowed.time:
+        elif t > self.source.end + allowed.time:
             self.end("goal tolerance violated")
         return self.outcome in ("path tolerance violated", "goal tolerance violated")
+
+
+SOURCES = (type(None), HoldReference, TrajectoryReference, StoppingReference, StreamedReference)
+"""Kinds of sources, as in the enum of ``../loop.c``."""

@@ -98,13 +98,21 @@ class Scheduling:
         if self._settings.lock_memory:
             self._lock_memory()
 
-    def begin(self) -> None:
+    @property
+    def priority(self) -> int:
+        """The priority among real-time threads that is asked for; 0: ordinary."""
+        return self._settings.thread_priority
+
+    def begin(self, *, python: bool = True) -> None:
         """Raise the priority and keep processors awake, as far as the parameters ask for it and the system permits it.
 
         To be called once the node's executor runs, since its threads are started by then.
+
+        Args:
+            python: False if Python's threads have to stay ordinary, the one that computes as well.
         """
         if self._settings.thread_priority:
-            self._raise(self._settings.thread_priority)
+            self._raise(self._settings.thread_priority, python)
         if self._settings.cpu_dma_latency >= 0 and self._awake is None:
             self._stay_awake(self._settings.cpu_dma_latency)
 
@@ -117,8 +125,9 @@ class Scheduling:
             self._awake.close()
             self._awake = None
 
-    def _raise(self, priority: int) -> None:
-        theirs = {thread.native_id for thread in threading.enumerate() if thread is not threading.main_thread()}
+    def _raise(self, priority: int, python: bool) -> None:
+        main = threading.main_thread() if python else None
+        theirs = {thread.native_id for thread in threading.enumerate() if thread is not main}
         try:
             _each(_threads() - theirs, partial(_schedule, policy=os.SCHED_FIFO, priority=priority))
         except (OSError, AttributeError) as problem:  # not permitted, or not on this system

@@ -56,6 +56,9 @@ class StateReader:
 
     The first message is deserialized by rclpy, and its layout kept. From a later message with the same layout only the
     numbers are read; any other message is deserialized again. Both ways accept the same messages.
+
+    Attributes:
+        layout: of the latest message that had one; None before the first.
     """
 
     def __init__(self, joints: Sequence[str]) -> None:
@@ -64,7 +67,7 @@ class StateReader:
             joints: names of the arm's joints, in its order.
         """
         self._order = JointOrder(joints)
-        self._layout: _Layout | None = None
+        self.layout: MessageLayout | None = None
 
     def read(self, data: bytes) -> Measured | None:
         """The state; None if the message is about other joints.
@@ -78,7 +81,7 @@ class StateReader:
 
     def quick(self, data: bytes) -> Measured | None:
         """The state in a message with the layout of the one before; None if it has another one."""
-        return None if self._layout is None else self._layout.read(data)
+        return None if self.layout is None else self.layout.read(data)
 
     def keep(self, message: JointState, data: bytes) -> Measured | None:
         """As :meth:`read`, of a message that is deserialized already; its layout is kept."""
@@ -87,21 +90,28 @@ class StateReader:
             return None
         columns = self._order.columns(message.name)
         if columns is not None and data[: len(LITTLE_ENDIAN)] == LITTLE_ENDIAN:
-            self._layout = _Layout(message, columns.tolist())
+            self.layout = MessageLayout(message, columns.tolist())
         stamp = message.header.stamp
         return Measured((stamp.sec, stamp.nanosec), *motors)
 
 
-class _Layout:
-    """Where the numbers are in messages with the same frame, names and lengths as an earlier one."""
+class MessageLayout:
+    """Where the numbers are in messages with the same frame, names and lengths as an earlier one.
+
+    Attributes:
+        constant: the parts that do not change: where they are, and their bytes.
+        numbers: where positions begin and, if there are any, velocities, and how they are read.
+        end: where the message ends.
+        columns: place of each of the arm's joints in the message.
+    """
 
     def __init__(self, message: JointState, columns: list[int]) -> None:
         place = HEADER + ENCODED_STAMP.size
-        self._constant: list[tuple[slice, bytes]] = []
+        self.constant: list[tuple[slice, bytes]] = []
 
         def keep(value: bytes) -> None:
             nonlocal place
-            self._constant.append((slice(place, place + len(value)), value))
+            self.constant.append((slice(place, place + len(value)), value))
             place = _aligned(place + len(value), 4)
 
         def word(text: str) -> bytes:
@@ -119,18 +129,19 @@ class _Layout:
                 place = _aligned(place, 8)
                 numbers.append((place, struct.Struct(f"<{len(values)}d")))
                 place += 8 * len(values)
-        self._end = place
-        self._numbers = numbers[: 1 + bool(len(message.velocity))]  # efforts have to be there, but nobody asks for them
+        self.end = place
+        self.numbers = numbers[: 1 + bool(len(message.velocity))]  # efforts have to be there, but nobody asks for them
+        self.columns = columns
         self._columns = None if columns == list(range(len(message.name))) else columns
 
     def read(self, data: bytes) -> Measured | None:
         """The state; None if the message has another layout."""
-        if len(data) < HEADER or len(data) - padding(data) < self._end or data[: len(LITTLE_ENDIAN)] != LITTLE_ENDIAN:
+        if len(data) < HEADER or len(data) - padding(data) < self.end or data[: len(LITTLE_ENDIAN)] != LITTLE_ENDIAN:
             return None
-        for part, value in self._constant:
+        for part, value in self.constant:
             if data[part] != value:
                 return None
-        arrays = [np.array(numbers.unpack_from(data, place)) for place, numbers in self._numbers]
+        arrays = [np.array(numbers.unpack_from(data, place)) for place, numbers in self.numbers]
         if self._columns is not None:
             arrays = [array[self._columns] for array in arrays]
         return Measured(ENCODED_STAMP.unpack_from(data, HEADER), arrays[0], arrays[1] if len(arrays) > 1 else None)
@@ -148,6 +159,8 @@ class CdrTemplate:
 
     Attributes:
         buffer: the serialized message.
+        stamp: where its stamp is; -1 if it has none.
+        places: name of each field → where its numbers are.
     """
 
     def __init__(self, message: Any, n: int, *fields: str) -> None:
@@ -165,8 +178,8 @@ class CdrTemplate:
             setattr(message, field, values.tolist())
         encoded = _whole(serialize_message(message), type(message))
         self.buffer = bytearray(encoded)
-        self._stamp = encoded.index(struct.pack("=iI", MARK, MARK >> 8)) if stamped else -1
-        self._places = {field: self._place(encoded, values) for field, values in marks.items()}
+        self.stamp = encoded.index(struct.pack("=iI", MARK, MARK >> 8)) if stamped else -1
+        self.places = {field: self._place(encoded, values) for field, values in marks.items()}
 
     def fill(self, stamp: Stamp, **values: Array) -> bytes:
         """The serialized message.
@@ -176,10 +189,10 @@ class CdrTemplate:
             values: arrays (n,) by the names of the fields.
         """
         buffer = self.buffer
-        if self._stamp >= 0:
-            NATIVE_STAMP.pack_into(buffer, self._stamp, *stamp)
+        if self.stamp >= 0:
+            NATIVE_STAMP.pack_into(buffer, self.stamp, *stamp)
         for field, array in values.items():
-            buffer[self._places[field]] = array.tobytes()
+            buffer[self.places[field]] = array.tobytes()
         return bytes(buffer)
 
     @staticmethod

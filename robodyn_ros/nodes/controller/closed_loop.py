@@ -25,6 +25,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 
+from robodyn_ros.control.compiled_loop import KINDS, SENT, CompiledLoop
 from robodyn_ros.control.faults.supervisor import ActiveFault
 from robodyn_ros.control.laws.base import Controller, Reference
 from robodyn_ros.control.loop import ControlLoop
@@ -37,16 +38,26 @@ from robodyn_ros.errors import (
     FutureStateError,
     HoldingError,
     JumpError,
+    NotReadyError,
     OrderError,
     RobodynError,
     StaleStateError,
 )
 from robodyn_ros.nodes.common.diagnostics import PAUSE, Faults
 from robodyn_ros.nodes.common.messages import NANO
+from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.nodes.common.qos import NEWEST, PARTS
 from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.nodes.controller.locked_model import LockedModel
 from robodyn_ros.nodes.controller.output import LoopStatistics, Output
+from robodyn_ros.nodes.controller.realtime.realtime_loop import (
+    RealtimeLoop,
+    command_of,
+    problem_of,
+    refusal,
+    stamp_of,
+)
+from robodyn_ros.nodes.controller.realtime.thread import UNKNOWN, RealtimeThread
 from robodyn_ros.nodes.controller.references import ReferenceInput
 from robodyn_ros.nodes.controller.state_merging import StateMerger
 from robodyn_ros.robot import Robot
@@ -68,6 +79,8 @@ PUBLISHER_PERIOD = 0.2
 
 PUBLISHERS_ALLOWED = {"~/commands": 1, "~/joint_commands": 1, "~/reference": 1}
 """Topic → how many publishers it may have; ``joint_states`` may have as many as the settings say."""
+
+BROKE_OFF = "missing, or their time jumped; the arm is held where it is"
 
 REFUSALS: dict[type[RobodynError], str] = {
     StaleStateError: "state too old",
@@ -98,6 +111,7 @@ class StateCallback:
         active: True if states are answered.
         latest: stamp of the latest state that was answered, and the command; None before the first.
         listeners: called with both for each state that is answered.
+        onlookers: called with both now and then: the latest.
         received: when the latest usable state came, by the steady clock [s]; 0 before the first.
         state_time: its stamp [s].
         node_time: the time by the node's clock when it came [s].
@@ -129,6 +143,7 @@ class StateCallback:
         """
         self.active = False
         self.listeners: list[Callable[[Time, Command], None]] = []
+        self.onlookers: list[Callable[[Time, Command], None]] = []
         self._ros_clock = node.get_clock()
         self._clock = self._ros_clock.handle  # without the objects that rclpy makes around each time
         self._loop, self._transmission, self._output = loop, transmission, output
@@ -190,12 +205,12 @@ class StateCallback:
             # slowly, every other callback would wait for ever.
             self._ignore_until = 2.0 * done - begun
         if loop.restarts > restarts:
-            self._faults.count("states broke off", "missing, or their time jumped; the arm is held where it is")
+            self._faults.count("states broke off", BROKE_OFF)
         self.received, self.state_time, self.node_time = begun, time, now / NANO
         if command is not None:
             when = Time(sec=stamp[0], nanosec=stamp[1])
             self.latest = when, command
-            for listen in self.listeners:
+            for listen in (*self.listeners, *self.onlookers):
                 listen(when, command)
             self._statistics.add(begun, done, command, overrun)
             self._output.publish_terms(stamp, command)
@@ -216,6 +231,8 @@ class ClosedLoop:
         statistics: of the commands.
         references: the topics of references.
         listeners: called with stamp and command for each state that is answered.
+        onlookers: called with both now and then: the latest.
+        realtime: whether the loop runs in a thread of its own, and why not.
     """
 
     def __init__(
@@ -241,7 +258,7 @@ class ClosedLoop:
         self.faults = faults
         self.statistics = LoopStatistics(self.robot.joint_names)
         self._node, self._clock, self._log = node, node.get_clock(), node.get_logger()
-        self._loop, self._transmission = loop, transmission
+        self._loop, self._transmission, self._locked = loop, transmission, locked
         self._active = self._silent = False
         self._output = Output(node, faults, self.robot.joint_names, joints)
         self.references = ReferenceInput(node, loop, lambda: "" if self._answers else self.state, faults, locked.names)
@@ -249,10 +266,14 @@ class ClosedLoop:
         self._callback = StateCallback(
             node, loop, transmission, self._output, faults, self.statistics, self._fault_report.update, locked
         )
-        self.listeners = self._callback.listeners
+        self.listeners, self.onlookers = self._callback.listeners, self._callback.onlookers
         self._conflicts = PublisherConflicts(node)
-        self._states = self._subscribe(NEWEST)
+        self._states: Any = self._subscribe(NEWEST)
         self._in_parts = False
+        self._realtime: RealtimeLoop | None = None
+        self.realtime = "off"
+        self._priority = 0
+        self._told_fault = self._told_restarts = 0
         self._reset()
         self._timers = [
             steady_timer(node, WATCH_PERIOD, self._watch),
@@ -300,13 +321,23 @@ class ClosedLoop:
             return ""
         return self._fault_report.state or ("no joint states" if self._silent else "")
 
-    def activate(self) -> None:
-        """Answer states from now on; the arm is held where the first one finds it."""
+    @property
+    def is_realtime(self) -> bool:
+        """True while the loop runs in a thread of its own."""
+        return self._realtime is not None
+
+    def activate(self, priority: int = 0) -> None:
+        """Answer states from now on; the arm is held where the first one finds it.
+
+        Args:
+            priority: of a thread of its own, if the loop gets one; 0: ordinary.
+        """
         self._reset()
         self._scan_publishers()
         self._output.refresh()
-        self._active = True
+        self._active, self._priority = True, priority
         self._callback.active = self.enabled
+        self._enter_realtime()
 
     def deactivate(self) -> None:
         """Answer no state from now on. To be called before the node's publishers are deactivated."""
@@ -323,6 +354,7 @@ class ClosedLoop:
             self._hand_over()
         self.enabled = enabled
         self._callback.active = self._answers
+        self._enter_realtime()
 
     def hold(self) -> None:
         """Stop at once, and stay.
@@ -359,6 +391,7 @@ class ClosedLoop:
 
     def destroy(self) -> None:
         """Withdraw the topics."""
+        self._leave_realtime()
         self._node.destroy_subscription(self._states)
         self.references.destroy()
         for timer in self._timers:
@@ -384,6 +417,7 @@ class ClosedLoop:
 
     def _hand_over(self) -> None:
         """Stop answering; drives that keep their last command get one that carries the arm where it is."""
+        self._leave_realtime()
         try:
             if self._answers:
                 self._part()
@@ -407,6 +441,10 @@ class ClosedLoop:
     def _watch(self) -> None:
         """Check that states still come; send the reaction to the fault if they do not."""
         last = self._callback
+        if self._realtime is not None:
+            self._poll_realtime(self._realtime)
+        elif self._answers and last.latest is not None and not self.realtime.startswith("off:"):
+            self._enter_realtime()  # the first state is Python's
         if last.states.partial and not self._in_parts:  # the newest message alone is no longer the whole state
             self._in_parts = True
             self._node.destroy_subscription(self._states)
@@ -417,11 +455,12 @@ class ClosedLoop:
         if missing > WATCH_PERIOD:
             self._output.refresh()
         elapsed = self._now() / NANO - last.node_time if self._clock.ros_time_is_active else missing
-        command = self._loop.watch(last.state_time + elapsed)
-        if command is not None:
-            self._output.publish_command(divmod(self._now(), NANO), self._transmission.motor_effort(command.effort))
-            self.statistics.add_blind(command)
-        self._fault_report.update(command)
+        if self._realtime is None:
+            command = self._loop.watch(last.state_time + elapsed)
+            if command is not None:
+                self._output.publish_command(divmod(self._now(), NANO), self._transmission.motor_effort(command.effort))
+                self.statistics.add_blind(command)
+            self._fault_report.update(command)
         silent = missing > self._loop.settings.safety.state_timeout
         if silent and not self._silent:
             self.statistics.interrupted()
@@ -430,12 +469,134 @@ class ClosedLoop:
             self._log.info("joint states are back: the arm is held where it is")
         self._silent = silent
 
+    def _enter_realtime(self) -> None:
+        """Have a thread in C run the loop, if it is wanted and can be had."""
+        wanted = NodeParameters(self._node)["realtime"]
+        if wanted == "python":
+            self._leave_realtime()
+        has_begun = self._answers and self.latest is not None
+        if wanted == "python" or not has_begun or self._realtime is not None or self._in_parts:
+            return
+
+        def make_thread(core: CompiledLoop) -> RealtimeThread:
+            output = self._output
+            topics = output.command_topics()
+            return RealtimeThread(self._node, core, self._transmission, output.order, topics, WATCH_PERIOD)
+
+        try:
+            entered = RealtimeLoop(self._loop, make_thread, self._callback.states, self._on_entries, self._on_end)
+            entered.start(self._priority)
+        except NotReadyError as reason:
+            self._say_realtime(f"off: {reason}", is_wrong=wanted == "thread")
+            return
+        self._node.destroy_subscription(self._states)
+        self._states = None
+        self._realtime = entered
+        self._told_fault, self._told_restarts = self._fault_report.count, self._loop.restarts
+        self._say_realtime(f"on, {entered.thread.scheduling}")
+
+    def _leave_realtime(self) -> None:
+        """Have Python run the loop again."""
+        left, self._realtime = self._realtime, None
+        if left is not None:
+            left.stop()
+            self._keep_state_time(left)
+            self._states = self._subscribe(NEWEST)
+            self.realtime = "off"
+
+    def _on_end(self, reason: str) -> None:
+        """The loop in C has ended."""
+        left, self._realtime = self._realtime, None
+        if left is not None:
+            self._keep_state_time(left)
+            self._states = self._subscribe(NEWEST)
+            self._say_realtime(f"off: {reason}")
+
+    def _say_realtime(self, text: str, *, is_wrong: bool = False) -> None:
+        if text != self.realtime:
+            self.realtime = text
+            (self._log.warning if is_wrong else self._log.info)(f"realtime: {text}")
+
+    def _keep_state_time(self, realtime: RealtimeLoop) -> None:
+        last = self._callback
+        received, state_time, node_time = realtime.thread.last_state
+        if received:
+            last.received, last.state_time, last.node_time = received, state_time, node_time
+
+    def _poll_realtime(self, realtime: RealtimeLoop) -> None:
+        """Report what the thread has done, and read what it cannot."""
+        states = self._callback.states
+        letter = realtime.poll(wants_messages=bool(self._locked.names))
+        for _ in range(realtime.new_refusals()):
+            self.faults.count("message not published", "refused by the middleware")
+        self._keep_state_time(realtime)
+        if letter is None:
+            return
+        kind, data = letter
+        try:
+            states.note_locked(data)
+            if kind == UNKNOWN:
+                self._locked.check()
+                realtime.learn(data, self._now())
+            else:
+                realtime.thread.drop_letter()
+        except RobodynError as problem:
+            realtime.thread.drop_letter()
+            self.faults.count(REFUSALS.get(type(problem), "state refused"), problem)
+
+    def _on_entries(self, entries: Any) -> None:
+        """Report periods of the thread: all at once where nothing is to be told of each."""
+        plain = (entries["code"] == SENT) & (entries["kind"] < 0) & (entries["restarts"] == self._told_restarts)
+        told = self.listeners or self._output.tells_terms or self._fault_report.lasts or entries["blind"].any()
+        if told or not plain.all():
+            for entry in entries:
+                self._on_entry(entry)
+            return
+        self._callback.latest = when, latest = stamp_of(entries[-1]), command_of(entries[-1])
+        for look in self.onlookers:
+            look(when, latest)
+        self.statistics.add_many(entries, latest, self.settings.safety.overrun)
+
+    def _on_entry(self, entry: Any) -> None:
+        """Report a period of the thread."""
+        problem = refusal(entry, self._loop)
+        if problem is not None:
+            self.faults.count(REFUSALS.get(type(problem), "state refused"), problem)
+            return
+        if int(entry["restarts"]) > self._told_restarts:
+            self.faults.count("states broke off", BROKE_OFF)
+        self._told_restarts = int(entry["restarts"])
+        if int(entry["kind"]) >= 0:
+            if int(entry["faults"]) != self._told_fault:
+                self._told_fault = int(entry["faults"])
+                self.faults.count(FAULTS[KINDS[int(entry["kind"])]], problem_of(entry, self._loop))
+            self._fault_report.lasts = True
+        elif self._fault_report.lasts:
+            self._fault_report.say_over()
+        if int(entry["code"]) != SENT:
+            return
+        command = command_of(entry)
+        if entry["blind"]:
+            self.statistics.add_blind(command)
+            return
+        when = stamp_of(entry)
+        self._callback.latest = when, command
+        for listen in (*self.listeners, *self.onlookers):
+            listen(when, command)
+        self.statistics.add(float(entry["begun"]), float(entry["done"]), command, self.settings.safety.overrun)
+        self._output.publish_terms((when.sec, when.nanosec), command)
+
     def _scan_publishers(self) -> None:
+        self._enter_realtime()
         self._loop.set_publisher_conflict(self._conflicts.scan(self._loop.settings.safety.state_publishers))
 
 
 class FaultReport:
-    """Counts each fault of a loop when it begins, and logs its end."""
+    """Counts each fault of a loop when it begins, and logs its end.
+
+    Attributes:
+        lasts: True while a fault does, as far as has been told.
+    """
 
     def __init__(self, loop: ControlLoop, faults: Faults, log: Any) -> None:
         """
@@ -446,6 +607,12 @@ class FaultReport:
         """
         self._loop, self._faults, self._log = loop, faults, log
         self._last: ActiveFault | None = None
+        self.lasts = False
+
+    @property
+    def count(self) -> int:
+        """How many faults there have been, as the loop counts them."""
+        return self._loop.fault_count
 
     @property
     def state(self) -> str:
@@ -462,8 +629,13 @@ class FaultReport:
         if fault is not None and command is not None:
             self._faults.count(FAULTS[fault.kind], f"{command.problem}; the answer is {fault.phase}")
         elif fault is None:
-            self._log.info("the fault is over: the arm is held where it is", throttle_duration_sec=PAUSE)
-        self._last = fault
+            self.say_over()
+        self._last, self.lasts = fault, fault is not None
+
+    def say_over(self) -> None:
+        """Log that a fault is over."""
+        self.lasts = False
+        self._log.info("the fault is over: the arm is held where it is", throttle_duration_sec=PAUSE)
 
 
 class PublisherConflicts:

@@ -141,11 +141,11 @@ class ControllerState:
         self._message = kind(joint_names=list(loop.robot.joint_names))
         self._publisher: Any = node.create_lifecycle_publisher(kind, "~/controller_state", RELIABLE)
         self._due = 0.0
-        loop.listeners.append(self._on_command)
+        loop.onlookers.append(self._on_command)
 
     def destroy(self) -> None:
         """Withdraw the topic."""
-        self._loop.listeners.remove(self._on_command)
+        self._loop.onlookers.remove(self._on_command)
         self._node.destroy_lifecycle_publisher(self._publisher)
 
     def _on_command(self, stamp: Time, command: Command) -> None:

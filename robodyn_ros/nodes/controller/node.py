@@ -135,7 +135,7 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         """Answer states from now on."""
         answer = super().on_activate(state)
         try:
-            self._loop().activate()
+            self._loop().activate(self._scheduling.priority)
         except Exception as problem:
             self.faults.unforeseen(problem)
             self.on_deactivate(state)
@@ -143,7 +143,7 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         # What was made since the start lives until the node is cleaned up; the executor freezes what was made before.
         gc.collect()
         gc.freeze()
-        self._scheduling.begin()
+        self._scheduling.begin(python=not self._loop().is_realtime)
         return answer
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -329,6 +329,7 @@ class ConfiguredController:
         """Name with unit → value, for the diagnostics."""
         values: dict[str, object] = {}
         values["dynamics"], values["controller"] = self.switching.running
+        values["realtime"] = self.loop.realtime
         values.update(self.loop.statistics.report())
         law = self.loop.law
         values.update(law.report())

@@ -19,6 +19,7 @@ from robodyn_ros.nodes.common.diagnostics import Faults
 from robodyn_ros.nodes.common.messages import Stamp
 from robodyn_ros.nodes.common.qos import RECORDED
 from robodyn_ros.nodes.controller.cdr import CdrTemplate
+from robodyn_ros.nodes.controller.realtime.thread import CommandTopic
 from robodyn_ros.robot.pose import Array
 
 TERMS = ("gravity", "coriolis", "inertia", "friction", "feedback", "total")
@@ -30,7 +31,11 @@ DELIVERY = 0.5
 
 
 class Output:
-    """The publishers of the controller. They publish only while the node is active."""
+    """The publishers of the controller. They publish only while the node is active.
+
+    Attributes:
+        order: place in the arm's order of each joint of ``~/commands``, (n,).
+    """
 
     def __init__(self, node: LifecycleNode, faults: Faults, arm: tuple[str, ...], joints: tuple[str, ...]) -> None:
         """
@@ -42,7 +47,8 @@ class Output:
         """
         self._node = node
         n = len(arm)
-        self._order = None if arm == joints else np.array([arm.index(name) for name in joints], dtype=np.intp)
+        self.order = np.array([arm.index(name) for name in joints], dtype=np.intp)
+        self._order = None if arm == joints else self.order
         self._joint_commands = Topic(node, faults, "~/joint_commands", JointState(name=joints), n, "effort")
         self._commands = Topic(node, faults, "~/commands", Float64MultiArray(), n, "data")
         self._terms = {
@@ -52,6 +58,14 @@ class Output:
         self._all = (self._joint_commands, self._commands, self._error, *self._terms.values())
         self._subscribed_terms: list[tuple[str, Topic]] = []
         self.refresh()
+
+    def command_topics(self) -> tuple[CommandTopic, CommandTopic]:
+        """``~/joint_commands`` and ``~/commands``, for whoever publishes in place of this object."""
+        stamped, plain = self._joint_commands, self._commands
+        return (
+            CommandTopic("~/joint_commands", stamped.publisher.handle, stamped.template, "effort"),
+            CommandTopic("~/commands", plain.publisher.handle, plain.template, "data"),
+        )
 
     def refresh(self) -> None:
         """Check which topics have subscribers; asking before every message would cost time."""
@@ -76,6 +90,11 @@ class Output:
         for topic in (self._joint_commands, self._commands):
             topic.wait_until_delivered()
 
+    @property
+    def tells_terms(self) -> bool:
+        """True if somebody wants the terms of every command."""
+        return bool(self._subscribed_terms) or self._error.subscribed
+
     def publish_terms(self, stamp: Stamp, command: Command) -> None:
         """Publish the terms of a command that have subscribers; the reaction to a fault has no terms."""
         # Commands have been published, so there is time for this check: a new subscriber misses one command at most.
@@ -99,6 +118,8 @@ class Topic:
 
     Attributes:
         subscribed: True if there was a subscriber when that was last checked.
+        publisher: of rclpy.
+        template: the message.
     """
 
     def __init__(self, node: LifecycleNode, faults: Faults, topic: str, message: Any, n: int, *fields: str) -> None:
@@ -114,7 +135,7 @@ class Topic:
         self.subscribed = False
         self._faults, self._topic = faults, topic
         self.publisher: Any = node.create_lifecycle_publisher(type(message), topic, RECORDED)
-        self._template = CdrTemplate(message, n, *fields)
+        self.template = CdrTemplate(message, n, *fields)
         # Without the publisher's check that the node is active: the loop sends only while it is.
         self._write = self.publisher.handle.publish_raw
 
@@ -134,7 +155,7 @@ class Topic:
         counted, and the arm goes on being controlled.
         """
         try:
-            self._write(self._template.fill(stamp, **values))
+            self._write(self.template.fill(stamp, **values))
         except RCLError as problem:
             self._faults.count("message not published", f"{self._topic}: {problem}")
 
@@ -182,6 +203,27 @@ class LoopStatistics:
         self._latencies.append(done - begun)
         self._ages.append(max(command.state_age, 0.0))  # /clock may lag behind the stamps of the states
         self._keep(command)
+
+    def add_many(self, periods: Any, latest: Command, overrun: float) -> None:
+        """Add commands that answered states, as structs with ``begun``, ``done``, ``age`` and ``rows``.
+
+        Args:
+            periods: the structs, (k,); their first rows are efforts, where they are saturated, and where rate limited.
+            latest: the last command.
+            overrun: longest period that is no overrun [s].
+        """
+        begun, count = periods["begun"], len(periods)
+        self.commands += count
+        self._sent += count
+        lengths = np.diff(begun) if self._last is None else np.diff(begun, prepend=self._last)
+        self._periods += lengths.tolist()
+        self.overruns += int((lengths > overrun).sum())
+        self._last, self._latest = float(begun[-1]), latest
+        self._latencies += (periods["done"] - begun).tolist()
+        self._ages += np.maximum(periods["age"], 0.0).tolist()
+        masks = periods["rows"].reshape(count, -1, self._limited.shape[1] - 1)[:, 1:3] != 0.0
+        self._limited[:, 0] += masks.any(axis=2).sum(axis=0)
+        self._limited[:, 1:] += masks.sum(axis=0)
 
     def add_blind(self, command: Command) -> None:
         """Add a command that was sent without a state."""

@@ -6,7 +6,7 @@ known. All that does not say which arm it is may change while the arm moves.
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import dataclass, fields
 
 import numpy as np
 from rclpy.node import Node
@@ -36,12 +36,33 @@ from robodyn_ros.nodes.common.scheduling import SchedulingSettings, declare_sche
 from robodyn_ros.nodes.controller.references import ReferenceSettings
 from robodyn_ros.plugins import available
 from robodyn_ros.robot import DescriptionSettings, Joint, Robot
+from robodyn_ros.settings import check_settings, choice
 
 FIXED_WHILE_CONFIGURED = (DESCRIPTION, *(item.name for item in fields(DescriptionSettings)), "joints", "tool")
 """Parameters that count at the next configure; changing them while configured is refused."""
 
+REALTIME = ("auto", "thread", "python")
+"""Where the control loop runs: in a thread of C where that can be had, the same with a warning if not, or in Python.
+
+The words on and off would be booleans in YAML.
+"""
+
 EFFORT_RATE = 100.0
 """Default limit of an effort's rate, in effort limits per second: from none to all of it in 10 ms [1/s]."""
+
+
+@dataclass(frozen=True)
+class RealtimeSettings:
+    """Where the control loop runs."""
+
+    realtime: str = choice(
+        "python",
+        "what runs the loop: a thread in C, which waits for no Python, or Python; auto: a thread, where it can be had",
+        choices=lambda: REALTIME,
+    )
+
+    def __post_init__(self) -> None:
+        check_settings(self)
 
 
 def is_fixed_while_configured(name: str) -> bool:
@@ -73,6 +94,7 @@ def declare_node_parameters(node: Node) -> None:
         declare_settings(node, type(response), f"faults.{kind}.")
     for prefix, settings in law_settings().items():
         declare_settings(node, settings, prefix)
+    declare_settings(node, RealtimeSettings)
     declare_settings(node, DiagnosticsSettings, read_only=True)
     declare_scheduling(node, SchedulingSettings())
 

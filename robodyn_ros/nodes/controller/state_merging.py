@@ -30,6 +30,7 @@ class StateMerger:
 
     Attributes:
         locked: name → latest position of each locked joint that was heard of [rad] or [m].
+        whole: reads messages about all joints.
         partial: True once a message about some of the joints has come.
     """
 
@@ -43,7 +44,7 @@ class StateMerger:
         self.locked = known
         self.partial = False
         self._joints, self._others = tuple(joints), frozenset(locked)
-        self._whole = StateReader(joints)
+        self.whole = StateReader(joints)
         self._parts: dict[tuple[str, ...], tuple[StateReader, NDArray[np.intp]]] = {}
         self.reset()
 
@@ -68,7 +69,7 @@ class StateMerger:
             InputError: as :meth:`.StateReader.read`, or a joint has not been heard of for too long.
             OrderError: the message is older than an earlier one about the same joints.
         """
-        found = self._whole.quick(data)
+        found = self.whole.quick(data)
         if found is not None:
             self._whole_at = now
             return found
@@ -81,7 +82,7 @@ class StateMerger:
         present = tuple(name for name in self._joints if name in message.name)
         whole = len(present) == len(self._joints)
         if whole or not present or abs(now - self._whole_at) <= timeout * NANO:
-            state = self._whole.keep(message, data)
+            state = self.whole.keep(message, data)
             self._whole_at = now if whole else self._whole_at
             return state
         if present not in self._parts:

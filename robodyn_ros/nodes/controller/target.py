@@ -183,11 +183,11 @@ class ToolPose:
         self._message = PoseStamped()
         self._message.header.frame_id = loop.robot.root
         self._due = 0.0
-        loop.listeners.append(self._on_command)
+        loop.onlookers.append(self._on_command)
 
     def destroy(self) -> None:
         """Withdraw the topic."""
-        self._loop.listeners.remove(self._on_command)
+        self._loop.onlookers.remove(self._on_command)
         self._node.destroy_lifecycle_publisher(self._publisher)
 
     def _on_command(self, stamp: Time, command: Command) -> None:

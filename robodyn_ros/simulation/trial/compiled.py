@@ -8,14 +8,12 @@ compares the two.
 from __future__ import annotations
 
 import ctypes
-import hashlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from robodyn_ros.checks import finite_array, is_finite
-from robodyn_ros.control.compiled_step import CompiledStep
 from robodyn_ros.control.faults.sampling import GAIN_MARGIN, carried_part
 from robodyn_ros.control.limits import check_position_limits
 from robodyn_ros.control.loop import ControlLoop
@@ -23,9 +21,7 @@ from robodyn_ros.control.loop_settings import LoopSettings
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.engine.codegen import kernel_source, scalar_source
-from robodyn_ros.engine.library import find_library, load_library
-from robodyn_ros.engine.program import Program
+from robodyn_ros.engine.c_functions import function_of, run_library
 from robodyn_ros.errors import InputError, JumpError, SimulationError, StaleStateError
 from robodyn_ros.plugins import create
 from robodyn_ros.robot.pose import Array
@@ -59,8 +55,6 @@ STEPPED = 2
 
 FAR = 1.2 * GAIN_MARGIN
 """Gain margin of a loop that is judged nowhere else, wherever its arm moves."""
-
-_functions: dict[tuple[str, str], Any] = {}
 
 
 class TrialOutcome(NamedTuple):
@@ -117,8 +111,8 @@ def _run_compiled(
     model = settings.controller.dynamics
     if not isinstance(model, CompiledDynamics) or not _is_surely_carried(hardware, settings):
         return None
-    library = step_library(step)
-    plant_mass, inverse = model_function(dynamics, "mass_matrix"), model_function(model, "inverse")
+    library = run_library(step.program)
+    plant_mass, inverse = dynamics.plain_function("mass_matrix"), model.plain_function("inverse")
     resolver = EventResolver(hardware, dynamics)
     run = trial_function(dynamics, resolver.integrator)
     if run is None or library is None or plant_mass is None or inverse is None:
@@ -265,41 +259,4 @@ def trial_function(dynamics: CompiledDynamics, integrator: Integrator) -> Any:
         return None
     program = dynamics.program("forward")
     code = CODE.replace("@fields", declaration()).replace("@codes", ", ".join(CODES))
-    return _function("trial", program, motion_source(dynamics, integrator) + code)
-
-
-def model_function(dynamics: CompiledDynamics, quantity: str) -> Any:
-    """Return a quantity as a C function of its inputs, the parameters and the memory for the result; None likewise."""
-    if not dynamics.compiled:
-        return None
-    program = dynamics.program(quantity)
-    inputs = [f"x{i}" for i in range(len(program.inputs))]
-    code = f"""
-void {quantity}_plain({", ".join(f"const double* {name}" for name in inputs)}, const double* p, double* y) {{
-  double k[CONSTANTS], check;
-  prepare(p, k);
-  compute({", ".join(inputs)}, p, k, y, &check);
-}}
-"""
-    return _function(f"{quantity}_plain", program, code)
-
-
-def step_library(step: CompiledStep) -> Any:
-    """Return the library of a control step, loaded once in a process; None without a compiler."""
-    program = step.program
-    if (program.name, program.key) not in _functions:
-        path = find_library(program.name, program.key, lambda: kernel_source(program))
-        if path is None:  # not remembered: a compiler may be installed later
-            return None
-        _functions[program.name, program.key] = load_library(path)
-    return _functions[program.name, program.key]
-
-
-def _function(name: str, program: Program, code: str) -> Any:
-    key = hashlib.sha256(f"{program.key}\n{code}".encode()).hexdigest()[:32]
-    if (name, key) not in _functions:
-        path = find_library(name, key, lambda: scalar_source(program) + code)
-        if path is None:  # not remembered: a compiler may be installed later
-            return None
-        _functions[name, key] = load_library(path)[name]
-    return _functions[name, key]
+    return function_of("trial", program, motion_source(dynamics, integrator) + code)

@@ -1,0 +1,48 @@
+"""What is wrong, in numbers and in words: code that has no words, as ``loop.c``, says it in numbers."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from robodyn_ros.robot import Robot
+
+(
+    NO_PROBLEM,
+    WRONG_VELOCITY,
+    STANDS_STILL,
+    STRUCK,
+    TOO_FAST,
+    FAR_AWAY,
+    MISSING,
+    NO_NUMBERS,
+    LATCHED,
+) = range(9)
+"""Kinds of problems, as in the enum of ``../loop.c``."""
+
+
+class FaultCause(NamedTuple):
+    """A problem in numbers; which ones, depends on its kind."""
+
+    kind: int
+    joint: int = 0
+    value: float = 0.0
+    bound: float = 0.0
+
+    def text(self, robot: Robot) -> str:
+        """The problem in words; "" for none."""
+        joint = robot.joints[self.joint]
+        name, position, effort = f"joint {joint.name!r}", joint.position_unit, joint.effort_unit
+        value, bound = self.value, self.bound
+        return {
+            NO_PROBLEM: "",
+            WRONG_VELOCITY: f"{name} says that it moves at {value:.3g} {position}/s, "
+            f"and its position changes by {bound:.3g} {position}/s",
+            STANDS_STILL: f"{name} stands still although {value:.3g} {effort} more than when it came to rest drive it: "
+            "it is blocked, or its encoder is dead",
+            STRUCK: f"{name} changes its speed as only {value:.3g} {effort} could",
+            TOO_FAST: f"{name} moves at {value:.4g}; {bound:.4g} is the limit",
+            FAR_AWAY: f"{name} is {value:.3g} {position} from its reference; {bound:.3g} {position} is allowed",
+            MISSING: f"no usable joint states for {value:.3g} s",
+            NO_NUMBERS: "the control law gave efforts that are no numbers",
+            LATCHED: "latched",
+        }[self.kind]

@@ -1,0 +1,872 @@
+/* The bookkeeping of the control loop, around the compiled control step: which states are usable, which reference counts,
+   what is a fault, and what is sent because of one.
+
+   It is the twin in C of ControlLoop.update and ControlLoop.watch, and of what they call; a change must be made in both:
+
+     validate, continues, check_continuity       faults/state_validation.py
+     measure_sampling                            SamplingRate.update in faults/sampling.py, but for its judgement
+     compare_velocity, compare_motion, ...       Plausibility in faults/plausibility.py
+     detect, react, reaction_effort, ...         FaultSupervisor, ActiveFault and FaultHistory in faults/supervisor.py
+     limit, blend, fall_silent                   limits.py
+     proceed, sample, advance_lead, judge        reference/manager.py, continuation.py, lead.py; motion/trajectory.py
+     update, watch                               loop.py
+
+   Python explains each of them, and says in words what went wrong. The control step itself (step.py) is traced, compiled
+   for the law and the arm, and called here: `step_run`. compiled_loop.py reads the structs below, fills them and calls
+   `update` and `watch`; test_control_compiled_loop.py compares both texts over random histories.
+
+   Nothing here allocates or locks. Numbers are doubles or int64_t, so that the structs have no gaps. Products and sums
+   are rounded one by one, as NumPy does. */
+
+#ifdef __clang__
+#pragma STDC FP_CONTRACT OFF
+#else
+#pragma GCC optimize("fp-contract=off")
+#endif
+
+#include <math.h>
+#include <stdint.h>
+
+#ifndef N
+#define N 3 /* joints */
+#endif
+
+#define EACH for (int i = 0; i < N; ++i)
+
+enum { STATES, LAW, SPEED, PUBLISHER, SENSOR, RATE, FOLLOWING, KINDS }; /* kinds of faults: FaultReactions._fields */
+enum { HOLD, DAMP, RAMP, SILENT };                                      /* phases of a reaction */
+enum { WAITING, HELD, TRAJECTORY, STOPPING, STREAM };                   /* sources of the reference */
+enum { REFERENCES = 4 };                                                /* q, qd, qdd, effort */
+enum { MOST_BEGINS = 1000, DEGREES = 6 };
+
+/* Arrays of the control step, in the order of `step_program` in compiled_step.py. */
+enum { TIMES, STATE, REFERENCE = STATE + 2, MEMORY = REFERENCE + 4, LAW_MEMORY, SETTINGS, RESULTS, FLAGS, AFTER, LAW_AFTER };
+enum { EFFORT, SATURATED, RATE_LIMITED, GRAVITY, ERROR, TERMS, ROWS = TERMS + 7 }; /* rows of its first result */
+
+/* What `update` and `watch` give. */
+enum {
+  SENT,      /* there is an effort */
+  NOTHING,   /* nothing is to be sent */
+  PYTHON,    /* C does not know; nothing has changed, and Python has to do it */
+  STALE, UNORDERED, JUMPED, NOT_FINITE, NO_VELOCITY, /* the state is refused */
+  FAILED,    /* the law fails, and nothing was sent before: the loop has stopped */
+  UNSTARTED, /* the state is the first: Python has to check that the arm can be held there */
+};
+
+/* What is wrong. */
+enum { NO_PROBLEM, WRONG_VELOCITY, STANDS_STILL, STRUCK, TOO_FAST, FAR_AWAY, MISSING, NO_NUMBERS, LATCHED };
+
+typedef void Run(double* const*, const double*);
+typedef void Judge(void);
+typedef void Function1(const double*, const double*, double*);
+typedef void Function3(const double*, const double*, const double*, const double*, double*);
+
+/* StepMemory of step_numbers.py. */
+typedef struct {
+  double integral[N], requested[N], sent[N], added[N], cut[N], blend_from[N];
+  double has_requested, is_sending, sent_at, switched_on, blending, blend_begin, blend_time, lagging;
+} StepMemory;
+
+/* A trajectory of some of the joints, from a given motion of all on: Continuation. Immutable, but for its cache. */
+typedef struct {
+  int64_t points, degree, columns, way_degree;
+  int64_t segment; /* whose coefficients are in the cache; -1 for none */
+  double then, way_begin, duration;
+  double still[N], goal[N], turn[N];
+  int64_t column[N];
+  double way[DEGREES * N];         /* Bernstein coefficients to the next point (degree + 1, n) */
+  double cache[DEGREES * 3 * N];   /* power coefficients of a segment */
+  double way_cache[DEGREES * 3 * N];
+  const double *times, *bernstein; /* (K,), (degree + 1, K - 1, columns) */
+  const double *first, *last;      /* positions (columns,) */
+} Motion;
+
+typedef struct {
+  Run* step_run;
+  Function1* gravity;
+  Function3* inverse;
+  Judge* judge; /* judges the rate of the states at once; 0 if somebody does later */
+  double** step_arrays;
+  const double *step_constants, *model;
+  int64_t law_memory_width, follows, estimates_velocity, plausibility, recurrences;
+  int64_t circular[N], answer[KINDS], needs_quiet[KINDS], knows_damping[KINDS];
+  double expiry[KINDS];
+  double state_timeout, almost, most_ahead, position_jump, velocity_filter, turn;
+  double ramp_time, ramp_down_time, recurrence_time, quiet_time, blend_time;
+  double first_periods, sampling_memory, sampling_change, reassess;
+  double interval, ratio, distance, stands, slip, settle, margin, life, proof_distance;
+  double lead_time, lead_speed, lead_acceleration, never, instant, effort_rounding;
+  double greatest_speed[N], tolerance[N], effort_limit[N], rate_limit[N], lower[N], upper[N];
+  double sent_part[N]; /* of gravity; the rest is added by the drives */
+  double stiffness[N], damping[N];
+  double settled, static_ratio, learn, forget, gap, gaps, usual_count;
+  double speed_error[N], lack[N], inertia[N], friction[N], doubt[N], least[N], pull[N], fast[N], moves[N], beyond[N];
+} Settings;
+
+typedef struct {
+  /* the reference: what Python hands over as a whole */
+  int64_t source, requests;
+  double end, start, hold_time, hold_q[N];
+  Motion *motion, *next_motion;
+  int64_t has_next;
+  double next_begin, next_start, next_end, next_hold_time;
+  int64_t has_target, leading[N];
+  double lead_t, lead_jump, lead_q[N], lead_qd[N], lead_limit[N], target[REFERENCES * N], target_time;
+  double target_velocity[N], arrived[N], present[REFERENCES * N];
+  /* the trajectory that is judged: 0 none, 1 is followed or was, 2 is next */
+  int64_t following;
+  double following_start, following_end, path[N], goal[N], goal_speed, goal_time;
+  int64_t outcome; /* how it ended: place in OUTCOMES of reference/manager.py, from 1 on */
+} Sources;
+
+typedef struct {
+  StepMemory memory;
+  Sources sources;
+  double time; /* of the latest reference */
+  /* the loop */
+  int64_t restarts, clock_reset, driving, conflict, gravity_known, to_judge;
+  double q[N], driving_effort[N], gravity_last[N];
+  int64_t stepped; /* 1 if there is a latest control step, and its state and reference */
+  double stepped_q[N], stepped_qd[N], stepped_reference[REFERENCES * N];
+  /* validation */
+  double last_q[N];
+  int64_t estimate_known, good, refused;
+  double estimate_t, estimate_q[N], estimate_v[N];
+  double good_t, good_ahead, good_q[N], good_qd[N], refused_t, refused_ahead, refused_q[N], refused_qd[N], refused_since;
+  /* sampling */
+  int64_t count;
+  double period, delay, carried, sampling_last, mean, before, judged_period, judged_delay, judged_t;
+  double carried_stiffness[N], carried_damping[N];
+  /* plausibility */
+  int64_t doubted, doubt_joint, strike, compared, driven, after_gap;
+  double usual, free[N], peak[N], moved[N];
+  double where, proof, compared_t, compared_q[N], compared_qd[N], begin_t, begin_q[N], begin_qd[N];
+  double integral[N], impulse[N], ahead[N], behind[N], pushed[N], from[N], rest[N], stood[N], speed[N], way[N];
+  /* supervisor */
+  int64_t faults, active, active_kind, phase, present, latched, blind, ramps; /* faults: how many there have been */
+  double active_begin, until, ramp_down_time, found[N], ramp_from[N];
+  int64_t history_latched[KINDS], level[KINDS], begins_count[KINDS];
+  double seen[KINDS], reacted[KINDS], spent[KINDS];
+  /* what is wrong, for words: in which joint, and two numbers */
+  int64_t problem, problem_joint, doubt_problem_joint;
+  double problem_value, problem_bound, doubt_value, doubt_bound;
+  double* begins; /* times at which faults began lately (KINDS, MOST_BEGINS) */
+} State;
+
+/* What comes in, and what is to be sent. */
+typedef struct {
+  double t, now, age;
+  int64_t has_velocity, alone, kind; /* alone: Python is not asked; kind of the fault that is reacted to, -1 for none */
+  double q[N], qd[N], reference[REFERENCES * N], rows[ROWS * N];
+} Period;
+
+typedef struct {
+  const Settings* settings;
+  State* state;
+  Period* period;
+} Loop;
+
+static inline double greater(double a, double b) { return a > b ? a : b; }
+static inline double smaller(double a, double b) { return a < b ? a : b; }
+static inline double sign(double x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
+static inline void copy(double* to, const double* from) { EACH to[i] = from[i]; }
+static inline void clear(double* to) { EACH to[i] = 0; }
+
+static int is_finite(const double* x) {
+  EACH if (!isfinite(x[i])) return 0;
+  return 1;
+}
+
+static void say(State* m, int problem, int joint, double value, double bound) {
+  m->problem = problem; m->problem_joint = joint; m->problem_value = value; m->problem_bound = bound;
+}
+
+/* --- limits.py */
+
+static void reset_shaping(const Settings* s, StepMemory* m) {
+  clear(m->sent); clear(m->added); clear(m->cut);
+  m->is_sending = m->blending = 0;
+  m->sent_at = s->never;
+}
+
+static void fall_silent(const Settings* s, StepMemory* m, double t) {
+  reset_shaping(s, m);
+  m->sent_at = t;
+}
+
+static void blend(StepMemory* m, double duration) {
+  if (m->is_sending == 0 || !(duration > 0)) return;
+  copy(m->blend_from, m->sent);
+  m->blend_time = duration; m->blending = 1;
+}
+
+static int differ(const Settings* s, double before, double after) {
+  return fabs(before - after) > s->effort_rounding * (1 + fabs(after));
+}
+
+/* The absolute limit and the rate limit, for the reaction to a fault. */
+static void limit(const Settings* s, StepMemory* m, double t, const double* wanted, const double* added, double* rows) {
+  const int sends = m->is_sending > 0, fell_silent = m->sent_at > s->never;
+  const double dt = sends ? smaller(greater(t - m->sent_at, s->instant), s->state_timeout) : s->instant;
+  EACH {
+    const double least = greater(-added[i], 0) - s->effort_limit[i], most = s->effort_limit[i] - greater(added[i], 0);
+    const double clamped = smaller(greater(wanted[i], least), most);
+    const double change = sends || fell_silent ? s->rate_limit[i] * dt : INFINITY;
+    const double effort = smaller(greater(clamped, m->sent[i] - change), m->sent[i] + change);
+    rows[EFFORT * N + i] = effort;
+    rows[SATURATED * N + i] = differ(s, wanted[i], clamped);
+    rows[RATE_LIMITED * N + i] = differ(s, clamped, effort);
+    m->cut[i] = differ(s, wanted[i], effort) ? wanted[i] - effort : 0;
+    m->sent[i] = effort;
+  }
+  m->sent_at = t; m->is_sending = 1; m->blending = 0;
+}
+
+static void reset_step(StepMemory* m) {
+  clear(m->integral); clear(m->requested);
+  m->has_requested = m->lagging = 0;
+}
+
+/* --- motion/trajectory.py, reference/ */
+
+/* The coefficients of the powers, the highest first, of position, velocity and acceleration side by side. */
+static void to_powers(const double* b, int64_t stride, int64_t count, int64_t degree, double h, double* c) {
+  double difference[DEGREES], falling = 1, power = 1;
+  for (int64_t j = 0; j < count; ++j) {
+    for (int64_t k = 0; k <= degree; ++k) difference[k] = b[k * stride + j];
+    falling = power = 1;
+    for (int64_t k = 0; k <= degree; ++k) {
+      c[(degree - k) * 3 * N + j] = falling * difference[0] / power;
+      for (int64_t l = 0; l < degree - k; ++l) difference[l] = difference[l + 1] - difference[l];
+      falling *= (double)(degree - k) / (double)(k + 1);
+      power *= h;
+    }
+    for (int64_t d = 1; d < 3; ++d) {
+      c[d * N + j] = 0;
+      for (int64_t row = 1; row <= degree; ++row)
+        c[row * 3 * N + d * N + j] = (double)(degree - row + 1) * c[(row - 1) * 3 * N + (d - 1) * N + j];
+    }
+  }
+}
+
+static void evaluate(const double* c, int64_t count, int64_t degree, double u, double* r) {
+  for (int64_t d = 0; d < 3; ++d) for (int64_t j = 0; j < count; ++j) {
+    double sum = c[d * N + j];
+    for (int64_t row = 1; row <= degree; ++row) sum = sum * u + c[row * 3 * N + d * N + j];
+    r[d * N + j] = sum;
+  }
+}
+
+/* A trajectory at its time t: r (REFERENCES, N). */
+static void sample_motion(Motion* y, double t, double* r) {
+  double own[3 * N];
+  for (int k = 0; k < REFERENCES * N; ++k) r[k] = 0;
+  if (t < y->then) {
+    if (t < y->way_begin) { EACH r[i] = y->way[i]; return; }
+    evaluate(y->way_cache, N, y->way_degree, t - y->way_begin, r);
+    return;
+  }
+  const int64_t last = y->points - 1;
+  const double* rest = t >= y->times[last] ? y->last : t < y->times[0] ? y->first : 0;
+  if (rest) for (int64_t j = 0; j < y->columns; ++j) { own[j] = rest[j]; own[N + j] = own[2 * N + j] = 0; }
+  else {
+    int64_t low = 0, high = last;
+    if (y->segment >= 0 && y->times[y->segment] <= t && t < y->times[y->segment + 1]) low = y->segment;
+    else while (high - low > 1) {
+      const int64_t middle = (low + high) / 2;
+      if (y->times[middle] <= t) low = middle; else high = middle;
+    }
+    if (low != y->segment) {
+      to_powers(y->bernstein + low * y->columns, last * y->columns, y->columns, y->degree,
+                y->times[low + 1] - y->times[low], y->cache);
+      y->segment = low;
+    }
+    evaluate(y->cache, y->columns, y->degree, t - y->times[low], own);
+  }
+  EACH r[i] = y->still[i];
+  for (int64_t j = 0; j < y->columns; ++j) {
+    const int64_t i = y->column[j];
+    r[i] = own[j] + y->turn[j]; r[N + i] = own[N + j]; r[2 * N + i] = own[2 * N + j];
+  }
+}
+
+static void end_following(Sources* y, int outcome) {
+  y->requests++;
+  if (y->following && !y->outcome) y->outcome = outcome;
+}
+
+/* How a trajectory ends: places in OUTCOMES of reference/manager.py. */
+enum { SUCCEEDED = 1, OFF_PATH, OFF_GOAL, REPLACED, STOPPED, INTERRUPTED, SWITCHED_OFF };
+
+static void hold_at(Sources* y, const double* q, double end) {
+  y->source = HELD; y->end = end;
+  copy(y->hold_q, q);
+}
+
+static void start(State* m, double t, const double* q) {
+  end_following(&m->sources, INTERRUPTED);
+  m->time = t;
+  hold_at(&m->sources, q, INFINITY);
+  m->sources.has_next = 0;
+}
+
+/* Lead.advance */
+static void advance_lead(const Settings* s, Sources* y, double t) {
+  const double dt = greater(t - y->lead_t, 0);
+  double away[N];
+  int leads = 0;
+  y->lead_t = t;
+  EACH { away[i] = y->target[i] - y->lead_q[i]; leads |= y->leading[i] != 0 || fabs(away[i]) > y->lead_jump; }
+  for (int k = 0; k < REFERENCES * N; ++k) y->present[k] = y->target[k];
+  EACH {
+    const double distance = fabs(away[i]);
+    const double arrived = smaller(greater(y->arrived[i], 0.1 * y->lead_jump), y->lead_jump);
+    y->leading[i] = leads && distance > (y->leading[i] ? arrived : y->lead_jump);
+    if (!y->leading[i]) { y->lead_q[i] = y->target[i]; y->lead_qd[i] = y->target[N + i]; continue; }
+    const double acceleration = smaller(y->lead_limit[i] / s->lead_time, s->lead_acceleration);
+    const double most = s->lead_speed * y->lead_limit[i];
+    double wanted = y->target_velocity[i] + sign(away[i]) * sqrt(2 * acceleration * distance);
+    wanted = smaller(greater(wanted, -most), most);
+    const double change = smaller(greater(wanted - y->lead_qd[i], -acceleration * dt), acceleration * dt);
+    y->lead_q[i] += (y->lead_qd[i] + change) * dt;
+    y->lead_qd[i] += change;
+    y->present[i] = y->lead_q[i]; y->present[N + i] = y->lead_qd[i];
+    y->present[2 * N + i] = dt > 0 ? change / dt : change;
+  }
+}
+
+/* The reference of the present source at a time: r (REFERENCES, N). */
+void sample(Sources* y, double t, double* r) {
+  for (int k = 0; k < REFERENCES * N; ++k) r[k] = y->source == STREAM ? y->present[k] : k < N ? y->hold_q[k] : 0;
+  if (y->source == TRAJECTORY || y->source == STOPPING) sample_motion(y->motion, t - y->start, r);
+}
+
+/* Lets the next source take over when its time has come, and ends the present one when its time is up. */
+static void proceed(Sources* y, double t, const double* q) {
+  if (y->has_next && t >= y->next_begin) {
+    y->source = TRAJECTORY; y->motion = y->next_motion;
+    y->start = y->next_start; y->end = y->next_end; y->hold_time = y->next_hold_time;
+    y->has_next = 0;
+    if (y->following == 2) y->following = 1;
+  }
+  if (!(t >= y->end)) return;
+  if (y->source == TRAJECTORY || y->source == STOPPING) hold_at(y, y->motion->goal, y->end + y->hold_time);
+  else hold_at(y, q, INFINITY);
+}
+
+static void wait(Sources* y, double dt) {
+  if (y->source != TRAJECTORY && y->source != STOPPING) return;
+  y->start += dt; y->end += dt;
+  if (y->source == TRAJECTORY && y->following == 1) { y->following_start += dt; y->following_end += dt; }
+}
+
+/* Following.judge: how the trajectory ends now; 0 if it does not. */
+static int judge(const Sources* y, double t, const double* error, const double* qd) {
+  if (!y->following || y->outcome || t < y->following_start) return 0;
+  if (t < y->following_end) {
+    EACH if (fabs(error[i]) > y->path[i]) return OFF_PATH;
+    return 0;
+  }
+  int there = 1;
+  EACH there &= fabs(error[i]) <= y->goal[i] && fabs(qd[i]) <= y->goal_speed;
+  return there ? SUCCEEDED : t > y->following_end + y->goal_time ? OFF_GOAL : 0;
+}
+
+/* --- faults/state_validation.py */
+
+/* Nonzero, and why, if a state does not follow from another one. */
+static int continues(const Settings* s, State* m, double t0, double ahead0, const double* q0, const double* qd0, double t,
+                     double ahead, const double* q, const double* qd) {
+  double dt = t - t0, most = 0;
+  int joint = -1;
+  if (dt < 0) { say(m, NO_PROBLEM, 0, -dt, 0); return UNORDERED; }
+  if (ahead > ahead0 + s->most_ahead) { say(m, NO_PROBLEM, 1, ahead, 0); return UNORDERED; }
+  dt = smaller(dt, s->state_timeout);
+  EACH {
+    const double beyond = fabs(q[i] - q0[i]) - s->position_jump - dt * greater(fabs(qd[i]), fabs(qd0[i]));
+    if (beyond > most) { most = beyond; joint = i; }
+  }
+  if (joint < 0) return 0;
+  say(m, NO_PROBLEM, joint, q[joint], q0[joint]);
+  return JUMPED;
+}
+
+static int check_continuity(const Settings* s, State* m, double t, double now, const double* q, const double* qd) {
+  double ahead = greater(t - now, 0);
+  int code = m->good ? continues(s, m, m->good_t, m->good_ahead, m->good_q, m->good_qd, t, ahead, q, qd) : 0;
+  if (code) {
+    const int64_t joint = m->problem_joint;
+    const double value = m->problem_value, bound = m->problem_bound;
+    if (!m->refused || t - m->refused_t > s->state_timeout
+        || continues(s, m, m->refused_t, m->refused_ahead, m->refused_q, m->refused_qd, t, ahead, q, qd))
+      m->refused_since = t;
+    m->refused = 1; m->refused_t = t; m->refused_ahead = ahead;
+    copy(m->refused_q, q); copy(m->refused_qd, qd);
+    if (t - m->refused_since < s->state_timeout * s->almost) {
+      say(m, NO_PROBLEM, (int)joint, value, bound);
+      return code;
+    }
+  } else if (m->good) ahead = greater(ahead, m->good_ahead);
+  m->good = 1; m->refused = 0;
+  m->good_t = t; m->good_ahead = ahead;
+  copy(m->good_q, q); copy(m->good_qd, qd);
+  return 0;
+}
+
+/* VelocityEstimate.update */
+static void estimate_velocity(const Settings* s, State* m, double t, const double* q, double* qd) {
+  const double dt = t - m->estimate_t;
+  if (!m->estimate_known || !(0 <= dt && dt <= s->state_timeout)) clear(m->estimate_v);
+  else if (dt > 0)
+    EACH m->estimate_v[i] += ((q[i] - m->estimate_q[i]) / dt - m->estimate_v[i]) * (dt / (s->velocity_filter + dt));
+  m->estimate_known = 1; m->estimate_t = t;
+  copy(m->estimate_q, q); copy(qd, m->estimate_v);
+}
+
+static int validate(const Settings* s, State* m, Period* p) {
+  p->age = p->now - p->t;
+  if (!(fabs(p->age) <= s->state_timeout)) { say(m, NO_PROBLEM, 0, p->age, s->state_timeout); return STALE; }
+  if (!is_finite(p->q) || (p->has_velocity && !is_finite(p->qd))) return NOT_FINITE;
+  EACH if (s->circular[i]) p->q[i] -= s->turn * nearbyint((p->q[i] - m->last_q[i]) / s->turn);
+  if (!p->has_velocity) {
+    if (!s->estimates_velocity) return NO_VELOCITY;
+    estimate_velocity(s, m, p->t, p->q, p->qd);
+  }
+  const int code = check_continuity(s, m, p->t, p->now, p->q, p->qd);
+  if (!code) copy(m->last_q, p->q);
+  return code;
+}
+
+/* --- faults/sampling.py */
+
+/* Measures period and delay. Nonzero if they have to be judged anew. */
+static int measure_sampling(const Settings* s, State* m, double t, double age) {
+  const double dt = t - m->sampling_last;
+  m->sampling_last = t;
+  if (!(0 < dt && dt < INFINITY)) return 0;
+  const double least = smaller(dt, m->before), since = t - m->judged_t;
+  m->before = dt;
+  if (dt > s->state_timeout) m->period = greater(m->period, least);
+  else {
+    m->count++;
+    const double part = 1 / smaller((double)m->count, s->sampling_memory);
+    m->mean += part * (dt - m->mean);
+    m->period = greater(m->mean, least);
+    m->delay += part * (greater(age, 0) - m->delay);
+  }
+  const double most = s->sampling_change * m->judged_period;
+  const int still = fabs(m->period - m->judged_period) <= most && fabs(m->delay - m->judged_delay) <= most;
+  const int known = (double)m->count >= s->first_periods || m->period > s->state_timeout;
+  if (!known || (still && 0 <= since && since < s->reassess)) return 0;
+  m->judged_period = m->period; m->judged_delay = m->delay; m->judged_t = t;
+  return 1;
+}
+
+/* --- faults/plausibility.py */
+
+static void stand(State* m) {
+  EACH { m->from[i] = NAN; m->rest[i] = m->stood[i] = m->speed[i] = m->free[i] = m->way[i] = 0; }
+}
+
+static void reset_plausibility(State* m) {
+  m->compared = m->driven = m->after_gap = 0;
+  EACH m->integral[i] = m->impulse[i] = m->ahead[i] = m->behind[i] = m->pushed[i] = 0;
+  stand(m);
+}
+
+static void believe(State* m) {
+  m->doubted = m->strike = 0;
+  m->doubt_joint = -1; m->where = 0; m->proof = -1;
+  reset_plausibility(m);
+}
+
+static void doubt(State* m, int problem, int joint, double value, double bound) {
+  m->doubted = problem; m->doubt_joint = m->doubt_problem_joint = joint;
+  m->doubt_value = value; m->doubt_bound = bound;
+}
+
+static void keep_compared(State* m, double t, const double* q, const double* qd) {
+  m->compared = 1; m->compared_t = t;
+  copy(m->compared_q, q); copy(m->compared_qd, qd);
+}
+
+static void begin_interval(State* m, double t, const double* q, const double* qd) {
+  keep_compared(m, t, q, qd);
+  m->begin_t = t;
+  copy(m->begin_q, q); copy(m->begin_qd, qd);
+  clear(m->integral); clear(m->impulse);
+  m->driven = 1;
+}
+
+static void compare_velocity(const Settings* s, State* m, double duration, const double* q, const double* qd) {
+  double off[N], allowed[N], moved[N], worst = -INFINITY;
+  int joint = 0;
+  EACH {
+    moved[i] = q[i] - m->begin_q[i];
+    off[i] = moved[i] - m->integral[i];
+    const double bent = 0.5 * duration * fabs(qd[i] - m->begin_qd[i]);
+    allowed[i] = s->speed_error[i] * duration + s->ratio * greater(greater(fabs(moved[i]), fabs(m->integral[i])), bent);
+    m->ahead[i] = greater(m->ahead[i] + off[i] - allowed[i], 0);
+    m->behind[i] = greater(m->behind[i] - off[i] - allowed[i], 0);
+    const double apart = greater(m->ahead[i], m->behind[i]);
+    if (apart > worst) { worst = apart; joint = i; }
+  }
+  if (m->proof >= 0) { /* a velocity has to prove itself */
+    const int64_t j = m->doubt_joint;
+    m->proof = fabs(off[j]) <= allowed[j] ? m->proof + fabs(moved[j]) : 0;
+    if (m->proof > s->proof_distance) believe(m);
+  } else if (worst > s->distance && !m->doubted) {
+    m->proof = 0;
+    doubt(m, WRONG_VELOCITY, joint, m->integral[joint] / duration, moved[joint] / duration);
+  }
+}
+
+static double within(double x, double bound) { return smaller(greater(x, -bound), bound); }
+
+static double gained_speed(double speed, double time, double driving, double borne, int counts) {
+  const double excess = counts ? sign(driving) * greater(fabs(driving) - borne, 0) : 0;
+  return (excess != 0 && excess * speed >= 0 ? speed : 0) + time * excess;
+}
+
+static void compare_motion(const Settings* s, State* m, double duration, const double* q, const double* qd) {
+  double middle[N], mean[N], gained[N], needed[N], residual[N];
+  int struck = -1, lacking = -1;
+  EACH {
+    middle[i] = 0.5 * (m->begin_q[i] + q[i]); mean[i] = 0.5 * (m->begin_qd[i] + qd[i]);
+    gained[i] = (qd[i] - m->begin_qd[i]) / duration;
+  }
+  s->inverse(middle, mean, gained, s->model, needed);
+  EACH { /* a joint that changes its speed as no drive could */
+    residual[i] = m->impulse[i] / duration - needed[i];
+    const double over = m->after_gap ? 0 : fabs(residual[i]) - s->beyond[i];
+    m->pushed[i] = greater(m->pushed[i] + over * duration, 0);
+    if (struck < 0 && m->pushed[i] > s->lack[i] * s->inertia[i]) struck = i;
+  }
+  if (struck >= 0) {
+    clear(m->pushed);
+    m->strike = STRUCK; m->doubt_problem_joint = struck; m->doubt_value = fabs(residual[struck]);
+    return;
+  }
+  EACH { /* the friction of a joint that moves; a joint that stands although it is driven */
+    if (smaller(fabs(m->begin_qd[i]), fabs(qd[i])) > s->moves[i]) {
+      m->peak[i] = greater(fabs(residual[i]), (1 - duration / s->forget) * m->peak[i]);
+      m->moved[i] = m->moved[i] + duration;
+    }
+    m->moved[i] = smaller(m->moved[i], s->learn);
+    const int unmoved = m->moved[i] < s->learn;
+    const double friction = unmoved ? s->friction[i] : 2 * s->static_ratio * m->peak[i];
+    const double borne = friction + (unmoved ? s->doubt[i] : s->least[i]);
+    const double overcome = smaller(borne, friction + s->pull[i]);
+    const int moved = !(fabs(q[i] - m->from[i]) <= s->stands + s->slip * fabs(m->way[i]));
+    if (moved) m->from[i] = q[i];
+    m->stood[i] = moved ? 0 : m->stood[i] + 1;
+    const int settled = m->stood[i] > (unmoved ? s->settle : s->settled);
+    if (!settled)
+      m->rest[i] = moved ? residual[i] : m->rest[i] + (residual[i] - m->rest[i]) / greater(m->stood[i], 1);
+    const int counts = settled && !(q[i] > s->upper[i] - s->margin || q[i] < s->lower[i] + s->margin);
+    const double change = residual[i] - (unmoved ? m->rest[i] : within(m->rest[i], 0.5 * borne));
+    const double free = residual[i] - (unmoved ? m->rest[i] : within(m->rest[i], 0.5 * overcome));
+    const double time = duration / s->inertia[i];
+    m->speed[i] = gained_speed(m->speed[i], time, change, borne, counts);
+    m->free[i] = gained_speed(m->free[i], time, free, overcome, counts);
+    m->way[i] = settled ? m->way[i] + duration * m->speed[i] : 0;
+    if (lacking < 0 && (fabs(m->speed[i]) > s->lack[i] || fabs(m->free[i]) > s->fast[i])) {
+      lacking = i;
+      m->where = q[i];
+      doubt(m, STANDS_STILL, i, fabs(change), 0);
+    }
+  }
+}
+
+static void look_for_life(const Settings* s, State* m, const double* q) {
+  if (m->doubt_joint >= 0 && m->proof < 0 && fabs(q[m->doubt_joint] - m->where) > s->life) believe(m);
+}
+
+/* Plausibility.update */
+static void compare(const Settings* s, State* m, double t, const double* q, const double* qd, int measured) {
+  m->strike = 0;
+  if (!s->plausibility) return;
+  const double dt = t - m->compared_t;
+  if (!m->compared || !(0 <= dt && dt <= s->state_timeout)) {
+    reset_plausibility(m);
+    begin_interval(m, t, q, qd);
+    return;
+  }
+  if (dt == 0) return;
+  const double usual = m->usual == 0 ? dt : m->usual;
+  m->usual = usual + (smaller(dt, s->gaps * usual) - usual) / s->usual_count;
+  if (dt > greater(s->gap, s->gaps * usual)) {
+    look_for_life(s, m, q);
+    m->after_gap = 1;
+    begin_interval(m, t, q, qd);
+    return;
+  }
+  EACH {
+    m->integral[i] += 0.5 * dt * (qd[i] + m->compared_qd[i]);
+    if (m->driving && m->driven) m->impulse[i] += dt * m->driving_effort[i];
+  }
+  if (!m->driving) m->driven = 0;
+  keep_compared(m, t, q, qd);
+  const double duration = t - m->begin_t;
+  if (duration < s->interval) return;
+  look_for_life(s, m, q);
+  if (measured) compare_velocity(s, m, duration, q, qd);
+  if (m->driven && !m->doubted) compare_motion(s, m, duration, q, qd);
+  else stand(m);
+  m->after_gap = 0;
+  begin_interval(m, t, q, qd);
+}
+
+/* --- faults/supervisor.py */
+
+static void forget(State* m, int kind) { m->history_latched[kind] = m->level[kind] = 0; m->spent[kind] = 0; }
+
+void acknowledge(State* m) {
+  for (int k = 0; k < KINDS; ++k) {
+    forget(m, k);
+    m->begins_count[k] = 0;
+    m->seen[k] = m->reacted[k] = -INFINITY;
+  }
+}
+
+/* Kind of the fault of a usable state, -1 for none; `present` is 0 if it is latched and its cause is away. */
+static int detect(const Settings* s, State* m, double t, const double* qd, int* present) {
+  int joint = -1;
+  double most = -INFINITY;
+  *present = 1;
+  if (m->doubted) {
+    say(m, (int)m->doubted, (int)m->doubt_problem_joint, m->doubt_value, m->doubt_bound);
+    return SENSOR;
+  }
+  EACH if (!(fabs(qd[i]) <= s->greatest_speed[i])) joint = i;
+  if (joint >= 0) {
+    EACH if (fabs(qd[i]) - s->greatest_speed[i] > most) { most = fabs(qd[i]) - s->greatest_speed[i]; joint = i; }
+    say(m, TOO_FAST, joint, qd[joint], s->greatest_speed[joint]);
+    return SPEED;
+  }
+  if (m->conflict) { say(m, NO_PROBLEM, 0, 0, 0); return PUBLISHER; }
+  if (m->carried < 1 || m->period > s->state_timeout) { say(m, NO_PROBLEM, 0, m->carried, m->period); return RATE; }
+  if (m->strike) { say(m, STRUCK, (int)m->doubt_problem_joint, m->doubt_value, 0); return FOLLOWING; }
+  if (!m->active) return -1;
+  for (int k = 0; k < KINDS; ++k) {
+    m->seen[k] = smaller(m->seen[k], t); /* time may go back */
+    if (m->history_latched[k] && t - m->seen[k] >= s->quiet_time) forget(m, k);
+    if (m->history_latched[k]) { *present = 0; say(m, LATCHED, 0, 0, 0); return k; }
+  }
+  return -1;
+}
+
+/* FaultHistory.repeat: the fault begins again; nonzero if the reaction escalates. */
+static int repeat(const Settings* s, State* m, int kind, double t) {
+  double* begins = m->begins + kind * MOST_BEGINS;
+  int64_t gone = 0, count = m->begins_count[kind];
+  if (!(0 <= t - m->seen[kind] && t - m->seen[kind] < s->quiet_time)) forget(m, kind);
+  begins[count++] = t;
+  while (!(0 <= t - begins[gone] && t - begins[gone] <= s->recurrence_time)) ++gone;
+  for (int64_t k = gone; k < count; ++k) begins[k - gone] = begins[k];
+  m->begins_count[kind] = count -= gone;
+  if (count < s->recurrences) return 0;
+  m->begins_count[kind] = 0;
+  m->history_latched[kind] = 1; m->level[kind]++; m->spent[kind] = 0;
+  return 1;
+}
+
+/* GravityEffort.to_send in step.py */
+static void weight(const Settings* s, State* m, const double* q, double* effort) {
+  s->gravity(q, s->model, effort);
+  if (is_finite(effort)) { copy(m->gravity_last, effort); m->gravity_known = 1; }
+  EACH effort[i] = m->gravity_known ? s->sent_part[i] * m->gravity_last[i] : 0;
+}
+
+/* ActiveFault.effort; q is 0 without a state. Nonzero once the reaction has ended. */
+static int reaction_effort(const Settings* s, State* m, double t, const double* q, const double* qd, double* effort) {
+  if (t < m->active_begin) { m->until += t - m->active_begin; m->active_begin = t; m->ramps = 0; }
+  if (q && m->blind) copy(m->found, q);
+  m->blind = !q;
+  if (t < m->until) {
+    if (m->phase == DAMP) { EACH effort[i] = q ? -m->carried_damping[i] * qd[i] : 0; return 0; }
+    weight(s, m, q ? q : m->found, effort);
+    if (q) EACH effort[i] = effort[i] + m->carried_stiffness[i] * (m->found[i] - q[i]) - m->carried_damping[i] * qd[i];
+    return 0;
+  }
+  if (!m->ramps) { m->ramps = 1; copy(m->ramp_from, m->memory.sent); m->phase = RAMP; }
+  const double left = 1 - (t - m->until) / m->ramp_down_time;
+  if (left <= 0) { m->phase = SILENT; return 1; }
+  EACH effort[i] = left * m->ramp_from[i];
+  return 0;
+}
+
+/* FaultSupervisor.react, with what ControlLoop does before it. The period has the state, if `has_state`. */
+static int react(const Settings* s, State* m, Period* p, double t, int kind, int present, int has_state) {
+  const int before = m->active != 0, another = !before || m->active_kind != kind;
+  const int returns = present && before && !m->present;
+  double effort[N], added[N];
+  reset_step(&m->memory);
+  m->driving = 0;
+  if (has_state) start(m, t, p->q);
+  if (!another) m->spent[kind] += greater(t - m->reacted[kind], 0);
+  m->reacted[kind] = t;
+  const int escalated = (another || returns) && present && repeat(s, m, kind, t);
+  if (s->needs_quiet[kind]) m->history_latched[kind] = 1;
+  if (another || escalated) {
+    const int64_t level = m->level[kind], first = s->answer[kind];
+    /* the answers, each milder than the next; without states there is no damping */
+    int64_t answer = s->knows_damping[kind] ? first + level : level ? RAMP : first;
+    if (answer > RAMP) answer = RAMP;
+    if (before && m->phase >= RAMP) answer = m->phase; /* no way back from there as long as anything is wrong */
+    const double left = greater(s->expiry[kind] - m->spent[kind], 0);
+    m->faults++;
+    m->active = 1; m->active_kind = kind; m->phase = answer;
+    m->active_begin = t; m->until = answer < RAMP ? t + left : t;
+    m->ramp_down_time = s->ramp_down_time;
+    m->ramps = m->blind = 0;
+    copy(m->found, m->q);
+  }
+  m->present = present; m->latched = m->history_latched[kind];
+  if (present) m->seen[kind] = t;
+  p->kind = kind;
+  if (m->memory.is_sending == 0) return NOTHING;
+  const int believed = has_state && kind != SENSOR;
+  if (reaction_effort(s, m, t, believed ? p->q : 0, p->qd, effort)) { fall_silent(s, &m->memory, t); return NOTHING; }
+  EACH added[i] = m->gravity_known ? (1 - s->sent_part[i]) * m->gravity_last[i] : 0;
+  limit(s, &m->memory, t, effort, added, p->rows);
+  return SENT;
+}
+
+/* --- loop.py */
+
+/* ControlLoop.stop */
+void stop(const Settings* s, State* m) {
+  m->good = m->refused = m->estimate_known = 0; clear(m->estimate_v);
+  reset_shaping(s, &m->memory);
+  end_following(&m->sources, SWITCHED_OFF);
+  m->time = -INFINITY; m->sources.source = WAITING; m->sources.has_next = 0;
+  reset_step(&m->memory);
+  m->active = 0;
+  acknowledge(m);
+  m->count = 0; m->period = m->delay = m->mean = m->before = 0; m->carried = 1; m->sampling_last = -INFINITY;
+  m->judged_period = m->judged_delay = 0; m->judged_t = -INFINITY;
+  copy(m->carried_stiffness, s->stiffness); copy(m->carried_damping, s->damping);
+  believe(m);
+  m->driving = 0;
+}
+
+static int is_interrupted(const State* m) { return m->sources.following && !m->sources.outcome; }
+
+static int answer(const Settings* s, State* m, Period* p) {
+  const double t = p->t;
+  int present, kind;
+  p->kind = -1;
+  const int code = validate(s, m, p);
+  if (code) return p->alone ? code : PYTHON;
+  double dt = t - m->time;
+  if (p->alone && m->sources.source == WAITING) return UNSTARTED;
+  if (m->clock_reset || !(0 <= dt && dt <= s->state_timeout)) {
+    if (!p->alone) return PYTHON;
+    int elsewhere = 0;
+    EACH elsewhere |= fabs(p->q[i] - m->q[i]) > s->position_jump;
+    m->restarts += m->sources.source != WAITING;
+    if (m->clock_reset && elsewhere) reset_shaping(s, &m->memory);
+    m->clock_reset = 0;
+    start(m, t, p->q);
+    reset_step(&m->memory);
+    blend(&m->memory, s->blend_time);
+    dt = 0;
+  }
+  copy(m->q, p->q);
+  if (measure_sampling(s, m, t, p->now - t)) {
+    m->to_judge = 1;
+    if (s->judge) s->judge();
+  }
+  compare(s, m, t, p->q, p->qd, (int)p->has_velocity);
+  m->driving = 0;
+  kind = detect(s, m, t, p->qd, &present);
+  if ((kind >= 0 || m->active) && !p->alone) return PYTHON;
+  if (kind >= 0) return react(s, m, p, t, kind, present, 1);
+  if (m->active) { /* it is over: the arm is held where it is */
+    start(m, t, p->q);
+    blend(&m->memory, s->blend_time);
+  }
+  if (m->memory.lagging != 0) wait(&m->sources, dt);
+  if (!s->follows) {
+    if (!p->alone && is_interrupted(m)) return PYTHON;
+    start(m, t, p->q);
+  }
+  m->time = t;
+  proceed(&m->sources, t, p->q);
+  if (m->sources.source == STREAM) advance_lead(s, &m->sources, t);
+  sample(&m->sources, t, p->reference);
+  int far = -1;
+  double most = -INFINITY;
+  EACH if (!(fabs(p->reference[i] - p->q[i]) <= s->tolerance[i])) far = i;
+  if (far >= 0) {
+    if (!p->alone) return PYTHON;
+    EACH {
+      const double beyond = fabs(p->reference[i] - p->q[i]) - s->tolerance[i];
+      if (beyond > most) { most = beyond; far = i; }
+    }
+    say(m, FAR_AWAY, far, fabs(p->reference[far] - p->q[far]), s->tolerance[far]);
+    return react(s, m, p, t, FOLLOWING, 1, 1);
+  }
+  double* const* x = s->step_arrays;
+  x[TIMES][0] = t; x[TIMES][1] = dt;
+  EACH { x[STATE][i] = p->q[i]; x[STATE + 1][i] = p->qd[i]; }
+  for (int k = 0; k < REFERENCES; ++k) copy(x[REFERENCE + k], p->reference + k * N);
+  s->step_run(x, s->step_constants);
+  const int outcome = x[FLAGS][0] == 0 ? 0 : judge(&m->sources, t, x[RESULTS] + ERROR * N, p->qd);
+  if ((x[FLAGS][0] == 0 || outcome) && !p->alone) return PYTHON;
+  for (int64_t k = 0; k < s->law_memory_width; ++k) x[LAW_MEMORY][k] = x[LAW_AFTER][k];
+  const double* rows = x[RESULTS];
+  if (is_finite(rows + GRAVITY * N)) { copy(m->gravity_last, rows + GRAVITY * N); m->gravity_known = 1; }
+  if (x[FLAGS][0] == 0) {
+    say(m, NO_NUMBERS, 0, 0, 0);
+    if (!m->active && m->memory.is_sending == 0) { stop(s, m); return FAILED; }
+    return react(s, m, p, t, LAW, 1, 1);
+  }
+  m->memory = *(const StepMemory*)x[AFTER];
+  for (int k = 0; k < ROWS * N; ++k) p->rows[k] = rows[k];
+  if (outcome) {
+    m->sources.outcome = outcome;
+    if (outcome != SUCCEEDED) start(m, t, p->q);
+  }
+  m->active = 0;
+  m->stepped = 1;
+  copy(m->stepped_q, p->q); copy(m->stepped_qd, p->qd);
+  for (int k = 0; k < REFERENCES * N; ++k) m->stepped_reference[k] = p->reference[k];
+  m->driving = !(t - m->memory.switched_on < s->ramp_time);
+  EACH m->driving_effort[i] = p->rows[i] + m->memory.added[i];
+  return SENT;
+}
+
+/* ControlLoop.update: the command for the state in the period. Where it gives PYTHON or UNSTARTED,
+   nothing has changed. */
+int update(const Loop* loop) {
+  State* m = loop->state;
+  Period* p = loop->period;
+  if (p->alone && m->sources.source != WAITING) return answer(loop->settings, m, p);
+  const State before = *m;
+  const Period given = *p;
+  const int code = answer(loop->settings, m, p);
+  if (code == PYTHON || code == UNSTARTED) { *m = before; *p = given; }
+  return code;
+}
+
+/* ControlLoop.watch: the command at a time at which no usable state comes. */
+int watch(const Loop* loop, double t) {
+  State* m = loop->state;
+  const double missing = t - m->time;
+  if (m->sources.source == WAITING || !(missing > loop->settings->state_timeout)) return NOTHING;
+  say(m, MISSING, 0, missing, 0);
+  loop->period->kind = -1;
+  loop->period->age = missing;
+  return react(loop->settings, m, loop->period, t, STATES, 1, 0);
+}
+
+extern void* PyCapsule_GetPointer(void*, const char*);
+extern void* PyLong_FromLong(long);
+
+/* `update` as a function of CPython without arguments. */
+void* loop_python(void* capsule, void* none) {
+  (void)none;
+  return PyLong_FromLong(update(*(const Loop**)PyCapsule_GetPointer(capsule, 0)));
+}

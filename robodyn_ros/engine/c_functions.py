@@ -1,0 +1,58 @@
+"""Functions in C, for loops in C to call: of a program, and others beside it. Each is loaded once in a process."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import Any
+
+from robodyn_ros.engine.codegen import kernel_source, scalar_source
+from robodyn_ros.engine.library import find_library, load_library
+from robodyn_ros.engine.program import Program
+
+_libraries: dict[tuple[str, str], Any] = {}
+
+
+def loaded(name: str, key: str, source: Callable[[], str]) -> Any:
+    """A library of the cache, made if need be and loaded; None without a compiler.
+
+    Args:
+        name: of a function in it.
+        key: tells libraries of that name apart.
+        source: writes the code.
+    """
+    if (name, key) not in _libraries:
+        path = find_library(name, key, source)
+        if path is None:  # not remembered: a compiler may be installed later
+            return None
+        _libraries[name, key] = load_library(path)
+    return _libraries[name, key]
+
+
+def text_key(text: str) -> str:
+    """The key of a library that is made of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def function_of(name: str, program: Program, code: str) -> Any:
+    """A function of C code that calls ``prepare`` and ``compute`` of a program; None without a compiler."""
+    library = loaded(name, text_key(f"{program.key}\n{code}"), lambda: scalar_source(program) + code)
+    return None if library is None else library[name]
+
+
+def plain_function(program: Program) -> Any:
+    """A program as a C function of its inputs, the parameters and the memory for the result; None likewise."""
+    inputs = [f"x{i}" for i in range(len(program.inputs))]
+    code = f"""
+void {program.name}_plain({", ".join(f"const double* {name}" for name in inputs)}, const double* p, double* y) {{
+  double k[CONSTANTS], check;
+  prepare(p, k);
+  compute({", ".join(inputs)}, p, k, y, &check);
+}}
+"""
+    return function_of(f"{program.name}_plain", program, code)
+
+
+def run_library(program: Program) -> Any:
+    """The library of a program with ``run``, ``prepare`` and ``constants`` (:func:`.kernel_source`); None likewise."""
+    return loaded(program.name, program.key, lambda: kernel_source(program))

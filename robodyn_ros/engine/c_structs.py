@@ -1,0 +1,87 @@
+"""Structs of a C file as records of NumPy: the C file declares them, and both languages work on the same memory."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from robodyn_ros.robot.pose import Array
+
+NUMBERS = {"double": np.float64, "int64_t": np.int64}
+"""Types of numbers in C → NumPy's. All are 8 bytes wide, and so are pointers, so that structs have no gaps."""
+
+
+class CStructs:
+    """The structs that a C file declares, ``typedef struct { … } Name;``.
+
+    A member is a number, an array of numbers, a pointer, or a struct declared before. Its type may be any name.
+    """
+
+    def __init__(self, code: str, sizes: Mapping[str, int]) -> None:
+        """
+        Args:
+            code: the C file.
+            sizes: value of each name that stands in the size of an array.
+        """
+        self._types: dict[str, np.dtype[Any]] = {}
+        plain = re.sub(r"/\*.*?\*/", "", code, flags=re.DOTALL)
+        for body, name in re.findall(r"typedef struct \{(.*?)\} (\w+);", plain, re.DOTALL):
+            self._types[name] = np.dtype(list(self._members(body, sizes)))
+
+    def _members(self, body: str, sizes: Mapping[str, int]) -> Iterator[tuple[Any, ...]]:
+        for line in body.split(";"):
+            words = line.replace("const ", "").strip()
+            if not words:
+                continue
+            kind, names = re.fullmatch(r"(\w+\b(?:\s*\*+)?)\s*(.*)", words, re.DOTALL).groups()  # type: ignore[union-attr]
+            for name in names.split(","):
+                stars, word, size = re.fullmatch(r"\s*(\**)(\w+)(?:\[(.*)\])?\s*", name).groups()  # type: ignore[union-attr]
+                is_pointer = stars or "*" in kind
+                number = np.int64 if is_pointer else NUMBERS.get(kind) or self._types[kind]
+                # Sizes are written in a file of this package: names, numbers, products and sums.
+                yield (word, number) if size is None else (word, number, (eval(size, {}, dict(sizes)),))
+
+    def make_array(self, name: str, count: int) -> Any:
+        """An array of structs of zeros."""
+        return np.zeros(count, self._types[name])
+
+    def make(self, name: str) -> Record:
+        """A struct of zeros."""
+        return Record(self._types[name])
+
+
+class Record:
+    """A struct in memory.
+
+    Attributes:
+        array: the struct, as an array () of a structured type.
+        address: where it is.
+        fields: its members as views, () or (width,), and the structs in it likewise.
+    """
+
+    def __init__(self, kind: np.dtype[Any]) -> None:
+        """
+        Args:
+            kind: its type.
+        """
+        self.array: Any = np.zeros((), kind)
+        self.address: int = self.array.ctypes.data
+        self.fields = _views(self.array)
+
+    def numbers(self, first: str, last: str) -> Array:
+        """The members from one to another, which have to be doubles, as one array (width,)."""
+        places: Any = self.array.dtype.fields
+        begin, (kind, end) = places[first][1], places[last][:2]
+        found: Array = np.ndarray(((end + kind.itemsize - begin) // 8,), np.float64, self.array.data, begin)
+        return found
+
+
+def _views(array: Any) -> SimpleNamespace:
+    views = {name: array[name] for name in array.dtype.names}
+    return SimpleNamespace(
+        **{name: _views(view) if view.dtype.names is not None else view for name, view in views.items()}
+    )

@@ -1,0 +1,215 @@
+"""The control loop in its thread, and what Python does beside it: report, learn layouts, and hand over changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from builtin_interfaces.msg import Time
+
+from robodyn_ros.control.compiled_loop import (
+    FAILED,
+    JUMPED,
+    KINDS,
+    NO_VELOCITY,
+    NOTHING,
+    SENT,
+    STALE,
+    UNORDERED,
+    UNSTARTED,
+)
+from robodyn_ros.control.faults.problems import NO_PROBLEM, FaultCause
+from robodyn_ros.control.faults.supervisor import PHASES
+from robodyn_ros.control.laws.base import Efforts, Reference
+from robodyn_ros.control.live_loop import Change, LiveLoop
+from robodyn_ros.control.loop import ControlLoop
+from robodyn_ros.control.step import Command
+from robodyn_ros.engine.c_structs import Record
+from robodyn_ros.errors import (
+    EffortError,
+    FutureStateError,
+    InputError,
+    JumpError,
+    OrderError,
+    RobodynError,
+    StaleStateError,
+)
+from robodyn_ros.nodes.controller.realtime.thread import RealtimeThread
+from robodyn_ros.robot.pose import Array
+
+if TYPE_CHECKING:
+    from robodyn_ros.nodes.controller.state_merging import StateMerger
+
+
+JUDGE_PERIOD = 0.1
+"""Shortest time between two judgements of the rate of the states [s]."""
+
+
+class RealtimeLoop:
+    """A loop that runs in a thread, from its start to its end.
+
+    Attributes:
+        scheduling: how the thread is scheduled, in a few words.
+    """
+
+    def __init__(
+        self,
+        loop: ControlLoop,
+        make_thread: Callable[[Any], RealtimeThread],
+        states: StateMerger,
+        on_entries: Callable[[Any], None],
+        on_end: Callable[[str], None],
+    ) -> None:
+        """
+        Args:
+            loop: what the thread runs.
+            make_thread: makes the thread for the loop in C.
+            states: reads messages whose layout is new.
+            on_entries: called with the structs ``Entry`` that the thread has written, oldest first.
+            on_end: called with the reason, if the loop cannot go on in C.
+
+        Raises:
+            NotReadyError: it cannot be had; the message says why.
+        """
+        self._loop, self._states, self._on_entries, self._on_end = loop, states, on_entries, on_end
+        self._core = loop.lend()
+        self._unpublished = 0
+        self._judged = 0.0
+        self._has_stopped = False
+        self.thread = make_thread(self._core)
+        self._live = LiveLoop(loop, self._core, self)
+
+    def start(self, priority: int) -> None:
+        """Run; ``priority`` as :meth:`.RealtimeThread.start`."""
+        layout = self._states.whole.layout
+        if layout is not None:
+            self.thread.set_layout(layout)
+        self.thread.start(priority)
+        self._loop.live = self._live
+
+    def stop(self) -> None:
+        """Run no longer; the loop in Python remembers all that C does."""
+        self.thread.stop()
+        self._read_entries()
+        if self._loop.live is not None:
+            self._live.refresh()
+            self._loop.live = None
+        self._core.reclaim()
+
+    def end(self, reason: str) -> None:
+        """:meth:`robodyn_ros.control.live_loop.Runner.end`."""
+        self.thread.stop()
+        self._read_entries()
+        self._loop.live = None
+        self._core.leave()
+        self._on_end(reason)
+
+    def copy(self, state: Record, law_memory: Array) -> None:
+        """:meth:`robodyn_ros.control.live_loop.Runner.copy`."""
+        self.thread.copy(state, law_memory)
+
+    def make(self, change: Change) -> bool:
+        """:meth:`robodyn_ros.control.live_loop.Runner.make`."""
+        return self.thread.make(change)
+
+    def poll(self, *, wants_messages: bool) -> tuple[int, bytes] | None:
+        """Do what has come up: to be called all the time.
+
+        Args:
+            wants_messages: True to get a message now and then.
+
+        Returns:
+            A letter (:meth:`.RealtimeThread.letter`), if there is one.
+
+        Raises:
+            RobodynError: a message of a new layout is none that can be used.
+        """
+        self._read_entries()
+        if self._has_stopped:
+            self.stop()
+            self._on_end("the loop has stopped, and starts again in Python")
+            return None
+        self._live.follow_model()
+        if perf_counter() >= self._judged + JUDGE_PERIOD:
+            self._judged = perf_counter()
+            self._live.judge()
+        if wants_messages:
+            self.thread.ask_for_letter()
+        return self.thread.letter()
+
+    def learn(self, data: bytes, now: int) -> None:
+        """Take messages of the layout of this one from now on.
+
+        Raises:
+            RobodynError: it is none that can be used.
+        """
+        self._states.read(data, now, self._loop.settings.safety.state_timeout)
+        layout = self._states.whole.layout
+        if self._states.partial:
+            self.stop()
+            self._on_end("joint states come in parts")
+        elif layout is None:
+            self.stop()
+            self._on_end("joint states have an encoding of their own")
+        else:
+            self.thread.set_layout(layout)
+            self.thread.answer_letter()
+
+    def new_refusals(self) -> int:
+        """How many messages the middleware has refused since the last call."""
+        new = self.thread.unpublished - self._unpublished
+        self._unpublished += new
+        return new
+
+    def _read_entries(self) -> None:
+        entries = self.thread.entries()
+        self._has_stopped |= bool((entries["code"] == UNSTARTED).any())
+        entries = entries[entries["code"] != UNSTARTED]
+        if len(entries):
+            self._on_entries(entries)
+
+
+def command_of(entry: Any) -> Command:
+    """The command of a period, without words for a fault."""
+    n = len(entry["q"])
+    effort, saturated, rate_limited, _, error, *terms = entry["rows"].reshape(-1, n)
+    kind, age = int(entry["kind"]), float(entry["age"])
+    state = None if entry["blind"] else (entry["q"], entry["qd"])
+    if kind >= 0:
+        return Command(effort, saturated != 0.0, rate_limited != 0.0, age, fault=KINDS[kind], state=state)
+    reference = Reference(*entry["reference"].reshape(4, n))
+    return Command(effort, saturated != 0.0, rate_limited != 0.0, age, Efforts(*terms), reference, error, state=state)
+
+
+def stamp_of(entry: Any) -> Time:
+    """The stamp of a period."""
+    return Time(sec=int(entry["sec"]), nanosec=int(entry["nanosec"]))
+
+
+def refusal(entry: Any, loop: ControlLoop) -> RobodynError | None:
+    """Why a state got no command; None if it got one, or none was due."""
+    code, joint = int(entry["code"]), int(entry["problem_joint"])
+    value, bound = float(entry["problem_value"]), float(entry["problem_bound"])
+    if code in (SENT, NOTHING):
+        return None
+    if code == STALE:
+        return (FutureStateError if value < 0.0 else StaleStateError)(value, bound)
+    if code == JUMPED:
+        return JumpError(loop.robot.joints[joint].name, bound, value)
+    if code == UNORDERED:
+        text = f"{value:.3g} s ahead of the clock" if joint else f"{value:.3g} s before that of the state before it"
+        return OrderError(f"its stamp is {text}")
+    if code == NO_VELOCITY:
+        return InputError("velocity", "is missing; the parameter missing_velocity can have it estimated")
+    if code == FAILED:
+        return EffortError(f"{type(loop.controller).__name__} gave efforts that are not {loop.robot.n} finite numbers")
+    return InputError("q", f"is not finite: {entry['q']}, {entry['qd']}")
+
+
+def problem_of(entry: Any, loop: ControlLoop) -> str:
+    """What was wrong in a period, in words, and the answer to it."""
+    joint = int(entry["problem_joint"])
+    found = FaultCause(int(entry["problem"]), joint, float(entry["problem_value"]), float(entry["problem_bound"]))
+    text = found.text(loop.robot) if found.kind != NO_PROBLEM else loop.described(KINDS[int(entry["kind"])])
+    return f"{text}; the answer is {PHASES[int(entry['phase'])]}"

@@ -1,0 +1,320 @@
+/* The loop in a thread of its own: from a joint state to its command without Python.
+
+   A subscription of rcl wakes the thread, by a futex whose timeout is the watch over missing states. The thread takes the
+   message, checks its layout, has loop.c work out the command, and publishes it. It allocates nothing and takes no lock of
+   its own; the middleware below rcl has its own ways. Python (thread.py) hands it settings, references and layouts as
+   blocks that do not change any more, and reads what happened from a ring. This file is compiled behind control/loop.c.
+
+   Order at the end: close the gate, clear the callback, join; then Python destroys the subscription. */
+
+#define _GNU_SOURCE
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { HEADER = 4, OPTIONS = 3 }; /* the encapsulation header of CDR; its last byte tells the padding at the end */
+enum { RIVETS = 64, LAYOUTS = 4 };
+
+/* rcutils_uint8_array_t, which is rcl_serialized_message_t */
+typedef struct {
+  uint8_t* buffer;
+  int64_t length, capacity;
+  int64_t allocator[5];
+} Bytes;
+
+/* Where the numbers are in a JointState: all bytes but the stamp and the numbers are those of the template. */
+typedef struct {
+  const uint8_t* bytes;
+  int64_t end, position, velocity, parts; /* velocity: -1 where there is none */
+  int64_t begin[RIVETS], size[RIVETS], column[N];
+} Layout;
+
+/* A message to publish, of which a stamp and some numbers change; stamp -1: it has none. */
+typedef struct {
+  void* publisher;
+  int64_t stamp, place;
+  Bytes message;
+} Template;
+
+/* What happened in a period, for Python. */
+typedef struct {
+  int64_t sec, nanosec, code, blind, kind, phase, latched, faults, restarts, problem, problem_joint;
+  double t, begun, done, age, problem_value, problem_bound;
+  double q[N], qd[N], reference[REFERENCES * N], rows[ROWS * N];
+} Entry;
+
+/* Words of the state that Python changes, if others are still as it has seen them. */
+typedef struct {
+  int64_t count, guards, outcome; /* outcome: 0 open, 1 done, 2 refused */
+  const int64_t *places, *values, *guarded, *expected;
+  const Settings* settings; /* others; 0 to keep them */
+  int64_t keeps_law_memory;
+} Change;
+
+typedef int Take(const void*, void*, void*, void*);
+typedef int Publish(const void*, const void*, void*);
+typedef int Count(const void*, size_t*);
+typedef void Notice(const void*, size_t);
+typedef int SetCallback(const void*, Notice*, const void*);
+typedef int Now(void*, int64_t*);
+
+typedef struct {
+  Take* take;
+  Publish* publish;
+  Count* subscribers;
+  SetCallback* set_callback;
+  Now* clock_now;
+  void *subscription, *clock;
+  Loop* loop;
+  Layout* layouts[LAYOUTS]; /* that Python has learned; 0 for none */
+  Change* change;
+  Entry* ring;
+  int64_t capacity, written, unpublished;
+  int64_t open, wake, sequence, ros_time_active, priority, scheduled, wants_message;
+  int64_t last_now; /* [ns] */
+  int64_t order[N], letter_full, letter_again, priority_error; /* letter_again: it can be answered now */
+  double received, state_time, node_time, watch_period, watched;
+  double ratio[N], offset[N], effort_unit[N];
+  Bytes message, letter; /* the letter is a message that Python has to read */
+  Template joint_commands, commands;
+  int64_t thread; /* pthread_t */
+} Realtime;
+
+#define LOAD(x) __atomic_load_n(&(x), __ATOMIC_ACQUIRE)
+#define STORE(x, value) __atomic_store_n(&(x), value, __ATOMIC_RELEASE)
+
+static double steady(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void wake(Realtime* r) {
+  __atomic_add_fetch((uint32_t*)&r->wake, 1, __ATOMIC_RELEASE);
+  syscall(SYS_futex, &r->wake, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
+}
+
+static void on_message(const void* given, size_t count) {
+  (void)count;
+  wake((Realtime*)given);
+}
+
+static int fits(const Layout* y, const Bytes* m) {
+  if (!y || m->length < HEADER || m->length - (m->buffer[OPTIONS] & 3) < y->end) return 0;
+  for (int64_t k = 0; k < y->parts; ++k)
+    if (memcmp(m->buffer + y->begin[k], y->bytes + y->begin[k], (size_t)y->size[k]) != 0) return 0;
+  return 1;
+}
+
+static void number_at(const Bytes* m, int64_t place, double* x) { memcpy(x, m->buffer + place, sizeof *x); }
+
+static void publish(Realtime* r, Template* y, int32_t sec, uint32_t nanosec, const double* effort) {
+  size_t count = 0;
+  if (!y->publisher || r->subscribers(y->publisher, &count) != 0 || count == 0) return;
+  if (y->stamp >= 0) {
+    memcpy(y->message.buffer + y->stamp, &sec, sizeof sec);
+    memcpy(y->message.buffer + y->stamp + 4, &nanosec, sizeof nanosec);
+  }
+  memcpy(y->message.buffer + y->place, effort, N * sizeof *effort);
+  if (r->publish(y->publisher, &y->message, 0) != 0) __atomic_add_fetch(&r->unpublished, 1, __ATOMIC_RELAXED);
+}
+
+static void send(Realtime* r, int32_t sec, uint32_t nanosec) {
+  double effort[N];
+  const double* rows = r->loop->period->rows;
+  EACH effort[i] = rows[r->order[i]] / r->effort_unit[r->order[i]];
+  publish(r, &r->joint_commands, sec, nanosec, effort);
+  publish(r, &r->commands, sec, nanosec, effort);
+}
+
+static void note(Realtime* r, int64_t code, int64_t sec, int64_t nanosec, double begun, int blind) {
+  const State* m = r->loop->state;
+  const Period* p = r->loop->period;
+  Entry* e = r->ring + r->written % r->capacity;
+  e->sec = sec; e->nanosec = nanosec; e->code = code; e->blind = blind;
+  e->kind = p->kind; e->phase = m->phase; e->latched = m->latched; e->faults = m->faults; e->restarts = m->restarts;
+  e->problem = m->problem; e->problem_joint = m->problem_joint;
+  e->problem_value = m->problem_value; e->problem_bound = m->problem_bound;
+  e->t = p->t; e->begun = begun; e->done = steady(); e->age = p->age;
+  memcpy(e->q, p->q, offsetof(Period, rows) + sizeof p->rows - offsetof(Period, q));
+  STORE(r->written, r->written + 1);
+}
+
+static const Layout* layout_of(Realtime* r, const Bytes* message) {
+  for (int k = 0; k < LAYOUTS; ++k) {
+    const Layout* y = LOAD(r->layouts[k]);
+    if (fits(y, message)) return y;
+  }
+  return 0;
+}
+
+/* Answers a state. */
+static void respond(Realtime* r, const Bytes* message) {
+  Period* p = r->loop->period;
+  int32_t sec;
+  uint32_t nanosec;
+  int64_t now = 0;
+  const double begun = steady();
+  if (r->clock_now(r->clock, &now) != 0 || now == 0) return; /* simulated time has not begun */
+  const Layout* y = layout_of(r, message);
+  if (message == &r->message && (!y || LOAD(r->wants_message)) && !LOAD(r->letter_full)
+      && message->length <= r->letter.capacity) {
+    memcpy(r->letter.buffer, message->buffer, (size_t)message->length);
+    r->letter.length = message->length;
+    STORE(r->wants_message, 0);
+    STORE(r->letter_full, y ? 2 : 1);
+  }
+  if (!y) return;
+  if (now < r->last_now && r->ros_time_active) { /* ControlLoop.reset_clock */
+    r->loop->state->clock_reset = 1;
+    r->loop->state->good = r->loop->state->refused = r->loop->state->estimate_known = 0;
+    clear(r->loop->state->estimate_v);
+  }
+  r->last_now = now;
+  memcpy(&sec, message->buffer + HEADER, sizeof sec);
+  memcpy(&nanosec, message->buffer + HEADER + 4, sizeof nanosec);
+  if (sec == 0 && nanosec == 0) { sec = (int32_t)(now / 1000000000); nanosec = (uint32_t)(now % 1000000000); }
+  EACH {
+    double value;
+    number_at(message, y->position + 8 * y->column[i], &value);
+    p->q[i] = value / r->ratio[i] + r->offset[i];
+    p->qd[i] = 0;
+    if (y->velocity < 0) continue;
+    number_at(message, y->velocity + 8 * y->column[i], &value);
+    p->qd[i] = value / r->ratio[i];
+  }
+  p->has_velocity = y->velocity >= 0;
+  p->t = (double)sec + (double)nanosec / 1e9;
+  p->now = (double)now / 1e9;
+  STORE(r->sequence, r->sequence + 1);
+  const int code = update(r->loop);
+  STORE(r->sequence, r->sequence + 1);
+  if (code == SENT) send(r, sec, nanosec);
+  if (code <= NOTHING) { r->received = begun; r->state_time = p->t; r->node_time = p->now; }
+  note(r, code, sec, nanosec, begun, 0);
+}
+
+/* Takes a message and answers it. Returns 0 if there was none. */
+static int take(Realtime* r) {
+  if (r->take(r->subscription, &r->message, 0, 0) != 0) return 0;
+  respond(r, &r->message);
+  return 1;
+}
+
+static void watch_over(Realtime* r) {
+  const double begun = steady();
+  int64_t now = 0;
+  if (begun - r->watched < r->watch_period || r->received == 0) return;
+  r->watched = begun;
+  if (r->clock_now(r->clock, &now) != 0) return;
+  const double elapsed = r->ros_time_active ? (double)now / 1e9 - r->node_time : begun - r->received;
+  const int64_t faults = r->loop->state->faults, phase = r->loop->state->phase;
+  STORE(r->sequence, r->sequence + 1);
+  r->loop->period->kind = -1;
+  const int code = watch(r->loop, r->state_time + elapsed);
+  STORE(r->sequence, r->sequence + 1);
+  if (code == SENT) send(r, (int32_t)(now / 1000000000), (uint32_t)(now % 1000000000));
+  if (code == SENT || r->loop->state->faults != faults || r->loop->state->phase != phase)
+    note(r, code, now / 1000000000, now % 1000000000, begun, 1);
+}
+
+/* Makes the change that Python has posted. */
+static void make_change(Realtime* r) {
+  Change* c = __atomic_exchange_n(&r->change, 0, __ATOMIC_ACQ_REL);
+  int64_t* state = (int64_t*)r->loop->state;
+  int64_t outcome = 1;
+  if (!c) return;
+  for (int64_t k = 0; k < c->guards; ++k) if (state[c->guarded[k]] != c->expected[k]) outcome = 2;
+  if (outcome == 1) {
+    STORE(r->sequence, r->sequence + 1);
+    for (int64_t k = 0; k < c->count; ++k) state[c->places[k]] = c->values[k];
+    if (c->settings) {
+      if (c->keeps_law_memory)
+        memcpy(c->settings->step_arrays[LAW_MEMORY], r->loop->settings->step_arrays[LAW_MEMORY],
+               (size_t)c->settings->law_memory_width * sizeof(double));
+      r->loop->settings = c->settings;
+    }
+    STORE(r->sequence, r->sequence + 1);
+  }
+  STORE(c->outcome, outcome);
+  syscall(SYS_futex, &c->outcome, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
+}
+
+static void* run(void* given) {
+  Realtime* r = given;
+  while (LOAD(r->open)) {
+    const uint32_t seen = __atomic_load_n((uint32_t*)&r->wake, __ATOMIC_ACQUIRE);
+    const struct timespec timeout = {.tv_nsec = (long)(1e9 * r->watch_period)};
+    make_change(r);
+    if (LOAD(r->letter_again)) {
+      respond(r, &r->letter);
+      STORE(r->letter_again, 0);
+      STORE(r->letter_full, 0);
+    }
+    while (LOAD(r->open) && take(r)) make_change(r);
+    watch_over(r);
+    syscall(SYS_futex, &r->wake, FUTEX_WAIT_PRIVATE, seen, &timeout, 0, 0);
+  }
+  return 0;
+}
+
+/* Starts the thread. Returns nonzero if it cannot. */
+int realtime_start(Realtime* r) {
+  STORE(r->open, 1);
+  if (pthread_create((pthread_t*)&r->thread, 0, run, r) != 0) { r->open = 0; return 1; }
+  if (r->priority > 0) {
+    const struct sched_param wanted = {.sched_priority = (int)r->priority};
+    r->priority_error = pthread_setschedparam((pthread_t)r->thread, SCHED_FIFO, &wanted);
+  }
+  return r->set_callback(r->subscription, on_message, r) != 0;
+}
+
+/* Ends the thread: nothing is taken or published afterwards. */
+void realtime_stop(Realtime* r) {
+  STORE(r->open, 0);
+  r->set_callback(r->subscription, 0, 0);
+  wake(r);
+  pthread_join((pthread_t)r->thread, 0);
+}
+
+/* Has the letter answered, whose layout is known now. */
+void realtime_answer_letter(Realtime* r) {
+  STORE(r->letter_again, 1);
+  wake(r);
+}
+
+/* Posts a change, and waits until it is made, refused (2) or overdue (0). */
+int realtime_change(Realtime* r, Change* c) {
+  const struct timespec timeout = {.tv_nsec = 200000000};
+  c->outcome = 0;
+  STORE(r->change, c);
+  wake(r);
+  syscall(SYS_futex, &c->outcome, FUTEX_WAIT_PRIVATE, 0, &timeout, 0, 0);
+  Change* mine = c;
+  if (LOAD(c->outcome) == 0 && !__atomic_compare_exchange_n(&r->change, &mine, 0, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+    while (LOAD(c->outcome) == 0) sched_yield(); /* it is being made */
+  return (int)c->outcome;
+}
+
+/* A copy of the state as it is between two periods, with the beginnings of faults and the memory of the law. */
+void realtime_copy(Realtime* r, State* to, double* law_memory) {
+  double* begins = to->begins;
+  for (;;) {
+    const int64_t before = LOAD(r->sequence);
+    if (before % 2 == 0) {
+      const Settings* s = r->loop->settings;
+      memcpy(to, r->loop->state, sizeof *to);
+      memcpy(begins, r->loop->state->begins, KINDS * MOST_BEGINS * sizeof(double));
+      memcpy(law_memory, s->step_arrays[LAW_MEMORY], (size_t)s->law_memory_width * sizeof(double));
+      __atomic_thread_fence(__ATOMIC_ACQUIRE);
+      if (LOAD(r->sequence) == before) break;
+    }
+    sched_yield();
+  }
+  to->begins = begins;
+}

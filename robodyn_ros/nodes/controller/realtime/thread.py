@@ -1,0 +1,347 @@
+"""The thread that runs the control loop (``thread.c``), as Python starts it, ends it, and hears of it.
+
+The thread calls functions of rcl by address: rclpy has loaded the library, and its objects know rcl's handles. rclpy
+promises none of this, so it is checked when the thread is made.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from rclpy.lifecycle import LifecycleNode
+from rclpy.qos import QoSProfile
+from sensor_msgs.msg import JointState
+
+from robodyn_ros.control.compiled_loop import CompiledLoop, loop_sizes, loop_source
+from robodyn_ros.control.live_loop import Change
+from robodyn_ros.control.transmission import Transmission
+from robodyn_ros.engine.c_functions import loaded, text_key
+from robodyn_ros.engine.c_structs import CStructs, Record
+from robodyn_ros.errors import NotReadyError
+from robodyn_ros.nodes.common.qos import NEWEST
+from robodyn_ros.nodes.controller.cdr import CdrTemplate, MessageLayout
+from robodyn_ros.robot.pose import Array
+
+CODE = Path(__file__).with_name("thread.c")
+
+RIVETS = 64
+"""Most parts of a message that do not change, as in ``thread.c``."""
+
+LAYOUTS = 4
+"""Layouts of messages that are known at a time, as in ``thread.c``."""
+
+CAPACITY = 4096
+"""Periods that the ring holds: two seconds at 2 kHz."""
+
+LARGEST = 1 << 16
+"""Largest message that the thread takes without an allocation [bytes]."""
+
+KNOWN, UNKNOWN = 2, 1
+"""Kinds of letters: a message whose layout the thread knows, or does not know."""
+
+
+FUNCTIONS = {
+    "take": "rcl_take_serialized_message",
+    "publish": "rcl_publish_serialized_message",
+    "subscribers": "rcl_publisher_get_subscription_count",
+    "set_callback": "rcl_subscription_set_on_new_message_callback",
+    "clock_now": "rcl_clock_get_now",
+}
+"""Member of the struct ``Realtime`` of ``thread.c`` → function of rcl."""
+
+
+@lru_cache(maxsize=4)
+def thread_structs(n: int) -> CStructs:
+    """The structs of ``loop.c`` and ``thread.c`` for n joints."""
+    return CStructs(thread_source(n), {"N": n, "RIVETS": RIVETS, "LAYOUTS": LAYOUTS} | loop_sizes())
+
+
+def thread_source(n: int) -> str:
+    """The C code of the thread for n joints."""
+    return f"#define _GNU_SOURCE\n{loop_source(n)}\n{CODE.read_text(encoding='utf-8')}"
+
+
+class CommandTopic(NamedTuple):
+    """A topic that commands are published on."""
+
+    name: str
+    publisher: Any  # of rclpy's C++ module
+    template: CdrTemplate
+    field: str  # with the efforts
+
+
+class RealtimeThread:
+    """One thread, from its start to its end.
+
+    Attributes:
+        scheduling: how it is scheduled, in a few words.
+    """
+
+    def __init__(
+        self,
+        node: LifecycleNode,
+        core: CompiledLoop,
+        transmission: Transmission,
+        order: NDArray[np.intp],
+        topics: tuple[CommandTopic, CommandTopic],
+        watch_period: float,
+    ) -> None:
+        """
+        Args:
+            node: whose clock and topics.
+            core: the loop, with all of its memory.
+            transmission: between the joints and their motors.
+            order: index of each joint of a command in the arm's order, (n,).
+            topics: ``~/joint_commands`` and ``~/commands``.
+            watch_period: time between two checks that states still come [s].
+
+        Raises:
+            NotReadyError: it cannot be had; the message says why.
+        """
+        n = len(order)
+        source = thread_source(n)
+        self._library = loaded("realtime", text_key(source), lambda: source)
+        if self._library is None:
+            raise NotReadyError("there is no compiler")
+        self._core, self._node = core, node
+        structs = thread_structs(n)
+        rcl = find_functions()
+        record = self._record = structs.make("Realtime")
+        fields = self._fields = record.fields
+        clock = node.get_clock()
+        self._clock = clock.handle
+        topic = node.resolve_topic_name("joint_states")
+        self._subscription = make_subscription(node, topic, NEWEST)
+        for name, address in rcl.addresses.items():
+            getattr(fields, name)[...] = address
+        fields.subscription[...] = handle_address(self._subscription, "subscription", rcl.library, topic)
+        fields.clock[...] = handle_address(self._clock, "clock", rcl.library)
+        fields.ros_time_active[...] = clock.ros_time_is_active
+        fields.loop[...], fields.watch_period[...], fields.order[:] = core.main.address, watch_period, order
+        fields.ratio[:], fields.offset[:] = transmission.ratio, transmission.offset
+        fields.effort_unit[:] = transmission.effort
+        self._ring = structs.make_array("Entry", CAPACITY)
+        fields.ring[...], fields.capacity[...] = self._ring.ctypes.data, CAPACITY
+        self._read = 0
+        self._buffers = [np.zeros(LARGEST, np.uint8) for _ in range(2)]
+        for part, buffer in zip((fields.message, fields.letter), self._buffers, strict=True):
+            part.buffer[...], part.capacity[...] = buffer.ctypes.data, LARGEST
+        self._set_allocator(fields.message)
+        for part, command in zip((fields.joint_commands, fields.commands), topics, strict=True):
+            self._set_template(part, command, rcl.library)
+        self._learned = 0
+        self._layouts: list[tuple[Record, Any]] = []
+        self._structs = structs
+        self.scheduling = "ordinary"
+        self.open = False
+
+    def _set_allocator(self, message: Any) -> None:
+        """The allocator of rcutils: a message beyond ``LARGEST`` makes the buffer grow."""
+        utils = ctypes.CDLL("librcutils.so")
+
+        class Allocator(ctypes.Structure):
+            _fields_ = (("pointers", ctypes.c_void_p * 5),)
+
+        utils.rcutils_get_default_allocator.restype = Allocator
+        allocator = utils.rcutils_get_default_allocator()
+        message.allocator[:] = [pointer or 0 for pointer in allocator.pointers]
+        # The buffer has to come from there, since it may be given back to there.
+        utils.rcutils_uint8_array_init.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
+        message.buffer[...] = message.capacity[...] = 0
+        if utils.rcutils_uint8_array_init(message.buffer.ctypes.data, LARGEST, ctypes.addressof(allocator)) != 0:
+            raise NotReadyError("there is no memory for a message")
+
+    def _set_template(self, part: Any, command: CommandTopic, library: Any) -> None:
+        topic = self._node.resolve_topic_name(command.name)
+        part.publisher[...] = handle_address(command.publisher, "publisher", library, topic)
+        template = command.template
+        buffer = np.frombuffer(bytes(template.buffer), np.uint8).copy()
+        self._buffers.append(buffer)
+        part.stamp[...], part.place[...] = template.stamp, template.places[command.field].start
+        part.message.buffer[...] = buffer.ctypes.data
+        part.message.length[...] = part.message.capacity[...] = len(buffer)
+
+    def start(self, priority: int) -> None:
+        """Answer states from now on.
+
+        Args:
+            priority: among real-time threads, if permitted; 0: ordinary.
+
+        Raises:
+            NotReadyError: the system gives no thread.
+        """
+        self._fields.priority[...] = priority
+        if self._library.realtime_start(self._address):
+            raise NotReadyError("the thread cannot be started")
+        refused = int(self._fields.priority_error)
+        self.scheduling = f"SCHED_FIFO {priority}" if priority and not refused else "ordinary"
+        self.open = True
+
+    def stop(self) -> None:
+        """Answer no state any more: gate, callback, thread, and then the subscription."""
+        if self.open:
+            self.open = False
+            self._library.realtime_stop(self._address)
+        if self._subscription is not None:
+            self._subscription.destroy_when_not_in_use()
+            self._subscription = None
+
+    def copy(self, state: Record, law_memory: Array) -> None:
+        """:meth:`robodyn_ros.control.live_loop.Runner.copy`."""
+        self._library.realtime_copy(
+            self._address, ctypes.c_void_p(state.address), ctypes.c_void_p(law_memory.ctypes.data)
+        )
+
+    def make(self, change: Change) -> bool:
+        """:meth:`robodyn_ros.control.live_loop.Runner.make`."""
+        record = self._structs.make("Change")
+        fields = record.fields
+        fields.count[...], fields.guards[...] = len(change.places), len(change.guarded)
+        arrays = [np.ascontiguousarray(array) for array in change[:4]]
+        for name, array in zip(("places", "values", "guarded", "expected"), arrays, strict=True):
+            getattr(fields, name)[...] = array.ctypes.data
+        if change.settings is not None:
+            fields.settings[...] = change.settings.record.address
+            fields.keeps_law_memory[...] = change.keeps_law_memory
+        self._kept = record, arrays, change  # until the next
+        outcome = self._library.realtime_change(self._address, ctypes.c_void_p(record.address))
+        if outcome == 0:
+            raise NotReadyError("the loop's thread does not answer")
+        return bool(outcome == 1)
+
+    def set_layout(self, layout: MessageLayout) -> None:
+        """Take messages of this layout from now on."""
+        record = self._structs.make("Layout")
+        fields, parts = record.fields, layout.constant
+        if len(parts) > RIVETS:
+            raise NotReadyError("joint states name too many joints")
+        pattern = np.zeros(layout.end, np.uint8)
+        for index, (place, value) in enumerate(parts):
+            pattern[place] = np.frombuffer(value, np.uint8)
+            fields.begin[index], fields.size[index] = place.start, len(value)
+        fields.bytes[...], fields.parts[...], fields.end[...] = pattern.ctypes.data, len(parts), layout.end
+        places = [place for place, _ in layout.numbers]
+        fields.position[...], fields.velocity[...] = places[0], places[1] if len(places) > 1 else -1
+        fields.column[:] = layout.columns
+        index = self._learned % LAYOUTS
+        self._learned += 1
+        self._layouts = [*self._layouts[-LAYOUTS:], (record, pattern)]  # it may read the one that is replaced
+        self._fields.layouts[index] = record.address
+
+    def letter(self) -> tuple[int, bytes] | None:
+        """A message that Python has to read, and its kind; None if there is none.
+
+        Either :meth:`drop_letter` or :meth:`answer_letter` has to follow.
+        """
+        kind = int(self._fields.letter_full)
+        if not kind or self._fields.letter_again:
+            return None
+        return kind, self._buffers[1][: int(self._fields.letter.length)].tobytes()
+
+    def drop_letter(self) -> None:
+        """Have no answer to the letter."""
+        self._fields.letter_full[...] = 0
+
+    def answer_letter(self) -> None:
+        """Have the letter answered, whose layout has been set."""
+        self._library.realtime_answer_letter(self._address)
+
+    def ask_for_letter(self) -> None:
+        """Have the next message as a letter."""
+        self._fields.wants_message[...] = 1
+
+    def entries(self) -> Any:
+        """What has happened since the last call, oldest first, as structs ``Entry``; what was overwritten is lost."""
+        written = int(self._fields.written)
+        first = max(self._read, written - CAPACITY // 2)
+        self._read = written
+        return self._ring.take(range(first, written), mode="wrap")
+
+    @property
+    def unpublished(self) -> int:
+        """How many messages the middleware has refused."""
+        return int(self._fields.unpublished)
+
+    @property
+    def last_state(self) -> tuple[float, float, float]:
+        """When the latest usable state came by the steady clock, its stamp, and the node's time then [s]."""
+        fields = self._fields
+        return float(fields.received), float(fields.state_time), float(fields.node_time)
+
+    @property
+    def _address(self) -> Any:
+        return ctypes.c_void_p(self._record.address)
+
+
+class RclFunctions(NamedTuple):
+    """What the thread calls: name → address."""
+
+    library: Any
+    addresses: dict[str, int]
+
+
+def find_functions() -> RclFunctions:
+    """The functions of the rcl that rclpy has loaded.
+
+    Raises:
+        NotReadyError: they are not there; the message names the first.
+    """
+    try:
+        library = ctypes.CDLL("librcl.so", mode=os.RTLD_NOLOAD | os.RTLD_NOW)
+    except OSError as cause:
+        raise NotReadyError(f"rcl's library is not loaded under its name: {cause}") from cause
+    addresses = {}
+    for member, name in FUNCTIONS.items():
+        if not hasattr(library, name):
+            raise NotReadyError(f"rcl has no {name}")
+        addresses[member] = ctypes.cast(library[name], ctypes.c_void_p).value or 0
+    return RclFunctions(library, addresses)
+
+
+def handle_address(entity: Any, kind: str, library: Any, topic: str = "") -> int:
+    """The address of the rcl object behind one of rclpy's.
+
+    Args:
+        entity: of rclpy's C++ module: a publisher, a subscription or a clock.
+        kind: ``publisher``, ``subscription`` or ``clock``.
+        library: rcl.
+        topic: its topic, which rcl has to confirm.
+
+    Raises:
+        NotReadyError: rclpy does not have it as expected.
+    """
+    address = getattr(entity, "pointer", None)
+    if not isinstance(address, int) or not address:
+        raise NotReadyError(f"rclpy's {kind} has no address")
+    if kind == "clock":
+        library.rcl_clock_valid.restype = ctypes.c_bool
+        if not library.rcl_clock_valid(ctypes.c_void_p(address)):
+            raise NotReadyError("rclpy's clock is none of rcl")
+        return address
+    name = getattr(library, f"rcl_{kind}_get_topic_name")
+    name.restype = ctypes.c_char_p
+    found = name(ctypes.c_void_p(address))
+    if found is None or found.decode() != topic:
+        raise NotReadyError(f"rcl takes rclpy's {kind} of {topic} for that of {found!r}")
+    return address
+
+
+def make_subscription(node: Any, topic: str, qos: QoSProfile) -> Any:
+    """A subscription to joint states that no executor knows.
+
+    Raises:
+        NotReadyError: rclpy makes none in this way.
+    """
+    try:
+        from rclpy.impl.implementation_singleton import rclpy_implementation
+
+        with node.handle:
+            return rclpy_implementation.Subscription(node.handle, JointState, topic, qos.get_c_qos_profile())
+    except (ImportError, AttributeError, TypeError) as cause:
+        raise NotReadyError(f"rclpy makes no subscription of that kind: {cause}") from cause
