@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[1]
 CONTROLLER = {
     "control.loop:ControlLoop.track": "1-1",  # a subscription
     "nodes.controller.output:Output.publish_terms": "20-22",  # the callback of the states, after the command
-    "control.faults.state_validation:StateValidation.validate": "60-62",  # the same, before it
+    "control.compiled_loop:CompiledLoop.update": "60-62",  # the same, before it
     "nodes.controller.closed_loop:ClosedLoop._scan_publishers": "3-4",  # a timer
     "nodes.controller.closed_loop:ClosedLoop.hold": "1-1",  # a service
     "nodes.controller.switching:Switching.check": "1-1",  # a change of parameters: its check
@@ -122,4 +122,4 @@ def test_every_node_is_guarded():
             if {"Node", "LifecycleNode"} & set(bases):
                 found += 1
                 assert bases[0] == "ExceptionGuard", f"{path}: {item.name}"
-    assert found == 8
+    assert found == 10
