@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from pathlib import Path
 
@@ -16,6 +17,9 @@ pytest.importorskip("matplotlib", reason="the pages plot")
 
 PAGES = [page for page in sorted(DOCS.rglob("*.md")) if executed.blocks(page, "python")]
 LESSONS = [page for page in sorted((DOCS / "lessons").rglob("*.md")) if page.stem != "index"]
+
+
+TRANSLATED = [page for page in LESSONS if page.parent.name == "ko" and (page.parent.parent / page.name).exists()]
 
 
 def name(page: Path) -> str:
@@ -35,6 +39,30 @@ def test_a_lesson_asserts_and_plots(page: Path) -> None:
     assert "assert_allclose" in calls, "a lesson asserts its numbers"
     assert any(call.startswith("plt.") for call in calls), "a lesson shows something"
     assert "allclose" not in {call.rpartition(".")[2] for call in calls}, "assert_allclose says by how much"
+
+
+HANGUL = re.compile("[가-힣]")
+
+
+@pytest.mark.parametrize("page", TRANSLATED, ids=name)
+def test_a_translated_lesson_is_the_same_program(page: Path) -> None:
+    """All but what is written in Korean: each number is asserted in both languages."""
+    english = page.parent.parent / page.name
+    programs = []
+    for source in (page, english):
+        runs = (block.code for block in executed.blocks(source, "python") if not block.why_not)
+        programs.append(ast.parse("\n".join(runs)))
+    for translated, original in zip(*map(ast.walk, programs), strict=True):
+        text = getattr(translated, "value", None)
+        if isinstance(text, str) and HANGUL.search(text) and isinstance(original, ast.Constant):
+            original.value = text
+    assert ast.unparse(programs[0]) == ast.unparse(programs[1])
+    formulas = [
+        re.findall(r"^\$\$.+?\$\$$", source.read_text("utf-8"), re.DOTALL | re.MULTILINE) for source in (page, english)
+    ]
+    assert formulas[0] == formulas[1]
+    assert f"](../{page.name})" in page.read_text("utf-8"), "links the page in English"
+    assert f"](ko/{page.name})" in english.read_text("utf-8"), "links the page in Korean"
 
 
 def test_a_wrong_number_is_found_with_its_line(tmp_path: Path) -> None:
