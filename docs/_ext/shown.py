@@ -34,6 +34,7 @@ class Show(SphinxTransform):
             for node in self.document.findall(nodes.literal_block)
             if node.get("language") == "python"
         ]
+        title = "확인" if "/ko/" in self.env.docname else "Checks"
         for number, (node, result) in enumerate(zip(shown, results, strict=True)):
             after = list(_printed(result))
             for index, figure in enumerate(result.figures):
@@ -44,7 +45,7 @@ class Show(SphinxTransform):
                 )
             parent = node.parent
             place = parent.index(node)
-            parent[place : place + 1] = [*_folded(node, result.block.code), *after]
+            parent[place : place + 1] = [*_folded(node, result.block.code, title), *after]
         self.env.temp_data["names"] = names
 
     def _figure(self, name: str, figure: executed.Figure) -> nodes.image:
@@ -58,13 +59,15 @@ class Show(SphinxTransform):
         )
 
 
-def _folded(node: nodes.literal_block, code: str) -> list[nodes.Node]:
+def _folded(node: nodes.literal_block, code: str, title: str) -> list[nodes.Node]:
     """A block without its checks, and those under a line that opens them."""
     shown, checks = executed.without_checks(code)
     if not checks:
         return [node]
     folded = nodes.literal_block(checks, checks, language="python")
-    opening = nodes.raw("", "<details class='checks'><summary>Checks</summary>", format="html")
+    opening = nodes.raw(
+        "", f"<details class='checks'><summary>{title}</summary>", format="html"
+    )
     block = [opening, folded, nodes.raw("", "</details>", format="html")]
     if not shown:
         return block
