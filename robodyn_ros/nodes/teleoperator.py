@@ -1,0 +1,199 @@
+"""The teleoperator node: one end of a coupling of two arms, beside the controller of the leader or of the follower.
+
+:meth:`TeleoperatorNode._on_state` shows what happens with a state of the arm. At the leader it becomes a message to the
+other end, and what came from there an effort that the hand feels. At the follower what came becomes a reference. Both
+arms' controllers take it as a streamed reference, so all of their limits and faults count. Where nothing comes from the
+other end for ``timeout``, nothing is streamed, and both controllers hold their arm; the coupling begins anew after it.
+
+Between the ends go JointStates with the joints' names, on the topics ``~/sent`` and ``~/received``:
+
+    of the leader:    position and velocity of the arm; as effort the energy that has entered there [J]
+    of the follower:  as effort that of its law; as position the energy that has entered there [J]
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from time import monotonic
+
+import numpy as np
+from rclpy.node import Node
+from rclpy.publisher import Publisher
+from sensor_msgs.msg import JointState
+
+from robodyn_ros import create_dynamics
+from robodyn_ros.control.teleoperation import FollowerPort, LeaderPort, PortMessage, TeleoperationSettings
+from robodyn_ros.errors import ConfigurationError, InputError
+from robodyn_ros.nodes.common.description import DescriptionSource, declare_description
+from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
+from robodyn_ros.nodes.common.executor import Exit, run
+from robodyn_ros.nodes.common.messages import JointOrder, seconds
+from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, mention_unknown
+from robodyn_ros.nodes.common.qos import NEWEST
+from robodyn_ros.nodes.common.watch import CONTROLLER, Watch
+from robodyn_ros.robot import Robot
+from robodyn_ros.robot.pose import Array
+from robodyn_ros.settings import check_settings, choice, setting
+
+ROLES = ("leader", "follower")
+"""Ends of the coupling."""
+
+LONGEST_PERIOD = 0.1
+"""Time between two states above which the coupling begins anew [s]."""
+
+
+@dataclass(frozen=True)
+class EndSettings:
+    """Settings of one end."""
+
+    role: str = choice("leader", "which end of the coupling this is", choices=lambda: ROLES)
+    timeout: float = setting(
+        0.2, "time without a message of the other end after which nothing is streamed", "s", 0.01, 10.0
+    )
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+def declare_parameters(node: Node) -> None:
+    """Declare all of them; they are fixed when the node starts.
+
+    Raises:
+        ParameterException: a value given has the wrong type or is out of range.
+    """
+    declare_description(node, read_only=True)
+    text = "names of the other end's joints, in the order of this arm's; the same if empty"
+    declare(node, "other_joints", [""], text, read_only=True)
+    declare_settings(node, EndSettings, read_only=True)
+    declare_settings(node, TeleoperationSettings, read_only=True)
+
+
+class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
+    """One end of the coupling."""
+
+    def __init__(self, end: Exit) -> None:
+        """
+        Args:
+            end: ends the process.
+
+        Raises:
+            RobodynError: a parameter is wrong.
+            ParameterException: a parameter was given a value of the wrong type or out of range.
+        """
+        super().__init__("teleoperator")
+        declare_parameters(self)
+        parameters = NodeParameters(self)
+        mention_unknown(self)
+        own = parameters.settings(EndSettings)
+        self._leads, self._timeout = own.role == "leader", own.timeout
+        self._settings = parameters.settings(TeleoperationSettings)
+        self._others = [name for name in parameters["other_joints"] if name]
+        self._received: tuple[float, PortMessage] | None = None  # when it came [s], and what
+        self._newest = 0.0  # stamp of the newest message of the other end [s]
+        self._time = 0.0  # stamp of the latest state [s]
+        self._felt: Array | None = None  # effort of the follower's law
+        self._end: LeaderPort | FollowerPort | None = None
+        self._robot: Robot | None = None
+        self._sent = self.create_publisher(JointState, "~/sent", NEWEST)
+        self._references = self.create_publisher(JointState, f"{CONTROLLER}/reference", NEWEST)
+        self._description = DescriptionSource(self, self._begin)
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin as soon as there is a description."""
+        if self._robot is not None or not self._description.known:
+            return
+        robot = self._robot = self._description.robot()
+        if self._others and len(self._others) != robot.n:
+            raise ConfigurationError(f"other_joints: must be {robot.n} names, not {len(self._others)}")
+        self._order = JointOrder(self._others or robot.joint_names)
+        self._feedback_order = JointOrder(robot.joint_names)
+        dynamics = create_dynamics("rnea", robot)
+        self._inertia = np.diagonal(dynamics.mass_matrix(robot.home)).copy()
+        self._watch = Watch(self, robot)
+        self.create_subscription(JointState, "~/received", self._on_received, NEWEST)
+        self.create_subscription(JointState, f"{CONTROLLER}/efforts/feedback", self._on_feedback, NEWEST)
+        self.create_subscription(JointState, "joint_states", self._on_state, NEWEST)
+
+    def _on_received(self, message: JointState) -> None:
+        """Keep what the other end says, unless a newer one has come before."""
+        stamp = seconds(message.header.stamp)
+        if stamp <= self._newest and self._newest - stamp < self._timeout:
+            return
+        try:
+            state, effort = self._order.state(message), self._order.effort(message)
+        except InputError as problem:
+            self.get_logger().warning(f"received: {problem}", throttle_duration_sec=5.0)
+            return
+        if state is None or not all(np.isfinite(part).all() for part in (*state, effort)):
+            return
+        self._newest, (position, velocity) = stamp, state
+        parts = (position, effort, np.zeros_like(effort)) if self._leads else (effort, position, velocity)
+        self._received = monotonic(), PortMessage(*parts)
+
+    def _on_feedback(self, message: JointState) -> None:
+        try:
+            self._felt = self._feedback_order.effort(message)
+        except InputError:
+            return
+
+    def _on_state(self, message: JointState) -> None:
+        """Stream a reference for a state, and tell the other end."""
+        watch, when = self._watch, seconds(message.header.stamp)
+        dt, self._time = when - self._time, when
+        q, qd = watch.q, watch.qd
+        known = self._received is not None and monotonic() - self._received[0] < self._timeout
+        waits = not self._leads and (self._felt is None or watch.error is None)
+        if q is None or waits or not 0.0 < dt < LONGEST_PERIOD:
+            self._end = None
+            return
+        if not known:
+            self._end = None  # both arms begin where they are
+        received = self._received[1] if self._received is not None and known else None
+        if self._leads:
+            self._lead(dt, q, qd, received, message)
+        else:
+            self._follow(dt, q, received, message)
+
+    def _lead(self, dt: float, q: Array, qd: Array, received: PortMessage | None, message: JointState) -> None:
+        if not isinstance(self._end, LeaderPort):
+            assert self._robot is not None
+            self._end = LeaderPort(self._inertia, self._robot.effort_limit, self._settings)
+        effort = self._end.update(dt, qd, received)
+        told = self._end.message(q, qd)
+        self._publish(self._sent, message, told.first, told.second, told.entered)
+        if received is not None:  # where it is, so that the law adds nothing to what the hand feels
+            self._publish(self._references, message, q, qd, effort)
+
+    def _follow(self, dt: float, q: Array, received: PortMessage | None, message: JointState) -> None:
+        assert self._robot is not None and self._felt is not None
+        if not isinstance(self._end, FollowerPort):
+            reference = self._watch.reference
+            begin = q if reference is None else reference
+            self._end = FollowerPort(begin, self._settings, self._robot.velocity_limit)
+        position, velocity = self._end.update(dt, self._felt, received)
+        told = self._end.message(self._felt)
+        self._publish(self._sent, message, told.entered, told.second, told.first)
+        if received is not None:
+            inside = np.clip(position, self._robot.lower, self._robot.upper)
+            self._publish(self._references, message, inside, velocity, None)
+
+    def _publish(
+        self, publisher: Publisher, state: JointState, position: Array, velocity: Array, effort: Array | None
+    ) -> None:
+        assert self._robot is not None
+        message = JointState(name=list(self._robot.joint_names), position=position.tolist(), velocity=velocity.tolist())
+        message.header.stamp = state.header.stamp
+        if effort is not None:
+            message.effort = effort.tolist()
+        publisher.publish(message)
+
+
+def main() -> int:
+    """Run the teleoperator."""
+    return run(TeleoperatorNode)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
