@@ -9,7 +9,7 @@ from setuptools import find_packages, setup
 PACKAGE = "robodyn_ros"
 ROOT = Path(__file__).resolve().parent  # colcon build --symlink-install runs a link to this file, in another folder
 
-NODES = ("controller", "simulator", "markers", "viewer", "planner")
+NODES = ("controller", "simulator", "markers", "viewer", "planner", "teleoperator")
 
 
 def commands() -> list[str]:

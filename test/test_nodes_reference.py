@@ -23,6 +23,7 @@ NODES = {
     "markers": {},
     "viewer": {},
     "planner": {},
+    "teleoperator": {},
     "conductor": {"joints": ["elevator"], "times": [0.0, 1.0], "waypoints": [0.0, 1.0], "record": "record.npz"},
 }
 """Node → what it must be given."""

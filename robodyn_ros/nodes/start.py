@@ -43,6 +43,11 @@ EXECUTABLES = {
     "planner": Executable(
         "planner.node", "the best motion to a target, by the arm's dynamics", "--params-file config/prr.yaml"
     ),
+    "teleoperator": Executable(
+        "teleoperator",
+        "one end of a coupling of two arms, of which one leads and the other follows",
+        "-p role:=leader -r __ns:=/leader -r '~/received:=/follower/teleoperator/sent'",
+    ),
 }
 """Name of the command → what it runs."""
 
@@ -70,6 +75,11 @@ def viewer() -> int:
 def planner() -> int:
     """Run the planner."""
     return _start("planner")
+
+
+def teleoperator() -> int:
+    """Run the teleoperator."""
+    return _start("teleoperator")
 
 
 def help_parser(name: str, program: str) -> ArgumentParser:

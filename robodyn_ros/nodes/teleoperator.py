@@ -30,7 +30,7 @@ from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
 from robodyn_ros.nodes.common.executor import Exit, run
 from robodyn_ros.nodes.common.messages import JointOrder, seconds
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, mention_unknown
-from robodyn_ros.nodes.common.qos import NEWEST
+from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
 from robodyn_ros.nodes.common.watch import CONTROLLER, Watch
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
@@ -96,7 +96,7 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._end: LeaderPort | FollowerPort | None = None
         self._robot: Robot | None = None
         self._sent = self.create_publisher(JointState, "~/sent", NEWEST)
-        self._references = self.create_publisher(JointState, f"{CONTROLLER}/reference", NEWEST)
+        self._references = self.create_publisher(JointState, f"{CONTROLLER}/reference", RELIABLE)
         self._description = DescriptionSource(self, self._begin)
         self._begin()
 

@@ -1,0 +1,57 @@
+"""A leader and a follower through the running nodes: the follower goes along, and the leader feels what holds it."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
+
+from geometry_msgs.msg import WrenchStamped
+from sensor_msgs.msg import JointState
+
+START = {"elevator": 0.6, "shoulder": 0.5, "wrist": 0.9}
+SOFT = {name: {"natural_frequency": 6.0} for name in START}
+
+
+def coupled(graph, prr, **follower):
+    """Two simulated arms in namespaces, each with its controller and its end of the coupling."""
+    for arm, partner in (("leader", "follower"), ("follower", "leader")):
+        place = ("-r", f"__ns:=/{arm}", "-r", "/clock:=clock")
+        wiring = ("-r", "joint_commands:=controller/joint_commands")
+        plant = follower if arm == "follower" else {}
+        graph.start("simulator", *place, *wiring, robot_description=prr, initial_position=START, **plant)
+        law = {"controller": "impedance", "gains": SOFT} if arm == "leader" else {}
+        graph.start("controller", *place, robot_description=prr, use_sim_time=True, **law)
+        topics = ("-r", f"~/received:=/{partner}/teleoperator/sent")
+        settings = {"role": arm, "force_ratio": 1.0, "timeout": 5.0}
+        graph.start("teleoperator", *place, *topics, robot_description=prr, **settings)
+
+
+@pytest.mark.thorough
+def test_the_follower_goes_along_and_what_holds_it_is_felt(graph, prr):
+    coupled(graph, prr)
+    states = {arm: graph.listen(JointState, f"/{arm}/joint_states") for arm in ("leader", "follower")}
+    references = {arm: graph.listen(JointState, f"/{arm}/controller/reference") for arm in states}
+    graph.wait(lambda: all(references.values()), "both ends to stream", 120.0)
+    hand = graph.talk(WrenchStamped, "/leader/simulator/apply_wrench")
+    push = WrenchStamped()
+    push.header.frame_id = "carriage"
+    push.wrench.force.z = 60.0
+    begin = states["leader"][-1].position[0]
+
+    def pushed(far):
+        def moved():
+            hand.publish(push)
+            return abs(states["follower"][-1].position[0] - begin) > far
+
+        return moved
+
+    graph.wait(pushed(0.1), "the follower to go along", 120.0)
+    assert states["leader"][-1].position[0] - begin > 0.05
+    assert any(abs(message.effort[0]) > 1.0 for message in references["leader"] if len(message.effort))
+
+
+def test_wrong_names_of_the_other_end(graph, prr):
+    process = graph.start("teleoperator", robot_description=prr, role="leader", other_joints=["a", "b"])
+    assert process.ended() == 1
+    assert "other_joints: must be 3 names, not 2" in process.output
