@@ -8,6 +8,7 @@ import pytest
 
 import robodyn_ros as rd
 from robodyn_ros import plugins
+from robodyn_ros.dynamics.rnea import RNEA
 
 
 @pytest.fixture
@@ -70,7 +71,14 @@ def test_a_plugin_must_be_a_class(installed) -> None:
         plugins.load("dynamics", "wrong")
 
 
+class Dividing(RNEA):
+    """A model that cannot be made."""
+
+    def __init__(self, numerator: int, denominator: int) -> None:
+        self.ratio = numerator // denominator
+
+
 def test_a_lookup_does_not_hide_the_plugins_own_errors(installed) -> None:
-    installed(("fraction", "fractions:Fraction"))
+    installed(("dividing", "test_plugins:Dividing"))
     with pytest.raises(ZeroDivisionError):
-        plugins.create("dynamics", "fraction", 1, 0)
+        plugins.create("dynamics", "dividing", 1, 0)
