@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from robodyn_ros.control.teleoperation import FollowerPort, LeaderPort, TeleoperationSettings
+from robodyn_ros.control.motion.teleoperation import FollowerPort, LeaderPort, TeleoperationSettings
 from robodyn_ros.errors import InputError
 
 PERIOD = 0.002

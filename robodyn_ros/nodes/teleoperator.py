@@ -23,7 +23,7 @@ from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 
 from robodyn_ros import create_dynamics
-from robodyn_ros.control.teleoperation import FollowerPort, LeaderPort, PortMessage, TeleoperationSettings
+from robodyn_ros.control.motion.teleoperation import FollowerPort, LeaderPort, PortMessage, TeleoperationSettings
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.nodes.common.description import DescriptionSource, declare_description
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
