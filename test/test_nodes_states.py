@@ -224,6 +224,37 @@ def test_a_streamed_reference_leads_the_arm_until_it_dries_up(arm):
     arm.graph.wait(lambda: arm.answered().effort[2] == pytest.approx(rest[2]), "the end of the stream")
 
 
+def test_a_stream_of_positions_alone_gets_its_velocities_from_the_stamps(arm):
+    """The reference creeps away from an arm that stands still; when the stream falls silent, it stays where it is."""
+    from sensor_msgs.msg import JointState
+
+    given = {"plausibility": False, "reference_velocity_filter": 0.0, "reference_timeout": 10.0}
+    assert all(result.successful for result in arm.graph.set("controller", **given))
+    errors = arm.graph.listen(JointState, "controller/tracking_error", 100)
+    publisher, sent = arm.graph.talk(JointState, "controller/reference"), []
+
+    def push():
+        sent.append(POSE[2] + 1e-4 * (len(sent) + 1))
+        message = JointState(name=["wrist"], position=[sent[-1]])
+        message.header.stamp.sec, message.header.stamp.nanosec = 7, 200_000 * len(sent)
+        publisher.publish(message)
+        arm.answered()
+        return errors and errors[-1].velocity[2] == pytest.approx(0.5)
+
+    arm.graph.wait(push, "a reference that moves at 0.5 rad/s")
+
+    def stands():
+        arm.answered()
+        places = np.array(sent) - POSE[2]  # none of them where the arm is
+        return errors[-1].velocity[2] == 0.0 and np.abs(places - errors[-1].position[2]).min() < 1e-12
+
+    arm.graph.wait(stands, "a stream that stands still")
+    assert arm.graph.set("controller", missing_reference_velocity="zero")[0].successful
+    before = len(sent)
+    while len(sent) < before + 5:
+        assert not push()
+
+
 def test_bad_references_change_nothing(arm):
     from sensor_msgs.msg import JointState
     from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint

@@ -451,6 +451,7 @@ class ClosedLoop:
             self._states = self._subscribe(PARTS)
         if not self._answers or not last.received:
             return
+        self.references.watch()
         missing = perf_counter() - last.received
         if missing > WATCH_PERIOD:
             self._output.refresh()

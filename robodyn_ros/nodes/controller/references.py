@@ -5,14 +5,19 @@ as by ``~/hold``. Trajectories are taken from the middleware, read and checked b
 in which they come: 100,000 points cost no command. Short ones are read when they are followed. Whatever else is asked
 of the arm while a long one is prepared takes its place. A message with more points than the parameter
 ``trajectory_points`` allows, or with more bytes than a reference can need, is refused before it is read.
+
+A message on ``~/reference`` without velocities gets estimated ones, by its stamp, or by the time when it comes where it
+has none. Counted as zero, they would hold the arm back by k_d / k_p times its speed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from time import perf_counter
 
+import numpy as np
 from rclpy.clock import Clock
 from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
@@ -23,6 +28,7 @@ from robodyn_ros.control.laws.base import Reference
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.control.reference.manager import Following, PreparedTrajectory
+from robodyn_ros.control.reference.stream_velocity import StreamVelocity
 from robodyn_ros.control.reference.tolerances import Tolerances
 from robodyn_ros.errors import InputError, NotReadyError, RobodynError
 from robodyn_ros.nodes.common.diagnostics import PAUSE, Faults
@@ -31,7 +37,8 @@ from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
 from robodyn_ros.nodes.common.threads import LargeMessages
 from robodyn_ros.nodes.controller.cdr import NoPointsError, check_size, read_trajectory_message
-from robodyn_ros.settings import check_settings, whole
+from robodyn_ros.robot.pose import Array
+from robodyn_ros.settings import check_settings, choice, setting, whole
 
 SHORT = 1 << 15
 """Up to so many bytes a trajectory is read when it is followed, within a millisecond or two, and not in the thread."""
@@ -45,6 +52,12 @@ class ReferenceSettings:
     """Settings of the references; each field's metadata say what it is."""
 
     trajectory_points: int = whole(100_000, "most points of a message on ~/joint_trajectory", 1, 10_000_000)
+    missing_reference_velocity: str = choice(
+        "estimate", "what velocity a message on ~/reference without velocities has", lambda: ("estimate", "zero")
+    )
+    reference_velocity_filter: float = setting(
+        0.005, "time constant of the estimated velocities of ~/reference", "s", 0.0, 1.0
+    )
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -77,6 +90,8 @@ class ReferenceInput:
         self.latest: float | None = None
         self._node, self._loop, self._closed, self._faults = node, loop, closed, faults
         self._clock: Clock = node.get_clock()
+        self._velocity = StreamVelocity(loop.robot)
+        self._positions: tuple[float, list[str], Reference] | None = None  # the last of a stream without velocities
         self._requests = -1  # what had been asked of the arm when the last trajectory was followed
         self._subscriptions = [
             node.create_subscription(JointState, "~/reference", self._on_reference, NEWEST, raw=True),
@@ -223,7 +238,46 @@ class ReferenceInput:
             columns, reference = self._columns(message.name), to_reference(message)
             part = Reference(*(values[columns] for values in reference))
             names = [message.name[index] for index in columns]
-            self._loop.track(part, self._clock.now().nanoseconds / NANO, names)
+            now = self._clock.now().nanoseconds / NANO
+            is_estimated = False
+            if not len(message.velocity):
+                settings = NodeParameters(self._node).settings(ReferenceSettings)
+                is_estimated = settings.missing_reference_velocity == "estimate"
+            if is_estimated:
+                stamp = message.header.stamp
+                sent = stamp.sec + stamp.nanosec / NANO or now
+                part = part._replace(qd=self._estimated(sent, names, part.q, settings.reference_velocity_filter))
+            self._loop.track(part, now, names)
+            self._positions = (now, names, part) if is_estimated else None
             self.latest = perf_counter()
         except RobodynError as problem:
             self._faults.count("reference refused", problem)
+
+    def _estimated(self, t: float, names: list[str], q: Array, filter_time: float) -> Array:
+        """The velocities (m,) of the joints that a message names, at the time t [s] of its stamp."""
+        robot, safety = self._loop.robot, self._loop.settings.safety
+        if len(set(names)) < len(names) or not set(names) <= set(robot.joint_names) or not np.isfinite(q).all():
+            return np.zeros(len(q))  # such a message is refused
+        columns = [robot.joint_names.index(name) for name in names]
+        return self._velocity.update(
+            t,
+            q,
+            columns,
+            self._loop.settings.limits.velocity,
+            filter_time=filter_time,
+            timeout=safety.reference_timeout,
+            jump=safety.reference_jump,
+        )
+
+    def watch(self) -> None:
+        """Have a stream of positions that has fallen silent stand still where it was; to be called all the time."""
+        if self._positions is None:
+            return
+        begun, names, last = self._positions
+        if not self._velocity.is_silent(self._clock.now().nanoseconds / NANO - begun):
+            return
+        self._positions = None
+        self._velocity.stop()
+        if self._loop.mode == "track":
+            with suppress(RobodynError):  # a fault has ended the stream
+                self._loop.track(last._replace(qd=np.zeros(len(last.qd))), begun, names)

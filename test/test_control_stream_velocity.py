@@ -1,0 +1,151 @@
+"""Streams of positions without velocities: the estimate against a sine, and the arm that follows it."""
+
+import arms
+import numpy as np
+import pytest
+
+import robodyn_ros as rd
+from robodyn_ros.control import ComputedTorque, ControlLoop, Reference
+from robodyn_ros.control.reference.stream_velocity import StreamVelocity
+from robodyn_ros.simulation import Plant, PlantSettings
+
+ROBOT = rd.load_robot(arms.mechanism("PRR", (4, 1.5, 0.6), (1, 0.5, 0.34), (0.1, 0.2, 0.15)))
+DYNAMICS = rd.create_dynamics("rnea", ROBOT)
+STEP, PERIOD, BEGIN = 1e-3, 2e-3, 5.0  # of the plant, of the states, and when it begins [s]
+MIDDLE, REACH, PACE = np.array([0.1, -0.2, 0.3]), np.array([0.1, 0.3, -0.4]), 2.0 * np.pi * np.array([0.4, 0.5, 0.7])
+ORDINARY = {"filter_time": 0.005, "timeout": 0.5, "jump": 0.05}
+FREE = np.full(3, np.inf)
+
+
+def sine(t):
+    """Position and velocity, from rest."""
+    ramp, slope = min(t, 1.0), float(t < 1.0)
+    wave, speed = REACH * np.sin(PACE * t), REACH * PACE * np.cos(PACE * t)
+    ramp, slope = ramp * ramp * (3.0 - 2.0 * ramp), 6.0 * ramp * (1.0 - ramp) * slope
+    return MIDDLE + ramp * wave, ramp * speed + slope * wave
+
+
+def greatest_error(mode, rate, jitter=0.0, lost=0.0):
+    """Greatest distance [rad or m] from the sine in its 2 s, of an arm that a stream of it leads."""
+    rng = np.random.default_rng(7)
+    plant = Plant(DYNAMICS, PlantSettings(step=STEP), q0=MIDDLE, effort_limit=np.full(3, 1e3))
+    loop = ControlLoop(ComputedTorque(DYNAMICS, 400.0, 40.0), np.full(3, 1e3))
+    estimate = StreamVelocity(ROBOT)
+    kept = [index / rate for index in range(int(2.0 * rate)) if rng.random() >= lost]
+    messages = sorted((stamp + jitter * rng.random(), stamp) for stamp in kept)  # when it comes, and its stamp
+    worst, due = 0.0, 0
+    for index in range(int(2.0 / PERIOD)):
+        t = index * PERIOD
+        command = loop.update(BEGIN + t, BEGIN + t, plant.q, plant.qd)
+        while due < len(messages) and messages[due][0] <= t:
+            q, qd = sine(messages[due][1])
+            if mode == "estimate":
+                qd = estimate.update(BEGIN + messages[due][1], q, [0, 1, 2], FREE, **ORDINARY)
+            elif mode == "zero":
+                qd = np.zeros(3)
+            loop.track(Reference(q, qd, np.zeros(3), np.zeros(3)), BEGIN + t)
+            due += 1
+        plant.apply(command.effort)
+        plant.advance(PERIOD)
+        worst = max(worst, np.abs(plant.q - sine(t + PERIOD)[0]).max())
+    return worst
+
+
+@pytest.mark.parametrize(
+    ("rate", "more", "jitter", "lost"),
+    [(50, 0.011, 0, 0), (100, 0.008, 0, 0), (500, 0.005, 0, 0), (100, 0.012, 0.005, 0.2), (500, 0.006, 0.01, 0.2)],
+)
+def test_an_arm_follows_positions_alone_nearly_as_with_velocities(rate, more, jitter, lost):
+    """With jitter of 10 ms messages overtake each other. Velocities counted as zero would cost 0.1 rad more."""
+    told, found, zero = (greatest_error(mode, rate, jitter, lost) for mode in ("told", "estimate", "zero"))
+    assert found <= told + more
+    assert zero > told + 0.1
+
+
+def stream(times, positions, limit=FREE, robot=ROBOT, **settings):
+    """The velocity of the first joint after each message about it."""
+    estimate = StreamVelocity(robot)
+    return [
+        estimate.update(t, np.array([q]), [0], limit, **ORDINARY | settings)[0]
+        for t, q in zip(times, positions, strict=True)
+    ]
+
+
+def test_a_steady_motion_has_its_velocity_and_rest_has_none():
+    t = 3.0 + 0.01 * np.arange(100)
+    moving = stream(t, 0.7 * t)
+    assert moving[0] == 0.0
+    np.testing.assert_allclose(moving[40:], 0.7, rtol=1e-12)
+    assert np.all(np.diff(moving[:20]) > 0.0)  # no overshoot
+    stops = stream(t, 0.7 * np.minimum(t, t[50]))
+    np.testing.assert_allclose(stops[-1], 0.0, atol=1e-12)
+    np.testing.assert_allclose(stream(t, 0.7 * t, filter_time=0.0)[1:], 0.7, rtol=1e-10)
+
+
+def test_the_estimate_lags_by_its_time_constant_and_half_a_period():
+    """Under constant acceleration a, the velocity of filtered differentiation is a (t - T - Δt / 2)."""
+    period, a, constant = 0.002, 1.3, 0.011
+    t = period * np.arange(400)
+    found = stream(t, 0.5 * a * t * t, filter_time=constant)
+    np.testing.assert_allclose(found[-1], a * (t[-1] - constant - 0.5 * period), rtol=1e-9)
+
+
+def test_it_keeps_to_the_velocity_limit_so_that_no_message_is_refused_for_its_estimate():
+    t = 0.01 * np.arange(50)
+    assert max(stream(t, 4.0 * t, limit=np.array([0.5, 9.0, 9.0]))) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("t", "q"),
+    [(0.2 + 0.6, 0.2), (0.2 + 0.01, 0.2 + 0.06), (0.2 - 0.15, 0.2)],
+    ids=["after a pause", "after a jump", "where time goes back"],
+)
+def test_it_begins_anew(t, q):
+    before = np.linspace(0.0, 0.2, 21)
+    assert stream([*before, t], [*before, q])[-1] == 0.0
+
+
+def test_a_message_that_was_overtaken_or_repeated_changes_nothing():
+    before = np.linspace(0.0, 0.2, 21)
+    steady = stream([*before, 0.21], [*before, 0.21])
+    disturbed = stream([*before, 0.195, 0.2, 0.21], [*before, 0.195, 0.2, 0.21])
+    assert disturbed[21] == disturbed[22] == steady[20]
+    assert disturbed[-1] == pytest.approx(steady[-1], rel=1e-12)
+
+
+def test_two_joints_that_come_in_turns_have_their_own_velocities():
+    estimate = StreamVelocity(ROBOT)
+    for index in range(60):
+        t = 0.005 * index
+        for column, speed in ((2, -0.3), (0, 0.8)):
+            found = estimate.update(t, np.array([speed * t]), [column], FREE, **ORDINARY)
+            if index == 59:
+                assert found[0] == pytest.approx(speed, rel=1e-9)
+
+
+def test_a_continuous_joint_goes_on_across_the_seam():
+    robot = rd.load_robot(
+        arms.robot(
+            "turntable",
+            arms.link("base"),
+            arms.link("table", 2.0, None, (0.1, 0, 0, 0.1, 0, 0.1)),
+            arms.joint("turn", "continuous", "base", "table", (0, 0, 1), None, None, (0, 0, 3.0, 20.0)),
+        )
+    )
+    t = 0.01 * np.arange(100)
+    angle = np.pi - 0.3 + 0.7 * t
+    wrapped = np.arctan2(np.sin(angle), np.cos(angle))
+    assert wrapped[-1] < 0.0
+    np.testing.assert_allclose(stream(t, wrapped, np.full(1, np.inf), robot)[40:], 0.7, rtol=1e-9)
+
+
+def test_a_stream_that_was_moving_is_silent_after_more_than_some_lost_messages():
+    for period, silent in ((0.002, 0.1), (0.05, 0.25)):
+        estimate = StreamVelocity(ROBOT)
+        for index in range(5):
+            t = period * index
+            estimate.update(t, np.array([0.5 * t]), [1], FREE, **ORDINARY)
+        assert not estimate.is_silent(silent * 0.99)
+        assert estimate.is_silent(silent * 1.01)
+        estimate.stop()
+        assert not estimate.is_silent(9.0)
