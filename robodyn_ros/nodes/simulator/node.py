@@ -320,12 +320,12 @@ def declare_node_parameters(node: Node) -> None:
     """
     declare_description(node, "must be given", read_only=True)
     declare_model(node, read_only=True)
-    # Of the arm's mismatch, only what it carries may change while it moves.
+    for group in arm_groups():
+        declare_settings(node, group.defaults, group.prefix, read_only=True)
+    # Of the arm's mismatch, only what it carries may change while it moves: it is declared anew.
     payload = next(item for item in fields(Mismatch) if item.name == PAYLOAD.removeprefix("mismatch."))
     text = f"{payload.metadata['description']} [kg]"
     declare(node, PAYLOAD, payload.default, text, bounds=payload.metadata["range"])
-    for group in arm_groups():
-        declare_settings(node, group.defaults, group.prefix, read_only=True)
     declare_settings(node, SimulatorSettings, read_only=True)
     declare_settings(node, PaceSettings)
     declare_settings(node, DiagnosticsSettings, read_only=True)
