@@ -41,7 +41,7 @@ def test_a_wheel_carries_everything(tmp_path: Path) -> None:
     data = {Path(*path.parts[2:]) for path in files if path.parts[0].endswith(".data")}
     expected = {
         Path("share", "robodyn_ros", folder, path.name)
-        for folder in ("launch", "urdf", "config", "rviz")
+        for folder in ("launch", "urdf", "config", "config/drives", "rviz")
         for path in (ROOT / folder).iterdir()
         if path.is_file()
     }

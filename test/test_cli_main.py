@@ -238,10 +238,10 @@ def test_a_mistyped_verb_gets_a_suggestion(line, said, capsys):
 @pytest.mark.parametrize(
     ("setting", "said"),
     [
-        ("overspead=0.1", "'overspead' is no setting; is it overspeed?"),
-        ("ramp=1", "is it ramp_time"),
-        ("xyz=1", "there are drift"),
-        ("ramp_time=soon", "must be name=number"),
+        ("overspead=0.1", "'overspead' (is it 'overspeed'?)"),
+        ("ramp=1", "is it 'ramp_time'?"),
+        ("xyz=1", "no parameter that is used here: 'xyz'"),
+        ("ramp_time=soon", "must be within [0.5, 60] s, not 'soon'"),
     ],
 )
 def test_settings_of_the_commissioning_are_checked_by_name(setting, said, capsys):

@@ -78,4 +78,7 @@ def test_options_are_settings_of_the_comparison():
     parser = ArgumentParser()
     validate.VERB.add_arguments(parser)
     given = vars(parser.parse_args([RR]))
-    assert all(given[name] is None for name in validate.OPTIONS)
+    defaults = validation.ValidationSettings()
+    assert {name: given[name] for name in validate.OPTIONS} == {
+        name: getattr(defaults, name) for name in validate.OPTIONS
+    }

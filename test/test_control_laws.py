@@ -218,7 +218,7 @@ def test_free_drive_leaves_the_reference_to_whoever_moves_the_arm():
     """In the loop: carried elsewhere by hand, the arm is held there by the law that comes next, not drawn back."""
     robot = rough()
     dynamics = rd.create_dynamics("rnea", robot)
-    loop = ControlLoop(FreeDrive(dynamics, 0.0, 0.0), robot.effort_limit)
+    loop = ControlLoop(FreeDrive(dynamics, 0.0, 0.0), 2.0 * robot.effort_limit)
     hand, step = np.array([0.1, -0.2, 0.3]), 0.002
     for index in range(500):
         t, q = index * step, np.array([0.5, 0.1, 0.2]) + index * step * hand

@@ -10,7 +10,8 @@ from arms import lesson_arm, mechanism
 from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
-from robodyn_ros.cli.workspace import colours, plot_map, write_ply
+from robodyn_ros.cli.workspace import colours, write_ply
+from robodyn_ros.cli.workspace_map import draw_map
 from robodyn_ros.dynamics.holding import greatest_payload, holding_effort, holding_map
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import Kinematics
@@ -150,11 +151,9 @@ def test_pictures_and_clouds(tmp_path: Path, prr: str) -> None:
     pytest.importorskip("matplotlib", reason="the extra plot is not installed")
     from matplotlib.image import imread
 
-    plot_map(tmp_path / "map.png", map_.centers, map_.values, label="m", title="PRR", levels=(0.3,))
+    robot = rd.load_robot(prr)
+    draw_map(tmp_path / "map.png", robot, map_, "xz", None, title="PRR", label="m", levels=(0.3,))
     picture = imread(tmp_path / "map.png")
     assert len(np.unique(picture.reshape(-1, picture.shape[2]), axis=0)) > 100
-    for wrong in ({"plane": "xx"}, {"plane": "xw"}):
-        with pytest.raises(InputError, match="two of x, y, z"):
-            plot_map(tmp_path / "no.png", map_.centers, map_.values, **wrong)
     with pytest.raises(InputError):
         write_ply(tmp_path / "no.ply", map_.centers, map_.values[:-1])

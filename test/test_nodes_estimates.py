@@ -10,12 +10,11 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
-from std_srvs.srv import Trigger
 
 import robodyn_ros as rd
 from robodyn_ros.control.laws.adaptive import Adaptive
 from robodyn_ros.control.laws.memory_file import write_memory
-from robodyn_ros.errors import ConfigurationError
+from robodyn_ros.errors import ConfigurationError, NotReadyError
 from robodyn_ros.nodes.controller import estimates
 
 PRR = Path(__file__).parents[1] / "urdf" / "prr.urdf"
@@ -51,7 +50,7 @@ def made(monkeypatch, tmp_path):
     monkeypatch.setattr(estimates, "NodeParameters", lambda node: {estimates.FILE: str(path)})
     node = SimpleNamespace(
         create_publisher=lambda *_: SimpleNamespace(publish=lambda message: None),
-        create_service=lambda *_: None,
+        executor=None,
         get_logger=lambda: SimpleNamespace(error=said.append),
     )
     return SimpleNamespace(make=lambda: estimates.Estimates(node, SimpleNamespace(law=law)), path=path, said=said)
@@ -61,21 +60,17 @@ def test_a_service_that_saves_waits_for_the_disk_and_nobody_else_does(made, disk
     disk.answers.set()
     part = made.make()
     disk.answers.clear()
-    answer = part._on_save(Trigger.Request(), Trigger.Response())
-    assert next(answer.__await__(), "waits") != "waits"  # the callback is back, and the disk has not answered
-    again = part._on_save(Trigger.Request(), Trigger.Response())
-    with pytest.raises(StopIteration) as refused:
-        again.send(None)
-    assert not refused.value.value.success
-    assert "is being written" in refused.value.value.message
+    answer = part.begin_to_save()
+    assert not answer.done()  # the callback is back, and the disk has not answered
+    with pytest.raises(NotReadyError, match="is being written"):
+        part.begin_to_save()
     part._answer_if_saved()
-    assert not part._saved.done()
+    assert not answer.done()
     disk.answers.set()
     part._writing.wait(60.0)
     part._answer_if_saved()
-    with pytest.raises(StopIteration) as done:
-        answer.send(None)
-    assert done.value.value.success
+    success, message = answer.result()
+    assert success and message == f"saved to {made.path}"
     assert made.path.exists()
 
 

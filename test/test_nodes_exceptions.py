@@ -122,4 +122,4 @@ def test_every_node_is_guarded():
             if {"Node", "LifecycleNode"} & set(bases):
                 found += 1
                 assert bases[0] == "ExceptionGuard", f"{path}: {item.name}"
-    assert found == 10
+    assert found == 11

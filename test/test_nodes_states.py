@@ -191,7 +191,7 @@ def test_efforts_are_clamped(graph, prr):
     result = graph.set("controller", allow_sagging=False)[0]
     assert not result.successful
     assert "150 N is below what holds the arm: gravity takes 196.2 N or more in every pose" in result.reason
-    assert graph.set("controller", effort_limits__elevator=200.0)[0].successful
+    assert graph.set("controller", effort_limits__elevator=200.0, effort_limits__shoulder=96.0)[0].successful
     assert graph.set("controller", allow_sagging=False)[0].successful
 
 

@@ -25,6 +25,9 @@ NODES = ("simulator", "controller")
 MISSPELT = 0.85
 """Likeness of two names above which one is the other, misspelt [-]."""
 
+FEW = 40
+"""Number of parameters up to which they are listed where none is near."""
+
 NEAR = 0.6
 """Likeness above which a name is suggested [-]."""
 
@@ -85,6 +88,8 @@ def check_used(unused: Iterable[str], known: Iterable[str], given: Sequence[str]
     mistaken = [name for name in unused if name in single]
     if mistaken:
         said = ", ".join(f"{name!r}{_suggestion(name, choices, NEAR)}" for name in mistaken)
+        if len(choices) <= FEW and "(is it" not in said:
+            said += f"; there are {', '.join(choices)}"
         raise InputError("-p", f"no parameter that is used here: {said}", mistaken)
     for name in unused:
         near = _suggestion(name, choices, MISSPELT)

@@ -226,14 +226,12 @@ VERB = Verb(
         "  manipulability  how evenly the tool can move (Yoshikawa); 0 is singular\n"
         "  payload         the greatest mass that the effort limits can hold at rest\n\n"
         "An arm that leaves every plane is drawn in three slices through the middle of\n"
-        "its workspace, and as a cloud that is cut open; one that moves in a plane, in it.\n"
+        "its workspace, and as a cloud that is cut open; one that moves in a plane, in\n"
+        "that.\n"
         "What is drawn is reachable for certain; more samples fill gaps."
     ),
     examples=(
-        ("robodyn workspace arm.urdf", "workspace.png, seen along y"),
-        ("robodyn workspace arm.urdf --payload 2", "where can it hold 2 kg?"),
-        ("robodyn workspace arm.urdf --payload 2 --json", "the answer for a script"),
-        ("robodyn workspace arm.urdf", "workspace.png, with the arm at home"),
+        ("robodyn workspace arm.urdf", "workspace.png"),
         ("robodyn workspace arm.urdf --payload 2", "where can it hold 2 kg?"),
         ("robodyn workspace arm.urdf --payload 2 --json", "the answer for a script"),
         ("robodyn workspace arm.urdf --plane xy --slice 0.1", "from above, at height 0"),

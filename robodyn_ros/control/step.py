@@ -267,7 +267,7 @@ def checked_total(controller: Controller, efforts: Efforts, n: int) -> Array:
         EffortError: it is not n finite numbers.
     """
     given: Any = getattr(efforts, "total", None)
-    if getattr(given, "shape", None) == (n,) and getattr(given, "dtype", None) == np.dtype(float) and is_finite(given):
+    if isinstance(given, np.ndarray) and given.shape == (n,) and given.dtype == np.float64 and is_finite(given):
         total: Array = given
         return total
     problem = what_is_wrong(efforts, n)

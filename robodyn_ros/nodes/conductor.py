@@ -111,6 +111,7 @@ class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._trajectory = make_trajectory(parameters)
         self._recorder = Recorder(self._joints)
         self._start, self._progress = np.inf, -np.inf  # start of the trajectory, and its time at the last progress [s]
+        self._latest: Row = (-np.inf, -np.inf, ())
         self._counts: list[int] = []
         self._diagnostics: dict[str, DiagnosticStatus] = {}
         self._reports: Counter[str] = Counter()
@@ -187,7 +188,8 @@ class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]
 
     def _send(self) -> None:
         """Send the trajectory, to start a little later."""
-        now, _, (q, _) = self._recorder.states[-1]
+        self._latest = self._recorder.states[-1] if self._recorder.states else self._latest  # none comes in a pause
+        now, _, (q, _) = self._latest
         for name, at, first in zip(self._joints, q, self._trajectory.positions[0], strict=True):
             if not abs(at - first) <= self._settings.tolerance:
                 raise ConfigurationError(f"waypoints: {name} is at {at:.6g}, not at the first waypoint {first:.6g}")

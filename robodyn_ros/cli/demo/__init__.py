@@ -247,7 +247,7 @@ VERB = Verb(
         ("robodyn demo", "everything; draws demo.png"),
         ("robodyn demo --speed 0.5", "the same motion, half as fast"),
         ("robodyn demo --controllers pd,computed_torque", "these two only"),
-        ("robodyn demo --view", "open the printed address; the page stays until Ctrl-C"),
+        ("robodyn demo --view", "until Ctrl-C"),
         ("robodyn demo --json --out arm.svg", "for a script and a page"),
     ),
     add_arguments=add_arguments,

@@ -50,7 +50,7 @@ def declare(
     declared, what = _declarations(node), (default, description, constraints, bounds, read_only)
     declared.stale.discard(name)
     if node.has_parameter(name):
-        if declared.made[name] == what:
+        if declared.made.get(name, what) == what:
             return
         _undeclare(node, name)
     declared.made[name] = what
