@@ -229,7 +229,8 @@ def plan(
         robot: the arm, or the path of its URDF.
         to: where it ends: joint positions, or a ``JointGoal`` or ``ToolGoal`` of :mod:`robodyn_ros.planning.problem`.
         start: where it begins; the arm's home unless given.
-        cost: what is to be least: ``time``, ``effort``, ``smoothness``, or a sum as ``time+1e-4*effort``.
+        cost: what is to be least: ``time``, ``effort``, ``smoothness``, or a sum as ``time+0.1*effort``; efforts and
+            accelerations count as ratios of the arm's limits of effort and speed, as for ``robodyn plan``.
         duration: of the motion [s]; free unless given.
         payload: what a link carries.
         obstacles: what the arm keeps clear of.
@@ -246,7 +247,14 @@ def plan(
     first = _positions("start", start, robot, robot.home)
     goal = to if isinstance(to, (JointGoal, ToolGoal)) else JointGoal(_positions("to", to, robot, first))
     model = create("dynamics", "rnea", robot, payload=payload, viscous=robot.damping, coulomb=robot.friction)
-    problem = Problem(model, first, goal, read_cost(cost), duration, obstacles=tuple(obstacles))
+    problem = Problem(
+        model,
+        first,
+        goal,
+        read_cost(cost, robot.effort_limit, robot.velocity_limit),
+        duration,
+        obstacles=tuple(obstacles),
+    )
     if method == "time-scaling":
         from robodyn_ros.planning import time_scaling
 

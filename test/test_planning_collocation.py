@@ -200,16 +200,36 @@ def test_what_only_the_solver_sees_is_refused_by_name():
 
 
 def test_the_time_limit_holds(arm):
-    """Without time for a search the fastest motion along the straight path is left, if time is to be least."""
-    brief = CollocationSettings(time_limit=0.01)
-    found = plan(Problem(arm, HOME, JointGoal(PICK), MinimumTime() + 0.1 * Effort()), brief)
-    assert not found.solved and "time limit of 0.01 s" in found.reason
+    """Without time for a search a feasible motion is left, and it is called that."""
     pytest.importorskip("toppra")
+    brief = CollocationSettings(time_limit=0.01)
     found = plan(Problem(arm, HOME, JointGoal(PICK)), brief)
-    assert found.solved and found.method == "time-scaling" and "time limit of 0.01 s" in found.reason
+    assert found.solved and found.method == "time-scaling" and "feasible" in found.reason
+    assert "time limit of 0.01 s" in found.reason
     line = PICK[1:] / np.linalg.norm(PICK[1:])
     assert_allclose(found.q[:, 1:] - np.outer(found.q[:, 1:] @ line, line), 0.0, atol=1e-9)
-    assert not plan(Problem(arm, HOME, JointGoal(PICK), duration=1.0), brief).solved
+    found = plan(Problem(arm, HOME, JointGoal(PICK), Effort(), duration=1.4), brief)
+    assert found.solved and found.duration == pytest.approx(1.4) and "feasible" in found.reason
+    squares = np.trapezoid((found.effort**2).sum(axis=1), found.times)
+    assert found.cost == pytest.approx(squares, rel=1e-3)
+    found = plan(Problem(arm, HOME, JointGoal(PICK), duration=0.1), brief)  # too fast for any motion
+    assert not found.solved and "time limit of 0.01 s" in found.reason
+
+
+def test_an_interrupted_search_leaves_a_feasible_motion_near_the_best(arm):
+    """The mesh is too coarse for the efforts of the least time; the motion on it is slowed down a little, no more."""
+    problem = Problem(arm, HOME, JointGoal(PICK), limits=MotionLimits.of(arm.robot, share=0.8))
+    coarse = plan(problem, CollocationSettings(intervals=8, refinements=0, time_limit=300.0))
+    best = plan(problem, PATIENT)
+    assert coarse.solved and coarse.reason.startswith("feasible") and "8 intervals" in coarse.reason
+    assert best.solved and best.reason.startswith("optimal")
+    assert best.duration < coarse.duration < 1.15 * best.duration
+    curve = coarse.to_trajectory()
+    samples = [curve.sample(float(t)) for t in np.linspace(0.0, coarse.duration * (1 - 1e-12), 3000)]
+    q, qd, qdd = (np.array([sample[k] for sample in samples]) for k in range(3))
+    assert (np.abs(arm.inverse(q, qd, qdd)) <= 0.8 * 1.006 * arm.robot.effort_limit).all()
+    assert (np.abs(qd) <= 0.8 * arm.robot.velocity_limit * (1 + 1e-4)).all()
+    assert_allclose(q[-1], PICK, atol=1e-6)
 
 
 @pytest.mark.parametrize("text", ["effort", "effort+0.1*smoothness"])

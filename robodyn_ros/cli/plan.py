@@ -241,14 +241,21 @@ def plan_table(plan: Plan, problem: Problem) -> Table:
         texts = ["-" if ratio is None else f"{ratio:.0%}" for ratio in ratios]
         made.add_row(
             joint.name,
-            f"{row['start']:.4g} {unit}",
-            f"{row['end']:.4g} {unit}",
-            f"{row['speed']:.3g} {unit}/s",
+            f"{_digits(row['start'])} {unit}",
+            f"{_digits(row['end'])} {unit}",
+            f"{_digits(row['speed'])} {unit}/s",
             texts[0],
-            f"{row['effort']:.4g} {joint.effort_unit}",
+            f"{_digits(row['effort'])} {joint.effort_unit}",
             texts[1],
         )
+    for column in made.columns:  # as wide as its widest number
+        column.min_width = max(len(str(cell)) for cell in column.cells)
     return made
+
+
+def _digits(value: float | None) -> str:
+    """A number in few digits: what is too small to be seen is 0, and its sign too."""
+    return "-" if value is None else f"{round(value, 4) + 0.0:.4g}"
 
 
 def _rows(plan: Plan, problem: Problem) -> list[dict[str, float | None]]:

@@ -34,7 +34,8 @@ class Plan:
         qd: velocities (K, n).
         qdd: accelerations (K, n).
         effort: efforts that the motion needs by the model, (K, n) in [N·m] or [N].
-        solved: True if the motion keeps to every constraint and is optimal in the sense of the method.
+        solved: True if the motion keeps to every constraint. The reason says whether it is optimal in the sense of the
+            method, or feasible: the best that was found before the search ended.
         reason: why it is solved or not, in a sentence.
         violation: the greatest violation relative to its tolerance; None where nothing was computed.
         cost: cost of the motion; NaN if there is none.

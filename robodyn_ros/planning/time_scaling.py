@@ -16,10 +16,10 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.errors import ConfigurationError, InputError
+from robodyn_ros.planning.feasible import refined
 from robodyn_ros.planning.plan import Plan, Violation, points_of
 from robodyn_ros.planning.problem import Problem, speed
 from robodyn_ros.planning.verification import LIMIT_TOLERANCE, infeasibility, verify
@@ -82,7 +82,7 @@ def plan(problem: Problem, settings: TimeScalingSettings | None = None) -> Plan:
         if found.worst.constraint.partition(" of ")[0] in ("velocity limit", "acceleration limit", "effort limit"):
             profile, ratio = None, ratio * (1.0 - 2.0 * LIMIT_TOLERANCE * found.ratio)
         else:  # more points where the efforts are not linear between two points
-            times = _refined(trajectory.times, found.errors > settings.tolerance)
+            times = refined(trajectory.times, found.errors > settings.tolerance)
     worst = found.worst
     solved = found.ratio <= 1.0
     reason = f"solved on {len(trajectory.times) - 1} pieces"
@@ -204,12 +204,6 @@ def _averaged(
     trajectory = Trajectory(times - times[0], q, qd, qdd, problem.model.efforts(q, qd, qdd))
     stops = [int(np.argmin(np.abs(q - stop).max(axis=1))) for stop in problem.stops[1:-1]]
     return trajectory, [*stops, len(times) - 1]
-
-
-def _refined(times: Array, rough: NDArray[np.bool_]) -> Array:
-    """The times with three more within each interval that is rough (K - 1,)."""
-    more = [times[:-1][rough] + ratio * np.diff(times)[rough] for ratio in (0.25, 0.5, 0.75)]
-    return np.sort(np.concatenate((times, *more)))
 
 
 def _no_profile(problem: Problem, path: Any) -> tuple[str, Violation]:

@@ -31,7 +31,8 @@ from robodyn_ros.planning import time_scaling
 from robodyn_ros.planning.collocation.initial_guess import initial_guesses
 from robodyn_ros.planning.collocation.program import Guess, Mesh, NonlinearProgram
 from robodyn_ros.planning.collocation.scheme import SCHEMES, Scheme, make_scheme
-from robodyn_ros.planning.cost import time_alone
+from robodyn_ros.planning.cost import MinimumTime
+from robodyn_ros.planning.feasible import FeasibleMotion, feasible
 from robodyn_ros.planning.plan import Plan, points_of
 from robodyn_ros.planning.problem import Problem
 from robodyn_ros.planning.verification import Verification, infeasibility, verify
@@ -50,7 +51,7 @@ ACCEPTABLE = 1e-4
 PATIENCE = 3
 
 SEARCH = 0.8
-"""Ratio of the time limit that the search may take; what is left is for a motion along the straight path."""
+"""Ratio of the time limit that the search may take; what is left is for making a feasible motion of its last one."""
 
 MAX_PIECES = 32
 """Greatest number of pieces into which an interval is sampled."""
@@ -100,31 +101,62 @@ class _MeshRefinement:
         self._scheme: Scheme = make_scheme(settings.scheme)
         self._begun = perf_counter()
         self._until = self._begun + SEARCH * settings.time_limit
+        self._curves: list[tuple[Trajectory, list[int]]] = []  # of the search, with the indices of via points and goal
+        self._converged = False  # True if a program was solved, if on a coarse mesh
+        self._why = ""  # why there is no optimum
 
     def run(self) -> Plan:
-        """The motion of least cost; if time is too short for it, one that keeps to every constraint."""
+        """The motion of least cost; if time is too short for it, the best feasible one that was found."""
         problem = self._problem
         why = infeasibility(problem)
         if why is not None:
             return Plan.refused(problem.joints, *why, self._settings.scheme, perf_counter() - self._begun)
         found = self._search()
-        return found if found.solved else self._along_spline(found)
+        return found if found.solved else self._feasible(found)
 
-    def _along_spline(self, missed: Plan) -> Plan:
-        """The fastest motion along the spline through the stops, if time is to be least and there is one."""
-        if not time_alone(self._problem.cost) or self._problem.duration is not None:
+    def _feasible(self, missed: Plan) -> Plan:
+        """The best feasible motion along a path of the search, or along the spline through the stops."""
+        best: FeasibleMotion | None = None
+        method = self._settings.scheme
+        for curve, stops in reversed(self._curves):
+            best = self._better(best, curve, stops)
+        if not self._converged or best is None:
+            straight = self._along_spline()
+            if straight is not None:
+                places = self._problem.stops[1:]
+                stops = [int(np.abs(straight.positions - place).max(axis=1).argmin()) for place in places]
+                before, best = best, self._better(best, straight, stops)
+                method = method if best is before else time_scaling.METHOD
+        if best is None:
             return missed
+        path = ", along the straight path" if method == time_scaling.METHOD else ""
+        return Plan(
+            self._problem.joints,
+            *points_of(best.trajectory),
+            solved=True,
+            reason=f"feasible{path}; no optimum: {self._why}",
+            violation=best.verification.worst,
+            cost=best.cost,
+            solve_time=perf_counter() - self._begun,
+            method=method,
+            dynamics_error=best.verification.dynamics_error,
+        )
+
+    def _better(self, best: FeasibleMotion | None, curve: Trajectory, stops: list[int]) -> FeasibleMotion | None:
+        """The feasible motion along a curve if it costs less than the best one until now, else that one."""
+        found = feasible(self._problem, curve, stops, self._settings.tolerance)
+        return found if found is not None and (best is None or found.cost < best.cost) else best
+
+    def _along_spline(self) -> Trajectory | None:
+        """The fastest motion along the spline through the stops, slowed down to the given duration; None if none."""
         try:
-            found = time_scaling.plan(self._problem)
-        except (
-            ConfigurationError,
-            InputError,
-        ):  # no toppra, or not from rest to rest
-            return missed
+            found = time_scaling.plan(replace(self._problem, duration=None, cost=MinimumTime()))
+        except (ConfigurationError, InputError):  # no toppra, or not from rest to rest
+            return None
         if not found.solved:
-            return missed
-        reason = f"the fastest along the straight path; a better path was not found: {missed.reason}"
-        return replace(found, reason=reason, solve_time=perf_counter() - self._begun)
+            return None
+        slow = (self._problem.duration or found.duration) / found.duration
+        return Trajectory(slow * found.times, found.q, found.qd / slow, found.qdd / slow**2)
 
     def _search(self) -> Plan:
         """Solve, verify, refine, until the motion is accurate, time is up or a finer program has no solution."""
@@ -142,6 +174,8 @@ class _MeshRefinement:
             finer = NonlinearProgram(problem, mesh, self._scheme)
             begin = finer.pack(self._resampled(motion, program.mesh, mesh))
             better = solve(finer, begin, self._until, self._progress, near=True)
+            self._keep(finer.unpack(better.x), mesh)
+            self._converged |= better.optimal
             if not better.optimal:
                 mesh = program.mesh  # the previous solution still solves the program on its own mesh
                 break
@@ -154,12 +188,19 @@ class _MeshRefinement:
         best: SolverOutcome | None = None
         for guess in initial_guesses(self._problem, mesh, self._scheme, self._until):
             outcome = solve(program, program.pack(guess), self._until, self._progress)
+            self._keep(guess, mesh)
+            self._keep(program.unpack(outcome.x), mesh)
+            self._converged |= outcome.optimal
             if best is None or outcome.optimal or outcome.violation < best.violation:
                 best = outcome
             if outcome.optimal or self._timed_out():
                 break
         assert best is not None
         return program, best
+
+    def _keep(self, motion: Guess, mesh: Mesh) -> None:
+        """Keep a motion, of which a feasible one may be made."""
+        self._curves.append((self._curve(motion, mesh), [(self._scheme.inner + 1) * int(end) for end in mesh.ends]))
 
     def _timed_out(self) -> bool:
         return perf_counter() > self._until
@@ -216,12 +257,16 @@ class _MeshRefinement:
 
     def _reason(self, outcome: SolverOutcome, found: Verification, mesh: Mesh, solved: bool) -> str:
         if solved:
-            return f"solved on {mesh.intervals} intervals"
+            return f"optimal, solved on {mesh.intervals} intervals"
         worst = f"the {found.worst.constraint} is missed by {found.worst.amount:.3g} {found.worst.unit}"
         if outcome.timed_out or self._timed_out():
+            self._why = f"stopped by the time limit of {self._settings.time_limit:g} s"
             return f"the time limit of {self._settings.time_limit:g} s has passed; {worst}"
         if not outcome.optimal:
-            return f"no solution was found ({outcome.status.replace('_', ' ').lower()}): {worst}"
+            status = outcome.status.replace("_", " ").lower()
+            self._why = f"the solver found none ({status})"
+            return f"no solution was found ({status}): {worst}"
+        self._why = f"it is not accurate enough on {mesh.intervals} intervals"
         return f"between the points of {mesh.intervals} intervals {worst}"
 
 
