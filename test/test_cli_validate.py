@@ -8,6 +8,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 
 import arms
+import numpy as np
 import pytest
 
 from robodyn_ros.cli import validate
@@ -63,11 +64,26 @@ def test_without_mujoco(monkeypatch, capsys):
     assert "MuJoCo is not installed" in capsys.readouterr().err
 
 
-def test_what_it_cannot_do(tmp_path, capsys):
-    urdf = tmp_path / "mimic.urdf"
-    urdf.write_text(arms.awkward()["mimic"])
-    assert main(["validate", str(urdf)]) == ExitCode.ERROR
-    assert "mimics another" in capsys.readouterr().err
+@pytest.mark.parametrize("ratio", ["1.25", "-0.7"])
+def test_joints_that_mimic_others(ratio, tmp_path, capsys, monkeypatch):
+    """Ratios, offsets and a mimic of a mimic; with another ratio in MuJoCo the two differ."""
+    text = arms.awkward()["mimic"].replace('multiplier="1.25"', f'multiplier="{ratio}"')
+    (tmp_path / "mimic.urdf").write_text(text)
+    assert main(["validate", str(tmp_path / "mimic.urdf"), *BRIEF]) == ExitCode.YES
+    out = capsys.readouterr().out
+    assert out.count(" agrees") == 5 and "No motions" in out and "right_finger" in out
+    real = validation.MuJoCoModel
+
+    def uncoupled(dynamics):
+        model = real(dynamics)
+        model._coupling = np.where(model._coupling == 1.0, 1.0, 1.01 * model._coupling)
+        return model
+
+    monkeypatch.setattr(validation, "MuJoCoModel", uncoupled)
+    assert main(["validate", str(tmp_path / "mimic.urdf"), *BRIEF]) == ExitCode.NO
+
+
+def test_what_it_cannot_do(capsys):
     assert main(["validate", RR, "--states", "0"]) == ExitCode.ERROR
     assert "states: must be a whole number within [1," in capsys.readouterr().err
     assert main(["validate", RR, "--step", "0.0003"]) == ExitCode.ERROR

@@ -62,6 +62,8 @@ def _show(robot: Robot, settings: ValidationSettings, found: list[Comparison], a
     from rich.table import Table
     from rich.text import Text
 
+    from robodyn_ros.simulation.plant.validation import mimics
+
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for heading, justify in (("Native beside MuJoCo", "left"), ("Error", "right"), ("Allowed", "right"), ("", "left")):
         table.add_column(heading, justify=justify, no_wrap=True)  # type: ignore[arg-type]
@@ -71,7 +73,9 @@ def _show(robot: Robot, settings: ValidationSettings, found: list[Comparison], a
     out = console()
     out.print(table)
     summary = f"{settings.states} states: norm of the difference, relative to the greatest norm."
-    if settings.motions:
+    if following := mimics(robot):
+        summary += f" No motions: MuJoCo does not couple {', '.join(following)} rigidly with the joint that it mimics."
+    elif settings.motions:
         summary += " Motions: greatest difference of a joint's position [rad or m]."
     out.print(summary, markup=False)
     outcome = Text("agrees with MuJoCo", "bold green") if agrees else Text("differs from MuJoCo", "bold red")

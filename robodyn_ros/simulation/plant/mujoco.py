@@ -81,6 +81,9 @@ class MuJoCoPlant(PlantBase):
         if not limits.rigid.all() or limits.restitution.any():
             raise ConfigurationError("stops: those of the mujoco plant are rigid and inelastic")
         self.arm = MuJoCoModel(dynamics, contact)
+        if self.arm.mimics:
+            problem = f"joint {self.arm.mimics[0]!r} mimics another, for which MuJoCo has no exact counterpart"
+            raise ConfigurationError(problem)
         model, mujoco = self.arm.model, self.arm.module
         model.dof_damping[self.arm.index] += losses.viscous
         model.dof_frictionloss[self.arm.index] += losses.coulomb
@@ -129,6 +132,8 @@ class MuJoCoModel:
         model: mjModel.
         data: mjData.
         index: index of each joint in qpos, qvel and qfrc_applied, (n,).
+        mimics: names of the joints that follow another. They are joints of their own in MuJoCo; with q_all = J q + b,
+            M = Jᵀ M_all J and τ = Jᵀ τ_all.
     """
 
     def __init__(self, dynamics: Dynamics, contact: bool = False) -> None:
@@ -142,12 +147,16 @@ class MuJoCoModel:
         """
         self.module = mujoco = _import()
         robot, parameters = dynamics.robot, dynamics.parameters
-        mimics = [body.joint.name for body in robot.bodies if body.joint.mimic is not None]
-        if mimics:
-            raise ConfigurationError(f"joint {mimics[0]!r} mimics another, for which MuJoCo has no exact counterpart")
         self.model, altered = self._compiled(reduced(robot.urdf, contact))
         self.data = mujoco.MjData(self.model)
         self.index = np.array([self.model.joint(name).dofadr[0] for name in robot.joint_names])
+        self._all = np.array([self.model.joint(body.joint.name).dofadr[0] for body in robot.bodies])
+        self._coupling, self._offset = np.zeros((len(robot.bodies), robot.n)), np.zeros(len(robot.bodies))
+        for row, body in enumerate(robot.bodies):
+            self._coupling[row, body.coordinate], self._offset[row] = body.ratio, body.offset
+        self.mimics = tuple(body.joint.name for body in robot.bodies if body.joint.mimic is not None)
+        if self.mimics:  # the limits of the joints that they follow hold, not their own
+            self.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_LIMIT
         self.model.opt.gravity[:] = parameters.gravity
         self.model.dof_armature[self.index] = parameters.armature
         self.model.dof_damping[self.index] = parameters.viscous
@@ -198,28 +207,32 @@ class MuJoCoModel:
             qd: velocity (n,) in [rad/s] or [m/s].
         """
         self.module.mj_resetData(self.model, self.data)
-        self.data.qpos[self.index], self.data.qvel[self.index] = q, qd
+        self.data.qpos[self._all], self.data.qvel[self._all] = self._coupling @ q + self._offset, self._coupling @ qd
 
     def mass_matrix(self, q: Array) -> Array:
         """M(q) (n, n)."""
         self.place(q, np.zeros(len(q)))
         self.module.mj_forward(self.model, self.data)
-        columns, product = np.empty((len(q), len(q))), np.empty(self.model.nv)
-        for column, joint in enumerate(self.index):
-            self.module.mj_mulM(self.model, self.data, product, np.eye(self.model.nv)[joint])
-            columns[:, column] = product[self.index]
-        return columns
+        columns, product = np.empty((len(self._all), len(q))), np.empty(self.model.nv)
+        for column in range(len(q)):
+            direction = np.zeros(self.model.nv)
+            direction[self._all] = self._coupling[:, column]
+            self.module.mj_mulM(self.model, self.data, product, direction)
+            columns[:, column] = product[self._all]
+        return np.asarray(self._coupling.T @ columns)
 
     def inverse(self, q: Array, qd: Array, qdd: Array) -> Array:
         """Efforts τ (n,) in [N·m] or [N], friction included."""
         self.place(q, qd)
-        self.data.qacc[self.index] = qdd
+        self.data.qacc[self._all] = self._coupling @ qdd
         self.module.mj_inverse(self.model, self.data)
-        effort: Array = self.data.qfrc_inverse[self.index]
+        effort: Array = self._coupling.T @ self.data.qfrc_inverse[self._all]
         return effort
 
     def forward(self, q: Array, qd: Array, tau: Array) -> Array:
         """Accelerations q̈ (n,) in [rad/s²] or [m/s²]."""
+        if self.mimics:  # MuJoCo itself does not know that they follow
+            return np.asarray(np.linalg.solve(self.mass_matrix(q), tau - self.inverse(q, qd, np.zeros(len(q)))))
         self.place(q, qd)
         self.data.qfrc_applied[self.index] = tau
         self.module.mj_forward(self.model, self.data)
