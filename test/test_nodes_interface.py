@@ -29,6 +29,7 @@ TABLES = {
         "pub": {
             ("/controller/commands", ARRAY),
             ("/controller/joint_commands", JOINT_STATE),
+            ("/controller/mit_commands", ARRAY),
             *((f"/controller/efforts/{term}", JOINT_STATE) for term in ("gravity", "coriolis", "inertia")),
             *((f"/controller/efforts/{term}", JOINT_STATE) for term in ("friction", "feedback", "total")),
             ("/controller/tracking_error", JOINT_STATE),

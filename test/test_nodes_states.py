@@ -255,6 +255,39 @@ def test_a_stream_of_positions_alone_gets_its_velocities_from_the_stamps(arm):
         assert not push()
 
 
+def test_commands_in_mit_mode_add_up_to_the_efforts_in_the_order_of_joints(graph, prr):
+    from sensor_msgs.msg import JointState
+    from std_msgs.msg import Float64MultiArray
+
+    order, motor = ["wrist", "elevator", "shoulder"], {"gear_ratio": 20.0, "reversed": True, "offset": 0.1}
+    given = {"output": "mit", "mit_stiffness_limit": 40.0, "transmission": {"shoulder": motor}}
+    graph.start("controller", robot_description=prr, joints=order, state_timeout=2.0, **given)
+    mit = graph.listen(Float64MultiArray, "controller/mit_commands", 100)
+    arm = Arm(graph)
+    measured = np.array([POSE[0], (POSE[1] - 0.1) * -20.0, POSE[2]])
+    velocity = np.array([0.01, -0.4, 0.03])
+    state = {"position": measured.tolist(), "velocity": velocity.tolist()}
+    reference = graph.talk(JointState, "controller/reference")
+
+    def moves():
+        reference.publish(JointState(name=["shoulder"], position=[POSE[1] + 0.02], velocity=[0.3]))
+        arm.answered(**state)
+        return mit and mit[-1].data[11] == pytest.approx(-20.0 * 0.3)  # the velocity of the shoulder's motor
+
+    graph.wait(moves, "a command in MIT mode")
+    message, columns = mit[-1], [NAMES.index(name) for name in order]
+    assert [(one.label, one.size, one.stride) for one in message.layout.dim] == [
+        ("joint", 3, 15), ("position velocity stiffness damping effort", 5, 5)
+    ]  # fmt: skip
+    position, speed, stiffness, damping, effort = np.array(message.data).reshape(3, 5).T
+    total = effort + stiffness * (position - measured[columns]) + damping * (speed - velocity[columns])
+    efforts = {tuple(np.round(command.effort, 7)) for command in arm.commands}
+    assert tuple(np.round(total, 7)) in efforts
+    assert position[2] == pytest.approx((POSE[1] + 0.02 - 0.1) * -20.0)
+    assert 0.0 < stiffness[2] <= 40.0 / 20.0**2
+    graph.wait(lambda: "output is mit" in graph.diagnostics("controller")["realtime"], "why Python runs the loop")
+
+
 def test_bad_references_change_nothing(arm):
     from sensor_msgs.msg import JointState
     from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint

@@ -29,6 +29,7 @@ from robodyn_ros.control.laws.base import Controller, Reference
 from robodyn_ros.control.limits import Limits, Shaping, overload
 from robodyn_ros.control.live_loop import LiveLoop
 from robodyn_ros.control.loop_settings import LoopSettings, law_feedback
+from robodyn_ros.control.mit_mode import MitCommand, MitSettings, mit_command
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.control.reference.continuation import Continuation
 from robodyn_ros.control.reference.manager import Following, Mode, PreparedTrajectory, ReferenceManager
@@ -139,6 +140,7 @@ class ControlLoop:
         self._supervisor = FaultSupervisor(robot, self._shaping, self._gravity, self._sampling, self._plausibility)
         self._driving: Array | None = None
         self._speed = 1.0  # asked for while the arm moves
+        self._mit_gains: tuple[LoopSettings, Feedback] | None = None  # of the law, with these settings
         self.live: LiveLoop | None = None
         self._compiled: CompiledLoop | None = None
         self._to_compile = True
@@ -297,6 +299,31 @@ class ControlLoop:
         if self.mode == "waiting" or not missing > self.settings.safety.state_timeout:
             return None
         return self._react(t, missing, Fault("states", f"no usable joint states for {missing:.3g} s"))
+
+    def in_mit_mode(self, command: Command, t: float, settings: MitSettings, q: Array | None = None) -> MitCommand:
+        """A command that was just given, for drives that close a loop of their own (:mod:`.mit_mode`).
+
+        Args:
+            command: of :meth:`update` or :meth:`watch`; or of :meth:`part`, without terms.
+            t: its time [s].
+            settings: greatest gains.
+            q: the last position as the drives gave it, (n,), if its turns may be others than the loop's.
+        """
+        controller = self.settings.controller
+        if self._mit_gains is None or self._mit_gains[0] is not self.settings:
+            law = law_feedback(controller) if controller.follows else Feedback(*np.zeros((2, self.robot.n)))
+            self._mit_gains = self.settings, law
+        at = self._q if command.state is None else command.state[0]
+        return mit_command(
+            command,
+            at,
+            law=self._mit_gains[1],
+            reactions=self.settings.feedback,
+            settings=settings,
+            turns=np.zeros(self.robot.n) if q is None else np.asarray(q) - at,
+            fault=None if command.fault is None else self.fault,
+            t=t,
+        )
 
     @changes
     def reset_clock(self) -> None:

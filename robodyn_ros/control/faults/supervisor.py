@@ -326,6 +326,15 @@ class ActiveFault:
         self._ramp_down_time, self._blind = float(memory.ramp_down_time), bool(memory.blind)
         self._from = memory.ramp_from.copy() if memory.ramps else None
 
+    @property
+    def found(self) -> Array:
+        """Where it holds the arm, (n,) in [rad] or [m]."""
+        return self._q
+
+    def left(self, t: float) -> float:
+        """What is left of the efforts at a time t [s], of 1 at the begin of the ramp to zero."""
+        return 1.0 if self._from is None else max(0.0, 1.0 - (t - self._until) / self._ramp_down_time)
+
     def effort(
         self,
         t: float,
@@ -358,8 +367,8 @@ class ActiveFault:
             return held
         if self._from is None:
             self._from, self.phase = sent, "ramp"
-        left = 1.0 - (t - self._until) / self._ramp_down_time
-        if left <= 0.0:
+        left = self.left(t)
+        if left == 0.0:
             self.phase = "silent"
             return None
         return left * self._from

@@ -19,6 +19,7 @@ from collections.abc import Callable
 from time import perf_counter, sleep
 from typing import Any
 
+import numpy as np
 from builtin_interfaces.msg import Time
 from rclpy.lifecycle import LifecycleNode
 from rclpy.node import Node
@@ -30,6 +31,7 @@ from robodyn_ros.control.faults.supervisor import ActiveFault
 from robodyn_ros.control.laws.base import Controller, Reference
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import LoopSettings
+from robodyn_ros.control.mit_mode import MitSettings
 from robodyn_ros.control.step import Command
 from robodyn_ros.control.transmission import Transmission
 from robodyn_ros.dynamics import Dynamics
@@ -44,7 +46,7 @@ from robodyn_ros.errors import (
     StaleStateError,
 )
 from robodyn_ros.nodes.common.diagnostics import PAUSE, Faults
-from robodyn_ros.nodes.common.messages import NANO
+from robodyn_ros.nodes.common.messages import NANO, Stamp
 from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.nodes.common.qos import NEWEST, PARTS
 from robodyn_ros.nodes.common.timers import steady_timer
@@ -61,6 +63,7 @@ from robodyn_ros.nodes.controller.realtime.thread import UNKNOWN, RealtimeThread
 from robodyn_ros.nodes.controller.references import ReferenceInput
 from robodyn_ros.nodes.controller.state_merging import StateMerger
 from robodyn_ros.robot import Robot
+from robodyn_ros.robot.pose import Array
 
 WATCH_PERIOD = 0.02
 """Time between two checks that states still come, and between two answers while none come [s]."""
@@ -77,7 +80,7 @@ PARTING_TIME = 0.5
 PUBLISHER_PERIOD = 0.2
 """Time between two scans for conflicting publishers [s]."""
 
-PUBLISHERS_ALLOWED = {"~/commands": 1, "~/joint_commands": 1, "~/reference": 1}
+PUBLISHERS_ALLOWED = {"~/commands": 1, "~/joint_commands": 1, "~/mit_commands": 1, "~/reference": 1}
 """Topic → how many publishers it may have; ``joint_states`` may have as many as the settings say."""
 
 BROKE_OFF = "missing, or their time jumped; the arm is held where it is"
@@ -109,6 +112,8 @@ class StateCallback:
 
     Attributes:
         active: True if states are answered.
+        mit: settings of commands in MIT mode; None where there are none.
+        position: of the latest state that was answered, as the drives count turns, (n,); None before the first.
         latest: stamp of the latest state that was answered, and the command; None before the first.
         listeners: called with both for each state that is answered.
         onlookers: called with both now and then: the latest.
@@ -142,6 +147,8 @@ class StateCallback:
             locked: the model's locked joints.
         """
         self.active = False
+        self.mit: MitSettings | None = None
+        self.position: Array | None = None
         self.listeners: list[Callable[[Time, Command], None]] = []
         self.onlookers: list[Callable[[Time, Command], None]] = []
         self._ros_clock = node.get_clock()
@@ -195,7 +202,8 @@ class StateCallback:
             return
         # Publish the command.
         if command is not None:
-            self._output.publish_command(stamp, self._transmission.motor_effort(command.effort))
+            self.position = q
+            self.publish(stamp, time, command)
         done = perf_counter()
 
         # Nobody waits for what follows: bookkeeping, statistics, and the terms of the command.
@@ -219,6 +227,13 @@ class StateCallback:
             self._output.refresh()
             self.states.note_locked(data)
         self._report_fault(command)
+
+    def publish(self, stamp: Stamp, t: float, command: Command) -> None:
+        """Publish a command for a time t [s]."""
+        self._output.publish_command(stamp, self._transmission.motor_effort(command.effort))
+        if self.mit is not None and self._output.tells_mit:
+            mit = self._loop.in_mit_mode(command, t, self.mit, self.position)
+            self._output.publish_mit(stamp, mit.at_motors(self._transmission))
 
 
 class ClosedLoop:
@@ -335,6 +350,8 @@ class ClosedLoop:
         self._reset()
         self._scan_publishers()
         self._output.refresh()
+        mit = NodeParameters(self._node).settings(MitSettings)
+        self._callback.mit = mit if mit.output == "mit" else None
         self._active, self._priority = True, priority
         self._callback.active = self.enabled
         self._enter_realtime()
@@ -430,7 +447,8 @@ class ClosedLoop:
         last, begun = self._callback, perf_counter()
         while (step := self._loop.part(last.state_time + perf_counter() - last.received)) is not None:
             effort, has_come = step
-            self._output.publish_command(divmod(self._now(), NANO), self._transmission.motor_effort(effort))
+            free = np.zeros(len(effort), dtype=np.bool_)
+            last.publish(divmod(self._now(), NANO), last.state_time, Command(effort, free, free, 0.0))
             if has_come:
                 return
             if perf_counter() - begun > PARTING_TIME:
@@ -459,7 +477,7 @@ class ClosedLoop:
         if self._realtime is None:
             command = self._loop.watch(last.state_time + elapsed)
             if command is not None:
-                self._output.publish_command(divmod(self._now(), NANO), self._transmission.motor_effort(command.effort))
+                last.publish(divmod(self._now(), NANO), last.state_time + elapsed, command)
                 self.statistics.add_blind(command)
             self._fault_report.update(command)
         silent = missing > self._loop.settings.safety.state_timeout
@@ -476,6 +494,9 @@ class ClosedLoop:
         if wanted == "python":
             self._leave_realtime()
         has_begun = self._answers and self.latest is not None
+        if self._callback.mit is not None and wanted != "python":
+            self._say_realtime("off: output is mit, which Python computes", is_wrong=wanted == "thread")
+            return
         if wanted == "python" or not has_begun or self._realtime is not None or self._in_parts:
             return
 

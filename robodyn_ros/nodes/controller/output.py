@@ -12,8 +12,9 @@ from rclpy._rclpy_pybind11 import RCLError  # which rclpy exports nowhere else
 from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
+from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayout
 
+from robodyn_ros.control.mit_mode import MitCommand
 from robodyn_ros.control.step import Command
 from robodyn_ros.nodes.common.diagnostics import Faults
 from robodyn_ros.nodes.common.messages import Stamp
@@ -51,11 +52,12 @@ class Output:
         self._order = None if arm == joints else self.order
         self._joint_commands = Topic(node, faults, "~/joint_commands", JointState(name=joints), n, "effort")
         self._commands = Topic(node, faults, "~/commands", Float64MultiArray(), n, "data")
+        self._mit = Topic(node, faults, "~/mit_commands", mit_message(n), len(MitCommand._fields) * n, "data")
         self._terms = {
             term: Topic(node, faults, f"~/efforts/{term}", JointState(name=arm), n, "effort") for term in TERMS
         }
         self._error = Topic(node, faults, "~/tracking_error", JointState(name=arm), n, "position", "velocity")
-        self._all = (self._joint_commands, self._commands, self._error, *self._terms.values())
+        self._all = (self._joint_commands, self._commands, self._mit, self._error, *self._terms.values())
         self._subscribed_terms: list[tuple[str, Topic]] = []
         self.refresh()
 
@@ -82,12 +84,22 @@ class Output:
         if self._commands.subscribed:
             self._commands.publish(stamp, data=effort)
 
+    @property
+    def tells_mit(self) -> bool:
+        """True if somebody wants commands in MIT mode."""
+        return self._mit.subscribed
+
+    def publish_mit(self, stamp: Stamp, command: MitCommand) -> None:
+        """Publish a command in MIT mode, in the arm's order and at the motors."""
+        rows = np.column_stack(command)
+        self._mit.publish(stamp, data=(rows if self._order is None else rows[self._order]).ravel())
+
     def wait_until_delivered(self) -> None:
         """Wait until reliable subscribers have the last command, for ``DELIVERY`` at most.
 
         A process that ends takes along what its middleware has not delivered.
         """
-        for topic in (self._joint_commands, self._commands):
+        for topic in (self._joint_commands, self._commands, self._mit):
             topic.wait_until_delivered()
 
     @property
@@ -98,8 +110,8 @@ class Output:
     def publish_terms(self, stamp: Stamp, command: Command) -> None:
         """Publish the terms of a command that have subscribers; the reaction to a fault has no terms."""
         # Commands have been published, so there is time for this check: a new subscriber misses one command at most.
-        self._joint_commands.refresh()
-        self._commands.refresh()
+        for topic in (self._joint_commands, self._commands, self._mit):
+            topic.refresh()
         if command.efforts is None or command.reference is None or command.error is None or command.state is None:
             return
         for term, topic in self._subscribed_terms:
@@ -111,6 +123,16 @@ class Output:
         """Withdraw the topics."""
         for topic in self._all:
             self._node.destroy_lifecycle_publisher(topic.publisher)
+
+
+def mit_message(n: int) -> Float64MultiArray:
+    """What is the same in every message on ``~/mit_commands``: a row of five numbers for each of n joints."""
+    count = len(MitCommand._fields)
+    dimensions = [
+        MultiArrayDimension(label="joint", size=n, stride=n * count),
+        MultiArrayDimension(label=" ".join(MitCommand._fields), size=count, stride=count),
+    ]
+    return Float64MultiArray(layout=MultiArrayLayout(dim=dimensions))
 
 
 class Topic:

@@ -18,6 +18,7 @@ from robodyn_ros.control.faults.dry_run import check_model
 from robodyn_ros.control.faults.settings import FaultReactions, SafetySettings
 from robodyn_ros.control.laws.gains import JointGains
 from robodyn_ros.control.loop_settings import NO_LIMIT, law_settings, model_parameters
+from robodyn_ros.control.mit_mode import MitSettings
 from robodyn_ros.control.motion.payload_motion import PayloadSettings
 from robodyn_ros.control.motion.tool_motion import ToolSettings
 from robodyn_ros.control.reference.tolerances import GoalSettings, JointTolerances
@@ -38,7 +39,13 @@ from robodyn_ros.plugins import available
 from robodyn_ros.robot import DescriptionSettings, Joint, Robot
 from robodyn_ros.settings import check_settings, choice
 
-FIXED_WHILE_CONFIGURED = (DESCRIPTION, *(item.name for item in fields(DescriptionSettings)), "joints", "tool")
+FIXED_WHILE_CONFIGURED = (
+    DESCRIPTION,
+    *(item.name for item in fields(DescriptionSettings)),
+    "joints",
+    "tool",
+    *(item.name for item in fields(MitSettings)),
+)
 """Parameters that count at the next configure; changing them while configured is refused."""
 
 REALTIME = ("auto", "thread", "python")
@@ -87,6 +94,7 @@ def declare_node_parameters(node: Node) -> None:
     declare(node, "tool", "", "name of the link that ~/target_pose is about; the last that moves if empty")
     declare_settings(node, SafetySettings)
     declare_settings(node, CompensationSettings)
+    declare_settings(node, MitSettings)
     declare_settings(node, ToolSettings)
     declare_settings(node, ReferenceSettings)
     declare_settings(node, GoalSettings, "constraints.")

@@ -1,0 +1,154 @@
+"""MIT mode: the five numbers of each joint add up to the loop's effort, whatever the loop is doing."""
+
+import arms
+import numpy as np
+import pytest
+
+import robodyn_ros as rd
+from robodyn_ros.control import PD, ComputedTorque, ControlLoop, SafetySettings, rest_to_rest
+from robodyn_ros.control.mit_mode import MitCommand, MitSettings
+from robodyn_ros.control.transmission import Transmission, TransmissionSettings
+from robodyn_ros.simulation import Plant, PlantSettings
+
+ROBOT = rd.load_robot(arms.mechanism("PRR", (4, 1.5, 0.6), (1, 0.5, 0.34), (0.1, 0.2, 0.15)))
+DYNAMICS = rd.create_dynamics("rnea", ROBOT)
+HOME, GOAL = np.array([0.3, -0.2, 0.5]), np.array([0.9, 0.5, -0.4])
+BEGIN, PERIOD, STEP = 5.0, 4e-3, 0.5e-3  # of the states, of the states, and of the drives' own loop [s]
+WIDE = MitSettings("mit", 1e9, 1e9)
+
+
+class Arm:
+    """A plant with drives in MIT mode, and its loop; or with drives that take efforts."""
+
+    def __init__(self, law, effort=1e3, *, mit=WIDE, plant=DYNAMICS, **options):
+        self.loop = ControlLoop(law, np.broadcast_to(effort, 3), **options)
+        self.plant = Plant(plant, PlantSettings(step=STEP), q0=HOME, effort_limit=np.full(3, 1e4))
+        self.mit, self.t = mit, BEGIN
+        self.pairs = []  # a state, what the loop wants, and what the drives get
+
+    def drive(self, command, in_mit_mode=True):
+        """A period of the drives."""
+        q, qd = self.plant.q, self.plant.qd
+        sent = None if command is None else self.loop.in_mit_mode(command, self.t, self.mit)
+        if sent is not None:
+            self.pairs.append((q, qd, command, sent))
+        for _ in range(round(PERIOD / STEP)):
+            if command is None:
+                self.plant.apply(np.zeros(3))
+            elif in_mit_mode:
+                self.plant.apply(sent.total(self.plant.q, self.plant.qd))
+            else:
+                self.plant.apply(command.effort)
+            self.plant.step()
+        self.t += PERIOD
+        return sent
+
+    def run(self, duration, *, states=True, in_mit_mode=True):
+        for _ in range(round(duration / PERIOD)):
+            if states:
+                command = self.loop.update(self.t, self.t, self.plant.q, self.plant.qd)
+            else:
+                command = self.loop.watch(self.t)
+            self.drive(command, in_mit_mode)
+
+
+def adds_up(arm):
+    for q, qd, command, sent in arm.pairs:
+        if command.state is None:
+            continue
+        np.testing.assert_allclose(sent.total(q, qd), command.effort, rtol=1e-11, atol=1e-9)
+
+
+@pytest.mark.parametrize("law", [ComputedTorque(DYNAMICS, 100.0, 20.0, 30.0), PD(DYNAMICS, 300.0, 40.0, 50.0)])
+@pytest.mark.parametrize("effort", [1e3, [70.0, 25.0, 3.0]], ids=["free", "limited"])
+def test_the_numbers_add_up_to_the_effort_of_the_loop_with_the_gains_of_the_law(law, effort):
+    safety = SafetySettings(allow_sagging=True, plausibility=False, following_tolerance=0.0)
+    arm = Arm(law, effort, safety=safety, rate_limit=np.full(3, 4e3))
+    arm.run(0.1)
+    arm.loop.follow(rest_to_rest([GOAL], [0.6]))
+    arm.run(0.8)
+    adds_up(arm)
+    scale = np.ones(3)
+    if law.feedback == "acceleration":
+        scale = np.diagonal(DYNAMICS.mass_matrix(ROBOT.home))
+    cuts = 0
+    for _, _, command, sent in arm.pairs:
+        cut = command.saturated | command.rate_limited
+        cuts += cut.sum()
+        np.testing.assert_allclose(sent.stiffness, np.where(cut, 0.0, scale * law.kp), rtol=1e-12)
+        np.testing.assert_allclose(sent.damping, np.where(cut, 0.0, scale * law.kd), rtol=1e-12)
+        np.testing.assert_array_equal(sent.position, command.reference.q)
+        np.testing.assert_array_equal(sent.velocity, command.reference.qd)
+    assert (cuts > 0) == (effort != 1e3)
+    if effort == 1e3:
+        assert np.abs(arm.plant.q - GOAL).max() < 0.02 if law.feedback == "acceleration" else True
+
+
+def test_gains_are_bounded_by_what_a_drive_takes():
+    arm = Arm(PD(DYNAMICS, [300.0, 200.0, 100.0], [40.0, 4.0, 2.0]), mit=MitSettings("mit", 150.0, 3.0))
+    sent = arm.drive(arm.loop.update(arm.t, arm.t, HOME, np.array([0.1, -0.2, 0.3])))
+    np.testing.assert_array_equal(sent.stiffness, [150.0, 150.0, 100.0])
+    np.testing.assert_array_equal(sent.damping, [3.0, 3.0, 2.0])
+
+
+def test_while_no_states_come_the_drives_hold_the_arm_that_efforts_alone_let_sink():
+    """The arm carries a kilogram that the model does not know."""
+    heavy = rd.create_dynamics("rnea", ROBOT, payload=rd.Payload(ROBOT.links[-1].name, 1.0))
+    sunk = {}
+    for in_mit_mode in (True, False):
+        arm = Arm(ComputedTorque(DYNAMICS, 400.0, 40.0), plant=heavy)
+        arm.run(1.5, in_mit_mode=in_mit_mode)
+        assert arm.loop.fault is None
+        before = arm.plant.q
+        arm.run(0.6, states=False, in_mit_mode=in_mit_mode)
+        assert arm.loop.fault.phase == "hold"
+        sunk[in_mit_mode] = np.abs(arm.plant.q - before).max()
+    assert sunk[True] < 0.1 * sunk[False]
+
+
+def test_hold_damp_and_ramp():
+    arm = Arm(ComputedTorque(DYNAMICS, 100.0, 20.0))
+    arm.run(0.1)
+    arm.run(2.0, states=False)
+    feedback = arm.loop.settings.feedback
+    blind = [sent for _, _, command, sent in arm.pairs if command.fault == "states"]
+    np.testing.assert_array_equal(blind[0].stiffness, feedback.stiffness)
+    np.testing.assert_array_equal(blind[0].damping, feedback.damping)
+    np.testing.assert_allclose(blind[0].position, HOME, atol=1e-3)
+    parts = np.array([sent.stiffness / feedback.stiffness for sent in blind])
+    assert np.all(np.diff(parts, axis=0) <= 0.0)
+    ramp = parts[(parts[:, 0] < 1.0)][:, 0]
+    assert len(ramp) > 50
+    np.testing.assert_allclose(np.diff(ramp), -PERIOD / SafetySettings().ramp_down_time, rtol=1e-6)
+    assert arm.loop.watch(arm.t) is None
+    fast = Arm(ComputedTorque(DYNAMICS, 100.0, 20.0))
+    fast.run(0.1)
+    velocity = np.array([0.0, 1.2 * ROBOT.velocity_limit[1], 0.0])
+    command = fast.loop.update(fast.t, fast.t, fast.plant.q, velocity)
+    assert (command.fault, fast.loop.fault.phase) == ("speed", "damp")
+    sent = fast.loop.in_mit_mode(command, fast.t, WIDE)
+    np.testing.assert_array_equal(sent.stiffness, 0.0)
+    free = ~(command.saturated | command.rate_limited)
+    np.testing.assert_array_equal(sent.damping, np.where(free, fast.loop.settings.feedback.damping, 0.0))
+    np.testing.assert_allclose(sent.total(fast.plant.q, velocity), command.effort, rtol=1e-12)
+
+
+def test_a_motor_gets_the_same_in_its_own_units():
+    motors = [TransmissionSettings(False, 50.0, 0.1, 1.5), TransmissionSettings(True, 100.0, -0.2, 0.5)]
+    transmission = Transmission([*motors, TransmissionSettings(False, 30.0, 0.3, 0.25)])
+    rng = np.random.default_rng(3)
+    command = MitCommand(*rng.uniform(0.2, 2.0, (5, 3)))
+    q, qd = rng.standard_normal((2, 3))
+    at_motors = command.at_motors(transmission)
+    assert np.all(at_motors.stiffness > 0.0)
+    sent = at_motors.total(transmission.motor_position(q), transmission.motor_velocity(qd))
+    np.testing.assert_allclose(transmission.joint_effort(sent), command.total(q, qd), rtol=1e-12)
+
+
+def test_the_drives_count_turns_that_the_loop_does_not():
+    arm = Arm(ComputedTorque(DYNAMICS, 100.0, 20.0))
+    command = arm.loop.update(arm.t, arm.t, HOME, np.zeros(3))
+    turned = HOME + [0.0, 0.0, 4.0 * np.pi]
+    plain, sent = (arm.loop.in_mit_mode(command, arm.t, WIDE, q) for q in (HOME, turned))
+    np.testing.assert_allclose(sent.position - plain.position, turned - HOME, rtol=1e-12)
+    np.testing.assert_allclose(sent.total(turned, np.zeros(3)), command.effort, rtol=1e-9)
