@@ -6,7 +6,7 @@ import pytest
 
 import robodyn_ros as rd
 from robodyn_ros.control import PD, ComputedTorque, ControlLoop, SafetySettings, rest_to_rest
-from robodyn_ros.control.mit_mode import MitCommand, MitSettings
+from robodyn_ros.control.motion.mit_mode import MitCommand, MitSettings
 from robodyn_ros.control.transmission import Transmission, TransmissionSettings
 from robodyn_ros.simulation import Plant, PlantSettings
 

@@ -29,7 +29,7 @@ from robodyn_ros.control.laws.base import Controller, Reference
 from robodyn_ros.control.limits import Limits, Shaping, overload
 from robodyn_ros.control.live_loop import LiveLoop
 from robodyn_ros.control.loop_settings import LoopSettings, law_feedback
-from robodyn_ros.control.mit_mode import MitCommand, MitSettings, mit_command
+from robodyn_ros.control.motion.mit_mode import MitCommand, MitSettings, mit_command
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.control.reference.continuation import Continuation
 from robodyn_ros.control.reference.manager import Following, Mode, PreparedTrajectory, ReferenceManager
@@ -301,7 +301,7 @@ class ControlLoop:
         return self._react(t, missing, Fault("states", f"no usable joint states for {missing:.3g} s"))
 
     def in_mit_mode(self, command: Command, t: float, settings: MitSettings, q: Array | None = None) -> MitCommand:
-        """A command that was just given, for drives that close a loop of their own (:mod:`.mit_mode`).
+        """A command that was just given, for drives that close a loop of their own (:mod:`robodyn_ros.control.motion.mit_mode`).
 
         Args:
             command: of :meth:`update` or :meth:`watch`; or of :meth:`part`, without terms.

@@ -31,7 +31,7 @@ from robodyn_ros.control.faults.supervisor import ActiveFault
 from robodyn_ros.control.laws.base import Controller, Reference
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import LoopSettings
-from robodyn_ros.control.mit_mode import MitSettings
+from robodyn_ros.control.motion.mit_mode import MitSettings
 from robodyn_ros.control.step import Command
 from robodyn_ros.control.transmission import Transmission
 from robodyn_ros.dynamics import Dynamics

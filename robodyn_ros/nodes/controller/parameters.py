@@ -18,7 +18,7 @@ from robodyn_ros.control.faults.dry_run import check_model
 from robodyn_ros.control.faults.settings import FaultReactions, SafetySettings
 from robodyn_ros.control.laws.gains import JointGains
 from robodyn_ros.control.loop_settings import NO_LIMIT, law_settings, model_parameters
-from robodyn_ros.control.mit_mode import MitSettings
+from robodyn_ros.control.motion.mit_mode import MitSettings
 from robodyn_ros.control.motion.payload_motion import PayloadSettings
 from robodyn_ros.control.motion.tool_motion import ToolSettings
 from robodyn_ros.control.reference.tolerances import GoalSettings, JointTolerances
