@@ -301,7 +301,7 @@ class ControlLoop:
         return self._react(t, missing, Fault("states", f"no usable joint states for {missing:.3g} s"))
 
     def in_mit_mode(self, command: Command, t: float, settings: MitSettings, q: Array | None = None) -> MitCommand:
-        """A command that was just given, for drives that close a loop of their own (:mod:`robodyn_ros.control.motion.mit_mode`).
+        """A command that was just given, for drives that close a loop of their own.
 
         Args:
             command: of :meth:`update` or :meth:`watch`; or of :meth:`part`, without terms.
