@@ -214,8 +214,8 @@ class History:
         self.same_memory()
 
     def close(self, one: np.ndarray, other: np.ndarray) -> None:
-        # What a law remembers adds up the rounding of the accelerations of a trajectory.
-        close(one, other, 1e3 if self.loops[0].controller.remembers else 1.0)
+        # What a law remembers adds up the rounding of the accelerations of a trajectory; steep ones are rounded by more.
+        close(one, other, (1e3 if self.loops[0].controller.remembers else 1.0) * max(1.0, self.steepest / 100.0))
 
     def same_command(self, one: Any, other: Any) -> None:
         assert type(one) is type(other)
@@ -225,6 +225,8 @@ class History:
             return
         assert (one.fault, one.problem, one.state_age) == (other.fault, other.problem, other.state_age)
         self.same_efforts((one.effort, one.saturated, one.rate_limited), other)
+        if other.reference is not None:
+            self.steepest = max(self.steepest, float(np.abs(other.reference.qdd).max()))
         assert (one.efforts is None) == (other.efforts is None)
         if other.efforts is not None:
             for a, b in zip((*one.efforts, *one.reference, one.error), (*other.efforts, *other.reference, other.error),
@@ -254,6 +256,7 @@ class History:
             self.seen |= {"limited"} if a.any() else set()
 
     rounded = 0
+    steepest = 0.0  # greatest acceleration of the reference so far
 
     def same_memory(self) -> None:
         one, other = self.loops
