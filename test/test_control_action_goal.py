@@ -273,7 +273,11 @@ def test_the_state_of_the_controller_and_the_reference_at_a_time(monkeypatch):
             raise NotReadyError(closed[0])
 
     loop = SimpleNamespace(
-        robot=robot, listeners=listeners, expected=inner.expected, references=SimpleNamespace(check_open=check_open)
+        robot=robot,
+        listeners=listeners,
+        onlookers=listeners,
+        expected=inner.expected,
+        references=SimpleNamespace(check_open=check_open),
     )
     module.ControllerState(node, loop)
     query = module.QueryState(node, loop)

@@ -214,7 +214,7 @@ class History:
         self.same_memory()
 
     def close(self, one: np.ndarray, other: np.ndarray) -> None:
-        # What a law remembers adds up the rounding of the accelerations of a trajectory; steep ones are rounded by more.
+        # What a law remembers adds up the rounding of a trajectory's accelerations; steep ones are rounded by more.
         close(one, other, (1e3 if self.loops[0].controller.remembers else 1.0) * max(1.0, self.steepest / 100.0))
 
     def same_command(self, one: Any, other: Any) -> None:

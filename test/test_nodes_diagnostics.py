@@ -111,6 +111,7 @@ def law(on):
     def fail(*args):
         raise FloatingPointError("of a plugin")
 
+    on.loop._loop.runs_in_c = False  # C would not call it
     on.loop._loop._step.run = fail
     return on.state
 

@@ -87,14 +87,14 @@ def test_the_second_message_of_a_kind_goes_the_short_way():
         message = JointState(name=ARM[::-1], position=[1.0, 2.0, 3.0], velocity=velocity, effort=[7.0, 8.0, 9.0])
         data = serialize_message(message)
         reader.read(data)
-        layout = reader._layout
+        layout = reader.layout
         assert layout.read(data).position.tolist() == [3.0, 2.0, 1.0]
-        assert layout.read(data[: layout._end - 1]) is None  # cut off
+        assert layout.read(data[: layout.end - 1]) is None  # cut off
         assert layout.read(b"\0\0" + data[2:]) is None  # the greatest byte first
-        for place in range(12, layout._constant[-1][0].stop):  # any other name, or number of numbers
+        for place in range(12, layout.constant[-1][0].stop):  # any other name, or number of numbers
             other = data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
-            in_numbers = any(start <= place < start + kind.size for start, kind in layout._numbers)
-            between = not any(part.start <= place < part.stop for part, _ in layout._constant)
+            in_numbers = any(start <= place < start + kind.size for start, kind in layout.numbers)
+            between = not any(part.start <= place < part.stop for part, _ in layout.constant)
             assert (layout.read(other) is not None) == (in_numbers or between)
     with pytest.raises(InputError, match="message: 30 bytes that are no JointState"):
         reader.read(data[:30])

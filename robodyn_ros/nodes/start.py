@@ -46,7 +46,7 @@ EXECUTABLES = {
     "teleoperator": Executable(
         "teleoperator",
         "one end of a coupling of two arms, of which one leads and the other follows",
-        "-p role:=leader -r __ns:=/leader -r '~/received:=/follower/teleoperator/sent'",
+        "-p role:=leader -r __ns:=/leader",
     ),
 }
 """Name of the command → what it runs."""
