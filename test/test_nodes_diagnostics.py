@@ -111,8 +111,9 @@ def law(on):
     def fail(*args):
         raise FloatingPointError("of a plugin")
 
-    on.loop._loop.runs_in_c = False  # C would not call it
-    on.loop._loop._step.run = fail
+    loop = on.loop._loop
+    loop._take_back()
+    loop._compiled, loop._step.run = None, fail  # C would not call it
     return on.state
 
 
