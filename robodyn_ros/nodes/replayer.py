@@ -14,7 +14,7 @@ import sys
 
 import numpy as np
 from rclpy.node import Node
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
 
 from robodyn_ros import create_dynamics
 from robodyn_ros.control.motion.point_to_point import point_to_point
@@ -24,7 +24,7 @@ from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.nodes.common.description import DescriptionSource, declare_description
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
 from robodyn_ros.nodes.common.executor import Exit, run
-from robodyn_ros.nodes.common.messages import to_duration
+from robodyn_ros.nodes.common.messages import from_rows
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare
 from robodyn_ros.nodes.common.qos import RELIABLE
 from robodyn_ros.nodes.common.script import Script, ScriptRunner, ScriptStep
@@ -43,9 +43,6 @@ PAUSE = 0.5
 
 APPROACH = 0.3
 """Ratio of the velocity limits that the way to the beginning keeps to."""
-
-MOVED = 1e-4
-"""Distance of the reference from where it was that shows that the motion has begun [rad] or [m]."""
 
 
 class ReplayerNode(ExceptionGuard, Node):  # type: ignore[misc]
@@ -86,7 +83,7 @@ class ReplayerNode(ExceptionGuard, Node):  # type: ignore[misc]
         begin = watch.reference.copy()
         whole, start = approached(create_dynamics("rnea", robot), begin, motion)
         self._publisher.publish(_message(whole, robot.joint_names))
-        yield ScriptStep("the beginning of the motion", lambda: _has_moved(watch, begin))
+        yield ScriptStep("the beginning of the motion", lambda: watch.is_told_to_leave(begin))
         begun = watch.time
         print(json.dumps({"stage": "moving to the beginning"}), flush=True)
         yield ScriptStep("the beginning of what was shown", lambda: watch.time - begun > start, longer=start)
@@ -125,25 +122,15 @@ def approached(dynamics: Dynamics, start: Array, motion: Trajectory) -> tuple[Tr
     return Trajectory(np.concatenate((way.times, begin + motion.times)), *parts), begin
 
 
-def _has_moved(watch: Watch, begin: Array) -> bool:
-    return watch.reference is not None and bool((np.abs(watch.reference - begin) > MOVED).any())
-
-
 def _message(trajectory: Trajectory, joints: tuple[str, ...]) -> JointTrajectory:
     assert trajectory.velocities is not None and trajectory.accelerations is not None
-    points = [
-        JointTrajectoryPoint(
-            positions=q.tolist(), velocities=qd.tolist(), accelerations=qdd.tolist(), time_from_start=to_duration(t)
-        )
-        for t, q, qd, qdd in zip(
-            trajectory.times.tolist(),
-            trajectory.positions,
-            trajectory.velocities,
-            trajectory.accelerations,
-            strict=True,
-        )
-    ]
-    return JointTrajectory(joint_names=list(joints), points=points)
+    return from_rows(
+        joints,
+        trajectory.times,
+        positions=trajectory.positions,
+        velocities=trajectory.velocities,
+        accelerations=trajectory.accelerations,
+    )
 
 
 def main() -> int:

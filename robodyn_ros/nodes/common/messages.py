@@ -11,7 +11,7 @@ from geometry_msgs.msg import Pose
 from numpy.typing import NDArray
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
-from trajectory_msgs.msg import JointTrajectory
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robodyn_ros.checks import finite_array
 from robodyn_ros.control.laws.base import Reference
@@ -197,6 +197,21 @@ def to_trajectory(message: JointTrajectory) -> tuple[Trajectory, float | None]:
         raise InputError("positions", "of the points are missing")
     start = seconds(message.header.stamp)
     return Trajectory(times, positions, velocities, accelerations, efforts), start or None
+
+
+def from_rows(joints: Sequence[str], times: Array, **rows: Array) -> JointTrajectory:
+    """A trajectory message that starts when it is received.
+
+    Args:
+        joints: names.
+        times: of the points, (K,) in [s].
+        rows: field of the points, such as ``positions`` → its values (K, n).
+    """
+    points = [JointTrajectoryPoint(time_from_start=to_duration(time)) for time in times.tolist()]
+    for field, values in rows.items():
+        for point, row in zip(points, values.tolist(), strict=True):
+            setattr(point, field, row)
+    return JointTrajectory(joint_names=list(joints), points=points)
 
 
 def _rows(message: JointTrajectory, field: str) -> Array | None:

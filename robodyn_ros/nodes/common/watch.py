@@ -23,6 +23,9 @@ from robodyn_ros.robot.pose import Array
 CONTROLLER = "controller"
 """Name of the controller whose topics are subscribed to; remap them for another."""
 
+MOVED = 1e-4
+"""Distance of the reference from where it was that shows that a motion has begun [rad] or [m]."""
+
 
 class Watch:
     """The latest state, effort and reference of the arm; states may come in several messages, merged by name.
@@ -70,6 +73,10 @@ class Watch:
     def reference(self) -> Array | None:
         """Positions of the reference (n,); None as long as they are unknown."""
         return None if self.q is None or self.error is None else self.q + self.error
+
+    def is_told_to_leave(self, place: Array) -> bool:
+        """True once the reference is elsewhere than at a place (n,): a motion has begun."""
+        return self.reference is not None and bool((np.abs(self.reference - place) > MOVED).any())
 
     def destroy(self) -> None:
         """Unsubscribe."""

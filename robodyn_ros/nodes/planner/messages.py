@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
 from visualization_msgs.msg import Marker, MarkerArray
 
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.nodes.common.marker_messages import ghost, to_marker
-from robodyn_ros.nodes.common.messages import stamp, to_duration
+from robodyn_ros.nodes.common.messages import from_rows, stamp
 from robodyn_ros.nodes.common.watch import Watch
 from robodyn_ros.planning.plan import Plan
 from robodyn_ros.robot import Robot
@@ -39,18 +39,9 @@ def to_message(plan: Plan) -> JointTrajectory:
         NotReadyError: the plan has no motion.
     """
     plan.to_trajectory()
-    points = []
-    for t, q, qd, qdd, effort in zip(plan.times, plan.q, plan.qd, plan.qdd, plan.effort, strict=True):
-        points.append(
-            JointTrajectoryPoint(
-                positions=q.tolist(),
-                velocities=qd.tolist(),
-                accelerations=qdd.tolist(),
-                effort=effort.tolist(),
-                time_from_start=to_duration(float(t)),
-            )
-        )
-    return JointTrajectory(joint_names=list(plan.joints), points=points)
+    return from_rows(
+        plan.joints, plan.times, positions=plan.q, velocities=plan.qd, accelerations=plan.qdd, effort=plan.effort
+    )
 
 
 class Preview:

@@ -17,13 +17,9 @@ from robodyn_ros.nodes.common.script import Script, ScriptRunner, ScriptStep
 from robodyn_ros.nodes.common.watch import CONTROLLER, Watch
 from robodyn_ros.nodes.planner.messages import check_start, to_message
 from robodyn_ros.planning.plan import Plan
-from robodyn_ros.robot.pose import Array
 
 PERIOD = 0.02
 """Time between two checks that the script can go on [s]."""
-
-MOVED = 1e-4
-"""Distance of the reference from where it was that shows that the motion has begun [rad] or [m]."""
 
 PATIENCE = 10.0
 """Longest wait for the arm, its controller, and the controller's answer [s]."""
@@ -62,14 +58,11 @@ class SenderNode(ExceptionGuard, Node):  # type: ignore[misc]
         yield ScriptStep("a controller that takes trajectories", self._publisher.get_subscription_count)
         check_start(watch, self._plan)
         yield ScriptStep("a reference of the controller", lambda: watch.reference is not None)
+        assert watch.reference is not None
         before = watch.reference
         self._publisher.publish(self._message)
-        yield ScriptStep("the beginning of the motion", lambda: _has_moved(watch.reference, before))
+        yield ScriptStep("the beginning of the motion", lambda: watch.is_told_to_leave(before))
         self.get_logger().info(f"the controller follows it: {self._plan.duration:.3g} s")
-
-
-def _has_moved(now: Array | None, before: Array | None) -> bool:
-    return now is not None and before is not None and bool((abs(now - before) > MOVED).any())
 
 
 def main() -> int:
