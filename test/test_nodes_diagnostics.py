@@ -1,4 +1,4 @@
-"""/diagnostics while a fault lasts, for each class of faults: never OK before it is over, and OK again afterwards.
+"""The controller in lockstep: /diagnostics while faults last, of each class, and changes of law and model in motion.
 
 The controller runs in this process, and the test is its time and its drives, so that nothing depends on the machine.
 """
@@ -42,7 +42,7 @@ class Simulated:
     """The controller, its time and its drives; nothing happens unless a method is called."""
 
     def __init__(self, there):
-        self.node, self.t = there.node, next(BEGINS)
+        self.there, self.node, self.t = there, there.node, next(BEGINS)
         self.q, self.qd = REST.copy(), np.zeros(3)
         self.node.faults._clock = lambda: self.t
         self._statuses = []
@@ -66,6 +66,12 @@ class Simulated:
         message.header.stamp = Time(nanoseconds=round(self.t * 1e9)).to_msg()
         self.loop._callback.on_state(bytes(serialize_message(message)))
 
+    def drift(self):
+        """A state of an arm that goes slowly there and back."""
+        self.q = REST + np.array([0.02, 0.04, -0.05]) * np.sin(2.0 * self.t)
+        self.qd = 2.0 * np.array([0.02, 0.04, -0.05]) * np.cos(2.0 * self.t)
+        self.state()
+
     def nothing(self, dt=0.02):
         """Time goes on, and no state comes."""
         self.tick(dt)
@@ -80,7 +86,7 @@ class Simulated:
 
 @pytest.fixture(scope="module")
 def node(tmp_path_factory):
-    with LIFE.running(tmp_path_factory.mktemp("node"), use_sim_time=True, state_timeout=0.1) as there:
+    with LIFE.running(tmp_path_factory.mktemp("node"), use_sim_time=True, state_timeout=0.1, overrun=10.0) as there:
         yield there
 
 
@@ -210,7 +216,39 @@ def test_the_level_stays_while_a_fault_lasts(simulated, kind, monkeypatch):
     end = on.t + 3.0 + 3.0 * RECENT
     while on.level()[0] != "OK":
         on.state()
+        on.loop._watch()  # it says that states are missing, by the steady clock
         assert on.t < end, on.level()
     for _ in range(1000):
         on.state()
     assert on.level() == ("OK", "hold")
+
+
+def test_a_law_and_a_model_change_without_a_step(simulated):
+    """While the arm moves; what a change makes of the efforts is spread over the blend time."""
+    on, efforts = simulated, []
+    on.loop.listeners.append(lambda stamp, command: efforts.append(command.effort.copy()))
+    on.node.set_parameters([Parameter("plausibility", value=False)])
+    try:
+        for change in (
+            {"controller": "gravity_compensation"},
+            {"dynamics": "lagrangian"},
+            {"controller": "computed_torque"},
+        ):
+            for _ in range(200):
+                on.drift()
+            ((name, value),) = change.items()
+            assert on.node.set_parameters([Parameter(name, value=value)])[0].successful
+            before = len(efforts)
+            while value not in on.node._configured.switching.running:
+                on.drift()
+                on.there.drain()
+            for _ in range(200):  # twice the blend time
+                on.drift()
+            change = np.array(efforts[before:])
+            steps, whole = np.abs(np.diff(change, axis=0)), np.ptp(change, axis=0)
+            assert len(steps) > 200
+            assert (whole > 0.05).any() or name == "dynamics"
+            # A blend of 0.2 s, and the arm's own motion.
+            assert (steps <= 1.1 * whole * STEP / 0.2 + 1e-3).all(), (value, steps.max(axis=0), whole)
+    finally:
+        on.node.set_parameters([Parameter("plausibility", value=True)])

@@ -25,7 +25,6 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-from robodyn_ros.nodes.common.messages import seconds
 from robodyn_ros.nodes.common.qos import LATCHED
 
 ROOT = Path(__file__).parents[1]
@@ -389,9 +388,8 @@ def test_a_plugin_that_cannot_be_made_does_not_disturb(rig, plugin, says):
 
 
 def test_law_and_model_change_while_the_arm_moves(rig):
-    """By a command that does not step, and without a state unanswered for longer than the timeout."""
+    """Each law answers as it should; test_nodes_diagnostics.py has the way from one to the next, in lockstep."""
     rig.as_usual()
-    restarts, begin = rig.graph.diagnostics("controller")["restarts"], time.monotonic()
     for change in (
         {"controller": "gravity_compensation"},
         {"dynamics": "lagrangian"},
@@ -403,17 +401,6 @@ def test_law_and_model_change_while_the_arm_moves(rig):
         # Gravity compensation and its damping are what the seeing answer is.
         end = rig.usual if value == "computed_torque" else rig.seeing
         rig.until(f"the end of the change to {value}", end, time.monotonic())
-    received = [(when, message) for when, message in rig.commands if when > begin]
-    efforts = np.array([message.effort for _, message in received])
-    stamps = np.array([seconds(message.header.stamp) for _, message in received])
-    steps, whole = np.abs(np.diff(efforts, axis=0)), np.ptp(efforts, axis=0)
-    assert whole.max() > 0.5  # the laws differ here, and the blend spreads that over 0.2 s
-    # The blend goes by the time of states, and a command's stamp is later by as much as the machine lets it wait.
-    gaps = np.diff(stamps)
-    allowed = whole * ((gaps + gaps.max())[:, np.newaxis] / 0.2 + 0.02) + 1e-6
-    if rig.graph.diagnostics("controller")["restarts"] == restarts:  # else the machine itself took a break
-        worst = np.argmax((steps / allowed).max(axis=1))
-        assert (steps <= allowed).all(), (efforts[worst - 2 : worst + 3], stamps[worst - 2 : worst + 3] - stamps[0])
 
 
 def rows():

@@ -22,6 +22,7 @@ from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
 import robodyn_ros as rd
+from robodyn_ros.control import compiled_step
 from robodyn_ros.control.compiled_step import CompiledStep
 from robodyn_ros.nodes.common.diagnostics import UNFORESEEN
 
@@ -303,6 +304,7 @@ def test_a_switch_compiles_nothing_in_the_loop_s_thread(there, monkeypatch):
     slots = cached_property(compiled)
     slots.__set_name__(CompiledStep, "_slots")
     monkeypatch.setattr(CompiledStep, "_slots", slots)
+    monkeypatch.setattr(compiled_step, "_known", {})  # an earlier test may have compiled the same step
     monkeypatch.setattr("robodyn_ros.nodes.controller.switching.dry_run", lambda *_: None)  # it is another process
     assert node.set_parameters([Parameter("controller", value="pd")])[0].successful
     there.until(lambda: node._configured.switching.running[1] == "pd" or there.send())

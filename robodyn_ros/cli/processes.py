@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -91,6 +92,30 @@ def node_command(
     ros = [argument for file in (*files, own) for argument in ("--params-file", str(file))]
     ros += [argument for name, new in (remappings or {}).items() for argument in ("-r", f"{name}:={new}")]
     return [sys.executable, "-m", f"robodyn_ros.nodes.{node}", "--ros-args", *ros]
+
+
+@contextmanager
+def signals_deferred() -> Iterator[None]:
+    """Have SIGINT and SIGTERM take effect at the end of the block.
+
+    What such a signal interrupts, such as the start of a process, is then either done and known, or not begun.
+    """
+    if threading.current_thread() is not threading.main_thread():  # handlers run in the main thread only
+        yield
+        return
+    came: list[int] = []
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number, handler in before.items():
+        if callable(handler):
+            signal.signal(number, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            if callable(handler):
+                signal.signal(number, handler)
+        for late in came:
+            signal.raise_signal(late)
 
 
 class ProcessError(RobodynError):
@@ -174,7 +199,7 @@ class ProcessGroup:
         program = node_command(node, parameters, self._folder, files, remappings)
         command = [sys.executable, "-I", "-S", die_with_parent.__file__, str(os.getpid()), *program]
         log = self._folder / f"{node}.log"
-        with open(log, "w", encoding="utf-8") as out:
+        with open(log, "w", encoding="utf-8") as out, signals_deferred():
             output: IO[str] | int = subprocess.PIPE if piped else out
             process = subprocess.Popen(
                 command,
@@ -185,8 +210,8 @@ class ProcessGroup:
                 text=True,
                 start_new_session=True,
             )
-        started = GroupProcess(node, process, log)
-        self._processes.append(started)
+            started = GroupProcess(node, process, log)
+            self._processes.append(started)
         return started
 
     def check(self) -> None:

@@ -47,7 +47,7 @@ from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
 from robodyn_ros.nodes.common.executor import Exit, run
 from robodyn_ros.nodes.common.messages import JointOrder, seconds
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, mention_unknown
-from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
+from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE, wait_until_delivered
 from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.robot.pose import Array
 
@@ -192,6 +192,11 @@ class CommissionerNode(ExceptionGuard, Node):  # type: ignore[misc]
             return
         outcome = self._procedure.outcome
         code = 0
+        for publisher in (
+            self._joint_commands,
+            self._commands,
+        ):
+            wait_until_delivered(publisher)
         if self._report:
             try:
                 text = (html if self._report.endswith(".html") else markdown)(report(outcome))

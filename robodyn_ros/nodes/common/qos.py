@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+from typing import Any
+
+from rclpy._rclpy_pybind11 import RCLError  # which rclpy exports nowhere else
+from rclpy.duration import Duration
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+
+DELIVERY = 0.5
+"""Longest wait for the delivery of a last message [s]."""
 
 NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 """For messages that the next one replaces: subscriptions to states and commands."""
@@ -18,3 +26,12 @@ RECORDED = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
 
 RELIABLE = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
 """For all others; a reliable publisher serves best-effort subscribers as well."""
+
+
+def wait_until_delivered(publisher: Any) -> None:
+    """Wait until reliable subscribers have the last message, for ``DELIVERY`` at most.
+
+    A process that ends takes along what its middleware has not delivered.
+    """
+    with contextlib.suppress(RCLError):
+        publisher.wait_for_all_acked(Duration(seconds=DELIVERY))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from rclpy._rclpy_pybind11 import RCLError  # which rclpy exports nowhere else
-from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayout
@@ -18,17 +16,13 @@ from robodyn_ros.control.motion.mit_mode import MitCommand
 from robodyn_ros.control.step import Command
 from robodyn_ros.nodes.common.diagnostics import Faults
 from robodyn_ros.nodes.common.messages import Stamp
-from robodyn_ros.nodes.common.qos import RECORDED
+from robodyn_ros.nodes.common.qos import RECORDED, wait_until_delivered
 from robodyn_ros.nodes.controller.cdr import CdrTemplate
 from robodyn_ros.nodes.controller.realtime.thread import CommandTopic
 from robodyn_ros.robot.pose import Array
 
 TERMS = ("gravity", "coriolis", "inertia", "friction", "feedback", "total")
 """The terms of the control law with a topic ``~/efforts/<term>`` of their own."""
-
-
-DELIVERY = 0.5
-"""Longest wait for the delivery of a last command [s]."""
 
 
 class Output:
@@ -95,12 +89,9 @@ class Output:
         self._mit.publish(stamp, data=(rows if self._order is None else rows[self._order]).ravel())
 
     def wait_until_delivered(self) -> None:
-        """Wait until reliable subscribers have the last command, for ``DELIVERY`` at most.
-
-        A process that ends takes along what its middleware has not delivered.
-        """
+        """Wait until reliable subscribers have the last command."""
         for topic in (self._joint_commands, self._commands, self._mit):
-            topic.wait_until_delivered()
+            wait_until_delivered(topic.publisher)
 
     @property
     def tells_terms(self) -> bool:
@@ -164,11 +155,6 @@ class Topic:
     def refresh(self) -> None:
         """Check whether there is a subscriber."""
         self.subscribed = self.publisher.get_subscription_count() > 0
-
-    def wait_until_delivered(self) -> None:
-        """Wait until reliable subscribers have the last message, for ``DELIVERY`` at most."""
-        with contextlib.suppress(RCLError):
-            self.publisher.wait_for_all_acked(Duration(seconds=DELIVERY))
 
     def publish(self, stamp: Stamp, **values: Array) -> None:
         """Publish arrays (n,) under the names of the message's fields.
