@@ -21,13 +21,13 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 import robodyn_ros as rd
+from robodyn_ros.errors import LoadWarning
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.reduction import chosen_joints, joints_between
@@ -50,9 +50,6 @@ RANGE = 1.0
 
 PART = 0.6
 """Part of the way to its farther limit, or of ``RANGE``, that a joint goes."""
-
-SPEED = 1.5
-"""Greatest speed of a joint [rad/s] or [m/s]: velocity limits of 1000 rad/s are in use, where none is known."""
 
 LAWS = ("computed_torque", "pd")
 
@@ -151,14 +148,17 @@ def moved(arm: Robot) -> str:
         return f"{arm.n} joints in a chain"
     if not np.isfinite(arm.effort_limit).all():
         return "no effort limit"
-    arm = replace(arm, joints=tuple(replace(joint, velocity=min(joint.velocity, SPEED)) for joint in arm.joints))
     way = PART * np.clip(_farther_limit(arm) - arm.home, -RANGE, RANGE)
     said = []
     for law in LAWS:
         try:
-            result = rd.simulate(arm, arm.home + way, controller=law)
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always", LoadWarning)
+                result = rd.simulate(arm, arm.home + way, controller=law)
         except rd.RobodynError as problem:
             return str(problem)
+        if told:
+            return str(told[0].message)
         worst = max(np.sqrt(np.mean(tracking_error(result.trial, i)[1] ** 2)) for i in range(arm.n))
         faults = f" ({next(iter(result.faults))})" if result.faults else ""
         said.append(f"{1e3 * worst:.2g}{faults}")

@@ -126,7 +126,8 @@ def simulate(
         controller: name of the control law.
         start: where the arm begins; its home, the position nearest to zero, unless given.
         duration: of the simulation [s]; a second more than the motion takes unless given. The motion is as fast as 80 %
-            of the limits of speed and effort allow.
+            of the limits of speed and effort allow, and the rate of the commands
+            (:func:`robodyn_ros.control.motion.point_to_point.point_to_point`).
         parameters: of the nodes ``simulator`` and ``controller``, by their names (reference/nodes in the
             documentation): ``{"mismatch.payload_mass": 2.0}``, for example.
 
@@ -152,7 +153,7 @@ def simulate(
     loop.start(0.0, hardware.plant.q)
     if to is not None:
         goal = _positions("to", to, robot, first)
-        motion = point_to_point(dynamics, first, goal)
+        motion = point_to_point(dynamics, first, goal, period=1.0 / plant["state_rate"])
         duration = motion.duration + SETTLING if duration is None else duration
         if duration < motion.duration:
             problem = f"is less than the {motion.duration:.3g} s that the limits of the joints ask for"

@@ -91,7 +91,13 @@ MISTAKES = {
     "no number": ([('<mass value="6"/>', '<mass value="six"/>')], "error", "link 'hand'", "'six' must be a finite"),
     "no effort": ([(SHOULDER, SHOULDER.replace(' effort="96"', ""))], "warning", "joint 'shoulder'", "no effort limit"),
     "effort 0": ([(SHOULDER, SHOULDER.replace("96", "0"))], "warning", "joint 'shoulder'", "counts as none"),
-    "effort below 0": ([(SHOULDER, SHOULDER.replace("96", "-1"))], "error", "joint 'shoulder'", "is negative"),
+    "effort below 0": ([(SHOULDER, SHOULDER.replace("96", "-2"))], "error", "joint 'shoulder'", "is negative"),
+    "effort -1": (
+        [(SHOULDER, SHOULDER.replace("96", "-1"))],
+        "warning",
+        "joint 'shoulder'",
+        "is -1, which counts as none",
+    ),
     "velocity 0": ([(SHOULDER, SHOULDER.replace('"12"', '"0"'))], "warning", "joint 'shoulder'", "counts as none"),
     "no velocity": (
         [(SHOULDER, SHOULDER.replace('velocity="12"', ""))],

@@ -105,11 +105,13 @@ def limited(limit: str) -> str:
         ('lower="-0.0" upper="0" velocity="2" effort="3"', (-np.inf, np.inf, 2.0, 3.0)),
         ('velocity="2" effort="0.0"', (-np.inf, np.inf, 2.0, np.inf)),
         ('lower="0" upper="1" velocity="0" effort="3"', (0.0, 1.0, np.inf, 3.0)),
+        ('lower="0" upper="1" velocity="-1" effort="3"', (0.0, 1.0, np.inf, 3.0)),
+        ('velocity="2" effort="-1.0"', (-np.inf, np.inf, 2.0, np.inf)),
         ('upper="1.5"', (0.0, 1.5, np.inf, np.inf)),
         ('lower="0.3" upper="0.3" velocity="2" effort="3"', (0.3, 0.3, 2.0, 3.0)),
     ],
 )
-def test_zero_stands_for_unknown(limit: str, expected: tuple[float, ...]) -> None:
+def test_zero_and_minus_one_stand_for_unknown(limit: str, expected: tuple[float, ...]) -> None:
     hinge = load_robot(limited(limit)).joints[0]
     assert (hinge.lower, hinge.upper, hinge.velocity, hinge.effort) == expected
 

@@ -4,7 +4,7 @@ Defaults are those of the URDF specification (http://wiki.ros.org/urdf/XML and u
 axis (1, 0, 0), position limits 0 where ``<limit>`` leaves one out, multiplier 1, no ``<inertial>`` = massless.
 Where the specification asks for something that the equations can do without, its absence has a meaning of its own:
 
-* no ``<limit>`` on a revolute or prismatic joint, no effort or velocity in it, or zero: no limit is known, infinity;
+* no ``<limit>`` on a revolute or prismatic joint, no effort or velocity in it, or 0 or -1: no limit is known, infinity;
 * lower = upper = 0 on a joint that moves: likewise;
 * no ``<inertia>``, or zeros: a point mass.
 
@@ -46,6 +46,9 @@ MOVABLE_BASE = ("refuse", "weld")
 
 CONSTRAINTS = ("refuse", "ignore")
 """What can be done about what an MJCF has beside a tree of joints."""
+
+NOT_KNOWN = (0.0, -1.0)
+"""What URDFs have in place of an effort or velocity limit that is not known."""
 
 ARMATURE = "armature"
 """Attribute of ``<dynamics>`` for the inertia of the motor's rotor; the specification has no place for it."""
@@ -437,10 +440,10 @@ def _limits(title: str, parsed: Any) -> tuple[float, float, float, float]:
         return -np.inf, np.inf, np.inf, np.inf
     limit = parsed.limit
     for name in ("velocity", "effort"):
-        if getattr(limit, name) < 0.0:
+        if getattr(limit, name) < 0.0 and getattr(limit, name) not in NOT_KNOWN:
             text = f"{name} limit {getattr(limit, name):g} is negative; leave it out, or give 0, if it is not known"
             raise RobotDescriptionError(title, text)
-    velocity, effort = limit.velocity or np.inf, limit.effort or np.inf  # zero stands for "not known"
+    velocity, effort = (np.inf if value in NOT_KNOWN else value for value in (limit.velocity, limit.effort))
     lower, upper = float(limit.lower), float(limit.upper)
     if parsed.type == "continuous" or lower == upper == 0.0:
         return -np.inf, np.inf, velocity, effort

@@ -15,6 +15,7 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.description import Finding
 from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot.urdf import NOT_KNOWN
 from robodyn_ros.simulation.plant.stiffness import decay_rates
 
 FULL_TURNS = 4.0 * np.pi
@@ -96,8 +97,8 @@ def _effort(joint: UrdfJoint) -> Iterator[Remark]:
     effort = (joint.limits or {}).get("effort")
     if effort is None:
         yield "warning", "has no effort limit: nothing is known of its drive"
-    elif effort == 0.0:
-        yield "warning", "its effort limit is 0, which counts as none: nothing is known of its drive"
+    elif effort in NOT_KNOWN:
+        yield "warning", f"its effort limit is {effort:g}, which counts as none: nothing is known of its drive"
     elif effort < 0.0:
         yield "error", f"its effort limit is {effort:g}: it cannot hold anything"
 
@@ -106,8 +107,8 @@ def _velocity(joint: UrdfJoint) -> Iterator[Remark]:
     velocity = (joint.limits or {}).get("velocity")
     if velocity is None:
         yield "warning", "has no velocity limit"
-    elif velocity == 0.0:
-        yield "warning", "its velocity limit is 0, which counts as none"
+    elif velocity in NOT_KNOWN:
+        yield "warning", f"its velocity limit is {velocity:g}, which counts as none"
     elif velocity < 0.0:
         yield "error", f"its velocity limit is {velocity:g}: it cannot move"
     elif velocity > FAST and joint.type != "prismatic":

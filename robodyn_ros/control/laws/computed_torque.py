@@ -17,9 +17,9 @@ from robodyn_ros.control.laws.base import Controller, Efforts, FrictionCompensat
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.robot.pose import Array
 
-SMOOTHING = 0.01
+SMOOTHING = 0.002
 """Reference velocity at which three quarters of the Coulomb friction are fed forward [rad/s] or [m/s]. A reference has
-no noise, so this is only as great as it has to be for drives to follow the change at a reversal."""
+no noise, so this is small: below it a joint with friction sticks, at the beginning and at the end of each motion."""
 
 
 class ComputedTorque(Controller):

@@ -5,8 +5,18 @@ Melchiorri, Trajectory Planning for Automatic Machines and Robots (2008), ch. 2;
 
 :func:`point_to_point` moves every joint by the same quintic, on a straight line of the configuration space (a
 continuous joint the shorter way round). The duration keeps speeds within the velocity limits, and efforts, by the
-model, within the effort limits: a motion that exceeds them is scaled in time (after Hollerbach, Dynamic scaling of
-manipulator trajectories, ASME J. Dyn. Sys. Meas. Control 106 (1984)).
+model and with the friction that the law compensates, within the effort limits: a motion that exceeds them is scaled in
+time (after Hollerbach, Dynamic scaling of manipulator trajectories, ASME J. Dyn. Sys. Meas. Control 106 (1984)).
+
+An effort that is held until the next command, a period T later, is T/2 late in the mean (Åström and Wittenmark,
+Computer-Controlled Systems (3rd ed., 1997), §8.2). So it misses T/2 τ̇, and the error of the joints obeys ::
+
+    M(q) (ë + 2ω ė + ω² e) + D ė = T/2 τ̇
+
+with the natural frequency ω of the feedback and the viscous friction D.
+
+A light arm with strong drives could move so fast that this alone takes it off its path; with a period given, the
+duration keeps it on the path.
 """
 
 from __future__ import annotations
@@ -15,6 +25,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import finite_array
+from robodyn_ros.control.laws.base import FrictionCompensation
+from robodyn_ros.control.laws.gains import JointGains
 from robodyn_ros.control.motion.trajectory import Sample, Trajectory
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import InputError
@@ -39,6 +51,12 @@ SHORTEST = 0.02
 PRECISION = 1e-3
 """Relative precision of the duration."""
 
+LAG = 2e-3
+"""How far a joint may be off its path because efforts are held for a period [rad] or [m]."""
+
+TAIL = 25
+"""Number of instants after a motion at which the error is checked, in a time of 1/ω."""
+
 SHORTEST_BRAKING, LONGEST_BRAKING = 0.02, 20.0
 """Shortest and longest duration of braking [s]."""
 
@@ -54,6 +72,7 @@ def point_to_point(
     velocity_limit: ArrayLike | None = None,
     effort_limit: ArrayLike | None = None,
     share: float = 0.8,
+    period: float = 0.0,
 ) -> Trajectory:
     """A quintic from rest to rest, of the shortest duration that the limits allow.
 
@@ -64,10 +83,12 @@ def point_to_point(
         velocity_limit: (n,) in [rad/s] or [m/s]; the URDF's unless given.
         effort_limit: (n,) in [N·m] or [N]; the URDF's unless given.
         share: ratio of the limits that may be used, above 0 and up to 1; the rest is left to feedback.
+        period: for which an effort is held, from one command to the next [s]; 0 if it is not known, or short. With it
+            the motion is slow enough for every joint to stay within ``LAG`` of its path, with the default gains.
 
     Raises:
-        InputError: a wrong shape, something not finite, a limit not above 0, or the effort limits are too low to hold
-            the arm somewhere on the path; the message names the joint.
+        InputError: a wrong shape, something not finite, a limit not above 0, or the effort limits are too low against
+            gravity and friction somewhere on the path; the message names the joint.
     """
     robot = dynamics.robot
     shape = (robot.n,)
@@ -78,26 +99,24 @@ def point_to_point(
         "velocity_limit", robot.velocity_limit if velocity_limit is None else velocity_limit, shape
     )
     effort = share * _checked_limit("effort_limit", robot.effort_limit if effort_limit is None else effort_limit, shape)
+    if not 0.0 <= period < np.inf:
+        raise InputError("period", f"must be 0 s or more, not {period!r}", period)
     last = ConfigurationSpace(robot).near(first, last)
+
+    def fits(duration: float) -> bool:
+        motion = _states(first, last, np.linspace(0.0, 1.0, SAMPLES), duration)
+        return _exceeded_limit(dynamics, motion, effort) is None and _lag(dynamics, motion, duration, period) <= LAG
+
     shortest = max(SHORTEST, float(np.max(PEAK_VELOCITY * np.abs(last - first) / speed)))
     duration = shortest
-    while (too_much := _exceeded_limit(dynamics, first, last, duration, effort)) is not None:
+    while not fits(duration):
         if duration > LONGEST:
-            name, place, needed, allowed = too_much
-            raise InputError(
-                "effort_limit",
-                f"joint {name!r} would need {needed:.4g}, and may use {allowed:.4g}, {share:.0%} of its limit: at "
-                f"{place:.0%} of the way, however slowly it moves",
-                effort_limit,
-            )
+            raise InputError("effort_limit", _why_never(dynamics, first, last, duration, effort, share), effort_limit)
         duration *= 2.0
     low, high = max(shortest, duration / 2.0), duration
     while high - low > PRECISION * high:
         middle = (low + high) / 2.0
-        if _exceeded_limit(dynamics, first, last, middle, effort) is None:
-            high = middle
-        else:
-            low = middle
+        low, high = (low, middle) if fits(middle) else (middle, high)
     return rest_to_rest([first, last], [0.0, high])
 
 
@@ -177,22 +196,81 @@ def braking(dynamics: Dynamics, motion: Sample, velocity_limit: Array, effort_li
     raise InputError("motion", f"at {v} cannot be brought to rest within the limits of speed and effort", motion)
 
 
-def _exceeded_limit(
-    dynamics: Dynamics, first: Array, last: Array, duration: float, limit: Array
-) -> tuple[str, float, float, float] | None:
-    """Where an effort passes its limit most: joint, ratio of the path, effort needed and allowed; None if none does."""
-    u = np.linspace(0.0, 1.0, SAMPLES)[:, None]
-    distance = last - first
-    q = first + (10 * u**3 - 15 * u**4 + 6 * u**5) * distance
-    qd = (30 * u**2 - 60 * u**3 + 30 * u**4) * distance / duration
-    qdd = (60 * u - 180 * u**2 + 120 * u**3) * distance / duration**2
-    efforts = np.abs(dynamics.inverse(q, qd, qdd))
-    ratio = efforts / limit
-    place, joint = np.unravel_index(np.argmax(ratio), ratio.shape)
-    if ratio[place, joint] <= 1.0:
-        return None
-    name = dynamics.robot.joint_names[joint]
-    return name, float(u[place, 0]), float(efforts[place, joint]), float(limit[joint])
+def _states(first: Array, last: Array, u: Array, duration: float) -> Sample:
+    """A quintic at parts u (K,) of its duration [s]: positions, velocities and accelerations, each (K, n)."""
+    u, distance = u[:, None], last - first
+    return Sample(
+        first + (10 * u**3 - 15 * u**4 + 6 * u**5) * distance,
+        (30 * u**2 - 60 * u**3 + 30 * u**4) * distance / duration,
+        (60 * u - 180 * u**2 + 120 * u**3) * distance / duration**2,
+    )
+
+
+def _rigid_efforts(dynamics: Dynamics, motion: Sample) -> Array:
+    """The efforts of a motion without friction, (K, n)."""
+    parameters = dynamics.parameters
+    friction = parameters.viscous * motion.qd + parameters.coulomb * np.sign(motion.qd)
+    efforts: Array = dynamics.inverse(*motion) - friction
+    return efforts
+
+
+def _exceeded_limit(dynamics: Dynamics, motion: Sample, limit: Array) -> tuple[int, int, Array, Array] | None:
+    """Where an effort passes its limit most: row and joint, and efforts and friction (K, n); None if none does."""
+    known = FrictionCompensation(dynamics)
+    friction = known.viscous * motion.qd + known.coulomb * np.sign(motion.qd)
+    efforts = _rigid_efforts(dynamics, motion) + friction
+    ratio = np.abs(efforts) / limit
+    row, joint = (int(index) for index in np.unravel_index(np.argmax(ratio), ratio.shape))
+    return None if ratio[row, joint] <= 1.0 else (row, joint, efforts, friction)
+
+
+def _why_never(dynamics: Dynamics, first: Array, last: Array, duration: float, limit: Array, share: float) -> str:
+    """Why a motion is too much even for a long duration."""
+    found = _exceeded_limit(dynamics, _states(first, last, np.linspace(0.0, 1.0, SAMPLES), duration), limit)
+    if found is None:
+        return f"no motion of up to {LONGEST:g} s keeps to its path"
+    row, column, efforts, friction = found
+    joint, rubs = dynamics.robot.joints[column], abs(friction[row, column])
+    of_it = f" ({rubs:.4g} of it against friction)" if rubs > 0.0 else ""
+    return (
+        f"joint {joint.name!r} would need {abs(efforts[row, column]):.4g} {joint.effort_unit}{of_it}, and may use "
+        f"{limit[column]:.4g} {joint.effort_unit}, {share:.0%} of its limit: at {row / (SAMPLES - 1):.0%} of the way, "
+        "however slowly it moves"
+    )
+
+
+def _lag(dynamics: Dynamics, motion: Sample, duration: float, period: float) -> float:
+    """How far a joint is off its path at most because efforts are held for a period [rad] or [m].
+
+    The feedback is that of the default gains. The error is integrated by implicit Euler, also for the time after the
+    motion in which it may still grow.
+    """
+    if period == 0.0:
+        return 0.0
+    omega, viscous = JointGains().natural_frequency, FrictionCompensation(dynamics).viscous
+    efforts = _rigid_efforts(dynamics, motion) + viscous * motion.qd
+    h = duration / (SAMPLES - 1)
+    late = np.gradient(efforts, h, axis=0) * period / 2.0
+    masses = dynamics.mass_matrix(motion.q)
+    error = rate = np.zeros(len(viscous))
+    greatest = 0.0
+    for mass, missed in zip(masses, late, strict=True):
+        error, rate = _error_after(h, error, rate, missed, mass, viscous, omega)
+        greatest = max(greatest, float(np.abs(error).max()))
+    h, nothing = 1.0 / (TAIL * omega), np.zeros_like(error)
+    for _ in range(TAIL):
+        error, rate = _error_after(h, error, rate, nothing, masses[-1], viscous, omega)
+        greatest = max(greatest, float(np.abs(error).max()))
+    return greatest
+
+
+def _error_after(
+    h: float, error: Array, rate: Array, missed: Array, mass: Array, viscous: Array, omega: float
+) -> tuple[Array, Array]:
+    """Error and its rate after a step h of M (ë + 2ω ė + ω² e) + D ė = missed effort."""
+    after = (1.0 + omega * h) ** 2 * mass + np.diag(h * viscous)
+    rate = np.linalg.solve(after, mass @ (rate - h * omega**2 * error) + h * missed)
+    return error + h * rate, rate
 
 
 def _checked_limit(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:

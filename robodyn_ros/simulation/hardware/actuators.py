@@ -31,7 +31,6 @@ from numpy.typing import ArrayLike
 from robodyn_ros.checks import finite_array
 from robodyn_ros.control.drive_compensation import NONE, DriveCompensation
 from robodyn_ros.control.laws.base import FrictionCompensation
-from robodyn_ros.control.laws.computed_torque import SMOOTHING
 from robodyn_ros.control.limits import saturate
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import InputError
@@ -44,6 +43,9 @@ would hide. A smaller command is clamped to the effort limit, as ros2_control do
 
 ROUNDING = 1e-6
 """Tolerance of a delay's rounding error, as a part of the step."""
+
+SMOOTHING = 0.01
+"""Measured velocity at which drives that add friction add three quarters of the Coulomb friction [rad/s] or [m/s]."""
 
 TIMEOUT_RESPONSES = ("hold", "zero", "brake")
 """Responses of the drives to missing commands: go on with the last one, give no effort, or brake."""
