@@ -51,6 +51,9 @@ RANGE = 1.0
 PART = 0.6
 """Part of the way to its farther limit, or of ``RANGE``, that a joint goes."""
 
+INSIDE = 0.05
+"""How far from its position limits a joint starts [rad] or [m]: nearer to them the soft limits bound the efforts."""
+
 LAWS = ("computed_torque", "pd")
 
 BY_THE_DRIVE = {
@@ -148,13 +151,15 @@ def moved(arm: Robot) -> str:
         return f"{arm.n} joints in a chain"
     if not np.isfinite(arm.effort_limit).all():
         return "no effort limit"
-    way = PART * np.clip(_farther_limit(arm) - arm.home, -RANGE, RANGE)
+    inside = np.minimum(INSIDE, (arm.upper - arm.lower) / 4.0)
+    start = np.clip(arm.home, arm.lower + inside, arm.upper - inside)
+    way = PART * np.clip(_farther_limit(arm, start) - start, -RANGE, RANGE)
     said = []
     for law in LAWS:
         try:
             with warnings.catch_warnings(record=True) as told:
                 warnings.simplefilter("always", LoadWarning)
-                result = rd.simulate(arm, arm.home + way, controller=law)
+                result = rd.simulate(arm, start + way, controller=law, start=start)
         except rd.RobodynError as problem:
             return str(problem)
         if told:
@@ -165,8 +170,8 @@ def moved(arm: Robot) -> str:
     return " / ".join(said)
 
 
-def _farther_limit(arm: Robot) -> Array:
-    return np.where(arm.upper - arm.home > arm.home - arm.lower, arm.upper, arm.lower)
+def _farther_limit(arm: Robot, start: Array) -> Array:
+    return np.where(arm.upper - start > start - arm.lower, arm.upper, arm.lower)
 
 
 def by_the_drive(name: str) -> str:

@@ -252,7 +252,8 @@ def _lag(dynamics: Dynamics, motion: Sample, duration: float, period: float) -> 
     h = duration / (SAMPLES - 1)
     late = np.gradient(efforts, h, axis=0) * period / 2.0
     masses = dynamics.mass_matrix(motion.q)
-    error = rate = np.zeros(len(viscous))
+    error: Array = np.zeros(len(viscous))
+    rate: Array = np.zeros(len(viscous))
     greatest = 0.0
     for mass, missed in zip(masses, late, strict=True):
         error, rate = _error_after(h, error, rate, missed, mass, viscous, omega)
@@ -269,7 +270,7 @@ def _error_after(
 ) -> tuple[Array, Array]:
     """Error and its rate after a step h of M (ë + 2ω ė + ω² e) + D ė = missed effort."""
     after = (1.0 + omega * h) ** 2 * mass + np.diag(h * viscous)
-    rate = np.linalg.solve(after, mass @ (rate - h * omega**2 * error) + h * missed)
+    rate = np.linalg.solve(after, mass @ (rate - h * omega**2 * error) + h * missed).astype(np.float64, copy=False)
     return error + h * rate, rate
 
 
