@@ -42,7 +42,7 @@ MANY = 12
 
 STATES = 5
 
-CHAIN = 8
+CHAIN = 12
 """Longest chain that moves; longer ones are legs and arms of a whole body."""
 
 RANGE = 1.0

@@ -231,7 +231,7 @@ def _why_never(dynamics: Dynamics, first: Array, last: Array, duration: float, l
         return f"no motion of up to {LONGEST:g} s keeps to its path"
     row, column, efforts, friction = found
     joint, rubs = dynamics.robot.joints[column], abs(friction[row, column])
-    of_it = f" ({rubs:.4g} of it against friction)" if rubs > 0.0 else ""
+    of_it = f" ({rubs:.4g} of it against friction)" if rubs > 0.01 * abs(efforts[row, column]) else ""
     return (
         f"joint {joint.name!r} would need {abs(efforts[row, column]):.4g} {joint.effort_unit}{of_it}, and may use "
         f"{limit[column]:.4g} {joint.effort_unit}, {share:.0%} of its limit: at {row / (SAMPLES - 1):.0%} of the way, "
