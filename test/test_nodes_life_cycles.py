@@ -307,7 +307,7 @@ def test_a_switch_compiles_nothing_in_the_loop_s_thread(there, monkeypatch):
     monkeypatch.setattr(compiled_step, "_known", {})  # an earlier test may have compiled the same step
     monkeypatch.setattr("robodyn_ros.nodes.controller.switching.dry_run", lambda *_: None)  # it is another process
     assert node.set_parameters([Parameter("controller", value="pd")])[0].successful
-    there.until(lambda: node._configured.switching.running[1] == "pd" or there.send())
+    there.until(lambda: node._configured.switching.running[1] == "pd")
     there.be_answered()
     (beside, *later) = where
     assert beside[0] is False

@@ -63,7 +63,7 @@ def test_the_payload_is_found_and_adopted_and_a_hold_ends_the_motion(graph, arm)
     before, sag = rest()
     changes = graph.set("controller", payload_estimation__speed=0.25, payload_estimation__adopt=True)
     assert all(change.successful for change in changes)
-    answer = graph.call(Trigger, "controller/estimate_payload", 60.0)
+    answer = graph.call(Trigger, "controller/estimate_payload", 240.0)
     assert answer.success, answer.message
     found = json.loads(answer.message)
     assert (found["link"], found["adopted"]) == ("tool", True)
