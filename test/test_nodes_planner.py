@@ -83,6 +83,8 @@ def test_home_to_pick_in_minimum_time_on_the_simulated_arm(rig, prr):
     rig.wait(lambda: states and abs(np.array(states[-1].velocity)).max() < 1e-3, "the arm at rest", 60.0)
 
     moving = [t for t, qd in rows(states, "velocity").items() if abs(qd).max() > 1e-3]
+    for listed in (errors, commands):  # this process may not have come to them yet
+        rig.wait(lambda listed=listed: seconds(listed[-1].header.stamp) >= max(moving), "the rest of what was sent")
     error = np.array([e for t, e in rows(errors, "position").items() if min(moving) <= t <= max(moving)])
     effort = np.array([e for t, e in rows(commands, "effort").items() if min(moving) - 0.01 <= t <= max(moving)])
     assert len(error) > 0.5 * 500 * duration and len(effort) > 0.5 * 500 * duration
