@@ -4,6 +4,7 @@ The controller runs twice: its loop in Python, and in a thread of C (the paramet
 
     make bench-ros                        500 Hz, 1 kHz and 2 kHz, all nodes in turns within one run
     make bench-ros BENCH=--json           the same for machines
+    make bench-ros BENCH="--starts 5"     from the start of the controller's process to its first command
     make soak-controller                  the PRR arm in simulation for ten minutes: periods, latency, memory
 
 A message goes out of this process, through the node in a process of its own, and back: what is measured is the round
@@ -253,6 +254,34 @@ def soak(duration: float, options: list[str]) -> dict[str, Any]:
     }
 
 
+def starts(count: int, options: list[str]) -> dict[str, Any]:
+    """How soon a controller that starts sends its first command, and how long its imports alone take [s]."""
+    from sensor_msgs.msg import JointState
+
+    given = ("--ros-args", "-p", f"robot_description:={ROOT / 'urdf/prr.urdf'}")
+    simulator = ["-m", "robodyn_ros.nodes.simulator", *given, "-r", "commands:=controller/commands"]
+    controller = ["-m", "robodyn_ros.nodes.controller", *given, "-p", "use_sim_time:=true", *options]
+    found: dict[str, list[float]] = {"imports [s]": [], "first command [s]": []}
+    with running({"simulator": simulator}), in_the_graph() as (node, executor):
+        for _ in range(count):
+            begun = time.perf_counter()
+            subprocess.run([sys.executable, "-c", "import robodyn_ros.nodes.controller.node"], check=True)
+            found["imports [s]"].append(time.perf_counter() - begun)
+            commands: list[Any] = []
+            subscription = node.create_subscription(JointState, "controller/joint_commands", commands.append, 10)
+            begun = time.perf_counter()
+            process = subprocess.Popen([sys.executable, *controller], stderr=subprocess.DEVNULL)
+            while not commands:
+                executor.spin_once(timeout_sec=0.1)
+            found["first command [s]"].append(time.perf_counter() - begun)
+            process.terminate()
+            process.wait()
+            node.destroy_subscription(subscription)
+            while node.count_publishers("controller/joint_commands"):
+                executor.spin_once(timeout_sec=0.05)
+    return {what: {"median": float(np.median(times)), "all": times} for what, times in found.items()}
+
+
 def table(found: dict[str, Any]) -> str:
     """For people."""
     lines = [f"{'':10} {'node':12} {'median':>8} {'p99':>8} {'p99.9':>8} {'greatest':>9}   answered, processor   [ms]"]
@@ -275,12 +304,16 @@ def main() -> int:
     parser.add_argument("--rate", type=float, nargs="+", default=[500.0, 1000.0, 2000.0], help="of the states [Hz]")
     parser.add_argument("--duration", type=float, default=20.0, help="of each node at each rate [s]")
     parser.add_argument("--soak", type=float, metavar="SECONDS", help="the PRR arm in simulation for so long instead")
+    parser.add_argument("--starts", type=int, metavar="COUNT", help="so often, how soon it sends a command, instead")
     text = "forbid the processors to sleep meanwhile: the controller's parameter cpu_dma_latency"
     parser.add_argument("--awake", action="store_true", help=text)
     arguments = parser.parse_args()
     options = ["-p", "cpu_dma_latency:=0"] if arguments.awake else []
     if arguments.soak:
         print(json.dumps(soak(arguments.soak, options), indent=2))
+        return 0
+    if arguments.starts:
+        print(json.dumps(starts(arguments.starts, options), indent=2))
         return 0
     found = compare(arguments.rate, arguments.duration, options)
     print(json.dumps(found, indent=2) if arguments.json else table(found))

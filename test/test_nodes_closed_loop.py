@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import signal
-import subprocess
-import sys
-import time
 
 import numpy as np
 import pytest
@@ -152,24 +149,3 @@ def test_every_node_ends_well_on_a_signal(fresh, prr, number):
     controller.stop(number)
     simulator.stop(number)
     waiting.stop(number)
-
-
-def test_the_first_command_comes_soon(fresh, prr):
-    """Within twice the time that importing the node takes, and half a second: nobody waits for discovery."""
-    from std_msgs.msg import Float64MultiArray
-
-    topic = "controller/commands"
-    fresh.start("simulator", "-r", f"commands:={topic}", robot_description=prr)
-    took, most = [], []
-    while not took or (took[-1] > most[-1] and len(took) < 6):  # the first fills the caches
-        began = time.monotonic()
-        subprocess.run([sys.executable, "-c", "import robodyn_ros.nodes.controller.node"], check=True)
-        most.append(2.0 * (time.monotonic() - began) + 0.5)
-        commands = fresh.listen(Float64MultiArray, topic)  # anew: the controller before may have sent some still
-        began = time.monotonic()
-        controller = fresh.start("controller", robot_description=prr, use_sim_time=True)
-        fresh.wait(lambda commands=commands: commands, "the first command")
-        took.append(time.monotonic() - began)
-        controller.stop()
-        fresh.wait(lambda: not fresh.node.count_publishers(topic), "the end of the controller's topics")
-    assert took[-1] < most[-1], (took, most)
