@@ -34,9 +34,11 @@ from robodyn_ros.control.compiled_loop import (
     structs_for,
 )
 from robodyn_ros.control.compiled_step import ROWS
+from robodyn_ros.control.contact.momentum_observer import MomentumObserver
+from robodyn_ros.control.contact.settings import Contact, ContactThresholds
 from robodyn_ros.control.drive_compensation import DriveCompensation
 from robodyn_ros.control.faults import problems
-from robodyn_ros.control.faults.settings import FaultReactions, Feedback
+from robodyn_ros.control.faults.settings import PHASES, TO_CONTACT, FaultReactions, Feedback
 from robodyn_ros.control.reference.tolerances import Tolerances
 from robodyn_ros.control.step import Command
 from robodyn_ros.control.step_numbers import StepMemory
@@ -143,6 +145,17 @@ class History:
         gains = rng.uniform(30.0, 90.0, 3), rng.uniform(5.0, 20.0, 3), rng.uniform(0.0, 9.0, 3) * rng.integers(0, 2)
         return rd.create_controller(self.name, dynamics, *gains)
 
+    def contact(self, law: Any, rng: np.random.Generator) -> Contact | None:
+        if rng.random() < 0.5:
+            return None
+        bounds = rng.choice([2.0, 20.0, 200.0], 4), rng.choice([10.0, 100.0, np.inf], 2), rng.choice([5.0, np.inf], 2)
+        thresholds = ContactThresholds(
+            np.full(3, bounds[0][0]), np.full(3, 3.0 * bounds[0][0]), bounds[1], 2.0 * bounds[1],
+            float(rng.choice([0.5, np.inf])),
+        )  # fmt: skip
+        observer = MomentumObserver(law.dynamics, gain=float(rng.choice([20.0, 200.0])), tool=bool(rng.integers(2)))
+        return Contact(observer, thresholds, bool(rng.random() < 0.8))
+
     def safety(self, rng: np.random.Generator) -> SafetySettings:
         return SafetySettings(
             soft_limit_margin=0.3,
@@ -164,18 +177,26 @@ class History:
         )
 
     def loop(self, rng: np.random.Generator) -> ControlLoop:
+        choices = dict.fromkeys(KINDS, ("hold", "damp", "ramp"))
+        choices |= {
+            "states": ("hold", "ramp"),
+            "sensor": ("hold", "ramp"),
+            "touch": TO_CONTACT,
+            "collision": TO_CONTACT,
+        }
         answers = {
-            kind: type(given)(str(rng.choice(("hold", "ramp") if "damp" not in given.escalation else
-                                             ("hold", "damp", "ramp"))), float(rng.choice([0.0, 0.05, 0.2])))
+            kind: type(given)(str(rng.choice(choices[kind])), float(rng.choice([0.0, 0.05, 0.2])))
             for kind, given in FaultReactions()._asdict().items()
-        }  # fmt: skip
+        }
+        law = self.law(rng)
         return ControlLoop(
-            self.law(rng), LIMITS, self.safety(rng), rate_limit=[9e3, 2e3, 5e2], velocity_limit=[2.0, 3.0, 2.5],
+            law, LIMITS, self.safety(rng), rate_limit=[9e3, 2e3, 5e2], velocity_limit=[2.0, 3.0, 2.5],
             feedback=Feedback(np.array([90.0, 30.0, 20.0]), np.array([9.0, 3.0, 2.0])),
             tolerances=Tolerances(np.full(3, rng.choice([0.1, np.inf])), np.full(3, rng.choice([0.02, 0.6])), 2.0,
                                   float(rng.choice([0.1, np.inf]))),
             reactions=FaultReactions(**answers), deceleration=rng.choice([2.0, np.inf], 3),
             drives=DriveCompensation(*rng.integers(0, 2, (3, 3)).astype(float)) if rng.random() < 0.3 else None,
+            contact=self.contact(law, rng),
         )  # fmt: skip
 
     # What is done to both, and compared
@@ -234,6 +255,9 @@ class History:
                 self.close(a, b)
         for a, b in zip(one.state or (), other.state or (), strict=True):
             self.close(a, b)
+        assert (one.external is None) == (other.external is None)
+        if other.external is not None:
+            close(one.external, other.external, 1e3 * max(1.0, float(np.abs(other.external).max())))
 
     def same_code(self, one: Any, other: Any) -> None:
         if isinstance(other, Command):
@@ -327,7 +351,12 @@ class History:
             qd = 9.0 * other
         elif chance < 0.114:
             self.both(lambda loop: loop.set_publisher_conflict("two of them" if other[0] > 0.0 else ""))
-        elif chance < 0.118:
+        elif chance < 0.116:
+            kind = str(rng.choice(["", "touch", "collision"]))
+            self.both(lambda loop: loop.set_contact(kind, "somebody says so" if kind else ""))
+        elif chance < 0.117:
+            self.both(lambda loop: loop.tare(other) if loop.settings.contact else None)
+        elif chance < 0.119:
             self.wrong = float(rng.choice([1.0, -1.0, 0.0, 40.0]))
         elif chance < 0.122:
             self.change(rng)
@@ -369,7 +398,9 @@ class History:
     def change(self, rng: np.random.Generator) -> None:
         seed = int(rng.integers(1 << 30))
         for loop in self.loops:
-            loop.apply(loop.settings._replace(controller=self.law(np.random.default_rng(seed))))
+            rng = np.random.default_rng(seed)
+            law = self.law(rng)
+            loop.apply(loop.settings._replace(controller=law, contact=self.contact(law, rng)))
 
 
 def close(one: np.ndarray, other: np.ndarray, drift: float = 1.0) -> None:
@@ -387,8 +418,9 @@ def run(seed: int, steps: int, *, alone: bool) -> set[str]:
 
 
 SEEN = {"none", "states", "speed", "publisher", "sensor", "StaleStateError", "OrderError", "JumpError", "InputError"}
-SEEN |= {"limited"}
+SEEN |= {"limited", "touch", "collision"}
 SEEN_ALONE = SEEN | {"hold", "damp", "ramp", "silent", "follow", "track", "latched True", "latched False", "following"}
+SEEN_ALONE |= {"float", "retreat", "wait"}
 SEEN_ALONE |= {"succeeded", "path tolerance violated", "replaced", "held", "interrupted"}
 
 
@@ -418,5 +450,6 @@ def test_c_and_python_have_the_same_names() -> None:
     assert tuple(vars(structs.make("State").fields.memory)) == StepMemory._fields
     text = CODE.read_text()
     assert f"enum {{ {', '.join(kind.upper() for kind in KINDS)}, KINDS }};" in text
+    assert f"enum {{ {', '.join(phase.upper() for phase in PHASES)} }};" in text
     found = [name for name in vars(problems) if name.isupper()]
     assert f"enum {{ {', '.join(found)} }};" in text

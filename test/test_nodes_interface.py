@@ -24,6 +24,7 @@ TABLES = {
             ("/controller/joint_trajectory", "trajectory_msgs/msg/JointTrajectory"),
             ("/controller/reference", JOINT_STATE),
             ("/controller/target_pose", POSE),
+            ("/controller/force_torque", WRENCH),
             ("/controller/speed_scaling_input", "std_msgs/msg/Float64"),
         },
         "pub": {
@@ -33,6 +34,8 @@ TABLES = {
             *((f"/controller/efforts/{term}", JOINT_STATE) for term in ("gravity", "coriolis", "inertia")),
             *((f"/controller/efforts/{term}", JOINT_STATE) for term in ("friction", "feedback", "total")),
             ("/controller/tracking_error", JOINT_STATE),
+            ("/controller/external_efforts", JOINT_STATE),
+            ("/controller/external_wrench", WRENCH),
             ("/controller/estimates", DIAGNOSTICS[1]),
             ("/controller/payload", "geometry_msgs/msg/InertiaStamped"),
             ("/controller/tool_pose", POSE),
@@ -40,7 +43,7 @@ TABLES = {
         },
         "srv": {
             ("/controller/enable", SET_BOOL),
-            *((f"/controller/{name}", TRIGGER) for name in ("hold", "estimate_payload", "save_estimates")),
+            *((f"/controller/{name}", TRIGGER) for name in ("hold", "tare", "estimate_payload", "save_estimates")),
         },
     },
     "simulator": {

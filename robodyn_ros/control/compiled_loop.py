@@ -22,10 +22,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.control.compiled_step import ROWS, CompiledStep
+from robodyn_ros.control.contact.settings import Contact, ContactThresholds
 from robodyn_ros.control.drive_compensation import DriveCompensation
 from robodyn_ros.control.faults import plausibility, sampling, state_validation
-from robodyn_ros.control.faults.settings import WITH_STATES, FaultKind, FaultReactions
-from robodyn_ros.control.faults.supervisor import MOST_BEGINS, ActiveFault, following_tolerance
+from robodyn_ros.control.faults.settings import PHASES, FaultKind, FaultReactions
+from robodyn_ros.control.faults.supervisor import (
+    EASE,
+    MOST_BEGINS,
+    TRAIL,
+    TRAIL_PERIOD,
+    ActiveFault,
+    following_tolerance,
+)
 from robodyn_ros.control.laws.base import Efforts, Reference
 from robodyn_ros.control.limits import EFFORT_ROUNDING, INSTANT, NEVER
 from robodyn_ros.control.loop_settings import LoopSettings
@@ -51,7 +59,17 @@ SENT, NOTHING, PYTHON, STALE, UNORDERED, JUMPED, NOT_FINITE, NO_VELOCITY, FAILED
 
 KINDS = cast(tuple[FaultKind, ...], FaultReactions._fields)
 
-SIZES = {"KINDS": len(KINDS), "DEGREES": 6, "REFERENCES": len(Reference._fields), "ROWS": len(ROWS)}
+LEVELS = 3
+"""How often a reaction can escalate, and one: each level has its answer."""
+
+SIZES = {
+    "KINDS": len(KINDS),
+    "DEGREES": 6,
+    "REFERENCES": len(Reference._fields),
+    "ROWS": len(ROWS),
+    "LEVELS": LEVELS,
+    "TRAIL": TRAIL,
+}
 """Names in the sizes of arrays in ``loop.c``, besides N."""
 
 _new: Any = tuple.__new__
@@ -148,7 +166,8 @@ class CompiledSettings:
         library.step_prepare(*(ctypes.c_void_p(item.ctypes.data) for item in (parameters, self._constants)))
         self.record: Record = structs.make("Settings")
         thresholds = plausibility.Thresholds.of(settings)
-        ladder = [reaction.escalation for reaction in settings.reactions]
+        ladder = [[reaction.escalated(level) for level in range(LEVELS)] for reaction in settings.reactions]
+        observed = self._observer_values(settings.contact)
         values = {
             "step_run": ctypes.cast(library.step_run, ctypes.c_void_p).value,
             **{name: ctypes.cast(function, ctypes.c_void_p).value for name, function in functions.items()},
@@ -160,9 +179,11 @@ class CompiledSettings:
             "estimates_velocity": safety.missing_velocity != "refuse",
             "circular": ConfigurationSpace(robot).circular,
             "turn": TURN,
-            "answer": [WITH_STATES.index(reaction.answer) for reaction in settings.reactions],
+            "answers": [PHASES.index(answer) for answers in ladder for answer in answers],
             "needs_quiet": [reaction.needs_quiet for reaction in settings.reactions],
-            "knows_damping": ["damp" in answers for answers in ladder],
+            "trail_period": TRAIL_PERIOD,
+            "ease": EASE,
+            **observed,
             "expiry": [reaction.expiry for reaction in settings.reactions],
             "almost": state_validation.ALMOST,
             "most_ahead": state_validation.AHEAD,
@@ -208,6 +229,34 @@ class CompiledSettings:
                 view[...] = values[name]
             elif name != "judge":
                 view[...] = getattr(safety, name)
+
+    def _observer_values(self, contact: Contact | None) -> dict[str, Any]:
+        """What C needs to observe contacts.
+
+        Raises:
+            NotReadyError: the observer has no compiled code.
+        """
+        if contact is None:
+            return dict.fromkeys(OBSERVER, 0)
+        observer = contact.observer
+        library = None if observer.program is None else run_library(observer.program)
+        if library is None or observer.program is None:
+            raise NotReadyError("there is no compiled code of the observer of contacts")
+        observer.read_parameters()
+        widths_in, widths_out = observer.program.widths
+        parts = [np.zeros(width) for width in (*widths_in, len(observer.parameters), *widths_out)]
+        parts[len(widths_in)][:] = observer.parameters
+        addresses = np.array([part.ctypes.data for part in parts], dtype=np.int64)
+        constants = np.zeros(ctypes.c_int.in_dll(library, "contact_constants").value)
+        library.contact_prepare(*(ctypes.c_void_p(item.ctypes.data) for item in (parts[len(widths_in)], constants)))
+        self._observer = library, parts, addresses, constants
+        run, bounds = ctypes.cast(library.contact_run, ctypes.c_void_p).value, contact.thresholds
+        values = run, addresses.ctypes.data, constants.ctypes.data, contact.judges, *bounds
+        return dict(zip(OBSERVER, values, strict=True))
+
+
+OBSERVER = ("observer_run", "observer_arrays", "observer_constants", "judges_contact", *ContactThresholds._fields)
+"""Names of what C needs to observe contacts, in the struct ``Settings``."""
 
 
 def step_arrays(step: CompiledStep, memory: int) -> tuple[NDArray[np.int64], Array, Array, Array]:
@@ -314,6 +363,7 @@ class CompiledLoop:
         self._times = self.period.numbers("t", "age").data
         self._time = self.state.fields.time
         self._result = self.period.numbers("q", "rows").reshape(-1, n)
+        self._external = fields.external
         self._nowhere = read_only(np.zeros(n)) != 0.0
         self._run = bound_function(library, "loop_python", [self.main.array])
 
@@ -331,6 +381,7 @@ class CompiledLoop:
         self.main.fields.settings[...] = self.settings.record.address
         self._flags = self.settings.flags.data
         self._remembers = len(self.settings.law_memory) > 0
+        self._observes_nothing = self._loop.settings.contact is None
         self._dynamics = self._loop.dynamics
         self._seen: Any = self._dynamics.parameters
 
@@ -368,6 +419,7 @@ class CompiledLoop:
                 None,
                 "",
                 (rows[0], rows[1]),
+                None if self._observes_nothing else self._external.copy(),
             ),
         )
         return command

@@ -6,6 +6,7 @@
      validate, continues, check_continuity       faults/state_validation.py
      measure_sampling                            SamplingRate.update in faults/sampling.py, but for its judgement
      compare_velocity, compare_motion, ...       Plausibility in faults/plausibility.py
+     observe, judge_contact                      ContactWatch in contact/watch.py
      detect, react, reaction_effort, ...         FaultSupervisor, ActiveFault and FaultHistory in faults/supervisor.py
      limit, blend, fall_silent                   limits.py
      proceed, sample, advance_lead, judge        reference/manager.py, continuation.py, lead.py; motion/trajectory.py
@@ -33,15 +34,19 @@
 
 #define EACH for (int i = 0; i < N; ++i)
 
-enum { STATES, LAW, SPEED, PUBLISHER, SENSOR, RATE, FOLLOWING, KINDS }; /* kinds of faults: FaultReactions._fields */
-enum { HOLD, DAMP, RAMP, SILENT };                                      /* phases of a reaction */
+/* kinds of faults: FaultReactions._fields */
+enum { STATES, LAW, SPEED, PUBLISHER, SENSOR, RATE, FOLLOWING, COLLISION, TOUCH, KINDS };
+enum { RETREAT, WAIT, HOLD, FLOAT, DAMP, RAMP, SILENT };                /* phases of a reaction */
 enum { WAITING, HELD, TRAJECTORY, STOPPING, STREAM };                   /* sources of the reference */
 enum { REFERENCES = 4 };                                                /* q, qd, qdd, effort */
-enum { MOST_BEGINS = 1000, DEGREES = 6 };
+enum { MOST_BEGINS = 1000, DEGREES = 6, LEVELS = 3, TRAIL = 32 };
 
 /* Arrays of the control step, in the order of `step_program` in compiled_step.py. */
 enum { TIMES, STATE, REFERENCE = STATE + 2, MEMORY = REFERENCE + 4, LAW_MEMORY, SETTINGS, RESULTS, FLAGS, AFTER, LAW_AFTER };
 enum { EFFORT, SATURATED, RATE_LIMITED, GRAVITY, ERROR, TERMS, ROWS = TERMS + 7 }; /* rows of its first result */
+
+/* Arrays of the contact observer, in the order of its program in contact/momentum_observer.py. */
+enum { DT, OBSERVED_Q, OBSERVED_QD, APPLIED, BIAS, OBSERVED, NUMBERS, OBSERVED_AFTER, EXTERNAL, WRENCH = N, ENERGY = N + 6 };
 
 /* What `update` and `watch` give. */
 enum {
@@ -54,7 +59,7 @@ enum {
 };
 
 /* What is wrong. */
-enum { NO_PROBLEM, WRONG_VELOCITY, STANDS_STILL, STRUCK, TOO_FAST, FAR_AWAY, MISSING, NO_NUMBERS, LATCHED };
+enum { NO_PROBLEM, WRONG_VELOCITY, STANDS_STILL, STRUCK, TOO_FAST, FAR_AWAY, MISSING, NO_NUMBERS, LATCHED, FELT_JOINT, FELT_FORCE, FELT_TORQUE, FELT_ENERGY };
 
 typedef void Run(double* const*, const double*);
 typedef void Judge(void);
@@ -87,9 +92,11 @@ typedef struct {
   Function3* inverse;
   Judge* judge; /* judges the rate of the states at once; 0 if somebody does later */
   double** step_arrays;
-  const double *step_constants, *model;
+  Run* observer_run; /* 0 if nothing is observed of contacts */
+  double** observer_arrays;
+  const double *step_constants, *model, *observer_constants;
   int64_t law_memory_width, follows, estimates_velocity, plausibility, recurrences;
-  int64_t circular[N], answer[KINDS], needs_quiet[KINDS], knows_damping[KINDS];
+  int64_t circular[N], answers[KINDS * LEVELS], needs_quiet[KINDS], judges_contact;
   double expiry[KINDS];
   double state_timeout, almost, most_ahead, position_jump, velocity_filter, turn;
   double ramp_time, ramp_down_time, recurrence_time, quiet_time, blend_time;
@@ -99,6 +106,7 @@ typedef struct {
   double greatest_speed[N], tolerance[N], effort_limit[N], rate_limit[N], lower[N], upper[N];
   double sent_part[N]; /* of gravity; the rest is added by the drives */
   double stiffness[N], damping[N];
+  double trail_period, ease, touch[N], collision[N], touch_wrench[2], collision_wrench[2], energy;
   double settled, static_ratio, learn, forget, gap, gaps, usual_count;
   double speed_error[N], lack[N], inertia[N], friction[N], doubt[N], least[N], pull[N], fast[N], moves[N], beyond[N];
 } Settings;
@@ -142,7 +150,12 @@ typedef struct {
   double usual, free[N], peak[N], moved[N];
   double where, proof, compared_t, compared_q[N], compared_qd[N], begin_t, begin_q[N], begin_qd[N];
   double integral[N], impulse[N], ahead[N], behind[N], pushed[N], from[N], rest[N], stood[N], speed[N], way[N];
+  /* contact */
+  int64_t told, applies; /* told: 1 + its kind's place from COLLISION on, or 0 */
+  double applied[N], bias[N], observed[3 * N], external[N + 8];
   /* supervisor */
+  int64_t trail_count, trail_last;
+  double trail_time, trail[TRAIL * N]; /* positions on the way, a ring */
   int64_t faults, active, active_kind, phase, present, latched, blind, ramps; /* faults: how many there have been */
   double active_begin, until, ramp_down_time, found[N], ramp_from[N];
   int64_t history_latched[KINDS], level[KINDS], begins_count[KINDS];
@@ -157,7 +170,7 @@ typedef struct {
 typedef struct {
   double t, now, age;
   int64_t has_velocity, alone, kind; /* alone: Python is not asked; kind of the fault that is reacted to, -1 for none */
-  double q[N], qd[N], reference[REFERENCES * N], rows[ROWS * N];
+  double q[N], qd[N], reference[REFERENCES * N], rows[ROWS * N], external[N + 8];
 } Period;
 
 typedef struct {
@@ -617,7 +630,71 @@ static void compare(const Settings* s, State* m, double t, const double* q, cons
   begin_interval(m, t, q, qd);
 }
 
+/* --- contact/watch.py */
+
+static void reset_observer(State* m) {
+  for (int k = 0; k < 3 * N; ++k) m->observed[k] = 0;
+  for (int k = 0; k < N + 8; ++k) m->external[k] = 0;
+}
+
+/* ContactWatch.update, without its judgement */
+static void observe(const Settings* s, State* m, double dt, const double* q, const double* qd, int begins) {
+  if (!s->observer_run) return;
+  double* const* x = s->observer_arrays;
+  begins = begins || !m->applies;
+  if (!(dt > 0 || begins)) return;
+  x[DT][0] = begins ? -1 : dt;
+  copy(x[OBSERVED_Q], q); copy(x[OBSERVED_QD], qd); copy(x[BIAS], m->bias);
+  EACH x[APPLIED][i] = m->applies ? m->applied[i] : 0;
+  for (int k = 0; k < 3 * N; ++k) x[OBSERVED][k] = m->observed[k];
+  s->observer_run(x, s->observer_constants);
+  int good = 1;
+  for (int k = 0; k < 3 * N; ++k) good &= isfinite(m->observed[k] = x[OBSERVED_AFTER][k]) != 0;
+  for (int k = 0; k < N + 8; ++k) good &= isfinite(m->external[k] = x[EXTERNAL][k]) != 0;
+  if (!good) reset_observer(m);
+}
+
+static double strength(const double* v) { return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]); }
+
+/* judged: nonzero, and says why, if what acts from outside is beyond some thresholds. */
+static int judge_contact(State* m, const double* most, const double* wrench) {
+  const double force = strength(m->external + WRENCH), torque = strength(m->external + WRENCH + 3);
+  int joint = -1;
+  EACH if (!(fabs(m->external[i]) <= most[i])) joint = i;
+  if (joint >= 0) {
+    EACH if (fabs(m->external[i]) - most[i] > fabs(m->external[joint]) - most[joint]) joint = i;
+    say(m, FELT_JOINT, joint, fabs(m->external[joint]), most[joint]);
+  } else if (force > wrench[0]) say(m, FELT_FORCE, 0, force, wrench[0]);
+  else if (torque > wrench[1]) say(m, FELT_TORQUE, 0, torque, wrench[1]);
+  else return 0;
+  return 1;
+}
+
 /* --- faults/supervisor.py */
+
+static void remember_trail(const Settings* s, State* m, double t, const double* q) {
+  if (m->trail_count && 0 <= t - m->trail_time && t - m->trail_time < s->trail_period) return;
+  m->trail_last = (m->trail_last + 1) % TRAIL;
+  if (m->trail_count < TRAIL) m->trail_count++;
+  copy(m->trail + m->trail_last * N, q);
+  m->trail_time = t;
+}
+
+static const double* trail_at(const State* m, int64_t back) {
+  return m->trail + (m->trail_last - back + TRAIL) % TRAIL * N;
+}
+
+/* ActiveFault.target: where the arm is to be held. */
+static void target(const Settings* s, const State* m, double t, double* q) {
+  copy(q, m->found);
+  if (m->phase != RETREAT || m->trail_count == 0) return;
+  const double since = t - m->active_begin;
+  const double place = (since > s->ease ? since - s->ease / 2 : since * since / (2 * s->ease)) / s->trail_period;
+  const int64_t step = (int64_t)smaller(place, (double)m->trail_count);
+  if (step == m->trail_count) { copy(q, trail_at(m, step - 1)); return; }
+  const double *begin = step == 0 ? m->found : trail_at(m, step - 1), *end = trail_at(m, step);
+  EACH q[i] = begin[i] + (place - (double)step) * (end[i] - begin[i]);
+}
 
 static void forget(State* m, int kind) { m->history_latched[kind] = m->level[kind] = 0; m->spent[kind] = 0; }
 
@@ -644,8 +721,19 @@ static int detect(const Settings* s, State* m, double t, const double* qd, int* 
     say(m, TOO_FAST, joint, qd[joint], s->greatest_speed[joint]);
     return SPEED;
   }
+  if (s->observer_run && m->external[ENERGY] > s->energy) {
+    say(m, FELT_ENERGY, 0, m->external[ENERGY], s->energy);
+    return SPEED;
+  }
   if (m->conflict) { say(m, NO_PROBLEM, 0, 0, 0); return PUBLISHER; }
   if (m->carried < 1 || m->period > s->state_timeout) { say(m, NO_PROBLEM, 0, m->carried, m->period); return RATE; }
+  int contact = m->told ? COLLISION + (int)m->told - 1 : -1;
+  if (contact != -1) say(m, NO_PROBLEM, 0, 0, 0);
+  if (s->observer_run && s->judges_contact && contact != COLLISION) {
+    if (judge_contact(m, s->collision, s->collision_wrench)) contact = COLLISION;
+    else if (judge_contact(m, s->touch, s->touch_wrench)) contact = TOUCH;
+  }
+  if (contact >= 0) return m->active && m->active_kind == COLLISION ? COLLISION : contact;
   if (m->strike) { say(m, STRUCK, (int)m->doubt_problem_joint, m->doubt_value, 0); return FOLLOWING; }
   if (!m->active) return -1;
   for (int k = 0; k < KINDS; ++k) {
@@ -685,8 +773,11 @@ static int reaction_effort(const Settings* s, State* m, double t, const double* 
   m->blind = !q;
   if (t < m->until) {
     if (m->phase == DAMP) { EACH effort[i] = q ? -m->carried_damping[i] * qd[i] : 0; return 0; }
+    double held[N];
+    target(s, m, t, held);
     weight(s, m, q ? q : m->found, effort);
-    if (q) EACH effort[i] = effort[i] + m->carried_stiffness[i] * (m->found[i] - q[i]) - m->carried_damping[i] * qd[i];
+    if (q && m->phase == FLOAT) EACH effort[i] = effort[i] - m->carried_damping[i] * qd[i];
+    else if (q) EACH effort[i] = effort[i] + m->carried_stiffness[i] * (held[i] - q[i]) - m->carried_damping[i] * qd[i];
     return 0;
   }
   if (!m->ramps) { m->ramps = 1; copy(m->ramp_from, m->memory.sent); m->phase = RAMP; }
@@ -709,15 +800,13 @@ static int react(const Settings* s, State* m, Period* p, double t, int kind, int
   const int escalated = (another || returns) && present && repeat(s, m, kind, t);
   if (s->needs_quiet[kind]) m->history_latched[kind] = 1;
   if (another || escalated) {
-    const int64_t level = m->level[kind], first = s->answer[kind];
-    /* the answers, each milder than the next; without states there is no damping */
-    int64_t answer = s->knows_damping[kind] ? first + level : level ? RAMP : first;
-    if (answer > RAMP) answer = RAMP;
+    int64_t answer = s->answers[kind * LEVELS + (m->level[kind] < LEVELS ? m->level[kind] : LEVELS - 1)];
+    if (before && m->phase == RETREAT) m->trail_count = 0;
     if (before && m->phase >= RAMP) answer = m->phase; /* no way back from there as long as anything is wrong */
     const double left = greater(s->expiry[kind] - m->spent[kind], 0);
     m->faults++;
     m->active = 1; m->active_kind = kind; m->phase = answer;
-    m->active_begin = t; m->until = answer < RAMP ? t + left : t;
+    m->active_begin = t; m->until = answer >= RAMP ? t : answer == WAIT ? INFINITY : t + left;
     m->ramp_down_time = s->ramp_down_time;
     m->ramps = m->blind = 0;
     copy(m->found, m->q);
@@ -725,11 +814,14 @@ static int react(const Settings* s, State* m, Period* p, double t, int kind, int
   m->present = present; m->latched = m->history_latched[kind];
   if (present) m->seen[kind] = t;
   p->kind = kind;
+  m->applies = 0;
   if (m->memory.is_sending == 0) return NOTHING;
   const int believed = has_state && kind != SENSOR;
   if (reaction_effort(s, m, t, believed ? p->q : 0, p->qd, effort)) { fall_silent(s, &m->memory, t); return NOTHING; }
   EACH added[i] = m->gravity_known ? (1 - s->sent_part[i]) * m->gravity_last[i] : 0;
   limit(s, &m->memory, t, effort, added, p->rows);
+  m->applies = 1;
+  EACH m->applied[i] = p->rows[i] + added[i];
   return SENT;
 }
 
@@ -748,7 +840,8 @@ void stop(const Settings* s, State* m) {
   m->judged_period = m->judged_delay = 0; m->judged_t = -INFINITY;
   copy(m->carried_stiffness, s->stiffness); copy(m->carried_damping, s->damping);
   believe(m);
-  m->driving = 0;
+  m->driving = m->applies = m->trail_count = 0;
+  reset_observer(m);
 }
 
 static int is_interrupted(const State* m) { return m->sources.following && !m->sources.outcome; }
@@ -761,13 +854,14 @@ static int answer(const Settings* s, State* m, Period* p) {
   if (code) return p->alone ? code : PYTHON;
   double dt = t - m->time;
   if (p->alone && m->sources.source == WAITING) return UNSTARTED;
-  if (m->clock_reset || !(0 <= dt && dt <= s->state_timeout)) {
+  const int begins = m->clock_reset || !(0 <= dt && dt <= s->state_timeout);
+  if (begins) {
     if (!p->alone) return PYTHON;
     int elsewhere = 0;
     EACH elsewhere |= fabs(p->q[i] - m->q[i]) > s->position_jump;
     m->restarts += m->sources.source != WAITING;
     if (m->clock_reset && elsewhere) reset_shaping(s, &m->memory);
-    m->clock_reset = 0;
+    m->clock_reset = m->trail_count = 0;
     start(m, t, p->q);
     reset_step(&m->memory);
     blend(&m->memory, s->blend_time);
@@ -780,12 +874,15 @@ static int answer(const Settings* s, State* m, Period* p) {
   }
   compare(s, m, t, p->q, p->qd, (int)p->has_velocity);
   m->driving = 0;
+  observe(s, m, dt, p->q, p->qd, begins);
+  for (int k = 0; k < N + 8; ++k) p->external[k] = m->external[k];
   kind = detect(s, m, t, p->qd, &present);
   if ((kind >= 0 || m->active) && !p->alone) return PYTHON;
   if (kind >= 0) return react(s, m, p, t, kind, present, 1);
   if (m->active) { /* it is over: the arm is held where it is */
     start(m, t, p->q);
     blend(&m->memory, s->blend_time);
+    m->trail_count = 0;
   }
   if (m->memory.lagging != 0) wait(&m->sources, dt);
   if (!s->follows) {
@@ -834,7 +931,9 @@ static int answer(const Settings* s, State* m, Period* p) {
   copy(m->stepped_q, p->q); copy(m->stepped_qd, p->qd);
   for (int k = 0; k < REFERENCES * N; ++k) m->stepped_reference[k] = p->reference[k];
   m->driving = !(t - m->memory.switched_on < s->ramp_time);
-  EACH m->driving_effort[i] = p->rows[i] + m->memory.added[i];
+  m->applies = 1;
+  EACH m->driving_effort[i] = m->applied[i] = p->rows[i] + m->memory.added[i];
+  remember_trail(s, m, t, p->q);
   return SENT;
 }
 

@@ -18,6 +18,8 @@ from numpy.typing import ArrayLike
 from robodyn_ros.checks import finite_array, is_any
 from robodyn_ros.control.compiled_loop import CompiledLoop
 from robodyn_ros.control.compiled_step import CompiledStep, ControlStep
+from robodyn_ros.control.contact.settings import Contact
+from robodyn_ros.control.contact.watch import ContactWatch
 from robodyn_ros.control.drive_compensation import DriveCompensation
 from robodyn_ros.control.faults.holding import Holding, check_holding
 from robodyn_ros.control.faults.plausibility import Plausibility
@@ -99,6 +101,7 @@ class ControlLoop:
         reactions: FaultReactions | None = None,
         deceleration: ArrayLike | None = None,
         drives: DriveCompensation | None = None,
+        contact: Contact | None = None,
     ) -> None:
         """
         Args:
@@ -112,6 +115,7 @@ class ControlLoop:
             reactions: to faults, the defaults unless given.
             deceleration: of a motion that is told to hold, (n,) in [rad/s²] or [m/s²]; it stops at once unless given.
             drives: what they add by themselves; nothing unless given.
+            contact: what is observed of contacts; nothing unless given.
 
         Raises:
             InputError: a limit of the wrong shape, negative or NaN.
@@ -126,6 +130,7 @@ class ControlLoop:
             reactions or FaultReactions(),
             None if deceleration is None else np.asarray(deceleration, dtype=np.float64),
             drives,
+            contact,
         )
         self.restarts = 0
         self._clock_reset = False
@@ -137,7 +142,10 @@ class ControlLoop:
         self._step = ControlStep(self._references, self._shaping, self._gravity)
         self._sampling = SamplingRate(self.settings)
         self._plausibility = Plausibility(robot, self.settings)
-        self._supervisor = FaultSupervisor(robot, self._shaping, self._gravity, self._sampling, self._plausibility)
+        self._contact = ContactWatch(robot)
+        self._supervisor = FaultSupervisor(
+            robot, self._shaping, self._gravity, self._sampling, self._plausibility, self._contact
+        )
         self._driving: Array | None = None
         self._speed = 1.0  # asked for while the arm moves
         self._mit_gains: tuple[LoopSettings, Feedback] | None = None  # of the law, with these settings
@@ -161,6 +169,7 @@ class ControlLoop:
             reactions=settings.reactions,
             deceleration=settings.deceleration,
             drives=settings.drives,
+            contact=settings.contact,
         )
 
     @property
@@ -215,6 +224,12 @@ class ControlLoop:
         self._take_back()
         return self._supervisor.count
 
+    @property
+    def external(self) -> Array | None:
+        """What acts from outside, (n + 8,): efforts, wrench, energy and mass, as :class:`.ExternalEfforts`; or None."""
+        self._take_back()
+        return self._contact.external
+
     # From a state to a command
 
     def update(self, t: float, now: float, q: ArrayLike, qd: ArrayLike | None) -> Command | None:
@@ -254,7 +269,8 @@ class ControlLoop:
         dt = t - self._references.time
         if self.mode == "waiting":
             self._check_start(q)
-        if self._clock_reset or not 0.0 <= dt <= settings.safety.state_timeout:
+        begins = self._clock_reset or not 0.0 <= dt <= settings.safety.state_timeout
+        if begins:
             self._restart(t, q)
             dt = 0.0
         self._q = q
@@ -262,12 +278,14 @@ class ControlLoop:
             self._sampling.update(t, now - t, q)
             self._plausibility.update(t, q, qd, self._driving, measured=measured)
         self._driving = None
+        self._contact.update(dt, q, qd, begins=begins)
         fault = self._supervisor.detect(t, qd, settings)
         if fault is not None:
             return self._react(t, now - t, fault, (q, qd))
         if self.fault is not None:  # it is over: the arm is held where it is
             self._references.start(t, q)
             self._shaping.blend(settings.safety.blend_time)
+            self._supervisor.forget_trail()
         try:
             reference = self._step.reference(t, dt, q)
             fault = self._supervisor.check_following(reference.q - q)
@@ -283,8 +301,11 @@ class ControlLoop:
             return self._react(t, now - t, Fault("law", problem), (q, qd))
         self._supervisor.active = None
         ramping = t - self._shaping.memory.switched_on < settings.safety.ramp_time
-        self._driving = None if ramping else result.effort + self._shaping.memory.added
-        return Command(*result[:3], now - t, result.efforts, reference, result.error, state=(q, qd))
+        applied = result.effort + self._shaping.memory.added
+        self._driving, self._contact.applied = None if ramping else applied, applied
+        self._supervisor.remember_trail(t, q)
+        command = Command(*result[:3], now - t, result.efforts, reference, result.error, state=(q, qd))
+        return command._replace(external=self._contact.external)
 
     def watch(self, t: float) -> Command | None:
         """The command where no usable state comes; None where none is due. To be called all the time.
@@ -354,6 +375,7 @@ class ControlLoop:
             self._shaping.reset()
         self._clock_reset = False
         self._references.start(t, q)
+        self._supervisor.forget_trail()
         self._step.reset()
         self._shaping.blend(self.settings.safety.blend_time)
 
@@ -363,7 +385,12 @@ class ControlLoop:
         self._driving = None
         if state is not None:
             self._references.start(t, state[0])
-        return self._supervisor.react(t, age, fault, self._q, state, self.settings)
+        command = self._supervisor.react(t, age, fault, self._q, state, self.settings)
+        if command is None:
+            self._contact.applied = None
+            return None
+        self._contact.applied = command.effort + self._gravity.added
+        return command._replace(external=self._contact.external)
 
     # The memory, which Python and C hand each other
 
@@ -388,6 +415,8 @@ class ControlLoop:
         """What is wrong, for the kinds of faults that only Python has words for."""
         if kind == "publisher":
             return self._supervisor.publisher_conflict
+        if kind in ("collision", "touch"):
+            return self._contact.told_problem
         return self._sampling.problem if kind == "rate" else ""
 
     def lend(self) -> CompiledLoop:
@@ -409,7 +438,7 @@ class ControlLoop:
             NotReadyError: C does not know what the arm is doing.
         """
         self._references.save(memory, memory.sources, motion)
-        for part in (self._validation, self._sampling, self._plausibility, self._supervisor, self._step, self._gravity):
+        for part in self._parts:
             part.save(memory)
         memory.restarts[...], memory.clock_reset[...], memory.q[:] = self.restarts, self._clock_reset, self._q
         memory.driving[...] = self._driving is not None
@@ -419,10 +448,16 @@ class ControlLoop:
     def restore(self, memory: Any, motion: Callable[[int], Continuation | None]) -> None:
         """Read it from there."""
         self._references.restore(memory, memory.sources, motion)
-        for part in (self._validation, self._sampling, self._plausibility, self._supervisor, self._step, self._gravity):
+        for part in self._parts:
             part.restore(memory)
         self.restarts, self._clock_reset, self._q = int(memory.restarts), bool(memory.clock_reset), memory.q.copy()
         self._driving = memory.driving_effort.copy() if memory.driving else None
+
+    @property
+    def _parts(self) -> tuple[Any, ...]:
+        """What remembers something that C and Python hand each other."""
+        checks = self._validation, self._sampling, self._plausibility, self._contact
+        return *checks, self._supervisor, self._step, self._gravity
 
     def assess_rate(self) -> None:
         """Judge the rate of the states that has been measured."""
@@ -603,7 +638,38 @@ class ControlLoop:
         self._supervisor.reset()
         self._sampling.reset()
         self._plausibility.acknowledge()
+        self._contact.reset()
         self._driving = None
+
+    @changes
+    def tare(self, efforts: Array | None = None) -> None:
+        """Take what acts from outside for nothing from now on.
+
+        Args:
+            efforts: on the joints, as they were observed, (n,) in [N·m] or [N]; those of now unless given.
+
+        Raises:
+            NotReadyError: nothing is observed.
+            InputError: they are not n finite numbers.
+        """
+        if self._contact.observer is None:
+            raise NotReadyError("contacts are not observed: the value contact.observe says what is")
+        self._contact.tare(None if efforts is None else finite_array("efforts", efforts, self._q.shape))
+
+    @changes
+    def set_contact(self, kind: str, problem: str = "") -> None:
+        """State what contact somebody else has found, such as a force-torque sensor.
+
+        Args:
+            kind: ``touch``, ``collision``, or "" for none.
+            problem: what exactly that is.
+        """
+        self._contact.told, self._contact.told_problem = kind, problem
+
+    @property
+    def contact(self) -> str:
+        """The kind of contact that somebody else has found (:meth:`set_contact`); "" for none."""
+        return self._contact.told
 
     @changes
     def set_publisher_conflict(self, conflict: str) -> None:
@@ -643,6 +709,7 @@ class ControlLoop:
         self._step.apply(settings, self.robot)
         self._sampling.apply(settings)
         self._plausibility.apply(settings)
+        self._contact.apply(settings.contact)
         self._supervisor.apply(settings)
         if difference is None:  # another law, or another model
             self._shaping.blend(settings.safety.blend_time)

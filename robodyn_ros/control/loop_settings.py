@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from robodyn_ros.control.contact.settings import Contact, ContactSettings, JointContactSettings, contact_of
 from robodyn_ros.control.drive_compensation import CompensationSettings, DriveCompensation
 from robodyn_ros.control.faults.holding import Holding, check_holding
 from robodyn_ros.control.faults.settings import FaultReactions, Feedback, SafetySettings
@@ -50,6 +51,7 @@ class LoopSettings(NamedTuple):
         None  # of a motion that is told to hold, (n,) in [rad/s²] or [m/s²]; None stops at once
     )
     drives: DriveCompensation | None = None  # what they add by themselves; None is nothing
+    contact: Contact | None = None  # what is observed of contacts; None is nothing
 
 
 def law_feedback(controller: Controller) -> Feedback:
@@ -91,6 +93,7 @@ def make_loop_settings(values: NamedValues, dynamics: Dynamics, controller: str 
         FaultReactions(**{kind: values.settings(type(reaction), f"faults.{kind}.") for kind, reaction in reactions}),
         np.array([joint.max_deceleration_on_cancel or np.inf for joint in tolerances]),
         drives,
+        contact_of(values, dynamics),
     )
 
 
@@ -160,6 +163,8 @@ def loop_default_values(robot: Robot) -> dict[str, Any]:
             found[f"{kind}_limits.{joint.name}"] = getattr(joint, default) if default else np.inf
     groups: dict[str, Any] = {f"gains.{name}.": JointGains() for name in robot.joint_names}
     groups |= {f"constraints.{name}.": JointTolerances() for name in robot.joint_names}
+    groups |= {f"contact.{name}.": JointContactSettings() for name in robot.joint_names}
+    groups["contact."] = ContactSettings()
     groups["constraints."] = GoalSettings()
     groups |= {f"faults.{kind}.": reaction for kind, reaction in FaultReactions()._asdict().items()}
     groups |= {prefix: settings() for prefix, settings in law_settings().items()}

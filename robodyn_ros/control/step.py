@@ -39,6 +39,7 @@ class Command(NamedTuple):
     fault: FaultKind | None = None  # the fault that this is the reaction to
     problem: str = ""  # what exactly is wrong
     state: tuple[Array, Array] | None = None  # the position and velocity that it is for, if there are any
+    external: Array | None = None  # what acts from outside, (n + 8,): efforts, wrench, energy, mass; if it is observed
 
 
 class StepResult(NamedTuple):

@@ -25,6 +25,7 @@ Control 108 (1986), eq. 24, with σ as the measure.
 
 from __future__ import annotations
 
+import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -104,13 +105,35 @@ class TaskSpace:
         whole = np.abs(self.axes) == 1.0
         self._rows = tuple(map(int, np.argmax(whole, 1))) if whole.any(1).all() else None
 
+    @property
+    def scales(self) -> tuple[Array, Array]:
+        """What is usual of this arm, by which damping is scaled: numbers that depend on the model's parameters."""
+        return self._scale, np.array([self._floor])
+
+    def scaled(self, scales: Array) -> TaskSpace:
+        """The same task with other :attr:`scales`, one after the other; for code in which they are symbols."""
+        twin = copy.copy(self)
+        twin._scale, twin._floor = scales[:-1], scales[-1]
+        return twin
+
     def pose(self, q: Array) -> Array:
         """Pose of the link in the root link's frame, (4, 4)."""
         return self._kinematics.pose(self.link, q)
 
     def jacobian(self, q: Array) -> Array:
         """J (k, n): ẋ = J q̇."""
-        return self.chosen(self._kinematics.jacobian(self.link, q))
+        return self.chosen(self.full_jacobian(q))
+
+    def full_jacobian(self, q: Array) -> Array:
+        """The Jacobian of the link in all directions, (6, n)."""
+        return self._kinematics.jacobian(self.link, q)
+
+    def consistent_inverse(self, q: Array, mass: Array) -> Array:
+        """J̄ (n, k) at q (n,) with the mass matrix M (n, n): J̄ᵀ τ is the force at the task that efforts τ come to."""
+        jacobian = self.jacobian(q)
+        moved = np.linalg.solve(mass, jacobian.T)
+        inverse: Array = moved @ self._inverted(jacobian @ moved)
+        return inverse
 
     def drift(self, q: Array, qd: Array) -> Array:
         """J̇ q̇ (k,), so that ẍ = J q̈ + J̇ q̇."""

@@ -16,7 +16,11 @@ from robodyn_ros.robot import Robot
     MISSING,
     NO_NUMBERS,
     LATCHED,
-) = range(9)
+    FELT_JOINT,
+    FELT_FORCE,
+    FELT_TORQUE,
+    FELT_ENERGY,
+) = range(13)
 """Kinds of problems, as in the enum of ``../loop.c``."""
 
 
@@ -45,4 +49,8 @@ class FaultCause(NamedTuple):
             MISSING: f"no usable joint states for {value:.3g} s",
             NO_NUMBERS: "the control law gave efforts that are no numbers",
             LATCHED: "latched",
+            FELT_JOINT: f"{name} feels {value:.3g} {effort} from outside; {bound:.3g} {effort} is the limit",
+            FELT_FORCE: f"the tool feels a force of {value:.3g} N from outside; {bound:.3g} N is the limit",
+            FELT_TORQUE: f"the tool feels a torque of {value:.3g} N·m from outside; {bound:.3g} N·m is the limit",
+            FELT_ENERGY: f"the tool moves with an energy of {value:.3g} J; {bound:.3g} J is the limit",
         }[self.kind]

@@ -2,15 +2,18 @@
 
 The reactions to a fault, and when each of them ends::
 
+    retreat τ = g(q) + K (q_p - q) - D q̇    q_p goes back the way that the arm came, and stays at its beginning
+    wait    as hold, and it does not end: until what touches the arm has been away for ``quiet_time``
     hold    τ = g(q) + K (q_f - q) - D q̇    where the fault found the arm, q_f; without states τ = g(q_f), no feedback
+    float   τ = g(q) - D q̇                  the arm gives way to whatever pushes it
     damp    τ = -D q̇                        no model: the arm sinks slowly under its weight
     ramp    the effort of that moment fades to zero, linearly, within ``ramp_down_time``
 
-Hold and damp last for ``expiry`` and end in a ramp. After a ramp nothing is sent any more: what the drives do without
-commands is their own matter, and brakes belong there. No reaction ends in a zero that was not announced by a ramp. K
-and D are the gains of the joints as effort gains, whatever law is at work; lowered where states come too rarely for
-them (:mod:`robodyn_ros.control.faults.sampling`). g(q) comes from the model as long as the
-model gives one, else it is the last one that the model gave.
+Each but ``wait`` lasts for ``expiry`` and ends in a ramp. After a ramp nothing is sent any more: what the drives do
+without commands is their own matter, and brakes belong there. No reaction ends in a zero that was not announced by a
+ramp. K and D are the gains of the joints as effort gains, whatever law is at work; lowered where states come too rarely
+for them (:mod:`robodyn_ros.control.faults.sampling`). g(q) comes from the model as long as the model gives one, else it
+is the last one that the model gave.
 """
 
 from __future__ import annotations
@@ -21,9 +24,10 @@ from typing import ClassVar, Literal, NamedTuple
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import check_settings, choice, setting, switch, whole
 
-FaultKind = Literal["states", "sensor", "law", "speed", "publisher", "rate", "following"]
+FaultKind = Literal["states", "sensor", "law", "speed", "publisher", "rate", "following", "collision", "touch"]
 """Kinds of faults that have a reaction: no usable states, states that contradict each other or the model, efforts that
-are no numbers, a joint too fast, a second publisher, states too rare for the gains, an arm that does not follow."""
+are no numbers, a joint too fast, a second publisher, states too rare for the gains, an arm that does not follow, and
+two levels of contact."""
 
 MISSING_VELOCITY = ("refuse", "estimate")
 """What to do with states without velocities: refuse them, or differentiate their positions."""
@@ -33,6 +37,12 @@ WITHOUT_STATES = ("hold", "ramp")
 
 WITH_STATES = ("hold", "damp", "ramp")
 """Reactions to choose from where states come."""
+
+TO_CONTACT = ("retreat", "wait", "hold", "float", "damp", "ramp")
+"""Reactions to choose from where something touches the arm."""
+
+PHASES = (*TO_CONTACT, "silent")
+"""Phases of a reaction, as in the enum of ``../loop.c``; those from ramp on lead nowhere else while a fault lasts."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +110,9 @@ class FaultReaction:
 
     def escalated(self, level: int) -> str:
         """The answer, made so many levels stronger."""
-        return self.escalation[min(self.escalation.index(self.answer) + level, len(self.escalation) - 1)]
+        place = self.escalation.index(self.answer) if self.answer in self.escalation else 0
+        found = self.escalation[min(place + level, len(self.escalation) - 1)]
+        return found if level else self.answer
 
 
 @dataclass(frozen=True)
@@ -162,6 +174,24 @@ class FollowingReaction(FaultReaction):
     answer: str = choice("hold", "answer to an arm that does not follow", lambda: WITH_STATES)
 
 
+@dataclass(frozen=True)
+class TouchReaction(FaultReaction):
+    """Something touches the arm."""
+
+    needs_quiet = True
+
+    answer: str = choice("hold", "answer to a touch", lambda: TO_CONTACT)
+
+
+@dataclass(frozen=True)
+class CollisionReaction(FaultReaction):
+    """The arm strikes or clamps something, perhaps somebody: it gives way."""
+
+    needs_quiet = True
+
+    answer: str = choice("float", "answer to a collision", lambda: TO_CONTACT)
+
+
 class FaultReactions(NamedTuple):
     """The reaction to each kind of fault; the fields are the kinds."""
 
@@ -172,6 +202,8 @@ class FaultReactions(NamedTuple):
     sensor: SensorReaction = SensorReaction()
     rate: RateReaction = RateReaction()
     following: FollowingReaction = FollowingReaction()
+    collision: CollisionReaction = CollisionReaction()
+    touch: TouchReaction = TouchReaction()
 
 
 class Feedback(NamedTuple):

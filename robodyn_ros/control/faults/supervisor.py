@@ -7,15 +7,24 @@ from __future__ import annotations
 
 import ctypes
 from collections import deque
+from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from robodyn_ros.checks import is_within
+from robodyn_ros.control.contact.watch import ContactWatch
 from robodyn_ros.control.faults.plausibility import Plausibility
 from robodyn_ros.control.faults.problems import FAR_AWAY, TOO_FAST, FaultCause
 from robodyn_ros.control.faults.sampling import SamplingRate
-from robodyn_ros.control.faults.settings import FaultKind, FaultReaction, FaultReactions, Feedback, SafetySettings
+from robodyn_ros.control.faults.settings import (
+    PHASES,
+    FaultKind,
+    FaultReaction,
+    FaultReactions,
+    Feedback,
+    SafetySettings,
+)
 from robodyn_ros.control.limits import Shaping
 from robodyn_ros.control.loop_settings import LoopSettings
 from robodyn_ros.control.step import Command, GravityEffort
@@ -32,8 +41,14 @@ MOST_BEGINS = 1000
 """How many beginnings of faults are remembered, as in ``../loop.c``: the greatest value of ``recurrences``."""
 
 
-PHASES = ("hold", "damp", "ramp", "silent")
-"""Phases of a reaction, as in the enum of ``../loop.c``."""
+TRAIL = 32
+"""How many positions on the way of the arm are remembered for a retreat, as in ``../loop.c``."""
+
+TRAIL_PERIOD = 0.02
+"""Time between two of them [s]."""
+
+EASE = 0.1
+"""Time in which a retreat comes to the speed that the arm came with [s]."""
 
 
 class Fault(NamedTuple):
@@ -54,7 +69,13 @@ class FaultSupervisor:
     """
 
     def __init__(
-        self, robot: Robot, shaping: Shaping, gravity: GravityEffort, sampling: SamplingRate, plausibility: Plausibility
+        self,
+        robot: Robot,
+        shaping: Shaping,
+        gravity: GravityEffort,
+        sampling: SamplingRate,
+        plausibility: Plausibility,
+        contact: ContactWatch,
     ) -> None:
         """
         Args:
@@ -63,10 +84,13 @@ class FaultSupervisor:
             gravity: what carries the arm.
             sampling: says which gains the states carry.
             plausibility: says whether the states can be true.
+            contact: says what touches the arm.
         """
         self.publisher_conflict = ""
         self.count = 0  # of faults
-        self._sampling, self._plausibility = sampling, plausibility
+        self._sampling, self._plausibility, self._contact = sampling, plausibility, contact
+        self._trail: deque[Array] = deque(maxlen=TRAIL)
+        self._trail_time = -np.inf
         self._robot = robot
         self._shaping = shaping
         self._gravity = gravity
@@ -78,8 +102,19 @@ class FaultSupervisor:
 
     def reset(self) -> None:
         """No fault has been."""
+        self.forget_trail()
         self.active: ActiveFault | None = None
         self._histories = {kind: FaultHistory() for kind in FaultReactions._fields}
+
+    def forget_trail(self) -> None:
+        """Forget the way of the arm: it is not to go back there."""
+        self._trail.clear()
+
+    def remember_trail(self, t: float, q: Array) -> None:
+        """Remember that the arm is at q (n,) on its way, at a time t [s]."""
+        if not self._trail or not 0.0 <= t - self._trail_time < TRAIL_PERIOD:
+            self._trail.append(q)
+            self._trail_time = t
 
     def acknowledge(self) -> None:
         """Forget what has been: a latched fault is over as soon as its cause is away."""
@@ -91,6 +126,11 @@ class FaultSupervisor:
         begins = beginnings(memory)
         for index, history in enumerate(self._histories.values()):
             history.save(memory, index, begins[index])
+        memory.trail_count[...], memory.trail_time[...] = len(self._trail), self._trail_time
+        memory.trail_last[...] = len(self._trail) - 1
+        trail = memory.trail.reshape(TRAIL, -1)
+        for row, q in zip(trail, self._trail, strict=False):
+            row[:] = q
         memory.active[...], memory.faults[...] = self.active is not None, self.count
         if self.active is not None:
             self.active.save(memory)
@@ -100,10 +140,15 @@ class FaultSupervisor:
         begins = beginnings(memory)
         for index, history in enumerate(self._histories.values()):
             history.restore(memory, index, begins[index])
+        count, last = int(memory.trail_count), int(memory.trail_last)
+        trail = memory.trail.reshape(TRAIL, -1)
+        self._trail.clear()
+        self._trail.extend(trail[(last - k) % TRAIL].copy() for k in reversed(range(count)))
+        self._trail_time = float(memory.trail_time)
         if not memory.active:
             self.active = None
         elif self.active is None or int(memory.faults) != self.count:
-            self.active = ActiveFault("states", "hold", 0.0, 0.0, 0.0, memory.found)
+            self.active = ActiveFault("states", "hold", 0.0, 0.0, 0.0, memory.found, self._trail)
         self.count = int(memory.faults)
         if self.active is not None:
             self.active.restore(memory)
@@ -116,10 +161,19 @@ class FaultSupervisor:
         if not is_within(qd, greatest):
             joint = int(np.argmax(np.abs(qd) - greatest))
             return Fault("speed", FaultCause(TOO_FAST, joint, qd[joint], greatest[joint]).text(self._robot))
+        contact = self._contact.judgement()
+        if contact is not None and contact[0] == "speed":
+            return Fault("speed", contact[1].text(self._robot))
         if self.publisher_conflict:
             return Fault("publisher", self.publisher_conflict)
         if self._sampling.problem:
             return Fault("rate", self._sampling.problem)
+        if self._contact.told or contact is not None:
+            told, problem = self._contact.told, self._contact.told_problem
+            if contact is not None and told != "collision":
+                told, problem = contact[0], contact[1].text(self._robot)
+            lasts = self.active is not None and self.active.kind == "collision"  # until it has been quiet
+            return Fault("collision" if lasts else cast(FaultKind, told), problem)
         if self._plausibility.strike:
             return Fault("following", self._plausibility.strike)
         if self.active is None:
@@ -168,8 +222,10 @@ class FaultSupervisor:
             answer = reaction.escalated(history.level)
             if before is not None and before.phase in ("ramp", "silent"):
                 answer = before.phase  # there is no way back from there as long as anything is wrong
-            left = max(reaction.expiry - history.spent, 0.0)
-            self.active = ActiveFault(kind, answer, left, safety.ramp_down_time, t, found)
+            left = np.inf if answer == "wait" else max(reaction.expiry - history.spent, 0.0)
+            if before is not None and before.phase == "retreat":
+                self.forget_trail()
+            self.active = ActiveFault(kind, answer, left, safety.ramp_down_time, t, found, self._trail)
             self.count += 1
         active = cast(ActiveFault, self.active)
         active.present, active.latched = present, history.latched
@@ -284,7 +340,16 @@ class ActiveFault:
         latched: True if it lasts for a while after that.
     """
 
-    def __init__(self, kind: FaultKind, answer: str, expiry: float, ramp_down_time: float, t: float, q: Array) -> None:
+    def __init__(
+        self,
+        kind: FaultKind,
+        answer: str,
+        expiry: float,
+        ramp_down_time: float,
+        t: float,
+        q: Array,
+        trail: Sequence[Array] = (),
+    ) -> None:
         """
         Args:
             kind: the kind of the fault.
@@ -293,13 +358,15 @@ class ActiveFault:
             ramp_down_time: from then to zero [s].
             t: time [s].
             q: where the arm was last, (n,) in [rad] or [m].
+            trail: where it was before, (n,) each, every ``TRAIL_PERIOD``, the latest last.
         """
         self.kind = kind
+        self._trail = trail
         self.phase = answer
         self.present = True
         self.latched = False
         self._begin, self._q = t, q
-        self._until = t + expiry if answer in ("hold", "damp") else t
+        self._until = t if answer in ("ramp", "silent") else t + expiry
         self._ramp_down_time = ramp_down_time
         self._from: Array | None = None
         self._blind = False
@@ -331,6 +398,19 @@ class ActiveFault:
         """Where it holds the arm, (n,) in [rad] or [m]."""
         return self._q
 
+    def target(self, t: float) -> Array:
+        """Where it is to hold the arm at a time t [s], (n,): on a retreat that goes back the way it came."""
+        if self.phase != "retreat" or not self._trail:
+            return self._q
+        since = t - self._begin
+        place = (since - EASE / 2.0 if since > EASE else since * since / (2.0 * EASE)) / TRAIL_PERIOD
+        step = int(min(place, len(self._trail)))
+        if step == len(self._trail):
+            return self._trail[0]
+        begin = self._q if step == 0 else self._trail[-step]
+        reached: Array = begin + (place - step) * (self._trail[-step - 1] - begin)
+        return reached
+
     def left(self, t: float) -> float:
         """What is left of the efforts at a time t [s], of 1 at the begin of the ramp to zero."""
         return 1.0 if self._from is None else max(0.0, 1.0 - (t - self._until) / self._ramp_down_time)
@@ -353,7 +433,7 @@ class ActiveFault:
             state: position and velocity, (n,) each, if there is a state.
         """
         if t < self._begin:
-            self._until, self._begin, self._from = self._until + t - self._begin, t, None
+            self._until, self._begin, self._from = self._until + (t - self._begin), t, None
         if state is not None and self._blind:
             self._q = state[0]
         self._blind = state is None
@@ -363,7 +443,10 @@ class ActiveFault:
             weight = gravity.to_send(self._q if state is None else state[0])
             if state is None:
                 return weight
-            held: Array = weight + feedback.stiffness * (self._q - state[0]) - feedback.damping * state[1]
+            if self.phase == "float":
+                floating: Array = weight - feedback.damping * state[1]
+                return floating
+            held: Array = weight + feedback.stiffness * (self.target(t) - state[0]) - feedback.damping * state[1]
             return held
         if self._from is None:
             self._from, self.phase = sent, "ramp"

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from robodyn_ros.control.contact.momentum_observer import momentum_residual
 from robodyn_ros.control.laws.base import AccelerationGains, Controller, Efforts, FrictionCompensation, Reference
 from robodyn_ros.control.laws.computed_torque import SMOOTHING, ComputedTorque
 from robodyn_ros.dynamics.base import Dynamics
@@ -91,9 +92,9 @@ class DisturbanceObserver(ComputedTorque):
         momentum = mass_matrix @ qd
         drift = coriolis_matrix.T @ qd - self.dynamics.gravity(q)
         friction = self._known.against(reference.qd, SMOOTHING)
-        explained = dt * (sent + (drift + self._drift) / 2.0 - self._lost)
-        gain, period = self.config.gain, np.maximum(dt, 0.0)
-        observed = (self.disturbance + gain * (momentum - self._momentum - explained)) / (1.0 + gain * period)
+        observed = momentum_residual(
+            self.disturbance, dt, momentum - self._momentum, self._drift, drift, sent - self._lost, self.config.gain
+        )
         kept = np.where(self._observes > 0.0, observed, self.disturbance)
         self.disturbance = np.where(dt > 0.0, kept, 0.0)
         self._momentum, self._drift, self._lost, self._observes = momentum, drift, friction, 1.0

@@ -83,8 +83,9 @@ def mit_command(
     - While the law runs: its gains, about its reference. A joint whose effort is cut by a limit gets no gains, so that
       its drive keeps to the limit until the next state.
     - While a fault is answered by ``hold``: the gains of the reactions, about the position where the arm was found,
-      also while no states come. By ``damp``: the damping alone. By ``ramp``: what is left of the gains goes down with
-      the efforts. A fault of the sensors gives no gains: the drive would trust the same encoder.
+      also while no states come; by ``retreat``, about where it goes back to. By ``damp`` or ``float``: the damping
+      alone. By ``ramp``: what is left of the gains goes down with the efforts. A fault of the sensors gives no gains:
+      the drive would trust the same encoder.
     - The parting command: the gains of the reactions, about q, at rest.
 
     Args:
@@ -102,8 +103,8 @@ def mit_command(
     gains, target, speed, left = reactions, at, rest, 1.0
     if fault is not None:
         left = 0.0 if fault.kind == "sensor" else fault.left(t)
-        target = fault.found
-        if fault.phase == "damp":
+        target = fault.target(t)
+        if fault.phase in ("damp", "float"):
             gains, target = Feedback(rest, reactions.damping), at
     elif command.reference is not None:
         gains, target, speed = law, command.reference.q, command.reference.qd

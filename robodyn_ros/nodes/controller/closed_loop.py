@@ -103,6 +103,8 @@ FAULTS = {
     "publisher": "second publisher",
     "rate": "states too rare",
     "following": "arm does not follow",
+    "collision": "collision",
+    "touch": "touch",
 }
 """Kind of a fault that has a reaction → the name it is counted under."""
 

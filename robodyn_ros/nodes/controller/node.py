@@ -40,6 +40,7 @@ from robodyn_ros.nodes.common.parameters import NodeParameters, begin_arm, end_a
 from robodyn_ros.nodes.common.scheduling import Scheduling
 from robodyn_ros.nodes.common.timers import once_running
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
+from robodyn_ros.nodes.controller.contact import ContactTopics
 from robodyn_ros.nodes.controller.estimates import Estimates
 from robodyn_ros.nodes.controller.follow_joint_trajectory import (
     TRAJECTORY_INTERFACE,
@@ -105,6 +106,7 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         self._description = DescriptionSource(self, self._on_description)
         self.create_service(SetBool, "~/enable", self._on_enable)
         self.create_service(Trigger, "~/hold", self._on_hold)
+        self.create_service(Trigger, "~/tare", self._on_tare)
         self.create_service(Trigger, "~/estimate_payload", self._on_estimate_payload)
         self.create_service(Trigger, "~/save_estimates", self._on_save_estimates)
         self._action = FollowJointTrajectory(self, self._loop) if is_available() else None
@@ -218,6 +220,9 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
 
         return respond(response, hold)
 
+    def _on_tare(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        return respond(response, lambda: self._parts().contact.tare())
+
     async def _on_estimate_payload(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         return await respond_later(response, lambda: self._parts().payload.begin())
 
@@ -282,6 +287,7 @@ class ConfiguredController:
         switching: changes of parameters.
         estimates: what the law has learnt.
         payload: the estimation of what the arm holds.
+        contact: the topics of what touches the arm.
     """
 
     def __init__(
@@ -322,6 +328,7 @@ class ConfiguredController:
         self._target = None if motion is None else TargetInput(node, self.loop, motion, report)
         self._tool = ToolPose(node, self.loop, tool)
         self._trajectories = [kind(node, self.loop) for kind in TRAJECTORY_INTERFACE] if is_available() else []
+        self.contact = ContactTopics(node, self.loop, loop, transmission)
         self.estimates = Estimates(node, self.loop)
         self.payload = PayloadEstimation(node, self.loop)
 
@@ -350,6 +357,7 @@ class ConfiguredController:
             self._locked,
             self.payload,
             self.estimates,
+            self.contact,
             *self._trajectories,
             self._tool,
             self._target,

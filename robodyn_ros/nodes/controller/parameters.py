@@ -13,6 +13,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from robodyn_ros import create_dynamics
+from robodyn_ros.control.contact.settings import FIXED, ContactSettings, JointContactSettings
 from robodyn_ros.control.drive_compensation import CompensationSettings
 from robodyn_ros.control.faults.dry_run import check_model
 from robodyn_ros.control.faults.settings import FaultReactions, SafetySettings
@@ -45,6 +46,7 @@ FIXED_WHILE_CONFIGURED = (
     "joints",
     "tool",
     *(item.name for item in fields(MitSettings)),
+    *FIXED,
 )
 """Parameters that count at the next configure; changing them while configured is refused."""
 
@@ -98,6 +100,7 @@ def declare_node_parameters(node: Node) -> None:
     declare_settings(node, ToolSettings)
     declare_settings(node, ReferenceSettings)
     declare_settings(node, GoalSettings, "constraints.")
+    declare_settings(node, ContactSettings, "contact.")
     for kind, response in FaultReactions()._asdict().items():
         declare_settings(node, type(response), f"faults.{kind}.")
     for prefix, settings in law_settings().items():
@@ -134,6 +137,7 @@ def declare_joint_parameters(node: Node, robot: Robot) -> None:
         name = joint.name
         declare_settings(node, JointGains, f"gains.{name}.", f" of joint {name}")
         declare_settings(node, JointTolerances, f"constraints.{name}.", f" of joint {name}")
+        declare_settings(node, JointContactSettings, f"contact.{name}.", f" on joint {name}")
         _declare_limits(node, joint)
 
 

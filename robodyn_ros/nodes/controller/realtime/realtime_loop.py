@@ -20,7 +20,7 @@ from robodyn_ros.control.compiled_loop import (
     UNSTARTED,
 )
 from robodyn_ros.control.faults.problems import NO_PROBLEM, FaultCause
-from robodyn_ros.control.faults.supervisor import PHASES
+from robodyn_ros.control.faults.settings import PHASES
 from robodyn_ros.control.laws.base import Efforts, Reference
 from robodyn_ros.control.live_loop import Change, LiveLoop
 from robodyn_ros.control.loop import ControlLoop
@@ -176,10 +176,11 @@ def command_of(entry: Any) -> Command:
     effort, saturated, rate_limited, _, error, *terms = entry["rows"].reshape(-1, n)
     kind, age = int(entry["kind"]), float(entry["age"])
     state = None if entry["blind"] else (entry["q"], entry["qd"])
+    cut, external = (saturated != 0.0, rate_limited != 0.0), entry["external"]
     if kind >= 0:
-        return Command(effort, saturated != 0.0, rate_limited != 0.0, age, fault=KINDS[kind], state=state)
+        return Command(effort, *cut, age, fault=KINDS[kind], state=state, external=external)
     reference = Reference(*entry["reference"].reshape(4, n))
-    return Command(effort, saturated != 0.0, rate_limited != 0.0, age, Efforts(*terms), reference, error, state=state)
+    return Command(effort, *cut, age, Efforts(*terms), reference, error, state=state, external=external)
 
 
 def stamp_of(entry: Any) -> Time:

@@ -45,7 +45,7 @@ typedef struct {
 typedef struct {
   int64_t sec, nanosec, code, blind, kind, phase, latched, faults, restarts, problem, problem_joint;
   double t, begun, done, age, problem_value, problem_bound;
-  double q[N], qd[N], reference[REFERENCES * N], rows[ROWS * N];
+  double q[N], qd[N], reference[REFERENCES * N], rows[ROWS * N], external[N + 8];
 } Entry;
 
 /* Words of the state that Python changes, if others are still as it has seen them. */
@@ -141,7 +141,7 @@ static void note(Realtime* r, int64_t code, int64_t sec, int64_t nanosec, double
   e->problem = m->problem; e->problem_joint = m->problem_joint;
   e->problem_value = m->problem_value; e->problem_bound = m->problem_bound;
   e->t = p->t; e->begun = begun; e->done = steady(); e->age = p->age;
-  memcpy(e->q, p->q, offsetof(Period, rows) + sizeof p->rows - offsetof(Period, q));
+  memcpy(e->q, p->q, offsetof(Period, external) + sizeof p->external - offsetof(Period, q));
   STORE(r->written, r->written + 1);
 }
 

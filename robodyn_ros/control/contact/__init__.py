@@ -1,0 +1,1 @@
+"""What touches the arm: it is observed by the momentum of the joints, and judged by thresholds."""

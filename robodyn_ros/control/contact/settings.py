@@ -1,0 +1,135 @@
+"""Settings of the observation of contact: what is observed, and from when on it is a touch or a collision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from robodyn_ros.control.contact.momentum_observer import MomentumObserver
+from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.robot.pose import Array
+from robodyn_ros.settings import NamedValues, check_settings, choice, setting, text
+
+OBSERVED = ("nothing", "joints", "tool")
+"""What is observed: nothing, the efforts on the joints, or those and the wrench and the energy of a link."""
+
+FRICTION = ("known", "none")
+"""Which friction the observer takes away: what the model knows, or none, where efforts are measured behind the gear."""
+
+SOURCES = ("commanded", "measured", "sensor")
+"""Which efforts tell of a contact: those that were sent, those of the joint states, or a force-torque sensor."""
+
+
+@dataclass(frozen=True)
+class ContactSettings:
+    """What is observed of the contacts of the arm, and the limits of the tool."""
+
+    observe: str = choice(
+        "nothing",
+        "what is observed of contacts: nothing, the efforts on the joints, or also the wrench and the energy of a link",
+        lambda: OBSERVED,
+    )
+    link: str = text("", "link at whose origin the external wrench acts; the last that moves if empty")
+    gain: float = setting(30.0, "gain K of the momentum observer: the inverse of its time constant", "1/s", 0.1, 1000.0)
+    friction: str = choice("known", "friction that the momentum observer takes away", lambda: FRICTION)
+    effort_source: str = choice(
+        "commanded", "which efforts tell of contacts: commanded, measured in joint_states, or a sensor", lambda: SOURCES
+    )
+    sensor_mass: float = setting(0.0, "mass of what hangs on the force-torque sensor", "kg", 0.0, 1e3)
+    sensor_com_x: float = setting(0.0, "its centre of mass in the sensor's frame, x", "m", -10.0, 10.0)
+    sensor_com_y: float = setting(0.0, "likewise, y", "m", -10.0, 10.0)
+    sensor_com_z: float = setting(0.0, "likewise, z", "m", -10.0, 10.0)
+    touch_force: float = setting(0.0, "force at the link from which on it is touched (0: any)", "N", 0.0, 1e6)
+    touch_torque: float = setting(0.0, "torque about its origin, likewise", "N·m", 0.0, 1e6)
+    collision_force: float = setting(0.0, "force at the link from which on it collides (0: any)", "N", 0.0, 1e6)
+    collision_torque: float = setting(0.0, "torque about its origin, likewise", "N·m", 0.0, 1e6)
+    energy: float = setting(
+        0.0,
+        "greatest kinetic energy of the effective mass at the link, in the direction of motion (0: any)",
+        "J",
+        0.0,
+        1e6,
+    )
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+@dataclass(frozen=True)
+class JointContactSettings:
+    """From when on an effort from outside on a joint is a touch, or a collision."""
+
+    touch: float = setting(0.0, "effort from outside that is a touch (0: any)", "N·m or N", 0.0, 1e6)
+    collision: float = setting(0.0, "effort from outside that is a collision (0: any)", "N·m or N", 0.0, 1e6)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+class ContactThresholds(NamedTuple):
+    """From when on something is too much; inf where nothing is."""
+
+    touch: Array  # effort from outside on each joint, (n,) in [N·m] or [N]
+    collision: Array  # likewise
+    touch_wrench: Array  # force [N] and torque [N·m], (2,)
+    collision_wrench: Array  # likewise
+    energy: float  # of the tool [J]
+
+    @classmethod
+    def of(cls, contact: ContactSettings, joints: list[JointContactSettings]) -> ContactThresholds:
+        """Those of the settings, where 0 stands for none."""
+
+        def bounds(*values: float) -> Array:
+            return np.array([value or np.inf for value in values])
+
+        return cls(
+            bounds(*(joint.touch for joint in joints)),
+            bounds(*(joint.collision for joint in joints)),
+            bounds(contact.touch_force, contact.touch_torque),
+            bounds(contact.collision_force, contact.collision_torque),
+            contact.energy or np.inf,
+        )
+
+
+class Contact(NamedTuple):
+    """What a loop observes of contacts, and how it judges."""
+
+    observer: MomentumObserver
+    thresholds: ContactThresholds
+    judges: bool = True  # False if somebody else judges, by other efforts
+
+
+def contact_of(values: NamedValues, dynamics: Dynamics) -> Contact | None:
+    """What is to be observed, by values with names; None where nothing is.
+
+    Args:
+        values: by name.
+        dynamics: the arm's model.
+
+    Raises:
+        RobodynError: a value is wrong; the message names it.
+    """
+    settings = values.settings(ContactSettings, "contact.")
+    own = [values.settings(JointContactSettings, f"contact.{name}.") for name in dynamics.robot.joint_names]
+    if settings.observe == "nothing":
+        return None
+    observer = MomentumObserver(
+        dynamics, settings.link, settings.gain, tool=settings.observe == "tool", friction=settings.friction == "known"
+    )
+    return Contact(observer, ContactThresholds.of(settings, own), settings.effort_source == "commanded")
+
+
+FIXED = tuple(
+    f"contact.{name}"
+    for name in (
+        "observe",
+        "link",
+        "friction",
+        "effort_source",
+        "sensor_mass",
+        *(f"sensor_com_{axis}" for axis in "xyz"),
+    )
+)
+"""Values that count when a node is configured: others have other compiled code, or other topics."""

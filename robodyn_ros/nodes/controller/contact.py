@@ -1,0 +1,207 @@
+"""What touches the arm, as topics: ``~/external_wrench`` and ``~/external_efforts``, and the service ``~/tare``.
+
+The wrench is about the origin of the link ``contact.link``, in its axes; ``header.frame_id`` names it. It comes from
+the efforts that were sent, as the loop observes them; or from those that ``joint_states`` brings, which are observed
+here; or from a force-torque sensor on ``~/force_torque``. In the last two cases the thresholds are judged here as
+well, and the loop is told: later than by the loop itself, by the time that the message takes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import Vector3, WrenchStamped
+from rclpy.lifecycle import LifecycleNode
+from sensor_msgs.msg import JointState
+
+from robodyn_ros.control.contact.momentum_observer import MomentumObserver
+from robodyn_ros.control.contact.sensor import ForceTorqueSensor, wrench_at
+from robodyn_ros.control.contact.settings import Contact, ContactSettings, contact_of
+from robodyn_ros.control.contact.watch import judged
+from robodyn_ros.control.loop import ControlLoop
+from robodyn_ros.control.step import Command
+from robodyn_ros.control.transmission import Transmission
+from robodyn_ros.errors import InputError, NotReadyError, RobodynError
+from robodyn_ros.kinematics import Kinematics
+from robodyn_ros.nodes.common.messages import decode, seconds
+from robodyn_ros.nodes.common.parameters import NodeParameters
+from robodyn_ros.nodes.common.qos import NEWEST, RECORDED
+from robodyn_ros.nodes.common.timers import steady_timer
+from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
+from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot.robot import tip
+
+REFRESH_PERIOD = 0.1
+"""Time between two checks of which topics have subscribers [s]."""
+
+GAP = 0.1
+"""Two joint states that are further apart have no period between them [s]."""
+
+
+class ContactTopics:
+    """Publishes what acts on the arm from outside."""
+
+    def __init__(self, node: LifecycleNode, closed: ClosedLoop, loop: ControlLoop, transmission: Transmission) -> None:
+        """
+        Args:
+            node: who publishes.
+            closed: whose states are answered.
+            loop: what observes, and is told of contacts.
+            transmission: between the joints and their motors.
+
+        Raises:
+            RobodynError: a parameter is wrong.
+        """
+        self._node, self._closed, self._loop, self._transmission = node, closed, loop, transmission
+        self._settings = settings = NodeParameters(node).settings(ContactSettings, "contact.")
+        self._robot = loop.robot
+        self._link = settings.link or tip(loop.robot)
+        self._source = settings.effort_source if settings.observe != "nothing" else ""
+        self._kinematics = Kinematics(loop.robot)
+        self._wrenches: Any = node.create_lifecycle_publisher(WrenchStamped, "~/external_wrench", RECORDED)
+        self._efforts: Any = node.create_lifecycle_publisher(JointState, "~/external_efforts", RECORDED)
+        self._subscriptions = [
+            node.create_subscription(WrenchStamped, "~/force_torque", self._on_sensor, NEWEST, raw=True)
+        ]
+        self._observer: MomentumObserver | None = None
+        self._sensor = ForceTorqueSensor(
+            settings.sensor_mass, (settings.sensor_com_x, settings.sensor_com_y, settings.sensor_com_z)
+        )
+        self._sensed = False
+        self._last: tuple[float, Array] | None = None  # time and efforts of the last measured state
+        if self._source == "measured":
+            contact = contact_of(NodeParameters(node), loop.dynamics)
+            self._observer = None if contact is None else contact.observer
+            self._subscriptions.append(
+                node.create_subscription(JointState, "joint_states", self._on_state, NEWEST, raw=True)
+            )
+        self._listens = False
+        self._timer = steady_timer(node, REFRESH_PERIOD, self._refresh)
+
+    def tare(self) -> str:
+        """Take what acts from outside now for nothing.
+
+        Raises:
+            NotReadyError: nothing is observed, or nothing has been.
+        """
+        if not self._source:
+            raise NotReadyError("contacts are not observed: the parameter contact.observe says what is")
+        if self._source == "sensor":
+            if not self._sensed:
+                raise NotReadyError("no message has come on ~/force_torque")
+            self._sensor.tare()
+        elif self._observer is not None:
+            self._observer.tare(self._observer.efforts.copy())
+        else:
+            self._loop.tare()
+        return "what acts from outside now counts as nothing"
+
+    def destroy(self) -> None:
+        """Withdraw the topics."""
+        self._listen(wanted=False)
+        self._node.destroy_timer(self._timer)
+        for subscription in self._subscriptions:
+            self._node.destroy_subscription(subscription)
+        for publisher in (self._wrenches, self._efforts):
+            self._node.destroy_lifecycle_publisher(publisher)
+
+    def _refresh(self) -> None:
+        """Listen to the loop while somebody wants to know."""
+        wanted = self._wrenches.get_subscription_count() > 0 or self._efforts.get_subscription_count() > 0
+        self._listen(wanted=wanted and self._source == "commanded")
+
+    def _listen(self, *, wanted: bool) -> None:
+        if wanted and not self._listens:
+            self._closed.listeners.append(self._on_command)
+        elif self._listens and not wanted:
+            self._closed.listeners.remove(self._on_command)
+        self._listens = wanted
+
+    def _on_command(self, stamp: Time, command: Command) -> None:
+        if command.external is not None and command.state is not None:
+            n = self._robot.n
+            self._publish(stamp, command.state[0], command.external[:n], command.external[n : n + 6])
+
+    def _on_state(self, data: bytes) -> None:
+        """Observe the efforts that the drives have measured."""
+        observer, contact = self._observer, self._contact()
+        if observer is None or contact is None:
+            return
+        try:
+            message = decode(data, JointState)
+            columns = [message.name.index(name) for name in self._robot.joint_names]
+            if not len(message.name) == len(message.velocity) == len(message.effort) == len(message.position):
+                raise InputError("effort", "is missing in joint_states: contact.effort_source is measured")
+            position, velocity, effort = (
+                np.array(values)[columns] for values in (message.position, message.velocity, message.effort)
+            )
+            t, efforts = seconds(message.header.stamp), self._transmission.joint_effort(effort)
+            q, qd = self._transmission.joint_position(position), self._transmission.joint_velocity(velocity)
+            if not all(np.isfinite(each).all() for each in (q, qd, efforts)):
+                raise InputError("joint_states", "is not finite")
+        except ValueError:  # a message about other joints
+            return
+        except RobodynError as problem:
+            self._closed.faults.count("contact not observed", problem)
+            return
+        last, self._last = self._last, (t, efforts)
+        if last is not None and t == last[0]:
+            return
+        begins = last is None or not 0.0 < t - last[0] <= GAP
+        mean = efforts if last is None else (efforts + last[1]) / 2.0  # the trapezoidal rule, as for what else acts
+        found = observer.update(-1.0 if begins or last is None else t - last[0], q, qd, mean)
+        self._judge(contact, observer.efforts, observer.wrench)
+        self._publish(message.header.stamp, q, found[: self._robot.n], observer.wrench)
+
+    def _on_sensor(self, data: bytes) -> None:
+        """Take the wrench of a force-torque sensor in place of the observed one."""
+        latest, contact = self._closed.latest, self._contact()
+        if self._source != "sensor" or latest is None or latest[1].state is None or contact is None:
+            return
+        try:
+            message = decode(data, WrenchStamped)
+            force, torque = message.wrench.force, message.wrench.torque
+            q = latest[1].state[0]
+            frame = self._kinematics.pose(message.header.frame_id, q)
+            measured = (force.x, force.y, force.z, torque.x, torque.y, torque.z)
+            gravity = np.asarray(self._loop.dynamics.parameters.gravity)
+            own = self._sensor.external(measured, frame[:3, :3], gravity)
+        except RobodynError as problem:
+            self._closed.faults.count("force-torque refused", problem)
+            return
+        self._sensed = True
+        link = self._kinematics.pose(self._link, q)
+        at_link = link.copy()
+        at_link[:3, :3] = np.eye(3)  # the link's origin with the root link's axes
+        wrench = wrench_at(np.linalg.inv(at_link) @ frame, own)
+        efforts = self._kinematics.jacobian(self._link, q).T @ wrench
+        self._judge(contact, np.zeros(self._robot.n), wrench)
+        self._publish(message.header.stamp, q, efforts, wrench)
+
+    def _contact(self) -> Contact | None:
+        """The settings at work, with the thresholds of now."""
+        return self._loop.settings.contact
+
+    def _judge(self, contact: Contact, efforts: Array, wrench: Array) -> None:
+        """Tell the loop of a contact, or of its end."""
+        found = judged(efforts, wrench, contact.thresholds)
+        kind, problem = ("", "") if found is None else (found[0], found[1].text(self._robot))
+        if kind != self._loop.contact:
+            self._loop.set_contact(kind, problem)
+
+    def _publish(self, stamp: Time, q: Array, efforts: Array, wrench: Array) -> None:
+        """Publish efforts (n,), and a wrench (6,) about the link's origin in the root link's axes."""
+        if self._efforts.get_subscription_count():
+            message = JointState(name=self._robot.joint_names, effort=efforts.tolist())
+            message.header.stamp = stamp
+            self._efforts.publish(message)
+        if self._wrenches.get_subscription_count() and (self._settings.observe == "tool" or self._source == "sensor"):
+            axes = self._kinematics.pose(self._link, q)[:3, :3].T
+            told = WrenchStamped()
+            told.header.stamp, told.header.frame_id = stamp, self._link
+            told.wrench.force, told.wrench.torque = (
+                Vector3(x=x, y=y, z=z) for x, y, z in ((axes @ part).tolist() for part in (wrench[:3], wrench[3:]))
+            )
+            self._wrenches.publish(told)

@@ -1,0 +1,364 @@
+"""What touches the arm: the momentum observer beside Pinocchio, contacts as faults, and the ways back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from arms import mechanism, random_robot
+from industrial import urdfs
+from numpy.testing import assert_allclose
+
+import robodyn_ros as rd
+from robodyn_ros.control import ControlLoop, rest_to_rest
+from robodyn_ros.control.contact.momentum_observer import MomentumObserver
+from robodyn_ros.control.contact.settings import (
+    Contact,
+    ContactSettings,
+    ContactThresholds,
+    JointContactSettings,
+    contact_of,
+)
+from robodyn_ros.control.faults.settings import CollisionReaction, FaultReactions, SafetySettings, TouchReaction
+from robodyn_ros.control.loop_settings import loop_default_values
+from robodyn_ros.control.parameter_file import FileParameters
+from robodyn_ros.errors import ConfigurationError, InputError, NotReadyError
+from robodyn_ros.kinematics import Kinematics
+from robodyn_ros.robot.robot import tip
+from robodyn_ros.simulation import Plant, PlantSettings
+
+URDF = Path(__file__).parents[1] / "urdf"
+ARMS = {"prr": (URDF / "prr.urdf").read_text(), "six joints": random_robot(11, 6, branching=0.0)}
+ARMS |= {name: path.read_text() for name, path in urdfs().items() if name in ("ur5_robot", "panda")}
+POSES = {"ur5_robot": [0.3, -1.1, 1.5, 0.4, 1.2, 0.2]}
+"""Where an arm is not near a singular pose."""
+
+PRR = mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15))
+PERIOD = 1e-3
+NO_LIMIT = np.inf
+
+
+class Bench:
+    """An arm under a control loop, period by period; the arm may differ from its model."""
+
+    def __init__(self, text: str, law: str = "computed_torque", **options: Any) -> None:
+        robot = rd.load_robot(text)
+        self.robot, self.n = robot, robot.n
+        dynamics = rd.create_dynamics("rnea", robot)
+        self.observer = MomentumObserver(dynamics, options.pop("link", ""), options.pop("gain", 30.0))
+        contact = Contact(self.observer, options.pop("thresholds", thresholds(robot.n)))
+        given = options.pop("rest", None)
+        safety = options.pop("safety", SafetySettings(plausibility=False, allow_sagging=True, soft_limit_margin=0.0))
+        self.loop = ControlLoop(
+            rd.create_controller(law, dynamics, 100.0, 20.0), np.full(robot.n, 1e4), safety, contact=contact,
+            velocity_limit=np.full(robot.n, 1e3), **options,
+        )  # fmt: skip
+        rest = np.where(np.isfinite(robot.lower + robot.upper), (0.4 * robot.lower + 0.6 * robot.upper), 0.3)
+        rest = rest if given is None else np.array(given)
+        real = rd.create_dynamics("rnea", rd.load_robot(text))
+        self.plant = Plant(real, PlantSettings(PERIOD), np.full(robot.n, np.inf), rest,
+                           velocity_limit=np.full(robot.n, np.inf))  # fmt: skip
+        self.steps = 0
+        self.command: Any = None
+
+    @property
+    def t(self) -> float:
+        return 10.0 + self.steps * PERIOD
+
+    def run(self, duration: float, until: Any = None) -> None:
+        for _ in range(round(duration / PERIOD)):
+            self.command = self.loop.update(self.t, self.t, self.plant.q, self.plant.qd)
+            self.plant.apply(np.zeros(self.n) if self.command is None else self.command.effort)
+            self.plant.step()
+            self.steps += 1
+            if until is not None and until():
+                return
+        assert until is None, "it did not happen"
+
+    @property
+    def efforts(self) -> np.ndarray:
+        return self.loop.external[: self.n]
+
+    @property
+    def wrench(self) -> np.ndarray:
+        return self.loop.external[self.n : -2]
+
+    def push(self, force: Any, torque: Any = (0.0, 0.0, 0.0)) -> None:
+        self.plant.outside.push(tip(self.robot), force, torque)
+
+
+def thresholds(n: int, touch: Any = NO_LIMIT, collision: Any = NO_LIMIT, **others: Any) -> ContactThresholds:
+    values = {"touch_wrench": np.full(2, np.inf), "collision_wrench": np.full(2, np.inf), "energy": np.inf} | others
+    return ContactThresholds(np.full(n, touch) + 0.0, np.full(n, collision) + 0.0, **values)
+
+
+def jacobian_by_pinocchio(text: str, robot: rd.Robot, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """J (6, n) of the tip's origin in the root link's axes, and its rotation, by Pinocchio."""
+    model = pin.buildModelFromXML(text)
+    data = model.createData()
+    place = pin.neutral(model)
+    order = [model.getJointId(name) for name in robot.joint_names]
+    for name, value in zip(robot.joint_names, q, strict=True):
+        joint = model.joints[model.getJointId(name)]
+        place[joint.idx_q : joint.idx_q + joint.nq] = value if joint.nq == 1 else (np.cos(value), np.sin(value))
+    pin.computeJointJacobians(model, data, place)
+    pin.updateFramePlacements(model, data)
+    frame = model.getFrameId(tip(robot))
+    jacobian = pin.getFrameJacobian(model, data, frame, pin.LOCAL_WORLD_ALIGNED)
+    return jacobian[:, [model.joints[k].idx_v for k in order]], data.oMf[frame].rotation
+
+
+@pytest.mark.parametrize("name", ARMS)
+def test_a_push_is_found_as_pinocchio_has_it(name: str) -> None:
+    bench = Bench(ARMS[name], rest=POSES.get(name))
+    rng = np.random.default_rng(4)
+    force, torque = rng.uniform(-9.0, 9.0, 3), rng.uniform(-2.0, 2.0, 3)
+    bench.run(0.2)
+    assert_allclose(bench.efforts, 0.0, atol=1e-3)
+    bench.push(force, torque)
+    bench.run(1.6)
+    jacobian, rotation = jacobian_by_pinocchio(ARMS[name], bench.robot, bench.plant.q)
+    wrench = np.concatenate((rotation @ force, rotation @ torque))
+    expected = jacobian.T @ wrench
+    assert_allclose(bench.efforts, expected, atol=2e-3 * np.abs(expected).max())
+    feels = np.linalg.matrix_rank(jacobian, tol=1e-9)
+    if feels == 6:
+        assert_allclose(bench.wrench, wrench, atol=5e-3 * np.abs(wrench).max())
+    else:  # what the arm can feel of it: the wrench that is observed has the same efforts, and nothing else
+        assert_allclose(jacobian.T @ bench.wrench, expected, atol=5e-3 * np.abs(expected).max())
+        assert_allclose(bench.wrench[np.abs(jacobian).max(1) < 1e-12], 0.0, atol=1e-12)
+    assert_allclose(bench.command.external[: bench.n], bench.efforts, rtol=1e-12)
+
+
+def test_the_observer_is_a_first_order_filter_of_what_acts_while_the_arm_moves() -> None:
+    """ṙ = K (τ_ext - r), with τ_ext of the moving arm integrated beside it."""
+    bench = Bench(PRR, gain=25.0)
+    bench.run(0.1)
+    bench.loop.follow(rest_to_rest([bench.plant.q + [0.3, -0.5, 0.7]], [1.0]))
+    kinematics, expected, errors = Kinematics(bench.robot), np.zeros(3), []
+    for step in range(900):
+        if step == 300:
+            bench.push((4.0, 0.0, -7.0), (0.0, 1.5, 0.0))
+        bench.run(PERIOD)
+        jacobian = kinematics.jacobian(tip(bench.robot), bench.plant.q, "body")
+        acts = jacobian.T @ [4.0, 0.0, -7.0, 0.0, 1.5, 0.0] if step >= 300 else np.zeros(3)
+        errors.append(np.abs(bench.efforts - expected).max())  # observed at the state before this step
+        expected = expected + (1.0 - np.exp(-25.0 * PERIOD)) * (acts - expected)
+    assert max(errors) < 0.02 * np.abs(expected).max()
+
+
+def test_compiled_and_in_numbers_the_observer_does_the_same() -> None:
+    for text in ARMS.values():
+        dynamics = rd.create_dynamics("rnea", rd.load_robot(text))
+        n, rng = dynamics.robot.n, np.random.default_rng(3)
+        one, other = (MomentumObserver(dynamics) for _ in range(2))
+        other._kernel = None
+        for dt in (-1.0, 1e-3, 1e-3, 4e-3):
+            given = dt, *rng.uniform(-0.7, 0.7, (3, n))
+            assert_allclose(one.update(*given), other.update(*given), rtol=1e-9, atol=1e-9)
+        one.tare(one.efforts.copy())
+        assert_allclose(one.update(1e-3, *given[1:]) - one.found, 0.0)
+
+
+def test_friction_that_the_model_knows_is_nobody() -> None:
+    robot = rd.load_robot(PRR)
+    dynamics = rd.create_dynamics("rnea", robot, viscous=[3.0, 0.2, 0.1], coulomb=[5.0, 0.4, 0.3])
+    knows, does_not = MomentumObserver(dynamics), MomentumObserver(dynamics, friction=False)
+    q, qd = np.array([0.2, 0.3, -0.4]), np.array([0.5, -0.6, 0.7])
+    friction = dynamics.parameters.viscous * qd + dynamics.parameters.coulomb * np.sign(qd)
+    steady = dynamics.inverse(q, qd, np.zeros(3))  # without friction
+    for observer in (knows, does_not):
+        observer.update(-1.0, q, qd, steady)
+        for _ in range(400):  # a state that stands still in time: Cᵀ q̇ counts as -Ṁ q̇ does not come
+            observer.update(1e-3, q, qd, steady + friction)
+    assert_allclose(does_not.efforts - knows.efforts, -friction, rtol=1e-4)
+
+
+def test_energy_and_effective_mass_are_those_of_the_motion() -> None:
+    """E = ½ m v² for a cart of 2.5 kg along its rail; at a standstill there is none."""
+    robot = rd.load_robot(
+        '<robot name="cart"><link name="rail"/><link name="cart"><inertial><mass value="2.5"/><inertia ixx="1" iyy="1"'
+        ' izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="j" type="prismatic"><parent link="rail"/>'
+        '<child link="cart"/><axis xyz="0.6 0.8 0"/><limit lower="-1" upper="1" effort="9" velocity="9"/></joint>'
+        "</robot>"
+    )
+    observer = MomentumObserver(rd.create_dynamics("rnea", robot))
+    found = observer.update(-1.0, np.zeros(1), np.array([0.7]), np.zeros(1))
+    assert_allclose(found[-2:], [0.5 * 2.5 * 0.49, 2.5])
+    assert_allclose(observer.update(-1.0, np.zeros(1), np.zeros(1), np.zeros(1))[-2:], 0.0)
+
+
+def test_tare_takes_away_a_payload_that_nobody_told_of() -> None:
+    bench = Bench(PRR, thresholds=thresholds(3, touch=5.0))
+    bench.run(0.3)
+    bench.plant.outside.push(tip(bench.robot), (0.0, 0.0, -4.0))
+    bench.run(0.5)
+    before = bench.efforts.copy()
+    assert np.abs(before).max() > 1.0
+    bench.loop.tare()
+    bench.run(0.1)
+    assert_allclose(bench.efforts, 0.0, atol=2e-2 * np.abs(before).max())
+    bench.loop.apply(bench.loop.settings)  # the bias outlives other settings
+    bench.run(0.1)
+    assert_allclose(bench.efforts, 0.0, atol=2e-2 * np.abs(before).max())
+
+
+def test_tare_without_an_observer_is_refused() -> None:
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(PRR))
+    loop = ControlLoop(
+        rd.create_controller("pd", dynamics, 1.0, 1.0), np.full(3, 1e3), SafetySettings(allow_sagging=True)
+    )
+    with pytest.raises(NotReadyError, match="observe"):
+        loop.tare()
+
+
+# Contacts as faults
+
+PUSH = (0.0, 0.0, 30.0)
+AWAY = (0.0, 0.0, 0.0)
+
+
+def pushed(answer: str, kind: str = "touch", **options: Any) -> Bench:
+    """An arm that moves upwards when it is pushed, and has just begun to react."""
+    reactions = FaultReactions(touch=TouchReaction(answer, 2.0), collision=CollisionReaction(answer, 2.0))
+    limits = {"touch": thresholds(3, touch=6.0), "collision": thresholds(3, touch=3.0, collision=6.0)}[kind]
+    bench = Bench(PRR, reactions=reactions, thresholds=limits, **options)
+    bench.run(0.1)
+    bench.start = bench.plant.q.copy()
+    bench.loop.follow(rest_to_rest([bench.plant.q + [0.3, 0.4, -0.5]], [1.0]))
+    bench.run(0.5)
+    bench.push(PUSH)
+    bench.run(0.5, lambda: bench.loop.fault is not None and bench.loop.fault.kind == kind)
+    bench.found = bench.plant.q.copy()
+    return bench
+
+
+@pytest.mark.parametrize("kind", ["touch", "collision"])
+def test_a_contact_is_a_fault_with_a_way_back(kind: str) -> None:
+    bench = pushed("hold", kind)
+    assert "from outside" in bench.command.problem
+    bench.run(0.5)
+    assert (bench.loop.fault.kind, bench.loop.fault.phase, bench.loop.mode) == (kind, "hold", "hold")
+    bench.push(AWAY)
+    bench.run(1.0)
+    assert bench.loop.fault.kind == kind  # until it has been quiet for a while
+    bench.run(4.0)
+    assert bench.loop.fault is None
+    assert_allclose(bench.plant.qd, 0.0, atol=1e-3)
+
+
+def test_the_expiry_of_a_contact_ends_in_a_ramp_and_in_silence() -> None:
+    bench = pushed("hold")
+    bench.run(2.1)
+    assert bench.loop.fault.phase == "ramp"
+    bench.run(0.3)
+    assert bench.loop.fault.phase == "silent"
+    assert bench.command is None
+
+
+def test_waiting_does_not_expire() -> None:
+    bench = pushed("wait")
+    bench.run(4.0)
+    assert bench.loop.fault.phase == "wait"
+    bench.push(AWAY)
+    bench.run(3.5)
+    assert bench.loop.fault is None
+
+
+def test_a_floating_arm_gives_way_and_a_held_one_comes_back() -> None:
+    float_, hold = pushed("float"), pushed("hold")
+    for bench in (float_, hold):
+        bench.run(0.5)
+    moved = [np.abs(bench.plant.q - bench.found).max() for bench in (float_, hold)]
+    assert float_.loop.fault.phase == "float"
+    assert moved[0] > 3.0 * moved[1]
+    float_.push(AWAY)
+    float_.run(0.5)
+    assert_allclose(float_.plant.qd, 0.0, atol=0.02)  # it stays where it was pushed to: no spring pulls it back
+
+
+def test_a_retreat_goes_back_the_way_that_the_arm_came() -> None:
+    bench = pushed("retreat")
+    bench.push(AWAY)
+    path = bench.found - bench.start
+    bench.run(1.5)
+    assert bench.loop.fault.phase == "retreat"
+    left = bench.plant.q - bench.start
+    assert_allclose(left / path, 0.0, atol=0.1)  # the way of the last 0.6 s is nearly all of it
+    bench.loop.hold(bench.t)
+    bench.run(0.1)
+    assert bench.loop.fault is None  # acknowledged
+
+
+def test_a_touch_that_becomes_a_collision_stays_one_until_it_has_been_quiet() -> None:
+    reactions = FaultReactions(touch=TouchReaction("hold", 9.0), collision=CollisionReaction("float", 9.0))
+    bench = Bench(PRR, reactions=reactions, thresholds=thresholds(3, touch=1.5, collision=6.0))
+    bench.run(0.1)
+    bench.push((0.0, 0.0, 8.0))
+    bench.run(0.5)
+    assert bench.loop.fault.kind == "touch"
+    bench.push((0.0, 0.0, 30.0))
+    bench.run(0.5)
+    assert bench.loop.fault.kind == "collision"
+    bench.push((0.0, 0.0, 8.0))
+    bench.run(0.5)
+    assert (bench.loop.fault.kind, bench.loop.fault.phase) == ("collision", "float")
+
+
+def test_force_and_torque_at_the_tool_have_thresholds_of_their_own() -> None:
+    for name, push, text in (
+        ("force", ((6.0, 0.0, 0.0), AWAY), "a force of"),
+        ("torque", (AWAY, (0.0, 4.0, 0.0)), "a torque of"),
+    ):
+        bounds = np.array([4.0, 100.0] if name == "force" else [100.0, 3.0])
+        bench = Bench(PRR, thresholds=thresholds(3, touch_wrench=bounds))
+        bench.run(0.1)
+        bench.push(*push)
+        bench.run(0.5, lambda bench=bench: bench.loop.fault is not None)
+        assert bench.loop.fault.kind == "touch"
+        assert text in bench.command.problem
+
+
+def test_too_much_energy_is_too_fast() -> None:
+    bench = Bench(PRR, thresholds=thresholds(3, energy=0.3))
+    bench.run(0.1)
+    bench.loop.follow(rest_to_rest([bench.plant.q + [0.5, 0.0, 0.0]], [0.8]))
+    bench.run(0.8, lambda: bench.loop.fault is not None)
+    assert (bench.loop.fault.kind, bench.loop.fault.phase) == ("speed", "damp")
+    assert "energy" in bench.command.problem
+    assert bench.command.external[-2] > 0.3
+
+
+def test_what_somebody_else_feels_is_a_contact_too() -> None:
+    bench = Bench(PRR)
+    bench.run(0.1)
+    bench.loop.set_contact("collision", "the sensor says so")
+    bench.run(0.01)
+    assert (bench.loop.fault.kind, bench.command.problem.split(" (")[0]) == ("collision", "the sensor says so")
+    bench.loop.set_contact("")
+    bench.run(3.2)
+    assert bench.loop.fault is None
+
+
+def test_settings_are_made_of_values_by_name() -> None:
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(PRR))
+    _, second, third = dynamics.robot.joint_names
+    values = loop_default_values(dynamics.robot)
+    assert contact_of(FileParameters({}, values), dynamics) is None
+    values |= {"contact.observe": "tool", f"contact.{second}.touch": 4.0, f"contact.{third}.collision": 9.0}
+    values |= {"contact.collision_force": 50.0, "contact.energy": 2.0}
+    found = contact_of(FileParameters({}, values), dynamics)
+    assert found is not None
+    assert found.thresholds.touch.tolist() == [np.inf, 4.0, np.inf]
+    assert found.thresholds.collision.tolist() == [np.inf, np.inf, 9.0]
+    assert found.thresholds.collision_wrench.tolist() == [50.0, np.inf]
+    assert found.thresholds.energy == 2.0
+    with pytest.raises(InputError, match="link"):
+        contact_of(FileParameters({"contact.link": "no such link"}, values), dynamics)
+    with pytest.raises(ConfigurationError, match="observe"):
+        ContactSettings(observe="everything")
+    with pytest.raises(ConfigurationError, match="touch"):
+        JointContactSettings(touch=-1.0)
