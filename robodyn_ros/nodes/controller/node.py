@@ -40,7 +40,6 @@ from robodyn_ros.nodes.common.parameters import NodeParameters, begin_arm, end_a
 from robodyn_ros.nodes.common.scheduling import Scheduling
 from robodyn_ros.nodes.common.timers import once_running
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
-from robodyn_ros.nodes.controller.contact import ContactTopics
 from robodyn_ros.nodes.controller.estimates import Estimates
 from robodyn_ros.nodes.controller.follow_joint_trajectory import (
     TRAJECTORY_INTERFACE,
@@ -57,7 +56,8 @@ from robodyn_ros.nodes.controller.parameters import (
 )
 from robodyn_ros.nodes.controller.payload import PayloadEstimation
 from robodyn_ros.nodes.controller.switching import Switching
-from robodyn_ros.nodes.controller.target import TargetInput, ToolPose
+from robodyn_ros.nodes.controller.tool.contact import ContactTopics
+from robodyn_ros.nodes.controller.tool.target import TargetInput, ToolPose
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.robot import tip
 

@@ -1,0 +1,1 @@
+"""The tool: where it is to be, where it is, and what touches it."""
