@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pinocchio as pin
 import pytest
 from arms import mechanism, random_robot
 from industrial import urdfs
@@ -97,6 +96,7 @@ def thresholds(n: int, touch: Any = NO_LIMIT, collision: Any = NO_LIMIT, **other
 
 def jacobian_by_pinocchio(text: str, robot: rd.Robot, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """J (6, n) of the tip's origin in the root link's axes, and its rotation, by Pinocchio."""
+    pin = pytest.importorskip("pinocchio", reason="Pinocchio is not installed")
     model = pin.buildModelFromXML(text)
     data = model.createData()
     place = pin.neutral(model)
