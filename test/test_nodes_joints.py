@@ -83,6 +83,36 @@ def follows_past_the_finger(graph, states):
     assert any("locked, and not moved by what was asked for: grip" in process.output for process in graph._processes)
 
 
+@pytest.mark.thorough
+def test_a_message_about_the_fingers_takes_the_place_of_no_state(graph, prr):
+    """The arm's driver and the gripper's publish one right after the other, the gripper's five times."""
+    from sensor_msgs.msg import JointState
+
+    common = {"robot_description": with_fingers(prr), "joints": ARM}
+    wiring = ("-r", "joint_commands:=controller/joint_commands", "-r", "joint_states:=simulated")
+    simulator = graph.start("simulator", *wiring, initial_position=START, lockstep=True, **common)
+    graph.start("controller", use_sim_time=True, **common)
+    commands = graph.listen(JointState, "controller/joint_commands", 10)
+    states = graph.talk(JointState, "joint_states")
+
+    def split(message):
+        for index in ([0, 1, 2], *[[3]] * 5):
+            part = JointState(header=message.header)
+            for name in ("name", "position", "velocity"):
+                setattr(part, name, [getattr(message, name)[i] for i in index])
+            states.publish(part)
+
+    graph.node.create_subscription(JointState, "simulated", split, 10)
+
+    def stalls():
+        return simulator.output.count("no answer in lockstep")
+
+    graph.wait(lambda: len(commands) > 100, "commands in lockstep", 60.0)
+    before = stalls()
+    graph.wait(lambda: len(commands) > 1000, "more of them", 60.0)
+    assert stalls() == before
+
+
 def test_states_in_several_messages(graph, prr):
     """Elevator and shoulder in one message, the wrist in another, the finger in a third."""
     from sensor_msgs.msg import JointState
@@ -178,6 +208,7 @@ class Clock:
 def test_messages_are_merged_by_name():
     """A state when each joint has come since the one before; its stamp is the newest; values are the latest."""
     clock = Clock()
+    assert not clock.merger.mixed
     assert clock.hear(1000, c=3.0, a=1.0) is None
     assert clock.hear(1002, finger=7.0) is None
     assert clock.hear(1003, a=1.5) is None
@@ -189,6 +220,15 @@ def test_messages_are_merged_by_name():
     assert clock.hear(1010, b=2.5) is None
     assert clock.hear(1011, a=1.6, c=3.5, velocity=False).velocity is None
     assert clock.merger.partial
+
+
+def test_a_message_about_other_joints_mixes_states_but_leaves_them_whole():
+    clock = Clock()
+    assert clock.hear(1000, a=1.0, b=2.0, c=3.0) is not None
+    assert not clock.merger.mixed
+    assert clock.hear(1001, finger=0.1) is None
+    assert clock.merger.mixed
+    assert not clock.merger.partial
 
 
 def test_each_joint_has_an_age_of_its_own():

@@ -23,7 +23,6 @@ import numpy as np
 from builtin_interfaces.msg import Time
 from rclpy.lifecycle import LifecycleNode
 from rclpy.node import Node
-from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 
 from robodyn_ros.control.compiled_loop import KINDS, SENT, CompiledLoop
@@ -285,7 +284,8 @@ class ClosedLoop:
         )
         self.listeners, self.onlookers = self._callback.listeners, self._callback.onlookers
         self._conflicts = PublisherConflicts(node)
-        self._states: Any = self._subscribe(NEWEST)
+        self._qos = NEWEST  # of the joint states
+        self._states: Any = self._subscribe()
         self._in_parts = False
         self._realtime: RealtimeLoop | None = None
         self.realtime = "off"
@@ -422,8 +422,8 @@ class ClosedLoop:
         """True if states are answered now."""
         return self._active and self.enabled
 
-    def _subscribe(self, qos: QoSProfile) -> Any:
-        return self._node.create_subscription(JointState, "joint_states", self._callback.on_state, qos, raw=True)
+    def _subscribe(self) -> Any:
+        return self._node.create_subscription(JointState, "joint_states", self._callback.on_state, self._qos, raw=True)
 
     def _now(self) -> int:
         return int(self._clock.now().nanoseconds)
@@ -465,10 +465,14 @@ class ClosedLoop:
             self._poll_realtime(self._realtime)
         elif self._answers and last.latest is not None and not self.realtime.startswith("off:"):
             self._enter_realtime()  # the first state is Python's
-        if last.states.partial and not self._in_parts:  # the newest message alone is no longer the whole state
-            self._in_parts = True
-            self._node.destroy_subscription(self._states)
-            self._states = self._subscribe(PARTS)
+        self._in_parts |= last.states.partial
+        if last.states.mixed and self._qos is NEWEST:  # the next message does not replace the one before
+            self._qos = PARTS
+            if self._realtime is not None:
+                self._leave_realtime()  # it begins again with the other subscription
+            else:
+                self._node.destroy_subscription(self._states)
+                self._states = self._subscribe()
         if not self._answers or not last.received:
             return
         self.references.watch()
@@ -505,7 +509,7 @@ class ClosedLoop:
         def make_thread(core: CompiledLoop) -> RealtimeThread:
             output = self._output
             topics = output.command_topics()
-            return RealtimeThread(self._node, core, self._transmission, output.order, topics, WATCH_PERIOD)
+            return RealtimeThread(self._node, core, self._transmission, output.order, topics, WATCH_PERIOD, self._qos)
 
         try:
             entered = RealtimeLoop(self._loop, make_thread, self._callback.states, self._on_entries, self._on_end)
@@ -525,7 +529,7 @@ class ClosedLoop:
         if left is not None:
             left.stop()
             self._keep_state_time(left)
-            self._states = self._subscribe(NEWEST)
+            self._states = self._subscribe()
             self.realtime = "off"
 
     def _on_end(self, reason: str) -> None:
@@ -533,7 +537,7 @@ class ClosedLoop:
         left, self._realtime = self._realtime, None
         if left is not None:
             self._keep_state_time(left)
-            self._states = self._subscribe(NEWEST)
+            self._states = self._subscribe()
             self._say_realtime(f"off: {reason}")
 
     def _say_realtime(self, text: str, *, is_wrong: bool = False) -> None:

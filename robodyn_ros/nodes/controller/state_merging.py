@@ -32,6 +32,7 @@ class StateMerger:
         locked: name → latest position of each locked joint that was heard of [rad] or [m].
         whole: reads messages about all joints.
         partial: True once a message about some of the joints has come.
+        mixed: True once one about none or some of them has come: the newest message alone is then no whole state.
     """
 
     def __init__(self, joints: Sequence[str], locked: Sequence[str], known: dict[str, float]) -> None:
@@ -42,7 +43,7 @@ class StateMerger:
             known: name → latest position of joints that were heard of earlier, which goes on.
         """
         self.locked = known
-        self.partial = False
+        self.partial = self.mixed = False
         self._joints, self._others = tuple(joints), frozenset(locked)
         self.whole = StateReader(joints)
         self._parts: dict[tuple[str, ...], tuple[StateReader, NDArray[np.intp]]] = {}
@@ -81,6 +82,7 @@ class StateMerger:
         self._note(message)
         present = tuple(name for name in self._joints if name in message.name)
         whole = len(present) == len(self._joints)
+        self.mixed |= not whole
         if whole or not present or abs(now - self._whole_at) <= timeout * NANO:
             state = self.whole.keep(message, data)
             self._whole_at = now if whole else self._whole_at

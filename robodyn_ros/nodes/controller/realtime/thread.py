@@ -24,7 +24,6 @@ from robodyn_ros.control.transmission import Transmission
 from robodyn_ros.engine.c_functions import loaded, text_key
 from robodyn_ros.engine.c_structs import CStructs, Record
 from robodyn_ros.errors import NotReadyError
-from robodyn_ros.nodes.common.qos import NEWEST
 from robodyn_ros.nodes.controller.cdr import CdrTemplate, MessageLayout
 from robodyn_ros.robot.pose import Array
 
@@ -91,6 +90,7 @@ class RealtimeThread:
         order: NDArray[np.intp],
         topics: tuple[CommandTopic, CommandTopic],
         watch_period: float,
+        qos: QoSProfile,
     ) -> None:
         """
         Args:
@@ -100,6 +100,7 @@ class RealtimeThread:
             order: index of each joint of a command in the arm's order, (n,).
             topics: ``~/joint_commands`` and ``~/commands``.
             watch_period: time between two checks that states still come [s].
+            qos: of the subscription to joint states.
 
         Raises:
             NotReadyError: it cannot be had; the message says why.
@@ -117,7 +118,7 @@ class RealtimeThread:
         clock = node.get_clock()
         self._clock = clock.handle
         topic = node.resolve_topic_name("joint_states")
-        self._subscription = make_subscription(node, topic, NEWEST)
+        self._subscription = make_subscription(node, topic, qos)
         for name, address in rcl.addresses.items():
             getattr(fields, name)[...] = address
         fields.subscription[...] = handle_address(self._subscription, "subscription", rcl.library, topic)
