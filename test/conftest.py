@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -25,8 +26,15 @@ WITHOUT_ROS = ("test_nodes_units.py", "test_nodes_wire.py", "test_cli_demo_repor
 
 def pytest_configure() -> None:
     """Take interrupts as at a terminal: what a shell runs in the background ignores them, and so do its children."""
+    gc.disable()  # a third of the time of collecting the tests
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_finish() -> None:
+    """What all tests share is there now: looking for garbage leaves it alone."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)

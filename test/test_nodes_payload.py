@@ -11,7 +11,7 @@ import yaml
 JOINTS = ("elevator", "shoulder", "wrist")
 START = {"elevator": 0.9, "shoulder": 0.5, "wrist": -0.4}
 GAINS = {joint: {"natural_frequency": 12.0} for joint in JOINTS}
-REST = 300
+REST = 150
 """States until an arm is at rest: 1.2 s."""
 
 
@@ -22,7 +22,7 @@ def arm(graph, prr):
     def start(**parameters):
         graph.start(
             "simulator", "-r", "joint_commands:=controller/joint_commands", robot_description=prr,
-            initial_position=START, lockstep=True, state_rate=250.0, mismatch={"payload_mass": 2.0},
+            initial_position=START, lockstep=True, state_rate=125.0, mismatch={"payload_mass": 2.0},
         )  # fmt: skip
         graph.start("controller", robot_description=prr, use_sim_time=True, gains=GAINS, **parameters)
 
