@@ -53,7 +53,9 @@ setup(
     license="Apache-2.0",
     python_requires=">=3.10",
     packages=find_packages(include=[PACKAGE, f"{PACKAGE}.*"]),
-    package_data={PACKAGE: ["py.typed", "**/*.c", "**/*.xml", "**/*.woff2"]},
+    package_data={
+        PACKAGE: ["py.typed", "**/*.c", "**/*.h", "**/*.cpp", "**/*.hpp", "**/*.in", "**/*.xml", "**/*.woff2"]
+    },
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
         (f"share/{PACKAGE}", ["package.xml"]),

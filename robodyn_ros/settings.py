@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import Field, field, fields
 from math import isfinite
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from robodyn_ros.errors import ConfigurationError
 
@@ -97,3 +97,37 @@ def check_value(name: str, item: Field[Any], value: object) -> None:
         allowed = f"within [{least:g}, {greatest:g}] {item.metadata['unit']}".rstrip()
         kind = "a whole number " if kinds == (int,) else ""
         raise ConfigurationError(f"{name}: must be {kind}{allowed}, not {value!r}")
+
+
+class ParameterSpec(NamedTuple):
+    """A parameter as it is declared, in ROS 2."""
+
+    name: str
+    default: Any  # its value unless given; None if it must be given, and is a number
+    description: str  # what it is, with its unit
+    constraints: str = ""  # in words, where there is no range
+    bounds: tuple[float, float] | None = None  # least and greatest value of a number, both allowed
+    choices: tuple[str, ...] = ()  # of a text; any unless given
+
+
+def parameter_specs(settings: Any, prefix: str = "", of: str = "") -> list[ParameterSpec]:
+    """A parameter for each field of a dataclass of settings.
+
+    Args:
+        settings: the dataclass, or an instance whose values are the defaults.
+        prefix: put before the names.
+        of: put behind the descriptions.
+    """
+    specs = []
+    for item in fields(settings):
+        default, meta = getattr(settings, item.name), item.metadata
+        text, constraints, choices = f"{meta['description']}{of}", "", ()
+        if "names" in meta:
+            default = list(default)
+        elif "choices" in meta and isinstance(default, str):
+            choices = meta["choices"]()
+            constraints = f"one of {', '.join(choices)}"
+        elif isinstance(default, float):
+            text += f" [{meta['unit']}]"
+        specs.append(ParameterSpec(prefix + item.name, default, text, constraints, meta.get("range"), choices))
+    return specs

@@ -1,4 +1,4 @@
-"""``robodyn export``: the equations of an arm as C, Python or LaTeX, and its control step as C."""
+"""``robodyn export``: an arm's equations as C, Python or LaTeX, its step as C, its controller for ros2_control."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from robodyn_ros.cli.arm import add_arm, read_arm
+from robodyn_ros.cli.arm import add_arm, arm_source, read_arm
 from robodyn_ros.cli.console import write_file
 from robodyn_ros.cli.parameters import add_parameters, check_used, gather
 from robodyn_ros.cli.verb import ExitCode, Verb, add_gravity, names
@@ -29,7 +29,7 @@ LANGUAGES = {"c": (".c", ".h"), "python": (".py",), "latex": (".tex",)}
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
     add_arm(parser)
-    parser.add_argument("--language", required=True, metavar="NAME", help=f"{', '.join(LANGUAGES)}")
+    parser.add_argument("--language", metavar="NAME", help=f"{', '.join(LANGUAGES)}")
     text = (
         "what to write, separated by commas: methods of the dynamics, or step, the control step (default: %(default)s)"
     )
@@ -37,11 +37,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     text = "dynamics plugin whose expressions are written in C and Python (default: %(default)s)"
     parser.add_argument("--dynamics", default="rnea", metavar="NAME", help=text)
     add_gravity(parser)
-    text = "law of the control step (default: that of the parameters)"
+    text = "law of the control step or controller (default: that of the parameters)"
     parser.add_argument("--controller", metavar="NAME", help=text)
-    add_parameters(parser, "the controller node, for the control step: gains, limits", "state_timeout:=0.05")
+    add_parameters(parser, "the controller node, for its step or controller: gains, limits", "state_timeout:=0.05")
     text = "type of a number in C, double or float (default: %(default)s)"
     parser.add_argument("--real", default="double", metavar="TYPE", help=text)
+    text = "write a controller of ros2_control instead: the folder of the package, whose name is the package's"
+    parser.add_argument("--ros2-control", type=Path, metavar="FOLDER", help=text)
     text = "folder or file to write; - is standard output (default: files named after the arm, here)"
     parser.add_argument("--out", default=".", metavar="PATH", help=text)
 
@@ -51,6 +53,8 @@ def run(args: Namespace) -> ExitCode:
     from robodyn_ros import create_dynamics
     from robodyn_ros.dynamics.symbolic.export import export
 
+    if args.ros2_control is not None:
+        return _controller(args)
     folder, stem = _place(args.out, args.language)
     dynamics = create_dynamics(args.dynamics, read_arm(args), gravity=args.gravity)
     quantities = names(args.of)
@@ -67,6 +71,41 @@ def run(args: Namespace) -> ExitCode:
     for name, text in files.items():
         write_file("--out", folder / name, text)
         print(folder / name)
+    return ExitCode.YES
+
+
+def _controller(args: Namespace) -> ExitCode:
+    """Write a controller of ros2_control, and say what comes next."""
+    from robodyn_ros import create_dynamics
+    from robodyn_ros.control.export.controller_parameters import known_defaults
+    from robodyn_ros.control.export.ros2_control import export_package, write_package
+    from robodyn_ros.control.loop_settings import loop_default_values
+    from robodyn_ros.control.parameter_file import FileParameters
+    from robodyn_ros.dynamics import STANDARD_GRAVITY
+    from robodyn_ros.robot.description import read_document
+
+    if args.language is not None or args.of != QUANTITIES or args.out != "." or args.real != "double":
+        raise InputError("--ros2-control", "stands for a whole package: leave --language, --of, --real and --out out")
+    robot = read_arm(args)
+    (given,) = gather(args.params, args.given, ("controller",)).values()
+    law = args.controller or given.get("controller", "computed_torque")
+    known = loop_default_values(robot) | known_defaults(robot, given, law)
+    if tuple(args.gravity) != STANDARD_GRAVITY:
+        given |= {"gravity": list(args.gravity)}
+    with FileParameters(given, known).located():
+        dynamics = create_dynamics(args.dynamics, robot)
+        values = {
+            name: value for name, value in given.items() if name in known and name not in ("controller", "dynamics")
+        }
+        values["dynamics"] = args.dynamics
+        folder: Path = args.ros2_control
+        files = export_package(dynamics, values, law, folder.resolve().name, read_document(arm_source(args)).text)
+    check_used(set(given) - set(known), known, args.given, given.located_names())
+    written, kept = write_package(folder, files)
+    print(f"{folder}: {len(written)} files written")
+    if kept:
+        print(f"kept as you have changed them: {', '.join(kept)}")
+    print(f"Next: {folder / 'README.md'}")
     return ExitCode.YES
 
 
@@ -87,8 +126,10 @@ def _step(args: Namespace, dynamics: Dynamics, quantities: list[str], stem: str)
     return export_step(settings, stem)
 
 
-def _place(out: str, language: str) -> tuple[Path, str]:
+def _place(out: str, language: str | None) -> tuple[Path, str]:
     """Return folder and stem of the files; an empty stem stands for the arm's name."""
+    if language is None:
+        raise InputError("--language", f"must be given, one of {', '.join(LANGUAGES)}; or --ros2-control FOLDER")
     if language not in LANGUAGES:
         raise InputError("--language", f"{language!r} is not one of {', '.join(LANGUAGES)}", language)
     path = Path(out)
@@ -109,7 +150,7 @@ def _joined(files: dict[str, str]) -> str:
 
 
 VERB = Verb(
-    summary="write the equations of an arm as C, Python or LaTeX",
+    summary="write an arm's equations as C, Python or LaTeX, or its controller for ros2_control",
     description=(
         "Writes the equations of motion of an arm as source code that needs nothing of\n"
         "this package:\n\n"
@@ -117,6 +158,9 @@ VERB = Verb(
         "          processors too\n"
         "  python  a module that imports math alone\n"
         "  latex   a document with the closed form, for arms of up to four joints\n\n"
+        "With --ros2-control it writes a complete package instead: a controller that a\n"
+        "controller_manager loads, with the law, limits and answers to faults of the\n"
+        "node.\n\n"
         "Order of joints, units, gravity and the number of operations are in the files."
     ),
     examples=(
@@ -125,6 +169,7 @@ VERB = Verb(
         ("robodyn export arm.urdf --language python --of forward", "one function"),
         ("robodyn export arm.urdf --language c --of step", "the control step"),
         ("robodyn export arm.urdf --language latex --out -", "on the screen"),
+        ("robodyn export arm.urdf --ros2-control my_arm", "a controller package"),
     ),
     add_arguments=add_arguments,
     former={"--plugin": "--dynamics"},

@@ -169,7 +169,8 @@ typedef struct {
 /* What comes in, and what is to be sent. */
 typedef struct {
   double t, now, age;
-  int64_t has_velocity, alone, kind; /* alone: Python is not asked; kind of the fault that is reacted to, -1 for none */
+  /* alone: Python is not asked (1), nor about the first state (2); kind of the fault that is reacted to, -1 for none */
+  int64_t has_velocity, alone, kind;
   double q[N], qd[N], reference[REFERENCES * N], rows[ROWS * N], external[N + 8];
 } Period;
 
@@ -853,7 +854,7 @@ static int answer(const Settings* s, State* m, Period* p) {
   const int code = validate(s, m, p);
   if (code) return p->alone ? code : PYTHON;
   double dt = t - m->time;
-  if (p->alone && m->sources.source == WAITING) return UNSTARTED;
+  if (p->alone == 1 && m->sources.source == WAITING) return UNSTARTED;
   const int begins = m->clock_reset || !(0 <= dt && dt <= s->state_timeout);
   if (begins) {
     if (!p->alone) return PYTHON;
@@ -961,6 +962,7 @@ int watch(const Loop* loop, double t) {
   return react(loop->settings, m, loop->period, t, STATES, 1, 0);
 }
 
+#ifndef WITHOUT_PYTHON /* in control/export */
 extern void* PyCapsule_GetPointer(void*, const char*);
 extern void* PyLong_FromLong(long);
 
@@ -969,3 +971,5 @@ void* loop_python(void* capsule, void* none) {
   (void)none;
   return PyLong_FromLong(update(*(const Loop**)PyCapsule_GetPointer(capsule, 0)));
 }
+
+#endif

@@ -24,15 +24,33 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY, Payload
 from robodyn_ros.errors import InputError, PluginError
 from robodyn_ros.plugins import available, create, load, load_whole
-from robodyn_ros.robot import Robot
+from robodyn_ros.robot import Joint, Robot
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import NamedValues
+from robodyn_ros.settings import NamedValues, ParameterSpec
 
 MODEL: dict[str, Any] = {"dynamics": "rnea", "gravity": list(STANDARD_GRAVITY)}
 """What a model is made from, unless the values say otherwise."""
 
 NO_LIMIT = 1e301
 """What stands for no limit in a parameter, which cannot be infinite."""
+
+EFFORT_RATE = 100.0
+"""Default limit of an effort's rate, in effort limits per second: from none to all of it in 10 ms [1/s]."""
+
+PAYLOAD = (
+    ParameterSpec("payload.link", "", "link that holds a payload", "a link of the arm; empty for none"),
+    ParameterSpec("payload.mass", 0.0, "mass of the payload [kg]", "", (0.0, 1e6)),
+    ParameterSpec(
+        "payload.com", [0.0] * 3, "centre of mass of the payload in the link's frame [m]", "3 finite numbers"
+    ),
+    ParameterSpec(
+        "payload.inertia",
+        [0.0] * 6,
+        "inertia of the payload about its centre of mass, xx, xy, xz, yy, yz, zz [kg m²]",
+        "6 finite numbers",
+    ),
+)
+"""The payload that the arm holds, as parameters."""
 
 LIMIT_DEFAULTS = {"effort": "effort", "effort_rate": "", "velocity": "velocity"}
 """Kind of limit, as in ``<kind>_limits.<joint>`` → the attribute of the joint that is the default; "" for no limit."""
@@ -176,3 +194,25 @@ def loop_default_values(robot: Robot) -> dict[str, Any]:
 def _limits(values: NamedValues, kind: str, robot: Robot) -> list[float]:
     given = [values[f"{kind}_limits.{name}"] for name in robot.joint_names]
     return [np.inf if value >= NO_LIMIT else value for value in given]
+
+
+def limit_specs(joint: Joint, effort: float | None = None) -> list[ParameterSpec]:
+    """The limits of a joint as parameters: effort, its rate, and velocity.
+
+    Args:
+        joint: of the arm.
+        effort: its limit as it is given; the URDF's unless given.
+    """
+    known, unit = bool(np.isfinite(joint.effort)), joint.effort_unit
+    text = f"greatest effort of joint {joint.name} [{unit}]"
+    text += "; the URDF's unless given, and at most that" if known else "; must be given, for the URDF has none"
+    default, greatest = (joint.effort, joint.effort) if known else (None, float(np.finfo(float).max))
+    limit = ParameterSpec(f"effort_limits.{joint.name}", default, text, "", (0.0, greatest))
+    text = (
+        f"greatest change of the effort of joint {joint.name} [{unit}/s]; {EFFORT_RATE:g} times the limit unless given"
+    )
+    most = (effort if effort is not None else default or 0.0) * EFFORT_RATE or NO_LIMIT
+    rate = ParameterSpec(f"effort_rate_limits.{joint.name}", min(most, NO_LIMIT), text, "", (1e-9, NO_LIMIT))
+    text = f"greatest speed of joint {joint.name} [{joint.position_unit}/s]; the URDF's unless given, and at most that"
+    greatest = min(joint.velocity or NO_LIMIT, NO_LIMIT)  # as Limits.of has it
+    return [limit, rate, ParameterSpec(f"velocity_limits.{joint.name}", greatest, text, "", (0.0, greatest))]

@@ -19,6 +19,9 @@ class CStructs:
     """The structs that a C file declares, ``typedef struct { … } Name;``.
 
     A member is a number, an array of numbers, a pointer, or a struct declared before. Its type may be any name.
+
+    Attributes:
+        pointers: names of members that are pointers.
     """
 
     def __init__(self, code: str, sizes: Mapping[str, int]) -> None:
@@ -28,6 +31,7 @@ class CStructs:
             sizes: value of each name that stands in the size of an array.
         """
         self._types: dict[str, np.dtype[Any]] = {}
+        self.pointers: set[str] = set()
         plain = re.sub(r"/\*.*?\*/", "", code, flags=re.DOTALL)
         for body, name in re.findall(r"typedef struct \{(.*?)\} (\w+);", plain, re.DOTALL):
             self._types[name] = np.dtype(list(self._members(body, sizes)))
@@ -41,6 +45,7 @@ class CStructs:
             for name in names.split(","):
                 stars, word, size = re.fullmatch(r"\s*(\**)(\w+)(?:\[(.*)\])?\s*", name).groups()  # type: ignore[union-attr]
                 is_pointer = stars or "*" in kind
+                self.pointers |= {word} if is_pointer else set()
                 number = np.int64 if is_pointer else NUMBERS.get(kind) or self._types[kind]
                 # Sizes are written in a file of this package: names, numbers, products and sums.
                 yield (word, number) if size is None else (word, number, (eval(size, {}, dict(sizes)),))

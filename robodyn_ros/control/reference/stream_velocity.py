@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.configuration import ConfigurationSpace
 from robodyn_ros.robot.pose import Array
+from robodyn_ros.settings import check_settings, choice, setting, whole
 
 SILENCE = 0.1
 """After this time without a message a stream of positions is taken to stand still [s]."""
@@ -16,6 +19,22 @@ OVERTAKEN = 0.1
 
 SILENT_PERIODS = 5.0
 """The same in periods of the stream; the longer time counts. Some of its messages may be lost."""
+
+
+@dataclass(frozen=True)
+class ReferenceSettings:
+    """Settings of the references; each field's metadata say what it is."""
+
+    trajectory_points: int = whole(100_000, "most points of a message on ~/joint_trajectory", 1, 10_000_000)
+    missing_reference_velocity: str = choice(
+        "estimate", "what velocity a message on ~/reference without velocities has", lambda: ("estimate", "zero")
+    )
+    reference_velocity_filter: float = setting(
+        0.005, "time constant of the estimated velocities of ~/reference", "s", 0.0, 1.0
+    )
+
+    def __post_init__(self) -> None:
+        check_settings(self)
 
 
 class StreamVelocity:

@@ -18,7 +18,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from robodyn_ros.errors import ConfigurationError
-from robodyn_ros.settings import check_value
+from robodyn_ros.settings import ParameterSpec, check_value, parameter_specs
 
 Settings = TypeVar("Settings")
 
@@ -159,17 +159,23 @@ def declare_settings(node: Node, settings: Any, prefix: str = "", of: str = "", 
         of: put behind the descriptions.
         read_only: True if they are fixed when the node starts.
     """
-    for item in fields(settings):
-        name, default, meta = prefix + item.name, getattr(settings, item.name), item.metadata
-        text, bounds, constraints = f"{meta['description']}{of}", meta.get("range"), ""
-        if "names" in meta:
-            default = list(default)
-        elif "choices" in meta and isinstance(default, str):
-            constraints = f"one of {', '.join(meta['choices']())}"
-        elif isinstance(default, float):
-            text += f" [{meta['unit']}]"
-        _check_from_now_on(node, name, item)
-        declare(node, name, default, text, constraints=constraints, bounds=bounds, read_only=read_only)
+    for item, spec in zip(fields(settings), parameter_specs(settings, prefix, of), strict=True):
+        _check_from_now_on(node, spec.name, item)
+        declare_spec(node, spec, read_only=read_only)
+
+
+def declare_spec(node: Node, spec: ParameterSpec, read_only: bool = False) -> None:
+    """Declare a parameter as the library describes it."""
+    default = Parameter.Type.DOUBLE if spec.default is None else spec.default
+    declare(
+        node,
+        spec.name,
+        default,
+        spec.description,
+        constraints=spec.constraints,
+        bounds=spec.bounds,
+        read_only=read_only,
+    )
 
 
 def _check_from_now_on(node: Node, name: str, item: Field[Any]) -> None:

@@ -1,4 +1,4 @@
-"""The controller's topics of references: ``~/joint_trajectory`` and ``~/reference``, or ``~/target_joints``.
+"""The controller's topics of references: ``~/joint_trajectory`` and ``~/reference``.
 
 What comes there is followed, or refused and counted. A trajectory without points ends the one before: the arm is held,
 as by ``~/hold``. Trajectories are taken from the middleware, read and checked by a thread beside the loop, in the order
@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from time import perf_counter
 
 import numpy as np
@@ -28,7 +27,7 @@ from robodyn_ros.control.laws.base import Reference
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.control.reference.manager import Following, PreparedTrajectory
-from robodyn_ros.control.reference.stream_velocity import StreamVelocity
+from robodyn_ros.control.reference.stream_velocity import ReferenceSettings, StreamVelocity
 from robodyn_ros.control.reference.tolerances import Tolerances
 from robodyn_ros.errors import InputError, NotReadyError, RobodynError
 from robodyn_ros.nodes.common.diagnostics import PAUSE, Faults
@@ -38,29 +37,12 @@ from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
 from robodyn_ros.nodes.common.threads import LargeMessages
 from robodyn_ros.nodes.controller.cdr import NoPointsError, check_size, read_trajectory_message
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import check_settings, choice, setting, whole
 
 SHORT = 1 << 15
 """Up to so many bytes a trajectory is read when it is followed, within a millisecond or two, and not in the thread."""
 
 GOAL_POINTS = 2000
 """Most points of a goal of the action: rclpy makes Python objects of them, and commands wait some 20 µs for each."""
-
-
-@dataclass(frozen=True)
-class ReferenceSettings:
-    """Settings of the references; each field's metadata say what it is."""
-
-    trajectory_points: int = whole(100_000, "most points of a message on ~/joint_trajectory", 1, 10_000_000)
-    missing_reference_velocity: str = choice(
-        "estimate", "what velocity a message on ~/reference without velocities has", lambda: ("estimate", "zero")
-    )
-    reference_velocity_filter: float = setting(
-        0.005, "time constant of the estimated velocities of ~/reference", "s", 0.0, 1.0
-    )
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 class ReferenceInput:
@@ -95,7 +77,6 @@ class ReferenceInput:
         self._requests = -1  # what had been asked of the arm when the last trajectory was followed
         self._subscriptions = [
             node.create_subscription(JointState, "~/reference", self._on_reference, NEWEST, raw=True),
-            node.create_subscription(JointState, "~/target_joints", self._on_reference, NEWEST, raw=True),
             node.create_subscription(Float64, "~/speed_scaling_input", self._on_speed, NEWEST),
         ]
         self._trajectories = LargeMessages(

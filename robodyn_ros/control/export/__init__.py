@@ -1,0 +1,1 @@
+"""The control loop outside Python: a package for ros2_control."""

@@ -1,0 +1,273 @@
+"""The parameters of an exported controller: those of the controller node that have a meaning there.
+
+Names, descriptions, ranges and defaults are the node's own. What the exported code cannot change, because it went into
+the expressions or into numbers that only Python derives, is fixed: the controller refuses another value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from robodyn_ros.control.compiled_loop import KINDS
+from robodyn_ros.control.compiled_step import CompiledStep
+from robodyn_ros.control.contact.settings import FIXED, ContactSettings, JointContactSettings
+from robodyn_ros.control.drive_compensation import CompensationSettings
+from robodyn_ros.control.faults.settings import PHASES, FaultReactions, SafetySettings
+from robodyn_ros.control.laws.gains import JointGains
+from robodyn_ros.control.limits import EFFORT_ROUNDING
+from robodyn_ros.control.loop_settings import (
+    MODEL,
+    NO_LIMIT,
+    PAYLOAD,
+    LoopSettings,
+    law_settings,
+    limit_specs,
+    make_loop_settings,
+    model_parameters,
+)
+from robodyn_ros.control.motion.mit_mode import MitSettings
+from robodyn_ros.control.parameter_file import FileParameters
+from robodyn_ros.control.reference.stream_velocity import ReferenceSettings
+from robodyn_ros.control.reference.tolerances import GoalSettings, JointTolerances
+from robodyn_ros.control.step_numbers import StepSettings, step_settings
+from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.robot import Robot
+from robodyn_ros.settings import ParameterSpec, parameter_specs
+
+MEANINGLESS = {"state_publishers", "overrun", "speed_scaling", "contact.effort_source"}
+MEANINGLESS |= {"contact.sensor_mass", *(f"contact.sensor_com_{axis}" for axis in "xyz")}
+"""Parameters of the node without a meaning in ros2_control, where nobody publishes states and the loop has its period,
+or that the loop in C does not know: contacts are told by the efforts that are sent."""
+
+GIVEN_BY_PARAMETERS = {"law.kp", "law.kd", "law.ki", "law.dynamics.symbols"}
+"""Settings of the step besides its limits that the exported code derives from parameters."""
+
+UNBOUNDED = float(np.finfo(float).max)
+"""Bound of a number without one."""
+
+
+class ExportedParameter(NamedTuple):
+    """A parameter of an exported controller.
+
+    A number, or a text as its place among the choices, is kept in a member of a struct in C, which is an array where
+    there is one for each joint or each kind of faults.
+    """
+
+    spec: ParameterSpec
+    default: Any  # as exported; None if it must be given
+    member: str  # of the struct in C; "" for a list of texts
+    place: int  # in that member
+    fixed: bool
+
+    @property
+    def kind(self) -> str:
+        """``d`` number, ``i`` whole number, ``b`` on or off, ``s`` text, ``v`` numbers, ``l`` list of texts."""
+        value = self.spec.default
+        if isinstance(value, list):
+            return "l" if not value or isinstance(value[0], str) else "v"
+        return {bool: "b", int: "i", str: "s"}.get(type(value), "d")
+
+    @property
+    def numbers(self) -> list[float]:
+        """The default as numbers, as C has it; 0 for one that must be given."""
+        if self.kind == "l":
+            return []
+        if self.kind == "s":
+            return [dict(self.choices)[self.default]]
+        return [float(value) for value in np.ravel(0.0 if self.default is None else self.default)]
+
+    @property
+    def choices(self) -> list[tuple[str, float]]:
+        """The texts that it may have, and the numbers that stand for them."""
+        if self.kind not in "sl":
+            return []
+        if self.kind == "l" or self.fixed:
+            return [(", ".join(self.default) if self.kind == "l" else self.default, 0.0)]
+        if self.member == "faults_answer":
+            return [(text, float(PHASES.index(text))) for text in self.spec.choices]
+        first = -1.0 if self.spec.name == "payload.link" else 0.0
+        return [(text, first + place) for place, text in enumerate(self.spec.choices)]
+
+
+def exported_parameters(robot: Robot, given: Mapping[str, Any], law: str) -> list[ExportedParameter]:
+    """The parameters of an exported controller, none of them fixed but those that are always.
+
+    Args:
+        robot: the arm.
+        given: name → value that takes the place of the default.
+        law: name of the plugin.
+    """
+    found = []
+    for spec, member, place, fixed in _all_specs(robot, given, law):
+        found.append(ExportedParameter(spec, given.get(spec.name, spec.default), member, place, fixed))
+    return found
+
+
+def _all_specs(robot: Robot, given: Mapping[str, Any], law: str) -> Iterator[tuple[ParameterSpec, str, int, bool]]:
+    """Each parameter, its member and place in C, and whether it is always fixed."""
+
+    def single(specs: list[ParameterSpec], fixed: bool = False) -> Iterator[tuple[ParameterSpec, str, int, bool]]:
+        for spec in specs:
+            if spec.name not in MEANINGLESS:
+                is_list = isinstance(spec.default, list) and (not spec.default or isinstance(spec.default[0], str))
+                is_fixed = fixed or is_list or spec.name in FIXED
+                yield spec, "" if is_list else re.sub(r"\W", "_", spec.name), 0, is_fixed
+
+    yield from single([ParameterSpec("controller", law, "controller plugin")], fixed=True)
+    dynamics = given.get("dynamics", MODEL["dynamics"])
+    yield from single([ParameterSpec("dynamics", dynamics, "dynamics plugin")], fixed=True)
+    text = "acceleration of free fall in the root link's frame [m/s²]"
+    yield from single([ParameterSpec("gravity", list(MODEL["gravity"]), text, "3 finite numbers")])
+    links = ("", *(link.name for link in robot.links if link.body >= 0))
+    yield from single([PAYLOAD[0]._replace(choices=links), *PAYLOAD[1:]])
+    for settings in (SafetySettings, MitSettings, ReferenceSettings, CompensationSettings):
+        yield from single(parameter_specs(settings))
+    yield from single(parameter_specs(GoalSettings, "constraints."))
+    yield from single(parameter_specs(ContactSettings, "contact."))
+    for prefix, own in law_settings().items():
+        if prefix == f"{law}.":
+            yield from single(parameter_specs(own, prefix), fixed=True)
+    for index, kind in enumerate(KINDS):
+        for spec in parameter_specs(getattr(FaultReactions(), kind), f"faults.{kind}."):
+            yield spec, f"faults_{spec.name.rpartition('.')[2]}", index, False
+    for index, joint in enumerate(robot.joints):
+        name, of = joint.name, f" of joint {joint.name}"
+        for group, each in (("gains", JointGains), ("constraints", JointTolerances)):
+            for spec in parameter_specs(each, f"{group}.{name}.", of):
+                yield spec, f"{group}_{spec.name.rpartition('.')[2]}", index, False
+        for spec in parameter_specs(JointContactSettings, f"contact.{name}.", f" on joint {name}"):
+            yield spec, f"contact_{spec.name.rpartition('.')[2]}", index, False
+        effort = given.get(f"effort_limits.{name}")
+        for spec in limit_specs(joint, None if effort is None else float(effort)):
+            yield spec, spec.name.partition(".")[0], index, False
+
+
+def known_defaults(robot: Robot, given: Mapping[str, Any], law: str) -> dict[str, Any]:
+    """Name → default of every parameter, as the node has it."""
+    defaults = {spec.name: spec.default for spec, *_ in _all_specs(robot, given, law) if spec.default is not None}
+    unlimited = {name: np.inf for name, value in defaults.items() if value == NO_LIMIT}
+    return MODEL | {"controller": law, "speed_scaling": 1.0} | defaults | unlimited
+
+
+def step_values(settings: LoopSettings) -> tuple[str, dict[str, Any]]:
+    """The key of the compiled step, and its settings by name.
+
+    Raises:
+        TraceError: the law cannot be traced.
+        NotReadyError: there is no compiler.
+    """
+    limits, robot = settings.limits, settings.controller.dynamics.robot
+    numbers = step_settings(robot, limits.effort, limits.rate, settings.feedback, settings.safety, settings.drives)
+    step = CompiledStep(settings.controller, numbers)
+    sizes = step.setting_sizes
+    parts = np.split(step.parameters, np.cumsum([*sizes.values()])[:-1])
+    return step.program.key, dict(zip(sizes, parts, strict=True))
+
+
+def frozen_groups(given: Mapping[str, Any], defaults: Mapping[str, Any], dynamics: Dynamics, law: str) -> set[str]:
+    """First words of the names of parameters that the exported code cannot change.
+
+    Some laws derive more from a gain, a limit or the model than the code in C knows. It is found out by changing each
+    group of parameters, and looking at what changes in the settings of the law.
+    """
+    robot = dynamics.robot
+    links = [link.name for link in robot.links if link.body >= 0]
+    changes: dict[str, dict[str, Any]] = {
+        "gains": {f"gains.{name}.natural_frequency": 9.0 + k for k, name in enumerate(robot.joint_names)}
+        | {f"gains.{name}.damping_ratio": 0.9 for name in robot.joint_names},
+        "effort_limits": {},
+        "effort_rate_limits": {f"effort_rate_limits.{name}": 7e7 for name in robot.joint_names},
+        "velocity_limits": {f"velocity_limits.{name}": 0.7 for name in robot.joint_names},
+        "payload": {"payload.link": links[-1], "payload.mass": 0.01, "payload.com": [0.01, 0.02, 0.03]},
+        "gravity": {"gravity": [0.1, 0.2, -9.0]},
+    }
+    for name in robot.joint_names:
+        limit = given.get(f"effort_limits.{name}", defaults.get(f"effort_limits.{name}", np.inf))
+        changes["effort_limits"][f"effort_limits.{name}"] = 0.999 * limit if np.isfinite(limit) else 1e6
+    before = dynamics.parameters
+    key, first = step_values(make_loop_settings(FileParameters(given, defaults), dynamics, law))
+    frozen = set()
+    for group, changed in changes.items():
+        values = FileParameters(dict(given) | changed | {"allow_sagging": True}, defaults)
+        try:
+            dynamics.configure(**model_parameters(values, robot))
+            other, found = step_values(make_loop_settings(values, dynamics, law))
+        finally:
+            dynamics.configure(gravity=before.gravity, payload=before.payload)
+        own = [name for name in first if name not in StepSettings._fields and name not in GIVEN_BY_PARAMETERS]
+        if other != key or any(not _same(first[name], found[name]) for name in own):
+            frozen.add(group)
+    return frozen
+
+
+def _same(one: Any, other: Any) -> bool:
+    return np.shape(one) == np.shape(other) and np.allclose(one, other, rtol=EFFORT_ROUNDING, atol=0.0, equal_nan=True)
+
+
+def members(parameters: list[ExportedParameter]) -> dict[str, int]:
+    """The members of the struct in C → how many numbers each has."""
+    found: dict[str, int] = {}
+    for item in parameters:
+        if item.member:
+            found[item.member] = max(found.get(item.member, 0), item.place + len(item.numbers))
+    return found
+
+
+def parameter_file(parameters: list[ExportedParameter], name: str) -> str:
+    """The parameters as generate_parameter_library reads them, YAML.
+
+    Args:
+        parameters: all.
+        name: of the namespace in C++.
+    """
+    import yaml
+
+    tree: dict[str, Any] = {"prefix": _entry("string", "", "put before the joints in the names of interfaces", True)}
+    for item in parameters:
+        *path, last = item.spec.name.split(".")
+        place = tree
+        for word in path:
+            place = place.setdefault(word, {})
+        place[last] = _declaration(item)
+    text: str = yaml.safe_dump({name: tree}, sort_keys=False, allow_unicode=True, width=110)
+    return text
+
+
+def _entry(kind: str, default: Any, description: str, read_only: bool) -> dict[str, Any]:
+    entry: dict[str, Any] = {"type": kind}
+    if default is not None:
+        entry["default_value"] = default
+    entry["description"] = description
+    return entry | ({"read_only": True} if read_only else {})
+
+
+def _declaration(item: ExportedParameter) -> dict[str, Any]:
+    spec, kind = item.spec, item.kind
+    names = {"d": "double", "i": "int", "b": "bool", "s": "string", "v": "double_array", "l": "string_array"}
+    default = item.default
+    if kind == "d" and default is not None:
+        default = min(float(default), NO_LIMIT)
+    elif kind == "v":
+        default = [float(value) for value in default]
+    elif kind == "l":
+        default = list(default)
+    only = spec.name in ("output", "missing_velocity") or item.fixed
+    entry = _entry(names[kind], default, spec.description, only)
+    if kind in "di" and spec.bounds is not None:
+        entry["validation"] = {"bounds<>": [(int if kind == "i" else float)(value) for value in spec.bounds]}
+    elif kind == "s":
+        entry["validation"] = {"one_of<>": [[text for text, _ in item.choices]]}
+    elif kind == "v":
+        entry["validation"] = {"fixed_size<>": [len(item.numbers)]}
+    return entry
+
+
+def with_fixed(parameters: list[ExportedParameter], groups: set[str]) -> list[ExportedParameter]:
+    """The same, where those of some groups are fixed."""
+    return [
+        item._replace(fixed=item.fixed or item.spec.name.partition(".")[0] in groups) for item in parameters
+    ]  # fmt: skip

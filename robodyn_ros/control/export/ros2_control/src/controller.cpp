@@ -1,0 +1,661 @@
+#include "controller.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <utility>
+
+#include "pluginlib/class_list_macros.hpp"
+
+namespace PACKAGE_NAMESPACE
+{
+
+namespace
+{
+
+constexpr double NONE = std::numeric_limits<double>::quiet_NaN();
+constexpr auto WATCH_PERIOD = std::chrono::milliseconds(50);
+constexpr int PAUSE = 1000;  // between two warnings of a kind [ms]
+constexpr std::size_t PROBLEM = 400;  // longest message
+
+const std::array<const char *, 4> MIT_INTERFACES = {"position", "velocity", "stiffness", "damping"};
+const std::array<const char *, 4> REFERENCES = {"position", "velocity", "acceleration", "effort"};
+
+double seconds(const rclcpp::Time & time) { return static_cast<double>(time.nanoseconds()) / 1e9; }
+
+// Interfaces are read and published differently in different distributions of ROS 2; the newer way is taken if there.
+
+template <class I>
+auto value_of(const I & interface, int) -> decltype(interface.get_optional().value_or(NONE))
+{
+  return interface.get_optional().value_or(NONE);
+}
+
+template <class I>
+double value_of(const I & interface, long)
+{
+  return interface.get_value();
+}
+
+template <class P, class M>
+auto publish_if_free(P & publisher, M & message, int) -> decltype(publisher.try_publish(message), void())
+{
+  (void)publisher.try_publish(message);
+}
+
+template <class P, class M>
+void publish_if_free(P & publisher, M & message, long)
+{
+  if (publisher.trylock()) {
+    publisher.msg_ = message;
+    publisher.unlockAndPublish();
+  }
+}
+
+/// Give a publisher the memory for its messages, so that the first one allocates nothing.
+template <class P, class M>
+auto prepare(P & publisher, M & message, int) -> decltype(publisher.msg_ = message, void())
+{
+  publisher.msg_ = message;
+}
+
+template <class P, class M>
+void prepare(P & publisher, M & message, long)
+{
+  (void)publisher.try_publish(message);  // values that are no numbers yet
+}
+
+}  // namespace
+
+Controller::~Controller()
+{
+  core_settings_destroy(settings_.exchange(nullptr));
+  core_trajectory_destroy(trajectory_.exchange(nullptr));
+  take_back();
+}
+
+// --- life cycle
+
+CallbackReturn Controller::on_init()
+{
+  try {
+    listener_ = std::make_shared<parameters::ParamListener>(get_node());
+  } catch (const std::exception & problem) {
+    RCLCPP_ERROR(get_node()->get_logger(), "%s", problem.what());
+    return CallbackReturn::ERROR;
+  }
+  const std::string prefix = get_node()->get_parameter("prefix").as_string();
+  joints_.clear();
+  for (int i = 0; i < N; ++i) {
+    joints_.push_back(prefix + core_joints[i]);
+  }
+  mit_ = get_node()->get_parameter("output").as_string() == "mit";
+  has_velocity_ = get_node()->get_parameter("missing_velocity").as_string() == "refuse";
+  return CallbackReturn::SUCCESS;
+}
+
+controller_interface::InterfaceConfiguration Controller::command_interface_configuration() const
+{
+  controller_interface::InterfaceConfiguration wanted;
+  wanted.type = controller_interface::interface_configuration_type::INDIVIDUAL;
+  for (const std::string & joint : joints_) {
+    wanted.names.push_back(joint + "/effort");
+    if (mit_) {
+      for (const char * kind : MIT_INTERFACES) {
+        wanted.names.push_back(joint + "/" + kind);
+      }
+    }
+  }
+  return wanted;
+}
+
+controller_interface::InterfaceConfiguration Controller::state_interface_configuration() const
+{
+  controller_interface::InterfaceConfiguration wanted;
+  wanted.type = controller_interface::interface_configuration_type::INDIVIDUAL;
+  for (const std::string & joint : joints_) {
+    wanted.names.push_back(joint + "/position");
+    if (has_velocity_) {
+      wanted.names.push_back(joint + "/velocity");
+    }
+  }
+  return wanted;
+}
+
+CallbackReturn Controller::on_configure(const rclcpp_lifecycle::State &)
+{
+  auto node = get_node();
+  const std::lock_guard<std::mutex> lock(preparation_);
+  period_ = get_update_rate() > 0 ? 1.0 / static_cast<double>(get_update_rate()) : 0.0;
+  std::string problem;
+  Settings first = settings_of({}, problem);
+  known_ = settings_of({}, problem);
+  std::array<char, PROBLEM> text{};
+  if (first && known_ && !core_settings_hold(first.get(), nullptr, nullptr, text.data(), text.size())) {
+    problem = text.data();
+    first = nullptr;
+  }
+  if (!first || !known_) {
+    RCLCPP_ERROR(node->get_logger(), "%s", problem.c_str());
+    return CallbackReturn::FAILURE;
+  }
+  core_settings_destroy(settings_.exchange(nullptr));
+  core_trajectory_destroy(trajectory_.exchange(nullptr));
+  core_.reset(core_create());
+  if (!core_) {
+    return CallbackReturn::ERROR;
+  }
+  core_apply(core_.get(), first.release());
+  has_position_ = false;
+  core_velocity_reset(&velocity_);
+
+  publishers_.clear();
+  messages_.clear();
+  for (int k = 0; k <= ARM_TERMS; ++k) {
+    const std::string topic =
+      k < ARM_TERMS ? std::string("~/efforts/") + core_terms[k] : std::string("~/tracking_error");
+    JointState message;
+    message.name = joints_;
+    (k < ARM_TERMS ? message.effort : message.position).assign(N, NONE);
+    messages_.push_back(message);
+    publishers_.push_back(std::make_unique<Publisher>(
+      node->create_publisher<JointState>(topic, rclcpp::SystemDefaultsQoS())));
+    prepare(*publishers_.back(), messages_.back(), 0);
+  }
+  // The newest reference counts, and a trajectory must not be lost.
+  reference_subscription_ = node->create_subscription<JointState>(
+    "~/reference", rclcpp::SensorDataQoS().keep_last(1),
+    [this](const std::shared_ptr<const JointState> message) { on_reference(*message); });
+  trajectory_subscription_ = node->create_subscription<JointTrajectory>(
+    "~/joint_trajectory", rclcpp::SystemDefaultsQoS(),
+    [this](const std::shared_ptr<const JointTrajectory> message) { on_trajectory(*message); });
+  hold_service_ = node->create_service<std_srvs::srv::Trigger>(
+    "~/hold", [this](
+                const std::shared_ptr<std_srvs::srv::Trigger::Request>,
+                std::shared_ptr<std_srvs::srv::Trigger::Response> response) {
+      hold_ = true;
+      response->success = true;
+    });
+  timer_ = node->create_wall_timer(WATCH_PERIOD, [this]() { watch(); });
+  on_set_ = node->add_on_set_parameters_callback([this](const std::vector<rclcpp::Parameter> & changes) {
+    const std::lock_guard<std::mutex> preparing(preparation_);
+    rcl_interfaces::msg::SetParametersResult result;
+    std::array<char, PROBLEM> why{};
+    std::array<double, N> where{};
+    for (std::size_t i = 0; i < N; ++i) {
+      where[i] = position_[i];
+    }
+    const Settings tried = settings_of(changes, result.reason);
+    result.successful = tried != nullptr;
+    if (tried && has_position_ &&
+      !core_settings_hold(tried.get(), known_.get(), where.data(), why.data(), why.size())) {
+      result.successful = false;
+      result.reason = why.data();
+    }
+    return result;
+  });
+  post_set_ = node->add_post_set_parameters_callback([this](const std::vector<rclcpp::Parameter> &) {
+    const std::lock_guard<std::mutex> preparing(preparation_);
+    std::string why;
+    Settings next = settings_of({}, why), again = settings_of({}, why);
+    if (next && again) {
+      known_ = std::move(again);
+      hand_over(std::move(next));
+    }
+  });
+  return CallbackReturn::SUCCESS;
+}
+
+CallbackReturn Controller::on_activate(const rclcpp_lifecycle::State &)
+{
+  const auto find = [](auto & interfaces, const std::string & name, std::size_t & place) {
+    const auto found = std::find_if(interfaces.begin(), interfaces.end(), [&name](const auto & item) {
+      return item.get_name() == name;
+    });
+    place = static_cast<std::size_t>(std::distance(interfaces.begin(), found));
+    return found != interfaces.end();
+  };
+  for (std::size_t i = 0; i < N; ++i) {
+    bool is_complete = find(state_interfaces_, joints_[i] + "/position", position_place_[i]) &&
+                       find(command_interfaces_, joints_[i] + "/effort", effort_place_[i]);
+    is_complete = is_complete && (!has_velocity_ || find(state_interfaces_, joints_[i] + "/velocity", velocity_place_[i]));
+    for (std::size_t k = 0; mit_ && k < MIT_INTERFACES.size(); ++k) {
+      is_complete = is_complete && find(command_interfaces_, joints_[i] + "/" + MIT_INTERFACES[k], mit_place_[k][i]);
+    }
+    if (!is_complete) {
+      RCLCPP_ERROR(get_node()->get_logger(), "joint %s: an interface is missing", joints_[i].c_str());
+      return CallbackReturn::ERROR;
+    }
+  }
+  core_stop(core_.get());
+  core_trajectory_destroy(trajectory_.exchange(nullptr));
+  (void)reference_.take();
+  hold_ = stand_still_ = false;
+  core_velocity_reset(&chained_velocity_);
+  std::fill(reference_interfaces_.begin(), reference_interfaces_.end(), NONE);
+  is_active_ = true;
+  return CallbackReturn::SUCCESS;
+}
+
+CallbackReturn Controller::on_deactivate(const rclcpp_lifecycle::State &)
+{
+  // Drives keep to their last command: it is the one that carries the arm.
+  if (is_active_ && core_parting(core_.get(), effort_.data())) {
+    for (std::size_t i = 0; i < N; ++i) {
+      (void)command_interfaces_[effort_place_[i]].set_value(effort_[i]);
+      if (mit_) {
+        for (std::size_t k = 1; k < MIT_INTERFACES.size(); ++k) {
+          (void)command_interfaces_[mit_place_[k][i]].set_value(0.0);
+        }
+      }
+    }
+  }
+  is_active_ = false;
+  core_stop(core_.get());
+  return CallbackReturn::SUCCESS;
+}
+
+std::vector<hardware_interface::CommandInterface> Controller::on_export_reference_interfaces()
+{
+  std::vector<hardware_interface::CommandInterface> interfaces;
+  reference_interfaces_.assign(REFERENCES.size() * N, NONE);
+  for (std::size_t k = 0; k < REFERENCES.size(); ++k) {
+    for (std::size_t i = 0; i < N; ++i) {
+      interfaces.emplace_back(
+        std::string(get_node()->get_name()), joints_[i] + "/" + REFERENCES[k], &reference_interfaces_[k * N + i]);
+    }
+  }
+  return interfaces;
+}
+
+bool Controller::on_set_chained_mode(bool)
+{
+  std::fill(reference_interfaces_.begin(), reference_interfaces_.end(), NONE);
+  core_velocity_reset(&chained_velocity_);
+  core_trajectory_destroy(trajectory_.exchange(nullptr));
+  (void)reference_.take();
+  return true;
+}
+
+// --- parameters: not in the thread that updates
+
+bool Controller::read_parameters(
+  const std::vector<rclcpp::Parameter> & changes, Parameters & given, std::string & problem) const
+{
+  int count = 0;
+  const CoreParameter * known = core_parameters(&count);
+  double * numbers = reinterpret_cast<double *>(&given);
+  for (int k = 0; k < count; ++k) {
+    const CoreParameter & item = known[k];
+    const auto changed = std::find_if(
+      changes.begin(), changes.end(), [&item](const auto & change) { return change.get_name() == item.name; });
+    const rclcpp::Parameter value = changed == changes.end() ? get_node()->get_parameter(item.name) : *changed;
+    double * place = numbers + item.place;
+    try {
+      if (item.kind == 'd') {
+        *place = value.as_double();
+      } else if (item.kind == 'i') {
+        *place = static_cast<double>(value.as_int());
+      } else if (item.kind == 'b') {
+        *place = value.as_bool() ? 1.0 : 0.0;
+      } else if (item.kind == 'v') {
+        const std::vector<double> values = value.as_double_array();
+        if (values.size() != static_cast<std::size_t>(item.count)) {
+          problem = std::string(item.name) + ": must have " + std::to_string(item.count) + " numbers";
+          return false;
+        }
+        std::copy(values.begin(), values.end(), place);
+      } else {
+        std::string text;
+        if (item.kind == 's') {
+          text = value.as_string();
+        } else {
+          for (const std::string & part : value.as_string_array()) {
+            text += (text.empty() ? "" : ", ") + part;
+          }
+        }
+        const CoreChoice * choice = item.choices;
+        while (choice->text && text != choice->text) {
+          ++choice;
+        }
+        if (!choice->text) {
+          problem = std::string(item.name) + ": cannot be '" + text + "'";
+          problem += item.fixed ? std::string(", for it is fixed in this package to '") + item.choices->text + "'" : "";
+          return false;
+        }
+        if (item.kind == 's') {
+          *place = choice->value;
+        }
+      }
+    } catch (const std::exception & cause) {
+      problem = std::string(item.name) + ": " + cause.what();
+      return false;
+    }
+  }
+  return true;
+}
+
+Controller::Settings Controller::settings_of(
+  const std::vector<rclcpp::Parameter> & changes, std::string & problem) const
+{
+  Parameters given{};
+  std::array<char, PROBLEM> text{};
+  Settings settings(core_settings_create());
+  if (!settings || !read_parameters(changes, given, problem)) {
+    return nullptr;
+  }
+  if (!core_settings_prepare(settings.get(), &given, period_, text.data(), text.size())) {
+    problem = text.data();
+    return nullptr;
+  }
+  return settings;
+}
+
+void Controller::hand_over(Settings settings) { core_settings_destroy(settings_.exchange(settings.release())); }
+
+void Controller::take_back()
+{
+  while (CoreSettings * settings = used_settings_.take()) {
+    core_settings_destroy(settings);
+  }
+  while (CoreTrajectory * trajectory = used_trajectories_.take()) {
+    core_trajectory_destroy(trajectory);
+  }
+}
+
+// --- topics: not in the thread that updates
+
+int Controller::joint_of(const std::string & name) const
+{
+  const auto found = std::find(joints_.begin(), joints_.end(), name);
+  return found == joints_.end() ? -1 : static_cast<int>(std::distance(joints_.begin(), found));
+}
+
+void Controller::refuse(const char * what, const std::string & problem)
+{
+  RCLCPP_WARN_THROTTLE(
+    get_node()->get_logger(), *get_node()->get_clock(), PAUSE, "%s refused: %s", what, problem.c_str());
+}
+
+void Controller::on_reference(const JointState & message)
+{
+  const std::lock_guard<std::mutex> lock(preparation_);
+  const std::size_t count = message.name.size();
+  StreamedReference & next = reference_.next();
+  next = StreamedReference{};
+  if (message.position.size() != count || (!message.velocity.empty() && message.velocity.size() != count) ||
+    (!message.effort.empty() && message.effort.size() != count)) {
+    return refuse("reference", "it needs a position for each name, and velocities and efforts for each or none");
+  }
+  for (std::size_t k = 0; k < count; ++k) {
+    const int joint = joint_of(message.name[k]);
+    if (joint < 0 || next.joints[static_cast<std::size_t>(joint)]) {
+      return refuse("reference", "joint '" + message.name[k] + "' is unknown or repeated");
+    }
+    const std::size_t i = static_cast<std::size_t>(joint);
+    next.joints[i] = 1;
+    next.q[i] = message.position[k];
+    next.qd[i] = message.velocity.empty() ? 0.0 : message.velocity[k];
+    next.effort[i] = message.effort.empty() ? 0.0 : message.effort[k];
+  }
+  const double now = seconds(get_node()->now());
+  is_estimated_ = message.velocity.empty() && core_given(known_.get())->missing_reference_velocity == 0.0;
+  if (is_estimated_) {
+    const double stamp =
+      static_cast<double>(message.header.stamp.sec) + static_cast<double>(message.header.stamp.nanosec) / 1e9;
+    const bool is_finite =
+      std::all_of(next.q.begin(), next.q.end(), [](double value) { return std::isfinite(value); });
+    if (is_finite) {
+      core_velocity_update(
+        &velocity_, known_.get(), stamp > 0.0 ? stamp : now, next.joints.data(), next.q.data(), next.qd.data());
+    }
+  }
+  last_time_ = now;
+  reference_.hand_over();
+}
+
+void Controller::on_trajectory(const JointTrajectory & message)
+{
+  const std::lock_guard<std::mutex> lock(preparation_);
+  const std::size_t points = message.points.size(), columns = message.joint_names.size();
+  if (points == 0) {
+    hold_ = true;
+    return;
+  }
+  if (static_cast<double>(points) > core_given(known_.get())->trajectory_points) {
+    return refuse("trajectory", "it has more points than trajectory_points allows");
+  }
+  std::vector<int> joints;
+  for (const std::string & name : message.joint_names) {
+    const int joint = joint_of(name);
+    if (joint < 0 || std::find(joints.begin(), joints.end(), joint) != joints.end()) {
+      return refuse("trajectory", "joint '" + name + "' is unknown or repeated");
+    }
+    joints.push_back(joint);
+  }
+  std::vector<double> times, positions, velocities, accelerations;
+  for (const auto & point : message.points) {
+    times.push_back(
+      static_cast<double>(point.time_from_start.sec) + static_cast<double>(point.time_from_start.nanosec) / 1e9);
+    positions.insert(positions.end(), point.positions.begin(), point.positions.end());
+    velocities.insert(velocities.end(), point.velocities.begin(), point.velocities.end());
+    accelerations.insert(accelerations.end(), point.accelerations.begin(), point.accelerations.end());
+    const bool is_even = point.positions.size() == columns &&
+                         point.velocities.size() == message.points.front().velocities.size() &&
+                         point.accelerations.size() == message.points.front().accelerations.size() &&
+                         (point.velocities.empty() || point.velocities.size() == columns) &&
+                         (point.accelerations.empty() || point.accelerations.size() == columns);
+    if (!is_even) {
+      return refuse("trajectory", "every point needs a position for each joint, and velocities and accelerations if the "
+                                  "others have them");
+    }
+    if (!point.effort.empty()) {
+      RCLCPP_WARN_THROTTLE(
+        get_node()->get_logger(), *get_node()->get_clock(), PAUSE, "the efforts of a trajectory are not used");
+    }
+  }
+  // A start is a time by the clock of the nodes; the loop may have another clock.
+  double start = NONE;
+  if (message.header.stamp.sec != 0 || message.header.stamp.nanosec != 0) {
+    const double stamp =
+      static_cast<double>(message.header.stamp.sec) + static_cast<double>(message.header.stamp.nanosec) / 1e9;
+    start = time_ + (stamp - seconds(get_node()->now()));
+  }
+  std::array<char, PROBLEM> text{};
+  CoreTrajectory * trajectory = core_trajectory_create(
+    known_.get(), static_cast<int>(points), static_cast<int>(columns), joints.data(), times.data(), positions.data(),
+    velocities.empty() ? nullptr : velocities.data(), accelerations.empty() ? nullptr : accelerations.data(), start,
+    time_, text.data(), text.size());
+  if (!trajectory) {
+    return refuse("trajectory", text.data());
+  }
+  core_trajectory_destroy(trajectory_.exchange(trajectory));
+}
+
+/// What has to be done now and then: logging, and giving memory back.
+void Controller::watch()
+{
+  const std::lock_guard<std::mutex> lock(preparation_);
+  std::array<char, PROBLEM> text{};
+  take_back();
+  if (const CoreRefusal * found = refusal_.take()) {
+    core_refusal_text(found, text.data(), text.size());
+    refuse("what was asked for", text.data());
+  }
+  if (const CoreReport * found = fault_.take()) {
+    core_fault_text(found, text.data(), text.size());
+    RCLCPP_ERROR(get_node()->get_logger(), "fault %s", text.data());
+  }
+  conflict_ = reference_subscription_ && reference_subscription_->get_publisher_count() > 1;
+  if (is_estimated_ && core_velocity_is_silent(&velocity_, seconds(get_node()->now()) - last_time_)) {
+    is_estimated_ = false;  // a stream of positions that has fallen silent stands still where it was
+    std::fill(std::begin(velocity_.v), std::end(velocity_.v), 0.0);
+    stand_still_ = true;
+  }
+}
+
+// --- the thread that updates
+
+void Controller::adopt_settings()
+{
+  if (!used_settings_.has_room()) {
+    return;
+  }
+  if (CoreSettings * next = settings_.exchange(nullptr)) {
+    CoreSettings * before = const_cast<CoreSettings *>(core_settings(core_.get()));
+    core_apply(core_.get(), next);
+    (void)used_settings_.put(before);
+  }
+}
+
+void Controller::note(const CoreRefusal & refusal)
+{
+  if (refusal.why != CORE_OK) {
+    refusal_.next() = refusal;
+    refusal_.hand_over();
+  }
+}
+
+void Controller::track(double t, const StreamedReference & reference)
+{
+  note(core_track(
+    core_.get(), t, reference.joints.data(), reference.q.data(), reference.qd.data(), reference.qdd.data(),
+    reference.effort.data()));
+}
+
+controller_interface::return_type Controller::update_reference_from_subscribers(
+  const rclcpp::Time & time, const rclcpp::Duration &)
+{
+  const double t = seconds(time);
+  adopt_settings();
+  while (used_trajectories_.has_room()) {
+    CoreTrajectory * back = core_returned(core_.get());
+    if (!back) {
+      break;
+    }
+    (void)used_trajectories_.put(back);
+  }
+  if (hold_.exchange(false)) {
+    note(core_hold(core_.get(), t));
+  }
+  if (used_trajectories_.has_room()) {
+    if (CoreTrajectory * next = trajectory_.exchange(nullptr)) {
+      note(core_follow(core_.get(), next));
+    }
+  }
+  const bool stands_still = stand_still_.exchange(false);
+  if (const StreamedReference * next = reference_.take()) {
+    track(t, *next);
+  } else if (stands_still) {
+    core_stand_still(core_.get());
+  }
+  return controller_interface::return_type::OK;
+}
+
+bool Controller::read_states()
+{
+  bool is_finite = true;
+  for (std::size_t i = 0; i < N; ++i) {
+    q_[i] = value_of(state_interfaces_[position_place_[i]], 0);
+    qd_[i] = has_velocity_ ? value_of(state_interfaces_[velocity_place_[i]], 0) : 0.0;
+    is_finite = is_finite && std::isfinite(q_[i]);
+  }
+  for (std::size_t i = 0; is_finite && i < N; ++i) {
+    position_[i] = q_[i];
+  }
+  return is_finite;
+}
+
+controller_interface::return_type Controller::update_and_write_commands(
+  const rclcpp::Time & time, const rclcpp::Duration &)
+{
+  const double t = seconds(time);
+  time_ = t;
+  if (is_in_chained_mode()) {
+    adopt_settings();
+    if (hold_.exchange(false)) {
+      core_acknowledge(core_.get());  // whoever is in front says where the arm should be
+    }
+    StreamedReference reference;
+    bool is_given = false;
+    for (std::size_t i = 0; i < N; ++i) {
+      const auto part = [this, i](std::size_t k) { return reference_interfaces_[k * N + i]; };
+      reference.joints[i] = !std::isnan(part(0));
+      is_given = is_given || reference.joints[i];
+      reference.q[i] = reference.joints[i] ? part(0) : 0.0;
+      reference.qdd[i] = std::isnan(part(2)) ? 0.0 : part(2);
+      reference.effort[i] = std::isnan(part(3)) ? 0.0 : part(3);
+    }
+    if (is_given) {
+      if (core_given(core_settings(core_.get()))->missing_reference_velocity == 0.0) {
+        core_velocity_update(
+          &chained_velocity_, core_settings(core_.get()), t, reference.joints.data(), reference.q.data(),
+          reference.qd.data());
+      }
+      for (std::size_t i = 0; i < N; ++i) {
+        const double given = reference_interfaces_[N + i];
+        reference.qd[i] = std::isnan(given) ? reference.qd[i] : given;
+      }
+      track(t, reference);
+      std::fill(reference_interfaces_.begin(), reference_interfaces_.end(), NONE);  // each counts once
+    }
+  }
+  core_conflict(core_.get(), conflict_ && !is_in_chained_mode());
+  const bool is_finite = read_states();
+  const int what = core_update(core_.get(), t, q_.data(), has_velocity_ ? qd_.data() : nullptr, effort_.data(), &report_);
+  has_position_ = has_position_ || is_finite;
+  if (report_.state == CORE_STATE_NOT_HELD) {
+    note(report_.refusal);
+  }
+  if (report_.fault >= 0 && report_.faults != faults_) {
+    faults_ = report_.faults;
+    fault_.next() = report_;
+    fault_.hand_over();
+  }
+  write_commands(t, what);
+  if (report_.from_law) {
+    publish(time);
+  }
+  return controller_interface::return_type::OK;
+}
+
+void Controller::write_commands(double t, int what)
+{
+  if (what == CORE_KEEP) {
+    return;
+  }
+  std::array<std::array<double, N>, 4> mit{};
+  std::array<double, N> effort = effort_;
+  if (mit_ && what == CORE_SEND) {
+    core_mit(
+      core_.get(), t, q_.data(), effort_.data(), mit[0].data(), mit[1].data(), mit[2].data(), mit[3].data(),
+      effort.data());
+  }
+  for (std::size_t i = 0; i < N; ++i) {
+    (void)command_interfaces_[effort_place_[i]].set_value(effort[i]);
+    for (std::size_t k = 0; mit_ && k < MIT_INTERFACES.size(); ++k) {
+      const bool is_position = k == 0 && what != CORE_SEND;
+      if (!is_position) {
+        (void)command_interfaces_[mit_place_[k][i]].set_value(mit[k][i]);
+      }
+    }
+  }
+}
+
+void Controller::publish(const rclcpp::Time & time)
+{
+  for (std::size_t k = 0; k < publishers_.size(); ++k) {
+    const bool is_term = k < ARM_TERMS;
+    std::vector<double> & values = is_term ? messages_[k].effort : messages_[k].position;
+    const double * from = is_term ? report_.terms + k * N : report_.error;
+    messages_[k].header.stamp = time;
+    std::copy(from, from + N, values.begin());
+    publish_if_free(*publishers_[k], messages_[k], 0);
+  }
+}
+
+}  // namespace PACKAGE_NAMESPACE
+
+PLUGINLIB_EXPORT_CLASS(PACKAGE_NAMESPACE::Controller, controller_interface::ChainableControllerInterface)

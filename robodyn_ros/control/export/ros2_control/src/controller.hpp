@@ -1,0 +1,135 @@
+// A controller of ros2_control for one arm: the control loop of core.h between interfaces and topics.
+
+#ifndef CONTROLLER_HPP
+#define CONTROLLER_HPP
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "controller_interface/chainable_controller_interface.hpp"
+#include "core.h"
+#include "exchange.hpp"
+#include "package.hpp"
+#include "rclcpp/rclcpp.hpp"
+#include "realtime_tools/realtime_publisher.hpp"
+#include "sensor_msgs/msg/joint_state.hpp"
+#include "std_srvs/srv/trigger.hpp"
+#include "trajectory_msgs/msg/joint_trajectory.hpp"
+
+namespace PACKAGE_NAMESPACE
+{
+
+using CallbackReturn = controller_interface::CallbackReturn;
+using JointState = sensor_msgs::msg::JointState;
+using JointTrajectory = trajectory_msgs::msg::JointTrajectory;
+
+/// A reference of some joints, N numbers each.
+struct StreamedReference
+{
+  std::array<int, N> joints{};
+  std::array<double, N> q{}, qd{}, qdd{}, effort{};
+};
+
+struct Freed
+{
+  void operator()(Core * core) const { core_destroy(core); }
+  void operator()(CoreSettings * settings) const { core_settings_destroy(settings); }
+};
+
+class Controller : public controller_interface::ChainableControllerInterface
+{
+public:
+  Controller() = default;
+  ~Controller() override;
+
+  CallbackReturn on_init() override;
+  controller_interface::InterfaceConfiguration command_interface_configuration() const override;
+  controller_interface::InterfaceConfiguration state_interface_configuration() const override;
+  CallbackReturn on_configure(const rclcpp_lifecycle::State & previous) override;
+  CallbackReturn on_activate(const rclcpp_lifecycle::State & previous) override;
+  CallbackReturn on_deactivate(const rclcpp_lifecycle::State & previous) override;
+
+  controller_interface::return_type update_and_write_commands(
+    const rclcpp::Time & time, const rclcpp::Duration & period) override;
+
+protected:
+  std::vector<hardware_interface::CommandInterface> on_export_reference_interfaces() override;
+  bool on_set_chained_mode(bool chained_mode) override;
+  controller_interface::return_type update_reference_from_subscribers(
+    const rclcpp::Time & time, const rclcpp::Duration & period) override;
+
+private:
+  using Settings = std::unique_ptr<CoreSettings, Freed>;
+  using Publisher = realtime_tools::RealtimePublisher<JointState>;
+
+  // Others than the thread that updates
+  bool read_parameters(const std::vector<rclcpp::Parameter> & changes, Parameters & given, std::string & problem) const;
+  Settings settings_of(const std::vector<rclcpp::Parameter> & changes, std::string & problem) const;
+  void hand_over(Settings settings);
+  void take_back();
+  void on_reference(const JointState & message);
+  void on_trajectory(const JointTrajectory & message);
+  void watch();
+  int joint_of(const std::string & name) const;
+  void refuse(const char * what, const std::string & problem);
+
+  // The thread that updates
+  void adopt_settings();
+  void track(double t, const StreamedReference & reference);
+  void note(const CoreRefusal & refusal);
+  bool read_states();
+  void write_commands(double t, int what);
+  void publish(const rclcpp::Time & time);
+
+  std::shared_ptr<parameters::ParamListener> listener_;
+  std::vector<std::string> joints_;
+  bool has_velocity_ = true, mit_ = false;
+  double period_ = 0.0;
+
+  std::unique_ptr<Core, Freed> core_;
+  Settings known_;         // what others than the thread that updates work with
+  std::mutex preparation_;  // of others than the thread that updates
+
+  std::atomic<CoreSettings *> settings_{nullptr};
+  std::atomic<CoreTrajectory *> trajectory_{nullptr};
+  WayBack<CoreSettings, 16> used_settings_;
+  WayBack<CoreTrajectory, 32> used_trajectories_;
+  Newest<StreamedReference> reference_;
+  Newest<CoreRefusal> refusal_;
+  Newest<CoreReport> fault_;
+  std::atomic<bool> hold_{false}, conflict_{false}, stand_still_{false};
+  std::atomic<double> time_{0.0};  // of the latest update
+  std::array<std::atomic<double>, N> position_{};
+  std::atomic<bool> has_position_{false};
+
+  // Of the thread that updates
+  CoreReport report_{};
+  std::array<double, N> q_{}, qd_{}, effort_{};
+  std::array<std::size_t, N> position_place_{}, velocity_place_{}, effort_place_{};
+  std::array<std::array<std::size_t, N>, 4> mit_place_{};
+  CoreVelocity chained_velocity_{};
+  bool is_active_ = false;
+  long long faults_ = 0;
+
+  // Streams
+  CoreVelocity velocity_{};
+  double last_time_ = 0.0;
+  bool is_estimated_ = false;
+
+  rclcpp::Subscription<JointState>::SharedPtr reference_subscription_;
+  rclcpp::Subscription<JointTrajectory>::SharedPtr trajectory_subscription_;
+  rclcpp::Service<std_srvs::srv::Trigger>::SharedPtr hold_service_;
+  rclcpp::TimerBase::SharedPtr timer_;
+  rclcpp::node_interfaces::OnSetParametersCallbackHandle::SharedPtr on_set_;
+  rclcpp::node_interfaces::PostSetParametersCallbackHandle::SharedPtr post_set_;
+  std::vector<std::unique_ptr<Publisher>> publishers_;  // of the terms, and of the tracking error
+  std::vector<JointState> messages_;
+};
+
+}  // namespace PACKAGE_NAMESPACE
+
+#endif

@@ -1,0 +1,61 @@
+// Handing things over between the thread that updates and the others, without locks.
+
+#ifndef EXCHANGE_HPP
+#define EXCHANGE_HPP
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+
+/// The newest value, from one thread that writes to one that reads; neither waits, and none is read twice.
+template <class T>
+class Newest {
+ public:
+  /// The value to be written next; it belongs to the writer until `hand_over`.
+  T& next() { return slots_[written_]; }
+
+  void hand_over() { written_ = middle_.exchange(written_ | fresh, std::memory_order_acq_rel) & index; }
+
+  /// The newest value if it was not read before, else a null pointer; it stays until the next call.
+  const T* take() {
+    if (!(middle_.load(std::memory_order_relaxed) & fresh)) return nullptr;
+    read_ = middle_.exchange(read_, std::memory_order_acq_rel) & index;
+    return &slots_[read_];
+  }
+
+ private:
+  static constexpr unsigned fresh = 4, index = 3;
+  std::array<T, 3> slots_{};
+  std::atomic<unsigned> middle_{1};
+  unsigned written_ = 0, read_ = 2;
+};
+
+/// Pointers on their way back from one thread to another; it has room for more than can be on the way.
+template <class T, std::size_t Room>
+class WayBack {
+ public:
+  /// False if there is no room.
+  bool put(T* item) {
+    const std::size_t end = end_.load(std::memory_order_relaxed);
+    if (end - begin_.load(std::memory_order_acquire) == Room) return false;
+    items_[end % Room] = item;
+    end_.store(end + 1, std::memory_order_release);
+    return true;
+  }
+
+  T* take() {
+    const std::size_t begin = begin_.load(std::memory_order_relaxed);
+    if (begin == end_.load(std::memory_order_acquire)) return nullptr;
+    T* item = items_[begin % Room];
+    begin_.store(begin + 1, std::memory_order_release);
+    return item;
+  }
+
+  bool has_room() const { return end_.load(std::memory_order_relaxed) - begin_.load(std::memory_order_acquire) < Room; }
+
+ private:
+  std::array<T*, Room> items_{};
+  std::atomic<std::size_t> begin_{0}, end_{0};
+};
+
+#endif

@@ -1,0 +1,166 @@
+// Runs an exported controller through a history that a test has written, and prints what it commands.
+//
+// The history is a file of numbers (double). Each period has: t, positions (N), velocities (N), and what is asked of the
+// arm before the update: 0 nothing; 1 a reference: has velocities, then joints, q, qd, effort (N each); 2 a trajectory:
+// points, columns, degree, joints (columns), then for each point its time and its rows; 3 hold; 4 parameters: how many
+// lines of changes.txt; 5 publishers of references; 6 reference interfaces (4 N), chained; 7 the life cycle, off and on.
+// The commands of each period are written to standard output, N numbers each, or 5 N in MIT mode.
+
+#include <dlfcn.h>
+#include <pthread.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <iostream>
+
+#include "controller_interface/chainable_controller_interface.hpp"
+#include "core.h"
+#define PARAMETERS_NAMESPACE harness_parameters
+#include "parameters.hpp"
+
+extern "C" controller_interface::ChainableControllerInterface * create_controller();
+
+static bool is_counted = false;
+static long allocations = 0, locks = 0;
+
+#ifdef COUNT_CALLS
+extern "C" {
+void * __libc_malloc(std::size_t);
+void * __libc_calloc(std::size_t, std::size_t);
+void * __libc_realloc(void *, std::size_t);
+void __libc_free(void *);
+void * malloc(std::size_t size) { allocations += is_counted; return __libc_malloc(size); }
+void * calloc(std::size_t count, std::size_t size) { allocations += is_counted; return __libc_calloc(count, size); }
+void * realloc(void * place, std::size_t size) { allocations += is_counted; return __libc_realloc(place, size); }
+void free(void * place) { allocations += is_counted && place; __libc_free(place); }
+int pthread_mutex_lock(pthread_mutex_t * mutex)
+{
+  using Lock = int (*)(pthread_mutex_t *);
+  static const Lock lock = reinterpret_cast<Lock>(dlsym(RTLD_NEXT, "pthread_mutex_lock"));
+  locks += is_counted;
+  return lock(mutex);
+}
+}
+#endif
+
+namespace
+{
+struct History
+{
+  std::ifstream file{"history.bin", std::ios::binary};
+  bool next(double & value) { return static_cast<bool>(file.read(reinterpret_cast<char *>(&value), sizeof value)); }
+  double number()
+  {
+    double value = 0.0;
+    if (!next(value)) {
+      throw std::runtime_error("the history ends within a period");
+    }
+    return value;
+  }
+  std::vector<double> numbers(std::size_t count)
+  {
+    std::vector<double> found(count);
+    for (double & value : found) value = number();
+    return found;
+  }
+};
+
+const std::array<const char *, 5> MIT = {"effort", "position", "velocity", "stiffness", "damping"};
+}  // namespace
+
+int main(int count, char ** options)
+{
+  const bool mit = count > 1 && std::string(options[1]) == "mit";
+  const std::size_t kinds = mit ? MIT.size() : 1;
+  const rclcpp_lifecycle::State state;
+  const rclcpp::Duration period;
+  std::unique_ptr<controller_interface::ChainableControllerInterface> controller(create_controller());
+  const auto node = controller->get_node();
+  std::array<double, 2 * N> states{};
+  std::vector<double> commands(kinds * N, std::nan(""));
+  if (controller->on_init() != controller_interface::CallbackReturn::SUCCESS) return 2;
+  const auto references = controller->export_reference_interfaces();
+  if (controller->on_configure(state) != controller_interface::CallbackReturn::SUCCESS) return 3;
+  std::vector<hardware_interface::LoanedInterface> lent_states, lent_commands;
+  for (std::size_t i = N; i-- > 0;) {  // in another order than the arm's
+    const std::string joint = core_joints[i];
+    lent_states.emplace_back(joint + "/velocity", &states[N + i]);
+    lent_states.emplace_back(joint + "/position", &states[i]);
+    for (std::size_t k = 0; k < kinds; ++k) lent_commands.emplace_back(joint + "/" + MIT[k], &commands[k * N + i]);
+  }
+  controller->lend(lent_commands, lent_states);
+  if (controller->on_activate(state) != controller_interface::CallbackReturn::SUCCESS) return 4;
+  History history;
+  std::size_t changed = 0;
+  const auto changes = read_parameters("changes.txt");
+  std::vector<double> written;
+  double t = 0.0;
+  while (history.next(t)) {
+    for (double & value : states) value = history.number();
+    const int what = static_cast<int>(history.number());
+    const rclcpp::Time time(static_cast<std::int64_t>(std::llround(t * 1e9)));
+    node->time = time;
+    const bool is_chained = what == 6;
+    if (is_chained != controller->is_in_chained_mode()) {
+      if (controller->on_deactivate(state) != controller_interface::CallbackReturn::SUCCESS) return 5;
+      controller->set_chained_mode(is_chained);
+      if (controller->on_activate(state) != controller_interface::CallbackReturn::SUCCESS) return 6;
+    }
+    if (what == 1) {
+      const bool has_velocity = history.number() != 0.0;
+      const auto joints = history.numbers(N), q = history.numbers(N), qd = history.numbers(N), effort = history.numbers(N);
+      auto message = std::make_shared<sensor_msgs::msg::JointState>();
+      for (std::size_t i = N; i-- > 0;) {
+        if (joints[i] == 0.0) continue;
+        message->name.push_back(core_joints[i]);
+        message->position.push_back(q[i]);
+        if (has_velocity) message->velocity.push_back(qd[i]);
+        message->effort.push_back(effort[i]);
+      }
+      node->references->callback(message);
+    } else if (what == 2) {
+      const auto shape = history.numbers(3);
+      const std::size_t points = static_cast<std::size_t>(shape[0]), columns = static_cast<std::size_t>(shape[1]);
+      auto message = std::make_shared<trajectory_msgs::msg::JointTrajectory>();
+      for (const double joint : history.numbers(columns)) message->joint_names.push_back(core_joints[static_cast<int>(joint)]);
+      for (std::size_t k = 0; k < points; ++k) {
+        trajectory_msgs::msg::JointTrajectoryPoint point;
+        const auto nanoseconds = std::llround(history.number() * 1e9);
+        point.time_from_start.sec = static_cast<std::int32_t>(nanoseconds / 1000000000);
+        point.time_from_start.nanosec = static_cast<std::uint32_t>(nanoseconds % 1000000000);
+        point.positions = history.numbers(columns);
+        if (shape[2] > 1.0) point.velocities = history.numbers(columns);
+        if (shape[2] > 3.0) point.accelerations = history.numbers(columns);
+        message->points.push_back(point);
+      }
+      node->trajectories->callback(message);
+    } else if (what == 3) {
+      node->holds->callback(nullptr, std::make_shared<std_srvs::srv::Trigger::Response>());
+    } else if (what == 4) {
+      std::vector<rclcpp::Parameter> set;
+      std::vector<rclcpp::Parameter::Value> values;
+      for (auto left = static_cast<std::size_t>(history.number()); left > 0; --left, ++changed) {
+        set.emplace_back(changes.at(changed).first, changes.at(changed).second);
+        values.push_back(changes.at(changed).second);
+      }
+      if (!node->set(set, values)) std::cerr << "parameters are refused at " << t << "\n";
+    } else if (what == 5) {
+      node->references->publishers = static_cast<std::size_t>(history.number());
+    } else if (what == 6) {
+      const auto given = history.numbers(4 * N);
+      for (std::size_t k = 0; k < given.size(); ++k) *references[k].place() = given[k];
+    } else if (what == 7) {
+      if (controller->on_deactivate(state) != controller_interface::CallbackReturn::SUCCESS) return 5;
+      if (controller->on_activate(state) != controller_interface::CallbackReturn::SUCCESS) return 6;
+    }
+    node->timer->callback();
+    is_counted = true;
+    const auto done = controller->update(time, period);
+    is_counted = false;
+    if (done != controller_interface::return_type::OK) return 7;
+    written.insert(written.end(), commands.begin(), commands.end());
+  }
+  std::cout.write(reinterpret_cast<const char *>(written.data()), static_cast<std::streamsize>(written.size() * sizeof(double)));
+  std::cerr << "allocations " << allocations << " locks " << locks << "\n";
+  return 0;
+}
