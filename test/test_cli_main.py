@@ -128,6 +128,29 @@ def test_an_interrupt_ends_with_130(verb, capsys):
     assert capsys.readouterr() == ("", "interrupted\n")
 
 
+INTERRUPTED = """
+import sys
+class Interruption:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interruption())
+from robodyn_ros.cli.main import main
+sys.exit(main(["plugins"]))
+"""
+
+
+@pytest.mark.parametrize(
+    "module", ["robodyn_ros.errors", "numpy", "rich", "robodyn_ros.cli.plan", "robodyn_ros.cli.plugins"]
+)
+def test_an_interrupt_while_the_command_is_imported_ends_with_130_and_no_traceback(module):
+    found = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED.format(module=module)], capture_output=True, text=True, check=False
+    )
+    assert found.returncode == 130
+    assert found.stderr in ("", "interrupted\n")
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_other_signals_unwind_too(verb, number):
     cleaned = []

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
-from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Sequence
-from difflib import get_close_matches
-from importlib import import_module
-from types import FrameType
-from typing import NoReturn
 
-from robodyn_ros import __version__
-from robodyn_ros.cli.verb import ExitCode, Verb, VerbHelp
-from robodyn_ros.errors import RobodynError
-from robodyn_ros.robot.xacro import is_argument
+try:  # Ctrl-C may come while the command is still being imported
+    import os
+    import signal
+    from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+    from collections.abc import Sequence
+    from difflib import get_close_matches
+    from importlib import import_module
+    from types import FrameType
+    from typing import NoReturn
+
+    from robodyn_ros import __version__
+    from robodyn_ros.cli.verb import ExitCode, Verb, VerbHelp
+    from robodyn_ros.errors import RobodynError
+    from robodyn_ros.robot.xacro import is_argument
+except KeyboardInterrupt:
+    sys.exit(130)
 
 VERBS = (
     "demo",
@@ -62,20 +66,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _unwind)
-    verbs, line = _verbs(), list(sys.argv[1:] if arguments is None else arguments)
-    parser = _parser(verbs)
-    if not line:
-        parser.print_help()
-        return ExitCode.YES
-    if not line[0].startswith("-") and line[0] not in verbs:
-        near = get_close_matches(line[0], verbs, 3, 0.5)
-        hint = f"is it {' or '.join(near)}?" if near else f"the verbs are {', '.join(verbs)}"
-        parser.error(f"there is no verb {line[0]!r}; {hint}")
-    if line[0] in verbs:
-        line[1:] = verbs[line[0]].renamed(line[1:])
-    given = parse(parser, line)
     try:
-        code = verbs[given.verb].run(given)
+        code = _run(list(sys.argv[1:] if arguments is None else arguments))
         print(end="", flush=True)
         return code
     except RobodynError as problem:
@@ -89,6 +81,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # device keeps that from failing too.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.ERROR
+
+
+def _run(line: list[str]) -> int:
+    """Find the verb of a command line, and run it."""
+    verbs = _verbs()
+    parser = _parser(verbs)
+    if not line:
+        parser.print_help()
+        return ExitCode.YES
+    if not line[0].startswith("-") and line[0] not in verbs:
+        near = get_close_matches(line[0], verbs, 3, 0.5)
+        hint = f"is it {' or '.join(near)}?" if near else f"the verbs are {', '.join(verbs)}"
+        parser.error(f"there is no verb {line[0]!r}; {hint}")
+    if line[0] in verbs:
+        line[1:] = verbs[line[0]].renamed(line[1:])
+    given = parse(parser, line)
+    return verbs[given.verb].run(given)
 
 
 def parse(parser: ArgumentParser, arguments: Sequence[str] | None) -> Namespace:
