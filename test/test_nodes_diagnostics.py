@@ -86,7 +86,8 @@ class Simulated:
 
 @pytest.fixture(scope="module")
 def node(tmp_path_factory):
-    with LIFE.running(tmp_path_factory.mktemp("node"), use_sim_time=True, state_timeout=0.1, overrun=10.0) as there:
+    folder, given = tmp_path_factory.mktemp("node"), {"contact.observe": "joints"}
+    with LIFE.running(folder, use_sim_time=True, state_timeout=0.1, overrun=10.0, **given) as there:
         yield there
 
 
@@ -144,17 +145,22 @@ def rate(on):
     return lambda: on.state(0.09)
 
 
-def following(on):
+def following(on, far=0.04):
     """Every reference is out of the arm's reach, and a new one comes as soon as it is taken."""
     from robodyn_ros.control.laws.base import Reference
     from robodyn_ros.errors import NotReadyError
 
     def step():
         with suppress(NotReadyError):
-            on.loop._loop.track(Reference(REST + 0.04, *np.zeros((3, 3))), on.t)
+            on.loop._loop.track(Reference(REST + far, *np.zeros((3, 3))), on.t)
         on.state()
 
     return step
+
+
+def contact(on):
+    """Something holds the arm where it is, against the efforts that would bring it to a reference nearby."""
+    return following(on, 0.02)
 
 
 WAYS = {
@@ -164,6 +170,8 @@ WAYS = {
     "speed": (speed, {"plausibility": False}),
     "publisher": (publisher, {}),
     "rate": (rate, {"gains.wrist.natural_frequency": 40.0}),
+    "touch": (contact, {"plausibility": False, "contact.shoulder.touch": 0.5}),
+    "collision": (contact, {"plausibility": False, "contact.shoulder.touch": 0.2, "contact.shoulder.collision": 0.5}),
     "following": (
         following,
         {

@@ -252,15 +252,18 @@ def test_a_second_source_of_states(rig):
             intruder.publish(elsewhere(older(copy.deepcopy(message), 1e-4)))
             return older(message, -1e-4)
 
-        rig.change = double
-        rig.until("the answer", rig.seeing, begin)
-        efforts = np.array([message.effort for when, message in rig.commands if when > begin])
-        between = np.abs(rig.usual - rig.seeing) + 1e-6
-        assert (np.abs(efforts - rig.seeing) <= between).all()  # from the one to the other, and nowhere else
-        assert rig.graph.set("controller", state_publishers=2)[0].successful
-        rig.change = lambda message: message
-        rig.until("the usual command", rig.usual, time.monotonic())
-        rig.graph.node.destroy_publisher(intruder)
+        try:
+            rig.change = double
+            rig.until("the answer", rig.seeing, begin)
+            efforts = np.array([message.effort for when, message in rig.commands if when > begin])
+            answers = [rig.usual, rig.seeing, rig.blind]  # or between them, and nowhere else
+            assert (efforts > np.min(answers, axis=0) - 1e-6).all()
+            assert (efforts < np.max(answers, axis=0) + 1e-6).all()
+            assert rig.graph.set("controller", state_publishers=2)[0].successful
+            rig.change = lambda message: message
+            rig.until("the usual command", rig.usual, time.monotonic())
+        finally:
+            rig.graph.node.destroy_publisher(intruder)
     assert rig.graph.set("controller", state_publishers=1)[0].successful
 
 

@@ -29,7 +29,7 @@ from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
 from robodyn_ros.nodes.common.executor import Exit, run
 from robodyn_ros.nodes.common.messages import JointOrder, seconds
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare
-from robodyn_ros.nodes.common.qos import RELIABLE
+from robodyn_ros.nodes.common.qos import EVERY_STATE
 from robodyn_ros.nodes.common.script import Script, ScriptRunner, ScriptStep
 from robodyn_ros.nodes.common.watch import CONTROLLER
 from robodyn_ros.robot.pose import Array
@@ -73,7 +73,7 @@ class TeacherNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._told = False
         self._get = self.create_client(GetParameters, f"{CONTROLLER}/get_parameters")
         self._set = self.create_client(SetParametersAtomically, f"{CONTROLLER}/set_parameters_atomically")
-        self.create_subscription(JointState, "joint_states", self._on_state, RELIABLE)
+        self.create_subscription(JointState, "joint_states", self._on_state, EVERY_STATE)
         ScriptRunner(self, end, self._script(), PATIENCE, PERIOD)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: self._stop())  # in place of ending at once

@@ -18,6 +18,9 @@ NEWEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 PARTS = QoSProfile(depth=10, reliability=ReliabilityPolicy.BEST_EFFORT)
 """For states that come in several messages, each about some of the joints."""
 
+EVERY_STATE = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
+"""For recordings of states, whoever publishes them: one that gets no processor for a while misses none."""
+
 LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 """For messages that late subscribers need too, such as ``robot_description``."""
 
