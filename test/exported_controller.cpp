@@ -20,6 +20,7 @@
 
 extern "C" controller_interface::ChainableControllerInterface * create_controller();
 
+static constexpr std::size_t N = ARM_JOINTS;
 static bool is_counted = false;
 static long allocations = 0, locks = 0;
 

@@ -28,6 +28,7 @@ from robodyn_ros.control.export.ros2_control import ExportedFiles, export_packag
 from robodyn_ros.control.loop_settings import make_loop_settings, model_parameters
 from robodyn_ros.control.motion.mit_mode import MitSettings
 from robodyn_ros.control.parameter_file import FileParameters
+from robodyn_ros.control.reference.manager import StoppingReference
 from robodyn_ros.control.reference.stream_velocity import StreamVelocity
 from robodyn_ros.engine import find_compiler
 from robodyn_ros.errors import ConfigurationError, EffortError, HoldingError, InputError, RobodynError
@@ -38,7 +39,7 @@ WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g")
 PERIOD = 0.001
 PACKAGE = "some_arm_controllers"
-FEW = 8000
+FEW = 3000
 """Periods of a history in the gate."""
 
 NOTHING, REFERENCE, TRAJECTORY, HOLD, CHANGE, PUBLISHERS, CHAINED, CYCLE = range(8)
@@ -72,6 +73,9 @@ def given_for(robot: rd.Robot, rng: np.random.Generator) -> dict[str, Any]:
         "faults.speed.expiry": 0.1, "faults.states.expiry": 0.05, "faults.law.answer": "damp",
         "faults.following.expiry": 0.15, "faults.publisher.answer": "damp", "faults.publisher.expiry": 0.08,
         "gravity": [0.3, -0.2, -9.7],
+        "contact.observe": "tool", "contact.gain": 20.0, "contact.touch_force": 400.0, "contact.collision_force": 900.0,
+        "contact.touch_torque": 150.0, "contact.energy": 9.0, "faults.collision.answer": "float",
+        "faults.collision.expiry": 0.1, "faults.touch.answer": "retreat", "faults.touch.expiry": 0.2,
     }  # fmt: skip
     for index, joint in enumerate(robot.joints):
         effort = float(min(joint.effort, 300.0))
@@ -84,6 +88,8 @@ def given_for(robot: rd.Robot, rng: np.random.Generator) -> dict[str, Any]:
             f"gains.{joint.name}.integral_rate": 0.5 * index,
             f"constraints.{joint.name}.trajectory": 0.2 + 0.1 * index,
             f"constraints.{joint.name}.goal": 0.05,
+            f"contact.{joint.name}.touch": effort * 1.5,
+            f"contact.{joint.name}.collision": effort * 3.0,
             f"constraints.{joint.name}.max_deceleration_on_cancel": 4.0 + index if index else 0.0,
         }
     return given
@@ -140,7 +146,9 @@ def build(
     )
     header.write_text("\n".join(lines) + "\n", encoding="utf-8")
     sources = [package / f"src/{name}.c" for name in ("core", "step", "contact", "gravity", "inverse", "mass_matrix")]
-    objects = [compiled("gcc", "-std=c11", "-fvisibility=hidden", *flags, source=source) for source in sources]
+    objects = [
+        compiled("gcc", "-std=c11", "-fvisibility=hidden", "-Wno-psabi", *flags, source=source) for source in sources
+    ]
     places = (f"-I{DECLARATIONS}", f"-I{package / 'build'}", f"-I{package / 'src'}")
     objects.append(compiled("g++", "-std=c++17", *places, *flags, source=package / "src/controller.cpp"))
     counts = () if any("sanitize" in flag for flag in flags) else ("-DCOUNT_CALLS",)
@@ -158,7 +166,7 @@ def compiled(compiler: str, *flags: str, source: Path) -> Path:
 
 def run(*command: Any) -> None:
     done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0 and not done.stderr, done.stderr[:3000]
 
 
 class ControllerHistory:
@@ -184,6 +192,7 @@ class ControllerHistory:
         self.seen: set[str] = set()
 
     changes_allowed = True
+    stops = False
     last: Any = None
     begun = 0.0
     steepest = 0.0  # greatest acceleration of the reference so far
@@ -235,6 +244,7 @@ class ControllerHistory:
             if command.reference is not None:
                 self.steepest = max(self.steepest, float(np.abs(command.reference.qdd).max()))
             self.seen |= {"limited"} if command.rate_limited.any() or command.saturated.any() else set()
+        self.stops |= isinstance(loop._references._source, StoppingReference)
         self.seen |= {loop.mode, loop.fault.phase if loop.fault else "well"}
         self.expected.append(self.commands.copy())
 
@@ -387,6 +397,8 @@ class ControllerHistory:
             {"plausibility": bool(rng.random() < 0.5), "following_tolerance": float(rng.choice([0.0, 0.3]))},
             {"faults.speed.answer": str(rng.choice(["hold", "damp", "ramp"])), "faults.states.expiry": 0.1},
             {"gravity": [0.0, 0.1, -9.81]},
+            {"contact.gain": float(rng.uniform(5.0, 50.0)),
+             "faults.touch.answer": str(rng.choice(["wait", "retreat"]))},
         ]  # fmt: skip
         changed = options[int(rng.integers(len(options)))]
         self.given |= changed
@@ -415,8 +427,11 @@ def changes_text(changes: list[tuple[str, Any]]) -> str:
 
 
 def close(found: np.ndarray, expected: np.ndarray, history: ControllerHistory, drift: float = 1.0) -> None:
-    """They are equal up to rounding, which is more for steep accelerations, and adds up where a law remembers."""
-    drift *= max(1.0, history.steepest / 100.0)
+    """They are equal up to rounding, which is more for steep accelerations, and adds up where a law remembers.
+
+    A stop has segments of a millisecond: the rounding of a position, 1e-16, is one of its acceleration of 1e-10.
+    """
+    drift *= max(1.0, history.steepest / 100.0) * (10.0 if history.stops else 1.0)
     greatest = max(min(joint.effort, GREATEST) for joint in history.robot.joints)
     np.testing.assert_allclose(found, expected, rtol=1e-12 * drift, atol=1e-12 * drift * greatest)
 
@@ -428,16 +443,20 @@ def prr(tmp_path_factory: pytest.TempPathFactory) -> Exported:
 
 
 SEEN = {"law", "limited", "states", "speed", "publisher", "sensor", "following", "hold", "damp", "ramp", "silent"}
+SEEN |= {"collision", "touch", "float", "retreat"}
 SEEN |= {"follow", "track", "JumpError", "LimitError", "InputError", "NotReadyError"}
 
 
 @needs_compiler
 def test_efforts_are_those_of_the_node(prr: Exported) -> None:
-    history = ControllerHistory(prr, 3)
-    found, expected, said = history.run(FEW)
-    close(found, expected, history)
-    assert history.seen >= SEEN
-    assert said.endswith("allocations 0 locks 0\n")
+    seen: set[str] = set()
+    for seed in (3, 4, 5):
+        history = ControllerHistory(prr, seed)
+        found, expected, said = history.run(FEW)
+        close(found, expected, history)
+        assert said.endswith("allocations 0 locks 0\n")
+        seen |= history.seen
+    assert seen >= SEEN
 
 
 @needs_compiler

@@ -276,7 +276,7 @@ class Arm:
                 "#ifndef ARM_H",
                 "#define ARM_H",
                 "",
-                f"#define N {self._robot.n} /* joints */",
+                f"#define ARM_JOINTS {self._robot.n}",
                 f"#define ARM_TERMS {len(Efforts._fields)} /* of the effort */",
                 f"#define ARM_OBSERVES {int(self._contact is not None)} /* 1: the efforts from outside are observed */",
                 "",

@@ -54,12 +54,18 @@ void publish_if_free(P & publisher, M & message, long)
   }
 }
 
+// The member is deprecated where there is a newer way to publish, but there is no other way to its memory.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
 /// Give a publisher the memory for its messages, so that the first one allocates nothing.
 template <class P, class M>
 auto prepare(P & publisher, M & message, int) -> decltype(publisher.msg_ = message, void())
 {
   publisher.msg_ = message;
 }
+
+#pragma GCC diagnostic pop
 
 template <class P, class M>
 void prepare(P & publisher, M & message, long)
@@ -88,7 +94,7 @@ CallbackReturn Controller::on_init()
   }
   const std::string prefix = get_node()->get_parameter("prefix").as_string();
   joints_.clear();
-  for (int i = 0; i < N; ++i) {
+  for (std::size_t i = 0; i < JOINTS; ++i) {
     joints_.push_back(prefix + core_joints[i]);
   }
   mit_ = get_node()->get_parameter("output").as_string() == "mit";
@@ -158,7 +164,7 @@ CallbackReturn Controller::on_configure(const rclcpp_lifecycle::State &)
       k < ARM_TERMS ? std::string("~/efforts/") + core_terms[k] : std::string("~/tracking_error");
     JointState message;
     message.name = joints_;
-    (k < ARM_TERMS ? message.effort : message.position).assign(N, NONE);
+    (k < ARM_TERMS ? message.effort : message.position).assign(JOINTS, NONE);
     messages_.push_back(message);
     publishers_.push_back(std::make_unique<Publisher>(
       node->create_publisher<JointState>(topic, rclcpp::SystemDefaultsQoS())));
@@ -183,8 +189,8 @@ CallbackReturn Controller::on_configure(const rclcpp_lifecycle::State &)
     const std::lock_guard<std::mutex> preparing(preparation_);
     rcl_interfaces::msg::SetParametersResult result;
     std::array<char, PROBLEM> why{};
-    std::array<double, N> where{};
-    for (std::size_t i = 0; i < N; ++i) {
+    std::array<double, JOINTS> where{};
+    for (std::size_t i = 0; i < JOINTS; ++i) {
       where[i] = position_[i];
     }
     const Settings tried = settings_of(changes, result.reason);
@@ -217,7 +223,7 @@ CallbackReturn Controller::on_activate(const rclcpp_lifecycle::State &)
     place = static_cast<std::size_t>(std::distance(interfaces.begin(), found));
     return found != interfaces.end();
   };
-  for (std::size_t i = 0; i < N; ++i) {
+  for (std::size_t i = 0; i < JOINTS; ++i) {
     bool is_complete = find(state_interfaces_, joints_[i] + "/position", position_place_[i]) &&
                        find(command_interfaces_, joints_[i] + "/effort", effort_place_[i]);
     is_complete = is_complete && (!has_velocity_ || find(state_interfaces_, joints_[i] + "/velocity", velocity_place_[i]));
@@ -243,7 +249,7 @@ CallbackReturn Controller::on_deactivate(const rclcpp_lifecycle::State &)
 {
   // Drives keep to their last command: it is the one that carries the arm.
   if (is_active_ && core_parting(core_.get(), effort_.data())) {
-    for (std::size_t i = 0; i < N; ++i) {
+    for (std::size_t i = 0; i < JOINTS; ++i) {
       (void)command_interfaces_[effort_place_[i]].set_value(effort_[i]);
       if (mit_) {
         for (std::size_t k = 1; k < MIT_INTERFACES.size(); ++k) {
@@ -260,11 +266,11 @@ CallbackReturn Controller::on_deactivate(const rclcpp_lifecycle::State &)
 std::vector<hardware_interface::CommandInterface> Controller::on_export_reference_interfaces()
 {
   std::vector<hardware_interface::CommandInterface> interfaces;
-  reference_interfaces_.assign(REFERENCES.size() * N, NONE);
+  reference_interfaces_.assign(REFERENCES.size() * JOINTS, NONE);
   for (std::size_t k = 0; k < REFERENCES.size(); ++k) {
-    for (std::size_t i = 0; i < N; ++i) {
+    for (std::size_t i = 0; i < JOINTS; ++i) {
       interfaces.emplace_back(
-        std::string(get_node()->get_name()), joints_[i] + "/" + REFERENCES[k], &reference_interfaces_[k * N + i]);
+        std::string(get_node()->get_name()), joints_[i] + "/" + REFERENCES[k], &reference_interfaces_[k * JOINTS + i]);
     }
   }
   return interfaces;
@@ -557,12 +563,12 @@ controller_interface::return_type Controller::update_reference_from_subscribers(
 bool Controller::read_states()
 {
   bool is_finite = true;
-  for (std::size_t i = 0; i < N; ++i) {
+  for (std::size_t i = 0; i < JOINTS; ++i) {
     q_[i] = value_of(state_interfaces_[position_place_[i]], 0);
     qd_[i] = has_velocity_ ? value_of(state_interfaces_[velocity_place_[i]], 0) : 0.0;
     is_finite = is_finite && std::isfinite(q_[i]);
   }
-  for (std::size_t i = 0; is_finite && i < N; ++i) {
+  for (std::size_t i = 0; is_finite && i < JOINTS; ++i) {
     position_[i] = q_[i];
   }
   return is_finite;
@@ -580,8 +586,8 @@ controller_interface::return_type Controller::update_and_write_commands(
     }
     StreamedReference reference;
     bool is_given = false;
-    for (std::size_t i = 0; i < N; ++i) {
-      const auto part = [this, i](std::size_t k) { return reference_interfaces_[k * N + i]; };
+    for (std::size_t i = 0; i < JOINTS; ++i) {
+      const auto part = [this, i](std::size_t k) { return reference_interfaces_[k * JOINTS + i]; };
       reference.joints[i] = !std::isnan(part(0));
       is_given = is_given || reference.joints[i];
       reference.q[i] = reference.joints[i] ? part(0) : 0.0;
@@ -594,8 +600,8 @@ controller_interface::return_type Controller::update_and_write_commands(
           &chained_velocity_, core_settings(core_.get()), t, reference.joints.data(), reference.q.data(),
           reference.qd.data());
       }
-      for (std::size_t i = 0; i < N; ++i) {
-        const double given = reference_interfaces_[N + i];
+      for (std::size_t i = 0; i < JOINTS; ++i) {
+        const double given = reference_interfaces_[JOINTS + i];
         reference.qd[i] = std::isnan(given) ? reference.qd[i] : given;
       }
       track(t, reference);
@@ -626,14 +632,14 @@ void Controller::write_commands(double t, int what)
   if (what == CORE_KEEP) {
     return;
   }
-  std::array<std::array<double, N>, 4> mit{};
-  std::array<double, N> effort = effort_;
+  std::array<std::array<double, JOINTS>, 4> mit{};
+  std::array<double, JOINTS> effort = effort_;
   if (mit_ && what == CORE_SEND) {
     core_mit(
       core_.get(), t, q_.data(), effort_.data(), mit[0].data(), mit[1].data(), mit[2].data(), mit[3].data(),
       effort.data());
   }
-  for (std::size_t i = 0; i < N; ++i) {
+  for (std::size_t i = 0; i < JOINTS; ++i) {
     (void)command_interfaces_[effort_place_[i]].set_value(effort[i]);
     for (std::size_t k = 0; mit_ && k < MIT_INTERFACES.size(); ++k) {
       const bool is_position = k == 0 && what != CORE_SEND;
@@ -649,9 +655,9 @@ void Controller::publish(const rclcpp::Time & time)
   for (std::size_t k = 0; k < publishers_.size(); ++k) {
     const bool is_term = k < ARM_TERMS;
     std::vector<double> & values = is_term ? messages_[k].effort : messages_[k].position;
-    const double * from = is_term ? report_.terms + k * N : report_.error;
+    const double * from = is_term ? report_.terms + k * JOINTS : report_.error;
     messages_[k].header.stamp = time;
-    std::copy(from, from + N, values.begin());
+    std::copy(from, from + JOINTS, values.begin());
     publish_if_free(*publishers_[k], messages_[k], 0);
   }
 }

@@ -27,11 +27,13 @@ using CallbackReturn = controller_interface::CallbackReturn;
 using JointState = sensor_msgs::msg::JointState;
 using JointTrajectory = trajectory_msgs::msg::JointTrajectory;
 
-/// A reference of some joints, N numbers each.
+constexpr std::size_t JOINTS = ARM_JOINTS;
+
+/// A reference of some joints, JOINTS numbers each.
 struct StreamedReference
 {
-  std::array<int, N> joints{};
-  std::array<double, N> q{}, qd{}, qdd{}, effort{};
+  std::array<int, JOINTS> joints{};
+  std::array<double, JOINTS> q{}, qd{}, qdd{}, effort{};
 };
 
 struct Freed
@@ -103,14 +105,14 @@ private:
   Newest<CoreReport> fault_;
   std::atomic<bool> hold_{false}, conflict_{false}, stand_still_{false};
   std::atomic<double> time_{0.0};  // of the latest update
-  std::array<std::atomic<double>, N> position_{};
+  std::array<std::atomic<double>, JOINTS> position_{};
   std::atomic<bool> has_position_{false};
 
   // Of the thread that updates
   CoreReport report_{};
-  std::array<double, N> q_{}, qd_{}, effort_{};
-  std::array<std::size_t, N> position_place_{}, velocity_place_{}, effort_place_{};
-  std::array<std::array<std::size_t, N>, 4> mit_place_{};
+  std::array<double, JOINTS> q_{}, qd_{}, effort_{};
+  std::array<std::size_t, JOINTS> position_place_{}, velocity_place_{}, effort_place_{};
+  std::array<std::array<std::size_t, JOINTS>, 4> mit_place_{};
   CoreVelocity chained_velocity_{};
   bool is_active_ = false;
   long long faults_ = 0;

@@ -1,8 +1,10 @@
 /* The control loop of one arm (core.h): loop.c, with the settings and references that Python gives it elsewhere. */
 
-#define WITHOUT_PYTHON
 #include "core.h"
 #include "model.h"
+
+#define WITHOUT_PYTHON
+#define N ARM_JOINTS
 
 #include "loop.c"
 

@@ -4,7 +4,7 @@
    neither allocate nor lock, and take a bounded time. All others prepare what the first one takes over: settings and
    trajectories. They may allocate, and say in words what is wrong.
 
-   Arrays have N numbers, in the order of ARM_JOINTS, in SI units. Times are in seconds, by the clock of the states. */
+   Arrays have ARM_JOINTS numbers, in the order of `core_joints`, in SI units. Times are in seconds, by the clock of the states. */
 
 #ifndef CORE_H
 #define CORE_H
@@ -76,7 +76,7 @@ void core_trajectory_destroy(CoreTrajectory* trajectory);
 /* --- velocities of a stream of positions: the caller owns the memory, of one thread */
 
 typedef struct {
-  double t[N], q[N], v[N], silent_after;
+  double t[ARM_JOINTS], q[ARM_JOINTS], v[ARM_JOINTS], silent_after;
 } CoreVelocity;
 
 void core_velocity_reset(CoreVelocity* stream);
@@ -166,8 +166,8 @@ typedef struct {
   double value, bound;
   long long faults;           /* how many there have been */
   int from_law;               /* 1: the efforts are the law's, and the following count */
-  double terms[ARM_TERMS * N], error[N];
-  double external[N + 6];     /* efforts and wrench from outside, if they are observed */
+  double terms[ARM_TERMS * ARM_JOINTS], error[ARM_JOINTS];
+  double external[ARM_JOINTS + 6];     /* efforts and wrench from outside, if they are observed */
 } CoreReport;
 
 extern const char* const core_fault_names[];
