@@ -14,6 +14,7 @@ from numpy.testing import assert_allclose
 import robodyn_ros as rd
 from robodyn_ros.control import ControlLoop, rest_to_rest
 from robodyn_ros.control.contact.momentum_observer import MomentumObserver
+from robodyn_ros.control.contact.sensor import ForceTorqueSensor, wrench_at
 from robodyn_ros.control.contact.settings import (
     Contact,
     ContactSettings,
@@ -25,7 +26,7 @@ from robodyn_ros.control.faults.settings import CollisionReaction, FaultReaction
 from robodyn_ros.control.loop_settings import loop_default_values
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.errors import ConfigurationError, InputError, NotReadyError
-from robodyn_ros.kinematics import Kinematics
+from robodyn_ros.kinematics import Kinematics, so3
 from robodyn_ros.robot.robot import tip
 from robodyn_ros.simulation import Plant, PlantSettings
 
@@ -362,3 +363,23 @@ def test_settings_are_made_of_values_by_name() -> None:
         ContactSettings(observe="everything")
     with pytest.raises(ConfigurationError, match="touch"):
         JointContactSettings(touch=-1.0)
+
+
+def test_a_sensor_feels_what_touches_the_tool_and_not_its_weight() -> None:
+    """A tool of 0.8 kg that is turned in all directions; a wrench about the sensor's origin is one at the tool's."""
+    rng, gravity, com = np.random.default_rng(6), np.array([0.3, -0.2, -9.7]), np.array([0.05, -0.02, 0.11])
+    sensor = ForceTorqueSensor(0.8, com)
+    for phi in rng.uniform(-2.0, 2.0, (5, 3)):
+        rotation = so3.exp(phi)
+        weight = 0.8 * rotation.T @ gravity
+        force, torque = rng.uniform(-5.0, 5.0, (2, 3))
+        reading = np.concatenate((weight + force, np.cross(com, weight) + torque))
+        assert_allclose(sensor.external(reading, rotation, gravity), [*force, *torque], atol=1e-12)
+    sensor.tare()
+    assert_allclose(sensor.external(reading, rotation, gravity), 0.0, atol=1e-12)
+    pose = np.eye(4)
+    pose[:3, :3], pose[:3, 3] = so3.exp([0.4, 0.1, -0.3]), [0.2, 0.5, -0.1]
+    twist = rng.uniform(-1.0, 1.0, 6)  # of the second frame; power does not depend on where it is looked at
+    own = np.concatenate((pose[:3, :3].T @ (twist[:3] + np.cross(twist[3:], pose[:3, 3])), pose[:3, :3].T @ twist[3:]))
+    wrench = rng.uniform(-3.0, 3.0, 6)
+    assert wrench @ own == pytest.approx(wrench_at(pose, wrench) @ twist)

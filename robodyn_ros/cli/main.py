@@ -32,6 +32,7 @@ VERBS = (
     "excite",
     "identify",
     "teach",
+    "contact",
     "compare",
     "sweep",
     "tune",

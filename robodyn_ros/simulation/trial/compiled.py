@@ -106,7 +106,8 @@ def _run_compiled(
         return None
     if hardware.drives_add:
         return None
-    if settings.safety.cmd_timeout or settings.tolerances.is_judged or (motion and motion.planned is not None):
+    judged = settings.tolerances.is_judged or settings.contact is not None
+    if settings.safety.cmd_timeout or judged or (motion and motion.planned is not None):
         return None
     model = settings.controller.dynamics
     if not isinstance(model, CompiledDynamics) or not _is_surely_carried(hardware, settings):

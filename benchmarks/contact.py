@@ -1,0 +1,263 @@
+"""What the momentum observer finds, and how soon: free motion, a collision with a spring, and the smallest push.
+
+    python benchmarks/contact.py                    PRR, UR5 and Panda; five minutes of free motion for each
+    python benchmarks/contact.py --minutes 60       an hour
+    python benchmarks/contact.py --arms prr --json
+
+Each arm moves at 1 kHz under computed torque. Its friction is 10 % more than the model knows, its encoders are noisy,
+and commands take 2 ms. A minute of free motion proposes the thresholds; other motions then count the false alarms. In
+a collision the tool meets a spring of 50 N/mm at 0.5 m/s. The smallest push is the force at the tool, at rest, that
+the threshold of a touch finds within half a second, by bisection.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+
+import robodyn_ros as rd
+from robodyn_ros.assets import find
+from robodyn_ros.control import ControlLoop, SafetySettings, Trajectory
+from robodyn_ros.control.contact.free_motion import ProposedThresholds, propose_thresholds
+from robodyn_ros.control.contact.momentum_observer import MomentumObserver
+from robodyn_ros.control.contact.settings import Contact, ContactThresholds
+from robodyn_ros.control.motion.point_to_point import point_to_point
+from robodyn_ros.kinematics import Kinematics
+from robodyn_ros.simulation import Plant, PlantSettings
+from robodyn_ros.simulation.plant.external_forces import Wall
+from robodyn_ros.simulation.plant.joint_effects import FrictionSettings
+
+Array = NDArray[np.float64]
+
+PERIOD = 1e-3
+DELAY = 2
+POSITION_NOISE, VELOCITY_NOISE = 2e-5, 2e-3
+FRICTION = 0.02
+"""Coulomb friction that the model knows, in effort limits; the arm has 10 % more of it."""
+MORE = 1.1
+STIFFNESS, SPEED = 5e4, 0.5
+"""Of the spring [N/m], and of the tool [m/s]."""
+
+POSES = {
+    "prr": ([0.6, 0.5, 0.9], "tool"),
+    "ur5": ([0.3, -1.1, 1.5, 0.4, 1.2, 0.2], "tool0"),
+    "panda": ([0.1, -0.6, 0.2, -2.1, 0.1, 1.6, 0.7, 0.02], "panda_hand_tcp"),
+}
+
+
+def urdf_of(name: str) -> str:
+    """The URDF of an arm; UR5 and Panda are those of the package example-robot-data."""
+    if name == "prr":
+        return str(find("urdf/prr.urdf"))
+    from importlib.metadata import distribution
+
+    share = distribution("example-robot-data").locate_file("cmeel.prefix/share/example-robot-data/robots")
+    file = {"ur5": "ur_description/urdf/ur5_robot.urdf", "panda": "panda_description/urdf/panda.urdf"}[name]
+    return f"{share}/{file}"
+
+
+class Bench:
+    """An arm with noise, delay and more friction than its model knows, under a loop that observes contacts."""
+
+    def __init__(self, name: str, seed: int, thresholds: ContactThresholds | None = None, walls: tuple[Wall, ...] = ()):
+        robot = rd.load_robot(urdf_of(name))
+        self.robot, self.rng, n = robot, np.random.default_rng(seed), robot.n
+        limits = np.where(np.isfinite(robot.effort_limit) & (robot.effort_limit > 0.0), robot.effort_limit, 100.0)
+        coulomb = FRICTION * limits
+        model = rd.create_dynamics("rnea", robot, coulomb=coulomb)
+        none = ContactThresholds(np.full(n, np.inf), np.full(n, np.inf), np.full(2, np.inf), np.full(2, np.inf), np.inf)
+        self.observer = MomentumObserver(model, POSES[name][1])
+        self.loop = ControlLoop(
+            rd.create_controller("computed_torque", model, 100.0, 20.0), limits,
+            SafetySettings(plausibility=False, allow_sagging=True, following_tolerance=0.0),
+            contact=Contact(self.observer, thresholds or none),
+        )  # fmt: skip
+        friction = [FrictionSettings(coulomb=MORE * each) for each in coulomb]
+        self.plant = Plant(
+            rd.create_dynamics("rnea", robot), PlantSettings(PERIOD), limits, POSES[name][0], friction=friction,
+            contacts=walls,
+        )  # fmt: skip
+        self.model, self.limits = model, limits
+        self.steps, self.queue = 0, [model.gravity(self.plant.q)] * DELAY
+
+    def step(self) -> Any:
+        """One period; the command of it."""
+        n, t = self.robot.n, self.steps * PERIOD
+        noise = self.rng.normal(size=(2, n))
+        q, qd = self.plant.q + POSITION_NOISE * noise[0], self.plant.qd + VELOCITY_NOISE * noise[1]
+        command = self.loop.update(t, t, q, qd)
+        self.queue.append(command.effort)
+        self.plant.apply(self.queue.pop(0))
+        self.plant.step()
+        self.steps += 1
+        return command
+
+    def go(self, goal: Array, share: float = 0.6) -> Trajectory:
+        """Begin a motion to a position."""
+        velocity = np.where(np.isfinite(self.robot.velocity_limit), self.robot.velocity_limit, 1.0)
+        start = self.loop.expected(0.0)[1].q
+        motion = point_to_point(
+            self.model, start, goal, velocity_limit=share * velocity, effort_limit=self.limits, share=share
+        )
+        self.loop.follow(motion)
+        return motion
+
+    def free(self, duration: float) -> Iterator[Any]:
+        """Move from one random position to another."""
+        centre = np.array(self.plant.q)
+        until = 0.0
+        for _ in range(round(duration / PERIOD)):
+            yield self.step()
+            if self.steps * PERIOD > until:
+                span = 0.35 * np.minimum(1.0, self.robot.upper - self.robot.lower)
+                goal = centre + self.rng.uniform(-1.0, 1.0, self.robot.n) * span
+                goal = np.clip(goal, self.robot.lower + 0.01, self.robot.upper - 0.01)
+                until = self.steps * PERIOD + self.go(goal).duration + 0.2
+
+
+def proposed(name: str) -> ProposedThresholds:
+    """Thresholds from a minute of free motion."""
+    bench = Bench(name, 1)
+    rows = np.array([command.external for command in bench.free(60.0)])
+    return propose_thresholds(np.arange(len(rows)) * PERIOD, rows, chance=0.01)
+
+
+def judged_by(found: ProposedThresholds) -> ContactThresholds:
+    """The thresholds of the joints, as a loop takes them."""
+    none = np.full(2, np.inf)
+    return ContactThresholds(found.touch, found.collision, none, none, np.inf)
+
+
+def false_alarms(name: str, found: ProposedThresholds, minutes: float) -> int:
+    """How often free motion passes a threshold of a touch; counted without reacting."""
+    bench, count, beyond = Bench(name, 2), 0, False
+    for command in bench.free(60.0 * minutes):
+        now = bool((np.abs(command.external[: bench.robot.n]) > found.touch).any())
+        count, beyond = count + (now and not beyond), now
+    return count
+
+
+def collision(name: str, found: ProposedThresholds) -> dict[str, float]:
+    """A spring in the way of the tool, which moves straight at it along its easiest direction."""
+    q, link = np.array(POSES[name][0]), POSES[name][1]
+    kinematics = Kinematics(rd.load_robot(urdf_of(name)))
+    place = kinematics.pose(link, q)[:3, 3]
+    jacobian = kinematics.jacobian(link, q)[:3]
+    direction = np.linalg.svd(jacobian)[0][:, 0]
+    distance = 0.12
+    wall = Wall(link, place + distance * direction, -direction, stiffness=STIFFNESS, dissipation=0.0)
+    results: dict[str, dict[str, float]] = {}
+    for kind in ("touch", "collision"):
+        only = judged_by(found)._replace(**{"touch": np.full_like(found.touch, np.inf)} if kind == "collision" else {})
+        bench = Bench(name, 3, only, (wall,))
+        for _ in range(300):
+            bench.step()
+        # Straight on at a steady speed, from rest: the reference of the joints by the damped inverse.
+        t, joints, times, positions = 0.0, q.copy(), [], []
+        while t < 0.6:
+            t += 0.01
+            speed = SPEED * min(1.0, t / 0.2)
+            twist = np.concatenate((speed * direction, np.zeros(3)))
+            own = kinematics.jacobian(link, joints)
+            joints = joints + 0.01 * np.linalg.lstsq(own[:3], twist[:3], rcond=1e-3)[0]
+            times.append(t)
+            positions.append(joints)
+        bench.loop.apply(bench.loop.settings._replace(
+            safety=SafetySettings(plausibility=False, allow_sagging=True, following_tolerance=0.0,
+                                  allow_nonzero_velocity_at_trajectory_end=True)))  # fmt: skip
+        bench.loop.follow(Trajectory(times, np.array(positions)))
+        touched, force_then, peak, latency, speed_then = None, 0.0, 0.0, np.nan, 0.0
+        for _ in range(900):
+            command = bench.step()
+            here = kinematics.pose(link, bench.plant.q)[:3, 3]
+            depth = float((here - place) @ direction) - distance
+            peak = max(peak, STIFFNESS * depth)
+            if depth > 0.0 and touched is None:
+                touched = bench.steps
+                speed_then = float(direction @ kinematics.jacobian(link, bench.plant.q)[:3] @ bench.plant.qd)
+            if command.fault is not None and np.isnan(latency):
+                if touched is None:
+                    raise SystemExit(f"{name}: a false alarm before the collision: {command.problem}")
+                latency, force_then = (bench.steps - touched) * PERIOD * 1e3, STIFFNESS * max(depth, 0.0)
+        results[kind] = {"speed": speed_then, "latency": latency, "force": force_then, "peak": peak}
+    return {f"{kind}_{key}": value for kind, values in results.items() for key, value in values.items()}
+
+
+def smallest_push(name: str, found: ProposedThresholds) -> float:
+    """The least force along the tool's easiest direction that is found at rest within half a second [N]."""
+    link = POSES[name][1]
+    direction: Array | None = None
+    low, high = 0.0, 400.0
+    for _ in range(9):
+        force = (low + high) / 2.0
+        bench = Bench(name, 4)
+        for _ in range(300):
+            bench.step()
+        pose = Kinematics(bench.robot).pose(link, bench.plant.q)
+        if direction is None:
+            direction = np.linalg.svd(Kinematics(bench.robot).jacobian(link, bench.plant.q)[:3])[0][:, 0]
+        bench.plant.outside.push(link, force * pose[:3, :3].T @ direction)
+        felt = False
+        for _ in range(500):
+            felt = felt or bool((np.abs(bench.step().external[: bench.robot.n]) > found.touch).any())
+        low, high = (low, force) if felt else (force, high)
+    return high
+
+
+def main() -> None:
+    """Print what was found."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--arms", nargs="+", default=list(POSES), choices=list(POSES))
+    parser.add_argument("--minutes", type=float, default=5.0, help="of free motion, in which alarms are false")
+    parser.add_argument("--json", action="store_true")
+    args = parser.parse_args()
+    results: dict[str, dict[str, Any]] = {}
+    for name in args.arms:
+        begun = time.perf_counter()
+        found = proposed(name)
+        results[name] = {
+            "touch": found.touch.tolist(),
+            "false_alarms": false_alarms(name, found, args.minutes),
+            "minutes": args.minutes,
+            **collision(name, found),
+            "smallest_push": smallest_push(name, found),
+            "took": time.perf_counter() - begun,
+        }
+    if args.json:
+        print(json.dumps(results))
+        return
+    out = Console(width=100)
+    out.print(
+        f"A spring of {STIFFNESS / 1e3:g} N/mm at {SPEED:g} m/s; friction {100 * (MORE - 1):.0f} % unknown, "
+        f"{DELAY} ms delay, noise, 1 kHz; forces of the spring.\n"
+    )
+    table = Table(box=None, pad_edge=False)
+    heading = "arm", "threshold", "false alarms", "level", "found after", "force then", "peak", "smallest push"
+    for column in heading:
+        table.add_column(column, justify="left" if column in ("arm", "level") else "right")
+    for name, row in results.items():
+        for kind in ("touch", "collision"):
+            first = kind == "touch"
+            table.add_row(
+                name if first else "",
+                f"{min(row['touch']):.2g} to {max(row['touch']):.2g} N·m, N" if first else "",
+                f"{row['false_alarms']} in {row['minutes']:g} min" if first else "",
+                kind,
+                f"{row[f'{kind}_latency']:.0f} ms",
+                f"{row[f'{kind}_force']:.0f} N",
+                f"{row[f'{kind}_peak']:.0f} N",
+                f"{row['smallest_push']:.1f} N" if first else "",
+            )
+    out.print(table)
+
+
+if __name__ == "__main__":
+    main()

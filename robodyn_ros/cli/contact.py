@@ -1,0 +1,134 @@
+"""``robodyn contact``: thresholds of touch and collision, proposed from a recording of free motion."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from robodyn_ros.cli.arm import add_arm, read_arm
+from robodyn_ros.cli.console import check_folder, console, print_json
+from robodyn_ros.cli.verb import ExitCode, Verb
+from robodyn_ros.errors import InputError
+
+if TYPE_CHECKING:
+    from robodyn_ros.control.contact.free_motion import ProposedThresholds
+    from robodyn_ros.identification.recording import Recording
+    from robodyn_ros.robot import Robot
+    from robodyn_ros.robot.pose import Array
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the arguments of this verb."""
+    add_arm(parser)
+    text = "rosbag2 or table (.csv) of motion in which nothing touches the arm, with positions and efforts"
+    parser.add_argument("recording", metavar="RECORDING", help=text)
+    text = "link at which the wrench acts (default: the last that moves)"
+    parser.add_argument("--link", default="", metavar="LINK", help=text)
+    text = "gain of the observer, as the controller's contact.gain [1/s] (default: %(default)s)"
+    parser.add_argument("--gain", type=float, default=30.0, metavar="K", help=text)
+    text = "time of such motion in which a false alarm has the chance (default: %(default)s)"
+    parser.add_argument("--hours", type=float, default=1.0, metavar="H", help=text)
+    parser.add_argument("--chance", type=float, default=0.01, metavar="P", help="of that (default: %(default)s)")
+    text = "parameter file of the controller to write (default: none is written)"
+    parser.add_argument("--out", type=Path, metavar="FILE", help=text)
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+
+
+def run(args: Namespace) -> ExitCode:
+    """Observe the motion, and propose."""
+    from robodyn_ros import create_dynamics
+    from robodyn_ros.control.contact.free_motion import observe_motion, propose_thresholds
+    from robodyn_ros.control.contact.momentum_observer import MomentumObserver
+    from robodyn_ros.identification.recording import read_recording
+
+    if args.out is not None:
+        check_folder("--out", args.out)
+    if not 0.1 <= args.gain <= 1000.0:
+        raise InputError("--gain", f"must be within 0.1 and 1000, not {args.gain!r}", args.gain)
+    robot = read_arm(args)
+    recording = read_recording(args.recording, robot.joint_names)
+    t, q = recording.position
+    observer = MomentumObserver(create_dynamics("rnea", robot), args.link, args.gain)
+    found = observe_motion(observer, t, q, np.gradient(q, t, axis=0), _efforts(recording, t))
+    proposed = propose_thresholds(t, found, args.hours, args.chance)
+    parameters = _parameters(robot, proposed, args)
+    if args.out is not None:
+        import yaml
+
+        args.out.write_text(yaml.safe_dump(parameters, sort_keys=False), encoding="utf-8")
+    if args.json:
+        values = {name: np.asarray(value).tolist() for name, value in proposed._asdict().items()}
+        print_json({"robot": robot.name, "joints": list(robot.joint_names), **values})
+    else:
+        _show(robot, proposed, args)
+    return ExitCode.YES
+
+
+def _efforts(recording: Recording, t: Array) -> Array:
+    """The efforts that acted from each time on, (N, n): those commanded, else those measured."""
+    track = recording.commanded or recording.measured
+    if track is None:
+        raise InputError("recording", f"{recording.name} has no efforts", recording.name)
+    held: Array = track.values[np.clip(np.searchsorted(track.t, t, side="right") - 1, 0, None)]
+    return held
+
+
+def _parameters(robot: Robot, proposed: ProposedThresholds, args: Namespace) -> dict[str, Any]:
+    """A parameter file of the controller, as plain data."""
+    contact: dict[str, Any] = {"observe": "tool", "gain": args.gain, "link": args.link}
+    for kind in ("touch", "collision"):
+        force, torque = getattr(proposed, f"{kind}_wrench").tolist()
+        contact[f"{kind}_force"], contact[f"{kind}_torque"] = float(f"{force:.3g}"), float(f"{torque:.3g}")
+    for name, touch, collision in zip(robot.joint_names, proposed.touch, proposed.collision, strict=True):
+        contact[name] = {"touch": float(f"{touch:.3g}"), "collision": float(f"{collision:.3g}")}
+    return {"controller": {"ros__parameters": {"contact": contact}}}
+
+
+def _show(robot: Robot, proposed: ProposedThresholds, args: Namespace) -> None:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("From outside", "Seen", "Touch", "Collision", ""):
+        table.add_column(heading, justify="left" if heading in ("From outside", "") else "right", no_wrap=True)
+    rows = [(j.name, j.effort_unit) for j in robot.joints] + [("force at the link", "N"), ("torque at the link", "N·m")]
+    columns = (
+        np.concatenate(pair)
+        for pair in (
+            (proposed.seen, proposed.seen_wrench),
+            (proposed.touch, proposed.touch_wrench),
+            (proposed.collision, proposed.collision_wrench),
+        )
+    )
+    for (name, unit), *values in zip(rows, *columns, strict=True):
+        table.add_row(name, *(f"{value:.3g}" for value in values), unit)
+    out = console()
+    out.print(table)
+    out.print(
+        f"{proposed.seconds:.3g} s of motion. A false alarm in {args.hours:g} h of motions like that has a chance of "
+        f"{100.0 * args.chance:g} %.",
+        soft_wrap=True,
+    )
+    if args.out is not None:
+        out.print(f"{args.out}: parameters of the controller", markup=False, soft_wrap=True)
+
+
+VERB = Verb(
+    summary="propose thresholds of touch and collision from free motion",
+    description=(
+        "Reads a recording of motion in which nothing touches the arm, lets the momentum\n"
+        "observer find what acts from outside, and proposes thresholds that motion like\n"
+        "it hardly ever passes. Record the motions that the arm is to make, over ten\n"
+        "seconds and more. This is not a safety function in the sense of a standard."
+    ),
+    examples=(
+        ("robodyn contact arm.urdf free.csv", "thresholds from a table"),
+        ("robodyn contact arm.urdf bag/ --out contact.yaml", "a parameter file of the controller"),
+        ("robodyn contact arm.urdf free.csv --hours 8", "for a shift"),
+    ),
+    add_arguments=add_arguments,
+    run=run,
+)
