@@ -77,7 +77,7 @@ def test_thresholds_are_proposed_and_written(recording: str, tmp_path: Path, cap
 def test_what_cannot_be_is_an_error(tmp_path: Path, recording: str, capsys) -> None:
     assert main(["contact", PRR, recording, "--gain", "0"]) == ExitCode.ERROR
     assert "--gain" in capsys.readouterr().err
-    assert main(["contact", PRR, recording, "--link", "nowhere"]) == ExitCode.ERROR
+    assert main(["contact", PRR, recording, "--tool", "nowhere"]) == ExitCode.ERROR
     assert main(["contact", PRR, str(tmp_path / "none.csv")]) == ExitCode.ERROR
 
 

@@ -26,7 +26,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     text = "rosbag2 or table (.csv) of motion in which nothing touches the arm, with positions and efforts"
     parser.add_argument("recording", metavar="RECORDING", help=text)
     text = "link at which the wrench acts (default: the last that moves)"
-    parser.add_argument("--link", default="", metavar="LINK", help=text)
+    parser.add_argument("--tool", default="", metavar="LINK", help=text)
     text = "gain of the observer, as the controller's contact.gain [1/s] (default: %(default)s)"
     parser.add_argument("--gain", type=float, default=30.0, metavar="K", help=text)
     text = "time of such motion in which a false alarm has the chance (default: %(default)s)"
@@ -51,7 +51,7 @@ def run(args: Namespace) -> ExitCode:
     robot = read_arm(args)
     recording = read_recording(args.recording, robot.joint_names)
     t, q = recording.position
-    observer = MomentumObserver(create_dynamics("rnea", robot), args.link, args.gain)
+    observer = MomentumObserver(create_dynamics("rnea", robot), args.tool, args.gain)
     found = observe_motion(observer, t, q, np.gradient(q, t, axis=0), _efforts(recording, t))
     proposed = propose_thresholds(t, found, args.hours, args.chance)
     parameters = _parameters(robot, proposed, args)
@@ -78,7 +78,7 @@ def _efforts(recording: Recording, t: Array) -> Array:
 
 def _parameters(robot: Robot, proposed: ProposedThresholds, args: Namespace) -> dict[str, Any]:
     """A parameter file of the controller, as plain data."""
-    contact: dict[str, Any] = {"observe": "tool", "gain": args.gain, "link": args.link}
+    contact: dict[str, Any] = {"observe": "tool", "gain": args.gain, "link": args.tool}
     for kind in ("touch", "collision"):
         force, torque = getattr(proposed, f"{kind}_wrench").tolist()
         contact[f"{kind}_force"], contact[f"{kind}_torque"] = float(f"{force:.3g}"), float(f"{torque:.3g}")
@@ -126,7 +126,7 @@ VERB = Verb(
     ),
     examples=(
         ("robodyn contact arm.urdf free.csv", "thresholds from a table"),
-        ("robodyn contact arm.urdf bag/ --out contact.yaml", "a parameter file of the controller"),
+        ("robodyn contact arm.urdf bag/ --out c.yaml", "and a parameter file"),
         ("robodyn contact arm.urdf free.csv --hours 8", "for a shift"),
     ),
     add_arguments=add_arguments,
