@@ -67,7 +67,7 @@ def run(args: Namespace) -> ExitCode:
         check_picture("--plot", args.plot)
     if not args.rate > 0.0:
         raise InputError("--rate", f"must be above 0, not {args.rate:g}", args.rate)
-    robot = read_arm(args)
+    robot, parameters = _arm_and_parameters(args)
     comparison = compare(
         robot,
         names(args.controllers),
@@ -76,7 +76,7 @@ def run(args: Namespace) -> ExitCode:
         integral_rate=args.integral_rate,
         rate=args.rate,
         mismatch=Mismatch(mass_scale=args.mass_scale, payload_mass=args.payload, friction_scale=args.friction_scale),
-        parameters=_parameters(args, robot),
+        parameters=parameters,
     )
     if args.plot is not None and comparison.runs[0]:
         comparison.plot(args.plot)
@@ -87,19 +87,22 @@ def run(args: Namespace) -> ExitCode:
     return ExitCode.NO if comparison.failures else ExitCode.YES
 
 
-def _parameters(args: Namespace, robot: Robot) -> dict[str, Any] | None:
-    """The parameters of the controller, with the three numbers of the command line for joints without gains."""
+def _arm_and_parameters(args: Namespace) -> tuple[Robot, dict[str, Any] | None]:
+    """The arm, and the controller's parameters, with the three numbers of the command line for joints without gains."""
+    robot = read_arm(args)
     if not (args.params or args.given):
-        return None
+        return robot, None
     from robodyn_ros.control.loop_settings import loop_default_values
+    from robodyn_ros.control.parameter_file import take_joints
 
     (given,) = gather(args.params, args.given, ("controller",)).values()
+    robot = take_joints(robot, given)
     known = loop_default_values(robot)
     check_used(set(given) - set(known), known, args.given, given.located_names())
     for joint in robot.joint_names:
         for name in ("natural_frequency", "damping_ratio", "integral_rate"):
             given.setdefault(f"gains.{joint}.{name}", getattr(args, name))
-    return given
+    return robot, given
 
 
 def _show(args: Namespace, comparison: LawComparison) -> None:

@@ -1,0 +1,139 @@
+"""Part of the joints, in every verb: an arm with locked fingers is the arm whose fingers are fixed by hand."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import arms
+import numpy as np
+import pytest
+
+from robodyn_ros.cli.main import main
+
+ROOT = Path(__file__).parents[1]
+CHOSEN = ["--joints", "elevator,shoulder,wrist", "--lock", "grip=0.07"]
+NODE = """/**:
+  ros__parameters:
+    joints: [elevator, shoulder, wrist]
+    locked_joints: {grip: 0.07}
+"""
+GOAL = "0.3,-1,0.2"
+
+
+def gripper(*, fixed: bool) -> str:
+    """The PRR arm with two fingers, the second of which mimics the first with another ratio."""
+    finger = arms.link("finger", 1.5, (0.0, 0.02, 0.1), (2e-3, 1e-4, 0, 3e-3, 0, 1e-3))
+    thumb = arms.link("thumb", 1.2, (0.01, -0.02, 0.1), (1e-3, 0, 2e-4, 2e-3, 0, 1.5e-3))
+    joints = [
+        arms.joint("grip", "fixed", "hand", "finger", None, (0.07, 0, 0.3)),
+        arms.joint("grip2", "fixed", "hand", "thumb", None, (-1.3 * 0.07 - 0.01, 0, 0.31)),
+    ]
+    if not fixed:
+        limit = (0.0, 0.2, 0.5, 50)
+        follows = '<mimic joint="grip" multiplier="-1.3" offset="-0.01"/>'
+        joints = [
+            arms.joint("grip", "prismatic", "hand", "finger", (1, 0, 0), (0, 0, 0.3), None, limit),
+            arms.joint("grip2", "prismatic", "hand", "thumb", (1, 0, 0), (0, 0, 0.31), None, limit, follows),
+        ]
+    text = (ROOT / "urdf/prr.urdf").read_text(encoding="utf-8")
+    return text.replace("</robot>", "\n".join([finger, thumb, *joints, "</robot>"]))
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with both descriptions and a parameter file, that the verbs run in."""
+    (tmp_path / "grip.urdf").write_text(gripper(fixed=False), encoding="utf-8")
+    (tmp_path / "fixed.urdf").write_text(gripper(fixed=True), encoding="utf-8")
+    (tmp_path / "joints.yaml").write_text(NODE, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def numbers(value, name="", ignored=re.compile("time|second|warm|cold|iterations")):
+    """Name → number of everything in a document, without what it took."""
+    if isinstance(value, dict):
+        items = value.items()
+    elif isinstance(value, list):
+        items = enumerate(value)
+    else:
+        known = isinstance(value, (int, float)) and not isinstance(value, bool) and not ignored.search(name)
+        return {name: float(value)} if known else {}
+    return {key: number for part, each in items for key, number in numbers(each, f"{name}/{part}").items()}
+
+
+def said(capsys, *arguments):
+    assert main(list(arguments)) == 0
+    return numbers(json.loads(capsys.readouterr().out))
+
+
+def same(found, expected, tolerance=1e-6):
+    assert found.keys() == expected.keys()
+    assert len(found) > 2
+    for name, number in expected.items():
+        assert np.isclose(found[name], number, rtol=tolerance, atol=1e-7), name
+
+
+CASES = {
+    "simulate": ["--to", GOAL],
+    "compare": ["--controllers", "computed_torque,pd"],
+    "plan": ["--to", GOAL, "--method", "time-scaling"],
+    "workspace": ["--samples", "4000", "--of", "payload", "--plane", "xz", "--cell", "0.1"],
+}
+
+
+@pytest.mark.parametrize("verb", ["simulate", "compare", "plan", "workspace"])
+def test_a_verb_locks_the_joints_that_are_not_chosen(verb, folder, capsys):
+    expected = said(capsys, verb, "fixed.urdf", *CASES[verb], "--json")
+    same(said(capsys, verb, "grip.urdf", *CHOSEN, *CASES[verb], "--json"), expected)
+
+
+@pytest.mark.parametrize("verb", ["simulate", "compare"])
+def test_a_parameter_file_chooses_the_joints(verb, folder, capsys):
+    nothing = folder / "nothing.yaml"
+    nothing.write_text("/**:\n  ros__parameters: {}\n", encoding="utf-8")
+    expected = said(capsys, verb, "fixed.urdf", *CASES[verb], "--params", str(nothing), "--json")
+    same(said(capsys, verb, "grip.urdf", *CASES[verb], "--params", "joints.yaml", "--json"), expected)
+
+
+STUDY = """
+arm: {arm}
+controllers: [computed_torque]
+controller: {{{controller} effort_limits.wrist: 30.0}}
+simulator: {{{simulator} state_rate: 250.0}}
+motion: {{to: [[0.3, -1.0, 0.2]], duration: 1.0, rest: 0.2}}
+vary: {{simulator.mismatch.payload_mass: {{uniform: [0.0, 1.5]}}}}
+sampling: {{method: sobol, cases: 4, seed: 3}}
+specification:
+  peak_error: {{elevator: 0.03, shoulder: 0.06, wrist: 0.12}}
+tune:
+  gains: {{natural_frequency: [5.0, 20.0]}}
+"""
+
+
+@pytest.mark.thorough
+def test_a_study_locks_the_joints_that_its_parameters_leave_out(folder, capsys):
+    chosen = {"controller": "joints: [elevator, shoulder, wrist],", "simulator": "locked_joints.grip: 0.07,"}
+    found = []
+    for arm, given in (("fixed", {"controller": "", "simulator": ""}), ("grip", chosen)):
+        (folder / f"{arm}.yaml").write_text(STUDY.format(arm=f"{arm}.urdf", **given), encoding="utf-8")
+        main(["sweep", f"{arm}.yaml", "--out", arm, "--no-report", "--workers", "1", "--json"])
+        found.append(numbers(json.loads(capsys.readouterr().out)))
+    same(found[1], found[0])
+
+
+@pytest.mark.thorough
+def test_identification_has_the_parameters_of_the_chosen_joints(folder, capsys):
+    said(capsys, "excite", "fixed.urdf", "--period", "4", "--periods", "1", "--out", "motion.json", "--json")
+    assert main(["simulate", "fixed.urdf", "--motion", "motion.json", "--out", "recording.csv"]) == 0
+    capsys.readouterr()
+    expected = said(capsys, "identify", "fixed.urdf", "recording.csv", "--json")
+    same(said(capsys, "identify", "grip.urdf", "recording.csv", *CHOSEN, "--json"), expected, 1e-4)
+
+
+@pytest.mark.parametrize("verb", ["check", "derive", "export", "validate", "view", "commission", "teach", "plan"])
+def test_a_joint_that_does_not_exist_is_refused_by_name(verb, folder, capsys):
+    more = {"plan": ["--to", GOAL], "export": ["--language", "c", "--out", "-"]}.get(verb, [])
+    assert main([verb, "grip.urdf", "--joints", "elevator,elbow", *more]) == 2
+    assert "'elbow'" in capsys.readouterr().err
