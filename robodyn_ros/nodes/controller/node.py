@@ -57,6 +57,7 @@ from robodyn_ros.nodes.controller.parameters import (
 from robodyn_ros.nodes.controller.payload import PayloadEstimation
 from robodyn_ros.nodes.controller.switching import Switching
 from robodyn_ros.nodes.controller.tool.contact import ContactTopics
+from robodyn_ros.nodes.controller.tool.streams import StreamInput
 from robodyn_ros.nodes.controller.tool.target import TargetInput, ToolPose
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.robot import tip
@@ -325,7 +326,8 @@ class ConfiguredController:
         self.loop = ClosedLoop(node, loop, joints, transmission, faults, self._locked)
         self._locked.follow(lambda: self.loop.dynamics)
         self.switching = Switching(node, self.loop, faults)
-        self._target = None if motion is None else TargetInput(node, self.loop, motion, report)
+        self._streams = StreamInput(node, self.loop, loop, tool)
+        self._target = TargetInput(node, self.loop, motion, self._streams, report)
         self._tool = ToolPose(node, self.loop, tool)
         self._trajectories = [kind(node, self.loop) for kind in TRAJECTORY_INTERFACE] if is_available() else []
         self.contact = ContactTopics(node, self.loop, loop, transmission)
@@ -345,7 +347,7 @@ class ConfiguredController:
             self._faults.count(COMPLAINT, complaint)
         if self.loop.references.latest is not None:
             values["reference age [s]"] = perf_counter() - self.loop.references.latest
-        if self._target is not None and self._target.state:
+        if self._target.state:
             values["target"] = self._target.state
         values["restarts"] = self.loop.restarts
         return values
@@ -361,11 +363,11 @@ class ConfiguredController:
             *self._trajectories,
             self._tool,
             self._target,
+            self._streams,
             self.switching,
             self.loop,
         ):
-            if part is not None:
-                part.destroy()
+            part.destroy()
 
 
 def _tool_motion(node: LifecycleNode, robot: Robot, tool: str) -> ToolMotion | None:
@@ -373,7 +375,7 @@ def _tool_motion(node: LifecycleNode, robot: Robot, tool: str) -> ToolMotion | N
     try:
         return ToolMotion(robot, tool)
     except NotReadyError as problem:
-        node.get_logger().warning(f"no ~/target_pose: {problem}")
+        node.get_logger().warning(f"no ~/goal_pose: {problem}")
         return None
 
 

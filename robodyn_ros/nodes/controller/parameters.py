@@ -21,6 +21,7 @@ from robodyn_ros.control.motion.mit_mode import MitSettings
 from robodyn_ros.control.motion.payload_motion import PayloadSettings
 from robodyn_ros.control.motion.tool_motion import ToolSettings
 from robodyn_ros.control.reference.stream_velocity import ReferenceSettings
+from robodyn_ros.control.motion.tool_stream import StreamSettings
 from robodyn_ros.control.reference.tolerances import GoalSettings, JointTolerances
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.nodes.common.arm_parameters import (
@@ -45,6 +46,7 @@ FIXED_WHILE_CONFIGURED = (
     "tool",
     *(item.name for item in fields(MitSettings)),
     *FIXED,
+    "stream.rate",
 )
 """Parameters that count at the next configure; changing them while configured is refused."""
 
@@ -94,6 +96,7 @@ def declare_node_parameters(node: Node) -> None:
     declare_settings(node, CompensationSettings)
     declare_settings(node, MitSettings)
     declare_settings(node, ToolSettings)
+    declare_settings(node, StreamSettings, "stream.")
     declare_settings(node, ReferenceSettings)
     declare_settings(node, GoalSettings, "constraints.")
     declare_settings(node, ContactSettings, "contact.")

@@ -1,4 +1,4 @@
-"""The controller's topics of references: ``~/joint_trajectory`` and ``~/reference``.
+"""The controller's topics of references: ``~/joint_trajectory`` and ``~/reference``, or ``~/target_joints``.
 
 What comes there is followed, or refused and counted. A trajectory without points ends the one before: the arm is held,
 as by ``~/hold``. Trajectories are taken from the middleware, read and checked by a thread beside the loop, in the order
@@ -77,6 +77,7 @@ class ReferenceInput:
         self._requests = -1  # what had been asked of the arm when the last trajectory was followed
         self._subscriptions = [
             node.create_subscription(JointState, "~/reference", self._on_reference, NEWEST, raw=True),
+            node.create_subscription(JointState, "~/target_joints", self._on_reference, NEWEST, raw=True),
             node.create_subscription(Float64, "~/speed_scaling_input", self._on_speed, NEWEST),
         ]
         self._trajectories = LargeMessages(

@@ -1,4 +1,7 @@
-"""The controller's topics of its tool: ``~/target_pose``, where it is to be, and ``~/tool_pose``, where it is.
+"""The controller's topics of its tool: ``~/goal_pose``, where it is to be, and ``~/tool_pose``, where it is.
+
+``~/target_pose`` is another name of ``~/goal_pose``, unless ``stream.target_pose`` makes a stream of it
+(:mod:`.streams`).
 
 A target is answered by a motion there, or by a refusal that says why. What the joints have to do is computed in a
 thread beside the loop: it takes milliseconds, for which no command waits. Meanwhile the arm goes on as before, and of
@@ -35,6 +38,7 @@ from robodyn_ros.nodes.common.qos import RELIABLE
 from robodyn_ros.nodes.common.threads import BackgroundTask
 from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
+from robodyn_ros.nodes.controller.tool.streams import StreamInput
 
 POLL_PERIOD = 0.02
 """Time between two checks that a motion is ready [s]."""
@@ -57,22 +61,34 @@ class TargetMotion(NamedTuple):
 
 
 class TargetInput:
-    """Subscribes to ``~/target_pose``, plans a motion to each target, and has it followed."""
+    """Subscribes to ``~/goal_pose`` and ``~/target_pose``, plans a motion to each target, and has it followed."""
 
-    def __init__(self, node: Node, loop: ClosedLoop, motion: ToolMotion, report: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        node: Node,
+        loop: ClosedLoop,
+        motion: ToolMotion | None,
+        streams: StreamInput,
+        report: Callable[[], None],
+    ) -> None:
         """
         Args:
             node: who subscribes.
             loop: what follows.
-            motion: plans; used in a thread, and by nobody else.
+            motion: plans; used in a thread, and by nobody else; None where there is nothing to plan with.
+            streams: takes ``~/target_pose`` where that is a stream.
             report: publishes the diagnostics, so that a refusal is reported at once.
         """
         self._node, self._loop, self._motion, self._report = node, loop, motion, report
+        self._streams = streams
         self._newest: PoseStamped | None = None
         self._planned: TargetMotion | None = None
         self._following: Following | None = None
         self._refusal = ""
-        self._subscription = node.create_subscription(PoseStamped, "~/target_pose", self._on_target, RELIABLE, raw=True)
+        self._subscriptions = [
+            node.create_subscription(PoseStamped, "~/target_pose", self._on_target, RELIABLE, raw=True),
+            node.create_subscription(PoseStamped, "~/goal_pose", self._on_goal, RELIABLE, raw=True),
+        ]
         self._timer = steady_timer(node, POLL_PERIOD, self._follow_if_ready)
         self._timer.cancel()  # it runs while a motion is planned
 
@@ -88,11 +104,23 @@ class TargetInput:
     def destroy(self) -> None:
         """Withdraw the topic."""
         self._node.destroy_timer(self._timer)
-        self._node.destroy_subscription(self._subscription)
+        for subscription in self._subscriptions:
+            self._node.destroy_subscription(subscription)
 
     def _on_target(self, data: bytes) -> None:
+        if not self._streams.is_pose_streamed:
+            self._on_goal(data)
+            return
+        try:
+            self._streams.take_pose(decode(data, PoseStamped))
+        except RobodynError as problem:
+            self._refuse(problem)
+
+    def _on_goal(self, data: bytes) -> None:
         try:
             message = decode(data, PoseStamped)
+            if self._motion is None:
+                raise NotReadyError("there is nothing to plan motions with: CasADi is not installed")
         except RobodynError as problem:
             self._refuse(problem)
             return
@@ -121,6 +149,7 @@ class TargetInput:
         except RobodynError as problem:
             self._refuse(problem)
             return
+        assert self._motion is not None  # a goal was refused otherwise
         task = BackgroundTask("target", partial(self._motion.plan, goal))
         self._planned = TargetMotion(message, goal, start, lead, task)
         self._timer.reset()

@@ -1,0 +1,86 @@
+"""Streams for the tool over real DDS: a pose, a twist, a wrench and a stiffness, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
+
+from geometry_msgs.msg import PoseStamped, TwistStamped, WrenchStamped
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from std_srvs.srv import Trigger
+
+import robodyn_ros as rd
+from robodyn_ros.nodes.common.messages import to_pose
+
+START = {"elevator": 0.3, "shoulder": -0.9, "wrist": 0.4}
+
+
+def test_the_tool_follows_what_is_streamed(graph, prr):
+    graph.start("simulator", "-r", "commands:=controller/commands", robot_description=prr, initial_position=START)
+    graph.start("controller", robot_description=prr, use_sim_time=True, diagnostics_rate=20.0,
+                controller="cartesian_impedance", **{"stream.target_pose": "stream", "stream.timeout": 0.3})  # fmt: skip
+    kinematics = rd.Kinematics(rd.load_robot(prr))
+    states, told = graph.listen(JointState, "joint_states"), graph.listen(JointState, "controller/efforts/total")
+    poses, twists = (
+        graph.talk(PoseStamped, "controller/target_pose"),
+        graph.talk(TwistStamped, "controller/target_twist"),
+    )
+    graph.wait(lambda: states and told, "commands")
+
+    def tool():
+        return kinematics.pose("tool", np.array(states[-1].position))
+
+    # A pose, at which the tool arrives.
+    goal = tool()
+    goal[:3, 3] += [-0.05, 0.0, 0.06]
+    message = PoseStamped(pose=to_pose(goal))
+
+    def there():
+        poses.publish(message)
+        return np.linalg.norm(tool()[:3, 3] - goal[:3, 3]) < 2e-3
+
+    graph.wait(there, "the tool at the pose")
+
+    # A twist in the tool's axes, which ends where the stream does.
+    twist, begin = TwistStamped(), tool()
+    twist.header.frame_id, twist.twist.linear.z = "tool", 0.05
+
+    def moved():
+        twists.publish(twist)
+        return (begin[:3, :3].T @ (tool()[:3, 3] - begin[:3, 3]))[2] > 0.02
+
+    graph.wait(moved, "the tool on its way")
+    graph.wait(lambda: np.abs(states[-1].velocity).max() < 1e-3, "rest after the last message")
+
+    # A wrench that the tool is to exert is an effort of the joints.
+    wrench, sender = WrenchStamped(), graph.talk(WrenchStamped, "controller/target_wrench")
+    wrench.header.frame_id, wrench.wrench.force.z = "base", 6.0
+
+    def exerts():
+        sender.publish(wrench)
+        return np.array(told[-1].effort)[0] > before + 3.0
+
+    before = np.array(told[-1].effort)[0]
+    graph.wait(exerts, "the wrench in the efforts")
+
+    # A stiffness becomes parameters of the law.
+    stiffness = graph.talk(Float64MultiArray, "controller/target_stiffness")
+
+    def stiff():
+        stiffness.publish(Float64MultiArray(data=[300.0, 310.0, 320.0, 20.0, 21.0, 22.0]))
+        from rcl_interfaces.srv import GetParameters
+
+        answer = graph.call(GetParameters, "controller/get_parameters", names=["cartesian_impedance.stiffness_z"])
+        return answer.values[0].double_value == 320.0
+
+    graph.wait(stiff, "the stiffness")
+
+    # What cannot be is refused, and the arm goes on.
+    twist.header.frame_id = "nowhere"
+    stiffness.publish(Float64MultiArray(data=[1.0]))
+    twists.publish(twist)
+    graph.wait(lambda: "stream refused" in str(graph.diagnostics("controller")), "the refusal")
+    assert graph.call(Trigger, "controller/hold").success
