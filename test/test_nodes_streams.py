@@ -20,8 +20,11 @@ START = {"elevator": 0.3, "shoulder": -0.9, "wrist": 0.4}
 
 def test_the_tool_follows_what_is_streamed(graph, prr):
     graph.start("simulator", "-r", "commands:=controller/commands", robot_description=prr, initial_position=START)
-    graph.start("controller", robot_description=prr, use_sim_time=True, diagnostics_rate=20.0,
-                controller="cartesian_impedance", **{"stream.target_pose": "stream", "stream.timeout": 0.3})  # fmt: skip
+    streams = {"stream.target_pose": "stream", "stream.timeout": 0.3}
+    law = "cartesian_impedance"
+    graph.start(
+        "controller", robot_description=prr, use_sim_time=True, diagnostics_rate=20.0, controller=law, **streams
+    )
     kinematics = rd.Kinematics(rd.load_robot(prr))
     states, told = graph.listen(JointState, "joint_states"), graph.listen(JointState, "controller/efforts/total")
     poses, twists = (
