@@ -383,3 +383,23 @@ def test_a_sensor_feels_what_touches_the_tool_and_not_its_weight() -> None:
     own = np.concatenate((pose[:3, :3].T @ (twist[:3] + np.cross(twist[3:], pose[:3, 3])), pose[:3, :3].T @ twist[3:]))
     wrench = rng.uniform(-3.0, 3.0, 6)
     assert wrench @ own == pytest.approx(wrench_at(pose, wrench) @ twist)
+
+
+def test_arms_that_differ_in_their_tool_alone_have_code_of_their_own() -> None:
+    """The same joints and bodies, and a tool that is fixed elsewhere: the same efforts are another wrench."""
+    text, found = ARMS["prr"], []
+    for offset in ("0.15 0 0", "0.35 0 0"):
+        ends = '<parent link="tool"/><child link="far"/>'
+        joint = f'<link name="far"/><joint name="far" type="fixed">{ends}<origin xyz="{offset}"/></joint>'
+        robot = rd.load_robot(text.replace("</robot>", f"{joint}</robot>"))
+        dynamics = rd.create_dynamics("rnea", robot)
+        observer = MomentumObserver(dynamics, "far")
+        q, qd = np.array([0.2, 0.5, -0.7]), np.array([0.1, 0.4, 0.3])
+        observer.update(-1.0, q, qd, np.zeros(3))
+        kinematics = Kinematics(robot)
+        linear = kinematics.jacobian("far", q)[:3]
+        mobility = linear @ np.linalg.solve(dynamics.mass_matrix(q), linear.T)
+        u = linear @ qd / np.linalg.norm(linear @ qd)
+        found.append(1.0 / (u @ mobility @ u))
+        assert observer.found[-1] == pytest.approx(found[-1])
+    assert found[0] != pytest.approx(found[1], rel=0.01)

@@ -38,6 +38,7 @@ from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.task_space import TaskSpace
 from robodyn_ros.engine import Kernel, Program, digest
 from robodyn_ros.engine.tracing import Trace, column, symbols
+from robodyn_ros.kinematics.se3 import from_pose
 from robodyn_ros.robot.pose import Array
 
 if TYPE_CHECKING:
@@ -161,7 +162,10 @@ class ExternalForceModel:
         assert isinstance(dynamics, CompiledDynamics)
         n, count = dynamics.robot.n, len(self.numbers(1.0))
         inputs = (("dt", 1), *((name, n) for name in ("q", "qd", "efforts", "bias")), ("memory", 3 * n))
-        axes = None if self.task is None else (self.task.link, self.task.axes.tolist())
+        place = None  # of the link on its body, and the directions that it has
+        if self.task is not None:
+            link = dynamics.robot.link(self.task.link)
+            place = link.body, from_pose(link.pose).tolist(), self.task.axes.tolist()
 
         def build() -> tuple[list[ca.SX], list[ca.SX]]:
             given = [symbols(name, (size,)) for name, size in inputs]
@@ -174,7 +178,7 @@ class ExternalForceModel:
                 found, after = self.observe(dt[0], q, qd, efforts, bias, parts, numbers)
             return [*(column([value]) for value in given), column([numbers, model])], [column(after), column(found)]
 
-        key = digest(dynamics.key, type(dynamics).__qualname__, axes, source=__name__)
+        key = digest(dynamics.key, type(dynamics).__qualname__, place, source=__name__)
         return Program("contact", key, inputs, ((3 * n,), (n + 8,)), build)
 
 
