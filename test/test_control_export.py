@@ -7,7 +7,9 @@ the same ones, and both send the same efforts.
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -523,6 +525,23 @@ def test_other_laws(law: str, tmp_path: Path) -> None:
 
 def declared(files: ExportedFiles) -> dict[str, Any]:
     return flat(yaml.safe_load(files.texts["config/parameters.yaml"])[f"{PACKAGE}_parameters"])
+
+
+REAL = [prefix for prefix in map(Path, os.environ.get("AMENT_PREFIX_PATH", "").split(":"))
+        if (prefix / "include/controller_interface").is_dir()]  # fmt: skip
+
+
+@pytest.mark.skipif(not REAL, reason="ros2_control is not installed")
+@pytest.mark.skipif(shutil.which("generate_parameter_library_cpp") is None, reason="generate_parameter_library is not")
+def test_it_compiles_against_ros2_control(tmp_path: Path) -> None:
+    package = tmp_path / PACKAGE
+    write_package(package, exported(PRR, {}, "computed_torque"))
+    header = tmp_path / f"include/{PACKAGE}/{PACKAGE}_parameters.hpp"
+    header.parent.mkdir(parents=True)
+    subprocess.run(["generate_parameter_library_cpp", header, package / "config/parameters.yaml"], check=True)
+    folders = [f"-isystem{folder}" for prefix in REAL for folder in (prefix / "include").iterdir()]
+    source, own = package / "src/controller.cpp", (f"-I{tmp_path / 'include'}", f"-I{package / 'src'}")
+    run("g++", "-std=c++17", *WARNINGS, "-fsyntax-only", *own, *folders, source)
 
 
 def test_parameters_are_those_of_the_node() -> None:

@@ -159,12 +159,13 @@ CallbackReturn Controller::on_configure(const rclcpp_lifecycle::State &)
 
   publishers_.clear();
   messages_.clear();
-  for (int k = 0; k <= ARM_TERMS; ++k) {
-    const std::string topic =
-      k < ARM_TERMS ? std::string("~/efforts/") + core_terms[k] : std::string("~/tracking_error");
+  for (int k = 0; k <= ARM_TERMS + ARM_OBSERVES; ++k) {
+    const std::string topic = k < ARM_TERMS    ? std::string("~/efforts/") + core_terms[k]
+                              : k == ARM_TERMS ? "~/tracking_error"
+                                               : "~/external_efforts";
     JointState message;
     message.name = joints_;
-    (k < ARM_TERMS ? message.effort : message.position).assign(JOINTS, NONE);
+    (k == ARM_TERMS ? message.position : message.effort).assign(JOINTS, NONE);
     messages_.push_back(message);
     publishers_.push_back(std::make_unique<Publisher>(
       node->create_publisher<JointState>(topic, rclcpp::SystemDefaultsQoS())));
@@ -621,7 +622,7 @@ controller_interface::return_type Controller::update_and_write_commands(
     fault_.hand_over();
   }
   write_commands(t, what);
-  if (report_.from_law) {
+  if (what == CORE_SEND) {
     publish(time);
   }
   return controller_interface::return_type::OK;
@@ -652,10 +653,12 @@ void Controller::write_commands(double t, int what)
 
 void Controller::publish(const rclcpp::Time & time)
 {
-  for (std::size_t k = 0; k < publishers_.size(); ++k) {
-    const bool is_term = k < ARM_TERMS;
-    std::vector<double> & values = is_term ? messages_[k].effort : messages_[k].position;
-    const double * from = is_term ? report_.terms + k * JOINTS : report_.error;
+  // During a fault there are no terms of the law, but what acts from outside is observed all the same.
+  for (std::size_t k = report_.from_law ? 0 : ARM_TERMS + 1; k < publishers_.size(); ++k) {
+    std::vector<double> & values = k == ARM_TERMS ? messages_[k].position : messages_[k].effort;
+    const double * from = k < ARM_TERMS    ? report_.terms + k * JOINTS
+                          : k == ARM_TERMS ? report_.error
+                                           : report_.external;
     messages_[k].header.stamp = time;
     std::copy(from, from + JOINTS, values.begin());
     publish_if_free(*publishers_[k], messages_[k], 0);

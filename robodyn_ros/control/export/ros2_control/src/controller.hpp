@@ -128,7 +128,7 @@ private:
   rclcpp::TimerBase::SharedPtr timer_;
   rclcpp::node_interfaces::OnSetParametersCallbackHandle::SharedPtr on_set_;
   rclcpp::node_interfaces::PostSetParametersCallbackHandle::SharedPtr post_set_;
-  std::vector<std::unique_ptr<Publisher>> publishers_;  // of the terms, and of the tracking error
+  std::vector<std::unique_ptr<Publisher>> publishers_;  // of the terms, the tracking error, the efforts from outside
   std::vector<JointState> messages_;
 };
 

@@ -165,7 +165,7 @@ int core_update(Core* c, double t, const double* q, const double* qd, double* ef
     for (int k = 0; k < ARM_TERMS * N; ++k) report->terms[k] = p->rows[TERMS * N + k];
     copy(report->error, p->rows + ERROR * N);
   }
-  for (int k = 0; k < N + 6; ++k) report->external[k] = m->external[k];
+  copy(report->external, m->external);
   return CORE_SEND;
 }
 

@@ -167,7 +167,7 @@ typedef struct {
   long long faults;           /* how many there have been */
   int from_law;               /* 1: the efforts are the law's, and the following count */
   double terms[ARM_TERMS * ARM_JOINTS], error[ARM_JOINTS];
-  double external[ARM_JOINTS + 6];     /* efforts and wrench from outside, if they are observed */
+  double external[ARM_JOINTS];         /* efforts from outside, if they are observed */
 } CoreReport;
 
 extern const char* const core_fault_names[];
