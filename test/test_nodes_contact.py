@@ -85,3 +85,26 @@ def test_tare_without_an_observer_is_refused(graph, prr):
     answer = graph.call(Trigger, "controller/tare")
     assert not answer.success
     assert "contact.observe" in answer.message
+
+
+def test_the_viewer_draws_the_wrench_where_it_acts(prr):
+    """An arrow at the link, as long as the arm for a force of its weight; none for a faint or an old one."""
+    from types import SimpleNamespace
+
+    from robodyn_ros.nodes.viewer import interaction
+
+    robot, heard = rd.load_robot(prr), []
+    node = SimpleNamespace(create_subscription=lambda kind, topic, call, qos: heard.append(call))
+    watch = SimpleNamespace(robot=robot, q=np.array([0.3, -0.9, 0.4]))
+    view = interaction.ViewWrench(node, watch, 2.0)
+    assert view.draw() == []
+    weight = interaction.G * sum(body.inertial.mass for body in robot.bodies)
+    heard[0](push((0.0, 0.0, 0.5 * weight)))
+    (arrow,) = view.draw()
+    pose = rd.Kinematics(robot).pose("tool", watch.q)
+    assert_allclose(arrow.start, pose[:3, 3])
+    assert_allclose(arrow.end - arrow.start, 0.5 * 2.0 * pose[:3, 2], atol=1e-12)
+    heard[0](push((0.0, 0.0, 1e-3 * weight)))
+    assert view.draw() == []
+    heard[0](push((0.0, 0.0, weight), frame="nowhere"))  # it is not the arm's: the one before stays
+    assert view.draw() == []

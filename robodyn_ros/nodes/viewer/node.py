@@ -35,7 +35,7 @@ from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
 from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.nodes.common.watch import CONTROLLER, Watch
 from robodyn_ros.nodes.viewer.arm_requests import ArmRequests
-from robodyn_ros.nodes.viewer.interaction import ViewPlan, ViewPush, ViewTarget
+from robodyn_ros.nodes.viewer.interaction import ViewPlan, ViewPush, ViewTarget, ViewWrench
 from robodyn_ros.plugins import available
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
@@ -138,6 +138,7 @@ class View:
         self._posed = PosedArm(node, robot) if posed else None
         self._target = ViewTarget(node, self._watch, browser)
         self._push = ViewPush(node, self._watch, browser) if simulated else None
+        self._wrench = ViewWrench(node, self._watch, browser.overlay.size)
         self._plan = ViewPlan(node, self._watch, browser)
         self._history = History(settings.span, robot.n)
         self._restarts = 0
@@ -170,7 +171,7 @@ class View:
             self._arm.ask_plugins(self._panel.set_choice)
         self._target.draw(not (self._push and self._push.shown))
         self._plan.draw()
-        more = self._push.draw() if self._push else ()
+        more = [*(self._push.draw() if self._push else ()), *self._wrench.draw()]
         self.browser.show(watch.q, watch.qd, watch.effort, reference, self._panel.layers, more)
         signals = {"position": watch.q, "reference": reference, "error": watch.error, **self._terms}
         self._history.add(watch.time, signals)
