@@ -194,7 +194,7 @@ class ControllerHistory:
         self.seen: set[str] = set()
 
     changes_allowed = True
-    stops = False
+    stops = was_gap = False
     last: Any = None
     begun = 0.0
     steepest = 0.0  # greatest acceleration of the reference so far
@@ -266,6 +266,7 @@ class ControllerHistory:
         self.q = np.clip(self.q + PERIOD * self.qd, self.robot.lower + 0.01, self.robot.upper - 0.01)
         q, qd = self.q.copy(), self.wrong * self.qd
         asked: list[Any] = [NOTHING]
+        is_gap = False
         self.lasts = max(self.lasts - 1, 0)
         if self.lasts == 0 and (self.conflict or self.wrong != 1.0):
             self.wrong = 1.0
@@ -302,8 +303,11 @@ class ControllerHistory:
             qd = 9.0 * other
         elif chance < 0.068:
             self.wrong, self.lasts = float(rng.choice([-1.0, 0.0, 40.0])), 60
-        elif chance < 0.070:
-            self.t = round(self.t + rng.uniform(0.005, 0.2), 6)  # a gap
+        elif chance < 0.070 and not self.was_gap:
+            # Longer than state_timeout, and not two in a row: by periods that last the node lowers the gains of its
+            # reactions. The exported controller judges its period once.
+            self.t = round(self.t + rng.uniform(0.035, 0.2), 6)
+            is_gap = True
         elif chance < 0.071:
             self.q = self.q + 0.3 * other * (np.abs(other) < 0.5)  # it is elsewhere
         elif chance < 0.072:
@@ -312,6 +316,7 @@ class ControllerHistory:
             self.switch_off()  # the mode changes while the controller is inactive
         self.was_chained = asked[0] == CHAINED
         self.loop.set_publisher_conflict("two of them" if self.conflict and not self.was_chained else "")
+        self.was_gap = is_gap
         self.watch_stream()
         self.period(asked, q, qd)
 
