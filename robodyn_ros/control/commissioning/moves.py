@@ -44,6 +44,9 @@ BELOW = 0.8
 BREAK_LOOSE_ERROR = 0.02
 """Position error at which feedback overcomes the effort that the push had to overcome [rad] or [m]."""
 
+LATENESS = 0.02
+"""How late efforts may act [s]: what a push grows by meanwhile is no friction."""
+
 GREATEST_FREQUENCY = 40.0
 """Greatest natural frequency of the feedback [rad/s]: slow enough for states at 200 Hz and a delay of 10 ms."""
 
@@ -74,8 +77,8 @@ PERIODS = 6
 GRAVITY_FACTOR = 1.5
 """Greatest effort of a push over gravity, where that is more than its ratio of the limit [-]."""
 
-PUSH_SPEED = 0.6
-"""Ratio of the overspeed at which a push ends [-]."""
+PUSH_SPEED = 0.45
+"""Ratio of the overspeed at which a push ends [-]: until late efforts brake it, a light joint goes on speeding up."""
 
 STILL = 0.3
 """Time without motion after which the arm counts as standing still [s]."""
@@ -155,7 +158,11 @@ class Moves:
     def stroke(self, index: int, push: Push, found: JointFindings) -> Script[None]:
         """Move a joint slowly there and back with a sine on the way, and record what that shows."""
         dynamics = self._dynamics
-        stroke = Stroke(self._config, push, self.t, float(self.q[index]), self._room(index, push))
+        # Efforts that act late let a joint without friction seem to need what the push had grown to by then; so much
+        # effort, without feedback, would carry the joint away.
+        late = LATENESS * self.greatest(index) / self._config.ramp_time
+        least = push._replace(loose=float(np.copysign(max(abs(push.loose) - late, 0.0), push.loose)))
+        stroke = Stroke(self._config, least, self.t, float(self.q[index]), self._room(index, push))
         while not stroke.over:
             load = float(dynamics.gravity(self.q)[index])
             yield self._with(index, stroke.effort(self.t, self.q, self.qd, index, load))
@@ -169,6 +176,7 @@ class Moves:
 
         found.inertia, modelled = stroke.inertia(index, model)
         found.inertia_ratio = found.inertia / modelled
+        self.damping[index] = self.damper(push)
         yield from self.release()
 
     def _room(self, index: int, push: Push) -> float:
