@@ -64,12 +64,18 @@ class Rig:
         self._stop.set()
         self._thread.join()
 
-    def until(self, what: str, effort: np.ndarray[Any, Any], since: float, deadline: float = DEADLINE) -> float:
-        """Wait for a command with an effort; when it came, after ``since`` [s]."""
+    def until_blind(self, since: float) -> float:
+        """Wait for the answer without states: the drift has been stopped by the model, and the weight is carried."""
+        return self.until("the blind answer", self.blind, since, near=3.0)
+
+    def until(
+        self, what: str, effort: np.ndarray[Any, Any], since: float, deadline: float = DEADLINE, near: float = 1e-6
+    ) -> float:
+        """Wait for a command with an effort, or near it [N·m] or [N]; when it came, after ``since`` [s]."""
         found: list[float] = []
 
         def came() -> bool:
-            new = (when for when, m in self.commands if when > since and np.allclose(m.effort, effort, atol=1e-6))
+            new = (when for when, m in self.commands if when > since and np.allclose(m.effort, effort, atol=near))
             found.extend(list(new)[:1])
             return bool(found)
 

@@ -236,7 +236,9 @@ class History:
 
     def close(self, one: np.ndarray, other: np.ndarray) -> None:
         # What a law remembers adds up the rounding of a trajectory's accelerations; steep ones are rounded by more.
-        close(one, other, (1e3 if self.loops[0].controller.remembers else 1.0) * max(1.0, self.steepest / 100.0))
+        # The stop of a motion that is reckoned divides rounded velocities by its time constant, and adds them up.
+        sums = 1e3 if self.loops[0].controller.remembers or self.reckoned else 1.0
+        close(one, other, sums * max(1.0, self.steepest / 100.0))
 
     def same_command(self, one: Any, other: Any) -> None:
         assert type(one) is type(other)
@@ -245,6 +247,7 @@ class History:
         if not isinstance(other, Command):
             return
         assert (one.fault, one.problem, one.state_age) == (other.fault, other.problem, other.state_age)
+        self.reckoned |= other.fault in ("states", "sensor")
         self.same_efforts((one.effort, one.saturated, one.rate_limited), other)
         if other.reference is not None:
             self.steepest = max(self.steepest, float(np.abs(other.reference.qdd).max()))
@@ -263,6 +266,7 @@ class History:
         if isinstance(other, Command):
             *efforts, fault = one
             assert fault == other.fault
+            self.reckoned |= fault in ("states", "sensor")
             self.same_efforts(efforts, other)
         elif other is None:
             assert one == NOTHING
@@ -280,6 +284,7 @@ class History:
             self.seen |= {"limited"} if a.any() else set()
 
     rounded = 0
+    reckoned = False  # True once an effort was sent that is a blind stop
     steepest = 0.0  # greatest acceleration of the reference so far
 
     def same_memory(self) -> None:

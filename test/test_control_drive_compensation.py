@@ -11,6 +11,7 @@ import robodyn_ros as rd
 from robodyn_ros.cli import commission
 from robodyn_ros.control import PD, ComputedTorque, ControlLoop, GravityCompensation, Reference
 from robodyn_ros.control.drive_compensation import DriveCompensation
+from robodyn_ros.control.faults.dead_reckoning import STOP
 from robodyn_ros.control.faults.settings import FaultReactions, StatesReaction
 from robodyn_ros.control.loop_settings import MODEL, loop_default_values, make_loop_settings
 from robodyn_ros.control.motion.point_to_point import rest_to_rest
@@ -153,14 +154,18 @@ def test_the_ramp_of_gravity_and_the_parting_command_send_no_weight():
     np.testing.assert_allclose(effort, 0.0, atol=1e-12)
 
 
-def test_the_ramp_down_of_a_blind_arm_starts_at_what_is_sent():
+def test_the_ramp_down_of_a_blind_arm_sends_no_weight():
+    """What stops the arm by its model fades; the drives carry it."""
     arm = Arm(ComputedTorque, drives=WEIGHT, reactions=FaultReactions(states=StatesReaction("ramp")))
-    sent = arm.state(qd=np.array([0.02, 0.1, -0.1])).effort
+    arm.state(qd=np.array([0.02, 0.1, -0.1]))
     times, efforts = arm.watched(1.0)
     timeout = arm.loop.settings.safety.state_timeout
-    left = 1.0 - (times - times[0]) / CONFIG.ramp_down_time
+    at = arm.q + times[0] * arm.qd
+    stop = DYNAMICS.inverse(at, arm.qd, -arm.qd / STOP) - DYNAMICS.gravity(at)
     assert times[0] == pytest.approx(timeout + PERIOD)
-    np.testing.assert_allclose(efforts, left[:, np.newaxis] * sent, atol=1e-9)
+    assert times[-1] == pytest.approx(times[0] + CONFIG.ramp_down_time - PERIOD)
+    np.testing.assert_allclose(efforts[0], stop, rtol=1e-9)
+    assert (np.abs(efforts[-1]) < 1e-3 * np.abs(stop)).all()
 
 
 # Limits

@@ -147,7 +147,7 @@ def test_there_is_no_way_back_from_the_ramp_to_a_hold_by_another_fault(kinds):
         return arm.state(qd=FAST if kind == "speed" else ZERO)
 
     reaction = getattr(REACTIONS, first)
-    for _ in range(round(reaction.expiry / PERIOD) + 10):
+    for _ in range(round(reaction.expiry / PERIOD) + 2):
         last = on(first)
     assert arm.loop.fault.phase == "ramp"
     size = np.linalg.norm(last.effort)

@@ -24,11 +24,12 @@ from numpy.typing import ArrayLike, NDArray
 from robodyn_ros.control.compiled_step import ROWS, CompiledStep
 from robodyn_ros.control.contact.settings import Contact, ContactThresholds
 from robodyn_ros.control.drive_compensation import DriveCompensation
-from robodyn_ros.control.faults import plausibility, sampling, state_validation
+from robodyn_ros.control.faults import dead_reckoning, plausibility, sampling, state_validation
 from robodyn_ros.control.faults.settings import PHASES, FaultKind, FaultReactions
 from robodyn_ros.control.faults.supervisor import (
     EASE,
     MOST_BEGINS,
+    STEEP,
     TRAIL,
     TRAIL_PERIOD,
     ActiveFault,
@@ -153,7 +154,7 @@ class CompiledSettings:
         library = run_library(step.program)
         if library is None or not isinstance(dynamics, CompiledDynamics):
             raise NotReadyError("there is no compiled code of the control step")
-        functions = {name: dynamics.plain_function(name) for name in ("gravity", "inverse")}
+        functions = {name: dynamics.plain_function(name) for name in ("gravity", "inverse", "forward")}
         if None in functions.values():
             raise NotReadyError(f"there is no compiled code of the model {type(dynamics).__name__}")
         self.step = step
@@ -214,6 +215,15 @@ class CompiledSettings:
             "effort_rounding": EFFORT_ROUNDING,
             "sent_part": 1.0 - (settings.drives or DriveCompensation.none(robot.n)).gravity,
             "instant": INSTANT,
+            "lost_most": plausibility.LOST,
+            "stunned_most": plausibility.STUNNED,
+            "stop_time": dead_reckoning.STOP,
+            "reckon_step": dead_reckoning.STEP,
+            "reckon_steps": dead_reckoning.STEPS,
+            "steep": STEEP,
+            "similar": plausibility.SIMILAR,
+            "votes": plausibility.VOTES,
+            "velocity_limit": limits.velocity,
             "greatest_speed": safety.overspeed * limits.velocity,
             "tolerance": following_tolerance(settings),
             "effort_limit": limits.effort,

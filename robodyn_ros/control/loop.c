@@ -7,6 +7,7 @@
      measure_sampling                            SamplingRate.update in faults/sampling.py, but for its judgement
      compare_velocity, compare_motion, ...       Plausibility in faults/plausibility.py
      observe, judge_contact                      ContactWatch in contact/watch.py
+     reckon, stop_effort                         DeadReckoning in faults/dead_reckoning.py
      detect, react, reaction_effort, ...         FaultSupervisor, ActiveFault and FaultHistory in faults/supervisor.py
      limit, blend, fall_silent                   limits.py
      proceed, sample, advance_lead, judge        reference/manager.py, continuation.py, lead.py; motion/trajectory.py
@@ -90,6 +91,7 @@ typedef struct {
   Run* step_run;
   Function1* gravity;
   Function3* inverse;
+  Function3* forward;
   Judge* judge; /* judges the rate of the states at once; 0 if somebody does later */
   double** step_arrays;
   Run* observer_run; /* 0 if nothing is observed of contacts */
@@ -103,7 +105,8 @@ typedef struct {
   double first_periods, sampling_memory, sampling_change, reassess;
   double interval, ratio, distance, stands, slip, settle, margin, life, proof_distance;
   double lead_time, lead_speed, lead_acceleration, never, instant, effort_rounding;
-  double greatest_speed[N], tolerance[N], effort_limit[N], rate_limit[N], lower[N], upper[N];
+  double lost_most, stunned_most, stop_time, reckon_step, reckon_steps, steep, similar, votes;
+  double velocity_limit[N], greatest_speed[N], tolerance[N], effort_limit[N], rate_limit[N], lower[N], upper[N];
   double sent_part[N]; /* of gravity; the rest is added by the drives */
   double stiffness[N], damping[N];
   double trail_period, ease, touch[N], collision[N], touch_wrench[2], collision_wrench[2], energy;
@@ -133,7 +136,7 @@ typedef struct {
   double time; /* of the latest reference */
   /* the loop */
   int64_t restarts, clock_reset, driving, conflict, gravity_known, to_judge;
-  double q[N], driving_effort[N], gravity_last[N];
+  double q[N], qd[N], driving_effort[N], gravity_last[N];
   int64_t stepped; /* 1 if there is a latest control step, and its state and reference */
   double stepped_q[N], stepped_qd[N], stepped_reference[REFERENCES * N];
   /* validation */
@@ -150,14 +153,16 @@ typedef struct {
   double usual, free[N], peak[N], moved[N];
   double where, proof, compared_t, compared_q[N], compared_qd[N], begin_t, begin_q[N], begin_qd[N];
   double integral[N], impulse[N], ahead[N], behind[N], pushed[N], from[N], rest[N], stood[N], speed[N], way[N];
+  int64_t stunned;
+  double lost[N], stopped[N], apart[N], offset[N], due[N], claimed[N], vote[N], seems_q[N], seems_qd[N];
   /* contact */
   int64_t told, applies; /* told: 1 + its kind's place from COLLISION on, or 0 */
   double applied[N], bias[N], observed[3 * N], external[N + 8];
   /* supervisor */
   int64_t trail_count, trail_last;
   double trail_time, trail[TRAIL * N]; /* positions on the way, a ring */
-  int64_t faults, active, active_kind, phase, present, latched, blind, ramps; /* faults: how many there have been */
-  double active_begin, until, ramp_down_time, found[N], ramp_from[N];
+  int64_t faults, active, active_kind, phase, present, latched, blind, carries; /* faults: how many there have been */
+  double active_begin, until, ramp_down_time, ramped, left, found[N], reckoned_t, reckoned_q[N], reckoned_qd[N];
   int64_t history_latched[KINDS], level[KINDS], begins_count[KINDS];
   double seen[KINDS], reacted[KINDS], spent[KINDS];
   /* what is wrong, for words: in which joint, and two numbers */
@@ -479,18 +484,19 @@ static int measure_sampling(const Settings* s, State* m, double t, double age) {
 /* --- faults/plausibility.py */
 
 static void stand(State* m) {
-  EACH { m->from[i] = NAN; m->rest[i] = m->stood[i] = m->speed[i] = m->free[i] = m->way[i] = 0; }
+  EACH { m->from[i] = NAN; m->rest[i] = m->stood[i] = m->speed[i] = m->free[i] = m->way[i] = m->offset[i] = m->lost[i] = 0; }
 }
 
 static void reset_plausibility(State* m) {
   m->compared = m->driven = m->after_gap = 0;
   EACH m->integral[i] = m->impulse[i] = m->ahead[i] = m->behind[i] = m->pushed[i] = 0;
+  EACH m->apart[i] = m->due[i] = m->claimed[i] = m->vote[i] = 0;
   stand(m);
 }
 
 static void believe(State* m) {
   m->doubted = m->strike = 0;
-  m->doubt_joint = -1; m->where = 0; m->proof = -1;
+  m->doubt_joint = -1; m->where = 0; m->proof = -1; m->stunned = 0;
   reset_plausibility(m);
 }
 
@@ -522,8 +528,8 @@ static void compare_velocity(const Settings* s, State* m, double duration, const
     allowed[i] = s->speed_error[i] * duration + s->ratio * greater(greater(fabs(moved[i]), fabs(m->integral[i])), bent);
     m->ahead[i] = greater(m->ahead[i] + off[i] - allowed[i], 0);
     m->behind[i] = greater(m->behind[i] - off[i] - allowed[i], 0);
-    const double apart = greater(m->ahead[i], m->behind[i]);
-    if (apart > worst) { worst = apart; joint = i; }
+    m->apart[i] = greater(m->ahead[i], m->behind[i]);
+    if (m->apart[i] > worst) { worst = m->apart[i]; joint = i; }
   }
   if (m->proof >= 0) { /* a velocity has to prove itself */
     const int64_t j = m->doubt_joint;
@@ -558,6 +564,7 @@ static void compare_motion(const Settings* s, State* m, double duration, const d
   }
   if (struck >= 0) {
     clear(m->pushed);
+    m->doubt_joint = struck; m->where = q[struck]; m->stunned = 1;
     m->strike = STRUCK; m->doubt_problem_joint = struck; m->doubt_value = fabs(residual[struck]);
     return;
   }
@@ -584,11 +591,57 @@ static void compare_motion(const Settings* s, State* m, double duration, const d
     m->speed[i] = gained_speed(m->speed[i], time, change, borne, counts);
     m->free[i] = gained_speed(m->free[i], time, free, overcome, counts);
     m->way[i] = settled ? m->way[i] + duration * m->speed[i] : 0;
+    m->offset[i] = settled ? within(m->rest[i], 0.5 * overcome) : 0;
     if (lacking < 0 && (fabs(m->speed[i]) > s->lack[i] || fabs(m->free[i]) > s->fast[i])) {
       lacking = i;
       m->where = q[i];
       doubt(m, STANDS_STILL, i, fabs(change), 0);
     }
+  }
+}
+
+/* Plausibility._reckon: where the arm seems to be. */
+static void reckon_doubted(const Settings* s, State* m, double duration, const double* q, const double* qd) {
+  double effort[N], gained[N], moved[N], said[N], sum = 0;
+  int off[N], stands[N];
+  EACH {
+    const int apart = m->apart[i] > 0;
+    moved[i] = (q[i] - m->begin_q[i]) / duration;
+    off[i] = apart || fabs(q[i] - m->begin_q[i] - m->integral[i]) > duration * s->speed_error[i];
+    effort[i] = (m->impulse[i] - duration * m->offset[i]) / duration;
+    gained[i] = 0;
+  }
+  if (m->driven) { s->forward(m->seems_q, m->seems_qd, effort, s->model, gained); EACH gained[i] *= duration; }
+  EACH {
+    said[i] = m->seems_qd[i] + gained[i];
+    const int slower = fabs(qd[i]) < fabs(said[i]) || m->stunned == 1;
+    const int stops = fabs(qd[i] - said[i]) > s->speed_error[i] && slower && m->driven;
+    const int stays = m->lost[i] > 0 && m->lost[i] < s->lost_most && fabs(q[i] - m->stopped[i]) <= s->stands;
+    m->lost[i] = stops ? 1 : stays ? m->lost[i] + 1 : 0;
+    if (stops || !(m->lost[i] > 0)) m->stopped[i] = q[i];
+    stands[i] = (m->free[i] != 0 || m->lost[i] > 0) && !(m->apart[i] > 0);
+    m->claimed[i] = off[i] ? m->claimed[i] : qd[i];
+    m->due[i] = off[i] ? m->due[i] + gained[i] : 0;
+    const double change = qd[i] - m->claimed[i], one = fabs(m->due[i]), other = fabs(change);
+    const int explained = m->due[i] * change > 0 && one < s->similar * other && other < s->similar * one;
+    if (fabs(m->vote[i]) < s->votes) m->vote[i] += explained ? 1 : -1;
+    if (!(m->apart[i] > 0)) m->vote[i] = 0;
+    sum += m->vote[i];
+  }
+  EACH {
+    const int apart = m->apart[i] > 0, lies = apart && sum < 0;
+    const double seems = stands[i] ? said[i] : lies ? moved[i] : qd[i];
+    m->seems_q[i] = stands[i] || (apart && !lies) ? m->seems_q[i] + duration * seems : q[i];
+    m->seems_qd[i] = seems;
+  }
+}
+
+static void wake(const Settings* s, State* m, const double* q) {
+  m->stunned++;
+  if (fabs(q[m->doubt_joint] - m->where) > s->life) { m->doubt_joint = -1; m->stunned = 0; }
+  else if ((double)m->stunned > s->stunned_most) {
+    m->stunned = 0;
+    doubt(m, STRUCK, (int)m->doubt_problem_joint, m->doubt_value, m->doubt_bound);
   }
 }
 
@@ -603,6 +656,7 @@ static void compare(const Settings* s, State* m, double t, const double* q, cons
   const double dt = t - m->compared_t;
   if (!m->compared || !(0 <= dt && dt <= s->state_timeout)) {
     reset_plausibility(m);
+    copy(m->seems_q, q); copy(m->seems_qd, qd); copy(m->claimed, qd); copy(m->stopped, q);
     begin_interval(m, t, q, qd);
     return;
   }
@@ -624,9 +678,12 @@ static void compare(const Settings* s, State* m, double t, const double* q, cons
   const double duration = t - m->begin_t;
   if (duration < s->interval) return;
   look_for_life(s, m, q);
+  const int believed = !m->doubted;
+  if (m->stunned && believed) wake(s, m, q);
   if (measured) compare_velocity(s, m, duration, q, qd);
   if (m->driven && !m->doubted) compare_motion(s, m, duration, q, qd);
-  else stand(m);
+  if (believed) reckon_doubted(s, m, duration, q, qd);
+  if (m->doubted || !m->driven) stand(m);
   m->after_gap = 0;
   begin_interval(m, t, q, qd);
 }
@@ -767,31 +824,73 @@ static void weight(const Settings* s, State* m, const double* q, double* effort)
   EACH effort[i] = m->gravity_known ? s->sent_part[i] * m->gravity_last[i] : 0;
 }
 
+/* --- faults/dead_reckoning.py */
+
+static void begin_reckoning(const Settings* s, State* m, double t, const double* q, const double* qd) {
+  m->reckoned_t = t;
+  EACH { m->reckoned_q[i] = smaller(greater(q[i], s->lower[i]), s->upper[i]); m->reckoned_qd[i] = qd[i]; }
+}
+
+/* DeadReckoning.advance */
+static void reckon(const Settings* s, State* m, double t, const double* effort) {
+  const double dt = t - m->reckoned_t, steps = smaller(ceil(greater(dt, 0) / s->reckon_step), s->reckon_steps);
+  const double step = smaller(dt, s->reckon_steps * s->reckon_step) / greater(steps, 1);
+  m->reckoned_t = t;
+  for (double k = 0; k < steps; ++k) {
+    double gained[N], qd[N];
+    s->forward(m->reckoned_q, m->reckoned_qd, effort, s->model, gained);
+    EACH qd[i] = m->reckoned_qd[i] + step * gained[i];
+    if (!is_finite(qd)) { clear(m->reckoned_qd); return; }
+    EACH {
+      const double q = m->reckoned_q[i] + step * qd[i];
+      m->reckoned_qd[i] = q >= s->lower[i] && q <= s->upper[i] ? qd[i] : 0;
+      m->reckoned_q[i] = smaller(greater(q, s->lower[i]), s->upper[i]);
+    }
+  }
+}
+
+/* DeadReckoning.stop */
+static void stop_effort(const Settings* s, State* m, double* effort) {
+  double slower[N], moving[N];
+  weight(s, m, m->reckoned_q, effort);
+  if (!m->gravity_known) return;
+  EACH slower[i] = -m->reckoned_qd[i] / s->stop_time;
+  s->inverse(m->reckoned_q, m->reckoned_qd, slower, s->model, moving);
+  EACH moving[i] = effort[i] + (moving[i] - m->gravity_last[i]);
+  if (is_finite(moving)) copy(effort, moving);
+}
+
 /* ActiveFault.effort; q is 0 without a state. Nonzero once the reaction has ended. */
 static int reaction_effort(const Settings* s, State* m, double t, const double* q, const double* qd, double* effort) {
-  if (t < m->active_begin) { m->until += t - m->active_begin; m->active_begin = t; m->ramps = 0; }
+  if (t < m->active_begin) { m->until += t - m->active_begin; m->active_begin = t; m->left = 1; m->ramped = m->until; }
   if (q && m->blind) copy(m->found, q);
   m->blind = !q;
-  if (t < m->until) {
-    if (m->phase == DAMP) { EACH effort[i] = q ? -m->carried_damping[i] * qd[i] : 0; return 0; }
-    double held[N];
-    target(s, m, t, held);
-    weight(s, m, q ? q : m->found, effort);
-    if (q && m->phase == FLOAT) EACH effort[i] = effort[i] - m->carried_damping[i] * qd[i];
-    else if (q) EACH effort[i] = effort[i] + m->carried_stiffness[i] * (held[i] - q[i]) - m->carried_damping[i] * qd[i];
-    return 0;
+  if (!q) qd = m->reckoned_qd;
+  if (t >= m->until) {
+    int fast = 0;
+    EACH fast |= !(fabs(qd[i]) <= s->velocity_limit[i]);
+    m->phase = RAMP;
+    m->left -= (t - m->ramped) / (fast ? smaller(s->steep, m->ramp_down_time) : m->ramp_down_time);
+    m->ramped = t;
+    if (m->left <= 0) { m->left = 0; m->phase = SILENT; return 1; }
   }
-  if (!m->ramps) { m->ramps = 1; copy(m->ramp_from, m->memory.sent); m->phase = RAMP; }
-  const double left = 1 - (t - m->until) / m->ramp_down_time;
-  if (left <= 0) { m->phase = SILENT; return 1; }
-  EACH effort[i] = left * m->ramp_from[i];
+  if (!m->carries) { EACH effort[i] = m->left * (-m->carried_damping[i] * qd[i]); return 0; }
+  if (!q) stop_effort(s, m, effort);
+  else {
+    double held[N];
+    weight(s, m, q, effort);
+    target(s, m, t, held);
+    if (m->phase != FLOAT) EACH effort[i] = effort[i] + m->carried_stiffness[i] * (held[i] - q[i]);
+    EACH effort[i] = effort[i] - m->carried_damping[i] * qd[i];
+  }
+  EACH effort[i] = m->left * effort[i];
   return 0;
 }
 
 /* FaultSupervisor.react, with what ControlLoop does before it. The period has the state, if `has_state`. */
 static int react(const Settings* s, State* m, Period* p, double t, int kind, int present, int has_state) {
   const int before = m->active != 0, another = !before || m->active_kind != kind;
-  const int returns = present && before && !m->present;
+  const int returns = present && before && !m->present, was_blind = before && m->blind;
   double effort[N], added[N];
   reset_step(&m->memory);
   m->driving = 0;
@@ -805,11 +904,14 @@ static int react(const Settings* s, State* m, Period* p, double t, int kind, int
     if (before && m->phase == RETREAT) m->trail_count = 0;
     if (before && m->phase >= RAMP) answer = m->phase; /* no way back from there as long as anything is wrong */
     const double left = greater(s->expiry[kind] - m->spent[kind], 0);
+    const int fades = answer == RAMP && s->answers[kind * LEVELS] != DAMP && (!before || m->carries);
+    m->carries = (answer != DAMP && answer != RAMP) || fades;
+    if (!before) m->left = 1;
     m->faults++;
     m->active = 1; m->active_kind = kind; m->phase = answer;
     m->active_begin = t; m->until = answer >= RAMP ? t : answer == WAIT ? INFINITY : t + left;
     m->ramp_down_time = s->ramp_down_time;
-    m->ramps = m->blind = 0;
+    m->ramped = m->until; m->blind = 0;
     copy(m->found, m->q);
   }
   m->present = present; m->latched = m->history_latched[kind];
@@ -817,7 +919,11 @@ static int react(const Settings* s, State* m, Period* p, double t, int kind, int
   p->kind = kind;
   m->applies = 0;
   if (m->memory.is_sending == 0) return NOTHING;
-  const int believed = has_state && kind != SENSOR;
+  EACH added[i] = m->gravity_known ? (1 - s->sent_part[i]) * m->gravity_last[i] : 0;
+  const int believed = has_state && kind != SENSOR && !m->stunned;
+  if (!believed && was_blind) { EACH effort[i] = m->memory.sent[i] + added[i]; reckon(s, m, t, effort); }
+  else if (!believed && has_state) begin_reckoning(s, m, t, m->seems_q, m->seems_qd);
+  else if (!believed) { EACH effort[i] = m->q[i] + p->age * m->qd[i]; begin_reckoning(s, m, t, effort, m->qd); }
   if (reaction_effort(s, m, t, believed ? p->q : 0, p->qd, effort)) { fall_silent(s, &m->memory, t); return NOTHING; }
   EACH added[i] = m->gravity_known ? (1 - s->sent_part[i]) * m->gravity_last[i] : 0;
   limit(s, &m->memory, t, effort, added, p->rows);
@@ -868,7 +974,7 @@ static int answer(const Settings* s, State* m, Period* p) {
     blend(&m->memory, s->blend_time);
     dt = 0;
   }
-  copy(m->q, p->q);
+  copy(m->q, p->q); copy(m->qd, p->qd);
   if (measure_sampling(s, m, t, p->now - t)) {
     m->to_judge = 1;
     if (s->judge) s->judge();

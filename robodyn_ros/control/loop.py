@@ -134,7 +134,7 @@ class ControlLoop:
         )
         self.restarts = 0
         self._clock_reset = False
-        self._q = read_only(np.zeros(robot.n))
+        self._q = self._qd = read_only(np.zeros(robot.n))
         self._validation = StateValidation(robot)
         self._references = ReferenceManager(robot, self.settings.limits.velocity, self.settings.limits.effort)
         self._gravity = GravityEffort(controller.dynamics)
@@ -273,7 +273,7 @@ class ControlLoop:
         if begins:
             self._restart(t, q)
             dt = 0.0
-        self._q = q
+        self._q, self._qd = q, qd
         with suppress(Exception):  # of a model: it is a fault of the law, below
             self._sampling.update(t, now - t, q)
             self._plausibility.update(t, q, qd, self._driving, measured=measured)
@@ -385,7 +385,7 @@ class ControlLoop:
         self._driving = None
         if state is not None:
             self._references.start(t, state[0])
-        command = self._supervisor.react(t, age, fault, self._q, state, self.settings)
+        command = self._supervisor.react(t, age, fault, (self._q, self._qd), state, self.settings)
         if command is None:
             self._contact.applied = None
             return None
@@ -440,7 +440,8 @@ class ControlLoop:
         self._references.save(memory, memory.sources, motion)
         for part in self._parts:
             part.save(memory)
-        memory.restarts[...], memory.clock_reset[...], memory.q[:] = self.restarts, self._clock_reset, self._q
+        memory.restarts[...], memory.clock_reset[...] = self.restarts, self._clock_reset
+        memory.q[:], memory.qd[:] = self._q, self._qd
         memory.driving[...] = self._driving is not None
         if self._driving is not None:
             memory.driving_effort[:] = self._driving
@@ -450,7 +451,8 @@ class ControlLoop:
         self._references.restore(memory, memory.sources, motion)
         for part in self._parts:
             part.restore(memory)
-        self.restarts, self._clock_reset, self._q = int(memory.restarts), bool(memory.clock_reset), memory.q.copy()
+        self.restarts, self._clock_reset = int(memory.restarts), bool(memory.clock_reset)
+        self._q, self._qd = memory.q.copy(), memory.qd.copy()
         self._driving = memory.driving_effort.copy() if memory.driving else None
 
     @property

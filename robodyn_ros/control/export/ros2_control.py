@@ -61,7 +61,7 @@ MANIFEST = ".robodyn_export"
 GENERATED = ("src/", "config/parameters.yaml")
 """Files that belong together and must not be changed by hand; all others may be."""
 
-QUANTITIES = ("gravity", "inverse", "mass_matrix")
+QUANTITIES = ("forward", "gravity", "inverse", "mass_matrix")
 """Quantities of the model that the loop asks for."""
 
 KEYWORDS = {

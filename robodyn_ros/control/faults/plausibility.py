@@ -127,6 +127,18 @@ BEYOND = 1.2
 LIFE = 0.01
 """Motion by which a joint shows that its encoder lives [rad] or [m]."""
 
+SIMILAR = 5.0
+"""How many times as much as the model says a velocity may change that is believed, or the other way round."""
+
+LOST = 30.0
+"""For how many intervals a joint that stopped without an effort may be one that moves on."""
+
+STUNNED = 10
+"""In how many intervals a joint that has struck something must move by ``LIFE``, or its encoder is dead."""
+
+VOTES = 3.0
+"""After how many intervals it is decided whether a velocity is believed, or the position that contradicts it."""
+
 PROOF = 0.05
 """Distance over which a velocity must explain the position before it is believed again [rad] or [m]."""
 
@@ -145,6 +157,15 @@ ARRAYS = (
     "free",
     "peak",
     "moved",
+    "apart",
+    "offset",
+    "lost",
+    "due",
+    "claimed",
+    "vote",
+    "stopped",
+    "seems_q",
+    "seems_qd",
 )
 """Arrays (n,) that are remembered from state to state: names of attributes, and in ``../loop.c``."""
 
@@ -199,6 +220,12 @@ def gained_speed(speed: Array, time: Array, driving: Array, borne: Array, counts
     return np.where((excess != 0.0) & (excess * speed >= 0.0), speed, 0.0) + time * excess
 
 
+def is_similar(first: Array, second: Array) -> Any:
+    """True where the magnitudes (n,) of two values are less than ``SIMILAR`` times one another."""
+    first, second = np.abs(first), np.abs(second)
+    return (first < SIMILAR * second) & (second < SIMILAR * first)
+
+
 class Plausibility:
     """Compares positions, velocities and efforts with each other and with the model.
 
@@ -207,6 +234,7 @@ class Plausibility:
     Attributes:
         problem: what is wrong with the states; "" if nothing is.
         strike: what the last state says that the arm has struck; "" if nothing.
+        stunned: how many intervals ago that was; 0 if the joint that struck it has moved since.
     """
 
     def __init__(self, robot: Robot, settings: LoopSettings) -> None:
@@ -217,6 +245,7 @@ class Plausibility:
         """
         self._robot = robot
         self._usual, self._peak, self._moved = 0.0, np.zeros(robot.n), np.zeros(robot.n)
+        self._seems_q = self._seems_qd = self._stopped = np.zeros(robot.n)
         self.apply(settings)
         self.acknowledge()
 
@@ -232,7 +261,7 @@ class Plausibility:
         """Believe the states again."""
         self.problem = self.strike = ""
         self._doubted = self._struck = FaultCause(NO_PROBLEM)
-        self._joint, self._where, self._proof = -1, 0.0, -1.0
+        self._joint, self._where, self._proof, self.stunned = -1, 0.0, -1.0, 0
         self.reset()
 
     def reset(self) -> None:
@@ -240,7 +269,8 @@ class Plausibility:
         none = np.zeros(self._robot.n)
         self._last: tuple[float, Array, Array] | None = None
         self._integral, self._impulse, self._driven = none, none, False
-        self._ahead, self._behind = none, none
+        self._ahead, self._behind, self._apart = none, none, none
+        self._due, self._claimed, self._vote = none, none, none
         self._pushed, self._after_gap = none, False
         self._stand()
 
@@ -249,6 +279,7 @@ class Plausibility:
         none = np.zeros(self._robot.n)
         self._from, self._rest, self._stood = np.full(self._robot.n, np.nan), none, none
         self._speed, self._free, self._way = none, none, none
+        self._offset = self._lost = none
 
     def save(self, memory: Any) -> None:
         """Write what it remembers into the memory of ``loop.c``."""
@@ -257,6 +288,7 @@ class Plausibility:
         said = self._doubted if self.problem else self._struck
         memory.doubt_problem_joint[...], memory.doubt_value[...], memory.doubt_bound[...] = said[1:]
         memory.compared[...], memory.driven[...] = self._last is not None, self._driven
+        memory.stunned[...] = self.stunned
         memory.usual[...], memory.after_gap[...] = self._usual, self._after_gap
         if self._last is not None:
             memory.compared_t[...], memory.compared_q[:], memory.compared_qd[:] = self._last
@@ -267,7 +299,7 @@ class Plausibility:
     def restore(self, memory: Any) -> None:
         """Read it from there; the problem has to be known in words."""
         self._joint, self._where, self._proof = int(memory.doubt_joint), float(memory.where), float(memory.proof)
-        self._last, self._driven = None, bool(memory.driven)
+        self._last, self._driven, self.stunned = None, bool(memory.driven), int(memory.stunned)
         self._usual, self._after_gap = float(memory.usual), bool(memory.after_gap)
         if memory.compared:
             self._last = float(memory.compared_t), memory.compared_q.copy(), memory.compared_qd.copy()
@@ -295,6 +327,7 @@ class Plausibility:
         last = self._last
         if last is None or not 0.0 <= t - last[0] <= self._timeout:
             self.reset()
+            self._seems_q, self._seems_qd, self._claimed, self._stopped = q, qd, qd, q
             self._begin(t, q, qd)
             return
         dt = t - last[0]
@@ -317,11 +350,16 @@ class Plausibility:
         if duration < ALMOST:
             return
         self._look_for_life(q)
+        believed = not self.problem
+        if self.stunned and believed:
+            self._wake(q)
         if measured:
             self._compare_velocity(duration, q - self._start[1], qd - self._start[2])
         if self._driven and not self.problem:
             self._compare_motion(duration, q, qd)
-        else:
+        if believed:
+            self._reckon(duration, q, qd)
+        if self.problem or not self._driven:
             self._stand()
         self._after_gap = False
         self._begin(t, q, qd)
@@ -337,7 +375,7 @@ class Plausibility:
         allowed = self._thresholds.speed_error * duration + RATIO * way
         self._ahead = np.maximum(self._ahead + off - allowed, 0.0)
         self._behind = np.maximum(self._behind - off - allowed, 0.0)
-        apart = np.maximum(self._ahead, self._behind)
+        self._apart = apart = np.maximum(self._ahead, self._behind)
         if self._proof >= 0.0:  # a velocity has to prove itself
             joint = self._joint
             proves = abs(off[joint]) <= allowed[joint]
@@ -364,6 +402,7 @@ class Plausibility:
         if len(struck):
             joint = int(struck[0])
             self._pushed = np.zeros(len(q))
+            self._joint, self._where, self.stunned = joint, float(q[joint]), 1
             self._struck = FaultCause(STRUCK, joint, float(abs(residual[joint])))
             self.strike = self._struck.text(self._robot)
             return
@@ -391,11 +430,57 @@ class Plausibility:
         free = residual - np.where(unmoved, rest, np.clip(rest, -0.5 * overcome, 0.5 * overcome))
         self._free = gained_speed(self._free, duration / inertia, free, overcome, counts)
         self._way = np.where(settled, self._way + duration * self._speed, 0.0)
+        self._offset = np.where(settled, np.clip(rest, -0.5 * overcome, 0.5 * overcome), 0.0)
         lacking = np.flatnonzero((np.abs(self._speed) > lack) | (np.abs(self._free) > fast))
         if len(lacking):
             joint = int(lacking[0])
             self._joint, self._where = joint, float(q[joint])
             self._doubt(FaultCause(STANDS_STILL, joint, float(abs(change[joint]))))
+
+    def _wake(self, q: Array) -> None:
+        """Believe a joint that has struck something once it moves; doubt it if it does not for too long."""
+        self.stunned += 1
+        if abs(q[self._joint] - self._where) > LIFE:
+            self._joint, self.stunned = -1, 0
+        elif self.stunned > STUNNED:
+            self.stunned = 0
+            self._doubt(self._struck._replace(kind=STRUCK))
+
+    def _reckon(self, duration: float, q: Array, qd: Array) -> None:
+        """Where the arm seems to be.
+
+        A joint that stands although it is driven moves by the model, and for a while so does one that has stopped
+        without an effort that would stop it. Where velocity and position contradict each other, the velocity is
+        believed if it changes as the model says, in most joints, else the change of the position.
+        """
+        apart, moved = self._apart > 0.0, (q - self._start[1]) / duration
+        off = apart | (np.abs(q - self._start[1] - self._integral) > duration * self._thresholds.speed_error)
+        gained = np.zeros(len(q))
+        if self._driven:
+            impulse = self._impulse - duration * self._offset
+            gained = duration * self._dynamics.forward(self._seems_q, self._seems_qd, impulse / duration)
+        said = self._seems_qd + gained
+        slower = (np.abs(qd) < np.abs(said)) | (self.stunned == 1)  # a jump upwards is a lie, too
+        stops = (np.abs(qd - said) > self._thresholds.speed_error) & slower & self._driven
+        stays = (self._lost > 0.0) & (self._lost < LOST) & (np.abs(q - self._stopped) <= STANDS)
+        self._lost = np.where(stops, 1.0, np.where(stays, self._lost + 1.0, 0.0))
+        self._stopped = np.where(self._lost > 0.0, np.where(stops, q, self._stopped), q)
+        stands = ((self._free != 0.0) | (self._lost > 0.0)) & ~apart
+        self._claimed = np.where(off, self._claimed, qd)
+        self._due = np.where(off, self._due + gained, 0.0)
+        change = qd - self._claimed
+        explained = (self._due * change > 0.0) & is_similar(self._due, change)
+        vote = self._vote + np.where(np.abs(self._vote) < VOTES, np.where(explained, 1.0, -1.0), 0.0)
+        self._vote = np.where(apart, vote, 0.0)
+        lies = apart & (self._vote.sum() < 0.0)
+        seems = np.where(stands, said, np.where(lies, moved, qd))
+        self._seems_q = np.where(stands | (apart & ~lies), self._seems_q + duration * seems, q)
+        self._seems_qd = seems
+
+    @property
+    def motion(self) -> tuple[Array, Array]:
+        """Position and velocity, (n,) each, where the states have become doubtful, and by the model since then."""
+        return self._seems_q, self._seems_qd
 
     def _doubt(self, problem: FaultCause) -> None:
         self._doubted, self.problem = problem, problem.text(self._robot)

@@ -14,6 +14,7 @@ import numpy as np
 
 from robodyn_ros.checks import is_within
 from robodyn_ros.control.contact.watch import ContactWatch
+from robodyn_ros.control.faults.dead_reckoning import DeadReckoning
 from robodyn_ros.control.faults.plausibility import Plausibility
 from robodyn_ros.control.faults.problems import FAR_AWAY, TOO_FAST, FaultCause
 from robodyn_ros.control.faults.sampling import SamplingRate
@@ -49,6 +50,9 @@ TRAIL_PERIOD = 0.02
 
 EASE = 0.1
 """Time in which a retreat comes to the speed that the arm came with [s]."""
+
+STEEP = 0.03
+"""Time of a ramp to zero once a joint is faster than its limit, for then the drives' brakes are better [s]."""
 
 
 class Fault(NamedTuple):
@@ -94,11 +98,13 @@ class FaultSupervisor:
         self._robot = robot
         self._shaping = shaping
         self._gravity = gravity
+        self._reckoning = DeadReckoning(robot, gravity)
         self.reset()
 
     def apply(self, settings: LoopSettings) -> None:
         """Judge by these settings from now on."""
         self._tolerance = following_tolerance(settings)
+        self._fastest = settings.limits.velocity
 
     def reset(self) -> None:
         """No fault has been."""
@@ -132,6 +138,7 @@ class FaultSupervisor:
         for row, q in zip(trail, self._trail, strict=False):
             row[:] = q
         memory.active[...], memory.faults[...] = self.active is not None, self.count
+        self._reckoning.save(memory)
         if self.active is not None:
             self.active.save(memory)
 
@@ -150,6 +157,7 @@ class FaultSupervisor:
         elif self.active is None or int(memory.faults) != self.count:
             self.active = ActiveFault("states", "hold", 0.0, 0.0, 0.0, memory.found, self._trail)
         self.count = int(memory.faults)
+        self._reckoning.restore(memory)
         if self.active is not None:
             self.active.restore(memory)
 
@@ -196,7 +204,7 @@ class FaultSupervisor:
         t: float,
         age: float,
         fault: Fault,
-        found: Array,
+        last: tuple[Array, Array],
         state: tuple[Array, Array] | None,
         settings: LoopSettings,
     ) -> Command | None:
@@ -206,7 +214,7 @@ class FaultSupervisor:
             t: time [s].
             age: of the state, or since the last one [s].
             fault: what is wrong.
-            found: where the arm was last, (n,).
+            last: position and velocity of the latest usable state, (n,) each.
             state: position and velocity, (n,) each, if there is a state.
             settings: reactions and their gains.
         """
@@ -225,7 +233,10 @@ class FaultSupervisor:
             left = np.inf if answer == "wait" else max(reaction.expiry - history.spent, 0.0)
             if before is not None and before.phase == "retreat":
                 self.forget_trail()
-            self.active = ActiveFault(kind, answer, left, safety.ramp_down_time, t, found, self._trail)
+            fades = answer == "ramp" and reaction.answer != "damp" and (before is None or before.carries)
+            carries, part = answer not in ("damp", "ramp") or fades, 1.0 if before is None else before.left
+            down, trail = safety.ramp_down_time, self._trail
+            self.active = ActiveFault(kind, answer, left, down, t, last[0], trail, part, carries=carries)
             self.count += 1
         active = cast(ActiveFault, self.active)
         active.present, active.latched = present, history.latched
@@ -233,8 +244,16 @@ class FaultSupervisor:
             history.seen(t)
         if self._shaping.sent is None:
             return None
-        believed = None if kind == "sensor" else state
-        effort = active.effort(t, self._shaping.sent, self._gravity, self._sampling.feedback, believed)
+        believed = None if kind == "sensor" or self._plausibility.stunned else state
+        if believed is None:
+            if before is not None and before.blind:
+                self._reckoning.advance(t, self._shaping.sent + self._gravity.added)
+            elif state is not None:
+                self._reckoning.begin(t, *self._plausibility.motion)
+            else:  # nobody knows which commands came through
+                self._reckoning.begin(t, last[0] + age * last[1], last[1])
+        feedback, gravity = self._sampling.feedback, self._gravity
+        effort = active.effort(t, gravity, self._reckoning, feedback, self._fastest, believed)
         if effort is None:
             self._shaping.fall_silent(t)
             return None
@@ -338,6 +357,9 @@ class ActiveFault:
         phase: ``hold``, ``damp``, ``ramp``, or ``silent`` after that.
         present: True as long as its cause is there.
         latched: True if it lasts for a while after that.
+        left: what is left of the efforts, of 1 before the ramp to zero.
+        carries: True if the weight of the arm is carried, or fades; False for damping alone.
+        blind: True if what was sent last was found without a state.
     """
 
     def __init__(
@@ -349,6 +371,9 @@ class ActiveFault:
         t: float,
         q: Array,
         trail: Sequence[Array] = (),
+        left: float = 1.0,
+        *,
+        carries: bool = True,
     ) -> None:
         """
         Args:
@@ -359,17 +384,18 @@ class ActiveFault:
             t: time [s].
             q: where the arm was last, (n,) in [rad] or [m].
             trail: where it was before, (n,) each, every ``TRAIL_PERIOD``, the latest last.
+            left: what the fault before it has left of the efforts.
+            carries: whether the weight of the arm is carried.
         """
         self.kind = kind
         self._trail = trail
         self.phase = answer
         self.present = True
         self.latched = False
+        self.left, self.carries, self.blind = left, carries, False
         self._begin, self._q = t, q
         self._until = t if answer in ("ramp", "silent") else t + expiry
-        self._ramp_down_time = ramp_down_time
-        self._from: Array | None = None
-        self._blind = False
+        self._ramp_down_time, self._ramped = ramp_down_time, self._until
 
     def save(self, memory: Any) -> None:
         """Write it into the memory of ``../loop.c``."""
@@ -380,18 +406,16 @@ class ActiveFault:
             self.latched,
         )
         memory.active_begin[...], memory.until[...], memory.found[:] = self._begin, self._until, self._q
-        memory.ramp_down_time[...], memory.blind[...] = self._ramp_down_time, self._blind
-        memory.ramps[...] = self._from is not None
-        if self._from is not None:
-            memory.ramp_from[:] = self._from
+        memory.ramp_down_time[...], memory.ramped[...] = self._ramp_down_time, self._ramped
+        memory.left[...], memory.carries[...], memory.blind[...] = self.left, self.carries, self.blind
 
     def restore(self, memory: Any) -> None:
         """Read it from there."""
         self.kind = cast(FaultKind, FaultReactions._fields[int(memory.active_kind)])
         self.phase, self.present, self.latched = PHASES[int(memory.phase)], bool(memory.present), bool(memory.latched)
         self._begin, self._until, self._q = float(memory.active_begin), float(memory.until), memory.found.copy()
-        self._ramp_down_time, self._blind = float(memory.ramp_down_time), bool(memory.blind)
-        self._from = memory.ramp_from.copy() if memory.ramps else None
+        self._ramp_down_time, self._ramped = float(memory.ramp_down_time), float(memory.ramped)
+        self.left, self.carries, self.blind = float(memory.left), bool(memory.carries), bool(memory.blind)
 
     @property
     def found(self) -> Array:
@@ -411,47 +435,45 @@ class ActiveFault:
         reached: Array = begin + (place - step) * (self._trail[-step - 1] - begin)
         return reached
 
-    def left(self, t: float) -> float:
-        """What is left of the efforts at a time t [s], of 1 at the begin of the ramp to zero."""
-        return 1.0 if self._from is None else max(0.0, 1.0 - (t - self._until) / self._ramp_down_time)
-
     def effort(
         self,
         t: float,
-        sent: Array,
         gravity: GravityEffort,
+        reckoning: DeadReckoning,
         feedback: Feedback,
+        fastest: Array,
         state: tuple[Array, Array] | None = None,
     ) -> Array | None:
         """What to send, (n,) in [N·m] or [N]; None once the reaction has ended.
 
         Args:
             t: time [s]; if it ran backwards, the fault begins anew.
-            sent: what was sent last, (n,).
             gravity: what carries the arm.
+            reckoning: where the arm is by its model, if there is no state.
             feedback: gains.
-            state: position and velocity, (n,) each, if there is a state.
+            fastest: the velocity limits (n,).
+            state: position and velocity, (n,) each, if there is a state that can be believed.
         """
         if t < self._begin:
-            self._until, self._begin, self._from = self._until + (t - self._begin), t, None
-        if state is not None and self._blind:
+            self._until, self._begin, self.left = self._until + (t - self._begin), t, 1.0
+            self._ramped = self._until
+        if state is not None and self.blind:
             self._q = state[0]
-        self._blind = state is None
-        if t < self._until:
-            if self.phase == "damp":
-                return -feedback.damping * state[1] if state is not None else np.zeros_like(sent)
-            weight = gravity.to_send(self._q if state is None else state[0])
-            if state is None:
-                return weight
-            if self.phase == "float":
-                floating: Array = weight - feedback.damping * state[1]
-                return floating
-            held: Array = weight + feedback.stiffness * (self.target(t) - state[0]) - feedback.damping * state[1]
-            return held
-        if self._from is None:
-            self._from, self.phase = sent, "ramp"
-        left = self.left(t)
-        if left == 0.0:
-            self.phase = "silent"
-            return None
-        return left * self._from
+        self.blind = state is None
+        q, qd = (reckoning.q, reckoning.qd) if state is None else state
+        if t >= self._until:
+            self.phase = "ramp"
+            time = self._ramp_down_time if is_within(qd, fastest) else min(STEEP, self._ramp_down_time)
+            self.left, self._ramped = self.left - (t - self._ramped) / time, t
+            if self.left <= 0.0:
+                self.left, self.phase = 0.0, "silent"
+                return None
+        damping: Array = -feedback.damping * qd
+        if not self.carries:
+            return self.left * damping
+        if state is None:
+            return self.left * reckoning.stop()
+        held = gravity.to_send(q)
+        if self.phase != "float":
+            held = held + feedback.stiffness * (self.target(t) - q)
+        return self.left * (held + damping)

@@ -102,7 +102,7 @@ def mit_command(
     at, velocity = (q, rest) if command.state is None else command.state
     gains, target, speed, left = reactions, at, rest, 1.0
     if fault is not None:
-        left = 0.0 if fault.kind == "sensor" else fault.left(t)
+        left = 0.0 if fault.kind == "sensor" else fault.left
         target = fault.target(t)
         if fault.phase in ("damp", "float"):
             gains, target = Feedback(rest, reactions.damping), at

@@ -179,7 +179,7 @@ void core_mit(const Core* c, double t, const double* q, const double* effort, do
   double left = 1, held[N];
   target(&x->loop, m, t, held);
   if (!law) {
-    if (m->ramps) left = greater(0, 1 - (t - m->until) / m->ramp_down_time);
+    left = m->left;
     if (m->active_kind == SENSOR) left = 0;
   }
   EACH {

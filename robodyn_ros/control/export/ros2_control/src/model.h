@@ -5,6 +5,7 @@
 
 void model_gravity(const double* q, const double* p, double* result);
 void model_inverse(const double* q, const double* qd, const double* qdd, const double* p, double* result);
+void model_forward(const double* q, const double* qd, const double* tau, const double* p, double* result);
 void model_mass_matrix(const double* q, const double* p, double* result);
 
 /* How many numbers depend on the settings of the step alone, and what works them out, once for as long as they stay. */

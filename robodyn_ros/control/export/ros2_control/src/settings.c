@@ -236,7 +236,7 @@ int core_settings_prepare(CoreSettings* x, const Parameters* given, double perio
     return 0;
   }
   *s = FIRST_SETTINGS;
-  s->step_run = step_run; s->gravity = model_gravity; s->inverse = model_inverse;
+  s->step_run = step_run; s->gravity = model_gravity; s->inverse = model_inverse; s->forward = model_forward;
   s->step_constants = x->constants; s->model = x->model;
   copy_safety(s, given);
   s->estimates_velocity = given->missing_velocity != 0;
@@ -249,6 +249,7 @@ int core_settings_prepare(CoreSettings* x, const Parameters* given, double perio
     s->effort_limit[i] = given->effort_limits[i] < NO_LIMIT ? given->effort_limits[i] : INFINITY;
     s->rate_limit[i] = given->effort_rate_limits[i] < NO_LIMIT ? given->effort_rate_limits[i] : INFINITY;
     x->velocity_limit[i] = given->velocity_limits[i] < NO_LIMIT ? given->velocity_limits[i] : INFINITY;
+    s->velocity_limit[i] = x->velocity_limit[i];
     s->greatest_speed[i] = given->overspeed * x->velocity_limit[i];
     x->path[i] = given->constraints_trajectory[i] > 0 ? given->constraints_trajectory[i] : INFINITY;
     x->goal[i] = given->constraints_goal[i] > 0 ? given->constraints_goal[i] : INFINITY;
