@@ -74,8 +74,9 @@ def test_terms_add_up_and_every_output_follows_the_parameter_joints(graph, prr):
 
     order = ["wrist", "elevator", "shoulder"]
     graph.start(
-        "simulator", "-r", "commands:=controller/commands", robot_description=prr, initial_position=START, joints=order
-    )
+        "simulator", "-r", "commands:=controller/commands", robot_description=prr, initial_position=START, joints=order,
+        state_rate=100.0,
+    )  # fmt: skip
     graph.start("controller", robot_description=prr, use_sim_time=True, joints=order)
     terms = {term: graph.listen(JointState, f"controller/efforts/{term}", 1000) for term in TERMS}
     errors = graph.listen(JointState, "controller/tracking_error", 1000)

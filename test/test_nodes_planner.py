@@ -99,7 +99,14 @@ def test_home_to_pick_in_minimum_time_on_the_simulated_arm(rig, prr):
 def test_the_command_sends_a_plan_to_the_controller(graph, prr):
     pytest.importorskip("toppra")
     rig = graph
-    rig.start("simulator", "-r", "joint_commands:=controller/joint_commands", robot_description=prr, lockstep=True)
+    rig.start(
+        "simulator",
+        "-r",
+        "joint_commands:=controller/joint_commands",
+        robot_description=prr,
+        lockstep=True,
+        state_rate=200.0,
+    )
     rig.start("controller", robot_description=prr, use_sim_time=True)
     states = rig.listen(JointState, "joint_states")
     rig.wait(lambda: states, "joint states")
