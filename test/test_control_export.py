@@ -75,7 +75,8 @@ def given_for(robot: rd.Robot, rng: np.random.Generator) -> dict[str, Any]:
         "faults.speed.expiry": 0.1, "faults.states.expiry": 0.05, "faults.law.answer": "damp",
         "faults.following.expiry": 0.15, "faults.publisher.answer": "damp", "faults.publisher.expiry": 0.08,
         "gravity": [0.3, -0.2, -9.7],
-        "contact.observe": "tool", "contact.gain": 20.0, "contact.touch_force": 400.0, "contact.collision_force": 900.0,
+        "contact.observe": "joints", "contact.gain": 20.0, "contact.touch_force": 400.0,
+        "contact.collision_force": 900.0,
         "contact.touch_torque": 150.0, "contact.energy": 9.0, "faults.collision.answer": "float",
         "faults.collision.expiry": 0.1, "faults.touch.answer": "retreat", "faults.touch.expiry": 0.2,
     }  # fmt: skip
@@ -90,8 +91,8 @@ def given_for(robot: rd.Robot, rng: np.random.Generator) -> dict[str, Any]:
             f"gains.{joint.name}.integral_rate": 0.5 * index,
             f"constraints.{joint.name}.trajectory": 0.2 + 0.1 * index,
             f"constraints.{joint.name}.goal": 0.05,
-            f"contact.{joint.name}.touch": effort * 1.5,
-            f"contact.{joint.name}.collision": effort * 3.0,
+            f"contact.{joint.name}.touch": effort * 0.6,
+            f"contact.{joint.name}.collision": effort * 1.2,
             f"constraints.{joint.name}.max_deceleration_on_cancel": 4.0 + index if index else 0.0,
         }
     return given
@@ -194,7 +195,7 @@ class ControllerHistory:
         self.chained_q = self.q
         self.seen: set[str] = set()
 
-    changes_allowed = True
+    changes_allowed = payloads = True
     stops = was_gap = False
     last: Any = None
     begun = 0.0
@@ -409,6 +410,8 @@ class ControllerHistory:
              "faults.touch.answer": str(rng.choice(["wait", "retreat"]))},
         ]  # fmt: skip
         changed = options[int(rng.integers(len(options)))]
+        if "payload.link" in changed and not self.payloads:
+            changed = options[0]
         self.given |= changed
         self.changes += changed.items()
         settings = self.settings()
@@ -511,8 +514,10 @@ ARMS = ["prr", "turning", *(name for name in ("ur5_robot", "panda") if name in i
 @pytest.mark.parametrize("name", ARMS)
 def test_with_sanitizers(name: str, tmp_path: Path) -> None:
     urdf = industrial_arm(name)
-    made = build(tmp_path, urdf, given_for(rd.load_robot(urdf), np.random.default_rng(2)), flags=("-O1", *SANITIZERS))
+    given = given_for(rd.load_robot(urdf), np.random.default_rng(2)) | {"contact.observe": "tool"}
+    made = build(tmp_path, urdf, given, flags=("-O1", *SANITIZERS))
     history = ControllerHistory(made, 21)
+    history.payloads = False  # they scale the damping of the wrench, which the package keeps
     found, expected, _ = history.run(100_000 if name == "prr" else 20_000)
     close(found, expected, history)
 
