@@ -636,7 +636,7 @@ static void reckon_doubted(const Settings* s, State* m, double duration, const d
   }
 }
 
-static void wake(const Settings* s, State* m, const double* q) {
+static void unstun(const Settings* s, State* m, const double* q) {
   m->stunned++;
   if (fabs(q[m->doubt_joint] - m->where) > s->life) { m->doubt_joint = -1; m->stunned = 0; }
   else if ((double)m->stunned > s->stunned_most) {
@@ -679,7 +679,7 @@ static void compare(const Settings* s, State* m, double t, const double* q, cons
   if (duration < s->interval) return;
   look_for_life(s, m, q);
   const int believed = !m->doubted;
-  if (m->stunned && believed) wake(s, m, q);
+  if (m->stunned && believed) unstun(s, m, q);
   if (measured) compare_velocity(s, m, duration, q, qd);
   if (m->driven && !m->doubted) compare_motion(s, m, duration, q, qd);
   if (believed) reckon_doubted(s, m, duration, q, qd);

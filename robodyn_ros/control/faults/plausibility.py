@@ -352,7 +352,7 @@ class Plausibility:
         self._look_for_life(q)
         believed = not self.problem
         if self.stunned and believed:
-            self._wake(q)
+            self._unstun(q)
         if measured:
             self._compare_velocity(duration, q - self._start[1], qd - self._start[2])
         if self._driven and not self.problem:
@@ -437,7 +437,7 @@ class Plausibility:
             self._joint, self._where = joint, float(q[joint])
             self._doubt(FaultCause(STANDS_STILL, joint, float(abs(change[joint]))))
 
-    def _wake(self, q: Array) -> None:
+    def _unstun(self, q: Array) -> None:
         """Believe a joint that has struck something once it moves; doubt it if it does not for too long."""
         self.stunned += 1
         if abs(q[self._joint] - self._where) > LIFE:
