@@ -64,14 +64,14 @@ class Arm:
         # No arm stands still whatever drives it, with limits far too low for it.
         config = replace(config, plausibility=False, following_tolerance=0.0, allow_sagging=True)
         self.loop = ControlLoop(controller, given.pop("limit", np.full(3, 1e4)), config, reactions=reactions, **given)
-        self.t, self.q, self.qd = 5.0, Q, QD
+        self.t, self.age, self.q, self.qd = 5.0, 0.0, Q, QD
         if start:
             self.state()
 
     def state(self, q=None, qd=None, after=PERIOD):
         self.t += after
         self.q, self.qd = (self.q if q is None else q), (self.qd if qd is None else qd)
-        return self.loop.update(self.t, self.t, self.q, self.qd)
+        return self.loop.update(self.t, self.t + self.age, self.q, self.qd)
 
     def watched(self, duration):
         """What is sent while no state comes: times since the last one, and efforts."""
@@ -430,14 +430,19 @@ def test_velocities_that_are_missing_are_refused_or_estimated():
 # From one effort to the next
 
 
+@pytest.mark.parametrize("late", [0.0, 0.05])
 @pytest.mark.parametrize("rate", [60.0, 700.0])
-def test_no_step_is_ever_larger_than_the_rate_limit(rate):
-    """Whatever happens: faults, gaps, other laws and gains, references that jump, another payload."""
+def test_no_step_is_ever_larger_than_the_rate_limit(rate, late):
+    """Whatever happens: faults, gaps, other laws and gains, references that jump, another payload, and states that come
+    up to ``late`` seconds after their stamps, so that some wait and are then answered one right after the other.
+    """
     rng = np.random.default_rng(11)
     limits, rates = np.array([150.0, 40.0, 20.0]), rate * np.array([3.0, 2.0, 1.0])
     dynamics = rd.create_dynamics("rnea", ROBOT)
+    soft = 0.1 if late else 1.0  # stiff gains would be refused
     laws = [
-        law(dynamics, kp, 0.2 * kp) for law, kp in ((PD, 300.0), (GravityCompensation, 90.0), (ComputedTorque, 150.0))
+        law(dynamics, soft * kp, 0.2 * np.sqrt(soft) * kp)
+        for law, kp in ((PD, 300.0), (GravityCompensation, 90.0), (ComputedTorque, 150.0))
     ]
     arm = Arm(laws[0], limit=limits, rate_limit=rates, start=False)
     sent, when, kinds = None, 0.0, set()
@@ -455,11 +460,13 @@ def test_no_step_is_ever_larger_than_the_rate_limit(rate):
             arm.loop.track(Reference(rng.uniform(-1.0, 1.0, 3), ZERO, ZERO, rng.uniform(-20, 20, 3)), arm.t)
         qd = FAST if event == 4 else rng.uniform(-0.1, 0.1, 3)
         gap = rng.uniform(0.2, 0.5) if event == 5 else PERIOD * rng.uniform(0.5, 1.5)
-        commands = []
+        commands, before = [], arm.age
         if gap > 0.1:
-            commands += [(t, arm.loop.watch(t)) for t in np.arange(arm.t + 0.02, arm.t + gap, 0.02)]
-        command = arm.state(arm.q + rng.uniform(-0.01, 0.01, 3), qd, after=gap)
-        commands.append((arm.t, command))
+            commands += [(t + before, arm.loop.watch(t)) for t in np.arange(arm.t + 0.02, arm.t + gap, 0.02)]
+        arm.age = late * rng.uniform() if rng.integers(3) == 0 else max(0.0, before - 0.9 * gap)
+        gap = max(gap, 1.01 * (arm.age - before))  # by the clock; stamps rise
+        command = arm.state(arm.q + rng.uniform(-0.01, 0.01, 3), qd, after=gap + before - arm.age)
+        commands.append((arm.t + arm.age, command))
         for t, command in commands:
             if command is None:
                 continue
@@ -468,7 +475,7 @@ def test_no_step_is_ever_larger_than_the_rate_limit(rate):
             if sent is not None:
                 assert (np.abs(command.effort - sent) <= rates * (t - when) * (1.0 + 1e-9) + 1e-9).all(), step
             sent, when = command.effort, t
-    assert kinds == {None, "law", "speed", "publisher", "states"}
+    assert kinds - {"rate"} == {None, "law", "speed", "publisher", "states"}
 
 
 def test_rate_and_absolute_limit_are_reported_apart():

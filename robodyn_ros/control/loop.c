@@ -136,7 +136,7 @@ typedef struct {
   double time; /* of the latest reference */
   /* the loop */
   int64_t restarts, clock_reset, driving, conflict, gravity_known, to_judge;
-  double q[N], qd[N], driving_effort[N], gravity_last[N];
+  double q[N], qd[N], driving_effort[N], gravity_last[N], state_age;
   int64_t stepped; /* 1 if there is a latest control step, and its state and reference */
   double stepped_q[N], stepped_qd[N], stepped_reference[REFERENCES * N];
   /* validation */
@@ -975,6 +975,8 @@ static int answer(const Settings* s, State* m, Period* p) {
     dt = 0;
   }
   copy(m->q, p->q); copy(m->qd, p->qd);
+  m->memory.sent_at -= p->now - t - m->state_age; /* ControlLoop._note_age */
+  m->state_age = p->now - t;
   if (measure_sampling(s, m, t, p->now - t)) {
     m->to_judge = 1;
     if (s->judge) s->judge();

@@ -134,6 +134,7 @@ class ControlLoop:
         )
         self.restarts = 0
         self._clock_reset = False
+        self._age = 0.0  # of the latest state [s]
         self._q = self._qd = read_only(np.zeros(robot.n))
         self._validation = StateValidation(robot)
         self._references = ReferenceManager(robot, self.settings.limits.velocity, self.settings.limits.effort)
@@ -274,6 +275,7 @@ class ControlLoop:
             self._restart(t, q)
             dt = 0.0
         self._q, self._qd = q, qd
+        self._note_age(now - t)
         with suppress(Exception):  # of a model: it is a fault of the law, below
             self._sampling.update(t, now - t, q)
             self._plausibility.update(t, q, qd, self._driving, measured=measured)
@@ -365,6 +367,15 @@ class ControlLoop:
         except Exception:  # of a model: that is a fault of the law
             return
 
+    def _note_age(self, age: float) -> None:
+        """Note how old the latest state is [s].
+
+        The rate limit counts the time between commands by the stamps of the states. States that queued up are answered
+        one right after the other, whatever their stamps say: so the last command counts as sent later by as much.
+        """
+        self._shaping.memory.sent_at[...] -= age - self._age
+        self._age = age
+
     def _restart(self, t: float, q: Array) -> None:
         """Hold where the arm is.
 
@@ -441,7 +452,7 @@ class ControlLoop:
         for part in self._parts:
             part.save(memory)
         memory.restarts[...], memory.clock_reset[...] = self.restarts, self._clock_reset
-        memory.q[:], memory.qd[:] = self._q, self._qd
+        memory.q[:], memory.qd[:], memory.state_age[...] = self._q, self._qd, self._age
         memory.driving[...] = self._driving is not None
         if self._driving is not None:
             memory.driving_effort[:] = self._driving
@@ -452,7 +463,7 @@ class ControlLoop:
         for part in self._parts:
             part.restore(memory)
         self.restarts, self._clock_reset = int(memory.restarts), bool(memory.clock_reset)
-        self._q, self._qd = memory.q.copy(), memory.qd.copy()
+        self._q, self._qd, self._age = memory.q.copy(), memory.qd.copy(), float(memory.state_age)
         self._driving = memory.driving_effort.copy() if memory.driving else None
 
     @property

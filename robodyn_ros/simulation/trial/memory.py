@@ -43,11 +43,11 @@ INPUTS = (
     ("int64_t", "noisy differentiated arrivals"),
     ("double*", "resolution noise read_q read_v read_effort"),
     ("int64_t*", "arrival_step arrival_reading"),
-    # control step: its arrays and constants, widths of two arrays, places of `lagging` and `added`, 1 if the law
-    # follows the motion
+    # control step: its arrays and constants, widths of two arrays, places of `lagging`, `sent_at` and `added`, 1 if the
+    # law follows the motion
     ("double**", "step_arrays"),
     ("double*", "step_block step_constants"),
-    ("int64_t", "memory_width law_memory_width lagging added follows"),
+    ("int64_t", "memory_width law_memory_width lagging sent_at added follows"),
     # control loop: settings and state
     ("double", "state_timeout turn jump_limit"),
     ("double*", "overspeed last_q last_v"),
@@ -73,7 +73,7 @@ STATE = (
     ("int64_t", "states_used received commanded reached truths"),
     # loop: 1 if no command comes any more, 1 if the motion waits for the arm; times [s]
     ("int64_t", "silent"),
-    ("double", "last_t reference_time start begin_t usual"),
+    ("double", "last_t reference_time start begin_t usual state_age"),
     # plausibility: 1 if commands of the law were in force all the time since then; 1 if there was a gap before
     ("int64_t", "driven after_gap"),
     # fault: the joint, what it did and what it may do or did before
@@ -190,6 +190,7 @@ class StepArrays:
             "memory_width": len(of_step),
             "law_memory_width": len(self._of_law),
             "lagging": place(StepMemory, "lagging", step.n),
+            "sent_at": place(StepMemory, "sent_at", step.n),
             "added": place(StepMemory, "added", step.n),
             "follows": int(step.follows),
         }
