@@ -16,6 +16,7 @@
 # make faults        each fault of docs/safety.md, for three arms: detected after, greatest speed and effort step, way back (BENCH as there)
 # make fuzz          spoilt URDFs and arrays, new ones each time (make fuzz FUZZ=200000)
 # make fuzz-nodes    the running controller under a storm of messages, parameters, switches and life cycles; an hour
+# make soak-loop          the loop in C, also exported and with sanitizers, beside Python over 200,000 and 500,000 periods
 # make soak-life-cycles   1,000 life cycles of the controller: objects, threads, files, memory, beside a bare node
 # make soak-controller   the controller at 500 Hz for ten minutes: periods, latency, memory
 # make soak-hold     a pose held for 60 s by the real nodes, with wrong masses and noise
@@ -47,7 +48,7 @@ PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 INSTALL = $(PIP) install --quiet --use-pep517 $(addprefix -c ,$(CONSTRAINTS))
 BUILD := setup.py package.xml $(wildcard .ci/constraints*.txt)
 
-.PHONY: demo test test-thorough test-realtime lint bench bench-planning bench-adaptive bench-goals bench-identification bench-kinematics bench-ros bench-sim bench-mpc bench-sweep bench-truth fuzz fuzz-nodes soak-adaptive soak-controller soak-hold soak-identify soak-life-cycles soak-sim soak-sweep clean docs picture
+.PHONY: demo test test-thorough test-realtime lint bench bench-planning bench-adaptive bench-goals bench-identification bench-kinematics bench-ros bench-sim bench-mpc bench-sweep bench-truth fuzz fuzz-nodes soak-adaptive soak-controller soak-hold soak-identify soak-life-cycles soak-loop soak-sim soak-sweep clean docs picture
 
 demo: $(VENV)/demo-installed $(if $(VIEW),$(VENV)/viewer-installed)
 	@$(VENV)/bin/robodyn demo $(if $(VIEW),--view) $(DEMO)
@@ -138,6 +139,9 @@ fuzz: $(VENV)/test-installed
 
 fuzz-nodes: $(VENV)/test-installed
 	@$(VENV)/bin/python benchmarks/fuzz_nodes.py $(BENCH)
+
+soak-loop: $(VENV)/test-installed
+	ROBODYN_HISTORIES=1000 ROBODYN_PERIODS=500000 $(VENV)/bin/python -m pytest -n 2 -m thorough test/test_control_compiled_loop.py test/test_control_export.py
 
 soak-life-cycles: $(VENV)/test-installed
 	@$(VENV)/bin/python benchmarks/life_cycles.py $(BENCH)

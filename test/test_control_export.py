@@ -42,6 +42,8 @@ SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g")
 PERIOD = 0.001
 PACKAGE = "some_arm_controllers"
 FEW = 3000
+PERIODS = int(os.environ.get("ROBODYN_PERIODS", "100000"))
+"""How many periods the thorough tests compare, with sanitizers a fifth of them; `make soak-loop` has more."""
 """Periods of a history in the gate."""
 
 NOTHING, REFERENCE, TRAJECTORY, HOLD, CHANGE, PUBLISHERS, CHAINED, CYCLE = range(8)
@@ -488,10 +490,9 @@ def test_in_mit_mode(prr: Exported) -> None:
 @needs_compiler
 @pytest.mark.thorough
 @pytest.mark.timeout(1500)
-@pytest.mark.parametrize("seed", [11, 12])
-def test_many_periods(prr: Exported, seed: int) -> None:
-    history = ControllerHistory(prr, seed)
-    found, expected, said = history.run(100_000)
+def test_many_periods(prr: Exported) -> None:
+    history = ControllerHistory(prr, 11)
+    found, expected, said = history.run(PERIODS)
     close(found, expected, history)
     assert said.endswith("allocations 0 locks 0\n")
 
@@ -518,7 +519,7 @@ def test_with_sanitizers(name: str, tmp_path: Path) -> None:
     made = build(tmp_path, urdf, given, flags=("-O1", *SANITIZERS))
     history = ControllerHistory(made, 21)
     history.payloads = False  # they scale the damping of the wrench, which the package keeps
-    found, expected, _ = history.run(100_000 if name == "prr" else 20_000)
+    found, expected, _ = history.run(PERIODS // 5)
     close(found, expected, history)
 
 
