@@ -16,7 +16,7 @@
 # make faults        each fault of docs/safety.md, for three arms: detected after, greatest speed and effort step, way back (BENCH as there)
 # make fuzz          spoilt URDFs and arrays, new ones each time (make fuzz FUZZ=200000)
 # make fuzz-nodes    the running controller under a storm of messages, parameters, switches and life cycles; an hour
-# make soak-loop          the loop in C, also exported and with sanitizers, beside Python over 200,000 and 500,000 periods
+# make soak-loop     the loop in C, also exported and with sanitizers, beside Python over 200,000 and 500,000 periods
 # make soak-life-cycles   1,000 life cycles of the controller: objects, threads, files, memory, beside a bare node
 # make soak-controller   the controller at 500 Hz for ten minutes: periods, latency, memory
 # make soak-hold     a pose held for 60 s by the real nodes, with wrong masses and noise

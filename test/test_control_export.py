@@ -42,9 +42,10 @@ SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g")
 PERIOD = 0.001
 PACKAGE = "some_arm_controllers"
 FEW = 3000
-PERIODS = int(os.environ.get("ROBODYN_PERIODS", "100000"))
-"""How many periods the thorough tests compare, with sanitizers a fifth of them; `make soak-loop` has more."""
 """Periods of a history in the gate."""
+
+PERIODS = int(os.environ.get("ROBODYN_PERIODS", "100000"))
+"""Periods that the thorough tests compare, and with sanitizers a fifth of them; `make soak-loop` has more."""
 
 NOTHING, REFERENCE, TRAJECTORY, HOLD, CHANGE, PUBLISHERS, CHAINED, CYCLE = range(8)
 """What is asked of the arm before an update, as in exported_controller.cpp."""
