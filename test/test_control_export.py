@@ -45,7 +45,7 @@ FEW = 3000
 """Periods of a history in the gate."""
 
 PERIODS = int(os.environ.get("ROBODYN_PERIODS", "100000"))
-"""Periods that the thorough tests compare, with sanitizers a fifth to a twentieth of them; `make soak-loop` has more."""
+"""Periods that the thorough tests compare, with sanitizers less; `make soak-loop` has more."""
 
 NOTHING, REFERENCE, TRAJECTORY, HOLD, CHANGE, PUBLISHERS, CHAINED, CYCLE = range(8)
 """What is asked of the arm before an update, as in exported_controller.cpp."""
