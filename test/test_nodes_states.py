@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 
 import numpy as np
 import pytest
@@ -62,10 +63,16 @@ class Arm:
         assert len(self.commands) == count, f"a command for {fields}"
 
     def settle(self):
-        """Wait for the last command that was asked for: one for a stamp of its own."""
-        wanted = self.state()
+        """Wait for the last command that was asked for: one for a stamp of its own.
+
+        Nobody sends a lost state again, and one is lost when the controller exchanges its subscription; so a new one is sent.
+        """
+        wanted, due = self.state(), time.monotonic() + 1.0
 
         def there():
+            nonlocal wanted, due
+            if time.monotonic() > due:
+                wanted, due = self.state(), time.monotonic() + 1.0
             return any(message.header.stamp == wanted for message in self.commands[-5:])
 
         self.graph.wait(there, "the answer to the latest state")
