@@ -65,7 +65,7 @@ class Arm:
     def settle(self):
         """Wait for the last command that was asked for: one for a stamp of its own.
 
-        Nobody sends a lost state again, and one is lost when the controller exchanges its subscription; so a new one is sent.
+        A state that is lost, as when the controller exchanges its subscription, comes no more: a new one is sent.
         """
         wanted, due = self.state(), time.monotonic() + 1.0
 
