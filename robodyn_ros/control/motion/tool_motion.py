@@ -85,7 +85,7 @@ class ToolMotion:
         """
         target, limits, now = goal.target, goal.limits, goal.motion
         if goal.frame:
-            target = self._frame(goal.frame, goal.q) @ target
+            target = target_frame(self._kinematics, goal.frame, goal.q) @ target
         dynamics = self._dynamics
         dynamics.apply(goal.parameters)
         brake = braking(dynamics, now, limits.velocity, BRAKING_RATIO * limits.effort) if now.qd.any() else None
@@ -97,11 +97,22 @@ class ToolMotion:
         )
         return motion if brake is None else _joined(brake, motion)
 
-    def _frame(self, name: str, q: Array) -> Array:
-        known = [link.name for link in self._kinematics.robot.links]
-        if name not in known:
-            raise InputError("frame_id", f"{name!r} is unknown; a target is in the frame of {', '.join(known)}", name)
-        return self._kinematics.pose(name, q)
+
+def target_frame(kinematics: Kinematics, name: str, q: Array) -> Array:
+    """Pose of the link that a target is told in, (4, 4) in the root link's frame.
+
+    Args:
+        kinematics: of the arm.
+        name: of the link.
+        q: position (n,).
+
+    Raises:
+        InputError: there is no such link.
+    """
+    known = [link.name for link in kinematics.robot.links]
+    if name not in known:
+        raise InputError("frame_id", f"{name!r} is unknown; a target is in the frame of {', '.join(known)}", name)
+    return kinematics.pose(name, q)
 
 
 def _joined(first: Trajectory, second: Trajectory) -> Trajectory:

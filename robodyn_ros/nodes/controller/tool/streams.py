@@ -22,6 +22,7 @@ from rclpy.parameter import Parameter
 from std_msgs.msg import Float64MultiArray
 
 from robodyn_ros.control.loop import ControlLoop
+from robodyn_ros.control.motion.tool_motion import target_frame
 from robodyn_ros.control.motion.tool_stream import StreamSettings, ToolStream
 from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.kinematics import Kinematics
@@ -59,7 +60,7 @@ class StreamInput:
         self._stream: ToolStream | None = None
         self._settings: StreamSettings | None = None
         self._time = 0.0
-        self._runs = False
+        self._runs = self._began_to_track = False
         self._stiffness: list[float] | None = None
         subscribe = node.create_subscription
         self._subscriptions = [
@@ -158,8 +159,6 @@ class StreamInput:
             self._closed.faults.count("stream refused", problem)
             self._end()
 
-    _began_to_track = False
-
     def _end(self) -> None:
         self._runs = self._began_to_track = False
         self._timer.cancel()
@@ -176,10 +175,7 @@ class StreamInput:
         latest = self._closed.latest
         if not name or name == self._loop.robot.root or latest is None or latest[1].state is None:
             return np.eye(4)
-        known = [link.name for link in self._loop.robot.links]
-        if name not in known:
-            raise InputError("frame_id", f"{name!r} is unknown; a target is in the frame of {', '.join(known)}", name)
-        return self._kinematics.pose(name, latest[1].state[0])
+        return target_frame(self._kinematics, name, latest[1].state[0])
 
     def _on_stiffness(self, data: bytes) -> None:
         try:
