@@ -49,9 +49,6 @@ EVERY_MESSAGE = QoSProfile(depth=20000, reliability=RELIABLE.reliability)
 PERIOD = 0.1
 """Time between two checks that the script can go on [s]."""
 
-ATTEMPTS = 20
-"""How often the trajectory is sent: a subscriber that was discovered a moment ago may miss the first."""
-
 COUNT = "commands since start"
 """Name of the number of commands in the diagnostics of the controller and of the simulator."""
 
@@ -137,13 +134,14 @@ class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]
         yield from self._count()
         now = float(self._value("simulator", TIME))
         yield ScriptStep("the last state before the pause", lambda: recorder.states[-1][0] > now - ROUNDING)
-        for _ in range(ATTEMPTS):
+        end = monotonic() + self._settings.patience
+        taken = False
+        while not taken:  # a subscriber that was discovered a moment ago may miss the first
+            if monotonic() > end:
+                raise NotReadyError("the controller does not receive the trajectory")
             self._send()
             yield from self._next_report("controller")
-            if self._value("controller", TAKEN):
-                break
-        else:
-            raise NotReadyError("the controller does not receive the trajectory")
+            taken = bool(self._value("controller", TAKEN))
         yield from self._set_paused(False)
         yield ScriptStep("the start of the trajectory", lambda: self._time() > 0.0)
         self._is_moving, self._gap = True, 0.0
