@@ -7,6 +7,7 @@ come.
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import functools
 import os
 import signal
@@ -42,6 +43,9 @@ DEADLINE = 60.0
 
 GRACE = 20.0
 """How long a process may take to end when it is asked to [s]."""
+
+HANGS = 120.0
+"""After what time this process does not leave the graph at all [s]."""
 
 
 REALTIME = os.environ.get("ROBODYN_REALTIME", "")
@@ -230,10 +234,14 @@ class Graph:
             process.ask()
         for process in self._processes:
             process.kill(after=GRACE)
+        # Fast DDS can hang here, too, when another participant is lost at that moment (issue 6502 of it), and keep
+        # the interpreter locked: this thread of C says where, and ends the process.
+        faulthandler.dump_traceback_later(HANGS, exit=True)
         self._executor.remove_node(self.node)
         self._executor.shutdown()
         self.node.destroy_node()
         rclpy.shutdown(context=self._context)
+        faulthandler.cancel_dump_traceback_later()
 
 
 @contextlib.contextmanager

@@ -458,3 +458,18 @@ def test_c_and_python_have_the_same_names() -> None:
     assert f"enum {{ {', '.join(phase.upper() for phase in PHASES)} }};" in text
     found = [name for name in vars(problems) if name.isupper()]
     assert f"enum {{ {', '.join(found)} }};" in text
+
+
+def test_the_first_state_does_not_wait_for_the_compiler(monkeypatch) -> None:
+    """The node compiles the loop when it is configured: a compiler takes a second, in which the arm would sink."""
+    robot = rd.load_robot("urdf/prr.urdf")
+    dynamics = rd.create_dynamics("rnea", robot)
+    law = rd.create_controller("computed_torque", dynamics, np.full(3, 100.0), np.full(3, 20.0))
+    loop = ControlLoop(law, robot.effort_limit)
+    loop.compile()
+    made: list[ControlLoop] = []
+    monkeypatch.setattr("robodyn_ros.control.loop.CompiledLoop", made.append)
+    for t in (0.0, 0.002):
+        assert loop.update(t, t, robot.home, np.zeros(3)) is not None
+    assert not made
+    assert loop._compiled is not None

@@ -111,7 +111,8 @@ typedef struct {
   double stiffness[N], damping[N];
   double trail_period, ease, touch[N], collision[N], touch_wrench[2], collision_wrench[2], energy;
   double settled, static_ratio, learn, forget, gap, gaps, usual_count;
-  double speed_error[N], lack[N], inertia[N], friction[N], doubt[N], least[N], pull[N], fast[N], moves[N], beyond[N];
+  double speed_error[N], lack[N], inertia[N], friction[N], modelled[N], doubt[N], least[N], pull[N], fast[N], moves[N],
+    beyond[N];
 } Settings;
 
 typedef struct {
@@ -575,7 +576,7 @@ static void compare_motion(const Settings* s, State* m, double duration, const d
     }
     m->moved[i] = smaller(m->moved[i], s->learn);
     const int unmoved = m->moved[i] < s->learn;
-    const double friction = unmoved ? s->friction[i] : 2 * s->static_ratio * m->peak[i];
+    const double friction = unmoved ? s->friction[i] : s->modelled[i] + 2 * s->static_ratio * m->peak[i];
     const double borne = friction + (unmoved ? s->doubt[i] : s->least[i]);
     const double overcome = smaller(borne, friction + s->pull[i]);
     const int moved = !(fabs(q[i] - m->from[i]) <= s->stands + s->slip * fabs(m->way[i]));

@@ -262,8 +262,7 @@ class ControlLoop:
     def _update(self, t: float, now: float, q: ArrayLike, qd: ArrayLike | None) -> Command | None:
         """:meth:`update` in Python: as long as something is amiss, or the loop cannot be had in C."""
         self._take_back()
-        if self._to_compile:
-            self._compile()
+        self.compile()
         settings = self.settings
         measured = qd is not None
         q, qd = self._validation.validate(t, now, q, qd, settings.safety)
@@ -405,8 +404,10 @@ class ControlLoop:
 
     # The memory, which Python and C hand each other
 
-    def _compile(self) -> None:
-        """Have the loop in C from the next state on, if it can be had."""
+    def compile(self) -> None:
+        """Have the loop in C from the next state on, if it can be had: else the first state waits for the compiler."""
+        if not self._to_compile:
+            return
         self._to_compile = False
         if not self.runs_in_c or self._step.compiled is None:
             return

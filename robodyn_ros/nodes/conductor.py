@@ -16,7 +16,7 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from time import monotonic
 
@@ -109,7 +109,6 @@ class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._recorder = Recorder(self._joints)
         self._start, self._progress = np.inf, -np.inf  # start of the trajectory, and its time at the last progress [s]
         self._latest: Row = (-np.inf, -np.inf, ())
-        self._counts: list[int] = []
         self._diagnostics: dict[str, DiagnosticStatus] = {}
         self._reports: Counter[str] = Counter()
         self._problems: dict[str, str] = {}
@@ -129,9 +128,16 @@ class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]
         yield ScriptStep("commands of the controller", lambda: recorder.commands)
         yield ScriptStep("a controller that takes trajectories", self._publisher.get_subscription_count)
         yield ScriptStep("a simulator that can be paused", self._pause.service_is_ready)
-        yield ScriptStep("a controller and a simulator without a fault", self._all_is_well)
-        yield from self._set_paused(True)
-        yield from self._count()
+        end = monotonic() + self._settings.patience
+        while True:
+            if monotonic() > end:
+                raise NotReadyError("no sign of a controller and a simulator that stay without a fault")
+            yield ScriptStep("a controller and a simulator without a fault", self._all_is_well)
+            yield from self._set_paused(True)
+            before = yield from self._count()
+            if self._all_is_well(paused=True):  # else a fault began before the pause, and lasts as long as that
+                break
+            yield from self._set_paused(False)
         now = float(self._value("simulator", TIME))
         yield ScriptStep("the last state before the pause", lambda: recorder.states[-1][0] > now - ROUNDING)
         end = monotonic() + self._settings.patience
@@ -149,19 +155,19 @@ class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]
         yield from self._next_report("simulator")
         self._is_moving = False
         yield from self._set_paused(True)
-        yield from self._count()
+        after = yield from self._count()
         yield from self._set_paused(False)
-        before, after = self._counts[:2], self._counts[2:]
         sent, accepted = (late - early for early, late in zip(before, after, strict=True))
         record = recorder.record(
             self._start, sent, accepted, self._gap, tuple(self._problems.values()), self._settings.lockstep
         )
         record.save(self._path)
 
-    def _all_is_well(self) -> bool:
+    def _all_is_well(self, *, paused: bool = False) -> bool:
+        found = [self._diagnostics.get(name) for name in ("controller", "simulator")]
         return all(
-            name in self._diagnostics and self._diagnostics[name].level == DiagnosticStatus.OK
-            for name in ("controller", "simulator")
+            status is not None and (status.level == DiagnosticStatus.OK or (paused and status.message == SILENT))
+            for status in found
         )
 
     def _set_paused(self, paused: bool) -> Script:
@@ -169,11 +175,13 @@ class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]
         answer = self._pause.call_async(SetBool.Request(data=paused))
         yield ScriptStep("an answer of the simulator", answer.done)
 
-    def _count(self) -> Script:
-        """Keep how many commands were sent and how many were accepted; the simulator is paused."""
+    def _count(self) -> Generator[ScriptStep, None, list[int]]:
+        """How many commands were sent, and how many were accepted; the simulator is paused."""
+        counts = []
         for name in ("controller", "simulator"):
             yield from self._next_report(name)
-            self._counts.append(int(self._value(name, COUNT)))
+            counts.append(int(self._value(name, COUNT)))
+        return counts
 
     def _value(self, name: str, key: str) -> str:
         """A value of a node's diagnostics; "" without it."""

@@ -20,8 +20,9 @@ of friction, payload, errors of the model, contact, and of states that do not sh
   would be v = ∫ (|r - r₀| - 2 f) dt / M_ii, where r₀ is the residual when it came to rest and f its greatest static
   friction. That it stands nevertheless means that it is blocked, or that its encoder is dead. What is constant, as
   a payload and an error of the gravity model are, is in r₀.
-  What friction a joint has shows while it moves under a law that drives it: f is ``STATIC`` times the greatest residual
-  of its recent motion. Before it has moved for ``LEARN`` it may have ``UNSURE`` times the friction of the URDF.
+  What friction a joint has shows while it moves under a law that drives it: f is ``STATIC`` times the friction of the
+  model and the greatest residual of its recent motion. Before it has moved for ``LEARN`` it may have ``UNSURE`` times
+  the friction of the URDF.
   Beyond that a joint may have friction that nobody knows, but no more than the gains overcome: from an error of
   ``STUCK`` on it must not lack ``FAST`` of its velocity limit.
 - *A joint that changes its speed* as only an effort beyond the limit of its drive could has struck something, or its
@@ -177,6 +178,7 @@ class Thresholds(NamedTuple):
     lack: Array  # speed that a joint must not lack, likewise
     inertia: Array  # M_ii(home) [kg m²] or [kg]
     friction: Array  # change of the residual that friction bears in a joint that has not moved, 2 f [N·m] or [N]
+    modelled: Array  # what the friction of the model bears, which is not in the residual of a joint that moves
     doubt: Array  # what it may bear beyond that, as long as the joint has not moved
     least: Array  # the same afterwards
     pull: Array  # what the gains overcome beyond that
@@ -197,6 +199,7 @@ class Thresholds(NamedTuple):
             np.minimum(SPEED, PART * limits.velocity),
             np.diagonal(dynamics.mass_matrix(dynamics.robot.home)).copy(),
             2.0 * UNSURE * friction,
+            2.0 * STATIC * dynamics.parameters.coulomb,
             2.0 * np.where(friction > 0.0, KNOWN, 1.0) * unknown,
             2.0 * KNOWN * unknown,
             np.where(stiffness > 0.0, STUCK * stiffness, np.inf),
@@ -395,7 +398,7 @@ class Plausibility:
         needed = self._dynamics.inverse(middle, speed, (qd - speed_before) / duration)
         residual = self._impulse / duration - needed
         # A joint that changes its speed as no drive could
-        _, lack, inertia, friction, doubt, least, pull, fast, moves, beyond = self._thresholds
+        _, lack, inertia, friction, modelled, doubt, least, pull, fast, moves, beyond = self._thresholds
         excess = 0.0 if self._after_gap else np.abs(residual) - beyond
         self._pushed = np.maximum(self._pushed + excess * duration, 0.0)
         struck = np.flatnonzero(self._pushed > lack * inertia)
@@ -412,7 +415,7 @@ class Plausibility:
         self._peak = np.where(moving, np.maximum(np.abs(residual), fading), self._peak)
         self._moved = np.minimum(np.where(moving, self._moved + duration, self._moved), LEARN)
         unmoved = self._moved < LEARN
-        friction = np.where(unmoved, friction, 2.0 * STATIC * self._peak)
+        friction = np.where(unmoved, friction, modelled + 2.0 * STATIC * self._peak)
         borne = friction + np.where(unmoved, doubt, least)
         overcome = np.minimum(borne, friction + pull)
         # A joint that stands although it is driven

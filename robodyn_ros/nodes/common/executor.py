@@ -127,10 +127,12 @@ def run(create: Callable[[Exit], ExceptionGuard]) -> int:
     try:
         node: Any = create(end)
     except (RobodynError, ParameterException) as problem:
-        print(f"error: {_one_line(problem)}", file=sys.stderr)
-        end_within(SHUTDOWN_LIMIT, 1)
+        if end.code is None:  # else it was told to end meanwhile
+            print(f"error: {_one_line(problem)}", file=sys.stderr)
+            end(1)
+        end_within(SHUTDOWN_LIMIT, end.code or 0)
         rclpy.try_shutdown()
-        return 1
+        return end.code or 0
     executor = make_executor()
     executor.add_node(node)
     try:

@@ -317,6 +317,7 @@ class ConfiguredController:
         mention_unknown(node)
         joints, transmission = joint_order(parameters, robot), make_transmission(parameters, robot)
         loop = ControlLoop.from_settings(make_loop_settings(parameters, make_dynamics(parameters, robot)))
+        loop.compile()
         tool = parameters["tool"] or tip(robot)
         motion = _tool_motion(node, robot, tool)
         node.get_logger().info(

@@ -54,7 +54,8 @@ INPUTS = (
     # plausibility: parameters of the model, thresholds and state
     ("int64_t", "plausibility settle settled"),
     ("double", "ramp_time interval ratio distance stands slip margin static_ratio learn forget gap gaps usual_count"),
-    ("double*", "model tolerance speed_error lack inertia friction doubt least pull fast moves beyond lower upper"),
+    ("double*", "model tolerance lower upper"),
+    ("double*", "speed_error lack inertia friction modelled doubt least pull fast moves beyond"),
     ("double*", "begin_q begin_v way impulse ahead behind pushed stand_q rest stood speed free slipped peak moved"),
     ("int64_t*", "circular"),
     # motion: a table of polynomials between its knots, and where it begins and ends

@@ -472,7 +472,7 @@ static int implausible(Trial* s, double t, const double* q, const double* v, dou
         s->moved[i] = fmin(s->moved[i] + duration, s->learn);
       }
       const int unmoved = s->moved[i] < s->learn;
-      const double friction = unmoved ? s->friction[i] : 2 * s->static_ratio * s->peak[i];
+      const double friction = unmoved ? s->friction[i] : s->modelled[i] + 2 * s->static_ratio * s->peak[i];
       const double borne = friction + (unmoved ? s->doubt[i] : s->least[i]);
       const double overcome = fmin(borne, friction + s->pull[i]);
       if (!(fabs(q[i] - s->stand_q[i]) <= s->stands + s->slip * fabs(s->slipped[i]))) {

@@ -166,6 +166,7 @@ static void find_thresholds(CoreSettings* x, const double* inertia) {
     s->lack[i] = smaller(LACKING_SPEED, PART * velocity);
     s->inertia[i] = inertia[i];
     s->friction[i] = 2 * UNSURE * friction;
+    s->modelled[i] = 2 * s->static_ratio * coulomb[i];
     s->doubt[i] = 2 * (friction > 0 ? KNOWN : 1) * unknown;
     s->least[i] = 2 * KNOWN * unknown;
     s->pull[i] = s->stiffness[i] > 0 ? STUCK * s->stiffness[i] : INFINITY;
