@@ -34,7 +34,10 @@ from robodyn_ros.robot.reduction import chosen_joints, joints_between
 from robodyn_ros.robot.robot import tip
 from robodyn_ros.simulation.trial.plotting import tracking_error
 
-OPTIONS = ({}, {"movable_base": "weld"}, {"inertia": "repair"}, {"inertia": "repair", "movable_base": "weld"})
+OPTIONS = (
+    *({}, {"movable_base": "weld"}, {"inertia": "repair"}, {"inertia": "repair", "movable_base": "weld"}),
+    *({"constraints": "ignore"}, {"constraints": "ignore", "inertia": "repair", "movable_base": "weld"}),
+)
 """What is tried, one after the other."""
 
 MANY = 12

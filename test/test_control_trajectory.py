@@ -54,6 +54,18 @@ def test_passes_through_its_points_and_rests_outside(rest):
     np.testing.assert_array_equal(single.extent()[1], [0.5, 0.7])
 
 
+@pytest.mark.parametrize("rest", [(), (V,), (V, A)])
+def test_among_more_joints_the_others_stand(rest):
+    own, q = Trajectory(TIMES, Y, *rest), np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
+    columns = [4, 0, 5, 2]
+    whole = own.of_more_joints(columns, q)
+    for t in INSIDE[:20]:
+        for found, part, still in zip(whole.sample(t)[:3], own.sample(t)[:3], (q, 0 * q, 0 * q), strict=True):
+            assert found[columns] == pytest.approx(part, abs=1e-13)
+            assert found[[1, 3]] == pytest.approx(still[[1, 3]], abs=1e-13)
+    np.testing.assert_allclose(whole.of_joints(columns).positions, own.positions)
+
+
 def test_does_not_change_with_its_inputs():
     positions = Y.copy()
     trajectory = Trajectory(TIMES, positions)

@@ -31,13 +31,10 @@ INDUSTRIAL = (
     *("double_pendulum_simple", "double_pendulum_continuous", "baxter"),
 )
 """Serial arms (Baxter has two of them)."""
-REFUSED = {
-    "alex_psyonic_hands": "mimics joint 'index_q1', which does not exist",
-    "quadrotor_base": "no joint that moves",
-    "iris_simple": "no joint that moves",
-    "ur3": "has no name",
-}
+REFUSED = {"quadrotor_base": "no joint that moves", "iris_simple": "no joint that moves"}
 """Robot → why it is refused."""
+NO_TREE = {"alex_psyonic_hands": "mimics joint 'index_q1', which does not exist"}
+"""Robot → what of it is beside a tree of joints."""
 REPAIRED = ("allegro_left_hand", "allegro_right_hand", "hyq_no_sensors", "pr2", "romeo_small")
 """Robots with a moving link whose inertia no body can have."""
 MASSLESS = {"romeo": "joint 'LHand'", "romeo_laas_small": "joint 'l_gripper_joint'"}
@@ -127,10 +124,21 @@ def test_compiled_random_arms(seed: int) -> None:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("name", [name for name in ROBOTS if name not in {*INDUSTRIAL, *REFUSED, *REPAIRED, *MASSLESS}])
+@pytest.mark.parametrize(
+    "name", [name for name in ROBOTS if name not in {*INDUSTRIAL, *REFUSED, *NO_TREE, *REPAIRED, *MASSLESS}]
+)
+@pytest.mark.filterwarnings("ignore::robodyn_ros.errors.RobotDescriptionWarning")
 def test_other_robots(name: str) -> None:
     """Legs, hands and humanoids, on a fixed base."""
-    check(ROBOTS[name].read_text(encoding="utf-8"), 5, ("rnea",), compiled=False)
+    check(rd.load_robot(ROBOTS[name]).urdf, 5, ("rnea",), compiled=False)
+
+
+@pytest.mark.filterwarnings("ignore::robodyn_ros.errors.RobotDescriptionWarning")
+@pytest.mark.parametrize("name", [name for name in NO_TREE if name in ROBOTS])
+def test_what_is_beside_a_tree_is_ignored_where_the_option_says_so(name: str) -> None:
+    with pytest.raises(rd.RobotDescriptionError, match=f'{NO_TREE[name]}; constraints: "ignore" has it move by itself'):
+        rd.load_robot(ROBOTS[name])
+    check(rd.load_robot(ROBOTS[name], constraints="ignore").urdf, 5, ("rnea",), compiled=False)
 
 
 @pytest.mark.parametrize("name", [name for name in REFUSED if name in ROBOTS])

@@ -257,3 +257,20 @@ def test_a_joint_that_is_missing_among_whole_states_is_an_error():
     assert clock.hear(1000, a=1.0, b=2.0, c=3.0).position.tolist() == [1.0, 2.0, 3.0]
     with pytest.raises(InputError, match="joint 'c' is missing among a, b; what the parameter joints leaves out"):
         clock.hear(1001, a=1.0, b=2.0)
+
+
+def test_an_observer_shows_the_joints_that_a_message_names():
+    """The efforts of a controller that leaves the fingers out are shown, those of another arm are not."""
+    from sensor_msgs.msg import JointState
+
+    from robodyn_ros.nodes.common.messages import JointOrder
+    from robodyn_ros.nodes.common.watch import merged_values
+
+    order, before = JointOrder(["a", "b", "finger"]), np.array([9.0, 9.0, 9.0])
+
+    def shown(names, values):
+        return merged_values(JointState(name=names), values, order, before).tolist()
+
+    assert shown(["b", "a"], [2.0, 1.0]) == [1.0, 2.0, 0.0]
+    for names, values in ((["x"], [1.0]), (["a", "b"], [1.0]), (["a"], [np.nan])):
+        assert shown(names, values) == [9.0, 9.0, 9.0]

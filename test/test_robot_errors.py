@@ -10,7 +10,7 @@ import pytest
 from arms import joint, link, random_robot, robot
 
 from robodyn_ros import create_dynamics
-from robodyn_ros.errors import InputError, RobodynError, RobotDescriptionError
+from robodyn_ros.errors import InputError, RobodynError, RobotDescriptionError, RobotDescriptionWarning
 from robodyn_ros.robot import load_robot
 
 BODY = (0.013, 0.001, 0.002, 0.017, 0.003, 0.021)
@@ -387,3 +387,32 @@ def test_no_other_error_comes_out_of_a_damaged_file(capfd: pytest.CaptureFixture
             loaded += bool(load_robot(source).n)
     assert 0 < loaded < len(damaged)
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("mimic", ['<mimic joint="elbow" multiplier="2"/>', '<mimic joint="elbow">\n  </mimic >'])
+def test_a_joint_that_mimics_no_joint_moves_by_itself_where_the_option_says_so(mimic: str) -> None:
+    text = following(f"<!-- kept -->{mimic}<!-- too -->")
+    with pytest.raises(RobotDescriptionError, match='constraints: "ignore" has it move by itself'):
+        load_robot(text)
+    with pytest.warns(
+        RobotDescriptionWarning, match="joint 'wrist': mimics joint 'elbow', which does not exist; it moves"
+    ):
+        arm = load_robot(text, constraints="ignore")
+    assert arm.joint_names == ("hinge", "wrist")
+    assert arm.urdf == text.replace(mimic, "")  # so that every other node reads the same arm
+
+
+def test_a_file_without_a_name_gives_the_robot_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "my arm.urdf"
+    text = '<?xml version="1.0"?>\n<!-- <robot> -->' + one().replace(' name="one"', "", 1)
+    path.write_text(text)
+    with pytest.warns(RobotDescriptionWarning, match="robot 'my_arm': has no name in the URDF"):
+        arm = load_robot(path)
+    assert (arm.name, arm.urdf) == (
+        "my_arm",
+        text.replace("<robot>", '<robot name="my_arm">').replace('<!-- <robot name="my_arm"> -->', "<!-- <robot> -->"),
+    )
+    assert load_robot(arm.urdf).name == "my_arm"
+    path.write_text(one().replace('name="one"', 'name=""'))
+    with pytest.warns(RobotDescriptionWarning):
+        assert load_robot(path).name == "my_arm"

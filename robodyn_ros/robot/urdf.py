@@ -23,6 +23,7 @@ import warnings
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -122,7 +123,8 @@ class DescriptionSettings:
     )
     constraints: str = choice(
         "refuse",
-        "what an MJCF has beside a tree of joints (closed loops, tendons, springs): refuse the file, or ignore it",
+        "what is beside a tree of joints (closed loops, tendons and springs of an MJCF, a joint that mimics one that is"
+        " not there): refuse the file, or ignore it",
         lambda: CONSTRAINTS,
     )
 
@@ -149,12 +151,12 @@ def load_robot(
             one (:func:`~robodyn_ros.robot.checks.nearest_possible`). ``Robot.urdf`` then has the repaired inertia.
         movable_base: what is done about a ``floating`` or ``planar`` joint at the base (in an MJCF a ``free`` or
             ``ball`` joint): ``refuse`` it, or ``weld`` it.
-        constraints: what is done about closed loops, tendons and springs of an MJCF: ``refuse`` the file, or
-            ``ignore`` them.
+        constraints: what is done about closed loops, tendons and springs of an MJCF, and about a joint that mimics one
+            that is not there: ``refuse`` the file, or ``ignore`` them.
 
     Warns:
         RobotDescriptionWarning: for each inertia that is impossible or was repaired, each joint that was welded, each
-            constraint that was ignored.
+            constraint that was ignored, and a robot without a name, which gets that of the file.
 
     Raises:
         RobotDescriptionError: it cannot be read or does not describe an arm; the message names the link or joint, and
@@ -195,9 +197,9 @@ def build(document: UrdfDocument, settings: DescriptionSettings = DescriptionSet
         RobotDescriptionError: it does not describe an arm; see :func:`load_robot`.
     """
     try:
+        parts = _Parts(document, settings)
         elements = _validated(document)
         with np.errstate(all="ignore"):  # what overflows ends as inf or nan, and build_robot reports it
-            parts = _Parts(document, settings)
             links = {element.attrib["name"]: parts.link(title, element) for title, element in elements["link"]}
             joints = tuple(parts.joint(title, element) for title, element in elements["joint"])
             robot = build_robot(document.root.attrib["name"], links, joints, parts.text())
@@ -296,7 +298,14 @@ class _Parts:
         self._constraints = document.root.findall(CONSTRAINT)
         self._impossible: dict[str, RobotDescriptionError] = {}
         self._welded: list[Joint] = []
+        self._freed: dict[str, str] = {}
         self._names: set[str] = set()
+        self._joint_names = {joint.get("name") for joint in document.root.findall("joint")}
+        self._is_unnamed = document.file is not None and not document.root.get("name")
+        if self._is_unnamed and document.objection is None:
+            name = re.sub(r"[^\w.-]", "_", Path(document.label).stem)
+            document.root.set("name", name)
+            self._editor.name_robot(name)
 
     @cached_property
     def _editor(self) -> UrdfEditor:
@@ -304,7 +313,8 @@ class _Parts:
 
     def text(self) -> str:
         """The text of the URDF, with the changes and without the constraints that are ignored."""
-        text = self._editor.text() if self.repaired or self._welded else self._document.text
+        is_changed = self.repaired or self._welded or self._freed or self._is_unnamed
+        text = self._editor.text() if is_changed else self._document.text
         return _CONSTRAINT.sub("", text) if self._constraints else text
 
     def link(self, title: str, element: ET.Element) -> Inertial | None:
@@ -328,13 +338,21 @@ class _Parts:
         return own.seen_from(_pose(parsed.inertial.origin))
 
     def joint(self, title: str, element: ET.Element) -> Joint:
-        """A joint; one at a movable base is welded if the settings say so."""
+        """A joint; one at a movable base is welded, and one that mimics no joint is freed, if the settings say so."""
         if element.get("type") in MOVABLE and self._settings.movable_base == "weld":
             element.set("type", "fixed")
             self._editor.weld(element.attrib["name"])
             self._welded.append(joint := _joint(title, element))
             return joint
-        return _joint(title, element)
+        joint = _joint(title, element)
+        if joint.mimic is not None and joint.mimic.joint not in self._joint_names:
+            text = f"mimics joint {joint.mimic.joint!r}, which does not exist"
+            if self._settings.constraints == "refuse":
+                raise RobotDescriptionError(title, f'{text}; constraints: "ignore" has it move by itself')
+            self._editor.free(joint.name)
+            self._freed[title] = text
+            joint = replace(joint, mimic=None)
+        return joint
 
     def findings(self, robot: Robot) -> tuple[Finding, ...]:
         """What was done.
@@ -355,6 +373,11 @@ class _Parts:
                 text = f'{text}, which a tree of joints does not have{others}; constraints: "ignore" leaves it out'
                 raise RobotDescriptionError(title, text)
             found.append(Finding("warning", title, None, f"{text}, which is ignored"))
+        if self._is_unnamed:
+            text = "has no name in the URDF, which ROS refuses; that of the file is taken"
+            found.append(Finding("warning", title_of(self._document.root), line_of(self._document.root), text))
+        for title, text in self._freed.items():
+            found.append(Finding("warning", title, lines[title], f"{text}; it moves by itself"))
         for joint in self._welded:
             title = f"joint {joint.name!r}"
             if robot.link(joint.parent).body >= 0:

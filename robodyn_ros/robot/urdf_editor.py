@@ -34,6 +34,7 @@ class UrdfEditor:
         self._root = document.root
         self._named = {(child.tag, child.get("name")): child for child in document.root}
         self._changes: dict[ET.Element, dict[str, str]] = {}
+        self._removed: set[ET.Element] = set()
 
     def find(self, tag: str, name: str) -> ET.Element | None:
         """The ``link`` or ``joint`` of a name, or None if there is none; :meth:`set` changes it."""
@@ -78,6 +79,16 @@ class UrdfEditor:
         """Make a joint a fixed one."""
         self.set(self._named["joint", joint], "type", "fixed")
 
+    def name_robot(self, name: str) -> None:
+        """Give the robot a name, which needs no escaping."""
+        self.set(self._root, "name", name)
+
+    def free(self, joint: str) -> None:
+        """Have a joint mimic no other."""
+        mimic = self._named["joint", joint].find("mimic")
+        assert mimic is not None
+        self._removed.add(mimic)
+
     def set_dynamics(self, joint: str, name: str, value: float) -> None:
         """Give a joint another ``armature``, ``damping`` or ``friction``."""
         self.set(self.child(self._named["joint", joint], "dynamics"), name, repr(float(value)))
@@ -87,13 +98,17 @@ class UrdfEditor:
         parts, at = [], 0
         for element in self._root.iter():
             added = [child for child in element if _is_new(child)]
-            if _is_new(element) or not (added or element in self._changes):
+            if _is_new(element) or not (added or element in self._changes or element in self._removed):
                 continue
             assert isinstance(element, UrdfElement)
             match = _OPENING.match(self._bytes, element.start)
             assert match is not None  # expat has read it
-            parts += [self._bytes[at : element.start], self._head(element, match, added).encode()]
+            parts.append(self._bytes[at : element.start])
             at = match.end()
+            if element not in self._removed:
+                parts.append(self._head(element, match, added).encode())
+            elif not match.group().endswith(b"/>"):
+                at = self._bytes.index(b">", self._bytes.index(f"</{element.tag}".encode(), at)) + 1
         return b"".join([*parts, self._bytes[at:]]).decode()
 
     def _head(self, element: ET.Element, opening: re.Match[bytes], added: list[ET.Element]) -> str:

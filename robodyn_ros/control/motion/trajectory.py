@@ -146,6 +146,24 @@ class Trajectory:
             self.times, self.positions[:, columns], *(None if values is None else values[:, columns] for values in more)
         )
 
+    def of_more_joints(self, columns: Sequence[int], q: Array) -> Trajectory:
+        """Return the trajectory of more joints, of which the others stand still; efforts are left out.
+
+        Args:
+            columns: indices of its joints among them.
+            q: positions of all of them (n,) in [rad] or [m].
+        """
+
+        def among(values: Array, rest: Array) -> Array:
+            found = np.tile(rest, (len(values), 1))
+            found[:, columns] = values
+            return found
+
+        still = np.zeros(len(q))
+        given = (self.velocities, self.accelerations)
+        more = (None if values is None else among(values, still) for values in given)
+        return Trajectory(self.times, among(self.positions, q), *more)
+
     @property
     def n(self) -> int:
         """Number of joints."""

@@ -114,20 +114,20 @@ class Watch:
         self.q = q if np.isfinite(q).all() else None
 
     def _on_command(self, message: JointState, order: JointOrder) -> None:
-        self.effort = self._values(message, message.effort, order, self.effort)
+        self.effort = merged_values(message, message.effort, order, self.effort)
 
     def _on_error(self, message: JointState, order: JointOrder) -> None:
-        self.error = self._values(message, message.position, order, self.error)
+        self.error = merged_values(message, message.position, order, self.error)
 
-    @staticmethod
-    def _values(message: JointState, values: Any, order: JointOrder, before: Array | None) -> Array | None:
-        """Values of the arm's joints, 0 for those that the message does not name; those before if it has none."""
-        here, there = order.part(message.name)
-        if not len(here) or len(values) != len(message.name):
-            return before
-        found = np.zeros(len(order.names))
-        found[here] = np.array(values)[there]
-        return found if np.isfinite(found).all() else before
+
+def merged_values(message: JointState, values: Any, order: JointOrder, before: Array | None) -> Array | None:
+    """Values of the arm's joints (n,), 0 for those that a message does not name; those before if it has none."""
+    here, there = order.part(message.name)
+    if not len(here) or len(values) != len(message.name):
+        return before
+    found = np.zeros(len(order.names))
+    found[here] = np.array(values)[there]
+    return found if np.isfinite(found).all() else before
 
 
 class PoseWatch:

@@ -8,6 +8,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 import numpy as np
+from rcl_interfaces.msg import ParameterType
 from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.node import Node
 from rclpy.parameter import Parameter
@@ -166,7 +167,7 @@ class ArmRequests:
         """Multiply the stiffness of every joint at the start by a factor, and their damping by its root."""
         names = [f"gains.{name}.natural_frequency" for name in self._robot.joint_names]
         if self._frequencies:
-            self._set(CONTROLLER, {name: self._frequencies[name] * factor**0.5 for name in names})
+            self._set(CONTROLLER, {name: value * factor**0.5 for name, value in self._frequencies.items()})
             return
         client = self._clients[f"{CONTROLLER}/get_parameters"]
         if not client.service_is_ready():
@@ -174,9 +175,10 @@ class ArmRequests:
             return
 
         def answered(future: Any) -> None:
-            values = [value.double_value for value in future.result().values]
-            if len(values) == len(names) and not self._frequencies:
-                self._frequencies = dict(zip(names, values, strict=True))
+            given = zip(names, future.result().values, strict=False)
+            known = {name: value.double_value for name, value in given if value.type == ParameterType.PARAMETER_DOUBLE}
+            if known and not self._frequencies:  # joints that are locked have none
+                self._frequencies = known
                 self._stiffen(factor)
 
         client.call_async(GetParameters.Request(names=names)).add_done_callback(answered)

@@ -214,12 +214,15 @@ class ViewPlan:
         self._ghost.show(True)
 
     def _on_plan(self, message: JointTrajectory) -> None:
-        if tuple(message.joint_names) != self._watch.robot.joint_names:
+        names, q = self._watch.robot.joint_names, self._watch.q
+        if q is None or len(set(message.joint_names)) < len(message.joint_names):
             return
         try:
-            trajectory, _ = to_trajectory(message)
-        except InputError:
+            planned, _ = to_trajectory(message)
+            columns = [names.index(name) for name in message.joint_names]
+        except (InputError, ValueError):  # another arm's
             return
+        trajectory = planned.of_more_joints(columns, q)
         places = tool_path(Kinematics(self._watch.robot), self._tip, trajectory)
         self._line = [Line("plan", "way", places, 0.006, COLOR)]
         self._trajectory, self._since = trajectory, monotonic()

@@ -33,7 +33,7 @@ from robodyn_ros.nodes.common.messages import NANO, JointOrder, stamp, to_trajec
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings
 from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
 from robodyn_ros.nodes.common.timers import steady_timer
-from robodyn_ros.nodes.common.watch import CONTROLLER, Watch
+from robodyn_ros.nodes.common.watch import CONTROLLER, Watch, merged_values
 from robodyn_ros.nodes.viewer.arm_requests import ArmRequests
 from robodyn_ros.nodes.viewer.interaction import ViewPlan, ViewPush, ViewTarget, ViewWrench
 from robodyn_ros.plugins import available
@@ -183,10 +183,9 @@ class View:
         self._panel.plot(self._history)
 
     def _on_term(self, term: str, order: JointOrder, message: JointState) -> None:
-        try:
-            self._terms[term] = order.effort(message)
-        except InputError:
-            return
+        values = merged_values(message, message.effort, order, None)
+        if values is not None:
+            self._terms[term] = values
 
 
 class ViewerNode(ExceptionGuard, Node):  # type: ignore[misc]
