@@ -253,12 +253,17 @@ def _parts(program: Program, units: list[list[str]], known: dict[str, str], take
     read = [{word for unit in part for line in unit for word in re.findall(r"\w+", line)} for part in parts]
     carried = sorted({name for k, words in enumerate(read) for name in words if home.get(name, k) != k})
     place = {name: i for i, name in enumerate(carried)}
+    order = {name: i for i, name in enumerate(known)}
+    made: list[list[str]] = [[] for _ in parts]  # what each part makes for others
+    for name in carried:
+        made[home[name]].append(name)
     functions = []
     for k, (part, words) in enumerate(zip(parts, read, strict=True)):
-        lines = [line for name, line in known.items() if name in words]
-        lines += [f"const real {name} = w[{i}];" for name, i in place.items() if name in words and home[name] != k]
+        lines = [known[name] for name in sorted(words & order.keys(), key=order.__getitem__)]
+        needed = sorted(name for name in words & place.keys() if home[name] != k)
+        lines += [f"const real {name} = w[{place[name]}];" for name in needed]
         lines += [line for unit in part for line in unit]
-        lines += [f"w[{i}] = {name};" for name, i in place.items() if home[name] == k]
+        lines += [f"w[{place[name]}] = {name};" for name in made[k]]
         head = f"static __attribute__((noinline)) void part{k}({taken}, real* restrict w)"
         functions.append(f"{head} {{\n{_indented(lines)}\n}}\n")
     given = _arguments(program, [f"x{i}" for i in range(len(program.inputs))], "p", "y{}")
