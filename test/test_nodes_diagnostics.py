@@ -24,7 +24,7 @@ from sensor_msgs.msg import JointState
 
 from robodyn_ros.control.faults.settings import FaultReactions
 from robodyn_ros.nodes.common.diagnostics import RECENT
-from robodyn_ros.nodes.controller.closed_loop import FAULTS
+from robodyn_ros.nodes.controller.fault_report import FAULTS
 
 LIFE = SimpleNamespace(**run_path(str(Path(__file__).parents[1] / "benchmarks" / "life_cycles.py")))
 LEVELS = {b"\x00": "OK", b"\x01": "WARN", b"\x02": "ERROR"}

@@ -190,7 +190,7 @@ class Clock:
     """Partial states for a merger, at times in [ms]."""
 
     def __init__(self, timeout=0.1):
-        from robodyn_ros.nodes.controller.state_merging import StateMerger
+        from robodyn_ros.nodes.controller.states import StateMerger
 
         self.timeout, self.known = timeout, {}
         self.merger = StateMerger(["a", "b", "c"], ["finger"], self.known)

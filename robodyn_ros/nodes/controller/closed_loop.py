@@ -1,7 +1,8 @@
 """A configured controller: joint states in, efforts out.
 
-:meth:`StateCallback.on_state` shows the whole path of a state: read the bytes, validate the state and compute the
-command, publish the command, and only then explain it. :class:`ClosedLoop` owns the topics and the timers around it.
+:meth:`.states.StateCallback.on_state` shows the whole path of a state: read the bytes, validate the state and compute
+the command, publish the command, and only then explain it. :class:`ClosedLoop` owns the topics and the timers around
+that.
 
 A command is computed when a state comes, and for the time of that state's stamp. It goes out with that stamp, so that
 whoever waits for the answer to a state (the simulator in lockstep) knows it. A state that cannot be used is counted as
@@ -15,18 +16,15 @@ stands still.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from time import perf_counter, sleep
 from typing import Any
 
 import numpy as np
 from builtin_interfaces.msg import Time
 from rclpy.lifecycle import LifecycleNode
-from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
 from robodyn_ros.control.compiled_loop import KINDS, SENT, CompiledLoop
-from robodyn_ros.control.faults.supervisor import ActiveFault
 from robodyn_ros.control.laws.base import Controller, Reference
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import LoopSettings
@@ -35,20 +33,15 @@ from robodyn_ros.control.step import Command
 from robodyn_ros.control.transmission import Transmission
 from robodyn_ros.dynamics import Dynamics
 from robodyn_ros.errors import (
-    EffortError,
-    FutureStateError,
-    HoldingError,
-    JumpError,
     NotReadyError,
-    OrderError,
     RobodynError,
-    StaleStateError,
 )
-from robodyn_ros.nodes.common.diagnostics import PAUSE, Faults
-from robodyn_ros.nodes.common.messages import NANO, Stamp
+from robodyn_ros.nodes.common.diagnostics import Faults
+from robodyn_ros.nodes.common.messages import NANO
 from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.nodes.common.qos import NEWEST, PARTS
 from robodyn_ros.nodes.common.timers import steady_timer
+from robodyn_ros.nodes.controller.fault_report import FAULTS, FaultReport, PublisherConflicts
 from robodyn_ros.nodes.controller.locked_model import LockedModel
 from robodyn_ros.nodes.controller.output import LoopStatistics, Output
 from robodyn_ros.nodes.controller.realtime.realtime_loop import (
@@ -60,15 +53,11 @@ from robodyn_ros.nodes.controller.realtime.realtime_loop import (
 )
 from robodyn_ros.nodes.controller.realtime.thread import UNKNOWN, RealtimeThread
 from robodyn_ros.nodes.controller.references import ReferenceInput
-from robodyn_ros.nodes.controller.state_merging import StateMerger
+from robodyn_ros.nodes.controller.states import BROKE_OFF, REFUSALS, StateCallback
 from robodyn_ros.robot import Robot
-from robodyn_ros.robot.pose import Array
 
 WATCH_PERIOD = 0.02
 """Time between two checks that states still come, and between two answers while none come [s]."""
-
-SUBSCRIBER_PERIOD = 0.02
-"""Shortest time between two checks of which topics have subscribers [s]."""
 
 PARTING_PERIOD = 0.002
 """Time between two commands on the way to the parting one [s]."""
@@ -78,163 +67,6 @@ PARTING_TIME = 0.5
 
 PUBLISHER_PERIOD = 0.2
 """Time between two scans for conflicting publishers [s]."""
-
-PUBLISHERS_ALLOWED = {"~/commands": 1, "~/joint_commands": 1, "~/mit_commands": 1, "~/reference": 1}
-"""Topic → how many publishers it may have; ``joint_states`` may have as many as the settings say."""
-
-BROKE_OFF = "missing, or their time jumped; the arm is held where it is"
-
-REFUSALS: dict[type[RobodynError], str] = {
-    StaleStateError: "state too old",
-    FutureStateError: "state from the future",
-    OrderError: "state out of order",
-    JumpError: "position jumped",
-    EffortError: "control law failed",
-    HoldingError: "limits too low",
-}
-"""Error that leaves a state without a command → the name it is counted under; "state refused" for every other."""
-
-FAULTS = {
-    "states": "no joint states",
-    "sensor": "sensor fault",
-    "law": "control law failed",
-    "speed": "too fast",
-    "publisher": "second publisher",
-    "rate": "states too rare",
-    "following": "arm does not follow",
-    "collision": "collision",
-    "touch": "touch",
-}
-"""Kind of a fault that has a reaction → the name it is counted under."""
-
-
-class StateCallback:
-    """The callback of ``joint_states``: from a state to its command, where every microsecond counts.
-
-    Attributes:
-        active: True if states are answered.
-        mit: settings of commands in MIT mode; None where there are none.
-        position: of the latest state that was answered, as the drives count turns, (n,); None before the first.
-        latest: stamp of the latest state that was answered, and the command; None before the first.
-        listeners: called with both for each state that is answered.
-        onlookers: called with both now and then: the latest.
-        received: when the latest usable state came, by the steady clock [s]; 0 before the first.
-        state_time: its stamp [s].
-        node_time: the time by the node's clock when it came [s].
-    """
-
-    latest: tuple[Time, Command] | None
-
-    def __init__(
-        self,
-        node: LifecycleNode,
-        loop: ControlLoop,
-        transmission: Transmission,
-        output: Output,
-        faults: Faults,
-        statistics: LoopStatistics,
-        report_fault: Callable[[Command | None], None],
-        locked: LockedModel,
-    ) -> None:
-        """
-        Args:
-            node: whose clock.
-            loop: validates states and computes commands.
-            transmission: between the joints and their motors.
-            output: where commands go.
-            faults: where refused states are counted.
-            statistics: of the commands.
-            report_fault: called after each usable state, with its command if there is one.
-            locked: the model's locked joints.
-        """
-        self.active = False
-        self.mit: MitSettings | None = None
-        self.position: Array | None = None
-        self.listeners: list[Callable[[Time, Command], None]] = []
-        self.onlookers: list[Callable[[Time, Command], None]] = []
-        self._ros_clock = node.get_clock()
-        self._clock = self._ros_clock.handle  # without the objects that rclpy makes around each time
-        self._loop, self._transmission, self._output = loop, transmission, output
-        self._faults, self._statistics, self._report_fault = faults, statistics, report_fault
-        self._locked = locked
-        self.states = StateMerger(loop.robot.joint_names, locked.names, locked.known)
-        self._ignore_until = self._next_refresh = 0.0
-        self.reset()
-
-    def reset(self) -> None:
-        """No state has come yet."""
-        self.received = self.state_time = self.node_time = 0.0
-        self._now = 0
-        self.latest = None
-        self.states.reset()
-
-    def on_state(self, data: bytes) -> None:
-        """Answer a serialized sensor_msgs/JointState."""
-        begun = perf_counter()
-        if not self.active or begun < self._ignore_until:
-            return
-        now = self._clock.get_now().nanoseconds
-        if now == 0:  # simulated time has not begun for this node, so the age of a state is unknown
-            return
-        loop, restarts = self._loop, self._loop.restarts
-        if now < self._now and self._ros_clock.ros_time_is_active:
-            loop.reset_clock()
-            self.states.reset()
-        self._now = now
-        try:
-            # Read the bytes.
-            measured = self.states.read(data, now, loop.settings.safety.state_timeout)
-            if measured is None:  # a message about other joints, or not yet about all
-                return
-            if self.latest is None:
-                self.states.note_locked(data)
-                self._locked.check()
-            stamp, position, velocity = measured
-            if stamp == (0, 0):
-                stamp = divmod(now, NANO)
-            # From motors to joints.
-            q = self._transmission.joint_position(position)
-            qd = None if velocity is None else self._transmission.joint_velocity(velocity)
-            # Validate the state, and compute its command.
-            time = stamp[0] + stamp[1] / NANO
-            command = loop.update(time, now / NANO, q, qd)
-        except RobodynError as problem:
-            self._faults.count(REFUSALS.get(type(problem), "state refused"), problem)
-            return
-        # Publish the command.
-        if command is not None:
-            self.position = q
-            self.publish(stamp, time, command)
-        done = perf_counter()
-
-        # Nobody waits for what follows: bookkeeping, statistics, and the terms of the command.
-        overrun = loop.settings.safety.overrun
-        if done - begun > overrun:
-            # The executor hands on as many states as have come meanwhile, each as new as can be. Were they answered as
-            # slowly, every other callback would wait for ever.
-            self._ignore_until = 2.0 * done - begun
-        if loop.restarts > restarts:
-            self._faults.count("states broke off", BROKE_OFF)
-        self.received, self.state_time, self.node_time = begun, time, now / NANO
-        if command is not None:
-            when = Time(sec=stamp[0], nanosec=stamp[1])
-            self.latest = when, command
-            for listen in (*self.listeners, *self.onlookers):
-                listen(when, command)
-            self._statistics.add(begun, done, command, overrun)
-            self._output.publish_terms(stamp, command)
-        if begun >= self._next_refresh:
-            self._next_refresh = begun + SUBSCRIBER_PERIOD
-            self._output.refresh()
-            self.states.note_locked(data)
-        self._report_fault(command)
-
-    def publish(self, stamp: Stamp, t: float, command: Command) -> None:
-        """Publish a command for a time t [s]."""
-        self._output.publish_command(stamp, self._transmission.motor_effort(command.effort))
-        if self.mit is not None and self._output.tells_mit:
-            mit = self._loop.in_mit_mode(command, t, self.mit, self.position)
-            self._output.publish_mit(stamp, mit.at_motors(self._transmission))
 
 
 class ClosedLoop:
@@ -617,88 +449,3 @@ class ClosedLoop:
     def _scan_publishers(self) -> None:
         self._enter_realtime()
         self._loop.set_publisher_conflict(self._conflicts.scan(self._loop.settings.safety.state_publishers))
-
-
-class FaultReport:
-    """Counts each fault of a loop when it begins, and logs its end.
-
-    Attributes:
-        lasts: True while a fault does, as far as has been told.
-    """
-
-    def __init__(self, loop: ControlLoop, faults: Faults, log: Any) -> None:
-        """
-        Args:
-            loop: whose faults.
-            faults: where they are counted.
-            log: the node's logger.
-        """
-        self._loop, self._faults, self._log = loop, faults, log
-        self._last: ActiveFault | None = None
-        self.lasts = False
-
-    @property
-    def count(self) -> int:
-        """How many faults there have been, as the loop counts them."""
-        return self._loop.fault_count
-
-    @property
-    def state(self) -> str:
-        """The fault that lasts, and the reaction to it; "" if there is none."""
-        fault = self._loop.fault
-        latched = ", latched" if fault is not None and fault.latched else ""
-        return "" if fault is None else f"{FAULTS[fault.kind]}: {fault.phase}{latched}"
-
-    def update(self, command: Command | None) -> None:
-        """Count a fault that has just begun, or log that one is over; to be called with each command."""
-        fault = self._loop.fault
-        if fault is self._last:
-            return
-        if fault is not None and command is not None:
-            self._faults.count(FAULTS[fault.kind], f"{command.problem}; the answer is {fault.phase}")
-        elif fault is None:
-            self.say_over()
-        self._last, self.lasts = fault, fault is not None
-
-    def say_over(self) -> None:
-        """Log that a fault is over."""
-        self.lasts = False
-        self._log.info("the fault is over: the arm is held where it is", throttle_duration_sec=PAUSE)
-
-
-class PublisherConflicts:
-    """Scans topics for more publishers than there may be.
-
-    A publisher with this node's own name may be the node's own, of the configuration before: an executor holds on to
-    what is destroyed until it has handled the events before that. So it counts when it is still there at the next scan.
-    """
-
-    def __init__(self, node: Node) -> None:
-        """
-        Args:
-            node: whose graph.
-        """
-        self._node = node
-        self._states = node.resolve_topic_name("joint_states")
-        self._allowed = {node.resolve_topic_name(topic): count for topic, count in PUBLISHERS_ALLOWED.items()}
-        self._suspected: set[str] = set()  # topics with more than one publisher of this node's name
-
-    def scan(self, state_publishers: int) -> str:
-        """The first topic with too many publishers, and who they are; "" if there is none.
-
-        Args:
-            state_publishers: how many publishers ``joint_states`` may have.
-        """
-        suspected, self._suspected = self._suspected, set()
-        own = self._node.get_name(), self._node.get_namespace()
-        for topic, most in (self._allowed | {self._states: state_publishers}).items():
-            if self._node.count_publishers(topic) <= most:
-                continue
-            found = self._node.get_publishers_info_by_topic(topic)
-            if all((info.node_name, info.node_namespace) == own for info in found):
-                self._suspected.add(topic)
-                if topic not in suspected:
-                    continue
-            names = sorted(info.node_name for info in found)
-            return f"{topic} has {len(names)} publishers ({', '.join(names)}), not {most}"
-        return ""

@@ -39,7 +39,7 @@ from robodyn_ros.nodes.controller.realtime.thread import RealtimeThread
 from robodyn_ros.robot.pose import Array
 
 if TYPE_CHECKING:
-    from robodyn_ros.nodes.controller.state_merging import StateMerger
+    from robodyn_ros.nodes.controller.states import StateMerger
 
 
 JUDGE_PERIOD = 0.1

@@ -1,0 +1,113 @@
+"""What a controller says of its faults, and of others who publish where it does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rclpy.node import Node
+
+from robodyn_ros.control.faults.supervisor import ActiveFault
+from robodyn_ros.control.loop import ControlLoop
+from robodyn_ros.control.step import Command
+from robodyn_ros.nodes.common.diagnostics import PAUSE, Faults
+
+PUBLISHERS_ALLOWED = {"~/commands": 1, "~/joint_commands": 1, "~/mit_commands": 1, "~/reference": 1}
+"""Topic → how many publishers it may have; ``joint_states`` may have as many as the settings say."""
+
+FAULTS = {
+    "states": "no joint states",
+    "sensor": "sensor fault",
+    "law": "control law failed",
+    "speed": "too fast",
+    "publisher": "second publisher",
+    "rate": "states too rare",
+    "following": "arm does not follow",
+    "collision": "collision",
+    "touch": "touch",
+}
+"""Kind of a fault that has a reaction → the name it is counted under."""
+
+
+class FaultReport:
+    """Counts each fault of a loop when it begins, and logs its end.
+
+    Attributes:
+        lasts: True while a fault does, as far as has been told.
+    """
+
+    def __init__(self, loop: ControlLoop, faults: Faults, log: Any) -> None:
+        """
+        Args:
+            loop: whose faults.
+            faults: where they are counted.
+            log: the node's logger.
+        """
+        self._loop, self._faults, self._log = loop, faults, log
+        self._last: ActiveFault | None = None
+        self.lasts = False
+
+    @property
+    def count(self) -> int:
+        """How many faults there have been, as the loop counts them."""
+        return self._loop.fault_count
+
+    @property
+    def state(self) -> str:
+        """The fault that lasts, and the reaction to it; "" if there is none."""
+        fault = self._loop.fault
+        latched = ", latched" if fault is not None and fault.latched else ""
+        return "" if fault is None else f"{FAULTS[fault.kind]}: {fault.phase}{latched}"
+
+    def update(self, command: Command | None) -> None:
+        """Count a fault that has just begun, or log that one is over; to be called with each command."""
+        fault = self._loop.fault
+        if fault is self._last:
+            return
+        if fault is not None and command is not None:
+            self._faults.count(FAULTS[fault.kind], f"{command.problem}; the answer is {fault.phase}")
+        elif fault is None:
+            self.say_over()
+        self._last, self.lasts = fault, fault is not None
+
+    def say_over(self) -> None:
+        """Log that a fault is over."""
+        self.lasts = False
+        self._log.info("the fault is over: the arm is held where it is", throttle_duration_sec=PAUSE)
+
+
+class PublisherConflicts:
+    """Scans topics for more publishers than there may be.
+
+    A publisher with this node's own name may be the node's own, of the configuration before: an executor holds on to
+    what is destroyed until it has handled the events before that. So it counts when it is still there at the next scan.
+    """
+
+    def __init__(self, node: Node) -> None:
+        """
+        Args:
+            node: whose graph.
+        """
+        self._node = node
+        self._states = node.resolve_topic_name("joint_states")
+        self._allowed = {node.resolve_topic_name(topic): count for topic, count in PUBLISHERS_ALLOWED.items()}
+        self._suspected: set[str] = set()  # topics with more than one publisher of this node's name
+
+    def scan(self, state_publishers: int) -> str:
+        """The first topic with too many publishers, and who they are; "" if there is none.
+
+        Args:
+            state_publishers: how many publishers ``joint_states`` may have.
+        """
+        suspected, self._suspected = self._suspected, set()
+        own = self._node.get_name(), self._node.get_namespace()
+        for topic, most in (self._allowed | {self._states: state_publishers}).items():
+            if self._node.count_publishers(topic) <= most:
+                continue
+            found = self._node.get_publishers_info_by_topic(topic)
+            if all((info.node_name, info.node_namespace) == own for info in found):
+                self._suspected.add(topic)
+                if topic not in suspected:
+                    continue
+            names = sorted(info.node_name for info in found)
+            return f"{topic} has {len(names)} publishers ({', '.join(names)}), not {most}"
+        return ""

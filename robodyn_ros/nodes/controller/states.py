@@ -1,0 +1,308 @@
+"""Joint states: from the bytes of a message to the command that answers it.
+
+:meth:`StateCallback.on_state` shows the whole path of a state: read the bytes, validate the state and compute the
+command, publish the command, and only then explain it.
+
+States may come in several messages, each about some of the joints, and are merged by name. A driver may publish the
+arm's joints and another one the fingers, or each half of an arm has a driver of its own. A state is complete when every
+joint has been heard of since the state before. Its stamp is the newest of its messages, and each joint's own age is
+judged: a joint that is not heard of for the state timeout holds all states back, and the error names it. A message with
+all joints is a state by itself, and while such messages come, one with some of the joints is an error: a joint is
+missing. The positions of locked joints are remembered too, because the mass that they carry moves with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from time import perf_counter
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from numpy.typing import NDArray
+from rclpy.lifecycle import LifecycleNode
+from sensor_msgs.msg import JointState
+
+from robodyn_ros.control.loop import ControlLoop
+from robodyn_ros.control.motion.mit_mode import MitSettings
+from robodyn_ros.control.step import Command
+from robodyn_ros.control.transmission import Transmission
+from robodyn_ros.errors import (
+    EffortError,
+    FutureStateError,
+    HoldingError,
+    InputError,
+    JumpError,
+    OrderError,
+    RobodynError,
+    StaleStateError,
+)
+from robodyn_ros.nodes.common.diagnostics import Faults
+from robodyn_ros.nodes.common.messages import NANO, Stamp, decode
+from robodyn_ros.nodes.controller.cdr import Measured, StateReader
+from robodyn_ros.nodes.controller.locked_model import LockedModel
+from robodyn_ros.nodes.controller.output import LoopStatistics, Output
+from robodyn_ros.robot.pose import Array
+
+SUBSCRIBER_PERIOD = 0.02
+"""Shortest time between two checks of which topics have subscribers [s]."""
+
+BROKE_OFF = "missing, or their time jumped; the arm is held where it is"
+
+REFUSALS: dict[type[RobodynError], str] = {
+    StaleStateError: "state too old",
+    FutureStateError: "state from the future",
+    OrderError: "state out of order",
+    JumpError: "position jumped",
+    EffortError: "control law failed",
+    HoldingError: "limits too low",
+}
+"""Error that leaves a state without a command → the name it is counted under; "state refused" for every other."""
+
+KINDS = 8
+"""Most kinds of messages, by the joints that they are about, whose layouts are remembered."""
+
+
+class StateMerger:
+    """Reads serialized sensor_msgs/JointState, and merges those that are about some of the joints only.
+
+    Attributes:
+        locked: name → latest position of each locked joint that was heard of [rad] or [m].
+        whole: reads messages about all joints.
+        partial: True once a message about some of the joints has come.
+        mixed: True once one about none or some of them has come: the newest message alone is then no whole state.
+    """
+
+    def __init__(self, joints: Sequence[str], locked: Sequence[str], known: dict[str, float]) -> None:
+        """
+        Args:
+            joints: names of the arm's joints, in its order.
+            locked: names of joints that are locked.
+            known: name → latest position of joints that were heard of earlier, which goes on.
+        """
+        self.locked = known
+        self.partial = self.mixed = False
+        self._joints, self._others = tuple(joints), frozenset(locked)
+        self.whole = StateReader(joints)
+        self._parts: dict[tuple[str, ...], tuple[StateReader, NDArray[np.intp]]] = {}
+        self.reset()
+
+    def reset(self) -> None:
+        """No message has come yet."""
+        n = len(self._joints)
+        self._times = np.full(n, -1, dtype=np.int64)  # stamps of the latest values [ns]; -1 before the first
+        self._q, self._qd = np.zeros((2, n))
+        self._moving, self._fresh = np.zeros((2, n), dtype=bool)  # has a velocity; came since the last complete state
+        self._begin = -1
+        self._whole_at = -(2**62)  # when a message with all joints came [ns]
+
+    def read(self, data: bytes, now: int, timeout: float) -> Measured | None:
+        """The state, if it is complete with this message; else None, and for a message about other joints.
+
+        Args:
+            data: the message.
+            now: time of its arrival [ns], which counts for a message without a stamp.
+            timeout: greatest age of a joint's values [s].
+
+        Raises:
+            InputError: as :meth:`.StateReader.read`, or a joint has not been heard of for too long.
+            OrderError: the message is older than an earlier one about the same joints.
+        """
+        found = self.whole.quick(data)
+        if found is not None:
+            self._whole_at = now
+            return found
+        for reader, columns in self._parts.values():
+            part = reader.quick(data)
+            if part is not None:
+                return self._merged(part, columns, now, timeout)
+        message = decode(data, JointState)
+        self._note(message)
+        present = tuple(name for name in self._joints if name in message.name)
+        whole = len(present) == len(self._joints)
+        self.mixed |= not whole
+        if whole or not present or abs(now - self._whole_at) <= timeout * NANO:
+            state = self.whole.keep(message, data)
+            self._whole_at = now if whole else self._whole_at
+            return state
+        if present not in self._parts:
+            if len(self._parts) >= KINDS:
+                self._parts.clear()
+            columns = np.array([self._joints.index(name) for name in present], dtype=np.intp)
+            self._parts[present] = StateReader(present), columns
+        self.partial = True
+        reader, columns = self._parts[present]
+        part = reader.keep(message, data)
+        assert part is not None  # some of its joints are present
+        return self._merged(part, columns, now, timeout)
+
+    def note_locked(self, data: bytes) -> None:
+        """Remember the positions of locked joints in a message that :meth:`read` has taken."""
+        if self._others:
+            self._note(decode(data, JointState))
+
+    def _note(self, message: JointState) -> None:
+        if not self._others or len(message.position) != len(message.name):
+            return
+        for name, position in zip(message.name, message.position, strict=True):
+            if name in self._others and np.isfinite(position):
+                self.locked[name] = position
+
+    def _merged(self, part: Measured, columns: NDArray[np.intp], now: int, timeout: float) -> Measured | None:
+        stamp = part.stamp[0] * NANO + part.stamp[1] or now
+        before = int(self._times[columns].max())
+        if stamp < before:
+            if before - stamp <= timeout * NANO:
+                late = (before - stamp) / NANO
+                raise OrderError(f"of {self._joints[columns[0]]!r} is {late:.3g} s older than the one before it")
+            self.reset()  # time has begun again
+        if self._begin < 0:
+            self._begin = stamp
+        self._times[columns], self._q[columns], self._fresh[columns] = stamp, part.position, True
+        self._moving[columns] = part.velocity is not None
+        if part.velocity is not None:
+            self._qd[columns] = part.velocity
+        heard = np.maximum(self._times, self._begin)
+        oldest = int(np.argmin(heard))
+        newest = int(heard.max())
+        if newest - heard[oldest] > timeout * NANO:
+            age = (newest - int(heard[oldest])) / NANO
+            raise InputError(
+                "name",
+                f"joint {self._joints[oldest]!r} has not come for {age:.3g} s, but others have; if nobody publishes "
+                "it, leave it out of the parameter joints, and it is locked",
+                self._joints[oldest],
+            )
+        if not self._fresh.all():
+            return None
+        self._fresh[:] = False
+        velocity = self._qd.copy() if self._moving.all() else None
+        return Measured(divmod(newest, NANO), self._q.copy(), velocity)
+
+
+class StateCallback:
+    """The callback of ``joint_states``: from a state to its command, where every microsecond counts.
+
+    Attributes:
+        active: True if states are answered.
+        mit: settings of commands in MIT mode; None where there are none.
+        position: of the latest state that was answered, as the drives count turns, (n,); None before the first.
+        latest: stamp of the latest state that was answered, and the command; None before the first.
+        listeners: called with both for each state that is answered.
+        onlookers: called with both now and then: the latest.
+        received: when the latest usable state came, by the steady clock [s]; 0 before the first.
+        state_time: its stamp [s].
+        node_time: the time by the node's clock when it came [s].
+    """
+
+    latest: tuple[Time, Command] | None
+
+    def __init__(
+        self,
+        node: LifecycleNode,
+        loop: ControlLoop,
+        transmission: Transmission,
+        output: Output,
+        faults: Faults,
+        statistics: LoopStatistics,
+        report_fault: Callable[[Command | None], None],
+        locked: LockedModel,
+    ) -> None:
+        """
+        Args:
+            node: whose clock.
+            loop: validates states and computes commands.
+            transmission: between the joints and their motors.
+            output: where commands go.
+            faults: where refused states are counted.
+            statistics: of the commands.
+            report_fault: called after each usable state, with its command if there is one.
+            locked: the model's locked joints.
+        """
+        self.active = False
+        self.mit: MitSettings | None = None
+        self.position: Array | None = None
+        self.listeners: list[Callable[[Time, Command], None]] = []
+        self.onlookers: list[Callable[[Time, Command], None]] = []
+        self._ros_clock = node.get_clock()
+        self._clock = self._ros_clock.handle  # without the objects that rclpy makes around each time
+        self._loop, self._transmission, self._output = loop, transmission, output
+        self._faults, self._statistics, self._report_fault = faults, statistics, report_fault
+        self._locked = locked
+        self.states = StateMerger(loop.robot.joint_names, locked.names, locked.known)
+        self._ignore_until = self._next_refresh = 0.0
+        self.reset()
+
+    def reset(self) -> None:
+        """No state has come yet."""
+        self.received = self.state_time = self.node_time = 0.0
+        self._now = 0
+        self.latest = None
+        self.states.reset()
+
+    def on_state(self, data: bytes) -> None:
+        """Answer a serialized sensor_msgs/JointState."""
+        begun = perf_counter()
+        if not self.active or begun < self._ignore_until:
+            return
+        now = self._clock.get_now().nanoseconds
+        if now == 0:  # simulated time has not begun for this node, so the age of a state is unknown
+            return
+        loop, restarts = self._loop, self._loop.restarts
+        if now < self._now and self._ros_clock.ros_time_is_active:
+            loop.reset_clock()
+            self.states.reset()
+        self._now = now
+        try:
+            # Read the bytes.
+            measured = self.states.read(data, now, loop.settings.safety.state_timeout)
+            if measured is None:  # a message about other joints, or not yet about all
+                return
+            if self.latest is None:
+                self.states.note_locked(data)
+                self._locked.check()
+            stamp, position, velocity = measured
+            if stamp == (0, 0):
+                stamp = divmod(now, NANO)
+            # From motors to joints.
+            q = self._transmission.joint_position(position)
+            qd = None if velocity is None else self._transmission.joint_velocity(velocity)
+            # Validate the state, and compute its command.
+            time = stamp[0] + stamp[1] / NANO
+            command = loop.update(time, now / NANO, q, qd)
+        except RobodynError as problem:
+            self._faults.count(REFUSALS.get(type(problem), "state refused"), problem)
+            return
+        # Publish the command.
+        if command is not None:
+            self.position = q
+            self.publish(stamp, time, command)
+        done = perf_counter()
+
+        # Nobody waits for what follows: bookkeeping, statistics, and the terms of the command.
+        overrun = loop.settings.safety.overrun
+        if done - begun > overrun:
+            # The executor hands on as many states as have come meanwhile, each as new as can be. Were they answered as
+            # slowly, every other callback would wait for ever.
+            self._ignore_until = 2.0 * done - begun
+        if loop.restarts > restarts:
+            self._faults.count("states broke off", BROKE_OFF)
+        self.received, self.state_time, self.node_time = begun, time, now / NANO
+        if command is not None:
+            when = Time(sec=stamp[0], nanosec=stamp[1])
+            self.latest = when, command
+            for listen in (*self.listeners, *self.onlookers):
+                listen(when, command)
+            self._statistics.add(begun, done, command, overrun)
+            self._output.publish_terms(stamp, command)
+        if begun >= self._next_refresh:
+            self._next_refresh = begun + SUBSCRIBER_PERIOD
+            self._output.refresh()
+            self.states.note_locked(data)
+        self._report_fault(command)
+
+    def publish(self, stamp: Stamp, t: float, command: Command) -> None:
+        """Publish a command for a time t [s]."""
+        self._output.publish_command(stamp, self._transmission.motor_effort(command.effort))
+        if self.mit is not None and self._output.tells_mit:
+            mit = self._loop.in_mit_mode(command, t, self.mit, self.position)
+            self._output.publish_mit(stamp, mit.at_motors(self._transmission))
