@@ -49,7 +49,7 @@ def commission(tmp_path, urdf, *arguments, **transmissions):
     return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=dict(os.environ))
 
 
-def ended(graph, process, deadline=90.0):
+def ended(graph, process, deadline=300.0):
     """Exit code, stdout and stderr, once it has ended."""
     try:
         graph.wait(lambda: process.poll() is not None, "the end of the command", deadline)
