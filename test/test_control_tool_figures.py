@@ -1,0 +1,85 @@
+"""Figures of the laws of the tool that the documentation states, from benchmarks/tool.py, which has more of them."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+from tool import (
+    ARMS,
+    BEHIND,
+    CASES,
+    FORCE,
+    SPEEDS,
+    STIFFNESS,
+    TOOL_LAWS,
+    WALL,
+    circle,
+    collide,
+    singular,
+    slide,
+    stream,
+)
+
+ALL_ARMS = [pytest.param(arm, marks=[] if arm == "prr" else pytest.mark.thorough) for arm in ARMS]
+
+
+@pytest.mark.parametrize("arm", ALL_ARMS)
+def test_a_circle_is_tracked_as_by_joint_computed_torque(arm: str) -> None:
+    rows = {row["law"]: row for row in circle((arm,))}
+    joints = rows["computed_torque"]
+    assert joints["matched"] < 2e-5
+    assert 1e-3 < joints["wrong"] < 5e-3
+    for key in ("matched", "wrong"):
+        assert rows["operational_space"][key] == pytest.approx(joints[key], rel=0.1)
+    assert rows["cartesian_impedance"]["matched"] < 5e-5
+    assert joints["wrong"] < rows["cartesian_impedance"]["wrong"] < 0.02
+
+
+@pytest.mark.parametrize("law", TOOL_LAWS)
+@pytest.mark.parametrize("speed", SPEEDS)
+@pytest.mark.parametrize("arm", ALL_ARMS)
+def test_half_a_second_after_a_wall_is_met_nothing_bounces(arm: str, speed: float, law: str) -> None:
+    found = collide(arm, law, speed)
+    assert found["speed"] == pytest.approx(speed, rel=0.05)
+    assert found["peak"] > found["free_peak"]  # the law pushes on
+    assert found["bounce"] < 1.0
+    if law == "cartesian_impedance":  # two springs, one behind the other
+        both = 1.0 / (1.0 / STIFFNESS[0] + 1.0 / WALL)
+        assert found["last"] == pytest.approx(BEHIND * both, rel=0.01)
+
+
+@pytest.mark.parametrize("arm", ALL_ARMS)
+def test_a_force_is_held_while_the_tool_slides(arm: str) -> None:
+    found = slide(arm, 0.0)
+    assert found["off"] < 0.05
+    assert FORCE < found["peak"] < 5.0 * FORCE
+    rough = slide(arm, 0.2)
+    assert found["off"] < rough["off"] < 0.1 * FORCE
+
+
+@pytest.mark.parametrize("pose", [pytest.param(p, marks=[] if "PRR" in p else pytest.mark.thorough) for p in CASES])
+def test_damping_lets_no_effort_jump_in_a_singular_pose(pose: str) -> None:
+    rows = {(row["law"], row["damping"]): row for row in singular((pose,))}
+    reference = rows["computed_torque", ""]
+    for law in TOOL_LAWS:
+        damped, undamped = rows[law, "on"], rows[law, "off"]
+        for phase in ("right", "wrong", "hold"):
+            assert damped[f"{phase}_step"] < 0.1
+        assert damped["right_speed"] < 1.1 * reference["right_speed"]
+        assert damped["hold_speed"] < 0.05
+        assert damped["wrong_speed"] <= undamped["wrong_speed"] + 1e-6
+    assert rows["operational_space", "on"]["wrong_speed"] < 1.3 * reference["wrong_speed"]
+    assert max(rows[law, "off"]["wrong_step"] for law in TOOL_LAWS) > 5.0 * max(
+        rows[law, "on"]["wrong_step"] for law in TOOL_LAWS
+    )
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("arm", ARMS)
+def test_a_stream_with_losses_and_jitter_costs_its_delay_and_little_more(arm: str) -> None:
+    (row,) = stream((arm,), ("operational_space",))
+    assert 0.5e-3 < row["rms"] < 3e-3
+    assert row["rms_but_late"] < 1.5e-3
+    assert row["clean_step"] < row["step"] < 0.05
