@@ -156,7 +156,7 @@ def test_it_follows_a_motion_as_computed_torque_does(kind) -> None:
 def test_through_the_outstretched_pose_no_joint_flees(kind) -> None:
     """The PRR arm's reference goes through the pose in which it loses a direction, and back."""
     law = kind(dynamics_of("prr"), 100.0, 20.0)
-    # The elevator lifts only: with the arm level, and whatever the wrist, the tool cannot move outwards without turning.
+    # The elevator only lifts: with the arm level, the tool cannot move outwards without turning.
     middle, way = np.array([0.6, np.pi / 2.0, 0.9]), np.array([0.0, 0.4, 0.0])
     assert np.linalg.svd(law.task.jacobian(middle))[1][-1] < 1e-9
 
