@@ -5,9 +5,9 @@
     make bench-tool BENCH=--json
 
 The control loop and the plant run in lockstep at 1 kHz, with ideal sensors, without a rate limit of the efforts, so
-that a step of the law is seen as it is, and without the fault of overspeed, which begins at 1.1 velocity limits. All laws have the gains of ``FREQUENCY`` and ``STIFFNESS``. Where masses are
-wrong, masses and inertias of all bodies are 10 % greater than the model's. UR5 and Panda are those of the package
-example-robot-data, where that is installed.
+that a step of the law is seen as it is, and without the fault of overspeed, which begins at 1.1 velocity limits. All
+laws have the gains of ``FREQUENCY`` and ``STIFFNESS``. Where masses are wrong, masses and inertias of all bodies are
+10 % greater than the model's. UR5 and Panda are those of the package example-robot-data, where that is installed.
 
 - *circle*: 0.2 m in diameter, in the vertical plane x-z, one turn in 2 s, after a start from rest. All laws get the
   same reference of the joints, from inverse kinematics. RMS of the tool's distance from the circle's point, in the
