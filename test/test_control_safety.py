@@ -430,6 +430,26 @@ def test_velocities_that_are_missing_are_refused_or_estimated():
 # From one effort to the next
 
 
+@pytest.mark.parametrize("runs_in_c", [True, False])
+def test_a_clock_that_lags_behind_the_states_freezes_no_effort(runs_in_c):
+    """A simulation's /clock comes late now and then: the state is ahead of it then, and time has passed still."""
+    rng = np.random.default_rng(12)
+    law = ComputedTorque(rd.create_dynamics("rnea", ROBOT), 90.0, 19.0)
+    limits = {"limit": np.array([150.0, 40.0, 20.0]), "rate_limit": np.array([300.0, 90.0, 60.0])}
+    arms = [Arm(law, start=False, **limits) for _ in range(2)]
+    lag, limited = 0.0, 0
+    for arm in arms:
+        arm.loop.runs_in_c = runs_in_c
+    for _ in range(500):
+        q, qd = Q + rng.uniform(-0.02, 0.02, 3), rng.uniform(-0.2, 0.2, 3)
+        lag = rng.choice([0.0, lag, lag + PERIOD]) % 0.02  # the clock stands still, and goes on again
+        arms[1].age = -lag
+        true, late = (arm.state(q, qd) for arm in arms)
+        np.testing.assert_array_equal(late.effort, true.effort)
+        limited += true.rate_limited.any()
+    assert limited > 100
+
+
 @pytest.mark.parametrize("late", [0.0, 0.05])
 @pytest.mark.parametrize("rate", [60.0, 700.0])
 def test_no_step_is_ever_larger_than_the_rate_limit(rate, late):

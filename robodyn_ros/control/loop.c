@@ -976,8 +976,9 @@ static int answer(const Settings* s, State* m, Period* p) {
     dt = 0;
   }
   copy(m->q, p->q); copy(m->qd, p->qd);
-  m->memory.sent_at -= p->now - t - m->state_age; /* ControlLoop._note_age */
-  m->state_age = p->now - t;
+  const double age = greater(p->now - t, 0);
+  m->memory.sent_at -= age - m->state_age; /* ControlLoop._note_age */
+  m->state_age = age;
   if (measure_sampling(s, m, t, p->now - t)) {
     m->to_judge = 1;
     if (s->judge) s->judge();

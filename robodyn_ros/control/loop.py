@@ -370,8 +370,11 @@ class ControlLoop:
         """Note how old the latest state is [s].
 
         The rate limit counts the time between commands by the stamps of the states. States that queued up are answered
-        one right after the other, whatever their stamps say: so the last command counts as sent later by as much.
+        one right after the other, whatever their stamps say: so the last command counts as sent later by as much. No
+        state comes before it is measured: one that is ahead of the clock says that the clock lags, as a simulation's
+        does whose messages are late, and not that less time has passed.
         """
+        age = max(age, 0.0)
         self._shaping.memory.sent_at[...] -= age - self._age
         self._age = age
 

@@ -542,8 +542,9 @@ static int update(Trial* s, int64_t reading) {
   if (s->follows) sample(s, t - s->start, r);
   else for (int i = 0; i < 3 * N; ++i) r[i] = i < N ? q[i] : 0;
   for (int i = 0; i < N; ++i) if (fabs(r[i] - q[i]) > s->tolerance[i]) return OTHER;
-  x[MEMORY][s->sent_at] -= age - s->state_age; /* ControlLoop._note_age */
-  s->state_age = age;
+  const double late = fmax(age, 0);
+  x[MEMORY][s->sent_at] -= late - s->state_age; /* ControlLoop._note_age */
+  s->state_age = late;
   x[TIMES][0] = t; x[TIMES][1] = dt;
   for (int i = 0; i < N; ++i) {
     x[STATE + 1][i] = v[i];
