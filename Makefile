@@ -14,7 +14,7 @@
 # make bench-adaptive   an unknown payload under computed torque and the laws that learn it (BENCH as there)
 # make bench-identification   what identification finds of known arms, how sure it is, how long it takes (BENCH as there)
 # make bench-sweep   10,000 rollouts of a study, one worker and two, and the price of the engine
-# make faults        each fault of docs/safety.md, for three arms: detected after, greatest speed and effort step, way back (BENCH as there)
+# make faults        each fault of docs/safety.md, in three arms' loops and in the running node: detected after, greatest speed and effort step, way back (BENCH as there)
 # make fuzz          spoilt URDFs and arrays, new ones each time (make fuzz FUZZ=200000)
 # make fuzz-nodes    the running controller under a storm of messages, parameters, switches and life cycles; an hour
 # make soak-loop     the loop in C, also exported and with sanitizers, beside Python over 200,000 and 500,000 periods

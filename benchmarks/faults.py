@@ -4,6 +4,7 @@
     make faults BENCH="--arm urdf/rr.urdf"  another arm
     make faults BENCH=--markdown            the same as Markdown
     make faults BENCH=--json
+    make faults BENCH="--page docs/reference/faults.md"   write the page with these tables
 
 The control loop runs against the plant in lockstep: every state is answered at once, and the plant moves between two
 states. So the results are the same each time. The arm swings between two poses while a fault is injected for a while;
@@ -15,8 +16,8 @@ have no limit of speed of their own, and nothing has friction.
 - *step*: the greatest change of the effort from one command to the next, in effort limits. The rate limit allows 0.2.
 - *way back*: what it takes that the arm is in order again, and how long after the end of the fault.
 
-Rows that concern the node around the loop (plugins, parameters, processes, bytes) are not injected here: the table of
-docs/safety.md names the test that injects each of them into the running node.
+Faults of the node around the loop (plugins, parameters, processes, bytes) are injected into the running controller
+afterwards (node_faults.py), where ROS 2 is installed.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -218,6 +219,8 @@ class Scenario(NamedTuple):
     inject: Callable[[], Inject]
     options: Mapping[str, Any] = MappingProxyType({})
     variant: str = ""
+    begin: float = BEGIN
+    lasts: float = LASTS
 
 
 def each(change: Callable[[Cell, State], list[State]]) -> Callable[[], Inject]:
@@ -328,6 +331,35 @@ def flapping(period: float) -> Callable[[], Inject]:
     return lambda: inject
 
 
+def blocked() -> Inject:
+    """The arm stands, all at once: something is in its way."""
+    at: list[Array] = []
+
+    def inject(cell: Cell, state: State) -> list[State]:
+        at.extend([] if at else [state.q.copy()])
+        cell.plant.reset(at[0], np.zeros(len(at[0])))
+        return [State(state.stamp, at[0].copy(), np.zeros(len(at[0])))]
+
+    return inject
+
+
+def returning() -> Inject:
+    """States return after silence, and only what comes then is watched."""
+    begin: list[float] = []
+
+    def inject(cell: Cell, state: State) -> list[State]:
+        begin.extend([] if begin else [cell.t])
+        if cell.t < begin[0] + LASTS:
+            return []
+        if len(begin) == 1:
+            begin.append(cell.t)
+            cell.clear()
+            cell._sent = np.zeros(cell.robot.n)  # the drives have braked, and give no effort
+        return [state]
+
+    return inject
+
+
 def conflict(cell: Cell, state: State) -> list[State]:
     """The graph shows a second publisher."""
     cell.loop.set_publisher_conflict("two")
@@ -415,7 +447,10 @@ RARE, JUMPS, ORDER = "states too rare for the gains", "a position jumps, and sta
 CONFLICT = "a publisher conflict: a second publisher of states, commands or references"
 
 SCENARIOS = (
-    Scenario("no states (driver dead, cable pulled)", each(lambda cell, state: [])),
+    Scenario("no states (driver dead, cable pulled)", each(lambda cell, state: []), lasts=0.5),
+    Scenario("no states for longer than the expiry", each(lambda cell, state: []), variant="2 s"),
+    Scenario("no states for 200 ms", each(lambda cell, state: []), lasts=0.2),
+    Scenario("states return after silence", returning, lasts=LASTS + 0.5),
     Scenario(STALE, spoilt(lambda s: s._replace(stamp=s.stamp - 0.2)), variant="0.2 s old"),
     Scenario(STALE, spoilt(lambda s: s._replace(stamp=s.stamp + 0.2)), variant="0.2 s ahead"),
     Scenario("joint missing, or there twice", spoilt(lambda s: s._replace(q=s.q[:-1]))),
@@ -445,14 +480,22 @@ SCENARIOS = (
     Scenario(LIES, spoilt(lambda s: s._replace(qd=np.rad2deg(s.qd))), variant="in degrees"),
     Scenario(RARE, every(45), {"frequency": 12.0}, "11 Hz, 12 rad/s"),
     Scenario(RARE, every(25), {"frequency": 40.0}, "20 Hz, 40 rad/s"),
+    Scenario("states rarer than `state_timeout`", every(75), variant="one in 0.15 s"),
     Scenario("a state now and then", every(500), variant="one a second"),
     Scenario(CONFLICT, each(conflict)),
     Scenario("the model or the law raises, or returns garbage", broken_law(lambda e: 1 / 0), {"make_law": spoilable}),
+    Scenario(
+        "a law or model that fails from the first state on",
+        broken_law(lambda e: 1 / 0),
+        {"make_law": spoilable},
+        begin=0.0,
+    ),
     Scenario("a joint is too fast", flapping(1e-9), variant="or says so"),
     Scenario("a fault that comes and goes", flapping(0.05), variant="20 times a second"),
     Scenario("a streamed reference that jumps", streamed(elsewhere), variant="by 1 rad or m"),
     Scenario("a feed-forward effort beyond the limit", streamed(pushed(2.0)), variant="twice the limit"),
     Scenario("an arm that does not follow", streamed(pushed(1.0)), variant="pushed with the limit"),
+    Scenario("the arm strikes something", blocked, lasts=0.5),
 )
 """What can be injected between the states of the arm and its loop, in the order of the table."""
 
@@ -474,11 +517,11 @@ class Row(NamedTuple):
 def measure(scenario: Scenario, robot: Robot, **options: Any) -> Row:
     """Inject a fault into an arm that swings."""
     cell = Cell(robot, **{**options, **scenario.options})
-    cell.run(BEGIN)
+    cell.run(scenario.begin)
     assert not cell.faults, cell.faults[0]
     cell.clear()
     begin = cell.t
-    cell.run(LASTS, scenario.inject())
+    cell.run(scenario.lasts, scenario.inject())
     end, answer, detected = cell.t, "none needed", float("nan")
     if cell.faults:
         detected = cell.faults[0][0] - begin
@@ -523,33 +566,96 @@ def cells(row: Row) -> tuple[str, ...]:
     return fault, row.answer, after, f"{row.speed:.2f}", f"{row.step:.3f}", back
 
 
+NUMBERS = ("after", "speed", "step")
+"""Columns of numbers."""
+
+
+def node_rows() -> list[Row]:
+    """The faults around the loop, of the running controller.
+
+    Raises:
+        ModuleNotFoundError: ROS 2 is not installed.
+    """
+    import rclpy  # noqa: F401
+    from node_faults import outcomes
+
+    return [Row(scenario.row, scenario.variant, *outcome) for scenario, outcome in outcomes()]
+
+
+def markdown(title: str, rows: Sequence[Row]) -> str:
+    """A table under a heading."""
+    lines = [f"## {title}", "", f"| {' | '.join(HEAD)} |", "|---" * len(HEAD) + "|"]
+    return "\n".join([*lines, *(f"| {' | '.join(cells(row))} |" for row in rows), ""])
+
+
+def text(title: str, rows: Sequence[Row]) -> Table:
+    """A table for the terminal."""
+    table = Table(title=escape(title), show_lines=False, pad_edge=False)
+    for name in HEAD:
+        table.add_column(name, justify="right" if name in NUMBERS else "left")
+    for row in rows:
+        table.add_row(*map(escape, cells(row)))
+    return table
+
+
+PAGE = """# What each fault costs
+
+`make faults BENCH="--page docs/reference/faults.md"` writes this page. It injects the faults of [the safety
+contract](../safety.md) while a simulated arm swings: between the control loop and three arms, and then into the
+running controller of the PRR arm. Nothing has friction, the model knows the arm, and the drives have no limit of
+speed of their own. They brake once no commands come.
+
+- *after*: from the first wrong state or message to the answer, or to the first one that is refused or counted.
+- *speed*: the greatest of any joint from the fault to the end of the episode, in velocity limits.
+- *step*: the greatest change of an effort from one command to the next, in effort limits; the rate limit allows 0.2
+  in the period of the loops, 2 ms, and 0.4 in that of the running controller, 4 ms.
+  In the running node it counts from zero where the drives had braked, so the first command of a controller that was
+  started newly is a step to what carries the arm (`ramp_time` is for that).
+- *way back*: what it takes, and how long after the end of the fault.
+
+A joint that is pushed with its whole effort limit may pass its velocity limit within one period: a finger of the
+Panda, with 100 N on 15 g, does so by six and a half times. The tables of the loop are the same each time. In that of
+the running controller, what only `/diagnostics` shows is exact to 10 ms, and starts of processes and plugins take the
+time of the machine.
+
+"""
+"""Head of the page of the documentation."""
+
+NODE = "prr, through the running node"
+"""Title of the table of faults around the loop."""
+
+
 def main() -> None:
-    """Print the table."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--arm", type=Path, action="append", help="path of a URDF; may be given several times")
     parser.add_argument("--law", default="computed_torque", help="control law")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--markdown", action="store_true", help="print Markdown")
+    parser.add_argument("--page", type=Path, help="write the page of the documentation, and print nothing")
     given = parser.parse_args()
-    found = {}
+    console = Console(width=min(Console().width, 100) if Console().is_terminal else 100)
+    found: dict[str, list[Row]] = {}
+
+    def add(title: str, rows: list[Row]) -> None:
+        found[title] = rows
+        if given.markdown:
+            print(markdown(title, rows), flush=True)
+        elif not given.json and not given.page:
+            console.print(text(title, rows))
+
     for path in given.arm or default_arms():
         robot = rd.load_robot(path)
         rows = [measure(scenario, robot, law=given.law) for scenario in SCENARIOS]
-        found[robot.name] = [row._asdict() for row in rows]
-        title = f"{robot.name} under {given.law}"
-        if given.markdown:
-            print(f"\n## {title}\n\n| {' | '.join(HEAD)} |\n{'|---' * len(HEAD)}|")
-            for row in rows:
-                print(f"| {' | '.join(cells(row))} |")
-        elif not given.json:
-            table = Table(title=escape(title), show_lines=False, pad_edge=False)
-            for name in HEAD:
-                table.add_column(name, justify="right" if name in ("after", "speed", "step") else "left")
-            for row in rows:
-                table.add_row(*map(escape, cells(row)))
-            Console(width=min(Console().width, 100) if Console().is_terminal else 100).print(table)
+        add(f"{robot.name} under {given.law}", rows)
+    try:
+        add(NODE, node_rows())
+    except ModuleNotFoundError as problem:
+        print(f"no faults of the running node: {problem}", file=sys.stderr)
+    if given.page:
+        given.page.write_text(PAGE + "\n".join(markdown(*each) for each in found.items()), encoding="utf-8")
     if given.json:
-        print(json.dumps(found, indent=1))
+        print(json.dumps({title: [row._asdict() for row in rows] for title, rows in found.items()}, indent=1))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import copy
 import itertools
 import math
 import re
+import sys
 import time
 from pathlib import Path
 
@@ -26,6 +27,9 @@ from std_msgs.msg import Float64MultiArray, String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robodyn_ros.nodes.common.qos import LATCHED
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+import node_faults
 
 ROOT = Path(__file__).parents[1]
 
@@ -421,3 +425,20 @@ def test_every_row_of_the_contract_has_its_test():
     for line in (ROOT / "docs/safety.md").read_text(encoding="utf-8").splitlines():
         if line.startswith("|") and line.count("|") == 5 and "---" not in line and "injected by" not in line:
             assert "`test_" in line, f"no test in: {line}"
+
+
+@pytest.mark.thorough
+@pytest.mark.timeout(300)
+def test_faults_around_the_loop_are_measured():
+    """Two rows of the table of the running node: a refusal that disturbs nothing, and a controller that dies."""
+    chosen = [one for one in node_faults.SCENARIOS if one.row in ("the controller is killed", node_faults.WEAK)][-2:]
+    found = {scenario.row: outcome for scenario, outcome in node_faults.outcomes(chosen)}
+    refused, killed = found[node_faults.WEAK], found["the controller is killed"]
+    assert (refused.answer, refused.back) == ("refused", "by itself")
+    assert refused.step < 0.02
+    assert (killed.answer, killed.back) == ("brakes", "started again")
+    assert 0.1 <= killed.detected < 0.15
+    for outcome in found.values():
+        assert outcome.struck == 0
+        assert 0.0 < outcome.speed < 0.6
+        assert np.isfinite(outcome.after)

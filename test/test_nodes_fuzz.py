@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from runpy import run_path
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,8 +16,11 @@ pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from sensor_msgs.msg import JointState
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+import drives as arm_drives
+import fuzz_nodes
+
 ROOT = Path(__file__).parents[1]
-FUZZ = SimpleNamespace(**run_path(str(ROOT / "benchmarks" / "fuzz_nodes.py")))
 
 
 @pytest.mark.thorough
@@ -37,7 +39,7 @@ def test_nothing_happens_in_a_small_storm(tmp_path):
         assert set(counts.values()) == {0}, (found, (tmp_path / way / "controller.log").read_text()[-3000:])
         assert found["sent"] == {"messages": 400, "parameters": 12, "switches": 1, "life_cycles": 4}
         assert found["commands"] > 0.5 * found["states"]
-    text = list(FUZZ.lines(both))
+    text = list(fuzz_nodes.lines(both))
     assert max(map(len, text)) <= 80
     assert done.returncode in (0, any(both["real"]["counts"].values()))
 
@@ -53,7 +55,7 @@ def drives(monkeypatch):
     def wait(timeout_sec):
         now[0] += timeout_sec
 
-    made = FUZZ.Drives(node, SimpleNamespace(spin_once=wait), lambda: made.runs)
+    made = arm_drives.Drives(node, SimpleNamespace(spin_once=wait), lambda: made.runs)
     made.runs, made.now, made.expected = True, now, True
     return made
 
@@ -72,9 +74,9 @@ def report(drives, level):
 def test_the_drives_see_commands_that_break_a_limit(drives):
     most = drives._limits
     command(drives, [0.0, 0.0, 0.0])
-    command(drives, (0.99 * FUZZ.RATE * FUZZ.STEP * most).tolist(), FUZZ.STEP)
+    command(drives, (0.99 * arm_drives.RATE * arm_drives.STEP * most).tolist(), arm_drives.STEP)
     assert not any(drives.counts.values())
-    command(drives, (2.02 * FUZZ.RATE * FUZZ.STEP * most).tolist(), 2 * FUZZ.STEP)
+    command(drives, (2.02 * arm_drives.RATE * arm_drives.STEP * most).tolist(), 2 * arm_drives.STEP)
     assert (drives.counts["commands beyond the limit"], drives.counts["commands beyond the rate"]) == (0, 1)
     command(drives, (1.01 * most).tolist(), 0.5)
     assert drives.counts["commands beyond the limit"] == 1
@@ -94,7 +96,7 @@ def test_the_drives_see_gaps_and_stops_unless_a_fault_explains_them(drives, expl
     assert (drives.q <= drives._upper).all()
     if explained:
         report(drives, DiagnosticStatus.WARN)
-    drives.now[0] += FUZZ.EXPLAINED + 0.1
+    drives.now[0] += arm_drives.EXPLAINED + 0.1
     drives._reported = drives.now[0]
     drives._answered = drives._time + 1.0
     drives.step()
@@ -107,10 +109,10 @@ def test_the_drives_see_gaps_and_stops_unless_a_fault_explains_them(drives, expl
 def test_a_fault_that_lasts_explains_what_happened_when_it_began(drives):
     """The machine is so slow that more than EXPLAINED passes within a period, and the fault is there all the time."""
     drives.q[:], drives.qd[:] = drives._upper, 0.8 * drives._speeds
-    command(drives, [0.0, 0.0, 0.0], FUZZ.STEP)
+    command(drives, [0.0, 0.0, 0.0], arm_drives.STEP)
     drives.step()
     for _ in range(8):
-        drives.now[0] += 0.4 * FUZZ.EXPLAINED
+        drives.now[0] += 0.4 * arm_drives.EXPLAINED
         report(drives, DiagnosticStatus.WARN)
     drives._answered = drives._time + 1.0
     drives.step()
@@ -120,20 +122,20 @@ def test_a_fault_that_lasts_explains_what_happened_when_it_began(drives):
 
 def test_in_real_time_the_states_go_on_whatever_comes_back(drives, monkeypatch):
     monkeypatch.setattr("time.time", lambda: 1e9 + drives.now[0])
-    drives._real_time, drives._step, drives._time = True, FUZZ.REAL_STEP, 1e9 + drives.now[0]
+    drives._real_time, drives._step, drives._time = True, arm_drives.REAL_STEP, 1e9 + drives.now[0]
     drives._answered, drives._due = drives._time, drives.now[0]
     drives.qd[:] = 0.1
     before, begin = drives.q.copy(), drives.now[0]
     for _ in range(20):
         drives.step()
     assert drives.states == 20
-    np.testing.assert_allclose(drives.now[0] - begin, 20 * FUZZ.REAL_STEP, rtol=1e-9)
+    np.testing.assert_allclose(drives.now[0] - begin, 20 * arm_drives.REAL_STEP, rtol=1e-9)
     assert (np.abs(drives.q - before) > 1e-4).all()
     for _ in range(20):  # nothing has come back for longer than the timeout: the drives brake, and wait for nothing
         drives.step()
     assert not drives.qd.any()
-    np.testing.assert_allclose(drives.now[0] - begin, 40 * FUZZ.REAL_STEP, rtol=1e-9)
-    drives.now[0] += FUZZ.EXPLAINED + 0.1
+    np.testing.assert_allclose(drives.now[0] - begin, 40 * arm_drives.REAL_STEP, rtol=1e-9)
+    drives.now[0] += arm_drives.EXPLAINED + 0.1
     drives._reported = drives.now[0]
     drives.step()
     assert drives.counts["gaps without a fault"] == 1
@@ -141,7 +143,7 @@ def test_in_real_time_the_states_go_on_whatever_comes_back(drives, monkeypatch):
 
 def test_the_drives_see_a_controller_that_hangs_or_has_ended(drives):
     report(drives, DiagnosticStatus.OK)
-    drives.now[0] += FUZZ.HANG + 0.1
+    drives.now[0] += arm_drives.HANG + 0.1
     drives.expected = False
     drives.step()
     assert drives.counts["hangs"] == 1
