@@ -610,13 +610,15 @@ speed of their own. They brake once no commands come.
 - *step*: the greatest change of an effort from one command to the next, in effort limits; the rate limit allows 0.2
   in the period of the loops, 2 ms, and 0.4 in that of the running controller, 4 ms.
   In the running node it counts from zero where the drives had braked, so the first command of a controller that was
-  started newly is a step to what carries the arm (`ramp_time` is for that).
+  started, activated or enabled is a step to what carries the arm (`ramp_time` is for that).
 - *way back*: what it takes, and how long after the end of the fault.
 
 A joint that is pushed with its whole effort limit may pass its velocity limit within one period: a finger of the
 Panda, with 100 N on 15 g, does so by six and a half times. The tables of the loop are the same each time. In that of
 the running controller, what only `/diagnostics` shows is exact to 10 ms, and starts of processes and plugins take the
-time of the machine.
+time of the machine. There every fault begins while the arm accelerates. Where no state can be used any more, the blind
+answer begins with the velocity of the last good state, and what the arm gains within `state_timeout` remains: it may
+become faster than its limit, and strike a stop, before the drives brake.
 
 """
 """Head of the page of the documentation."""

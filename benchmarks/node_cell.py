@@ -202,7 +202,7 @@ class Cell(Drives):
         while not condition():
             if self.now > end or time.monotonic() > patience:
                 if what:
-                    raise SystemExit(f"no {what}: {self.said}")
+                    raise SystemExit(f"no {what}: {self.said}, {self._counts()}")
                 return False
             self.step()
         return True

@@ -464,7 +464,7 @@ def parted(act: Callable[[Cell], None], back: Callable[[Cell], None], way: str) 
         act(cell)
         while not cell.is_braked:
             yield
-        cell.note("parts", cell.latest)
+        cell.note("parts", max(cell.latest, cell.begin))
         yield from lasting(cell)
         back(cell)
         return way

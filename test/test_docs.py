@@ -21,7 +21,11 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 sys.path.insert(0, str(DOCS / "_ext"))
 
+sys.path.insert(0, str(ROOT / "benchmarks"))
+
 import executed  # noqa: E402
+import faults  # noqa: E402
+import node_faults  # noqa: E402
 
 __all__ = ["copy"]  # the fixture
 
@@ -156,3 +160,25 @@ def test_the_reference_has_all_that_there_is(site: Path) -> None:
     assert all(word in settings for word in ("state_timeout", "natural_frequency", "PlantSettings"))
     for room in ("robot", "engine", "kinematics", "dynamics", "control", "simulation"):
         assert (site / f"reference/api/{room}.html").is_file()
+
+
+def faults_of(text: str) -> list[str]:
+    """The first cell of each row of the tables of a Markdown text, without their heads."""
+    rows = [line.removeprefix("| ").split(" | ")[0] for line in text.splitlines() if line.startswith("| ")]
+    return [row for row in rows if row != "fault"]
+
+
+def test_the_page_of_faults_has_every_row_of_the_contract():
+    """What `make faults` injects is what the contract lists, and the page has a row of each, of this command."""
+    injected = {scenario.row for scenario in (*faults.SCENARIOS, *node_faults.SCENARIOS)}
+    contract = (DOCS / "safety.md").read_text(encoding="utf-8").partition("\n## Faults\n")[2].partition("\n## ")[0]
+    assert set(faults_of(contract)) == injected
+    head, _, tables = (DOCS / "reference" / "faults.md").read_text(encoding="utf-8").partition("\n## ")
+    assert head.strip() == faults.PAGE.strip()
+    assert 'make faults BENCH="--page docs/reference/faults.md"' in head
+    expected = {
+        f"{scenario.row}: {scenario.variant}" if scenario.variant else scenario.row
+        for scenario in (*faults.SCENARIOS, *node_faults.SCENARIOS)
+    }
+    assert set(faults_of(tables)) == expected
+    assert f"{faults.NODE}\n" in tables
