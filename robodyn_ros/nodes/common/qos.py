@@ -24,8 +24,9 @@ EVERY_STATE = QoSProfile(depth=1000, reliability=ReliabilityPolicy.BEST_EFFORT)
 LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 """For messages that late subscribers need too, such as ``robot_description``."""
 
-RECORDED = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
-"""For publishers of states and commands: a reliable subscriber that gets no processor for a while misses none."""
+RECORDED = QoSProfile(depth=10_000, reliability=ReliabilityPolicy.RELIABLE)
+"""For publishers of states and commands: a reliable subscriber that gets no processor for a while misses none, even
+of a simulation that runs faster than it can record."""
 
 RELIABLE = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
 """For all others; a reliable publisher serves best-effort subscribers as well."""
