@@ -84,6 +84,14 @@ class Arm:
         return np.array([time for time, _ in found]), np.array([effort for _, effort in found])
 
 
+def moved(q, qd, effort, duration):
+    """Where the arm is after a time under an effort, and how fast: an integration of its own, within 0.1 ms."""
+    for _ in range(round(duration / 1e-4)):
+        qd = qd + 1e-4 * DYNAMICS.forward(q, qd, effort)
+        q = q + 1e-4 * qd
+    return q, qd
+
+
 def is_ramp(times, efforts, begin, duration, start):
     """Whether efforts fade linearly from a start."""
     left = 1.0 - (times - begin) / duration
@@ -118,20 +126,53 @@ def test_without_states_gravity_is_held_blindly_then_ramped_down_then_nothing_is
 def test_without_states_an_arm_that_moves_is_stopped_by_its_model():
     """The stop is that of an independent integration, of the efforts that are sent; then the weight is carried."""
     arm = Arm(reactions=REACTIONS._replace(states=StatesReaction("hold", 2.0)))
-    arm.state(qd=np.array([0.3, -1.5, 2.0]))
+    driven = arm.state(qd=np.array([0.1, -0.5, 0.6])).effort  # the drives hold on to it until the next command
     times, efforts = arm.watched(1.5)
-    q, qd = arm.q + arm.qd * times[0], arm.qd
+    q, qd = moved(arm.q, arm.qd, driven, times[0])
     speeds, weights = [], []
     for effort in efforts:
         speeds.append(np.abs(qd).max())
         weights.append(DYNAMICS.gravity(q))
-        for _ in range(100):
-            qd = qd + 1e-4 * DYNAMICS.forward(q, qd, effort)
-            q = q + 1e-4 * qd
+        q, qd = moved(q, qd, effort, PERIOD)
     assert (np.array(speeds[:6]) > 0.3).all()
-    assert max(speeds) < 2.01
+    assert max(speeds) < 1.01 * speeds[0]
     assert max(speeds[25:60]) < 0.05
     np.testing.assert_allclose(efforts[30:40], weights[30:40], rtol=0.03)
+
+
+def test_without_states_an_arm_that_is_driven_is_stopped_by_its_model():
+    """It accelerates until its states are missed: no joint is then pushed to a speed that it never had."""
+    arm = Arm(ComputedTorque, reactions=REACTIONS._replace(states=StatesReaction("hold", 2.0)))
+    arm.loop.follow(rest_to_rest([[1.0, 0.4, -0.6], [1.2, 1.6, -1.5]], [1.0, 2.0]))
+    for _ in range(30):  # until the ramp and the blend are over, as the reference goes
+        reference = arm.loop.expected(PERIOD)[1]
+        last = arm.state(reference.q, reference.qd)
+    times, efforts = arm.watched(1.0)
+    q, qd = moved(arm.q, arm.qd, last.effort, times[0])
+    fastest, speeds = np.abs(qd).max(), []
+    for effort in efforts:
+        speeds.append(np.abs(qd).max())
+        q, qd = moved(q, qd, effort, PERIOD)
+    assert fastest > 1.2 * np.abs(arm.qd).max()
+    assert max(speeds) < 1.02 * fastest
+    assert max(speeds[25:60]) < 0.05
+
+
+@pytest.mark.parametrize("duration", [0.02, 1.0])
+def test_the_efforts_are_at_zero_when_the_loop_falls_silent(duration):
+    """However low the rate limit is: the ramp goes on until they are there."""
+    config = replace(CONFIG, ramp_down_time=duration)
+    rate = np.array([110.0, 25.0, 7.0])
+    arm = Arm(config=config, reactions=REACTIONS._replace(states=StatesReaction("ramp", 0.0)), rate_limit=rate)
+    for _ in range(300):
+        last = arm.state(qd=ZERO)
+    np.testing.assert_allclose(last.effort, GRAVITY, rtol=1e-9)
+    times, efforts = arm.watched(3.0)
+    steps, most = np.diff(efforts, axis=0, append=np.zeros((1, 3))), rate * PERIOD * (1.0 + 1e-9)
+    assert (np.abs(steps) <= most).all()
+    needed = max(duration, (np.abs(GRAVITY) / rate).max())
+    assert needed - 0.02 < times[-1] - times[0] < needed + 0.5  # the arm that sinks is slowed down as well
+    assert arm.loop.fault.phase == "silent"
 
 
 @pytest.mark.parametrize("answer", ["hold", "ramp"])

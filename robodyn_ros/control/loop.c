@@ -861,8 +861,8 @@ static void stop_effort(const Settings* s, State* m, double* effort) {
   if (is_finite(moving)) copy(effort, moving);
 }
 
-/* ActiveFault.effort; q is 0 without a state. Nonzero once the reaction has ended. */
-static int reaction_effort(const Settings* s, State* m, double t, const double* q, const double* qd, double* effort) {
+/* ActiveFault.effort; q is 0 without a state. */
+static void reaction_effort(const Settings* s, State* m, double t, const double* q, const double* qd, double* effort) {
   if (t < m->active_begin) { m->until += t - m->active_begin; m->active_begin = t; m->left = 1; m->ramped = m->until; }
   if (q && m->blind) copy(m->found, q);
   m->blind = !q;
@@ -873,9 +873,9 @@ static int reaction_effort(const Settings* s, State* m, double t, const double* 
     m->phase = RAMP;
     m->left -= (t - m->ramped) / (fast ? smaller(s->steep, m->ramp_down_time) : m->ramp_down_time);
     m->ramped = t;
-    if (m->left <= 0) { m->left = 0; m->phase = SILENT; return 1; }
+    if (m->left <= 0) { m->left = 0; clear(effort); return; }
   }
-  if (!m->carries) { EACH effort[i] = m->left * (-m->carried_damping[i] * qd[i]); return 0; }
+  if (!m->carries) { EACH effort[i] = m->left * (-m->carried_damping[i] * qd[i]); return; }
   if (!q) stop_effort(s, m, effort);
   else {
     double held[N];
@@ -885,7 +885,6 @@ static int reaction_effort(const Settings* s, State* m, double t, const double* 
     EACH effort[i] = effort[i] - m->carried_damping[i] * qd[i];
   }
   EACH effort[i] = m->left * effort[i];
-  return 0;
 }
 
 /* FaultSupervisor.react, with what ControlLoop does before it. The period has the state, if `has_state`. */
@@ -924,10 +923,17 @@ static int react(const Settings* s, State* m, Period* p, double t, int kind, int
   const int believed = has_state && kind != SENSOR && !m->stunned;
   if (!believed && was_blind) { EACH effort[i] = m->memory.sent[i] + added[i]; reckon(s, m, t, effort); }
   else if (!believed && has_state) begin_reckoning(s, m, t, m->seems_q, m->seems_qd);
-  else if (!believed) { EACH effort[i] = m->q[i] + p->age * m->qd[i]; begin_reckoning(s, m, t, effort, m->qd); }
-  if (reaction_effort(s, m, t, believed ? p->q : 0, p->qd, effort)) { fall_silent(s, &m->memory, t); return NOTHING; }
+  else if (!believed) { /* the drives hold on to the last command */
+    begin_reckoning(s, m, t - p->age, m->q, m->qd);
+    EACH effort[i] = m->memory.sent[i] + added[i];
+    reckon(s, m, t, effort);
+  }
+  reaction_effort(s, m, t, believed ? p->q : 0, p->qd, effort);
   EACH added[i] = m->gravity_known ? (1 - s->sent_part[i]) * m->gravity_last[i] : 0;
   limit(s, &m->memory, t, effort, added, p->rows);
+  int limited = 0;
+  EACH limited |= p->rows[RATE_LIMITED * N + i] != 0;
+  if (m->left == 0 && !limited) { m->phase = SILENT; fall_silent(s, &m->memory, t); return NOTHING; }
   m->applies = 1;
   EACH m->applied[i] = p->rows[i] + added[i];
   return SENT;

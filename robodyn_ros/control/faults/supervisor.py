@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from robodyn_ros.checks import is_within
+from robodyn_ros.checks import is_any, is_within
 from robodyn_ros.control.contact.watch import ContactWatch
 from robodyn_ros.control.faults.dead_reckoning import DeadReckoning
 from robodyn_ros.control.faults.plausibility import Plausibility
@@ -250,16 +250,18 @@ class FaultSupervisor:
                 self._reckoning.advance(t, self._shaping.sent + self._gravity.added)
             elif state is not None:
                 self._reckoning.begin(t, *self._plausibility.motion)
-            else:  # nobody knows which commands came through
-                self._reckoning.begin(t, last[0] + age * last[1], last[1])
+            else:  # the drives hold on to the last command
+                self._reckoning.begin(t - age, *last)
+                self._reckoning.advance(t, self._shaping.sent + self._gravity.added)
         feedback, gravity = self._sampling.feedback, self._gravity
         effort = active.effort(t, gravity, self._reckoning, feedback, self._fastest, believed)
-        if effort is None:
+        shaped = self._shaping.shape_reaction(t, effort, self._gravity.added)
+        if active.left == 0.0 and not is_any(shaped.rate_limited):
+            active.phase = "silent"
             self._shaping.fall_silent(t)
             return None
         if history.latched:
             problem += f" (latched until ~/hold acknowledges it, or {safety.quiet_time:g} s without it)"
-        shaped = self._shaping.shape_reaction(t, effort, self._gravity.added)
         return Command(*shaped, age, fault=kind, problem=problem, state=state)
 
 
@@ -443,8 +445,8 @@ class ActiveFault:
         feedback: Feedback,
         fastest: Array,
         state: tuple[Array, Array] | None = None,
-    ) -> Array | None:
-        """What to send, (n,) in [N·m] or [N]; None once the reaction has ended.
+    ) -> Array:
+        """What to send, (n,) in [N·m] or [N]; zeros once the ramp has ended.
 
         Args:
             t: time [s]; if it ran backwards, the fault begins anew.
@@ -464,10 +466,9 @@ class ActiveFault:
         if t >= self._until:
             self.phase = "ramp"
             time = self._ramp_down_time if is_within(qd, fastest) else min(STEEP, self._ramp_down_time)
-            self.left, self._ramped = self.left - (t - self._ramped) / time, t
-            if self.left <= 0.0:
-                self.left, self.phase = 0.0, "silent"
-                return None
+            self.left, self._ramped = max(self.left - (t - self._ramped) / time, 0.0), t
+            if self.left == 0.0:
+                return np.zeros_like(qd)
         damping: Array = -feedback.damping * qd
         if not self.carries:
             return self.left * damping
