@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from rclpy.qos import QoSProfile
+from rclpy.time import Time
 from recordings import NANO, STATE
 from ros_graph import Graph, Process
 from rosbags.rosbag2 import StoragePlugin, Writer
@@ -58,8 +59,8 @@ FAR = 0.01
 PATIENCE = 60.0
 """How long a process on a busy machine may take for anything [s]."""
 
-LEAD = 0.2
-"""Time from where the trajectory is sent to where it is recorded [s]."""
+LEAD = 1.0
+"""From where time goes on to where the trajectory begins [s]: the controller prepares it meanwhile."""
 
 
 class Truth(NamedTuple):
@@ -136,13 +137,15 @@ class Arm:
         for time, *point in zip(way.times.tolist(), way.positions, way.velocities, way.accelerations, strict=True):
             q, qd, qdd = (values.tolist() for values in point)
             made = JointTrajectoryPoint(positions=q, velocities=qd, accelerations=qdd)
-            made.time_from_start.sec, made.time_from_start.nanosec = divmod(round((LEAD + time) * NANO), NANO)
+            made.time_from_start.sec, made.time_from_start.nanosec = divmod(round(time * NANO), NANO)
             message.points.append(made)
         for _ in range(ATTEMPTS):
             before, begun, rest = len(self.errors), self._now(), self._reference()
+            message.header.stamp = Time(nanoseconds=round((begun + LEAD) * NANO)).to_msg()
+            self._publisher.publish(message)
+            self._publisher.wait_for_all_acked()
             self.rows.clear()
             self._pause(False)
-            self._publisher.publish(message)
             under_way = begun + LEAD + moving + 0.5
             self.graph.wait(lambda: self._now() > under_way, "time to pass", PATIENCE)  # noqa: B023
             if np.abs(self._reference() - rest).max() > FAR:
@@ -152,6 +155,9 @@ class Arm:
         end = begun + LEAD + float(way.times[-1]) + 0.1
         self.graph.wait(lambda: self._now() > end, "the end of the trajectory", 3.0 * PATIENCE)
         self._pause(True)
+        if np.abs(self._reference() - way.positions[-1]).max() > FAR:
+            said = "" if self._controller is None else self._controller.output
+            raise AssertionError(f"the controller gave the trajectory up: {said[-3000:]}")
         return np.array([
             [message.position[message.name.index(name)] for name in START]
             for message in self.errors[before:]
