@@ -194,7 +194,7 @@ def test_a_cut_between_two_hosts(tmp_path, prr):
                 processes.append(subprocess.Popen(command, env=environment, stdout=out, stderr=out))
             return log
 
-        def wait(condition, what, deadline=30.0):
+        def wait(condition, what, deadline=120.0):
             end = time.monotonic() + deadline
             while not condition():
                 logs = "\n".join(log.read_text()[-2000:] for log in tmp_path.glob("*.log"))
