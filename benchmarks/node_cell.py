@@ -123,6 +123,11 @@ class Cell(Drives):
         self._running, self.expected = True, False
         self.said, self.status = "", {}
 
+    def start_again(self, given: Mapping[str, Any] | None = None) -> None:
+        """Start a controller, and go on until it says something, however busy the machine is."""
+        self.start(given)
+        self.until(lambda: bool(self.said), 4.0 * START, "word of the controller that is started")
+
     def started(self, given: Mapping[str, Any]) -> None:
         """Have a controller with these parameters under way, as it was started or newly."""
         if self._running and given == self._given:

@@ -412,8 +412,7 @@ def started_with(urdf: str) -> Callable[[Cell], Steps]:
         cell.note("not configured")
         if not cell.ended():
             cell.stop()
-        cell.start(usual)
-        cell.until(lambda: bool(cell.said), START)
+        cell.start_again(usual)
         return "started with another"
 
     return inject
@@ -426,7 +425,7 @@ def killed(cell: Cell) -> Steps:
         yield
     cell.note("brakes")
     yield from lasting(cell)
-    cell.start()
+    cell.start_again()
     return "started again"
 
 
@@ -593,7 +592,7 @@ SCENARIOS = (
     Scenario("parameters are set all the time", values_all_the_time, "250 times a second"),
     Scenario(PARTED, parted(enable(False), enable(True), "enabled"), "disabled"),
     Scenario(PARTED, parted(transition(DEACTIVATE), transition(ACTIVATE), "activated"), "deactivated"),
-    Scenario(PARTED, parted(lambda cell: cell.stop(), lambda cell: cell.start(), "started again"), "stopped"),
+    Scenario(PARTED, parted(lambda cell: cell.stop(), Cell.start_again, "started again"), "stopped"),
 )
 """Faults around the loop, in the order of the table."""
 
