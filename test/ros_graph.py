@@ -24,12 +24,12 @@ from diagnostic_msgs.msg import DiagnosticArray
 from fork_server import NODES, Forked, ForkServer
 from rcl_interfaces.srv import SetParameters
 from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
+from rclpy.exceptions import InvalidHandle
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from robodyn_ros.cli.processes import isolated
-from robodyn_ros.nodes.common.executor import announce_often
+from robodyn_ros.nodes.common.executor import announce_often, make_executor
 
 
 @functools.cache
@@ -143,7 +143,7 @@ class Graph:
         self._context = Context()
         rclpy.init(context=self._context, args=[])
         self.node = Node("test", context=self._context)
-        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor = make_executor(self._context)
         self._executor.add_node(self.node)
 
     def start(self, name: str, *arguments: str, via: list[str] | None = None, **parameters: Any) -> Process:
@@ -177,7 +177,12 @@ class Graph:
                 why = f"{failed} failed" if failed else f"{deadline:g} s were over"
                 said = "\n".join(f"--- {p.name} (code {p.code})\n{p.output}" for p in self._processes)
                 raise AssertionError(f"{why} before there was: {what}\n{said}")
-            self._executor.spin_once(timeout_sec=0.05)
+            self.spin_once()
+
+    def spin_once(self, timeout: float = 0.05) -> None:
+        """Handle one event, or wait so long for one [s]."""
+        with contextlib.suppress(InvalidHandle):  # an event of a client or a subscription that has been destroyed since
+            self._executor.spin_once(timeout_sec=timeout)
 
     def listen(self, kind: type[Any], topic: str, qos: Any = 10) -> list[Any]:
         """A list that grows with the messages of a topic."""

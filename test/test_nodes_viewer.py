@@ -120,7 +120,7 @@ def test_the_handle_and_the_sliders_move_the_arm(graph, port):
 def _stands(graph, states):
     last = states[-1].header.stamp
     for _ in range(5):
-        graph._executor.spin_once(timeout_sec=0.05)
+        graph.spin_once()
     return states[-1].header.stamp == last
 
 

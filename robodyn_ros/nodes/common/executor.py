@@ -53,6 +53,7 @@ from pathlib import Path
 from typing import Any
 
 import rclpy
+from rclpy.context import Context
 from rclpy.exceptions import InvalidHandle, ParameterException
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
@@ -176,13 +177,17 @@ def handle_event(executor: Executor, faults: Faults, timeout: float) -> None:
         faults.unforeseen(problem)
 
 
-def make_executor() -> Executor:
-    """The EventsExecutor where rclpy has it, else the SingleThreadedExecutor."""
+def make_executor(context: Context | None = None) -> Executor:
+    """The EventsExecutor where rclpy has it, else the SingleThreadedExecutor.
+
+    Args:
+        context: of the nodes; None is the default one.
+    """
     try:
         from rclpy.experimental import EventsExecutor
     except ImportError:
-        return SingleThreadedExecutor()
-    return EventsExecutor()
+        return SingleThreadedExecutor(context=context)
+    return EventsExecutor(context=context)
 
 
 class _SigEvent(ctypes.Structure):

@@ -199,6 +199,7 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         self.forget_destroyed()
         gc.unfreeze()  # it has references in circles
         gc.collect()
+        gc.freeze()  # what is left lives as long as the node
 
     def _on_description(self) -> None:
         if self._configured is not None:
