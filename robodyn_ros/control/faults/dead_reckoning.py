@@ -1,6 +1,7 @@
 """Dead reckoning: where the arm is by the model, while no state can be believed.
 
-The motion goes on from the last one that is known, by the efforts that are sent: ::
+The motion goes on from the last one that is known, by the efforts that are sent, first by those of the command that the
+drives hold on to until the state is missed: ::
 
     q̈ = M(q)⁻¹ (τ - C(q, q̇) q̇ - g(q)),   within the position limits
 
