@@ -616,9 +616,8 @@ speed of their own. They brake once no commands come.
 A joint that is pushed with its whole effort limit may pass its velocity limit within one period: a finger of the
 Panda, with 100 N on 15 g, does so by six and a half times. The tables of the loop are the same each time. In that of
 the running controller, what only `/diagnostics` shows is exact to 10 ms, and starts of processes and plugins take the
-time of the machine. There every fault begins while the arm accelerates. Where no state can be used any more, the blind
-answer begins with the velocity of the last good state, and what the arm gains within `state_timeout` remains: it may
-become faster than its limit, and strike a stop, before the drives brake.
+time of the machine. There every fault begins while the arm accelerates. Where no state can be used any more, it goes on
+accelerating for `state_timeout`, under the last command, and is stopped then.
 
 """
 """Head of the page of the documentation."""
