@@ -6,6 +6,7 @@
 # make picture       the moving picture of the README, docs/demo.webp (needs Chromium)
 # make bench         the dynamics engine beside Pinocchio (make bench BENCH=--json)
 # make bench-kinematics   forward and inverse kinematics beside Pinocchio (BENCH as there)
+# make bench-loop    a period of the control loop from Python and in C, PRR and Panda (BENCH as there)
 # make bench-ros     from joint_states to command, beside a node that only echoes (BENCH as there)
 # make bench-sim    rollouts beside SciPy, and the plants step by step (BENCH as there)
 # make bench-planning   the planner beside Drake and Crocoddyl where they are installed (BENCH as there)
@@ -52,7 +53,7 @@ PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 INSTALL = $(PIP) install --quiet --use-pep517 $(addprefix -c ,$(CONSTRAINTS))
 BUILD := setup.py package.xml $(wildcard .ci/constraints*.txt)
 
-.PHONY: demo test test-thorough test-realtime lint bench bench-planning bench-adaptive bench-goals bench-identification bench-kinematics bench-ros bench-sim bench-mpc bench-sweep bench-tool bench-truth fuzz fuzz-nodes soak-adaptive soak-controller soak-hold soak-identify soak-life-cycles soak-loop soak-sim soak-sweep clean docs picture
+.PHONY: demo test test-thorough test-realtime lint bench bench-planning bench-adaptive bench-goals bench-identification bench-kinematics bench-loop bench-ros bench-sim bench-mpc bench-sweep bench-tool bench-truth fuzz fuzz-nodes soak-adaptive soak-controller soak-hold soak-identify soak-life-cycles soak-loop soak-sim soak-sweep clean docs picture
 
 demo: $(VENV)/demo-installed $(if $(VIEW),$(VENV)/viewer-installed)
 	@$(VENV)/bin/robodyn demo $(if $(VIEW),--view) $(DEMO)
@@ -91,7 +92,10 @@ bench-kinematics: $(VENV)/test-installed
 
 # The tests of the controller node with its loop in the thread.
 test-realtime: $(VENV)/test-installed
-	ROBODYN_REALTIME=thread $(VENV)/bin/python -m pytest -n auto $(addprefix test/test_nodes_,closed_loop.py faults.py recovery.py states.py time.py trajectories.py)
+	ROBODYN_REALTIME=on $(VENV)/bin/python -m pytest -n auto $(addprefix test/test_nodes_,closed_loop.py faults.py recovery.py states.py time.py trajectories.py)
+
+bench-loop: $(VENV)/test-installed
+	@$(VENV)/bin/python benchmarks/loop_update.py $(BENCH)
 
 bench-ros: $(VENV)/test-installed
 	@$(VENV)/bin/python benchmarks/ros.py $(BENCH)

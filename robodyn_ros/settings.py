@@ -5,7 +5,7 @@ Nodes declare their parameters from these fields, so that a default or a range i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import Field, field, fields
 from math import isfinite
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -41,9 +41,18 @@ def switch(default: bool, description: str) -> Any:
     return field(default=default, metadata={"description": description, "choices": lambda: (True, False)})
 
 
-def choice(default: str, description: str, choices: Callable[[], tuple[str, ...]]) -> Any:
-    """As :func:`setting`, for one of several names, which may depend on the plugins that are installed."""
-    return field(default=default, metadata={"description": description, "choices": choices})
+def choice(
+    default: str, description: str, choices: Callable[[], tuple[str, ...]], former: Mapping[str, str] | None = None
+) -> Any:
+    """As :func:`setting`, for one of several names, which may depend on the plugins that are installed.
+
+    Args:
+        default: one of them.
+        description: what is chosen.
+        choices: gives the names.
+        former: name of an earlier version, which a node still takes → name now.
+    """
+    return field(default=default, metadata={"description": description, "choices": choices, "former": former or {}})
 
 
 def text(default: str, description: str) -> Any:

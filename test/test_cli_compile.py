@@ -62,6 +62,11 @@ solution = InverseKinematics(kinematics, "tool").solve(target, start, Task.plana
 goal = PoseGoal(target, "", rest.q, rest, Limits.of(robot, robot.effort_limit), dynamics.parameters)
 motion = ToolMotion(robot, "tool").plan(goal)
 answers["inverse kinematics"] = [solution.q.tolist(), motion.positions.tolist()]
+from robodyn_ros.control import ControlLoop
+law = rd.create_controller("computed_torque", rd.create_dynamics("rnea", robot), 10.0, 5.0)
+loop = ControlLoop(law, robot.effort_limit)
+efforts = [loop.update(0.001 * k, 0.001 * k, start, [0.0] * 3).effort.tolist() for k in range(3)]
+answers["control loop"] = [efforts[0], efforts]
 print(json.dumps(answers))
 """
 
@@ -123,10 +128,11 @@ def expected(filled: Path) -> dict[str, list[object]]:
 
 def test_everything_was_compiled_ahead(filled: Path, expected: dict[str, list[object]]) -> None:
     """Nothing came to the cache when it was used; and the answers are right."""
-    assert len(expected) == 2 * 5 + 3
+    assert len(expected) == 2 * 5 + 4
     stored = sorted(path.name for path in (filled / "robodyn_ros").iterdir())
     assert len(stored) >= 2 * (2 * 2 * len(CONTRACT) + 2)  # each with its checksum
     assert stored == (filled / "listed").read_text().split("\n")
+    assert {"loop", "thread"} <= {name.split("-")[0] for name in stored}
     dynamics = rd.create_dynamics("rnea", rd.load_robot(PRR), armature=(0.1, 0.2, 0.3), compiled=False)
     for found in (expected["inverse kinematics"][0], expected["inverse kinematics"][1][-1]):
         assert_allclose(found, [0.6, 0.8, -0.5], atol=1e-6)

@@ -6,7 +6,9 @@ in a thread of its own, where C answers to faults itself.
 
 from __future__ import annotations
 
+import copy
 import os
+import pickle
 import subprocess
 from collections.abc import Callable
 from typing import Any
@@ -29,6 +31,7 @@ from robodyn_ros.control.compiled_loop import (
     STALE,
     UNORDERED,
     UNSTARTED,
+    CompiledCommand,
     CompiledLoop,
     loop_source,
     structs_for,
@@ -241,7 +244,7 @@ class History:
         close(one, other, sums * max(1.0, self.steepest / 100.0))
 
     def same_command(self, one: Any, other: Any) -> None:
-        assert type(one) is type(other)
+        assert type(one) is type(other) or (isinstance(one, CompiledCommand) and isinstance(other, Command))
         if isinstance(other, Exception):
             assert str(one) == str(other)
         if not isinstance(other, Command):
@@ -473,3 +476,32 @@ def test_the_first_state_does_not_wait_for_the_compiler(monkeypatch) -> None:
         assert loop.update(t, t, robot.home, np.zeros(3)) is not None
     assert not made
     assert loop._compiled is not None
+
+
+def test_a_command_from_c_is_a_command() -> None:
+    """Its parts are made when they are asked for; taken apart, changed, copied and pickled it is as one from Python."""
+    robot = rd.load_robot("urdf/prr.urdf")
+    q, qd = np.array([0.3, -0.9, 0.4]), np.array([0.1, -0.2, 0.3])
+    commands = []
+    for runs_in_c in (True, False):
+        loop = ControlLoop(
+            rd.create_controller("computed_torque", rd.create_dynamics("rnea", robot), 9.0, 6.0, 2.0), 99.0
+        )
+        loop.runs_in_c = runs_in_c
+        for step in range(3):
+            command = loop.update(0.01 * step, 0.01 * step, q + 0.01 * step * qd, qd)
+        commands.append(command)
+    in_c, plain = commands
+    assert in_c is not None and plain is not None
+    assert isinstance(in_c, CompiledCommand) and type(plain) is Command
+    copies = in_c, copy.copy(in_c), pickle.loads(pickle.dumps(in_c)), Command(*in_c), in_c._replace(state_age=0.0)
+    assert [type(one) for one in copies[1:]] == [Command] * 4
+    assert repr(in_c) == repr(copies[1])
+    for one in copies:
+        for name, expected, found, by_place in zip(Command._fields, plain, one, range(len(plain)), strict=True):
+            for value in (found, getattr(one, name), one[by_place], one._asdict()[name]):
+                assert type(value) is type(expected), name
+                if isinstance(expected, tuple | np.ndarray):
+                    np.testing.assert_allclose(np.array(value), np.array(expected), rtol=1e-12, atol=1e-12)
+                else:
+                    assert value == expected

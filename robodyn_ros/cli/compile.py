@@ -223,8 +223,13 @@ def _make_trial(dynamics: CompiledDynamics) -> None:
     dynamics.plain_function("mass_matrix")
 
 
+THREAD = Path(__file__).parents[1] / "nodes/controller/realtime/thread.c"
+"""The controller node's thread."""
+
+
 def _make_step(dynamics: CompiledDynamics, law: str) -> None:
-    """Make the control step of a law; the gains do not matter."""
+    """Make the control step of a law, and the loop around it; the gains do not matter."""
+    from robodyn_ros.control.compiled_loop import MODEL, loop_library
     from robodyn_ros.control.loop import ControlLoop
     from robodyn_ros.control.loop_settings import loop_default_values, make_loop_settings
     from robodyn_ros.control.parameter_file import FileParameters
@@ -233,6 +238,10 @@ def _make_step(dynamics: CompiledDynamics, law: str) -> None:
     loop = ControlLoop.from_settings(make_loop_settings(values, dynamics, law))
     if loop.compiled_step is not None:
         assert loop.compiled_step.kernel is not None  # makes it, where this process has traced the law before
+        for function in MODEL:
+            dynamics.plain_function(function)
+        for around in (None, THREAD):
+            loop_library(dynamics.robot.n, around)
 
 
 def _make_mpc(dynamics: CompiledDynamics) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import ctypes
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -116,7 +116,11 @@ CONSTANTS = {
 }
 """Numbers in the struct ``Settings`` that are the same for every loop: name there → value."""
 
+MODEL = ("gravity", "inverse", "forward")
+"""Functions of the model that ``loop.c`` calls."""
+
 _new: Any = tuple.__new__
+_item: Any = tuple.__getitem__
 
 JUDGE = ctypes.CFUNCTYPE(None)
 
@@ -126,15 +130,69 @@ def loop_sizes() -> dict[str, int]:
     return dict(SIZES)
 
 
-def loop_source(n: int) -> str:
-    """The loop in C for n joints."""
-    return f"#define N {n}\n{CODE.read_text(encoding='utf-8')}"
+def loop_source(n: int, around: Path | None = None) -> str:
+    """The loop in C for n joints, and the code ``around`` that calls it."""
+    loop = f"#define N {n}\n{CODE.read_text(encoding='utf-8')}"
+    return loop if around is None else f"#define _GNU_SOURCE\n{loop}\n{around.read_text(encoding='utf-8')}"
 
 
-def loop_library(n: int) -> Any:
-    """The library of ``loop.c`` for n joints, loaded once in a process; None without a compiler."""
-    source = loop_source(n)
-    return loaded("loop", text_key(source), lambda: source)
+def loop_library(n: int, around: Path | None = None) -> Any:
+    """The library of ``loop.c`` for n joints, loaded once in a process; None without a compiler.
+
+    Args:
+        n: number of joints.
+        around: C code that calls the loop, compiled with it; none unless given.
+    """
+    source = loop_source(n, around)
+    return loaded("loop" if around is None else around.stem, text_key(source), lambda: source)
+
+
+class CompiledCommand(Command):
+    """A command from C: terms, reference, error and state are made of the rows of numbers when they are asked for.
+
+    A view of a row takes as long as a fifth of the period in C, and who sends the effort needs no other.
+    """
+
+    __slots__ = ()
+
+    @property
+    def efforts(self) -> Efforts:
+        """See :class:`Command`."""
+        return cast(Efforts, _new(Efforts, _item(self, 4)[11:]))
+
+    @property
+    def reference(self) -> Reference:
+        """See :class:`Command`."""
+        return cast(Reference, _new(Reference, _item(self, 5)[2:6]))
+
+    @property
+    def error(self) -> Array:
+        """See :class:`Command`."""
+        return cast(Array, _item(self, 6)[10])
+
+    @property
+    def state(self) -> tuple[Array, Array]:
+        """See :class:`Command`."""
+        q, qd = _item(self, 9)[:2]
+        return q, qd
+
+    # As a tuple it holds what a plain command holds, and a copy of it is a plain one.
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([getattr(self, name) for name in self._fields])
+
+    def __getitem__(self, index: Any) -> Any:
+        return tuple(self)[index]
+
+    @classmethod
+    def _make(cls, iterable: Any) -> Command:  # type: ignore[override]
+        return Command(*iterable)
+
+    def __reduce__(self) -> Any:
+        return Command, tuple(self)
+
+    def __repr__(self) -> str:
+        return repr(Command(*self))
 
 
 class PythonLoop(Protocol):
@@ -197,7 +255,7 @@ class CompiledSettings:
         library = run_library(step.program)
         if library is None or not isinstance(dynamics, CompiledDynamics):
             raise NotReadyError("there is no compiled code of the control step")
-        functions = {name: dynamics.plain_function(name) for name in ("gravity", "inverse", "forward")}
+        functions = {name: dynamics.plain_function(name) for name in MODEL}
         if None in functions.values():
             raise NotReadyError(f"there is no compiled code of the model {type(dynamics).__name__}")
         self.step = step
@@ -419,21 +477,21 @@ class CompiledLoop:
             self.give_back()
             return None
         # `tuple.__new__` takes a third of the time that the constructors of named tuples take.
-        rows = [*self._result.copy()]
+        rows = self._result.copy()
         flags, nowhere = self._flags, self._nowhere
         command: Command = _new(
-            Command,
+            CompiledCommand,
             (
                 rows[6],
                 rows[7] != 0.0 if flags[1] else nowhere,
                 rows[8] != 0.0 if flags[2] else nowhere,
                 times[2],
-                _new(Efforts, rows[11:]),
-                _new(Reference, rows[2:6]),
-                rows[10],
+                rows,
+                rows,
+                rows,
                 None,
                 "",
-                (rows[0], rows[1]),
+                rows,
                 None if self._observes_nothing else self._external.copy(),
             ),
         )

@@ -7,9 +7,10 @@ dataclass is made again from the parameters.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import Field, fields
 from difflib import get_close_matches
+from functools import partial
 from typing import Any, TypeVar
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, SetParametersResult
@@ -62,7 +63,7 @@ def declare(
     elif bounds is not None:
         descriptor.floating_point_range = [FloatingPointRange(from_value=bounds[0], to_value=bounds[1], step=0.0)]
     if isinstance(default, float):
-        _take_whole_numbers(node, name)
+        _take_also(node, name, _as_float)
     try:
         node.declare_parameter(name, default, descriptor)
     except ParameterException as problem:
@@ -81,7 +82,7 @@ class _Declarations:
         of_arm: names of what was declared for an arm; None before the first.
         stale: those of an earlier arm, until they are declared for this one.
         kept: name → value that was set for an earlier arm.
-        floats: names of those that take whole numbers, too.
+        forms: name → what turns a value of another form that is taken, too, into one of the parameter's type.
     """
 
     def __init__(self) -> None:
@@ -89,14 +90,17 @@ class _Declarations:
         self.of_arm: set[str] | None = None
         self.stale: set[str] = set()
         self.kept: dict[str, Any] = {}
-        self.floats: set[str] = set()
+        self.forms: dict[str, Callable[[Parameter], Parameter]] = {}
 
 
 def _declarations(node: Node) -> _Declarations:
     found: _Declarations | None = getattr(node, "_robodyn_declarations", None)
     if found is None:
         found = made = node._robodyn_declarations = _Declarations()
-        node.add_pre_set_parameters_callback(lambda changes: [_as_float(one, made.floats) for one in changes])
+        forms = made.forms
+        node.add_pre_set_parameters_callback(
+            lambda changes: [forms[one.name](one) if one.name in forms else one for one in changes]
+        )
     return found
 
 
@@ -129,24 +133,37 @@ def _undeclare(node: Node, name: str) -> None:
         node._parameter_overrides.pop(name, None)
     node._descriptors[name].read_only = False  # it is not changed, but taken back
     node.undeclare_parameter(name)
-    declared.floats.discard(name)
+    declared.forms.pop(name, None)
     declared.made.pop(name)
     if declared.of_arm is not None:
         declared.of_arm.discard(name)
 
 
-def _take_whole_numbers(node: Node, name: str) -> None:
-    """Let a whole number be given for a parameter that is a float, when the node starts and later."""
+def _take_also(node: Node, name: str, form: Callable[[Parameter], Parameter]) -> None:
+    """Let a value be given in another form, when the node starts and later."""
     given = node._parameter_overrides.get(name)
-    if given is not None and given.type_ == Parameter.Type.INTEGER:
-        node._parameter_overrides[name] = Parameter(name, Parameter.Type.DOUBLE, float(given.value))
-    _declarations(node).floats.add(name)
+    if given is not None:
+        node._parameter_overrides[name] = form(given)
+    _declarations(node).forms[name] = form
 
 
-def _as_float(parameter: Parameter, floats: set[str]) -> Parameter:
-    if parameter.name in floats and parameter.type_ == Parameter.Type.INTEGER:
+def _as_float(parameter: Parameter) -> Parameter:
+    if parameter.type_ == Parameter.Type.INTEGER:
         return Parameter(parameter.name, Parameter.Type.DOUBLE, float(parameter.value))
     return parameter
+
+
+def _as_choice(parameter: Parameter, names: Mapping[Any, str]) -> Parameter:
+    if isinstance(parameter.value, bool | str) and parameter.value in names:
+        return Parameter(parameter.name, Parameter.Type.STRING, names[parameter.value])
+    return parameter
+
+
+def _other_names(item: Field[Any]) -> dict[Any, str]:
+    """Other values of a choice → its names: those of earlier versions, and what YAML makes of on and off."""
+    choices = item.metadata["choices"]() if "former" in item.metadata else ()
+    booleans = {True: "on", False: "off"} if {"on", "off"} <= set(choices) else {}
+    return {**item.metadata.get("former", {}), **booleans}
 
 
 def declare_settings(node: Node, settings: Any, prefix: str = "", of: str = "", read_only: bool = False) -> None:
@@ -161,6 +178,8 @@ def declare_settings(node: Node, settings: Any, prefix: str = "", of: str = "", 
     """
     for item, spec in zip(fields(settings), parameter_specs(settings, prefix, of), strict=True):
         _check_from_now_on(node, spec.name, item)
+        if others := _other_names(item):
+            _take_also(node, spec.name, partial(_as_choice, names=others))
         declare_spec(node, spec, read_only=read_only)
 
 

@@ -106,10 +106,11 @@ class Scheduling:
     def begin(self, *, python: bool = True) -> None:
         """Raise the priority and keep processors awake, as far as the parameters ask for it and the system permits it.
 
-        To be called once the node's executor runs, since its threads are started by then.
+        To be called once the node's executor runs, since its threads are started by then, and again when the control
+        loop begins or ends to run in a thread of its own.
 
         Args:
-            python: False if Python's threads have to stay ordinary, the one that computes as well.
+            python: False if Python's threads have to be ordinary, the one that computes as well.
         """
         if self._settings.thread_priority:
             self._raise(self._settings.thread_priority, python)
@@ -127,13 +128,18 @@ class Scheduling:
 
     def _raise(self, priority: int, python: bool) -> None:
         main = threading.main_thread() if python else None
-        theirs = {thread.native_id for thread in threading.enumerate() if thread is not main}
+        ids = {thread.native_id for thread in threading.enumerate() if thread is not main}
+        theirs = {thread for thread in ids if thread is not None}
         try:
             _each(_threads() - theirs, partial(_schedule, policy=os.SCHED_FIFO, priority=priority))
+            if not python:
+                _each(theirs, partial(_schedule, policy=os.SCHED_OTHER, priority=0))
         except (OSError, AttributeError) as problem:  # not permitted, or not on this system
-            self.state = f"ordinary; SCHED_FIFO {priority} is refused"
-            text = f"no real-time priority {priority}: {problem} ({ADVICE}); thread_priority: 0 asks for none"
-            self._log.info(text)
+            refused = f"ordinary; SCHED_FIFO {priority} is refused"
+            if self.state != refused:
+                text = f"no real-time priority {priority}: {problem} ({ADVICE}); thread_priority: 0 asks for none"
+                self._log.info(text)
+            self.state = refused
             return
         self._raised, self.state = True, f"SCHED_FIFO {priority}"
 

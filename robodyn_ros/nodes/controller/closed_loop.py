@@ -40,6 +40,7 @@ from robodyn_ros.nodes.common.diagnostics import Faults
 from robodyn_ros.nodes.common.messages import NANO
 from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.nodes.common.qos import NEWEST, PARTS
+from robodyn_ros.nodes.common.scheduling import Scheduling
 from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.nodes.controller.fault_report import FAULTS, FaultReport, PublisherConflicts
 from robodyn_ros.nodes.controller.locked_model import LockedModel
@@ -121,7 +122,7 @@ class ClosedLoop:
         self._in_parts = False
         self._realtime: RealtimeLoop | None = None
         self.realtime = "off"
-        self._priority = 0
+        self._scheduling: Scheduling | None = None
         self._told_fault = self._told_restarts = 0
         self._reset()
         self._timers = [
@@ -175,18 +176,18 @@ class ClosedLoop:
         """True while the loop runs in a thread of its own."""
         return self._realtime is not None
 
-    def activate(self, priority: int = 0) -> None:
+    def activate(self, scheduling: Scheduling) -> None:
         """Answer states from now on; the arm is held where the first one finds it.
 
         Args:
-            priority: of a thread of its own, if the loop gets one; 0: ordinary.
+            scheduling: of the node: a thread of the loop's own gets the priority, and Python's threads lose it then.
         """
         self._reset()
         self._scan_publishers()
         self._output.refresh()
         mit = NodeParameters(self._node).settings(MitSettings)
         self._callback.mit = mit if mit.output == "mit" else None
-        self._active, self._priority = True, priority
+        self._active, self._scheduling = True, scheduling
         self._callback.active = self.enabled
         self._enter_realtime()
 
@@ -329,13 +330,13 @@ class ClosedLoop:
     def _enter_realtime(self) -> None:
         """Have a thread in C run the loop, if it is wanted and can be had."""
         wanted = NodeParameters(self._node)["realtime"]
-        if wanted == "python":
+        if wanted == "off":
             self._leave_realtime()
         has_begun = self._answers and self.latest is not None
-        if self._callback.mit is not None and wanted != "python":
-            self._say_realtime("off: output is mit, which Python computes", is_wrong=wanted == "thread")
+        if self._callback.mit is not None and wanted != "off":
+            self._say_realtime("off: output is mit, which Python computes", is_wrong=wanted == "on")
             return
-        if wanted == "python" or not has_begun or self._realtime is not None or self._in_parts:
+        if wanted == "off" or not has_begun or self._realtime is not None or self._in_parts:
             return
 
         def make_thread(core: CompiledLoop) -> RealtimeThread:
@@ -345,15 +346,16 @@ class ClosedLoop:
 
         try:
             entered = RealtimeLoop(self._loop, make_thread, self._callback.states, self._on_entries, self._on_end)
-            entered.start(self._priority)
+            entered.start(0 if self._scheduling is None else self._scheduling.priority)
         except NotReadyError as reason:
-            self._say_realtime(f"off: {reason}", is_wrong=wanted == "thread")
+            self._say_realtime(f"off: {reason}", is_wrong=wanted == "on")
             return
         self._node.destroy_subscription(self._states)
         self._states = None
         self._realtime = entered
         self._told_fault, self._told_restarts = self._fault_report.count, self._loop.restarts
         self._say_realtime(f"on, {entered.thread.scheduling}")
+        self._reschedule()
 
     def _leave_realtime(self) -> None:
         """Have Python run the loop again."""
@@ -363,6 +365,12 @@ class ClosedLoop:
             self._keep_state_time(left)
             self._states = self._subscribe()
             self.realtime = "off"
+            self._reschedule()
+
+    def _reschedule(self) -> None:
+        """Give the real-time priority to what runs the loop."""
+        if self._active and self._scheduling is not None:
+            self._scheduling.begin(python=self._realtime is None)
 
     def _on_end(self, reason: str) -> None:
         """The loop in C has ended."""
@@ -371,6 +379,7 @@ class ClosedLoop:
             self._keep_state_time(left)
             self._states = self._subscribe()
             self._say_realtime(f"off: {reason}")
+            self._reschedule()
 
     def _say_realtime(self, text: str, *, is_wrong: bool = False) -> None:
         if text != self.realtime:

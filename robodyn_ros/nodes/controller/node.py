@@ -55,6 +55,7 @@ from robodyn_ros.nodes.controller.parameters import (
     make_dynamics,
 )
 from robodyn_ros.nodes.controller.payload import PayloadEstimation
+from robodyn_ros.nodes.controller.realtime.thread import prepare_thread
 from robodyn_ros.nodes.controller.switching import Switching
 from robodyn_ros.nodes.controller.tool.contact import ContactTopics
 from robodyn_ros.nodes.controller.tool.streams import StreamInput
@@ -138,7 +139,7 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         """Answer states from now on."""
         answer = super().on_activate(state)
         try:
-            self._loop().activate(self._scheduling.priority)
+            self._loop().activate(self._scheduling)
         except Exception as problem:
             self.faults.unforeseen(problem)
             self.on_deactivate(state)
@@ -319,6 +320,7 @@ class ConfiguredController:
         joints, transmission = joint_order(parameters, robot), make_transmission(parameters, robot)
         loop = ControlLoop.from_settings(make_loop_settings(parameters, make_dynamics(parameters, robot)))
         loop.compile()
+        prepare_thread(robot.n)  # now, since a compiler would hold up the commands later
         tool = parameters["tool"] or tip(robot)
         motion = _tool_motion(node, robot, tool)
         node.get_logger().info(

@@ -50,11 +50,11 @@ FIXED_WHILE_CONFIGURED = (
 )
 """Parameters that count at the next configure; changing them while configured is refused."""
 
-REALTIME = ("auto", "thread", "python")
-"""Where the control loop runs: in a thread of C where that can be had, the same with a warning if not, or in Python.
+REALTIME = ("auto", "on", "off")
+"""Where the control loop runs: in a thread of C where that can be had, the same with a warning if not, or in Python."""
 
-The words on and off would be booleans in YAML.
-"""
+FORMER = {"thread": "on", "python": "off"}
+"""Names that they had before."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,10 @@ class RealtimeSettings:
     """Where the control loop runs."""
 
     realtime: str = choice(
-        "python",
-        "what runs the loop: a thread in C, which waits for no Python, or Python; auto: a thread, where it can be had",
+        "off",
+        "whether a thread in C, which waits for no Python, runs the loop; auto: where that can be had",
         choices=lambda: REALTIME,
+        former=FORMER,
     )
 
     def __post_init__(self) -> None:

@@ -18,10 +18,9 @@ from rclpy.lifecycle import LifecycleNode
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 
-from robodyn_ros.control.compiled_loop import CompiledLoop, loop_sizes, loop_source
+from robodyn_ros.control.compiled_loop import CompiledLoop, loop_library, loop_sizes, loop_source
 from robodyn_ros.control.live_loop import Change
 from robodyn_ros.control.transmission import Transmission
-from robodyn_ros.engine.c_functions import loaded, text_key
 from robodyn_ros.engine.c_structs import CStructs, Record
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.nodes.controller.cdr import CdrTemplate, MessageLayout
@@ -58,12 +57,18 @@ FUNCTIONS = {
 @lru_cache(maxsize=4)
 def thread_structs(n: int) -> CStructs:
     """The structs of ``loop.c`` and ``thread.c`` for n joints."""
-    return CStructs(thread_source(n), {"N": n, "RIVETS": RIVETS, "LAYOUTS": LAYOUTS} | loop_sizes())
+    return CStructs(loop_source(n, CODE), {"N": n, "RIVETS": RIVETS, "LAYOUTS": LAYOUTS} | loop_sizes())
 
 
-def thread_source(n: int) -> str:
-    """The C code of the thread for n joints."""
-    return f"#define _GNU_SOURCE\n{loop_source(n)}\n{CODE.read_text(encoding='utf-8')}"
+def thread_library(n: int) -> Any:
+    """The thread in C for n joints, compiled if need be; None without a compiler. ``robodyn compile`` makes it, too."""
+    return loop_library(n, CODE)
+
+
+def prepare_thread(n: int) -> None:
+    """Make what a thread for n joints needs and takes time to make, so that it starts at once later."""
+    thread_library(n)
+    thread_structs(n)
 
 
 class CommandTopic(NamedTuple):
@@ -106,8 +111,7 @@ class RealtimeThread:
             NotReadyError: it cannot be had; the message says why.
         """
         n = len(order)
-        source = thread_source(n)
-        self._library = loaded("realtime", text_key(source), lambda: source)
+        self._library = thread_library(n)
         if self._library is None:
             raise NotReadyError("there is no compiler")
         self._core, self._node = core, node

@@ -1,0 +1,128 @@
+"""One period of the control loop: ``ControlLoop.update`` from Python, and ``update`` of ``control/loop.c`` in C.
+
+    make bench-loop                   the PRR arm and the Panda, computed torque, hot
+    make bench-loop BENCH=--json      the same for machines
+
+Each is measured in many short batches, in turns with a yardstick: a fixed loop of pure Python, which says how fast the
+machine is in that moment. Times are of the processor, so another program delays none. The least is what the code
+takes; the median is what a machine with other work gives it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from dynamics import arms
+
+import robodyn_ros as rd
+from robodyn_ros.control import ComputedTorque, ControlLoop
+from robodyn_ros.control.compiled_loop import loop_library
+
+URDFS = arms()
+CODE = Path(__file__).with_suffix(".c")
+BATCH = 200
+"""Updates in a batch from Python: less than a millisecond."""
+PERIOD = 0.001
+"""Between two states [s]."""
+
+
+def yardstick() -> float:
+    """Processor time of 1,000 turns of a loop of pure Python, each [s]."""
+    begin = time.thread_time()
+    total = 0
+    for number in range(1000):
+        total += number
+    return (time.thread_time() - begin) / 1000
+
+
+def from_python(loop: ControlLoop, q: list[float], qd: list[float]) -> Callable[[], float]:
+    """Measures a batch: processor time of an update [s]."""
+    at, fast, t = np.array(q), np.array(qd), 1.0
+
+    def batch() -> float:
+        nonlocal t
+        begin = time.thread_time()
+        for _ in range(BATCH):
+            t += PERIOD
+            loop.update(t, t, at, fast)
+        return (time.thread_time() - begin) / BATCH
+
+    return batch
+
+
+def in_c(loop: ControlLoop, q: list[float], qd: list[float]) -> Callable[[], float]:
+    """The same in C."""
+    loop.update(1.0, 1.0, q, qd)
+    core = loop.lend()  # which owns all memory
+    library = loop_library(loop.robot.n, CODE)
+    fields = core.period.fields
+    fields.q[:], fields.qd[:], fields.t[...], fields.has_velocity[...] = q, qd, 1.0, 1
+    library.time_updates.restype = ctypes.c_double
+    count, period = ctypes.c_int64(10 * BATCH), ctypes.c_double(PERIOD)
+
+    def batch() -> float:
+        seconds = float(library.time_updates(ctypes.c_void_p(core.main.address), count, period))
+        if seconds < 0.0:
+            raise SystemExit("an update in C gave no effort")
+        return seconds / (10 * BATCH)
+
+    return batch
+
+
+def measure(batches: int) -> dict[str, dict[str, float]]:
+    """Name → least and median time of an update [µs], the yardstick's [ns] beside them."""
+    ways: dict[str, Callable[[], float]] = {}
+    for name in ("prr", "panda"):
+        robot = rd.load_robot(URDFS[name])
+        for way, make in (("Python", from_python), ("C", in_c)):
+            law = ComputedTorque(rd.create_dynamics("rnea", robot), 100.0, 20.0)
+            q = robot.home + 0.1
+            ways[f"{name}, {way}"] = make(ControlLoop(law, robot.effort_limit), q.tolist(), [0.0] * robot.n)
+    times: dict[str, list[float]] = {name: [] for name in ways}
+    yards: dict[str, list[float]] = {name: [] for name in ways}
+    for turn in range(batches):
+        for name, batch in ways.items():
+            yard, found = yardstick(), batch()
+            if turn:  # the first fills caches, and ends the ramp
+                yards[name].append(yard)
+                times[name].append(found)
+    return {
+        name: {
+            "least [µs]": 1e6 * min(values),
+            "median [µs]": 1e6 * statistics.median(values),
+            "yardstick, least [ns]": 1e9 * min(yards[name]),
+            "yardstick, median [ns]": 1e9 * statistics.median(yards[name]),
+        }
+        for name, values in times.items()
+    }
+
+
+def main() -> int:
+    """See the module."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--batches", type=int, default=1000, help="of each way, in turns")
+    arguments = parser.parse_args()
+    found = measure(arguments.batches)
+    if arguments.json:
+        print(json.dumps(found, indent=2))
+        return 0
+    print(
+        f"{'update':16} {'least':>8} {'median':>8} [µs]   a turn of the yardstick: least, median [ns]   update / turn"
+    )
+    for name, values in found.items():
+        least, median, yard, usual = values.values()
+        print(f"{name:16} {least:8.2f} {median:8.2f}        {yard:20.1f} {usual:8.1f} {1e3 * least / yard:26.0f}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
