@@ -20,7 +20,7 @@
 # make fuzz-nodes    the running controller under a storm of messages, parameters, switches and life cycles; an hour
 # make soak-loop     the loop in C, also exported and with sanitizers, beside Python over 200,000 and 500,000 periods
 # make soak-life-cycles   1,000 life cycles of the controller: objects, threads, files, memory, beside a bare node
-# make soak-controller   the controller at 500 Hz for ten minutes: periods, latency, memory
+# make soak-controller   the controller at 500 Hz for ten minutes: periods, beside a thread that only sleeps; latency, memory
 # make soak-hold     a pose held for 60 s by the real nodes, with wrong masses and noise
 # make soak-identify   unknown arms, recorded over ROS topics, identified, and controlled better (SEEDS="1 2 3")
 # make soak-sim      the simulator at 1 kHz in real time, then 30 minutes at 10 times real time (3 minutes)

@@ -4,12 +4,15 @@ The controller runs twice: its loop in Python, and in a thread of C (the paramet
 
     make bench-ros                        500 Hz, 1 kHz and 2 kHz, all nodes in turns within one run
     make bench-ros BENCH=--json           the same for machines
+    make bench-ros BENCH=--disturbed      1 kHz, while Python computes, and while the interpreter stands still
     make bench-ros BENCH="--starts 5"     from the start of the controller's process to its first command
-    make soak-controller                  the PRR arm in simulation for ten minutes: periods, latency, memory
+    make soak-controller                  the PRR arm in simulation for ten minutes: periods, latency, memory, and how
+                                          punctual a thread of C is beside it that only sleeps
 
 A message goes out of this process, through the node in a process of its own, and back: what is measured is the round
-trip. Every node runs on the executor of choice (robodyn_ros/nodes/executor.py), scheduled as the controller is by
-default (robodyn_ros/nodes/scheduling.py).
+trip, by a meter in C (meter.c). Every node runs on the executor of choice (robodyn_ros/nodes/common/executor.py). All
+have the real-time priority that the controller has by default (robodyn_ros/nodes/common/scheduling.py), the meter too,
+where the system permits it.
 """
 
 from __future__ import annotations
@@ -22,8 +25,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from array import array
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -34,6 +37,9 @@ from robodyn_ros.cli.processes import isolated
 from robodyn_ros.nodes.common.executor import announce_often
 
 ROOT = Path(__file__).parents[1]
+RATE = 500.0
+"""Of the simulation's states in the soak [Hz]."""
+
 SEGMENT = 2.0
 """The nodes take turns of this length [s], so that what else the machine does meets both."""
 
@@ -41,6 +47,7 @@ ECHO = """
 import rclpy
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
+from robodyn_ros.nodes.common.diagnostics import Faults
 from robodyn_ros.nodes.common.executor import run
 from robodyn_ros.nodes.common.timers import once_running
 from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
@@ -49,6 +56,7 @@ from robodyn_ros.nodes.common.scheduling import Scheduling, SchedulingSettings, 
 class Echo(Node):
     def __init__(self, end):
         super().__init__("echo")
+        self.faults = Faults(self.get_logger().warning)
         declare_scheduling(self, SchedulingSettings())
         once_running(self, Scheduling(self).begin)
         self.publisher = self.create_publisher(JointState, "echo/joint_commands", RELIABLE)
@@ -56,6 +64,33 @@ class Echo(Node):
 
 raise SystemExit(run(Echo))
 """
+
+
+DISTURBED = """
+import ctypes, runpy, sys, threading, time
+import rclpy
+
+def busy():
+    while True:
+        pass
+
+def stopped():
+    hold = ctypes.PyDLL(None).usleep  # a call in C that keeps the interpreter's lock
+    while True:
+        time.sleep(0.5)
+        hold(500_000)
+
+kind, *sys.argv = sys.argv[1:]
+threading.Thread(target={"busy": busy, "stopped": stopped}[kind], daemon=True).start()
+runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+"""
+
+KINDS = {
+    "quiet": "undisturbed",
+    "busy": "a thread of Python computes",
+    "stopped": "the interpreter stands still for 0.5 s each second",
+}
+"""How the controller's process is disturbed."""
 
 
 def percentiles(trips: list[float]) -> dict[str, float]:
@@ -85,58 +120,6 @@ def in_the_graph() -> Iterator[tuple[Any, Any]]:
         rclpy.shutdown()
 
 
-class Meter:
-    """Sends states, and times the answers."""
-
-    def __init__(self, node: Any, executor: Any, subjects: dict[str, str]) -> None:
-        """
-        Args:
-            node: that sends and listens.
-            executor: that runs it.
-            subjects: name → topic that its states go to; it answers on ``<name>/joint_commands``.
-        """
-        from sensor_msgs.msg import JointState
-
-        self._node, self._executor = node, executor
-        self._sent: dict[tuple[int, int], float] = {}
-        self._trips: list[float] = []
-        self._message = JointState(
-            name=["elevator", "shoulder", "wrist"], position=[0.5, -1.0, 0.25], velocity=[0.0, 0.0, 0.0]
-        )
-        self._publishers = {}
-        for name, topic in subjects.items():
-            self._node.create_subscription(JointState, f"{name}/joint_commands", self._receive, 10)
-            self._publishers[name] = self._node.create_publisher(JointState, topic, 10)
-
-    def _receive(self, message: Any) -> None:
-        now = time.perf_counter()
-        key = (message.header.stamp.sec, message.header.stamp.nanosec)
-        sent = self._sent.pop(key, None)
-        if sent is not None:
-            self._trips.append(now - sent)
-
-    def measure(self, subject: str, rate: float, duration: float) -> tuple[list[float], int]:
-        """Round trips [s], and how many states were sent."""
-        publisher, period = self._publishers[subject], 1.0 / rate
-        self._sent.clear()
-        self._trips = []
-        begin = due = time.perf_counter()
-        count = 0
-        while due < begin + duration:
-            while (left := due - time.perf_counter()) > 0.0:
-                self._executor.spin_once(timeout_sec=left)
-            stamp = self._node.get_clock().now().to_msg()
-            self._message.header.stamp = stamp
-            self._sent[(stamp.sec, stamp.nanosec)] = time.perf_counter()
-            publisher.publish(self._message)
-            count += 1
-            due += period
-        end = time.perf_counter() + 0.1
-        while time.perf_counter() < end:
-            self._executor.spin_once(timeout_sec=0.02)
-        return self._trips, count
-
-
 @contextmanager
 def running(commands: dict[str, list[str]]) -> Iterator[dict[str, int]]:
     """Programs of Python in a graph of their own, which this process joins; the numbers of their processes."""
@@ -156,38 +139,78 @@ def running(commands: dict[str, list[str]]) -> Iterator[dict[str, int]]:
                 process.wait()
 
 
-def compare(rates: list[float], duration: float, options: list[str]) -> dict[str, Any]:
-    """Both nodes in turns, at each rate; the options are the controller's."""
-    found: dict[str, Any] = {}
-    # It is not fed while it is the other's turn, which is no fault here.
-    given = ("-p", f"robot_description:={ROOT / 'urdf/prr.urdf'}", "-p", "state_timeout:=10.0")
-    program = ["-m", "robodyn_ros.nodes.controller", "--ros-args", *given, *options]
-    names = ("-r", "__node:=realtime", "-r", "joint_states:=realtime_states", "-p", "realtime:=thread")
-    nodes = {"controller": program, "realtime": [*program, *names], "echo": ["-c", ECHO]}
-    topics = {"controller": "joint_states", "realtime": "realtime_states", "echo": "echo_states"}
-    with running(nodes) as pids, in_the_graph() as (node, executor):
-        meter = Meter(node, executor, topics)
+@contextmanager
+def metering(subjects: dict[str, str]) -> Iterator[Any]:
+    """A meter (meter.py) for the nodes that run; its own priority, and that of the middleware below it, is theirs."""
+    with in_the_graph() as (node, _):
+        from meter import Meter
+        from sensor_msgs.msg import JointState
+
+        from robodyn_ros.nodes.common.scheduling import Scheduling, SchedulingSettings, declare_scheduling
+
+        state = JointState(name=["elevator", "shoulder", "wrist"], position=[0.5, -1.0, 0.25], velocity=[0.0, 0.0, 0.0])
+        settings = SchedulingSettings()
+        meter = Meter(node, state, subjects, settings.thread_priority)
+        declare_scheduling(node, settings)
+        Scheduling(node).begin(python=False)
         end = time.monotonic() + 120.0
-        for subject in nodes:
+        for subject in subjects:
             while len(meter.measure(subject, 100.0, 0.5)[0]) < 20:
                 if time.monotonic() > end:
                     raise SystemExit(f"no answer of the {subject}")
-        for rate in rates:
-            trips: dict[str, list[float]] = {name: [] for name in nodes}
-            counts, used = dict.fromkeys(nodes, 0), dict.fromkeys(nodes, 0.0)
-            for _ in range(max(1, round(duration / SEGMENT))):
-                for subject in nodes:
-                    before = processor_time(pids[subject])
-                    new, sent = meter.measure(subject, rate, SEGMENT)
-                    used[subject] += processor_time(pids[subject]) - before
-                    trips[subject] += new
-                    counts[subject] += sent
-            found[f"{rate:g} Hz"] = {
-                subject: percentiles(values)
-                | {"answered": len(values), "sent": counts[subject]}
-                | {"processor [µs]": 1e6 * used[subject] / counts[subject]}
-                for subject, values in trips.items()
-            }
+        if meter.refused:
+            print("the system refuses the real-time priority: everything is ordinary", file=sys.stderr)
+        yield meter
+
+
+def controllers(options: list[str]) -> tuple[dict[str, list[str]], dict[str, str]]:
+    """The programs of both controllers, and the topics of their states.
+
+    They are not fed while it is another's turn, which is no fault here.
+    """
+    given = ("-p", f"robot_description:={ROOT / 'urdf/prr.urdf'}", "-p", "state_timeout:=10.0")
+    program = ["-m", "robodyn_ros.nodes.controller", "--ros-args", *given, *options]
+    names = ("-r", "__node:=realtime", "-r", "joint_states:=realtime_states", "-p", "realtime:=on")
+    nodes = {"controller": [*program, "-p", "realtime:=off"], "realtime": [*program, *names]}
+    return nodes, {"controller": "joint_states", "realtime": "realtime_states"}
+
+
+def measure(meter: Any, pids: dict[str, int], rate: float, duration: float) -> dict[str, Any]:
+    """All nodes in turns at a rate."""
+    trips: dict[str, list[float]] = {name: [] for name in pids}
+    counts, used = dict.fromkeys(pids, 0), dict.fromkeys(pids, 0.0)
+    for _ in range(max(1, round(duration / SEGMENT))):
+        for subject, pid in pids.items():
+            before = processor_time(pid)
+            new, sent = meter.measure(subject, rate, SEGMENT)
+            used[subject] += processor_time(pid) - before
+            trips[subject] += new.tolist()
+            counts[subject] += sent
+    return {
+        subject: percentiles(values)
+        | {"answered": len(values), "sent": counts[subject]}
+        | {"processor [µs]": 1e6 * used[subject] / counts[subject]}
+        for subject, values in trips.items()
+    }
+
+
+def compare(rates: list[float], duration: float, options: list[str]) -> dict[str, Any]:
+    """Both controllers and the echo in turns, at each rate; the options are the controllers'."""
+    nodes, topics = controllers(options)
+    nodes, topics = nodes | {"echo": ["-c", ECHO]}, topics | {"echo": "echo_states"}
+    with running(nodes) as pids, metering(topics) as meter:
+        return {f"{rate:g} Hz": measure(meter, pids, rate, duration) for rate in rates}
+
+
+def disturbed(rate: float, duration: float, options: list[str]) -> dict[str, Any]:
+    """Each controller alone, undisturbed and while Python computes or stands still in its process."""
+    found: dict[str, Any] = {}
+    nodes, topics = controllers(options)
+    for kind, text in KINDS.items():
+        for name, (_, *program) in nodes.items():
+            command = ["-m", *program] if kind == "quiet" else ["-c", DISTURBED, kind, *program]
+            with running({name: command}) as pids, metering({name: topics[name]}) as meter:
+                found.setdefault(text, {}).update(measure(meter, pids, rate, duration))
     return found
 
 
@@ -213,43 +236,48 @@ def soak(duration: float, options: list[str]) -> dict[str, Any]:
     simulator = ["-m", "robodyn_ros.nodes.simulator", *given, *wiring]
     controller = ["-m", "robodyn_ros.nodes.controller", *given, "-p", "use_sim_time:=true", *options]
     with running({"simulator": simulator, "controller": controller}) as pids, in_the_graph() as (node, executor):
-        times, said = array("d"), []
+        from meter import Meter, sleep_lateness
+
+        said: list[Any] = []
+        settings = SchedulingSettings()
+        meter = Meter(node, JointState(), {"controller": ""}, settings.thread_priority, round(1000 * duration) + 1000)
 
         def report(message: DiagnosticArray) -> None:
             said.extend(status for status in message.status if status.name == "/controller")
 
         # Nothing is made or taken down while it runs: that alone would hold up a command now and then.
-        node.create_subscription(
-            JointState, "controller/joint_commands", lambda _: times.append(time.perf_counter()), 100, raw=True
-        )
         node.create_subscription(DiagnosticArray, "/diagnostics", report, 10)
-        declare_scheduling(node, SchedulingSettings())
+        declare_scheduling(node, settings)
         own = Scheduling(node)
         end = time.monotonic() + 60.0
-        while len(times) < 2000:
-            executor.spin_once(timeout_sec=0.1)
+        while len(meter.measure("controller", RATE, 1.0)[0]) < 0.8 * RATE:
             if time.monotonic() > end:
                 raise SystemExit("no flow of commands")
-        own.begin()
-        first, begin = memory(pids["controller"]), time.monotonic()
-        del times[:], said[:]
-        gc.collect()
-        gc.freeze()
-        while (left := begin + duration - time.monotonic()) > 0.0:
-            executor.spin_once(timeout_sec=min(left, 0.1))
+        own.begin(python=False)
+        with ThreadPoolExecutor(2) as threads:
+            gc.collect()
+            gc.freeze()
+            first, begin = memory(pids["controller"]), time.monotonic()
+            commands = threads.submit(meter.measure, "controller", RATE, duration)
+            sleeper = threads.submit(sleep_lateness, RATE, duration, settings.thread_priority)
+            while (left := begin + duration - time.monotonic()) > 0.0:
+                executor.spin_once(timeout_sec=min(left, 0.1))
+            times, floor = commands.result()[0], sleeper.result()
         last = memory(pids["controller"])
-    late = np.diff(times) - 0.002
+    late = np.diff(times) - 1.0 / RATE
     values = [{item.key: item.value for item in status.values} for status in said]
     latencies = [float(value["latency p99 [ms]"]) for value in values]
     return {
         "duration [s]": duration,
         "commands": len(times),
-        "later than due": percentiles(np.maximum(late, 0.0).tolist()),
+        "period longer than due [ms]": percentiles(np.maximum(late, 0.0).tolist()),
+        "the same of a thread of C that only sleeps [ms]": percentiles(np.maximum(np.diff(floor), 0.0).tolist()),
         "latency p99 within a second, median of all [ms]": float(np.median(latencies)),
         "memory at first [MB]": first,
         "memory at last [MB]": last,
         "overruns": int(values[-1]["period overruns since start"]),
         "state": said[-1].message,
+        "realtime": values[-1]["realtime"],
         "scheduling": f"controller {values[-1]['scheduling']}, measuring {own.state}",
     }
 
@@ -286,11 +314,14 @@ def table(found: dict[str, Any]) -> str:
     """For people."""
     lines = [f"{'':10} {'node':12} {'median':>8} {'p99':>8} {'p99.9':>8} {'greatest':>9}   answered, processor   [ms]"]
     for rate, nodes in found.items():
+        if rate in KINDS.values():
+            lines.append(rate)
         for node, values in nodes.items():
             figures = f"{values['median']:8.3f} {values['p99']:8.3f} {values['p99.9']:8.3f} {values['greatest']:9.3f}"
             answered = f"{values['answered']} of {values['sent']}"
-            lines.append(f"{rate:10} {node:12} {figures}   {answered}, {values['processor [µs]']:.0f} µs")
-        for node in ("controller", "realtime"):
+            where = "" if rate in KINDS.values() else rate
+            lines.append(f"{where:10} {node:12} {figures}   {answered}, {values['processor [µs]']:.0f} µs")
+        for node in () if "echo" not in nodes else ("controller", "realtime"):
             ratios = {key: nodes[node][key] / nodes["echo"][key] for key in ("median", "p99", "processor [µs]")}
             figures = f"{ratios['median']:8.2f} {ratios['p99']:8.2f}"
             lines.append(f"{rate:10} {node + ' / echo':19} {figures}   processor {ratios['processor [µs]']:.2f}")
@@ -306,16 +337,22 @@ def main() -> int:
     parser.add_argument("--soak", type=float, metavar="SECONDS", help="the PRR arm in simulation for so long instead")
     parser.add_argument("--starts", type=int, metavar="COUNT", help="so often, how soon it sends a command, instead")
     text = "forbid the processors to sleep meanwhile: the controller's parameter cpu_dma_latency"
+    text = "at 1 kHz, while a thread of Python computes, and while the interpreter stands still, instead"
+    parser.add_argument("--disturbed", action="store_true", help=text)
+    parser.add_argument("--realtime", default="on", help="the controller's parameter in the soak")
     parser.add_argument("--awake", action="store_true", help=text)
     arguments = parser.parse_args()
     options = ["-p", "cpu_dma_latency:=0"] if arguments.awake else []
     if arguments.soak:
-        print(json.dumps(soak(arguments.soak, options), indent=2))
+        print(json.dumps(soak(arguments.soak, [*options, "-p", f"realtime:={arguments.realtime}"]), indent=2))
         return 0
     if arguments.starts:
         print(json.dumps(starts(arguments.starts, options), indent=2))
         return 0
-    found = compare(arguments.rate, arguments.duration, options)
+    if arguments.disturbed:
+        found = disturbed(1000.0, arguments.duration, options)
+    else:
+        found = compare(arguments.rate, arguments.duration, options)
     print(json.dumps(found, indent=2) if arguments.json else table(found))
     return 0
 

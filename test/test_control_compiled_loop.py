@@ -484,9 +484,8 @@ def test_a_command_from_c_is_a_command() -> None:
     q, qd = np.array([0.3, -0.9, 0.4]), np.array([0.1, -0.2, 0.3])
     commands = []
     for runs_in_c in (True, False):
-        loop = ControlLoop(
-            rd.create_controller("computed_torque", rd.create_dynamics("rnea", robot), 9.0, 6.0, 2.0), 99.0
-        )
+        law = rd.create_controller("computed_torque", rd.create_dynamics("rnea", robot), 9.0, 6.0, 2.0)
+        loop = ControlLoop(law, robot.effort_limit)
         loop.runs_in_c = runs_in_c
         for step in range(3):
             command = loop.update(0.01 * step, 0.01 * step, q + 0.01 * step * qd, qd)

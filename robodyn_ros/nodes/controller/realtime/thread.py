@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rclpy.lifecycle import LifecycleNode
 from rclpy.qos import QoSProfile
+from rclpy.type_support import check_for_type_support
 from sensor_msgs.msg import JointState
 
 from robodyn_ros.control.compiled_loop import CompiledLoop, loop_library, loop_sizes, loop_source
@@ -346,6 +347,7 @@ def make_subscription(node: Any, topic: str, qos: QoSProfile) -> Any:
     try:
         from rclpy.impl.implementation_singleton import rclpy_implementation
 
+        check_for_type_support(JointState)
         with node.handle:
             return rclpy_implementation.Subscription(node.handle, JointState, topic, qos.get_c_qos_profile())
     except (ImportError, AttributeError, TypeError) as cause:
