@@ -4,6 +4,8 @@ A server is a process that has imported what its children import, and has done n
 each request it forks; the child takes over the folder, the environment, the arguments and the output files of the
 request, and runs the module's ``main`` as ``python -m`` would. How children end is told through the same socket.
 
+The kernel kills the server when the test process ends, whatever ends that, and its children when the server ends.
+
 What a start by itself is like is tested where it matters, by processes that start afresh (``Graph.start(..., fresh)``).
 """
 
@@ -29,6 +31,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from robodyn_ros.cli.main import VERBS
+from robodyn_ros.die_with_parent import dying_with_parent, end_with_parent
 
 NODES = tuple(
     f"robodyn_ros.nodes.{name}"
@@ -99,7 +102,7 @@ class ForkServer:
         self._environment = {name: os.environ.get(name) for name in INHERITED}
         self._socket, other = socket.socketpair()
         self._buffer = b""
-        command = [sys.executable, __file__, str(other.fileno()), *ahead]
+        command = dying_with_parent([sys.executable, __file__, str(other.fileno()), *ahead])
         self._process = subprocess.Popen(command, pass_fds=[other.fileno()], stdin=subprocess.DEVNULL)
         other.close()
 
@@ -136,7 +139,7 @@ class ForkServer:
                 self.codes[int(pid)] = int(code[0])
 
     def close(self) -> None:
-        """End the server; its children are their tests' business."""
+        """End the server, and with it its children."""
         self._socket.close()
         self._process.wait(10.0)
 
@@ -207,12 +210,13 @@ def _request(connection: socket.socket, pipe: tuple[int, int]) -> bool:
     while len(body) < length:
         body += connection.recv(length - len(body))
     request: dict[str, Any] = json.loads(body)
-    pid = os.fork()
+    server, pid = os.getpid(), os.fork()
     if pid:
         for file in files:
             os.close(file)
         connection.sendall(f"started {pid}\n".encode())
         return False
+    end_with_parent(server)
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)

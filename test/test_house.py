@@ -34,7 +34,6 @@ LEAST = 400
 """Lines that two modules must have together, if one of them is imported by the other one only."""
 
 APART = {
-    "cli.die_with_parent": "it is run by its path, without the package",
     "document.mathml": "the documentation's own extension uses it too",
     "dynamics.symbolic.closed_steps": "it needs SymPy; who imports it says so where that is missing",
     "dynamics.symbolic.general_steps": "it needs SymPy; who imports it says so where that is missing",

@@ -93,7 +93,9 @@ def test_guided_by_somebody_who_says_yes_to_all(graph, arm, tmp_path):
     assert "| 100% |" in (tmp_path / "report.md").read_text(encoding="utf-8")
 
 
-def test_ctrl_c_lets_go_evenly(graph, arm, tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=["ctrl-c", "killed"])
+def test_a_command_that_ends_early_lets_go_evenly(graph, arm, tmp_path, number):
+    """On Ctrl-C; and if the command is killed, the node that it has started lets go by itself, and ends."""
     from sensor_msgs.msg import JointState
 
     commands = graph.listen(JointState, TOPIC, 10_000)
@@ -103,10 +105,13 @@ def test_ctrl_c_lets_go_evenly(graph, arm, tmp_path):
         return commands and commands[-1].effort[commands[-1].name.index("shoulder")] < -15.0
 
     graph.wait(carried, "a shoulder that is lifted", 60.0)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     code, out, err = ended(graph, process, DEADLINE)
-    assert code == 1, out + err
-    assert "Not finished: interrupted" in out.replace("\n", " ")
+    if number == signal.SIGINT:
+        assert code == 1, out + err
+        assert "Not finished: interrupted" in out.replace("\n", " ")
+    graph.wait(lambda: not graph.node.count_publishers(TOPIC), "the end of the node")
+    assert "Not finished: interrupted" in (tmp_path / "report.md").read_text(encoding="utf-8").replace("\n", " ")
     graph.wait(lambda: not any(commands[-1].effort), "nothing in the end")
     efforts = np.array([message.effort for message in commands])
     carrying = int(np.flatnonzero(efforts.any(axis=1))[-1])

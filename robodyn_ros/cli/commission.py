@@ -22,6 +22,7 @@ from robodyn_ros.cli.console import console
 from robodyn_ros.cli.parameters import add_parameters, check_used, gather
 from robodyn_ros.cli.processes import node_command
 from robodyn_ros.cli.verb import ExitCode, Verb
+from robodyn_ros.die_with_parent import dying_with_parent
 from robodyn_ros.errors import InputError
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def run(args: Namespace) -> ExitCode:
         log = Path(folder) / "log"
         with open(log, "w", encoding="utf-8") as err:
             process = subprocess.Popen(
-                _command(args, Path(folder)),
+                dying_with_parent(_command(args, Path(folder)), signal.SIGTERM),  # it lets go evenly
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=err,

@@ -23,7 +23,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
-from robodyn_ros.cli import die_with_parent
+from robodyn_ros.die_with_parent import dying_with_parent
 from robodyn_ros.errors import ConfigurationError, RobodynError
 
 DOMAINS = range(1, 101)
@@ -158,7 +158,7 @@ class ProcessGroup:
 
     Each process has a session of its own, so that Ctrl-C in the terminal reaches only the process that started them,
     which then ends them in order. If that process is killed, the kernel kills them
-    (:mod:`robodyn_ros.cli.die_with_parent`).
+    (:mod:`robodyn_ros.die_with_parent`).
     """
 
     def __init__(self, env: Mapping[str, str], folder: Path) -> None:
@@ -196,8 +196,7 @@ class ProcessGroup:
             remappings: topic → its new name.
             piped: give stdout a pipe, which the caller reads line by line.
         """
-        program = node_command(node, parameters, self._folder, files, remappings)
-        command = [sys.executable, "-I", "-S", die_with_parent.__file__, str(os.getpid()), *program]
+        command = dying_with_parent(node_command(node, parameters, self._folder, files, remappings))
         log = self._folder / f"{node}.log"
         with open(log, "w", encoding="utf-8") as out, signals_deferred():
             output: IO[str] | int = subprocess.PIPE if piped else out

@@ -20,6 +20,7 @@ from robodyn_ros.cli.console import check_folder, console, print_json
 from robodyn_ros.cli.parameters import add_parameters, check_used, gather
 from robodyn_ros.cli.processes import node_command
 from robodyn_ros.cli.verb import ExitCode, Verb
+from robodyn_ros.die_with_parent import dying_with_parent
 from robodyn_ros.errors import NotReadyError
 
 if TYPE_CHECKING:
@@ -141,6 +142,7 @@ def _follow(command: list[str], folder: Path) -> dict[str, Any]:
     """
     log, last, out = folder / "log", dict[str, Any](), console(stderr=True)
     with open(log, "w", encoding="utf-8") as err:
+        command = dying_with_parent(command, signal.SIGTERM)  # it has the controller go back to its law
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=err, text=True, start_new_session=True)
         assert process.stdout is not None
         while True:

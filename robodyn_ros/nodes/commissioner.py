@@ -8,7 +8,6 @@ missing states, the efforts return to zero in ``retreat_time``, and the node end
 
 from __future__ import annotations
 
-import json
 import queue
 import signal
 import sys
@@ -44,7 +43,7 @@ from robodyn_ros.nodes.common.arm_parameters import (
 from robodyn_ros.nodes.common.description import NAME as DESCRIPTION
 from robodyn_ros.nodes.common.description import declare_description, read_description
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
-from robodyn_ros.nodes.common.executor import Exit, run
+from robodyn_ros.nodes.common.executor import Exit, run, tell
 from robodyn_ros.nodes.common.messages import JointOrder, seconds
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings, mention_unknown
 from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE, wait_until_delivered
@@ -102,7 +101,8 @@ class CommissionerNode(ExceptionGuard, Node):  # type: ignore[misc]
         drives = DriveCompensation.of(robot, parameters.settings(CompensationSettings).drive_compensates)
         settings = parameters.settings(CommissioningSettings)
         self._procedure = Commissioning(dynamics, settings, self._settings.guided, drives)
-        self._end, self._printed = end, ""
+        self._end = end
+        self._told: dict[str, str] = {}
         self._last: tuple[float, Array] | None = None  # time of the last state, and its positions
         self._blind = False  # True once states no longer count
         self._received = self._begun = monotonic()
@@ -181,10 +181,10 @@ class CommissionerNode(ExceptionGuard, Node):  # type: ignore[misc]
 
     def _print_stage(self) -> None:
         question = self._procedure.question
-        line = json.dumps({"stage": self._procedure.stage} if question is None else {"question": question})
-        if line != self._printed:
-            self._printed = line
-            print(line, flush=True)
+        message = {"stage": self._procedure.stage} if question is None else {"question": question}
+        if message != self._told:
+            self._told = message
+            tell(message)
 
     def _finish(self) -> None:
         """Write the report, print the verdict, and end."""
@@ -204,7 +204,7 @@ class CommissionerNode(ExceptionGuard, Node):  # type: ignore[misc]
             except OSError as problem:
                 self.get_logger().error(f"report: {problem}")
                 code = 1
-        print(json.dumps({"verdict": verdict(outcome), "good": outcome.good, "report": self._report}), flush=True)
+        tell({"verdict": verdict(outcome), "good": outcome.good, "report": self._report})
         self._end(code)
 
 

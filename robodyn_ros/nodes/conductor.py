@@ -12,7 +12,6 @@ Progress goes to stdout, one JSON object a line: ``{"time": 1.25, "error": [0.00
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from collections import Counter
@@ -35,7 +34,7 @@ from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.control.run_record import RunRecord
 from robodyn_ros.errors import ConfigurationError, InputError, NotReadyError, RobodynError
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
-from robodyn_ros.nodes.common.executor import Exit, run
+from robodyn_ros.nodes.common.executor import Exit, run, tell
 from robodyn_ros.nodes.common.messages import NANO, JointOrder, seconds, stamp
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings
 from robodyn_ros.nodes.common.qos import RELIABLE
@@ -230,7 +229,7 @@ class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]
         if time >= 0.0 and time - self._progress >= 1.0 / self._settings.progress_rate:
             self._progress = time
             error = self._trajectory.sample(time).q - self._recorder.states[-1][2][0]
-            print(json.dumps({"time": round(time, 6), "error": error.round(9).tolist()}), flush=True)
+            tell({"time": round(time, 6), "error": error.round(9).tolist()})
         self._runner.go_on()
 
     def _keep(self, add: Callable[[JointState], None], message: JointState) -> None:

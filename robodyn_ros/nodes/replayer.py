@@ -9,7 +9,6 @@ greatest distance from the motion, in [rad] or [m].
 
 from __future__ import annotations
 
-import json
 import sys
 
 import numpy as np
@@ -23,7 +22,7 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.nodes.common.description import DescriptionSource, declare_description
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
-from robodyn_ros.nodes.common.executor import Exit, run
+from robodyn_ros.nodes.common.executor import Exit, run, tell
 from robodyn_ros.nodes.common.messages import from_rows
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare
 from robodyn_ros.nodes.common.qos import RELIABLE
@@ -85,9 +84,9 @@ class ReplayerNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._publisher.publish(_message(whole, robot.joint_names))
         yield ScriptStep("the beginning of the motion", lambda: watch.is_told_to_leave(begin))
         begun = watch.time
-        print(json.dumps({"stage": "moving to the beginning"}), flush=True)
+        tell({"stage": "moving to the beginning"})
         yield ScriptStep("the beginning of what was shown", lambda: watch.time - begun > start, longer=start)
-        print(json.dumps({"stage": "playing", "duration": motion.duration}), flush=True)
+        tell({"stage": "playing", "duration": motion.duration})
         greatest = np.zeros(robot.n)
 
         def is_over() -> bool:
@@ -97,7 +96,7 @@ class ReplayerNode(ExceptionGuard, Node):  # type: ignore[misc]
 
         yield ScriptStep("the end of the motion", is_over, longer=2.0 * motion.duration)
         error = dict(zip(robot.joint_names, greatest.tolist(), strict=True))
-        print(json.dumps({"error": error}), flush=True)
+        tell({"error": error})
 
 
 def slower(motion: Trajectory, speed: float) -> Trajectory:

@@ -9,7 +9,6 @@ Progress goes to stdout, one JSON object a line: ``{"stage": "recording"}`` and 
 
 from __future__ import annotations
 
-import json
 import signal
 import sys
 import threading
@@ -26,7 +25,7 @@ from sensor_msgs.msg import JointState
 from robodyn_ros.errors import ConfigurationError, InputError, NotReadyError
 from robodyn_ros.nodes.common.description import DescriptionSource, declare_description
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
-from robodyn_ros.nodes.common.executor import Exit, run
+from robodyn_ros.nodes.common.executor import Exit, run, tell
 from robodyn_ros.nodes.common.messages import JointOrder, seconds
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare
 from robodyn_ros.nodes.common.qos import EVERY_STATE
@@ -101,9 +100,9 @@ class TeacherNode(ExceptionGuard, Node):  # type: ignore[misc]
         try:
             yield ScriptStep("joint states", lambda: self._rows)
             self._rows.clear()
-            print(json.dumps({"stage": "recording", "law": self._law}), flush=True)
+            tell({"stage": "recording", "law": self._law})
             yield ScriptStep("the end of the demonstration", lambda: self._told, longer=LONGEST)
-            print(json.dumps({"stage": "the end"}), flush=True)
+            tell({"stage": "the end"})
         finally:
             if before and before != self._law:
                 self._set.call_async(_request(before))  # sent even where nobody is left to wait for the answer
@@ -142,7 +141,7 @@ class TeacherNode(ExceptionGuard, Node):  # type: ignore[misc]
         np.savetxt(
             self._path, rows, fmt="%.17g", delimiter=",", header=",".join(heading), comments="", encoding="utf-8"
         )
-        print(json.dumps({"states": len(rows)}), flush=True)
+        tell({"states": len(rows)})
 
 
 def _request(law: str) -> SetParametersAtomically.Request:

@@ -42,6 +42,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import json
 import os
 import signal
 import sys
@@ -175,6 +176,16 @@ def handle_event(executor: Executor, faults: Faults, timeout: float) -> None:
         return
     except Exception as problem:  # of an event without a guard, such as a future's or an action's
         faults.unforeseen(problem)
+
+
+def tell(message: dict[str, Any]) -> None:
+    """Print a message as a line of JSON for the process that started this one; if that is gone, for nobody."""
+    try:
+        print(json.dumps(message), flush=True)
+    except BrokenPipeError:  # what is still in the stream, and all that follows, goes nowhere
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 def make_executor(context: Context | None = None) -> Executor:

@@ -3,7 +3,7 @@
     python -m robodyn_ros.simulation.sweeps.worker
 
 reads pickled studies and chunks from its standard input and writes pickled rows to its standard output. It ends when
-its input ends, so that it never outlives the process that started it.
+its input ends, and the kernel kills it when the process that started it ends, even in a case that hangs.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import time
 from concurrent.futures import CancelledError
 from typing import IO, Any
 
+from robodyn_ros.die_with_parent import dying_with_parent
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.simulation.sweeps.runner import Chunk, Rows, lost_rows, run_chunk
 from robodyn_ros.simulation.sweeps.study import Study
@@ -111,7 +112,7 @@ class IsolatedWorker:
 
 
 def _start() -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", __name__]
+    command = dying_with_parent([sys.executable, "-m", __name__])
     # A session of its own: Ctrl-C in the terminal is for the parent process only.
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, start_new_session=True)
 
