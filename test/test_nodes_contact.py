@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -13,6 +15,7 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 import robodyn_ros as rd
+from robodyn_ros.nodes.common.watch import G, ToolWatch
 
 START = {"elevator": 0.3, "shoulder": -0.9, "wrist": 0.4}
 
@@ -87,24 +90,78 @@ def test_tare_without_an_observer_is_refused(graph, prr):
     assert "contact.observe" in answer.message
 
 
-def test_the_viewer_draws_the_wrench_where_it_acts(prr):
+class Asked:
+    """A node whose services answer with parameters, at once, and which keeps what would be called with messages."""
+
+    def __init__(self, **values):
+        self.values, self.heard = values, []
+
+    def create_subscription(self, kind, topic, call, qos):
+        self.heard.append(call)
+
+    def create_client(self, kind, name):
+        from rclpy.parameter import Parameter
+
+        def call(request):
+            found = [self.values.get(name) for name in request.names]
+            answer = [Parameter("any", value=each).to_parameter_msg().value for each in found]
+            return SimpleNamespace(done=lambda: True, result=lambda: SimpleNamespace(values=answer))
+
+        return SimpleNamespace(call_async=call, service_is_ready=lambda: True)
+
+
+def test_the_wrench_is_drawn_where_it_acts(prr):
     """An arrow at the link, as long as the arm for a force of its weight; none for a faint or an old one."""
-    from types import SimpleNamespace
-
-    from robodyn_ros.nodes.viewer import interaction
-
-    robot, heard = rd.load_robot(prr), []
-    node = SimpleNamespace(create_subscription=lambda kind, topic, call, qos: heard.append(call))
+    robot, node = rd.load_robot(prr), Asked()
     watch = SimpleNamespace(robot=robot, q=np.array([0.3, -0.9, 0.4]))
-    view = interaction.ViewWrench(node, watch, 2.0)
-    assert view.draw() == []
-    weight = interaction.G * sum(body.inertial.mass for body in robot.bodies)
-    heard[0](push((0.0, 0.0, 0.5 * weight)))
-    (arrow,) = view.draw()
+    view = ToolWatch(node, watch)
+    assert view.marks(2.0) == []
+    weight = G * sum(body.inertial.mass for body in robot.bodies)
+    node.heard[0](push((0.0, 0.0, 0.5 * weight)))
+    (arrow,) = view.marks(2.0)
     pose = rd.Kinematics(robot).pose("tool", watch.q)
     assert_allclose(arrow.start, pose[:3, 3])
     assert_allclose(arrow.end - arrow.start, 0.5 * 2.0 * pose[:3, 2], atol=1e-12)
-    heard[0](push((0.0, 0.0, 1e-3 * weight)))
-    assert view.draw() == []
-    heard[0](push((0.0, 0.0, weight), frame="nowhere"))  # it is not the arm's: the one before stays
-    assert view.draw() == []
+    node.heard[0](push((0.0, 0.0, 1e-3 * weight)))
+    assert view.marks(2.0) == []
+    node.heard[0](push((0.0, 0.0, weight), frame="nowhere"))  # it is not the arm's: the one before stays
+    assert view.marks(2.0) == []
+
+
+def test_the_stiffness_is_drawn_while_its_law_runs(prr):
+    """An ellipsoid along the axes of the base or of the tool, as long as each is stiff."""
+    law = {f"cartesian_impedance.stiffness_{axis}": value for axis, value in zip("xyz", (800.0, 0.0, 1e6), strict=True)}
+    node = Asked(controller="cartesian_impedance", **law)
+    robot = rd.load_robot(prr)
+    watch = SimpleNamespace(robot=robot, q=np.array([0.3, -0.9, 0.4]))
+    pose = rd.Kinematics(robot).pose("tool", watch.q)
+    for frame, axes in (("base", np.eye(3)), ("tool", pose[:3, :3])):
+        node.values["cartesian_impedance.frame"] = frame
+        view = ToolWatch(node, watch)
+        view.marks(1.0)
+        (ball,) = view.marks(1.0)
+        assert_allclose(ball.center, pose[:3, 3])
+        assert_allclose(ball.rotation, axes)
+        assert_allclose(ball.radii, [0.1, 0.004, 0.5])
+    node.values["controller"] = "computed_torque"
+    view = ToolWatch(node, watch)
+    view.marks(1.0)
+    assert view.marks(1.0) == []
+
+
+def test_walls_are_drawn_where_the_tool_meets_them(prr):
+    robot = rd.load_robot(prr)
+    watch = SimpleNamespace(robot=robot, q=np.array([0.3, -0.9, 0.4]))
+    tool = rd.Kinematics(robot).pose("tool", watch.q)[:3, 3]
+    wall = {"wall.x": 0.7, "wall.y": 0.1, "wall.z": 0.2}
+    normal = {"wall.normal_x": -3.0, "wall.normal_y": 0.0, "wall.normal_z": 4.0}
+    box = {f"hand_guiding.{side}_{axis}": far for side, far in (("lower", -1e3), ("upper", 1e3)) for axis in "xyz"}
+    box |= {"hand_guiding.lower_z": 0.2, "hand_guiding.upper_z": 1.2, "hand_guiding.upper_x": 0.6}
+    node = Asked(controller="hand_guiding", **{"wall.link": "tool"}, **wall, **normal, **box)
+    view = ToolWatch(node, watch)
+    view.marks(1.0)
+    edges = {mark.name: mark.points for mark in view.marks(1.0) if mark.name.endswith("edge")}
+    assert set(edges) == {"surface.edge", "lower_z.edge", "upper_z.edge", "upper_x.edge"}
+    assert_allclose((edges["surface.edge"] - [0.7, 0.1, 0.2]) @ [-0.6, 0.0, 0.8], 0.0, atol=1e-12)
+    assert_allclose(edges["upper_x.edge"][:4].mean(axis=0), [0.6, tool[1], 0.7])
+    assert_allclose(edges["lower_z.edge"][:4].mean(axis=0), [*tool[:2], 0.2])

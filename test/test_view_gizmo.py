@@ -79,3 +79,15 @@ def test_after_a_refusal_it_goes_back():
     now[0] += 1.1 * PATIENCE
     gizmo.show(TOOL, False)
     assert_allclose(scene.pose, TOOL[:3, 3])
+
+
+def test_a_stream_asks_while_it_is_dragged():
+    scene, asked = Scene(), []
+    gizmo = Gizmo(scene, 0.3, asked.append)
+    gizmo.streams = True
+    gizmo.show(TOOL, False)
+    scene.drag("start")
+    scene.drag("update", ELSEWHERE)
+    assert_allclose(asked, [ELSEWHERE], atol=1e-12)
+    scene.drag("end", TOOL)
+    assert_allclose(asked[1:], [TOOL], atol=1e-12)

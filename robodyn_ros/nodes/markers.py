@@ -21,7 +21,7 @@ from robodyn_ros.nodes.common.messages import NANO, stamp
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings
 from robodyn_ros.nodes.common.qos import RELIABLE
 from robodyn_ros.nodes.common.timers import steady_timer
-from robodyn_ros.nodes.common.watch import PoseWatch, Watch
+from robodyn_ros.nodes.common.watch import PoseWatch, ToolWatch, Watch
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import check_settings, setting
@@ -29,6 +29,7 @@ from robodyn_ros.view import LAYERS, Overlay
 from robodyn_ros.view.marks import triad
 from robodyn_ros.view.overlay import SKELETON
 from robodyn_ros.view.shapes import Shape, read_shapes
+from robodyn_ros.view.tool_marks import TOOL_LAYERS
 
 GHOST = "reference"
 """The layer that shows the arm where its reference is."""
@@ -53,7 +54,9 @@ class MarkersSettings:
 class Picture:
     """The markers of one arm."""
 
-    def __init__(self, robot: Robot, tip: str, layers: frozenset[str], watch: Watch, poses: PoseWatch) -> None:
+    def __init__(
+        self, robot: Robot, tip: str, layers: frozenset[str], watch: Watch, poses: PoseWatch, at_tool: ToolWatch
+    ) -> None:
         """
         Args:
             robot: the arm.
@@ -61,11 +64,12 @@ class Picture:
             layers: what to show.
             watch: the arm's state.
             poses: the poses of its tool.
+            at_tool: what acts there, and what is around it.
 
         Raises:
             RobodynError: there is no link of that name, or the URDF's shapes cannot be read.
         """
-        self.watch, self.poses = watch, poses
+        self.watch, self.poses, self.at_tool = watch, poses, at_tool
         self.overlay = Overlay(robot, tip)
         self._layers = layers
         self._kinematics = Kinematics(robot)
@@ -86,6 +90,8 @@ class Picture:
             self.poses.reset()
         now, reference = stamp(round(watch.time * NANO)), watch.reference
         marks = self.overlay.marks(watch.q, watch.qd, watch.effort, reference)
+        if self._layers & {*TOOL_LAYERS}:
+            marks += self.at_tool.marks(self.overlay.size)
         for layer, pose in ((TOOL, self.poses.tool), (TARGET, self.poses.target)):
             if pose is not None:
                 marks += triad(layer, pose, AXIS[layer] * self.overlay.size)
@@ -122,7 +128,7 @@ class MarkersNode(ExceptionGuard, Node):  # type: ignore[misc]
         declare_description(self, read_only=True)
         declare_settings(self, MarkersSettings, read_only=True)
         declare(self, "tip", "", "name of the link that is traced; the last that moves if empty", read_only=True)
-        known = (*LAYERS, GHOST, TOOL, TARGET)
+        known = (*LAYERS, GHOST, TOOL, TARGET, *TOOL_LAYERS)
         some = f"some of {', '.join(known)}"
         shown = [layer for layer in known if layer != SKELETON]
         declare(self, "layers", shown, "layers to show", constraints=some, read_only=True)
@@ -143,6 +149,7 @@ class MarkersNode(ExceptionGuard, Node):  # type: ignore[misc]
         if self._picture is not None:
             self._picture.watch.destroy()
             self._picture.poses.destroy()
+            self._picture.at_tool.destroy()
             self._picture = None
         try:
             self._picture = self._make_picture()
@@ -153,7 +160,7 @@ class MarkersNode(ExceptionGuard, Node):  # type: ignore[misc]
         robot = self._description.robot()
         self.get_logger().info(f"{robot.name}: markers of {robot.n} joints")
         watch = Watch(self, robot, robot.home)
-        return Picture(robot, self._tip, self._layers, watch, PoseWatch(self, watch))
+        return Picture(robot, self._tip, self._layers, watch, PoseWatch(self, watch), ToolWatch(self, watch))
 
     def _publish(self) -> None:
         if self._picture is not None and self._publisher.get_subscription_count():

@@ -38,6 +38,9 @@ class Gizmo:
 
     It is shown at the tool. While the user holds it, it follows the mouse; when the user releases it, the tool is asked
     to go there. It stays there until the arm stands again: at the target or, if the target was refused, at the tool.
+
+    Attributes:
+        streams: True if the tool is asked to follow it while the user holds it, too.
     """
 
     def __init__(
@@ -55,7 +58,7 @@ class Gizmo:
             clock: a monotonic clock [s].
         """
         self._ask, self._clock = ask, clock
-        self._grabbed = self._waits = False
+        self._grabbed = self._waits = self.streams = False
         self._rest = 0.0
         self._handle = scene.add_transform_controls("/target", scale=size, depth_test=False, visible=False)
         self._handle.on_update(self._on_update)
@@ -89,6 +92,7 @@ class Gizmo:
         elif event.phase == "end":
             self._waits, self._rest = True, self._clock() + PATIENCE
             self._grabbed = False
+        if event.phase == "end" or (event.phase == "update" and self.streams):
             rotation = Rotation.from_quat(np.roll(self._handle.wxyz, -1)).as_matrix()
             self._ask(se3.motion(rotation, self._handle.position))
 

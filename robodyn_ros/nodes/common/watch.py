@@ -6,11 +6,14 @@ Messages that do not fit the arm are ignored: an observer has no say in them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import monotonic
 from typing import Any
 
 import numpy as np
-from geometry_msgs.msg import PoseStamped
+from geometry_msgs.msg import PoseStamped, WrenchStamped
+from rcl_interfaces.srv import GetParameters
 from rclpy.node import Node
+from rclpy.parameter import parameter_value_to_python
 from sensor_msgs.msg import JointState
 
 from robodyn_ros.errors import InputError
@@ -19,9 +22,44 @@ from robodyn_ros.nodes.common.messages import JointOrder, seconds, to_matrix
 from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot.robot import tip
+from robodyn_ros.view.marks import Mark
+from robodyn_ros.view.tool_marks import box_lines, force_arrow, stiffness_ball, wall_lines
 
 CONTROLLER = "controller"
 """Name of the controller whose topics are subscribed to; remap them for another."""
+
+SIMULATOR = "simulator"
+"""Name of the simulator whose services are called; remap them for another."""
+
+G = 9.81
+"""Free fall [m/s²]: the arrow of the weight of all that moves is as long as the arm."""
+
+FORGOTTEN = 0.5
+"""How long a wrench from outside is shown without another message [s]."""
+
+RENEWAL, LOST = 1.0, 3.0
+"""Time between two questions for parameters, and time after which an answer is not waited for any more [s]."""
+
+NO_WALL = 999.0
+"""Magnitude of a bound from which on it is no wall [m]."""
+
+IMPEDANCE, GUIDING = "cartesian_impedance", "hand_guiding"
+"""Laws whose parameters can be seen."""
+
+ASKED = {
+    CONTROLLER: (
+        "controller",
+        "stream.target_pose",
+        *(f"{IMPEDANCE}.{name}" for name in ("link", "frame", "stiffness_x", "stiffness_y", "stiffness_z")),
+        *(
+            f"{GUIDING}.{name}"
+            for name in ("link", *(f"{side}_{axis}" for side in ("lower", "upper") for axis in "xyz"))
+        ),
+    ),
+    SIMULATOR: tuple(f"wall.{name}" for name in ("link", "x", "y", "z", "normal_x", "normal_y", "normal_z")),
+}
+"""Node → its parameters that can be seen."""
 
 MOVED = 1e-4
 """Distance of the reference from where it was that shows that a motion has begun [rad] or [m]."""
@@ -178,3 +216,107 @@ class PoseWatch:
         except InputError:
             return None
         return placed
+
+
+class ToolWatch:
+    """What acts on the tool from outside, its stiffness, and the walls around it."""
+
+    def __init__(self, node: Node, watch: Watch) -> None:
+        """
+        Args:
+            node: who subscribes, and asks for parameters.
+            watch: where the arm is.
+        """
+        self._node, self._watch, robot = node, watch, watch.robot
+        self._kinematics = Kinematics(robot)
+        self._weight = G * (sum(body.inertial.mass for body in robot.bodies) or 1.0)
+        self._links = {link.name for link in robot.links}
+        self._last = tip(robot)
+        self._wrench: tuple[float, str, Array] | None = None  # when it came, link and force in its axes
+        topic = f"{CONTROLLER}/external_wrench"
+        self._subscription = node.create_subscription(WrenchStamped, topic, self._on_wrench, NEWEST)
+        self._clients = {name: node.create_client(GetParameters, f"{name}/get_parameters") for name in ASKED}
+        self._asked = dict.fromkeys(ASKED, -np.inf)
+        self._answers: dict[str, Any] = {}
+        self._values: dict[str, dict[str, Any]] = {name: {} for name in ASKED}
+
+    @property
+    def streams(self) -> bool:
+        """True if the controller takes targets of the tool as a stream."""
+        return self._values[CONTROLLER].get("stream.target_pose") == "stream"
+
+    def destroy(self) -> None:
+        """Unsubscribe."""
+        self._node.destroy_subscription(self._subscription)
+        for client in self._clients.values():
+            self._node.destroy_client(client)
+
+    def marks(self, size: float) -> list[Mark]:
+        """The marks now, and questions for what may have changed.
+
+        Args:
+            size: of the arm [m].
+        """
+        self._ask()
+        q = self._watch.q
+        if q is None:
+            return []
+        return [*self._force(q, size), *self._stiffness(q, size), *self._walls(q, size)]
+
+    def _force(self, q: Array, size: float) -> list[Mark]:
+        if self._wrench is None or monotonic() - self._wrench[0] > FORGOTTEN:
+            return []
+        _, link, force = self._wrench
+        pose = self._kinematics.pose(link, q)
+        return [*force_arrow(pose[:3, 3], pose[:3, :3] @ force, self._weight / size, size)]
+
+    def _stiffness(self, q: Array, size: float) -> list[Mark]:
+        values = self._values[CONTROLLER]
+        if values.get("controller") != IMPEDANCE:
+            return []
+        stiffness = [values.get(f"{IMPEDANCE}.stiffness_{axis}") for axis in "xyz"]
+        if None in stiffness:
+            return []
+        pose = self._pose(values.get(f"{IMPEDANCE}.link"), q)
+        axes = pose[:3, :3] if values.get(f"{IMPEDANCE}.frame") == "tool" else np.eye(3)
+        return [stiffness_ball(pose[:3, 3], axes, np.array(stiffness), size)]
+
+    def _walls(self, q: Array, size: float) -> list[Mark]:
+        found: list[Mark] = []
+        values = self._values[CONTROLLER]
+        if values.get("controller") == GUIDING:
+            lower, upper = ([values.get(f"{GUIDING}.{side}_{axis}") for axis in "xyz"] for side in ("lower", "upper"))
+            if None not in (*lower, *upper):
+                place = self._pose(values.get(f"{GUIDING}.link"), q)[:3, 3]
+                found += box_lines(np.array(lower), np.array(upper), place, NO_WALL, size)
+        values = self._values[SIMULATOR]
+        point, normal = ([values.get(f"wall.{kind}{axis}") for axis in "xyz"] for kind in ("", "normal_"))
+        if values.get("wall.link") and None not in (*point, *normal) and any(normal):
+            found += wall_lines("surface", np.array(point), np.array(normal), size)
+        return found
+
+    def _pose(self, link: str | None, q: Array) -> Array:
+        return self._kinematics.pose(link if link in self._links else self._last, q)
+
+    def _ask(self) -> None:
+        now = monotonic()
+        for name, client in self._clients.items():
+            answer = self._answers.get(name)
+            if answer is not None and answer.done():
+                values = answer.result().values
+                self._values[name] = dict(zip(ASKED[name], map(parameter_value_to_python, values), strict=False))
+                self._answers[name] = None
+            elif answer is not None and now - self._asked[name] > LOST:
+                client.remove_pending_request(answer)
+                self._answers[name], self._values[name] = None, {}
+            if self._answers.get(name) is None and now - self._asked[name] >= RENEWAL:
+                self._asked[name] = now
+                if client.service_is_ready():
+                    self._answers[name] = client.call_async(GetParameters.Request(names=ASKED[name]))
+                else:
+                    self._values[name] = {}
+
+    def _on_wrench(self, message: WrenchStamped) -> None:
+        force = np.array([message.wrench.force.x, message.wrench.force.y, message.wrench.force.z])
+        if message.header.frame_id in self._links and np.isfinite(force).all():
+            self._wrench = monotonic(), message.header.frame_id, force

@@ -17,13 +17,10 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robodyn_ros.nodes.common.messages import to_duration
 from robodyn_ros.nodes.common.qos import RELIABLE
-from robodyn_ros.nodes.common.watch import CONTROLLER, Watch
+from robodyn_ros.nodes.common.watch import CONTROLLER, SIMULATOR, Watch
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.plant.mismatch import last_link
 from robodyn_ros.view.panel import Requests
-
-SIMULATOR = "simulator"
-"""Name of the simulator whose services are called; remap them for another."""
 
 QUINTIC_PEAK = 1.875
 """Greatest speed of a quintic from rest to rest, divided by its mean speed (15/8)."""

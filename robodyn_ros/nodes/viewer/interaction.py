@@ -15,12 +15,11 @@ from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.nodes.common.messages import to_pose, to_trajectory
-from robodyn_ros.nodes.common.qos import LATCHED, NEWEST, RELIABLE
-from robodyn_ros.nodes.common.watch import CONTROLLER, PoseWatch, Watch
+from robodyn_ros.nodes.common.qos import LATCHED, RELIABLE
+from robodyn_ros.nodes.common.watch import CONTROLLER, SIMULATOR, PoseWatch, Watch
 from robodyn_ros.nodes.planner.messages import COLOR, tool_path
-from robodyn_ros.nodes.viewer.arm_requests import SIMULATOR
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.view import Arrow, Line, Mark
+from robodyn_ros.view import Line, Mark
 from robodyn_ros.view.browser import Browser, Gizmo, Pusher
 from robodyn_ros.view.drawing import ArmDrawing, MarkDrawing
 
@@ -41,15 +40,6 @@ PAUSE = 1.0
 
 START_TOLERANCE = 0.03
 """Distance from the start of a plan beyond which an arm has set out, or does something else [rad] or [m]."""
-
-FORGOTTEN = 0.5
-"""How long a wrench from outside is shown without another message [s]."""
-
-SHORTEST = 0.02
-"""Shortest arrow of a force that is drawn, in sizes of the arm."""
-
-WRENCH_COLOR = (0.95, 0.55, 0.1, 1.0)
-"""Colour and opacity of that arrow."""
 
 GHOST = (0.55, 0.35, 0.85, 0.35)
 """Color and opacity of the ghost."""
@@ -77,12 +67,14 @@ class ViewTarget:
         self._targets = node.create_publisher(PoseStamped, f"{CONTROLLER}/target_pose", RELIABLE)
         node.create_subscription(DiagnosticArray, "/diagnostics", self._on_diagnostics, RELIABLE)
 
-    def draw(self, visible: bool = True) -> None:
+    def draw(self, visible: bool = True, *, streams: bool = False) -> None:
         """Send the poses that were asked for, and draw the handle.
 
         Args:
             visible: False to hide it.
+            streams: True if the tool is to follow the handle while it is dragged, False for where it is released.
         """
+        self._gizmo.streams = streams
         try:
             while True:
                 message = PoseStamped(pose=to_pose(self._requests.get_nowait()))
@@ -141,42 +133,6 @@ class ViewPush:
         message.wrench.force = Vector3(x=float(push[0]), y=float(push[1]), z=float(push[2]))
         self._wrenches.publish(message)
         return [self._handle.mark(tool[:3, 3], force)]
-
-
-class ViewWrench:
-    """What acts on the arm from outside, as the controller's ``~/external_wrench`` tells it: an arrow where it acts."""
-
-    def __init__(self, node: Node, watch: Watch, size: float) -> None:
-        """
-        Args:
-            node: who listens.
-            watch: the arm's state.
-            size: of the arm [m]; a force of its weight is as long.
-        """
-        self._watch, self._size = watch, size
-        mass = sum(body.inertial.mass for body in watch.robot.bodies) or 1.0
-        self._per_metre = mass * G / size
-        self._kinematics = Kinematics(watch.robot)
-        self._links = {link.name for link in watch.robot.links}
-        self._latest: tuple[float, str, Array] | None = None  # when it came, link and force in its axes
-        node.create_subscription(WrenchStamped, f"{CONTROLLER}/external_wrench", self._on_wrench, NEWEST)
-
-    def draw(self) -> list[Mark]:
-        """The arrow; none without a message in the last half second, or where the force is too small to be seen."""
-        if self._latest is None or self._watch.q is None or monotonic() - self._latest[0] > FORGOTTEN:
-            return []
-        _, link, force = self._latest
-        pose = self._kinematics.pose(link, self._watch.q)
-        way = pose[:3, :3] @ force / self._per_metre
-        if np.linalg.norm(way) < SHORTEST * self._size:
-            return []
-        place = pose[:3, 3]
-        return [Arrow("wrench", "wrench.force", place, place + way, 0.012 * self._size, WRENCH_COLOR)]
-
-    def _on_wrench(self, message: WrenchStamped) -> None:
-        force = np.array([message.wrench.force.x, message.wrench.force.y, message.wrench.force.z])
-        if message.header.frame_id in self._links and np.isfinite(force).all():
-            self._latest = monotonic(), message.header.frame_id, force
 
 
 class ViewPlan:

@@ -33,9 +33,9 @@ from robodyn_ros.nodes.common.messages import NANO, JointOrder, stamp, to_trajec
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings
 from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
 from robodyn_ros.nodes.common.timers import steady_timer
-from robodyn_ros.nodes.common.watch import CONTROLLER, Watch, merged_values
+from robodyn_ros.nodes.common.watch import CONTROLLER, ToolWatch, Watch, merged_values
 from robodyn_ros.nodes.viewer.arm_requests import ArmRequests
-from robodyn_ros.nodes.viewer.interaction import ViewPlan, ViewPush, ViewTarget, ViewWrench
+from robodyn_ros.nodes.viewer.interaction import ViewPlan, ViewPush, ViewTarget
 from robodyn_ros.plugins import available
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
@@ -138,7 +138,7 @@ class View:
         self._posed = PosedArm(node, robot) if posed else None
         self._target = ViewTarget(node, self._watch, browser)
         self._push = ViewPush(node, self._watch, browser) if simulated else None
-        self._wrench = ViewWrench(node, self._watch, browser.overlay.size)
+        self._tool = ToolWatch(node, self._watch)
         self._plan = ViewPlan(node, self._watch, browser)
         self._history = History(settings.span, robot.n)
         self._restarts = 0
@@ -169,9 +169,10 @@ class View:
             self._panel.set_sliders(watch.q if reference is None else reference)
         if not self._posed:
             self._arm.ask_plugins(self._panel.set_choice)
-        self._target.draw(not (self._push and self._push.shown))
+        at_tool = self._tool.marks(self.browser.overlay.size)
+        self._target.draw(not (self._push and self._push.shown), streams=self._tool.streams)
         self._plan.draw()
-        more = [*(self._push.draw() if self._push else ()), *self._wrench.draw()]
+        more = [*(self._push.draw() if self._push else ()), *at_tool]
         self.browser.show(watch.q, watch.qd, watch.effort, reference, self._panel.layers, more)
         signals = {"position": watch.q, "reference": reference, "error": watch.error, **self._terms}
         self._history.add(watch.time, signals)
