@@ -13,6 +13,7 @@ from robodyn_ros.errors import ConfigurationError, RobotDescriptionError
 from robodyn_ros.nodes.common.diagnostics import MOST_DIFFERENT, PAUSE, Faults
 from robodyn_ros.nodes.common.launching import parameter_files, read_urdf, root_link
 from robodyn_ros.nodes.controller.output import LoopStatistics
+from robodyn_ros.nodes.simulator import pace
 from robodyn_ros.nodes.simulator.pace import Pacer
 
 
@@ -58,6 +59,34 @@ def test_pacer_forgets_a_pause_and_takes_another_pace():
     pacer.set_period(0.0002)
     assert [beats(pacer, now) for now in (60.01, 60.012)] == [0, 10]
     assert pacer.lost == 0.0
+
+
+@pytest.mark.parametrize(("factor", "beats_made"), [(0.0, 400), (4.0, 100), (40.0, 400)])
+def test_lockstep_waits_for_the_answer_and_is_no_faster_than_its_factor(monkeypatch, factor, beats_made):
+    """Beats of 2 ms, each answered at once, and a look at the clock every 0.125 ms for 50 ms: 25 beats in real time."""
+    now, timers, made = 0.0, [], []
+    monkeypatch.setattr(pace, "monotonic", lambda: now)
+    monkeypatch.setattr(pace, "steady_timer", lambda node, period, call: timers.append(call))
+
+    def make_beat():
+        made.append(now)
+        lockstep.expect(len(made))
+
+    lockstep = pace.Lockstep(None, 1.0, 0.002, factor, make_beat, lambda: None, Faults(print, lambda: now))
+    lockstep.start()
+    for call in range(400):
+        now = call * 0.05 / 400
+        for timer in timers:
+            timer()
+        if lockstep.is_answer(len(made)):
+            lockstep.answered()
+    assert len(made) == pytest.approx(beats_made, abs=2)
+    begun = len(made)
+    now += 1.0
+    for timer in timers:
+        timer()
+    lockstep.stop()
+    assert len(made) <= begun + 1  # without an answer it stands still
 
 
 def test_faults_are_all_counted_but_not_all_said():

@@ -59,6 +59,9 @@ class SimulatorSettings:
     lockstep: bool = switch(
         False, "whether to wait for the answer to each state on joint_commands, instead of keeping to real time"
     )
+    lockstep_factor: float = setting(
+        0.0, "greatest simulated time per real time in lockstep (0: as fast as the answers come)", "-", 0.0, 1000.0
+    )
     lockstep_timeout: float = setting(1.0, "longest wait for an answer before it is reported", "s", 0.1, 3600.0)
 
     wrench_timeout: float = setting(0.2, "time that a push of ~/apply_wrench lasts", "s", 1e-3, 3600.0)
@@ -116,10 +119,18 @@ class SimulatorNode(ExceptionGuard, Node):  # type: ignore[misc]
             self._descriptions.publish(String(data=whole.urdf))
         self._lockstep: Lockstep | None = None
         self._real_time: RealTime | None = None
+        beat = self._beat * self._step
         if settings.lockstep:
-            self._lockstep = Lockstep(self, settings.lockstep_timeout, self._next_beat, self._repeat_state, self.faults)
+            self._lockstep = Lockstep(
+                self,
+                settings.lockstep_timeout,
+                beat,
+                settings.lockstep_factor,
+                self._next_beat,
+                self._repeat_state,
+                self.faults,
+            )
         else:
-            beat = self._beat * self._step
             self._real_time = RealTime(self, beat, pace.real_time_factor, self._next_beat, self.faults)
         joints, accept = joint_order(parameters, robot), self._hardware.command
         self._commands = CommandInput(

@@ -164,6 +164,9 @@ class Lockstep:
     been sent before the controller was there. The same holds while the simulation is paused, so that a controller can
     be given its reference for the first state before time passes.
 
+    Who records or looks on is not waited for. A greatest factor leaves them time: a beat is then made when the answer
+    has come and real time has gone on as well.
+
     Attributes:
         lost: always 0, since real time does not matter.
     """
@@ -171,12 +174,21 @@ class Lockstep:
     lost = 0.0
 
     def __init__(
-        self, node: Node, timeout: float, make_beat: Callable[[], None], repeat: Callable[[], None], faults: Faults
+        self,
+        node: Node,
+        timeout: float,
+        beat: float,
+        factor: float,
+        make_beat: Callable[[], None],
+        repeat: Callable[[], None],
+        faults: Faults,
     ) -> None:
         """
         Args:
-            node: whose timer.
+            node: whose timers.
             timeout: longest wait for an answer before it is reported [s].
+            beat: simulated time of a beat [s].
+            factor: greatest simulated time per real time; 0 for no limit.
             make_beat: advances the simulation by a beat, and calls :meth:`expect` for the state that it publishes.
             repeat: publishes the latest state again.
             faults: where missing answers are counted.
@@ -191,6 +203,9 @@ class Lockstep:
         self._awaited: int | None = None
         self._since = monotonic()
         steady_timer(node, REPEAT_PERIOD, self._check)
+        self._pacer = Pacer(beat / factor, PATIENCE) if factor else None
+        if self._pacer is not None:
+            steady_timer(node, max(self._pacer.period, WAKE_PERIOD), self._proceed)
 
     @property
     def problem(self) -> str:
@@ -227,7 +242,7 @@ class Lockstep:
         self._proceed()
 
     def _proceed(self) -> None:
-        while self._running and self._awaited is None:
+        while self._running and self._awaited is None and (self._pacer is None or self._pacer.due(monotonic())):
             self._make_beat()
 
     def _check(self) -> None:
