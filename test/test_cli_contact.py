@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import yaml
 from numpy.testing import assert_allclose
-from scipy.stats import gumbel_r
 
 from robodyn_ros.cli.main import main
 from robodyn_ros.cli.verb import ExitCode
@@ -28,6 +27,8 @@ def recording(tmp_path_factory) -> str:
 
 
 def test_the_extreme_of_a_gumbel_distribution_is_found() -> None:
+    from scipy.stats import gumbel_r  # it takes long to import, and every process collects every test
+
     """The level that the greatest of a million blocks passes with 1 %, by SciPy's quantiles of the distribution."""
     maxima = gumbel_r.rvs(3.0, 0.4, size=(20000, 2), random_state=1)
     expected = gumbel_r.ppf(np.exp(np.log(0.99) / 1e6), 3.0, 0.4)

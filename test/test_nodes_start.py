@@ -36,9 +36,6 @@ FRESH = {("controller", "wrong type"), ("simulator", "no description")}
 """The cases that start as new processes; the others are forked."""
 
 
-pytestmark = pytest.mark.usefixtures("fresh")
-
-
 def test_a_node_that_cannot_do_what_it_is_asked_to_says_why_in_one_line(graph, prr):
     waiting = list(BAD.items())
     while waiting:  # a few at a time: there are more than there are cores
@@ -53,10 +50,10 @@ def test_a_node_that_cannot_do_what_it_is_asked_to_says_why_in_one_line(graph, p
             assert wanted in lines[0], f"{case}: {lines[0]}"
 
 
-def test_a_parameter_file_that_cannot_be_read(graph, tmp_path):
+def test_a_parameter_file_that_cannot_be_read(fresh, tmp_path):
     broken = tmp_path / "broken.yaml"
     broken.write_text("controller: [")
-    process = graph.start("controller", "--params-file", str(broken))
+    process = fresh.start("controller", "--params-file", str(broken))
     assert process.ended() == 1
     assert "Traceback" not in process.output
     assert "broken.yaml" in process.output
@@ -150,11 +147,11 @@ def test_lifecycle(graph, prr):
 
 
 @pytest.mark.parametrize("name", ["controller", "simulator"])
-def test_it_ends_well_while_it_starts(graph, prr, name):
+def test_it_ends_well_while_it_starts(fresh, prr, name):
     import signal
 
-    process = graph.start(name, robot_description=prr)
-    graph.wait(lambda: name in graph.node.get_node_names(), "the node")
+    process = fresh.start(name, robot_description=prr)
+    fresh.wait(lambda: name in fresh.node.get_node_names(), "the node")
     process.stop(signal.SIGTERM)
 
 

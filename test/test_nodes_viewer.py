@@ -14,6 +14,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
+import fork_server
 from browser import page, picture
 from geometry_msgs.msg import PoseStamped
 from rosgraph_msgs.msg import Clock
@@ -161,11 +162,10 @@ def test_the_verb_prints_the_address_or_what_is_in_the_way(port):
 
 
 def test_the_verb_says_what_it_needs():
-    command = [sys.executable, "-m", "robodyn_ros.cli.main", "view"]
-    wrong = subprocess.run([*command, "--attach", "arm.urdf"], capture_output=True, text=True, check=False)
+    wrong = fork_server.robodyn("view", "--attach", "arm.urdf")
     assert wrong.returncode == 2
     assert "error: --attach: takes the arm from the topic robot_description" in wrong.stderr
-    missing = subprocess.run([*command, "nowhere.urdf"], capture_output=True, text=True, check=False)
+    missing = fork_server.robodyn("view", "nowhere.urdf")
     assert missing.returncode == 2
     assert "error: nowhere.urdf: cannot be read" in missing.stderr
     assert np.isfinite(missing.returncode)
