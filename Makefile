@@ -4,6 +4,7 @@
 # make lint          ruff and mypy
 # make docs          the site of the documentation, into build/docs, and its checks
 # make picture       the moving picture of the README, docs/demo.webp (needs Chromium)
+# make first-hour    the first hour of a newcomer as tutorial and walk-through say it, in a fresh clone with a fresh home (FIRST_HOUR=--keep)
 # make bench         the dynamics engine beside Pinocchio (make bench BENCH=--json)
 # make bench-kinematics   forward and inverse kinematics beside Pinocchio (BENCH as there)
 # make bench-loop    a period of the control loop from Python and in C, PRR and Panda (BENCH as there)
@@ -53,7 +54,7 @@ PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 INSTALL = $(PIP) install --quiet --use-pep517 $(addprefix -c ,$(CONSTRAINTS))
 BUILD := setup.py package.xml $(wildcard .ci/constraints*.txt)
 
-.PHONY: demo test test-thorough test-realtime lint bench bench-planning bench-adaptive bench-goals bench-identification bench-kinematics bench-loop bench-ros bench-sim bench-mpc bench-sweep bench-tool bench-truth fuzz fuzz-nodes soak-adaptive soak-controller soak-hold soak-identify soak-life-cycles soak-loop soak-sim soak-sweep clean docs picture
+.PHONY: demo test test-thorough test-realtime lint bench bench-planning bench-adaptive bench-goals bench-identification bench-kinematics bench-loop bench-ros bench-sim bench-mpc bench-sweep bench-tool bench-truth fuzz fuzz-nodes soak-adaptive soak-controller soak-hold soak-identify soak-life-cycles soak-loop soak-sim soak-sweep clean docs first-hour picture
 
 demo: $(VENV)/demo-installed $(if $(VIEW),$(VENV)/viewer-installed)
 	@$(VENV)/bin/robodyn demo $(if $(VIEW),--view) $(DEMO)
@@ -83,6 +84,10 @@ docs: $(VENV)/docs-installed
 
 picture: $(VENV)/test-installed
 	$(VENV)/bin/python docs/make_picture.py
+
+# With the system's Python, as a newcomer has it: the clone makes its own environment.
+first-hour:
+	$(PYTHON) docs/first_hour.py $(FIRST_HOUR)
 
 bench: $(VENV)/test-installed
 	@$(VENV)/bin/python benchmarks/dynamics.py $(BENCH)

@@ -15,7 +15,8 @@ def pytest_addoption(parser: Any) -> None:
         "--tier",
         choices=("exact", "numerical", "learned"),
         default="exact",
-        help="robodyn_ros.dynamics.conformance: how exact the plugin claims to be (default: exact)",
+        help="robodyn_ros.dynamics.conformance, robodyn_ros.control.conformance: how exact the plugin claims to be "
+        "(default: exact)",
     )
     for option, kit in (("--dynamics", "dynamics"), ("--controller", "control")):
         parser.getgroup("robodyn_ros").addoption(

@@ -259,6 +259,23 @@ def test_a_mistyped_verb_gets_a_suggestion(line, said, capsys):
 
 
 @pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (["simulate", "arm.urdf", "--controler", "pd"], "--controler pd; is it --controller"),
+        (["plan", "arm.urdf", "--time-limt=3"], "--time-limt=3; is it --time-limit?"),
+        (["sweep", "study.yaml", "-p", "gains:=3"], "unrecognized arguments: -p gains:=3"),
+    ],
+)
+def test_an_unknown_option_is_named_beside_the_nearest_one_of_its_verb(line, said, capsys):
+    with pytest.raises(SystemExit) as end:
+        command.main(line)
+    assert end.value.code == 2
+    shown = capsys.readouterr().err
+    assert said in shown
+    assert f"usage: robodyn {line[0]} " in shown
+
+
+@pytest.mark.parametrize(
     ("setting", "said"),
     [
         ("overspead=0.1", "'overspead' (is it 'overspeed'?)"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 import robodyn_ros as rd
-from robodyn_ros.control.laws.base import Reference
+from robodyn_ros.control.laws.base import Efforts, Reference
 from robodyn_ros.control.laws.pd import PD
 from robodyn_ros.control.laws.traced import CompiledLaw, trace_problem
 from robodyn_ros.dynamics.rnea import RNEA
@@ -26,7 +27,7 @@ def kit(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     info = folder / "laws-1.0.dist-info"
     info.mkdir(exist_ok=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: laws\nVersion: 1.0\n")
-    lines = [f"{name.lower()} = test_control_tracing:{name}" for name in ("Forgetful", "Counting")]
+    lines = [f"{name.lower()} = test_control_tracing:{name}" for name in ("Forgetful", "Counting", "Policy")]
     (info / "entry_points.txt").write_text("\n".join(["[robodyn_ros.controllers]", *lines]))
     path = os.pathsep.join([str(folder), str(Path(__file__).parent)])
     command = [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "--pyargs", KIT, *arguments]
@@ -88,6 +89,25 @@ class Printing(PD):
     """It is to run as Python."""
 
     traced = False
+
+
+class Policy(PD):
+    """A policy fitted to what PD does, in single precision; it knows no feed-forward effort."""
+
+    def __init__(self, *args):
+        super().__init__(*args)
+        rng = np.random.default_rng(3)
+        n = len(self.kp)
+        seen = rng.uniform(-2.0, 2.0, (500, 2 * n))
+        self.first = (0.1 * rng.normal(size=(2 * n, 60))).astype(np.float32)
+        shown = seen[:, :n] * self.kp + seen[:, n:] * self.kd
+        self.second = np.linalg.lstsq(np.tanh(seen @ self.first), shown, rcond=None)[0].astype(np.float32)
+
+    def compute(self, q, qd, reference, integral=None):
+        error = np.concatenate([reference.q - q, reference.qd - qd]).astype(np.float32)
+        feedback = (np.tanh(error @ self.first) @ self.second).astype(float)
+        none = np.zeros(len(q))
+        return Efforts(none, none, none, none, feedback, none, feedback)
 
 
 class Wrong(PD):
@@ -162,6 +182,28 @@ def test_the_kit_finds_a_law_that_changes_in_compute(tmp_path: Path) -> None:
     assert done.returncode == pytest.ExitCode.TESTS_FAILED
     assert "compute gives other efforts for the same state" in done.stdout
     assert "Counting runs as Python: compute changes self.calls" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "tier", ["learned", *(pytest.param(tier, marks=pytest.mark.thorough) for tier in ("numerical", "exact"))]
+)
+def test_a_policy_passes_the_tier_learned_and_no_other(tmp_path: Path, tier: str) -> None:
+    """A learned law need not use the feed-forward effort, and single precision is not exact."""
+    chosen = "prismatic or numbers or changes_nothing or forgets or compiled"
+    done = kit(tmp_path, "--controller=policy", f"--tier={tier}", "-k", chosen)
+    failed = set(re.findall(r"^_+ (test_\w+)\[", done.stdout, re.MULTILINE))
+    assert (done.returncode == 0) == (not failed), done.stdout[-4000:]
+    if tier == "learned":
+        assert not failed, done.stdout[-4000:]
+        assert "tier learned: the efforts of the law are its own" in done.stdout
+    else:
+        assert "test_the_feed_forward_effort_is_added" in failed, done.stdout[-4000:]
+        assert (len(failed) == 1) == (tier == "numerical"), failed
+
+
+def test_no_tier_lets_a_law_pass_that_changes_in_compute(tmp_path: Path) -> None:
+    done = kit(tmp_path, "--controller=counting", "--tier=learned", "-k", "prismatic and changes_nothing")
+    assert done.returncode == pytest.ExitCode.TESTS_FAILED
 
 
 def test_a_model_with_methods_of_its_own_is_asked_in_python() -> None:

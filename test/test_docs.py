@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from test_readme import SCRIPTS, UNTIL_TOLD, copy, environment
+from test_readme import SCRIPTS, copy, environment
 
 import robodyn_ros as rd
 from robodyn_ros.cli.main import VERBS
@@ -19,12 +19,13 @@ from robodyn_ros.plugins import GROUPS
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-sys.path.insert(0, str(DOCS / "_ext"))
+sys.path[:0] = [str(DOCS / "_ext"), str(DOCS)]
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
 import executed  # noqa: E402
 import faults  # noqa: E402
+import first_hour  # noqa: E402
 import node_faults  # noqa: E402
 
 __all__ = ["copy"]  # the fixture
@@ -42,7 +43,7 @@ def name(page: Path) -> str:
 def commands(page: Path) -> list[str]:
     """The scripts of a page that are run here."""
     found = [block.code for block in executed.blocks(page, "bash") if not block.why_not]
-    return [code for code in found if code not in ELSEWHERE and not UNTIL_TOLD.match(code)]
+    return [code for code in found if code not in ELSEWHERE and not executed.UNTIL_TOLD.match(code)]
 
 
 @pytest.mark.thorough
@@ -73,6 +74,43 @@ def test_commands(page: Path, copy: Path) -> None:
         )
         assert done.returncode == 0, f"{script}\n{done.stdout}{done.stderr}"
         assert "Traceback" not in done.stderr, done.stderr
+
+
+def test_the_first_hour_types_what_the_pages_say() -> None:
+    """All of each block, and what runs until Ctrl-C in a terminal of its own: whole, with the lines that it needs."""
+    until_told = []
+    for page in first_hour.PAGES:
+        for block in executed.blocks(ROOT / page, "bash"):
+            typed = list(first_hour.commands(block.code))
+            assert "".join(command.script for command in typed) == block.code
+            until_told += [command.script.split()[0:3] for command in typed if command.until_told]
+            assert all("\\" not in command.script.rstrip()[-1:] for command in typed)
+    programs = [words[:2] for words in until_told]
+    assert [".venv/bin/robodyn", "view"] in programs
+    assert ["make", "demo"] in programs
+    assert sum(words[0] == ".venv/bin/robodyn-simulator" for words in programs) == 2
+    (panda,) = (words for words in until_told if words[0] == "cat")
+    assert panda[2] == "friction.yaml"
+    assert not first_hour.Command("make demo", False).until_told
+
+
+def test_the_first_hour_finds_what_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command that fails, a traceback, and a program that ends by itself are named; variables are handed on."""
+    monkeypatch.setattr(subprocess, "run", lambda command, **_: Path(command[-1]).mkdir())  # no clone
+    shell = first_hour.Shell(tmp_path)
+    monkeypatch.undo()
+
+    def problem(script: str, until_told: bool = False) -> str:
+        return shell.run(first_hour.Command(script, until_told))[-1].problem
+
+    assert problem("WORD=seven") == ""
+    assert problem('test "$WORD" = seven\nread answer\ntest $answer = y') == ""
+    assert problem("echo so it is\nfalse").startswith("exit code 1: so it is")
+    assert problem("echo Traceback").startswith("a traceback")
+    assert problem("echo nothing", until_told=True).startswith("ended with 0 before it was ready")
+    assert shell.run(first_hour.Command("echo 3 joints, ready; exec sleep 600", True)) == []
+    (ended, last) = shell.run(first_hour.Command("true", False))
+    assert ended.problem == last.problem == ""
 
 
 def test_what_is_not_run_says_why() -> None:

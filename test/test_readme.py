@@ -27,9 +27,6 @@ DOCUMENTS = ("README.md", "CONTRIBUTING.md")
 
 PAGES = (*DOCUMENTS, *sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs").rglob("*.md")))
 
-UNTIL_TOLD = re.compile(r"^(ros2 launch|\.venv/bin/robodyn-(simulator|controller)) ", re.MULTILINE)
-"""Commands that run until they are told to end. Those of the pages of docs/ run here too."""
-
 WORKSPACE = ("rosdep", "colcon", "ros2")
 """Tools that come with a ROS 2 installation only."""
 
@@ -95,7 +92,7 @@ def test_every_script_is_run_somewhere():
         }
 
 
-ENDING = [script for _, script in SCRIPTS if not UNTIL_TOLD.match(script)]
+ENDING = [script for _, script in SCRIPTS if not executed.UNTIL_TOLD.match(script)]
 
 
 @pytest.mark.parametrize("script", ENDING, ids=lambda script: script.splitlines()[0])
@@ -134,7 +131,7 @@ def test_commands_that_end(script, copy):
 def long_running(*starts):
     """The commands of all pages that run until they are told to end and begin with one of these words, each once."""
     lines = [line for page in PAGES for script in blocks(page, "bash") for line in script.splitlines()]
-    return list(dict.fromkeys(line for line in lines if UNTIL_TOLD.search(line) and line.startswith(starts)))
+    return list(dict.fromkeys(line for line in lines if executed.UNTIL_TOLD.search(line) and line.startswith(starts)))
 
 
 def runs_until_told(commands, folder, graph, *said):

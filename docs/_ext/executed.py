@@ -26,6 +26,12 @@ FENCED = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 
+UNTIL_TOLD = re.compile(
+    r"^(ros2 launch|\.venv/bin/robodyn-(simulator|controller)|\.venv/bin/robodyn view|make demo VIEW=1)\b",
+    re.MULTILINE,
+)
+"""Commands that run until they are told to end."""
+
 
 class Block(NamedTuple):
     """A fenced block of a page."""

@@ -6,6 +6,7 @@ import sys
 
 try:  # Ctrl-C may come while the command is still being imported
     import os
+    import re
     import signal
     from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
     from collections.abc import Sequence
@@ -104,10 +105,19 @@ def _run(line: list[str]) -> int:
 def parse(parser: ArgumentParser, arguments: Sequence[str] | None) -> Namespace:
     """The values of a command line; ``name:=value`` may stand anywhere, if the verb reads an arm."""
     given, left = parser.parse_known_args(arguments)
+    own: ArgumentParser = vars(given).pop("own")
     if left and not (hasattr(given, "arguments") and all(map(is_argument, left))):
-        parser.error(f"unrecognized arguments: {' '.join(left)}")
+        own.error(_unknown(own.format_usage(), left))
     given.arguments = left
     return given
+
+
+def _unknown(usage: str, left: Sequence[str]) -> str:
+    """What is wrong with arguments that a verb does not know, and the nearest options of its usage."""
+    said = f"unrecognized arguments: {' '.join(left)}"
+    wrong = next((word.partition("=")[0] for word in left if word.startswith("--")), "")
+    near = get_close_matches(wrong, sorted(set(re.findall(r"--[\w-]+", usage))), 3, 0.7)
+    return f"{said}; is it {' or '.join(near)}?" if near else said
 
 
 def _unwind(number: int, frame: FrameType | None) -> NoReturn:
@@ -144,6 +154,7 @@ def _parser(verbs: dict[str, Verb]) -> ArgumentParser:
             formatter_class=VerbHelp,
         )
         verb.add_arguments(own)
+        own.set_defaults(own=own)
     return parser
 
 

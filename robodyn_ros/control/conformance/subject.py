@@ -77,18 +77,3 @@ def _without_haste(name: str) -> dict[str, Any]:
     settings = getattr(load("controllers", name), "settings", None)
     budgets = [item for item in fields(settings) if item.name == "budget"] if settings else []
     return {"config": settings(budget=budgets[0].metadata["range"][1])} if settings and budgets else {}
-
-
-def same(found: Any, expected: Any, clause: str, tolerance: float) -> None:
-    """Fail unless two arrays agree relative to the greatest number in them.
-
-    Args:
-        found: what is tested.
-        expected: what is right.
-        clause: what the contract asks for: the head of the message.
-        tolerance: relative to the greatest expected number, or 1.
-    """
-    a, b = np.asarray(found), np.asarray(expected)
-    assert a.shape == b.shape, f"{clause}: expected shape {b.shape}, found {a.shape}"
-    error = np.abs(a - b).max(initial=0.0) / max(1.0, np.abs(b).max(initial=0.0))
-    assert error <= tolerance, f"{clause}: relative error {error:.2g} > {tolerance:.0e}\nexpected\n{b}\nfound\n{a}"

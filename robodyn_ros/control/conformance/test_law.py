@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from robodyn_ros.control.conformance.subject import LawSubject, same
+from robodyn_ros.control.conformance.subject import LawSubject
 from robodyn_ros.control.laws.base import Efforts
 from robodyn_ros.control.laws.traced import CompiledLaw, trace_problem
+from robodyn_ros.dynamics.conformance.subject import same
 
 EXACT = 1e-12
 """Relative tolerance between two exact computations of a number."""
@@ -42,6 +43,7 @@ def test_compute_changes_nothing(law: LawSubject) -> None:
         assert np.array_equal(first, again), "compute gives other efforts for the same state"
 
 
+@pytest.mark.of_the_law
 def test_the_feed_forward_effort_is_added(law: LawSubject) -> None:
     """The effort of the reference is in ``feedforward``, and ``total`` grows by it."""
     subject, period = law.make(), next(law.periods(1))
