@@ -1,6 +1,7 @@
 # make demo          the main job: a PRR arm under three controllers, on real ROS 2 topics (make demo VIEW=1: and in a browser)
 # make test          the test suite                 (make test ROS=jazzy: on the Jazzy wheels)
 # make test-thorough   160 more random arms, more robots, and the programs and commands of every page
+# make test-realtime   the controller's tests with its loop in its thread everywhere (REALTIME=off: in Python)
 # make lint          ruff and mypy
 # make docs          the site of the documentation, into build/docs, and its checks
 # make picture       the moving picture of the README, docs/demo.webp (needs Chromium)
@@ -95,9 +96,10 @@ bench: $(VENV)/test-installed
 bench-kinematics: $(VENV)/test-installed
 	@$(VENV)/bin/python benchmarks/kinematics.py $(BENCH)
 
-# The tests of the controller node with its loop in the thread.
+# By default the controller's loop is in its thread where time is real, and in Python where it is simulated.
+REALTIME ?= on
 test-realtime: $(VENV)/test-installed
-	ROBODYN_REALTIME=on $(VENV)/bin/python -m pytest -n auto $(addprefix test/test_nodes_,closed_loop.py faults.py recovery.py states.py time.py trajectories.py)
+	ROBODYN_REALTIME=$(REALTIME) $(VENV)/bin/python -m pytest -n auto $(addprefix test/test_nodes_,closed_loop.py faults.py recovery.py states.py time.py trajectories.py)
 
 bench-loop: $(VENV)/test-installed
 	@$(VENV)/bin/python benchmarks/loop_update.py $(BENCH)

@@ -1,6 +1,8 @@
 """Sweeps: how fast, on how many workers, at what price, in how much memory, and whatever dies on the way.
 
     make bench-sweep     10,000 rollouts, one worker and two, and the price of the engine
+    python benchmarks/sweep.py --laws                what each traced law costs, beside computed torque
+    python benchmarks/sweep.py --against REVISION    10,000 rollouts, in turns with those of an earlier commit
     make soak-sweep      memory of the coordinator from 1,000 to 100,000 cases; a Dask cluster whose parts die, join
                          late and run on two hosts (network namespaces, which need root)
 
@@ -19,12 +21,14 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from rich.console import Console
 from rich.table import Table
 
+from robodyn_ros.plugins import available
 from robodyn_ros.simulation.sweeps.results import column
 from robodyn_ros.simulation.sweeps.runner import CaseRunner
 from robodyn_ros.simulation.sweeps.study import MotionSettings, Study
@@ -64,6 +68,8 @@ def prices(count: int, repeats: int) -> dict[str, float]:
     """Seconds a case, each the median of some runs taken in turn."""
     study, found = cases(count), dict[str, list[float]]()
     with Workers(1) as one, Workers(2) as two:
+        digests = {swept(study, backend) for backend in (in_process, one, two)}
+        print(f"bit-identical in this process, on 1 and on 2 workers: {'yes' if len(digests) == 1 else 'NO'}")
         ways: dict[str, Callable[[], object]] = {
             "plain loop": lambda: plain(study),
             "engine, this process": lambda: swept(study, in_process),
@@ -102,6 +108,68 @@ def speed(count: int, part: int, repeats: int) -> None:
     )
 
 
+def laws(count: int, repeats: int) -> None:
+    """Time of a case under each law that runs in C, in turns."""
+    study, found = cases(count), dict[str, list[float]]()
+    names = [name for name in available("controllers") if name != "mpc"]
+    for turn in range(repeats + 1):
+        for name in names:
+            seconds = timed(partial(plain, replace(study, controllers=(name,)))) / count
+            if turn:  # the first compiles
+                found.setdefault(name, []).append(seconds)
+    table = Table("Law", "ms a case", "of computed torque", "compiled")
+    reference = statistics.median(found["computed_torque"])
+    for name, values in found.items():
+        seconds, own = statistics.median(values), replace(study, controllers=(name,))
+        with TemporaryDirectory() as folder:
+            share = column(sweep(own, Path(folder) / "out", in_process), "compiled").mean()
+        table.add_row(name, f"{1e3 * seconds:.2f}", f"{seconds / reference:.2f}", f"{100 * share:.0f} %")
+    Console(width=100).print(table)
+
+
+AGAINST = """
+import sys, time
+sys.path.insert(0, "benchmarks")
+import sweep as b
+study = b.cases(int(sys.argv[1]))
+with b.Workers(2) as two:
+    b.swept(b.cases(20), two)
+    begin = time.perf_counter()
+    found = b.swept(study, two)
+    print(time.perf_counter() - begin, found)
+"""
+
+
+def against(revision: str, count: int, turns: int) -> None:
+    """Rollouts on 2 workers, of the present state and of an earlier commit, in turns; and whether results differ."""
+    here = STUDY.parents[2]
+    with TemporaryDirectory() as folder:
+        tree = Path(folder) / "before"
+        subprocess.run(["git", "worktree", "add", "--quiet", "--detach", tree, revision], cwd=here, check=True)
+        try:
+            # Its own entry points come before those of the installation.
+            subprocess.run([sys.executable, "setup.py", "--quiet", "egg_info"], cwd=tree, check=True)
+            seconds: dict[str, list[float]] = {"now": [], revision: []}
+            digests: dict[str, set[str]] = {"now": set(), revision: set()}
+            for _ in range(turns):
+                for name, where in (("now", here), (revision, tree)):
+                    command = [sys.executable, "-c", AGAINST, str(count // turns)]
+                    environment = os.environ | {"PYTHONPATH": str(where)}
+                    done = subprocess.run(
+                        command, cwd=where, env=environment, stdout=subprocess.PIPE, text=True, check=True
+                    )
+                    took, digest = done.stdout.split()[-2:]
+                    seconds[name].append(float(took))
+                    digests[name].add(digest)
+        finally:
+            subprocess.run(["git", "worktree", "remove", "--force", tree], cwd=here, check=True)
+    for name, values in seconds.items():
+        same = "the same results in each turn" if len(digests[name]) == 1 else "results that differ between turns"
+        each = ", ".join(f"{value:.1f}" for value in values)
+        print(f"{name:12} {count} rollouts: {sum(values):.1f} s ({each}); {same}")
+    print(f"now / before: {sum(seconds['now']) / sum(seconds[revision]):.2f}")
+
+
 def memory(counts: list[int]) -> None:
     """Greatest memory of a coordinator, for studies of different sizes."""
     for count in counts:
@@ -132,9 +200,15 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--memory", type=int, nargs="*", help="measure memory instead, for these numbers of cases")
     parser.add_argument("--cluster", type=int, metavar="CASES", help="a Dask cluster whose parts die, instead")
+    parser.add_argument("--laws", action="store_true", help="what each law costs, instead; of --part cases")
+    parser.add_argument("--against", metavar="REVISION", help="in turns with an earlier commit, instead")
     args = parser.parse_args()
     if args.memory is not None:
         memory(args.memory or [1000, 10_000, 100_000])
+    elif args.laws:
+        laws(args.part, args.repeats)
+    elif args.against:
+        against(args.against, args.cases, args.repeats)
     elif args.cluster:
         from sweep_cluster import survive, two_hosts
 

@@ -54,7 +54,7 @@ def lockstep_run(folder, prr, end=1.2):
         graph.start("simulator", *ANSWERED, lockstep=True, initial_position=START, **common, **ROUGH)
         # No answer comes yet, so time stands still; from the first answer on it is the pause that holds it up.
         assert graph.call(SetBool, "simulator/pause", data=True).success
-        graph.start("controller", use_sim_time=True, **common)
+        graph.start("controller", use_sim_time=True, realtime="auto", **common)  # a thread sees the time as it comes
         graph.wait(lambda: graph.diagnostics("simulator")["commands since start"] == "1", "the first answer")
         publisher = graph.talk(JointTrajectory, "controller/joint_trajectory")
         message = JointTrajectory(joint_names=list(START))

@@ -333,6 +333,10 @@ class ClosedLoop:
         if wanted == "off":
             self._leave_realtime()
         has_begun = self._answers and self.latest is not None
+        if wanted == "auto" and self._clock.ros_time_is_active:
+            self._leave_realtime()
+            self._say_realtime("off: time is simulated, and Python keeps it")
+            return
         if self._callback.mit is not None and wanted != "off":
             self._say_realtime("off: output is mit, which Python computes", is_wrong=wanted == "on")
             return

@@ -51,7 +51,12 @@ FIXED_WHILE_CONFIGURED = (
 """Parameters that count at the next configure; changing them while configured is refused."""
 
 REALTIME = ("auto", "on", "off")
-"""Where the control loop runs: in a thread of C where that can be had, the same with a warning if not, or in Python."""
+"""Where the control loop runs: in a thread of C where that can be had and time is not simulated; in the thread, with a
+warning where it cannot be had; or in Python.
+
+Python keeps simulated time, by its subscription to ``/clock``: a thread beside it sees the time a little before or
+after, and a simulation in lockstep would not be the same to the last bit when it is repeated.
+"""
 
 FORMER = {"thread": "on", "python": "off"}
 """Names that they had before."""
@@ -62,8 +67,8 @@ class RealtimeSettings:
     """Where the control loop runs."""
 
     realtime: str = choice(
-        "off",
-        "whether a thread in C, which waits for no Python, runs the loop; auto: where that can be had",
+        "auto",
+        "whether a thread in C, which waits for no Python, runs the loop; auto: where it can be had and time is real",
         choices=lambda: REALTIME,
         former=FORMER,
     )

@@ -1,0 +1,142 @@
+"""The law of docs/how-to/own-controller.md: written once in Python, it gives the same efforts wherever it runs."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import robodyn_ros as rd
+from robodyn_ros import plugins
+from robodyn_ros.control import ControlLoop, rest_to_rest
+from robodyn_ros.control.laws.traced import trace_problem
+from robodyn_ros.control.loop_settings import EFFORT_RATE, MODEL, loop_default_values, make_loop_settings
+from robodyn_ros.control.parameter_file import FileParameters
+from robodyn_ros.control.step_export import export_step
+from robodyn_ros.engine import find_compiler
+from robodyn_ros.simulation.hardware.settings import default_values, make_hardware_settings
+from robodyn_ros.simulation.trial.compiled import run_until_fault
+
+ROOT = Path(__file__).parents[1]
+PRR = rd.load_robot(ROOT / "urdf/prr.urdf")
+START = {"elevator": 0.3, "shoulder": -0.9, "wrist": 0.4}
+
+pytestmark = pytest.mark.skipif(find_compiler() is None, reason="there is no C compiler")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def installed(tmp_path_factory):
+    """A folder that is, for Python, the package of the page, installed."""
+    page = (ROOT / "docs/how-to/own-controller.md").read_text(encoding="utf-8")
+    code, setup = (re.search(rf"cat > scaled_pd/{name}.py <<'END'\n(.*?)END\n", page, re.DOTALL)[1]
+                   for name in ("scaled_pd", "setup"))  # fmt: skip
+    (law,) = (part for part in ast.parse(code).body if isinstance(part, ast.ClassDef))
+    assert law.end_lineno - law.lineno < 12
+    folder = tmp_path_factory.mktemp("installed")
+    info = folder / "scaled_pd-1.0.dist-info"
+    info.mkdir()
+    (folder / "scaled_pd.py").write_text(code)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: scaled_pd\nVersion: 1.0\n")
+    group, entry = re.search(r'entry_points=\{"([\w.]+)": \["(.*?)"\]\}', setup).groups()
+    (info / "entry_points.txt").write_text(f"[{group}]\n{entry}\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        patch.setenv("PYTHONPATH", str(folder))
+        plugins._found.cache_clear()
+        yield folder
+    plugins._found.cache_clear()
+    sys.modules.pop("scaled_pd", None)
+
+
+def settings():
+    """Of a loop under the law, with the limits and gains that the node has by default."""
+    rates = {f"effort_rate_limits.{joint.name}": EFFORT_RATE * joint.effort for joint in PRR.joints}
+    values = FileParameters({"controller": "scaled_pd", **rates}, MODEL | loop_default_values(PRR))
+    return make_loop_settings(values, rd.create_dynamics("rnea", PRR))
+
+
+def in_python(stamps, states, motion=None):
+    """The efforts for states (q, q̇), by the loop and the law in Python."""
+    loop = ControlLoop.from_settings(settings())
+    loop.controller.traced = False
+    loop.apply(loop.settings)
+    loop.runs_in_c = False
+    assert loop.compiled_step is None
+    if motion is not None:
+        loop.start(0.0, states[0][0])
+        loop.follow(motion, 0.0)
+    return np.array([loop.update(t, t, *state).effort for t, state in zip(stamps, states, strict=True)])
+
+
+def close(found, expected):
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-11)
+
+
+def test_it_is_found_and_traced():
+    law = settings().controller
+    assert type(law).__name__ == "ScaledPD"
+    assert "scaled_pd" in rd.available("controllers")
+    assert trace_problem(law) == ""
+
+
+def test_a_sweep_runs_it_in_c():
+    hardware = make_hardware_settings(
+        FileParameters({f"initial_position.{name}": q for name, q in START.items()}, MODEL | default_values(PRR)), PRR
+    )
+    motion = rest_to_rest(np.array([hardware.start, [0.6, 0.2, -0.3]]), np.array([0.0, 0.5]))
+    ran = run_until_fault(hardware, rd.create_dynamics("rnea", PRR), settings(), motion, 0.6)
+    assert ran.compiled and not ran.trial.faults
+    states, commands = ran.trial.states, ran.trial.commands
+    assert np.array_equal(states.stamp, commands.stamp) and len(states.t) > 250
+    rows = [*zip(states.values["q"], states.values["qd"], strict=True)]
+    close(commands.values["effort"], in_python(states.stamp, rows, motion))
+
+
+def test_the_exported_c_is_the_same_law(tmp_path):
+    """In the main loop of examples/microcontroller."""
+    from test_control_step_export import BOARD, PERIOD, RATE_LIMIT, STRICT, in_numbers, motion
+
+    for file, text in export_step(settings()).items():
+        (tmp_path / file).write_text(text, encoding="ascii")
+    sources = [str(BOARD / "main.c"), str(BOARD / "board.c"), str(tmp_path / "prr_step.c")]
+    program, rows = str(tmp_path / "arm"), motion(150)
+    subprocess.run([*find_compiler().command, *STRICT, f"-I{tmp_path}", *sources, "-o", program, "-lm"], check=True)
+    given = "\n".join(" ".join(map(repr, row.tolist())) for row in rows)
+    done = subprocess.run([program], input=given, capture_output=True, text=True, check=True)
+    found = np.array([list(map(float, line.split())) for line in done.stdout.splitlines()])
+    expected = in_numbers(settings(), rows, [0.0, *[PERIOD] * (len(rows) - 1)], RATE_LIMIT)
+    close(found, [result.effort for result in expected])
+
+
+def test_the_node_runs_it_in_its_thread_of_c(graph, prr):
+    """In lockstep with the simulator, so that no state is lost, and the time of each is known."""
+    from rclpy.qos import QoSProfile
+    from sensor_msgs.msg import JointState
+    from std_srvs.srv import SetBool
+
+    every = QoSProfile(depth=100_000)
+    states = graph.listen(JointState, "joint_states", every)
+    commands = graph.listen(JointState, "controller/joint_commands", every)
+    given = {"robot_description": prr, "diagnostics_rate": 20.0}
+    wiring = ("-r", "joint_commands:=controller/joint_commands")
+    graph.start("simulator", *wiring, initial_position=START, lockstep=True, **given)
+    # No answer comes yet, so time stands still; from the first answer on it is the pause that holds it up.
+    assert graph.call(SetBool, "simulator/pause", data=True).success
+    graph.wait(lambda: states, "a state")
+    graph.start("controller", use_sim_time=True, controller="scaled_pd", realtime="on", **given)
+    graph.wait(lambda: graph.diagnostics("controller")["realtime"].startswith("on"), "a loop in C")
+    assert graph.call(SetBool, "simulator/pause", data=False).success
+    graph.wait(lambda: len(commands) > 1000, "commands of the thread")
+    rows = {(one.header.stamp.sec, one.header.stamp.nanosec): (one.position, one.velocity) for one in states}
+    answers = {(one.header.stamp.sec, one.header.stamp.nanosec): one.effort for one in commands}
+    keys = sorted(key for key in rows if (0, 0) < key <= max(answers))
+    assert len(answers) > 900
+    expected = in_python([sec + nanosec / 1e9 for sec, nanosec in keys], [rows[key] for key in keys])
+    known = [key in answers for key in keys]
+    assert sum(known) == len(answers)
+    close([answers[key] for key in keys if key in answers], expected[known])
