@@ -103,6 +103,7 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         self._take_back: Callable[[], object] | None = None  # the same change
         self._is_taking_back = False
         self._failure = ""  # why the node could not be configured
+        self._frozen = False  # True while the garbage collector leaves alone what was made for a configured arm
         self._known: dict[str, float] = {}  # positions of locked joints, which outlive a cleanup
         self._scheduling = Scheduling(self)
         self._description = DescriptionSource(self, self._on_description)
@@ -147,6 +148,7 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         # What was made since the start lives until the node is cleaned up; the executor freezes what was made before.
         gc.collect()
         gc.freeze()
+        self._frozen = True
         self._scheduling.begin(python=not self._loop().is_realtime)
         return answer
 
@@ -198,9 +200,12 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
             for entity in entities(self, kind) - self._lasting:
                 self.guarded(destroy)(self, entity)
         self.forget_destroyed()
-        gc.unfreeze()  # it has references in circles
+        if self._frozen:  # it has references in circles
+            gc.unfreeze()
         gc.collect()
-        gc.freeze()  # what is left lives as long as the node
+        if self._frozen:  # what is left lives as long as the node
+            gc.freeze()
+            self._frozen = False
 
     def _on_description(self) -> None:
         if self._configured is not None:
