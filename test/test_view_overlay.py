@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from socket import socket
 
 import numpy as np
 import pytest
@@ -304,3 +305,22 @@ def test_a_history_keeps_its_span_and_begins_anew_when_time_runs_back():
     assert_allclose(b[-5:], 2.0)
     history.add(0.0, {"a": np.zeros(2)})
     assert [len(column) for column in history.columns(("a",), 0)] == [1, 1]
+
+
+@pytest.mark.parametrize("bare", ["", "carriage", "arm"])
+def test_a_skeleton_stands_in_for_a_body_that_is_not_drawn_and_for_no_other(bare):
+    """An arm that is drawn with all its moving bodies, its fixed base too or not, needs none."""
+    from robodyn_ros.view.browser import Browser
+
+    text = (Path(__file__).parents[1] / "urdf" / "prr.urdf").read_text(encoding="utf-8")
+    if bare:
+        link = re.search(rf'<link name="{bare}">.*?</link>', text, re.DOTALL)
+        text = text.replace(link[0], re.sub(r"<visual.*</visual>", "", link[0], flags=re.DOTALL))
+    with socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    browser = Browser(rd.load_robot(text), "127.0.0.1", port)
+    try:
+        assert browser.at_first == (frozenset({"skeleton"}) if bare else frozenset())
+    finally:
+        browser.stop()

@@ -257,7 +257,7 @@ class Browser:
         self._ghost = ArmDrawing(scene, robot, "/ghost", self.meshes, GHOST)
         self._ghost.show(False)
         self._marks = MarkDrawing(scene, "/marks")
-        whole = not self.meshes.missing and len(self._arm.bodies) == len(robot.bodies)
+        whole = not self.meshes.missing and self._arm.bodies >= set(range(len(robot.bodies)))
         self.at_first = frozenset() if whole else frozenset({SKELETON})
         scene.add_grid("/grid", 8.0 * size, 8.0 * size, cell_size=size / 2.0, section_size=size)
         self._reach = self.overlay.reach()
