@@ -122,6 +122,25 @@ def test_nothing_is_started_if_a_package_is_missing(monkeypatch, argument):
         launched("arm.launch.py", **(ONLY_OURS | {argument: "true"}))
 
 
+@pytest.mark.parametrize("simulated", ["true", "false"])
+def test_two_coupled_arms(simulated):
+    need("launch", "launch_ros")
+    nodes, context = launched("teleoperation.launch.py", simulated=simulated, leader="left", **ONLY_OURS)
+    each = ["controller", "simulator", "teleoperator"] if simulated == "true" else ["controller", "teleoperator"]
+    assert [node.node_executable for node in nodes] == 2 * each
+    ends = {}
+    for node in nodes:
+        if node.node_executable == "teleoperator":  # the others are in groups, which take their arguments back
+            node._perform_substitutions(context)
+            command = ["".join(part.perform(context) for part in word) for word in node.cmd]
+            parameters, rest = opened(command[1:])
+            ends[parameters["role"]] = next(word for word in rest if word.startswith("~/received"))
+    assert ends == {
+        "leader": "~/received:=/follower/teleoperator/sent",
+        "follower": "~/received:=/left/teleoperator/sent",
+    }
+
+
 def test_closed_loop(tmp_path):
     """launch_closed_loop.py, by launch_testing."""
     need("launch", "launch_ros", "launch_testing")
