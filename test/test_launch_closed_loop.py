@@ -132,12 +132,10 @@ def test_two_coupled_arms(simulated):
     for node in nodes:
         if node.node_executable == "teleoperator":  # the others are in groups, which take their arguments back
             node._perform_substitutions(context)
-            command = ["".join(part.perform(context) for part in word) for word in node.cmd]
-            parameters, rest = opened(command[1:])
-            ends[parameters["role"]] = next(word for word in rest if word.startswith("~/received"))
+            ends[node.expanded_node_namespace] = dict(node.expanded_remapping_rules)["~/received"]
     assert ends == {
-        "leader": "~/received:=/follower/teleoperator/sent",
-        "follower": "~/received:=/left/teleoperator/sent",
+        "/left": "/follower/teleoperator/sent",
+        "/follower": "/left/teleoperator/sent",
     }
 
 
