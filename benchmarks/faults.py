@@ -608,7 +608,7 @@ speed of their own. They brake once no commands come.
 - *after*: from the first wrong state or message to the answer, or to the first one that is refused or counted.
 - *speed*: the greatest of any joint from the fault to the end of the episode, in velocity limits.
 - *step*: the greatest change of an effort from one command to the next, in effort limits; the rate limit allows 0.2
-  in the period of the loops, 2 ms, and 0.4 in that of the running controller, 4 ms.
+  in the period of the loops, 2 ms, and 0.4 in that of the running controller, 4 ms; more after a time without commands.
   In the running node it counts from zero where the drives had braked, so the first command of a controller that was
   started, activated or enabled is a step to what carries the arm (`ramp_time` is for that).
 - *way back*: what it takes, and how long after the end of the fault.

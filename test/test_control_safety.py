@@ -158,6 +158,24 @@ def test_without_states_an_arm_that_is_driven_is_stopped_by_its_model():
     assert max(speeds[25:60]) < 0.05
 
 
+def test_a_blind_stop_does_not_turn_the_arm_back_when_states_return():
+    """They come back in the middle of it: what is left of the stop fades at once, and not within ``blend_time``."""
+    arm = Arm(reactions=REACTIONS._replace(states=StatesReaction("hold", 2.0)), config=replace(CONFIG, blend_time=1.0))
+    driven = arm.state(qd=np.array([0.1, -0.5, 0.6])).effort
+    times, efforts = arm.watched(0.13)
+    q, qd = moved(arm.q, arm.qd, driven, times[0])
+    for effort in efforts:
+        before = qd
+        q, qd = moved(q, qd, effort, PERIOD)
+    back, opposite = [arm.state(q, qd, after=0.14).effort], []
+    for _ in range(60):
+        q, qd = moved(q, qd, back[-1], PERIOD)
+        back.append(arm.state(q, qd).effort)
+        opposite.append(-qd / before)
+    np.testing.assert_allclose(back[0], efforts[-1], rtol=1e-9)
+    assert np.max(opposite) < 0.3
+
+
 @pytest.mark.parametrize("duration", [0.02, 1.0])
 def test_the_efforts_are_at_zero_when_the_loop_falls_silent(duration):
     """However low the rate limit is: the ramp goes on until they are there."""

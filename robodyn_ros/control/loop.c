@@ -996,9 +996,9 @@ static int answer(const Settings* s, State* m, Period* p) {
   kind = detect(s, m, t, p->qd, &present);
   if ((kind >= 0 || m->active) && !p->alone) return PYTHON;
   if (kind >= 0) return react(s, m, p, t, kind, present, 1);
-  if (m->active) { /* it is over: the arm is held where it is */
+  if (m->active) { /* it is over: the arm is held where it is; ActiveFault.blend_time */
     start(m, t, p->q);
-    blend(&m->memory, s->blend_time);
+    blend(&m->memory, m->blind ? smaller(s->blend_time, s->stop_time) : s->blend_time);
     m->trail_count = 0;
   }
   if (m->memory.lagging != 0) wait(&m->sources, dt);

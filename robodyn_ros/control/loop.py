@@ -285,7 +285,7 @@ class ControlLoop:
             return self._react(t, now - t, fault, (q, qd))
         if self.fault is not None:  # it is over: the arm is held where it is
             self._references.start(t, q)
-            self._shaping.blend(settings.safety.blend_time)
+            self._shaping.blend(self.fault.blend_time(settings.safety))
             self._supervisor.forget_trail()
         try:
             reference = self._step.reference(t, dt, q)

@@ -14,7 +14,7 @@ import numpy as np
 
 from robodyn_ros.checks import is_any, is_within
 from robodyn_ros.control.contact.watch import ContactWatch
-from robodyn_ros.control.faults.dead_reckoning import DeadReckoning
+from robodyn_ros.control.faults.dead_reckoning import STOP, DeadReckoning
 from robodyn_ros.control.faults.plausibility import Plausibility
 from robodyn_ros.control.faults.problems import FAR_AWAY, TOO_FAST, FaultCause
 from robodyn_ros.control.faults.sampling import SamplingRate
@@ -423,6 +423,10 @@ class ActiveFault:
     def found(self) -> Array:
         """Where it holds the arm, (n,) in [rad] or [m]."""
         return self._q
+
+    def blend_time(self, safety: SafetySettings) -> float:
+        """Time in which what it sends fades once it is over [s]: no longer than a blind stop, which would turn back."""
+        return min(safety.blend_time, STOP) if self.blind else safety.blend_time
 
     def target(self, t: float) -> Array:
         """Where it is to hold the arm at a time t [s], (n,): on a retreat that goes back the way it came."""
