@@ -116,13 +116,15 @@ def test_a_command_that_ends_early_lets_go_evenly(graph, arm, tmp_path, number):
     efforts = np.array([message.effort for message in commands])
     carrying = int(np.flatnonzero(efforts.any(axis=1))[-1])
     # From all that carries the shoulder to nothing, in even steps, and no joint ends with a great one: a drop would be
-    # one step. Before these steps the procedure goes on until the signal has arrived, and its own efforts do jump.
+    # one step. A tenth is released from state to state at most, and the damping of an arm that begins to sink comes to
+    # that. Before these steps the procedure goes on until the signal has arrived, and its own efforts do jump.
     shoulder = efforts[:, commands[-1].name.index("shoulder")]
+    most = 0.2 * np.abs(shoulder).max()
     begin = carrying + 1
-    while begin and 0.0 <= shoulder[begin] - shoulder[begin - 1] < 2.5:
+    while shoulder[begin] > -10.0 and abs(shoulder[begin] - shoulder[begin - 1]) < most:
         begin -= 1
     assert shoulder[begin] < -10.0
-    assert np.abs(efforts[carrying]).max() < 2.5
+    assert np.abs(efforts[carrying]).max() < most
 
 
 def test_states_that_are_no_numbers_end_it(graph, prr, tmp_path):
