@@ -29,6 +29,9 @@ LEAST = 4
 STATE_TIMEOUT = 0.1
 """Parameter of the controller; commands may be missing for so long without a fault [s]."""
 
+COMMAND_TIMEOUT = 0.15
+"""The drives brake when no command has come for so long: later than missing states are answered [s]."""
+
 RATE = 100.0
 """The controller's default effort rate limit, in effort limits a second [1/s]."""
 
@@ -138,7 +141,7 @@ class Drives:
         elif missing < STATE_TIMEOUT / 2:
             self._gap = False
         for _ in range(max(1, round((self._time - before) / STEP)) if self._time - before < STATE_TIMEOUT else 1):
-            self._move(braked=missing > STATE_TIMEOUT)
+            self._move(braked=missing > COMMAND_TIMEOUT)
         self._judge()
 
     def send(self) -> None:

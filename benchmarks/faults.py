@@ -603,7 +603,8 @@ PAGE = """# What each fault costs
 `make faults BENCH="--page docs/reference/faults.md"` writes this page. It injects the faults of [the safety
 contract](../safety.md) while a simulated arm swings: between the control loop and three arms, and then into the
 running controller of the PRR arm. Nothing has friction, the model knows the arm, and the drives have no limit of
-speed of their own. They brake once no commands come.
+speed of their own. They brake once no commands come; in the running node after 0.15 s, for that has to be longer than
+`state_timeout`: a brake that closes while the model stops the arm makes it start again.
 
 - *after*: from the first wrong state or message to the answer, or to the first one that is refused or counted.
 - *speed*: the greatest of any joint from the fault to the end of the episode, in velocity limits.

@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-from drives import ROOT, STATE_TIMEOUT, Drives
+from drives import COMMAND_TIMEOUT, ROOT, STATE_TIMEOUT, Drives
 
 from robodyn_ros.cli.processes import GroupProcess, ProcessGroup, isolated
 
@@ -194,7 +194,7 @@ class Cell(Drives):
     @property
     def is_braked(self) -> bool:
         """Whether no command has come for so long that the drives have braked."""
-        return self._time - self._answered > STATE_TIMEOUT
+        return self._time - self._answered > COMMAND_TIMEOUT
 
     @property
     def in_order(self) -> bool:
