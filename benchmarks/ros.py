@@ -336,10 +336,10 @@ def main() -> int:
     parser.add_argument("--duration", type=float, default=20.0, help="of each node at each rate [s]")
     parser.add_argument("--soak", type=float, metavar="SECONDS", help="the PRR arm in simulation for so long instead")
     parser.add_argument("--starts", type=int, metavar="COUNT", help="so often, how soon it sends a command, instead")
-    text = "forbid the processors to sleep meanwhile: the controller's parameter cpu_dma_latency"
     text = "at 1 kHz, while a thread of Python computes, and while the interpreter stands still, instead"
     parser.add_argument("--disturbed", action="store_true", help=text)
     parser.add_argument("--realtime", default="on", help="the controller's parameter in the soak")
+    text = "forbid the processors to sleep meanwhile: the controller's parameter cpu_dma_latency"
     parser.add_argument("--awake", action="store_true", help=text)
     arguments = parser.parse_args()
     options = ["-p", "cpu_dma_latency:=0"] if arguments.awake else []

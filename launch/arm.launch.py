@@ -11,21 +11,24 @@ Where a controller_manager runs already, only the topic is named::
     ros2 launch robodyn_ros arm.launch.py robot:=my_arm.urdf commands:=/forward_effort_controller/commands
 """
 
-from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ament_index_python.packages import get_package_share_directory
 from launch import LaunchContext, LaunchDescription
-from launch.actions import DeclareLaunchArgument, OpaqueFunction
+from launch.actions import OpaqueFunction
 from launch.conditions import IfCondition
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
 from robodyn_ros.nodes.common.launching import (
+    DESCRIPTION,
+    SWITCH,
+    Argument,
     chosen_joints,
+    declared,
     described,
     in_namespace,
     need_package,
@@ -36,20 +39,14 @@ from robodyn_ros.nodes.common.launching import (
     with_hardware,
 )
 from robodyn_ros.plugins import available
-from robodyn_ros.robot import DescriptionSettings
 
-SWITCH = ("true", "false", "True", "False", "1", "0")
-
-ARGUMENTS: dict[str, tuple[str, str] | tuple[str, str, tuple[str, ...]]] = {
+ARGUMENTS: dict[str, Argument] = {
     "robot": (
         "prr",
         "the arm: r, pr, rr, prr; a URDF file; a .xacro file with its arguments, 'arm.urdf.xacro side:=left'; a name "
         "of the package robot_descriptions",
     ),
-    **{
-        item.name: (item.default, item.metadata["description"], item.metadata["choices"]())
-        for item in fields(DescriptionSettings)
-    },
+    **DESCRIPTION,
     "root": ("", "link that the arm starts from, where the URDF has several arms; the root link unless given"),
     "tip": ("", "link that the arm ends with: the joints on the way are controlled, the others are locked"),
     "dynamics": ("rnea", "dynamics plugin", available("dynamics")),
@@ -74,13 +71,7 @@ BESIDE = {"robot_state_publisher": "robot_state_publisher", "rviz2": "rviz"}
 
 def generate_launch_description() -> LaunchDescription:
     """Return the description that `ros2 launch` runs."""
-    arguments = [
-        DeclareLaunchArgument(
-            name, default_value=default, description=description, choices=choices[0] if choices else None
-        )
-        for name, (default, description, *choices) in ARGUMENTS.items()
-    ]
-    return LaunchDescription([*arguments, OpaqueFunction(function=graph)])
+    return LaunchDescription([*declared(ARGUMENTS), OpaqueFunction(function=graph)])
 
 
 def graph(context: LaunchContext) -> list[Any]:

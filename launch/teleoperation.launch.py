@@ -9,29 +9,30 @@ Real arms have their drivers in the two namespaces::
     ros2 launch robodyn_ros teleoperation.launch.py robot:=my_arm.urdf simulated:=false leader:=left follower:=right
 """
 
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from ament_index_python.packages import get_package_share_directory
 from launch import LaunchContext, LaunchDescription
-from launch.actions import DeclareLaunchArgument, GroupAction, IncludeLaunchDescription, OpaqueFunction
+from launch.actions import GroupAction, IncludeLaunchDescription, OpaqueFunction
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
-from robodyn_ros.nodes.common.launching import described, parameter_files, read_urdf
+from robodyn_ros.nodes.common.launching import (
+    DESCRIPTION,
+    SWITCH,
+    Argument,
+    declared,
+    described,
+    parameter_files,
+    read_urdf,
+)
 from robodyn_ros.plugins import available
-from robodyn_ros.robot import DescriptionSettings
 
-SWITCH = ("true", "false", "True", "False", "1", "0")
-
-ARGUMENTS: dict[str, tuple[str, str] | tuple[str, str, tuple[str, ...]]] = {
+ARGUMENTS: dict[str, Argument] = {
     "robot": ("prr", "both arms, as arm.launch.py takes one"),
-    **{
-        item.name: (item.default, item.metadata["description"], item.metadata["choices"]())
-        for item in fields(DescriptionSettings)
-    },
+    **DESCRIPTION,
     "config": ("", "parameter file of both arms; the one in config/ that is named like the arm unless given"),
     "leader": ("leader", "namespace of the arm that is led"),
     "follower": ("follower", "namespace of the arm that follows"),
@@ -44,13 +45,7 @@ ARGUMENTS: dict[str, tuple[str, str] | tuple[str, str, tuple[str, ...]]] = {
 
 def generate_launch_description() -> LaunchDescription:
     """Return the description that `ros2 launch` runs."""
-    arguments = [
-        DeclareLaunchArgument(
-            name, default_value=default, description=description, choices=choices[0] if choices else None
-        )
-        for name, (default, description, *choices) in ARGUMENTS.items()
-    ]
-    return LaunchDescription([*arguments, OpaqueFunction(function=graph)])
+    return LaunchDescription([*declared(ARGUMENTS), OpaqueFunction(function=graph)])
 
 
 def graph(context: LaunchContext) -> list[Any]:

@@ -25,6 +25,7 @@ from robodyn_ros.view.gate import Gate
 from robodyn_ros.view.marks import Arrow, Mark
 from robodyn_ros.view.overlay import SKELETON, Overlay
 from robodyn_ros.view.shapes import Meshes
+from robodyn_ros.view.tool_marks import WRENCH
 
 if TYPE_CHECKING:
     import viser
@@ -129,15 +130,12 @@ class Pusher:
 
     def mark(self, tool: Array, force: Array) -> Arrow:
         """The arrow of a force that acts at the tool."""
-        return Arrow(PUSH, "force", tool, tool + force / self._per_metre, 0.03 * self._size, PUSH_COLOR)
+        return Arrow(WRENCH, "force", tool, tool + force / self._per_metre, 0.03 * self._size, PUSH_COLOR)
 
     async def _on_update(self, event: Any) -> None:
         if event.phase in ("start", "end"):
             self._grabbed = event.phase == "start"
 
-
-PUSH = "wrench"
-"""The layer of forces that push the arm."""
 
 PUSH_COLOR = (0.86, 0.15, 0.15, 1.0)
 

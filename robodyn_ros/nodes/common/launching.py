@@ -17,8 +17,32 @@ from robodyn_ros.robot.description import read_document
 from robodyn_ros.robot.reduction import joints_between
 from robodyn_ros.robot.urdf import build
 
+SWITCH = ("true", "false", "True", "False", "1", "0")
+"""Values of a launch argument that is on or off."""
+
+Argument = tuple[str, str] | tuple[str, str, tuple[str, ...]]
+"""Default and description of a launch argument, and its choices where there are some."""
+
+DESCRIPTION: dict[str, Argument] = {
+    item.name: (str(item.default), item.metadata["description"], item.metadata["choices"]())
+    for item in fields(DescriptionSettings)
+}
+"""The launch arguments for the settings of the description."""
+
 FORWARD = "forward_command_controller/ForwardCommandController"
 """The type of a ros2_control controller that passes on commands for one kind of interface."""
+
+
+def declared(arguments: Mapping[str, Argument]) -> list[Any]:
+    """The actions that declare launch arguments, which ros2 launch --show-args lists."""
+    from launch.actions import DeclareLaunchArgument
+
+    return [
+        DeclareLaunchArgument(
+            name, default_value=default, description=description, choices=choices[0] if choices else None
+        )
+        for name, (default, description, *choices) in arguments.items()
+    ]
 
 
 def read_urdf(robot: str, share: Path) -> str:

@@ -16,6 +16,7 @@ from rclpy.node import Node
 from rclpy.parameter import parameter_value_to_python
 from sensor_msgs.msg import JointState
 
+from robodyn_ros.control.laws.hand_guiding import FAR
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.nodes.common.messages import JointOrder, seconds, to_matrix
@@ -33,16 +34,13 @@ SIMULATOR = "simulator"
 """Name of the simulator whose services are called; remap them for another."""
 
 G = 9.81
-"""Free fall [m/s²]: the arrow of the weight of all that moves is as long as the arm."""
+"""Free fall [m/s²]."""
 
 FORGOTTEN = 0.5
 """How long a wrench from outside is shown without another message [s]."""
 
 RENEWAL, LOST = 1.0, 3.0
 """Time between two questions for parameters, and time after which an answer is not waited for any more [s]."""
-
-NO_WALL = 999.0
-"""Magnitude of a bound from which on it is no wall [m]."""
 
 IMPEDANCE, GUIDING = "cartesian_impedance", "hand_guiding"
 """Laws whose parameters can be seen."""
@@ -218,6 +216,11 @@ class PoseWatch:
         return placed
 
 
+def weight(robot: Robot) -> float:
+    """The weight of all that moves [N]: a force that is drawn, or pulled at a handle, as long as the arm."""
+    return G * float(sum(body.inertial.mass for body in robot.bodies) or 1.0)
+
+
 class ToolWatch:
     """What acts on the tool from outside, its stiffness, and the walls around it."""
 
@@ -229,7 +232,7 @@ class ToolWatch:
         """
         self._node, self._watch, robot = node, watch, watch.robot
         self._kinematics = Kinematics(robot)
-        self._weight = G * (sum(body.inertial.mass for body in robot.bodies) or 1.0)
+        self._weight = weight(robot)
         self._links = {link.name for link in robot.links}
         self._last = tip(robot)
         self._wrench: tuple[float, str, Array] | None = None  # when it came, link and force in its axes
@@ -288,7 +291,7 @@ class ToolWatch:
             lower, upper = ([values.get(f"{GUIDING}.{side}_{axis}") for axis in "xyz"] for side in ("lower", "upper"))
             if None not in (*lower, *upper):
                 place = self._pose(values.get(f"{GUIDING}.link"), q)[:3, 3]
-                found += box_lines(np.array(lower), np.array(upper), place, NO_WALL, size)
+                found += box_lines(np.array(lower), np.array(upper), place, FAR, size)
         values = self._values[SIMULATOR]
         point, normal = ([values.get(f"wall.{kind}{axis}") for axis in "xyz"] for kind in ("", "normal_"))
         if values.get("wall.link") and None not in (*point, *normal) and any(normal):

@@ -16,7 +16,7 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.nodes.common.messages import to_pose, to_trajectory
 from robodyn_ros.nodes.common.qos import LATCHED, RELIABLE
-from robodyn_ros.nodes.common.watch import CONTROLLER, SIMULATOR, PoseWatch, Watch
+from robodyn_ros.nodes.common.watch import CONTROLLER, SIMULATOR, PoseWatch, Watch, weight
 from robodyn_ros.nodes.planner.messages import COLOR, tool_path
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.view import Line, Mark
@@ -25,9 +25,6 @@ from robodyn_ros.view.drawing import ArmDrawing, MarkDrawing
 
 STANDSTILL = 0.01
 """Greatest speed of each joint of an arm that stands [rad/s] or [m/s]."""
-
-G = 9.81
-"""Free fall [m/s²]: dragged by the arm's size, the handle pushes with the weight of all that moves."""
 
 HANDLE_SIZE = 0.6
 """Size of the handle, as part of the arm's size."""
@@ -108,9 +105,8 @@ class ViewPush:
         self.shown = False
         self._watch, self._tip = watch, browser.overlay.tip
         self._kinematics = Kinematics(watch.robot)
-        mass = sum(body.inertial.mass for body in watch.robot.bodies) or 1.0
         size = browser.overlay.size
-        self._handle = Pusher(browser.server.scene, HANDLE_SIZE * size, mass * G / size)
+        self._handle = Pusher(browser.server.scene, HANDLE_SIZE * size, weight(watch.robot) / size)
         self._wrenches = node.create_publisher(WrenchStamped, f"{SIMULATOR}/apply_wrench", RELIABLE)
 
     def allow(self, shown: bool) -> None:
