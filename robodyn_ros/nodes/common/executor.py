@@ -54,7 +54,6 @@ from pathlib import Path
 from typing import Any
 
 import rclpy
-from rclpy.context import Context
 from rclpy.exceptions import InvalidHandle, ParameterException
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
@@ -188,17 +187,13 @@ def tell(message: dict[str, Any]) -> None:
         os.close(nowhere)
 
 
-def make_executor(context: Context | None = None) -> Executor:
-    """The EventsExecutor where rclpy has it, else the SingleThreadedExecutor.
-
-    Args:
-        context: of the nodes; None is the default one.
-    """
+def make_executor() -> Executor:
+    """The EventsExecutor where rclpy has it, else the SingleThreadedExecutor."""
     try:
         from rclpy.experimental import EventsExecutor
     except ImportError:
-        return SingleThreadedExecutor(context=context)
-    return EventsExecutor(context=context)
+        return SingleThreadedExecutor()
+    return EventsExecutor()
 
 
 class _SigEvent(ctypes.Structure):
