@@ -93,7 +93,7 @@ class Drives:
         self._time = time.time() if real_time else 1000.0
         self.outside = np.zeros(3)  # efforts from outside
         self._effort, self._answered, self._due = np.zeros(3), self._time, time.monotonic()
-        self._last: tuple[float, float, np.ndarray[Any, Any]] | None = None  # stamp, receipt, effort
+        self._last: tuple[float, np.ndarray[Any, Any]] | None = None  # stamp, effort
         self._gap = False
         self._fault, self._reported = -np.inf, time.monotonic()
         self.states_topic = node.create_publisher(JointState, "joint_states", 10)
@@ -229,7 +229,7 @@ class Drives:
         while time.monotonic() < end:
             self.step()
 
-    def _on_command(self, message: Any) -> None:
+    def _on_command(self, message: Any, info: dict[str, int]) -> None:
         self.commands += 1
         effort = np.array(message.effort)
         when = message.header.stamp.sec + message.header.stamp.nanosec * 1e-9
@@ -237,21 +237,21 @@ class Drives:
             self.counts["commands that are not finite"] += 1
             return
         if (np.abs(effort) > self._limits * (1 + 1e-9)).any():
-            self._count("commands beyond the limit", effort)
-        now = time.monotonic()
+            self._count("commands beyond the limit", when, effort)
+        sent = info["source_timestamp"] * 1e-9  # by the middleware, however late this process reads
         if self._last is not None and when - self._last[0] < STATE_TIMEOUT:
-            # Stamps are those of the states; in real time, reactions without states have that of their moment.
-            elapsed = max(when - self._last[0], STEP, now - self._last[1] if self._real_time else 0.0)
+            # A command is computed between its stamp, which is the state's, and its sending. In lockstep, the clock stands.
+            elapsed = max(when, sent if self._real_time else 0.0, self._last[0] + STEP) - self._last[0]
             most = RATE * self._limits * elapsed * (1 + 1e-6)
-            if (np.abs(effort - self._last[2]) > most).any():
-                self._count("commands beyond the rate", effort)
-        self._last, self._effort, self._answered = (when, now, effort), effort, max(self._answered, when)
+            if (np.abs(effort - self._last[1]) > most).any():
+                self._count("commands beyond the rate", sent, effort)
+        self._last, self._effort, self._answered = (when, effort), effort, max(self._answered, when)
 
-    def _count(self, what: str, effort: Any) -> None:
+    def _count(self, what: str, when: float, effort: Any) -> None:
         """Count a command that breaks a limit; the first ones with what led there."""
         self.counts[what] += 1
         if self.counts[what] <= 10:
-            history = [*self.history, f"{effort} after {self._last}"]
+            history = [*self.history, f"{effort} at {when} after {self._last}"]
             self._tell(Event(what, time.monotonic(), history, explained=False))
 
     def _on_diagnostics(self, message: Any) -> None:

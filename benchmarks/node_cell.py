@@ -273,11 +273,11 @@ class Cell(Drives):
     def _expect(self, what: str) -> None:
         self.struck += what.startswith("drives")
 
-    def _on_command(self, message: Any) -> None:
+    def _on_command(self, message: Any, info: dict[str, int]) -> None:
         if not self.hears:
             return
         before = np.zeros(3) if self.is_braked else self._effort
-        super()._on_command(message)
+        super()._on_command(message, info)
         self.jump = max(self.jump, float((np.abs(self._effort - before) / self._limits).max()))
 
     def _counts(self) -> dict[str, int]:

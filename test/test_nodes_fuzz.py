@@ -60,11 +60,11 @@ def drives(monkeypatch):
     return made
 
 
-def command(drives, effort, after=0.0):
+def command(drives, effort, after=0.0, sent=None):
     message = JointState(name=drives.names, effort=effort)
     stamp = drives._time + after
     message.header.stamp.sec, message.header.stamp.nanosec = int(stamp), round(stamp % 1 * 1e9)
-    drives._on_command(message)
+    drives._on_command(message, {"source_timestamp": round((stamp if sent is None else sent) * 1e9)})
 
 
 def report(drives, level):
@@ -83,6 +83,16 @@ def test_the_drives_see_commands_that_break_a_limit(drives):
     for wrong in ([np.nan, 0.0, 0.0], [0.0, np.inf, 0.0], [0.0]):
         command(drives, wrong)
     assert drives.counts["commands that are not finite"] == 3
+
+
+@pytest.mark.parametrize(("elapsed", "count"), [(0.009, 1), (0.011, 0)])
+def test_in_real_time_the_rate_counts_from_a_state_to_the_sending_of_the_next_command(drives, elapsed, count):
+    """However late the commands are read."""
+    drives._real_time = True
+    command(drives, [0.0, 0.0, 0.0], sent=drives._time + 0.003)
+    effort = (0.01 * arm_drives.RATE * drives._limits).tolist()
+    command(drives, effort, 0.004, sent=drives._time + elapsed)
+    assert drives.counts["commands beyond the rate"] == count
 
 
 @pytest.mark.parametrize("explained", [True, False])
