@@ -240,7 +240,7 @@ class Drives:
             self._count("commands beyond the limit", when, effort)
         sent = info["source_timestamp"] * 1e-9  # by the middleware, however late this process reads
         if self._last is not None and when - self._last[0] < STATE_TIMEOUT:
-            # A command is computed between its stamp, which is the state's, and its sending. In lockstep, the clock stands.
+            # A command is computed between its stamp, which is the state's, and its sending; in lockstep, time stands.
             elapsed = max(when, sent if self._real_time else 0.0, self._last[0] + STEP) - self._last[0]
             most = RATE * self._limits * elapsed * (1 + 1e-6)
             if (np.abs(effort - self._last[1]) > most).any():

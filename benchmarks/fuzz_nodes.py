@@ -10,8 +10,8 @@ This process is the drives: it integrates the PRR arm by the library's forward d
 brakes when none comes. In lockstep, a state is sent, its answer is waited for, and then the arm moves; simulated time
 stands still meanwhile. In real time, states go out by the system's clock, whatever comes back. All that is counted
 ought to be 0. A gap or a stop is explained if /diagnostics shows a fault around it; what led to one that is not is
-written into the folder of the log. In real time the rate counts from the stamp of one command to the sending of the next, which the
-middleware notes, and a gap may be this machine's: the load is printed. Lockstep has no such gaps.
+written into the folder of the log. In real time the rate counts from the stamp of one command to the sending of the
+next, which the middleware notes, and a gap may be this machine's: the load is printed. Lockstep has no such gaps.
 """
 
 from __future__ import annotations

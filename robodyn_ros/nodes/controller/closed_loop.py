@@ -52,7 +52,7 @@ from robodyn_ros.nodes.controller.realtime.realtime_loop import (
     refusal,
     stamp_of,
 )
-from robodyn_ros.nodes.controller.realtime.thread import UNKNOWN, RealtimeThread
+from robodyn_ros.nodes.controller.realtime.thread import UNKNOWN, RealtimeThread, make_subscription
 from robodyn_ros.nodes.controller.references import ReferenceInput
 from robodyn_ros.nodes.controller.states import BROKE_OFF, REFUSALS, StateCallback
 from robodyn_ros.robot import Robot
@@ -119,6 +119,7 @@ class ClosedLoop:
         self._conflicts = PublisherConflicts(node)
         self._qos = NEWEST  # of the joint states
         self._states: Any = self._subscribe()
+        self._arriving: Any = None  # the thread's subscription, before the thread runs
         self._in_parts = False
         self._realtime: RealtimeLoop | None = None
         self.realtime = "off"
@@ -304,6 +305,7 @@ class ClosedLoop:
             if self._realtime is not None:
                 self._leave_realtime()  # it begins again with the other subscription
             else:
+                self._forget_arriving()
                 self._node.destroy_subscription(self._states)
                 self._states = self._subscribe()
         if not self._answers or not last.received:
@@ -345,24 +347,42 @@ class ClosedLoop:
 
         def make_thread(core: CompiledLoop) -> RealtimeThread:
             output = self._output
-            topics = output.command_topics()
-            return RealtimeThread(self._node, core, self._transmission, output.order, topics, WATCH_PERIOD, self._qos)
+            topics, arriving = output.command_topics(), self._arriving
+            return RealtimeThread(self._node, core, self._transmission, output.order, topics, WATCH_PERIOD, arriving)
 
         try:
+            if not self._arrives():
+                return
             entered = RealtimeLoop(self._loop, make_thread, self._callback.states, self._on_entries, self._on_end)
             entered.start(0 if self._scheduling is None else self._scheduling.priority)
         except NotReadyError as reason:
+            self._forget_arriving()
             self._say_realtime(f"off: {reason}", is_wrong=wanted == "on")
             return
         self._node.destroy_subscription(self._states)
-        self._states = None
+        self._states = self._arriving = None
         self._realtime = entered
         self._told_fault, self._told_restarts = self._fault_report.count, self._loop.restarts
         self._say_realtime(f"on, {entered.thread.scheduling}")
         self._reschedule()
 
+    def _arrives(self) -> bool:
+        """True if the thread's subscription is as far as the other: then no state is lost or answered twice."""
+        if self._arriving is None:
+            topic = self._node.resolve_topic_name("joint_states")
+            self._arriving = make_subscription(self._node, topic, self._qos)
+        with self._arriving:
+            taken = self._arriving.take_message(JointState, True)
+        return taken is not None and taken[0] == self._callback.data
+
+    def _forget_arriving(self) -> None:
+        arriving, self._arriving = self._arriving, None
+        if arriving is not None:
+            arriving.destroy_when_not_in_use()
+
     def _leave_realtime(self) -> None:
         """Have Python run the loop again."""
+        self._forget_arriving()
         left, self._realtime = self._realtime, None
         if left is not None:
             left.stop()

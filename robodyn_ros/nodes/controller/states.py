@@ -192,6 +192,7 @@ class StateCallback:
         received: when the latest usable state came, by the steady clock [s]; 0 before the first.
         state_time: its stamp [s].
         node_time: the time by the node's clock when it came [s].
+        data: the latest message, whatever it was.
     """
 
     latest: tuple[Time, Command] | None
@@ -235,13 +236,14 @@ class StateCallback:
     def reset(self) -> None:
         """No state has come yet."""
         self.received = self.state_time = self.node_time = 0.0
+        self.data = b""
         self._now = 0
         self.latest = None
         self.states.reset()
 
     def on_state(self, data: bytes) -> None:
         """Answer a serialized sensor_msgs/JointState."""
-        begun = perf_counter()
+        begun, self.data = perf_counter(), data
         if not self.active or begun < self._ignore_until:
             return
         now = self._clock.get_now().nanoseconds

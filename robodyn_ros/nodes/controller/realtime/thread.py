@@ -96,7 +96,7 @@ class RealtimeThread:
         order: NDArray[np.intp],
         topics: tuple[CommandTopic, CommandTopic],
         watch_period: float,
-        qos: QoSProfile,
+        subscription: Any,
     ) -> None:
         """
         Args:
@@ -106,7 +106,7 @@ class RealtimeThread:
             order: index of each joint of a command in the arm's order, (n,).
             topics: ``~/joint_commands`` and ``~/commands``.
             watch_period: time between two checks that states still come [s].
-            qos: of the subscription to joint states.
+            subscription: to joint states (:func:`make_subscription`); the thread destroys it at its end.
 
         Raises:
             NotReadyError: it cannot be had; the message says why.
@@ -123,7 +123,7 @@ class RealtimeThread:
         clock = node.get_clock()
         self._clock = clock.handle
         topic = node.resolve_topic_name("joint_states")
-        self._subscription = make_subscription(node, topic, qos)
+        self._subscription = subscription
         for name, address in rcl.addresses.items():
             getattr(fields, name)[...] = address
         fields.subscription[...] = handle_address(self._subscription, "subscription", rcl.library, topic)
