@@ -55,8 +55,8 @@ def test_a_force_is_held_while_the_tool_slides(arm: str) -> None:
     found = slide(arm, 0.0)
     assert found["off"] < 0.05
     assert FORCE < found["peak"] < 5.0 * FORCE
-    rough = slide(arm, 0.2)
-    assert found["off"] < rough["off"] < 0.1 * FORCE
+    for rough in (0.2, 0.5):
+        assert slide(arm, rough)["off"] < 0.01 * FORCE
 
 
 @pytest.mark.parametrize("pose", [pytest.param(p, marks=[] if "PRR" in p else pytest.mark.thorough) for p in CASES])
@@ -66,12 +66,13 @@ def test_damping_lets_no_effort_jump_in_a_singular_pose(pose: str) -> None:
     for law in TOOL_LAWS:
         damped, undamped = rows[law, "on"], rows[law, "off"]
         for phase in ("right", "wrong", "hold"):
-            assert damped[f"{phase}_step"] < 0.1
+            assert damped[f"{phase}_step"] < 0.05
         assert damped["right_speed"] < 1.1 * reference["right_speed"]
         assert damped["hold_speed"] < 0.05
         assert damped["wrong_speed"] <= undamped["wrong_speed"] + 1e-6
+    assert rows["cartesian_impedance", "on"]["wrong_speed"] < 0.85
     assert rows["operational_space", "on"]["wrong_speed"] < 1.3 * reference["wrong_speed"]
-    assert max(rows[law, "off"]["wrong_step"] for law in TOOL_LAWS) > 5.0 * max(
+    assert max(rows[law, "off"]["wrong_step"] for law in TOOL_LAWS) > 4.0 * max(
         rows[law, "on"]["wrong_step"] for law in TOOL_LAWS
     )
 

@@ -14,7 +14,7 @@ from scipy.linalg import expm
 
 import robodyn_ros as rd
 from robodyn_ros.control.laws.base import Reference
-from robodyn_ros.control.laws.cartesian_impedance import CartesianImpedance, CartesianImpedanceSettings
+from robodyn_ros.control.laws.cartesian_impedance import UNBRAKED, CartesianImpedance, CartesianImpedanceSettings
 from robodyn_ros.control.laws.operational_space import OperationalSpace, OperationalSpaceSettings
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.kinematics import se3, so3
@@ -173,6 +173,25 @@ def test_through_the_outstretched_pose_no_joint_flees(kind) -> None:
     assert np.abs(np.diff(efforts, axis=0)).max() < 0.002 * np.abs(efforts).max()
 
 
+@pytest.mark.parametrize("name", ARMS)
+def test_a_joint_that_flees_is_braked_by_the_posture_gain(name: str) -> None:
+    """Beyond its reference's speed and a third of its limit, by M Kd times what is too much; below, not at all."""
+    _, link, q = ARMS[name]
+    law = CartesianImpedance(dynamics_of(name), 40.0, 12.0, config=CartesianImpedanceSettings(link=link))
+    free = CartesianImpedance(dynamics_of(name), 40.0, 12.0, config=CartesianImpedanceSettings(link=link))
+    free._unbraked = np.full(len(q), 1e9)
+    q, limit, signs = np.array(q), law.dynamics.robot.velocity_limit, (-1.0) ** np.arange(len(q))
+    bound, mass = UNBRAKED * np.where(limit > 0.0, limit, np.inf), law.dynamics.mass_matrix(q)
+    assert np.isfinite(bound).any()
+    qd = signs * np.where(np.isfinite(bound), bound, 1.0)
+    for speed, wanted in ((0.99, 0.0), (1.7, 0.0), (1.7, 1.5), (2.0, -1.9), (-1.7, 1.6)):
+        reference = Reference(q, wanted * qd, 0.0 * q, 0.0 * q)
+        over = np.maximum(0.0, np.abs(speed * qd) - np.maximum(bound, abs(wanted) * np.abs(qd)))
+        braked = law.compute(q, speed * qd, reference).total - free.compute(q, speed * qd, reference).total
+        assert_allclose(braked, -mass @ (12.0 * over * np.sign(speed * qd)), rtol=1e-9, atol=1e-9)
+        assert braked.any() == (abs(speed) > max(1.0, abs(wanted)))
+
+
 def test_a_force_is_held_where_it_is_asked_for() -> None:
     """Against a stiff wall the tool has the force asked for; along the wall it follows its reference."""
     config = OperationalSpaceSettings(force_directions="x", force_x=10.0, natural_frequency=20.0)
@@ -185,7 +204,10 @@ def test_a_force_is_held_where_it_is_asked_for() -> None:
         pose, jacobian = law.task.pose(q), law.task.jacobian(q)
         pressed = max(0.0, pose[0, 3] - begin[0, 3])
         force = -wall * pressed * np.array([1.0, 0.0, 0.0])
-        target = still(np.array(ARMS["prr"][2]) + [0.1 * np.sin(t), 0.0, 0.0])
+        lift = np.array([1.0, 0.0, 0.0])
+        target = Reference(
+            np.array(ARMS["prr"][2]) + 0.1 * np.sin(t) * lift, 0.1 * np.cos(t) * lift, -0.1 * np.sin(t) * lift, 0 * lift
+        )
         tau = law.compute(q, qd, target).total + jacobian.T @ force
         return np.concatenate((qd, law.dynamics.forward(q, qd, tau)))
 
@@ -195,6 +217,28 @@ def test_a_force_is_held_where_it_is_asked_for() -> None:
     end = law.task.pose(found.y[:n, -1])
     assert wall * (end[0, 3] - begin[0, 3]) == pytest.approx(10.0, abs=0.1)
     assert end[2, 3] - begin[2, 3] == pytest.approx(0.1 * np.sin(2.0), abs=0.01)
+
+
+@pytest.mark.parametrize("frame", ["base", "tool"])
+@pytest.mark.parametrize("name", ARMS)
+def test_what_keeps_the_tool_from_its_reference_does_not_press_on_the_wall(name: str, frame: str) -> None:
+    """At rest, away from its reference, the tool's force is that asked for, along the normal; gravity apart."""
+    _, link, q = ARMS[name]
+    config = OperationalSpaceSettings(link=link, frame=frame, force_directions="x", force_x=7.0, natural_frequency=20.0)
+    law = OperationalSpace(dynamics_of(name), 0.0, 0.0, config=config)
+    q, away = np.array(q), np.linspace(0.01, -0.02, len(q))
+    task = law.task.terms(q, 0.0 * q)
+    found = law.compute(q, 0.0 * q, still(q + away))
+    force = task.inverse.T @ (found.total - found.gravity)
+    rotation = law.task.pose(q)[:3, :3] if frame == "tool" else np.eye(3)
+    normal = law.task.chosen(np.concatenate((rotation[:, 0], np.zeros(3))))
+    assert normal @ force == pytest.approx(7.0, abs=1e-9)
+    assert np.abs(force - 7.0 * normal).max() > 0.5  # the other directions do correct their error
+    stiffness, damping = law.tool_gains(q, task)
+    assert_allclose(stiffness @ normal, 0.0, atol=1e-9)
+    for gain in (stiffness, damping):
+        assert_allclose(gain, gain.T, atol=1e-9)
+        assert np.linalg.eigvalsh(gain).min() > -1e-9
 
 
 def test_errors_are_clipped_and_do_not_flip_at_a_half_turn() -> None:

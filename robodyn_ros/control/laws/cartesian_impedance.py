@@ -9,6 +9,10 @@ space holds the posture, dynamically consistent: it does not move the tool. :mod
 Λ, J̄ and N, and says what happens at singularities: efforts come by Jᵀ, which loses a direction there without any
 inverse, and K pulls nobody through it.
 
+Near such a pose a small way of the tool is a large one of the joints. An arm that has fallen behind its reference, by a
+load that the model does not know, would be torn through the pose at once. Therefore a joint is braked where it moves
+both faster than its reference and faster than ``UNBRAKED`` of its velocity limit: by M Kd times what is too much.
+
 Source: Ott, Cartesian Impedance Control of Redundant and Flexible-Joint Robots (2008), chapters 3 and 4; Albu-Schäffer,
 Ott, Frese, Hirzinger, Cartesian impedance control of redundant robots, ICRA 2003, section 3.2 (damping); Khatib, IEEE
 J. Robotics and Automation 3(1) (1987) (null space).
@@ -27,6 +31,12 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.task_space import TaskTerms, geometric_mean
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import check_settings, choice, setting, text
+
+UNBRAKED = 0.35
+"""Up to this ratio of its velocity limit a joint may move in whatever way; limits of velocity are the URDF's."""
+
+UNLIMITED = 1e9
+"""The limit of a joint that has none [rad/s, m/s]; compiled code takes an infinity among its numbers for a fault."""
 
 
 @dataclass(frozen=True)
@@ -71,11 +81,19 @@ class CartesianImpedance(ToolLaw):
         self._stiffness = np.array([getattr(given, f"stiffness_{name}") for name in ("x", "y", "z", "rx", "ry", "rz")])
         self._damping_ratio = given.damping_ratio
         self._reach, self._turn = given.reach, given.turn
+        limit = dynamics.robot.velocity_limit
+        self._unbraked = UNBRAKED * np.where((limit > 0.0) & np.isfinite(limit), limit, UNLIMITED)
 
     def tool_gains(self, q: Array, task: TaskTerms) -> tuple[Array, Array]:
         """The settings, in the axes of the root link."""
         stiffness = self.diagonal(self._stiffness, self.task.pose(q)[:3, :3])
         return stiffness, 2.0 * self._damping_ratio * geometric_mean(task.inertia, stiffness)
+
+    def braking(self, qd: Array, reference: Reference) -> Array:
+        """The acceleration (n,) that brakes joints which flee, with velocities qd (n,)."""
+        allowed = np.maximum(np.abs(reference.qd), self._unbraked)
+        slowed: Array = self.kd * (np.clip(qd, -allowed, allowed) - qd)
+        return slowed
 
     def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
         """The efforts of the law, as :meth:`Controller.compute`."""
@@ -84,5 +102,7 @@ class CartesianImpedance(ToolLaw):
         stiffness = self.diagonal(self._stiffness, tool.rotation)
         damping = 2.0 * self._damping_ratio * geometric_mean(task.inertia, stiffness)
         spring = stiffness @ self.task.chosen(tool.error)
-        posture = self.correction(q, qd, reference, integral)
-        return self.efforts(reference, task, tool.acceleration, spring + damping @ tool.rate, posture)
+        braking = self.braking(qd, reference)
+        force = spring + damping @ tool.rate + task.inertia @ (task.jacobian @ braking)
+        posture = self.correction(q, qd, reference, integral) + braking  # of all joints: M · braking
+        return self.efforts(reference, task, tool.acceleration, force, posture)

@@ -1,12 +1,17 @@
 """Operational space control: the tool moves as if it were a unit mass, in every direction apart from the others.
 
-    F = Λ (Ω (ẍ_d + Kp e + Kd ė) - Ω̄ Kd ẋ - J̇ q̇) + Ω̄ F_d
+    F = Λ (Ω ẍ_d - J̇ q̇) + Ω Λ Ω (Kp e + Kd ė) - Ω̄ Λ Ω̄ Kd ẋ + Ω̄ F_d
     τ = Jᵀ F + C q̇ + g + N M (q̈_d + Kp (q_d - q) + Kd (q̇_d - q̇)) + τ_friction(q̇_d) + τ_ff
 
 With an exact model a direction of motion obeys ë + Kd ė + Kp e = 0, and a direction of force has the force F_d against
 what it touches. Ω chooses the directions of motion and Ω̄ = 1 - Ω those of force: hybrid control of force and motion.
 In a direction of force the tool is damped, so that it does not shoot away where it touches nothing. The force is not
 measured: friction of the joints that the model does not know takes its part of it.
+
+The feedback of the motion stays within the directions of motion: Ω Λ Ω, where Khatib has Λ Ω. Both correct an error
+alike while something holds the tool in the directions of force. But what keeps up a steady error, as the friction of
+the wall does, would press on the wall by Khatib's, through the elements of Λ that couple the directions. In turn, what
+the feedback alone accelerates presses as long as it does; what the reference says of acceleration does not.
 
 :mod:`robodyn_ros.dynamics.task_space` has Λ and N, and says what happens at singularities.
 
@@ -84,10 +89,13 @@ class OperationalSpace(ToolLaw):
     def tool_gains(self, q: Array, task: TaskTerms) -> tuple[Array, Array]:
         """Where a force is given, nothing but damping."""
         stiffness, damping = self._frequency**2, 2.0 * self._damping_ratio * self._frequency
-        free = np.eye(len(task.inertia))
-        if self._has_forces:
-            free = free - self.diagonal(self._forced, self.task.pose(q)[:3, :3])
-        return task.inertia @ free * stiffness, task.inertia * damping
+        inertia = task.inertia
+        if not self._has_forces:
+            return inertia * stiffness, inertia * damping
+        forced = self.diagonal(self._forced, self.task.pose(q)[:3, :3])
+        free = np.eye(len(inertia)) - forced
+        moved = free @ inertia @ free
+        return moved * stiffness, (moved + forced @ inertia @ forced) * damping
 
     def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
         """The efforts of the law, as :meth:`Controller.compute`."""
@@ -96,11 +104,12 @@ class OperationalSpace(ToolLaw):
         stiffness, damping = self._frequency**2, 2.0 * self._damping_ratio * self._frequency
         wanted = tool.acceleration
         correction = stiffness * self.task.chosen(tool.error) + damping * tool.rate
-        force = np.zeros(len(wanted))
+        force = task.inertia @ correction
         if self._has_forces:
-            forced, force = self.diagonal(self._forced, tool.rotation), self.wrench(self._force, tool.rotation)
-            braking = forced @ (damping * (task.jacobian @ qd))
-            wanted = wanted - forced @ wanted
-            correction = correction - forced @ correction - braking
+            forced = self.diagonal(self._forced, tool.rotation)
+            free = np.eye(len(wanted)) - forced
+            braking = forced @ (task.inertia @ (forced @ (damping * (task.jacobian @ qd))))
+            wanted = free @ wanted
+            force = free @ (task.inertia @ (free @ correction)) - braking + self.wrench(self._force, tool.rotation)
         posture = self.correction(q, qd, reference, integral)
-        return self.efforts(reference, task, wanted, task.inertia @ correction + force, posture)
+        return self.efforts(reference, task, wanted, force, posture)
