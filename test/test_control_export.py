@@ -385,7 +385,8 @@ class ControllerHistory:
         times = np.round(np.cumsum(rng.uniform(0.03, 0.2, points)), 9)
         positions = self.q + np.cumsum(0.03 * rng.uniform(-1.0, 1.0, (points, n)), axis=0)
         velocities = 0.2 * rng.uniform(-1.0, 1.0, (points, n))
-        velocities[-1] = 0.0
+        if velocities[0, 0] < 0.1:  # others end in motion: a set-point of a stream if short, else refused
+            velocities[-1] = 0.0
         accelerations = rng.uniform(-1.0, 1.0, (points, n))
         rows = [positions[:, columns]]
         rows += [velocities[:, columns]] if degree > 1 else []

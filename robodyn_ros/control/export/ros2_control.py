@@ -339,7 +339,7 @@ class Arm:
             "FARTHEST": FARTHEST,
             "POSITION_ROUNDING": manager.ROUNDING,
             "AT_REST": manager.AT_REST,
-            "TICK": manager.TICK,
+            **{name: getattr(manager, name) for name in ("TICK", "SET_POINT", "REST", "LEAST_REST")},
             **{name: getattr(stream_velocity, name) for name in ("SILENCE", "OVERTAKEN", "SILENT_PERIODS")},
             "GREATEST_PERIOD": greatest_period(self._law, robot),
         }

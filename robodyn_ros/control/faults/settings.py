@@ -59,7 +59,7 @@ class SafetySettings:
     )
     cmd_timeout: float = setting(0.0, "how long a trajectory's last point is held (0: for good)", "s", 0.0, 3600.0)
     allow_nonzero_velocity_at_trajectory_end: bool = switch(
-        False, "take trajectories that end in motion; their last position is held all the same"
+        False, "take trajectories of more than 0.25 s that end in motion; their last position is held all the same"
     )
     speed_scaling: float = setting(1.0, "speed of trajectories, as part of the planned one", "-", 0.0, 1.0)
     ramp_time: float = setting(0.0, "how long gravity takes to ramp in when switched on", "s", 0.0, 60.0)

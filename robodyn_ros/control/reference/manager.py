@@ -6,6 +6,8 @@ There are three kinds: a hold at one position, a trajectory, and a stream of ref
 - There is no reference before the start.
 - A reference outside the position limits or faster than the velocity limits is refused and changes nothing; the one
   before it stays. So is a trajectory that would end in motion, unless that is allowed: then its last position is held.
+- A short trajectory that ends in motion is a set-point of a stream, as MoveIt Servo sends them. Beyond its last point
+  it comes to rest, so that the next one, a little late, finds the reference still moving.
 - A motion that is told to hold comes to rest with a given deceleration, or at once where none is given.
 - A trajectory goes on from the reference of the moment it starts, so that the reference never jumps. Until its start
   time comes, the reference before it goes on. A newer trajectory, stream or hold replaces one that has not started yet.
@@ -57,6 +59,12 @@ ROUNDING = 1e-7
 
 AT_REST = float(np.finfo(np.float32).eps)
 """Greatest velocity at the end of a trajectory that ends at rest, as joint_trajectory_controller has it [rad/s]."""
+
+SET_POINT = 0.25
+"""A trajectory no longer than this is a set-point of a stream [s]."""
+
+REST, LEAST_REST = 0.1, 0.005
+"""How long one that ends in motion goes on until it rests [s]; at least, where a position limit is near."""
 
 TICK = 1e-3
 """Durations of stopping are multiples of this [s]."""
@@ -158,6 +166,7 @@ class ReferenceManager:
         if trajectory.planned is not None:
             most = np.abs(trajectory.planned.efforts).max(axis=0)
             check_effort_limits("trajectory, effort", self._robot, self.effort_limit, most, columns)
+        trajectory = self._brought_to_rest(trajectory, columns)
         if (
             not self.may_end_in_motion
             and trajectory.velocities is not None
@@ -170,6 +179,24 @@ class ReferenceManager:
         first = trajectory.later(0.0 if start is None else max(0.0, self.time - start))
         self._check_curve(trajectory, first, columns, self._robot.lower, self._robot.upper, limit)
         return PreparedTrajectory(trajectory, columns, start, limit)
+
+    def _brought_to_rest(self, trajectory: Trajectory, columns: list[int]) -> Trajectory:
+        """A set-point of a stream that ends in motion, with its way to rest; any other trajectory as it is.
+
+        ``brought_to_rest`` in ``../export/ros2_control/src/references.c`` is the same.
+        """
+        if trajectory.velocities is None or trajectory.planned is not None or trajectory.duration > SET_POINT:
+            return trajectory
+        q, qd = trajectory.positions[-1], trajectory.velocities[-1]
+        speed = np.abs(qd)
+        room = np.where(qd > 0.0, self._robot.upper[columns] - q, q - self._robot.lower[columns])
+        time = min(REST, float((2.0 * room / np.maximum(speed, AT_REST)).min()))
+        if time < LEAST_REST or not is_any(speed > AT_REST):
+            return trajectory
+        rows = trajectory.velocities, trajectory.accelerations
+        still = (None if row is None else np.concatenate((row, np.zeros((1, len(q))))) for row in rows)
+        end = np.append(trajectory.times, trajectory.duration + time)
+        return Trajectory(end, np.concatenate((trajectory.positions, [q + time * qd / 2.0])), *still)
 
     def follow(self, prepared: PreparedTrajectory, tolerances: Tolerances, hold_time: float) -> Following:
         """Follow a trajectory (:meth:`robodyn_ros.control.loop.ControlLoop.follow`).

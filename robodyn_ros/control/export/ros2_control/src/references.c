@@ -167,25 +167,44 @@ static int check_points(const CoreSettings* x, const CoreTrajectory* y, char* pr
   return 1;
 }
 
+/* How long a set-point of a stream that ends in motion goes on until it rests; 0 for any other trajectory. The same as
+   _brought_to_rest in reference/manager.py. */
+static double brought_to_rest(const CoreSettings* x, int columns, const int* joints, double duration, const double* q, const double* v) {
+  double time = REST, fastest = 0;
+  if (duration > SET_POINT) return 0;
+  for (int j = 0; j < columns; ++j) {
+    const double speed = fabs(v[j]), room = v[j] > 0 ? x->loop.upper[joints[j]] - q[j] : q[j] - x->loop.lower[joints[j]];
+    time = smaller(time, 2 * room / greater(speed, AT_REST));
+    fastest = greater(fastest, speed);
+  }
+  return time < LEAST_REST || !(fastest > AT_REST) ? 0 : time;
+}
+
 CoreTrajectory* core_trajectory_create(const CoreSettings* x, int points, int columns, const int* joints,
                                        const double* times, const double* positions, const double* velocities,
                                        const double* accelerations, double start, double now, char* problem, size_t size) {
   const int64_t degree = velocities ? (accelerations ? 5 : 3) : 1;
-  const size_t row = (size_t)points * (size_t)columns, segments = (size_t)(points - 1) * (size_t)columns;
   const double* given[3] = {positions, velocities, velocities ? accelerations : 0};
-  const size_t count = (size_t)points + 3 * row + (size_t)(degree + 1) * segments;
   CoreTrajectory* y;
   double* at;
   problem[0] = 0;
   if (points < 1 || columns < 1 || columns > N) { snprintf(problem, size, "trajectory: has no points or joints"); return 0; }
   if (accelerations && !velocities) { snprintf(problem, size, "accelerations: need velocities as well"); return 0; }
+  const size_t sent = (size_t)points * (size_t)columns;
+  const double *last_q = positions + sent - columns, *last_v = velocities ? velocities + sent - columns : 0;
+  const double rest = last_v ? brought_to_rest(x, columns, joints, times[points - 1], last_q, last_v) : 0;
+  if (rest > 0) ++points; /* from here on with the point at which it rests */
+  const size_t row = (size_t)points * (size_t)columns, segments = (size_t)(points - 1) * (size_t)columns;
+  const size_t count = (size_t)points + 3 * row + (size_t)(degree + 1) * segments;
   y = calloc(1, sizeof *y + count * sizeof(double));
   if (!y) { snprintf(problem, size, "trajectory: no memory for %d points", points); return 0; }
   at = y->numbers;
-  memcpy(at, times, (size_t)points * sizeof(double));
-  y->motion.times = at;
+  memcpy(at, times, (size_t)(points - (rest > 0)) * sizeof(double));
+  if (rest > 0) at[points - 1] = at[points - 2] + rest;
+  y->motion.times = times = at;
   at += points;
-  for (int d = 0; d < 3; ++d) if (given[d]) { memcpy(at, given[d], row * sizeof(double)); y->rows[d] = at; at += row; }
+  for (int d = 0; d < 3; ++d) if (given[d]) { memcpy(at, given[d], sent * sizeof(double)); y->rows[d] = at; at += row; }
+  if (rest > 0) for (int j = 0; j < columns; ++j) y->rows[0][sent + (size_t)j] = last_q[j] + rest * last_v[j] / 2;
   y->motion.bernstein = at;
   y->motion.first = y->rows[0];
   y->motion.last = y->rows[0] + row - columns;

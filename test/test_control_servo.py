@@ -1,0 +1,217 @@
+"""What MoveIt Servo sends by default, taken as it comes: joint trajectories without a filter, and twists.
+
+Servo (moveit_servo, composeTrajectoryMessage and updateSlidingWindow) sends a JointTrajectory each ``publish_period``
+of 34 ms, with positions and velocities, so that each ends in motion. Up to ROS 2 Iron it has one point and no stamp,
+and begins where the arm was measured. From Jazzy on it is a window of points with the stamp of the first, which goes on
+from what was sent before, and begins in the past. Where Servo halts, velocities of 1e-9 are left.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from pathlib import Path
+
+import numpy as np
+import pytest
+from arms import random_robot
+from numpy.testing import assert_allclose
+
+pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
+
+from rclpy.serialization import serialize_message
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+import robodyn_ros as rd
+from robodyn_ros.control import ComputedTorque, ControlLoop, Trajectory
+from robodyn_ros.control.motion.tool_stream import StreamSettings, ToolStream
+from robodyn_ros.control.reference.manager import REST
+from robodyn_ros.errors import InputError
+from robodyn_ros.kinematics import Kinematics
+from robodyn_ros.nodes.common.messages import to_duration
+from robodyn_ros.nodes.controller.cdr import read_trajectory_message
+from robodyn_ros.simulation import Plant, PlantSettings
+
+URDF = Path(__file__).parents[1] / "urdf"
+ARMS = {
+    "prr": ((URDF / "prr.urdf").read_text(), [0.6, 0.5, 0.9]),
+    "eight joints": (random_robot(7, 8, branching=0.0), [0.3, -0.4, 0.5, 0.6, -0.3, 0.4, 0.2, 0.5]),
+}
+PERIOD, BEGIN = 1e-3, 5.0
+PUBLISHED, LATENCY = 34, 0.1
+"""Servo's publish_period [periods], and its max_expected_latency [s]."""
+RESIDUE = 1e-9
+SPEED = 0.08
+NOISE = 2e-5
+
+
+class Servo:
+    """Servo's output for twists of the tool, in one of its two forms."""
+
+    def __init__(self, robot: rd.Robot, q: np.ndarray, form: str) -> None:
+        self.robot, self.form, self.kinematics, self.link = robot, form, Kinematics(robot), robot.links[-1].name
+        self.q, self.window = q.copy(), deque()
+
+    def message(self, t: float, measured: np.ndarray, twist: np.ndarray) -> JointTrajectory | None:
+        """What it sends at a time, or nothing yet."""
+        period = PUBLISHED * PERIOD
+        begin = measured if self.form == "point" else self.q
+        jacobian = self.kinematics.jacobian(self.link, begin)
+        qd = np.linalg.pinv(jacobian, rcond=1e-6) @ twist if twist.any() else np.full(self.robot.n, RESIDUE)
+        self.q = begin + period * qd
+        message = JointTrajectory(joint_names=list(self.robot.joint_names))
+        message.header.frame_id = self.robot.root
+        if self.form == "point":
+            message.points = [point(period, self.q, qd)]
+            return message
+        window, now = self.window, t + LATENCY
+        while window and window[0][0] < t - LATENCY:
+            window.popleft()
+        if len(window) > 1:
+            (first, before, _), (last, positions, velocities) = list(window)[-2:]
+            onward, past = (self.q - positions) / (now - last), (positions - before) / (last - first)
+            turns = np.sign(before - positions) == np.sign(self.q - positions)
+            velocities[:] = np.where(turns, 0.0, np.where(np.abs(onward) < np.abs(past), onward, past))
+            qd = velocities.copy()
+        window.append((now, self.q.copy(), qd.copy()))
+        if len(window) < 3:
+            return None
+        begins = to_duration(window[0][0])
+        message.header.stamp.sec, message.header.stamp.nanosec = begins.sec, begins.nanosec
+        message.points = [point(stamp - window[0][0], q, v) for stamp, q, v in list(window)[:-1]]
+        return message
+
+
+def point(time: float, q: np.ndarray, qd: np.ndarray) -> JointTrajectoryPoint:
+    return JointTrajectoryPoint(positions=q.tolist(), velocities=qd.tolist(), time_from_start=to_duration(time))
+
+
+def closed(name: str) -> tuple[ControlLoop, Plant]:
+    text, q = ARMS[name]
+    robot = rd.load_robot(text)
+    dynamics = rd.create_dynamics("rnea", robot)
+    limit = np.full(robot.n, 1e3)
+    loop = ControlLoop(ComputedTorque(dynamics, 400.0, 40.0), limit)
+    return loop, Plant(dynamics, PlantSettings(step=PERIOD), q0=q, effort_limit=limit)
+
+
+def asked(t: float, direction: np.ndarray) -> np.ndarray:
+    """Twists as a joystick gives them, in steps: on, the other way, and released; then Servo halts."""
+    return SPEED * direction * (1.0 if t < 0.5 else -0.5 if t < 0.8 else 0.0)
+
+
+def direction_of(robot: rd.Robot, q: np.ndarray) -> np.ndarray:
+    """A twist that the arm can do."""
+    twist = Kinematics(robot).jacobian(robot.links[-1].name, q) @ np.linspace(1.0, -0.6, robot.n)
+    return twist / np.linalg.norm(twist[:3])
+
+
+@pytest.mark.parametrize("form", ["point", "window"])
+@pytest.mark.parametrize("name", ARMS)
+def test_servo_leads_the_arm_and_nothing_of_it_is_refused(name: str, form: str) -> None:
+    loop, plant = closed(name)
+    robot, rng = loop.robot, np.random.default_rng(3)
+    servo, kinematics = Servo(robot, np.array(ARMS[name][1]), form), Kinematics(robot)
+    direction = direction_of(robot, plant.q)
+    start, sent, in_motion, rows = kinematics.pose(servo.link, plant.q)[:3, 3], 0, 0, []
+    for index in range(1500):
+        t = BEGIN + index * PERIOD
+        measured = plant.q + NOISE * rng.normal(size=robot.n)
+        command = loop.update(t, t, measured, plant.qd)
+        assert command.fault is None, command.problem
+        if index % PUBLISHED == 7 and index < 1000:
+            message = servo.message(t, measured, asked(index * PERIOD, direction))
+            if message is not None:
+                trajectory = read_trajectory_message(serialize_message(message), 100)
+                in_motion += np.abs(trajectory.trajectory.velocities[-1]).max() > 1e-3
+                loop.follow(trajectory.trajectory, trajectory.start, trajectory.joints)
+                sent += 1
+        rows.append((kinematics.pose(servo.link, plant.q)[:3, 3] - start, plant.qd, command.effort))
+        plant.apply(command.effort)
+        plant.step()
+    way, qd, effort = map(np.array, zip(*rows, strict=True))
+    assert sent > 25
+    assert in_motion > 15  # most of its messages end in motion
+    along = way @ direction[:3]
+    assert along.max() == pytest.approx(SPEED * 0.5, rel=0.05)
+    assert along[-1] == pytest.approx(SPEED * (0.5 - 0.3 / 2.0), rel=0.05)
+    assert np.linalg.norm(way - np.outer(along, direction[:3]), axis=1).max() < 1e-3
+    assert np.abs(qd[-1]).max() < 1e-3
+    assert loop.mode == "hold"
+    assert (np.abs(effort) < loop.settings.limits.effort).all()
+
+
+def test_a_stream_that_breaks_off_in_motion_comes_to_rest_a_little_further() -> None:
+    loop, plant = closed("prr")
+    rate, begin = np.array([0.1, -0.3, 0.4]), plant.q.copy()
+    for index in range(400):
+        t = BEGIN + index * PERIOD
+        loop.update(t, t, plant.q, plant.qd)
+        if index < 200 and index % PUBLISHED == 0:  # the last of six messages is for 170 to 204 ms
+            target = begin + (index + PUBLISHED) * PERIOD * rate
+            loop.follow(Trajectory([PUBLISHED * PERIOD], [target], [rate]))
+        reference = loop.expected(0.0)[1]
+        if 50 < index < 204:  # it does not falter between two messages, though each comes when the last is over
+            assert_allclose(reference.qd, rate, atol=1e-9)
+    assert_allclose(reference.q, begin + (0.204 + REST / 2.0) * rate, atol=1e-9)
+    assert not reference.qd.any()
+
+
+def test_near_a_position_limit_a_stream_comes_to_rest_before_it() -> None:
+    loop, plant = closed("prr")
+    loop.update(BEGIN, BEGIN, plant.q, plant.qd)
+    upper = loop.robot.upper[1]
+    for room, refused in ((0.02, False), (1e-5, True)):
+        target = plant.q.copy()
+        target[1] = upper - room
+        motion = Trajectory([0.2], [target], [[0.0, 1.0, 0.0]])
+        if refused:
+            with pytest.raises(InputError, match="does not end at rest"):
+                loop.prepare(motion)
+            continue
+        prepared = loop.prepare(motion).trajectory
+        assert prepared.positions[-1, 1] == pytest.approx(upper, abs=1e-12)
+        assert not prepared.velocities[-1].any()
+
+
+def test_a_long_trajectory_that_ends_in_motion_is_refused_all_the_same() -> None:
+    loop, plant = closed("prr")
+    loop.update(BEGIN, BEGIN, plant.q, plant.qd)
+    message = JointTrajectory(joint_names=list(loop.robot.joint_names))
+    end = plant.q + 0.01
+    message.points = [point(0.0, plant.q, 0.0 * end), point(0.6, end, np.full(3, 0.02))]
+    found = read_trajectory_message(serialize_message(message), 100)
+    with pytest.raises(InputError, match="allow_nonzero_velocity_at_trajectory_end"):
+        loop.follow(found.trajectory, found.start, found.joints)
+    message.points[-1].velocities = [RESIDUE] * 3
+    found = read_trajectory_message(serialize_message(message), 100)
+    loop.follow(found.trajectory, found.start, found.joints)
+
+
+@pytest.mark.parametrize("name", ARMS)
+def test_twists_in_steps_as_a_joystick_sends_them_lead_the_arm(name: str) -> None:
+    """The same twists on ``~/target_twist``, at Servo's rate and unfiltered, with its residue in place of zero."""
+    loop, plant = closed(name)
+    robot = loop.robot
+    stream = ToolStream(loop.dynamics, robot.links[-1].name, StreamSettings(), loop.settings.limits.velocity)
+    stream.begin(plant.q, plant.qd)
+    kinematics, direction = Kinematics(robot), direction_of(robot, plant.q)
+    start, rows = kinematics.pose(stream.link, plant.q)[:3, 3], []
+    for index in range(1500):
+        t = BEGIN + index * PERIOD
+        command = loop.update(t, t, plant.q, plant.qd)
+        assert command.fault is None, command.problem
+        if index % PUBLISHED == 7 and index < 1000:
+            twist = asked(index * PERIOD, direction)
+            stream.take_twist(t, twist if twist.any() else np.full(6, RESIDUE))
+        if index % 2 == 0:
+            loop.track(stream.advance(t, 2.0 * PERIOD), t)
+        rows.append((kinematics.pose(stream.link, plant.q)[:3, 3] - start, plant.qd, command.effort))
+        plant.apply(command.effort)
+        plant.step()
+    way, qd, effort = map(np.array, zip(*rows, strict=True))
+    along = way @ direction[:3]
+    assert along.max() == pytest.approx(SPEED * 0.5, rel=0.1)
+    assert along[-1] == pytest.approx(SPEED * (0.5 - 0.3 / 2.0), rel=0.1)
+    assert np.abs(qd[-1]).max() < 1e-4
+    assert stream.is_over(BEGIN + 1.5)
+    assert (np.abs(np.diff(effort, axis=0)) < 0.05 * loop.settings.limits.effort).all()
