@@ -58,6 +58,7 @@ from robodyn_ros.nodes.controller.payload import PayloadEstimation
 from robodyn_ros.nodes.controller.realtime.thread import prepare_thread
 from robodyn_ros.nodes.controller.switching import Switching
 from robodyn_ros.nodes.controller.tool.contact import ContactTopics
+from robodyn_ros.nodes.controller.tool.frames import Frames
 from robodyn_ros.nodes.controller.tool.streams import StreamInput
 from robodyn_ros.nodes.controller.tool.target import TargetInput, ToolPose
 from robodyn_ros.robot import Robot
@@ -335,8 +336,9 @@ class ConfiguredController:
         self.loop = ClosedLoop(node, loop, joints, transmission, faults, self._locked)
         self._locked.follow(lambda: self.loop.dynamics)
         self.switching = Switching(node, self.loop, faults)
-        self._streams = StreamInput(node, self.loop, loop, tool)
-        self._target = TargetInput(node, self.loop, motion, self._streams, report)
+        self._frames = Frames(node, self.loop)
+        self._streams = StreamInput(node, self.loop, loop, tool, self._frames)
+        self._target = TargetInput(node, self.loop, motion, self._streams, self._frames, report)
         self._tool = ToolPose(node, self.loop, tool)
         self._trajectories = [kind(node, self.loop) for kind in TRAJECTORY_INTERFACE] if is_available() else []
         self.contact = ContactTopics(node, self.loop, loop, transmission)
@@ -373,6 +375,7 @@ class ConfiguredController:
             self._tool,
             self._target,
             self._streams,
+            self._frames,
             self.switching,
             self.loop,
         ):

@@ -3,8 +3,8 @@
 The newest message counts. The reference of the joints that comes of it is renewed at ``stream.rate`` and goes to the
 loop as any streamed reference: :mod:`robodyn_ros.control.motion.tool_stream` filters and limits it. A stream takes
 the place of what the arm followed, and whatever else is asked of the arm takes the place of the stream. A pose or a
-twist is in the root link's frame, or in that of another link of the arm as it is when the message comes; a twist is
-the velocity of the tool's origin, and a wrench acts there.
+twist is in the root link's frame, or in another as it is when the message comes (:mod:`.frames`); a twist is the
+velocity of the tool's origin, and a wrench acts there.
 
 A stiffness is six numbers, of x, y, z, rx, ry and rz. It becomes the parameters of the law ``cartesian_impedance``,
 at most ten times a second, and the law goes over to it within ``blend_time``.
@@ -22,15 +22,14 @@ from rclpy.parameter import Parameter
 from std_msgs.msg import Float64MultiArray
 
 from robodyn_ros.control.loop import ControlLoop
-from robodyn_ros.control.motion.tool_motion import target_frame
 from robodyn_ros.control.motion.tool_stream import StreamSettings, ToolStream
 from robodyn_ros.errors import InputError, RobodynError
-from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.nodes.common.messages import NANO, decode, to_matrix
 from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.nodes.common.qos import NEWEST
 from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
+from robodyn_ros.nodes.controller.tool.frames import Frames
 from robodyn_ros.robot.pose import Array
 
 STIFFNESS = tuple(f"cartesian_impedance.stiffness_{name}" for name in ("x", "y", "z", "rx", "ry", "rz"))
@@ -46,17 +45,18 @@ LONGEST_PERIOD = 0.05
 class StreamInput:
     """Subscribes to what is streamed to the tool, and has the loop keep to it."""
 
-    def __init__(self, node: Node, closed: ClosedLoop, loop: ControlLoop, tool: str) -> None:
+    def __init__(self, node: Node, closed: ClosedLoop, loop: ControlLoop, tool: str, frames: Frames) -> None:
         """
         Args:
             node: who subscribes.
             closed: the topics of states and commands.
             loop: what follows.
             tool: name of the link.
+            frames: that messages name.
         """
         self._node, self._closed, self._loop, self._tool = node, closed, loop, tool
+        self._frames = frames
         self._clock = node.get_clock()
-        self._kinematics = Kinematics(loop.robot)
         self._stream: ToolStream | None = None
         self._settings: StreamSettings | None = None
         self._time = 0.0
@@ -90,7 +90,7 @@ class StreamInput:
         """There is a pose on ``~/target_pose``."""
 
         def take(stream: ToolStream, t: float) -> None:
-            stream.take_pose(t, self._frame(message.header.frame_id) @ to_matrix(message.pose))
+            stream.take_pose(t, self._frames.pose(message.header.frame_id) @ to_matrix(message.pose))
 
         self._take(take)
 
@@ -98,7 +98,7 @@ class StreamInput:
         def take(stream: ToolStream, t: float) -> None:
             message = decode(data, TwistStamped)
             twist = _vectors(message.twist.linear, message.twist.angular)
-            stream.take_twist(t, _turned(self._frame(message.header.frame_id), twist))
+            stream.take_twist(t, _turned(self._frames.pose(message.header.frame_id), twist))
 
         self._take(take)
 
@@ -106,7 +106,7 @@ class StreamInput:
         def take(stream: ToolStream, t: float) -> None:
             message = decode(data, WrenchStamped)
             wrench = _vectors(message.wrench.force, message.wrench.torque)
-            stream.take_wrench(t, _turned(self._frame(message.header.frame_id), wrench))
+            stream.take_wrench(t, _turned(self._frames.pose(message.header.frame_id), wrench))
 
         self._take(take)
 
@@ -165,17 +165,6 @@ class StreamInput:
 
     def _now(self) -> float:
         return float(self._clock.now().nanoseconds) / NANO
-
-    def _frame(self, name: str) -> Array:
-        """Pose of a link in the root link's frame, as the arm is; of the root link if the name is empty.
-
-        Raises:
-            InputError: there is no such link.
-        """
-        latest = self._closed.latest
-        if not name or name == self._loop.robot.root or latest is None or latest[1].state is None:
-            return np.eye(4)
-        return target_frame(self._kinematics, name, latest[1].state[0])
 
     def _on_stiffness(self, data: bytes) -> None:
         try:

@@ -38,6 +38,7 @@ from robodyn_ros.nodes.common.qos import RELIABLE
 from robodyn_ros.nodes.common.threads import BackgroundTask
 from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
+from robodyn_ros.nodes.controller.tool.frames import Frames
 from robodyn_ros.nodes.controller.tool.streams import StreamInput
 
 POLL_PERIOD = 0.02
@@ -69,6 +70,7 @@ class TargetInput:
         loop: ClosedLoop,
         motion: ToolMotion | None,
         streams: StreamInput,
+        frames: Frames,
         report: Callable[[], None],
     ) -> None:
         """
@@ -77,10 +79,11 @@ class TargetInput:
             loop: what follows.
             motion: plans; used in a thread, and by nobody else; None where there is nothing to plan with.
             streams: takes ``~/target_pose`` where that is a stream.
+            frames: that targets name.
             report: publishes the diagnostics, so that a refusal is reported at once.
         """
         self._node, self._loop, self._motion, self._report = node, loop, motion, report
-        self._streams = streams
+        self._streams, self._frames = streams, frames
         self._newest: PoseStamped | None = None
         self._planned: TargetMotion | None = None
         self._following: Following | None = None
@@ -138,8 +141,8 @@ class TargetInput:
                 raise NotReadyError("no valid joint state has come yet")
             start, reference = self._loop.expected(lead)
             goal = PoseGoal(
-                to_matrix(message.pose),
-                message.header.frame_id,
+                self._frames.pose(message.header.frame_id) @ to_matrix(message.pose),
+                "",  # of the root link
                 latest[1].state[0],
                 Sample(reference.q, reference.qd, reference.qdd),
                 self._loop.settings.limits,
