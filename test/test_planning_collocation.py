@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 
+import industrial
 import numpy as np
 import pytest
 from arms import joint, link, robot
@@ -104,7 +105,7 @@ def test_tracking_is_the_linear_quadratic_regulator():
 
 
 def test_home_to_pick_in_minimum_time(arm):
-    found = plan(Problem(arm, HOME, JointGoal(PICK)), PATIENT)
+    found = plan(Problem(arm, HOME, JointGoal(PICK)), CollocationSettings(tolerance=2e-3, time_limit=300.0))
     assert found.solved, found.reason
     quintic = point_to_point(arm, HOME, PICK, share=0.9)
     assert quintic.duration > 1.5 * found.duration
@@ -117,8 +118,19 @@ def test_home_to_pick_in_minimum_time(arm):
     assert (q >= arm.robot.lower - 1e-5).all() and (q <= arm.robot.upper + 1e-5).all()
     # At every moment some joint works at its limit of effort or of speed, as Pontryagin's principle has it.
     busy = np.maximum(np.abs(found.effort) / limit, np.abs(found.qd) / (0.9 * arm.robot.velocity_limit)).max(axis=1)
-    assert np.quantile(busy, 0.1) > 0.99
-    assert_allclose(integrated(arm, found), np.concatenate((PICK, np.zeros(3))), atol=0.05)
+    assert np.gradient(found.times)[busy > 0.99].sum() > 0.9 * found.duration
+    assert_allclose(integrated(arm, found), np.concatenate((PICK, np.zeros(3))), atol=0.02)
+
+
+@pytest.mark.skipif("panda" not in industrial.urdfs(), reason="needs the Panda of example-robot-data")
+def test_joints_with_strong_motors_do_not_chatter():
+    """The Panda's joints are at full speed within 3 ms; those that have time took more than 80 intervals to chatter."""
+    robot = rd.load_robot(industrial.urdfs()["panda"])
+    problem = Problem(
+        rd.create_dynamics("rnea", robot), robot.home, ToolGoal.at((0.5, 0.0, 0.4), "panda_link8"), limit_margin=0.02
+    )
+    found = plan(problem, CollocationSettings(refinements=3, time_limit=300.0))
+    assert found.reason.startswith("optimal"), found.reason
 
 
 def test_the_pendulum_swings_up():

@@ -334,8 +334,17 @@ class SolverOutcome(NamedTuple):
         return self.status in ("Maximum_WallTime_Exceeded", "Maximum_CpuTime_Exceeded", "User_Requested_Stop")
 
 
-NEAR: dict[str, Any] = {"mu_strategy": "monotone", "mu_init": 1e-4, "bound_push": 1e-6, "bound_frac": 1e-6}
-"""Options of IPOPT where the solution is near: it stays on the limits on which it is."""
+NEAR: dict[str, Any] = {
+    "mu_strategy": "monotone",
+    "mu_init": 1e-6,
+    "bound_mult_init_method": "mu-based",
+    "bound_push": 1e-6,
+    "bound_frac": 1e-6,
+}
+"""Options of IPOPT where the solution is near: it stays on the limits on which it is.
+
+Thousands of limits share the barrier, so a greater barrier parameter than this one drives the motion far away again.
+"""
 
 
 def solve(

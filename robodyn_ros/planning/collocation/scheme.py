@@ -75,7 +75,10 @@ class Scheme(ABC):
 
     @abstractmethod
     def defects(self, x: Columns, h: Any) -> list[Any]:
-        """The defects, which must be 0, each (n, N); every row of h (n, N) holds the lengths of the intervals."""
+        """The defects in q̇ and q by turns, which must be 0, each (n, N).
+
+        Every row of h (n, N) holds the lengths of the intervals.
+        """
 
     @abstractmethod
     def hull(self, x: Columns, h: Any) -> tuple[list[Any], list[Any], list[Any]]:
