@@ -42,7 +42,7 @@ from robodyn_ros.settings import check_settings, choice, setting, whole
 TOLERANCE = 1e-8
 """Tolerance of the constraints, in the units of the program."""
 
-OPTIMAL = 1e-6
+OPTIMAL = 1e-7
 """Tolerance of the conditions of an optimum, likewise."""
 
 ACCEPTABLE = 1e-4
