@@ -4,6 +4,8 @@ The controller runs twice: its loop in Python, and in a thread of C (the paramet
 
     make bench-ros                        500 Hz, 1 kHz and 2 kHz, all nodes in turns within one run
     make bench-ros BENCH=--json           the same for machines
+    make bench-ros BENCH="--arm panda --law cartesian_impedance operational_space --rate 500 1000"
+                                          the same for some laws on the Panda of the package example-robot-data
     make bench-ros BENCH=--disturbed      1 kHz, while Python computes, and while the interpreter stands still
     make bench-ros BENCH="--starts 5"     from the start of the controller's process to its first command
     make soak-controller                  the PRR arm in simulation for ten minutes: periods, latency, memory, and how
@@ -139,8 +141,32 @@ def running(commands: dict[str, list[str]]) -> Iterator[dict[str, int]]:
                 process.wait()
 
 
+def urdf_of(arm: str) -> Path:
+    """The URDF of an arm."""
+    if arm == "prr":
+        return ROOT / "urdf/prr.urdf"
+    sys.path.insert(0, str(ROOT / "test"))
+    from industrial import urdfs
+
+    if arm not in urdfs():
+        raise SystemExit(f"{arm}: the package example-robot-data is not installed")
+    found: Path = urdfs()[arm]
+    return found
+
+
+def positions_of(arm: str) -> tuple[list[str], list[float]]:
+    """Names of the joints, and where they are in all messages."""
+    if arm == "prr":
+        return ["elevator", "shoulder", "wrist"], [0.5, -1.0, 0.25]
+    joints = [f"panda_joint{number}" for number in range(1, 8)]
+    return [*joints, "panda_finger_joint1"], [0.1, -0.6, 0.2, -2.1, 0.1, 1.6, 0.7, 0.02]
+
+
+ARMS = "prr", "panda"
+
+
 @contextmanager
-def metering(subjects: dict[str, str]) -> Iterator[Any]:
+def metering(subjects: dict[str, str], arm: str = "prr") -> Iterator[Any]:
     """A meter (meter.py) for the nodes that run; its own priority, and that of the middleware below it, is theirs."""
     with in_the_graph() as (node, _):
         from meter import Meter
@@ -148,7 +174,8 @@ def metering(subjects: dict[str, str]) -> Iterator[Any]:
 
         from robodyn_ros.nodes.common.scheduling import Scheduling, SchedulingSettings, declare_scheduling
 
-        state = JointState(name=["elevator", "shoulder", "wrist"], position=[0.5, -1.0, 0.25], velocity=[0.0, 0.0, 0.0])
+        names, positions = positions_of(arm)
+        state = JointState(name=names, position=positions, velocity=[0.0] * len(names))
         settings = SchedulingSettings()
         meter = Meter(node, state, subjects, settings.thread_priority)
         declare_scheduling(node, settings)
@@ -163,12 +190,12 @@ def metering(subjects: dict[str, str]) -> Iterator[Any]:
         yield meter
 
 
-def controllers(options: list[str]) -> tuple[dict[str, list[str]], dict[str, str]]:
+def controllers(options: list[str], arm: str = "prr") -> tuple[dict[str, list[str]], dict[str, str]]:
     """The programs of both controllers, and the topics of their states.
 
     They are not fed while it is another's turn, which is no fault here.
     """
-    given = ("-p", f"robot_description:={ROOT / 'urdf/prr.urdf'}", "-p", "state_timeout:=10.0")
+    given = ("-p", f"robot_description:={urdf_of(arm)}", "-p", "state_timeout:=10.0")
     program = ["-m", "robodyn_ros.nodes.controller", "--ros-args", *given, *options]
     names = ("-r", "__node:=realtime", "-r", "joint_states:=realtime_states", "-p", "realtime:=on")
     nodes = {"controller": [*program, "-p", "realtime:=off"], "realtime": [*program, *names]}
@@ -194,11 +221,11 @@ def measure(meter: Any, pids: dict[str, int], rate: float, duration: float) -> d
     }
 
 
-def compare(rates: list[float], duration: float, options: list[str]) -> dict[str, Any]:
+def compare(rates: list[float], duration: float, options: list[str], arm: str = "prr") -> dict[str, Any]:
     """Both controllers and the echo in turns, at each rate; the options are the controllers'."""
-    nodes, topics = controllers(options)
+    nodes, topics = controllers(options, arm)
     nodes, topics = nodes | {"echo": ["-c", ECHO]}, topics | {"echo": "echo_states"}
-    with running(nodes) as pids, metering(topics) as meter:
+    with running(nodes) as pids, metering(topics, arm) as meter:
         return {f"{rate:g} Hz": measure(meter, pids, rate, duration) for rate in rates}
 
 
@@ -341,6 +368,8 @@ def main() -> int:
     parser.add_argument("--realtime", default="on", help="the controller's parameter in the soak")
     text = "forbid the processors to sleep meanwhile: the controller's parameter cpu_dma_latency"
     parser.add_argument("--awake", action="store_true", help=text)
+    parser.add_argument("--arm", choices=ARMS, default="prr", help="the arm of the controllers")
+    parser.add_argument("--law", nargs="+", metavar="LAW", help="the laws of the controllers, one after the other")
     arguments = parser.parse_args()
     options = ["-p", "cpu_dma_latency:=0"] if arguments.awake else []
     if arguments.soak:
@@ -351,9 +380,15 @@ def main() -> int:
         return 0
     if arguments.disturbed:
         found = disturbed(1000.0, arguments.duration, options)
-    else:
-        found = compare(arguments.rate, arguments.duration, options)
-    print(json.dumps(found, indent=2) if arguments.json else table(found))
+        print(json.dumps(found, indent=2) if arguments.json else table(found))
+        return 0
+    laws = {law: [*options, "-p", f"controller:={law}"] for law in arguments.law or ()} or {"": options}
+    each = {law: compare(arguments.rate, arguments.duration, given, arguments.arm) for law, given in laws.items()}
+    if arguments.json:
+        print(json.dumps(each if arguments.law else each[""], indent=2))
+        return 0
+    for law, found in each.items():
+        print(f"{law} on {arguments.arm}\n{table(found)}" if law else table(found))
     return 0
 
 
