@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +35,7 @@ def test_a_picture_and_a_cloud(tmp_path: Path, capsys: pytest.CaptureFixture[str
 def test_where_a_mass_can_be_held(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cloud = str(tmp_path / "map.ply")
     code, out, _ = run(capsys, PRR, *FEW, "--mass", "2", "--out", cloud)
+    assert re.search(r"cells of \S+ m, payload \S+ to \S+ kg$", out.splitlines()[0])
     assert (code, out.splitlines()[1]) == (0, "2 kg can be held in 100% of them")
     code, out, _ = run(capsys, PRR, *FEW, "--mass", "500", "--out", cloud)
     assert (code, out.splitlines()[1]) == (1, "500 kg can be held in 0% of them")

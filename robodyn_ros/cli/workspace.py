@@ -32,6 +32,9 @@ OF = ("manipulability", "payload")
 LABELS = {"manipulability": "manipulability of the position", "payload": "greatest payload [kg]"}
 """Value → label of its scale."""
 
+UNITS = {"manipulability": "", "payload": " kg"}
+"""Units of the figures that are printed; that of manipulability depends on the number of directions."""
+
 ENDINGS = (".png", ".svg", ".pdf", ".ply")
 """Endings of the output file."""
 
@@ -113,7 +116,7 @@ def _report(figures: dict[str, Any], as_json: bool) -> None:
         print(f"{figures['link']}: the arm cannot hold itself anywhere")
     else:
         count, values = f"{figures['cells']} cells of {figures['cell']:g} m", f"{figures['of']} {figures['least']:.3g}"
-        print(f"{figures['out']}: {count}, {values} to {figures['greatest']:.3g}")
+        print(f"{figures['out']}: {count}, {values} to {figures['greatest']:.3g}{UNITS[figures['of']]}")
         if "mass" in figures:
             print(f"{figures['mass']:g} kg can be held in {figures['share']:.0%} of them")
 

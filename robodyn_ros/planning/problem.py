@@ -8,7 +8,7 @@ from functools import cached_property
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.checks import finite_array
 from robodyn_ros.dynamics.base import Dynamics
@@ -108,6 +108,11 @@ class JointGoal:
         turned = ConfigurationSpace(model.dynamics.robot).near(near, np.where(np.isnan(given), near, given))
         return np.where(np.isnan(given), near, turned)
 
+    def fixes(self, model: SmoothModel) -> NDArray[np.bool_]:
+        """True for each joint (n,) whose position the goal determines by itself."""
+        given: NDArray[np.bool_] = np.isfinite(np.asarray(self.q, dtype=np.float64).reshape(model.n))
+        return given
+
 
 @dataclass(frozen=True, eq=False)
 class ToolGoal:
@@ -132,13 +137,20 @@ class ToolGoal:
         return cls(Pose(translation=np.asarray(position, dtype=np.float64)), link, Task.position(), qd)
 
     def positions(self, model: SmoothModel, near: Array) -> Array:
-        """Joint positions (n,) that reach the goal, found from ``near``.
+        """Joint positions (n,) that reach the goal, found from ``near``; joints that do not move the tool stay there.
 
         Raises:
             UnreachableError: there are none within the limits.
             InputError: the link does not exist, or the pose is none.
         """
-        return ToolTarget(Kinematics(model.dynamics.robot), self.link, task=self.task).goal(self.pose, near).q
+        found = ToolTarget(Kinematics(model.dynamics.robot), self.link, task=self.task).goal(self.pose, near).q
+        return np.where(self.fixes(model), near, found)
+
+    def fixes(self, model: SmoothModel) -> NDArray[np.bool_]:
+        """True for each joint (n,) that does not move the tool, such as a gripper's: it stays where it is."""
+        moves = np.array(ca.DM(self.residual(model).jac_sparsity(0, 0), 1.0))
+        still: NDArray[np.bool_] = moves.max(axis=0, initial=0.0) == 0.0
+        return still
 
     def residual(self, model: SmoothModel) -> ca.Function:
         """The residual of q that is 0 at the goal, in [m] and the sine of [rad]: the task's rows that depend on q."""

@@ -165,10 +165,9 @@ class NonlinearProgram:
         high[0] -= away
         for row, values in ((0, q0), (1, qd0)):
             low[row, 0] = high[row, 0] = values
-        for point, goal in zip(self._stops(), (*self.problem.via, self.problem.goal), strict=True):
-            wanted = speed(goal, n)
-            rows = [(1, wanted)] + ([(0, self._positions(goal))] if isinstance(goal, JointGoal) else [])
-            for row, values in rows:
+        goals = (*self.problem.via, self.problem.goal)
+        for point, goal, stop in zip(self._stops(), goals, self.problem.stops[1:], strict=True):
+            for row, values in ((0, np.where(goal.fixes(self.problem.model), stop, np.nan)), (1, speed(goal, n))):
                 known = ~np.isnan(values)
                 low[row, point, known] = high[row, point, known] = values[known]
         units = np.array(self._units)[:, np.newaxis]
@@ -186,10 +185,6 @@ class NonlinearProgram:
         nearest = np.abs(times[:, np.newaxis] - ends).min(axis=1)
         distances: Array = self.problem.limit_margin * np.minimum(1.0, nearest / APPROACH) ** 2
         return distances
-
-    def _positions(self, goal: JointGoal) -> Array:
-        index = (*self.problem.via, self.problem.goal).index(goal)
-        return np.where(np.isnan(np.asarray(goal.q, dtype=np.float64)), np.nan, self.problem.stops[index + 1])
 
     def _stops(self) -> list[int]:
         """The points at the via points and the goal."""
