@@ -53,6 +53,11 @@ TRACE = 2000
 """How many states and messages before an event are kept for its file."""
 
 
+def seconds(stamp: Any) -> float:
+    """A stamp as a number [s]."""
+    return float(stamp.sec + stamp.nanosec * 1e-9)
+
+
 @dataclass
 class Event:
     """A gap or a stop that a fault may explain."""
@@ -93,7 +98,9 @@ class Drives:
         self._time = time.time() if real_time else 1000.0
         self.outside = np.zeros(3)  # efforts from outside
         self._effort, self._answered, self._due = np.zeros(3), self._time, time.monotonic()
-        self._last: tuple[float, np.ndarray[Any, Any]] | None = None  # stamp, effort
+        self._last: tuple[float, np.ndarray[Any, Any]] | None = None  # time, effort
+        self._stamps: deque[float] = deque(maxlen=TRACE)
+        self._late = 0.0  # how long after its state a command has been sent
         self._gap = False
         self._fault, self._reported = -np.inf, time.monotonic()
         self.states_topic = node.create_publisher(JointState, "joint_states", 10)
@@ -146,7 +153,9 @@ class Drives:
 
     def send(self) -> None:
         """Send the state."""
-        self.states_topic.publish(self.state())
+        message = self.state()
+        self._stamps.append(seconds(message.header.stamp))
+        self.states_topic.publish(message)
 
     def wait_for_answer(self) -> None:
         """Wait for the command that answers the state."""
@@ -232,7 +241,7 @@ class Drives:
     def _on_command(self, message: Any, info: dict[str, int]) -> None:
         self.commands += 1
         effort = np.array(message.effort)
-        when = message.header.stamp.sec + message.header.stamp.nanosec * 1e-9
+        when = seconds(message.header.stamp)
         if list(message.name) != self.names or effort.shape != (3,) or not np.isfinite(effort).all():
             self.counts["commands that are not finite"] += 1
             return
@@ -240,12 +249,17 @@ class Drives:
             self._count("commands beyond the limit", when, effort)
         sent = info["source_timestamp"] * 1e-9  # by the middleware, however late this process reads
         if self._last is not None and when - self._last[0] < STATE_TIMEOUT:
-            # A command is computed between its stamp, which is the state's, and its sending; in lockstep, time stands.
+            # A command is computed between its time and its sending; in lockstep, time stands meanwhile.
             elapsed = max(when, sent if self._real_time else 0.0, self._last[0] + STEP) - self._last[0]
             most = RATE * self._limits * elapsed * (1 + 1e-6)
             if (np.abs(effort - self._last[1]) > most).any():
                 self._count("commands beyond the rate", sent, effort)
-        self._last, self._effort, self._answered = (when, effort), effort, max(self._answered, when)
+        answers = not self._real_time or when in self._stamps
+        if answers:
+            self._late = sent - when
+        # A command without a state has the stamp of its moment, but the time that has passed since the last state.
+        self._last = when if answers else when - self._late, effort
+        self._effort, self._answered = effort, max(self._answered, when)
 
     def _count(self, what: str, when: float, effort: Any) -> None:
         """Count a command that breaks a limit; the first ones with what led there."""

@@ -91,6 +91,7 @@ CONSTANTS = {
     "settle": plausibility.SETTLE,
     "settled": plausibility.SETTLED,
     "static_ratio": plausibility.STATIC,
+    "wrong_load": plausibility.LOAD,
     "learn": plausibility.LEARN,
     "forget": plausibility.FORGET,
     "gap": plausibility.GAP,

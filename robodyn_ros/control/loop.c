@@ -110,7 +110,7 @@ typedef struct {
   double sent_part[N]; /* of gravity; the rest is added by the drives */
   double stiffness[N], damping[N];
   double trail_period, ease, touch[N], collision[N], touch_wrench[2], collision_wrench[2], energy;
-  double settled, static_ratio, learn, forget, gap, gaps, usual_count;
+  double settled, static_ratio, wrong_load, learn, forget, gap, gaps, usual_count;
   double speed_error[N], lack[N], inertia[N], friction[N], modelled[N], doubt[N], least[N], pull[N], fast[N], moves[N],
     beyond[N];
 } Settings;
@@ -153,7 +153,7 @@ typedef struct {
   int64_t doubted, doubt_joint, strike, compared, driven, after_gap;
   double usual, free[N], peak[N], moved[N];
   double where, proof, compared_t, compared_q[N], compared_qd[N], begin_t, begin_q[N], begin_qd[N];
-  double integral[N], impulse[N], ahead[N], behind[N], pushed[N], from[N], rest[N], stood[N], speed[N], way[N];
+  double integral[N], impulse[N], ahead[N], behind[N], pushed[N], from[N], rest[N], load[N], stood[N], speed[N], way[N];
   int64_t stunned;
   double lost[N], stopped[N], apart[N], offset[N], due[N], claimed[N], vote[N], seems_q[N], seems_qd[N];
   /* contact */
@@ -485,7 +485,9 @@ static int measure_sampling(const Settings* s, State* m, double t, double age) {
 /* --- faults/plausibility.py */
 
 static void stand(State* m) {
-  EACH { m->from[i] = NAN; m->rest[i] = m->stood[i] = m->speed[i] = m->free[i] = m->way[i] = m->offset[i] = m->lost[i] = 0; }
+  clear(m->rest); clear(m->load); clear(m->stood); clear(m->speed); clear(m->free); clear(m->way);
+  clear(m->offset); clear(m->lost);
+  EACH m->from[i] = NAN;
 }
 
 static void reset_plausibility(State* m) {
@@ -583,14 +585,16 @@ static void compare_motion(const Settings* s, State* m, double duration, const d
     if (moved) m->from[i] = q[i];
     m->stood[i] = moved ? 0 : m->stood[i] + 1;
     const int settled = m->stood[i] > (unmoved ? s->settle : s->settled);
-    if (!settled)
-      m->rest[i] = moved ? residual[i] : m->rest[i] + (residual[i] - m->rest[i]) / greater(m->stood[i], 1);
+    const double share = settled ? 0 : 1 / greater(m->stood[i], 1);
+    m->rest[i] += share * (residual[i] - m->rest[i]);
+    m->load[i] += share * (needed[i] - m->load[i]);
+    const double wrong = s->wrong_load * fabs(needed[i] - m->load[i]);
     const int counts = settled && !(q[i] > s->upper[i] - s->margin || q[i] < s->lower[i] + s->margin);
     const double change = residual[i] - (unmoved ? m->rest[i] : within(m->rest[i], 0.5 * borne));
     const double free = residual[i] - (unmoved ? m->rest[i] : within(m->rest[i], 0.5 * overcome));
     const double time = duration / s->inertia[i];
-    m->speed[i] = gained_speed(m->speed[i], time, change, borne, counts);
-    m->free[i] = gained_speed(m->free[i], time, free, overcome, counts);
+    m->speed[i] = gained_speed(m->speed[i], time, change, borne + wrong, counts);
+    m->free[i] = gained_speed(m->free[i], time, free, overcome + wrong, counts);
     m->way[i] = settled ? m->way[i] + duration * m->speed[i] : 0;
     m->offset[i] = settled ? within(m->rest[i], 0.5 * overcome) : 0;
     if (lacking < 0 && (fabs(m->speed[i]) > s->lack[i] || fabs(m->free[i]) > s->fast[i])) {

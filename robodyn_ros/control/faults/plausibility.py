@@ -17,9 +17,10 @@ A velocity with the wrong sign, in the wrong unit, or that stands still does not
 of friction, payload, errors of the model, contact, and of states that do not show what the arm does.
 
 - *A joint that stands still* while its residual changes by more than friction can bear must begin to move: its speed
-  would be v = ∫ (|r - r₀| - 2 f) dt / M_ii, where r₀ is the residual when it came to rest and f its greatest static
-  friction. That it stands nevertheless means that it is blocked, or that its encoder is dead. What is constant, as
-  a payload and an error of the gravity model are, is in r₀.
+  would be v = ∫ (|r - r₀| - 2 f - LOAD |n - n₀|) dt / M_ii, where n is the effort that the motion needs by the model,
+  r₀ and n₀ are the values when it came to rest, and f is its greatest static friction. That it stands nevertheless
+  means that it is blocked, or that its encoder is dead. What is constant is in r₀; what an unknown payload and wrong
+  masses change while other joints move is a part of what the model says that changes.
   What friction a joint has shows while it moves under a law that drives it: f is ``STATIC`` times the friction of the
   model and the greatest residual of its recent motion. Before it has moved for ``LEARN`` it may have ``UNSURE`` times
   the friction of the URDF.
@@ -98,6 +99,9 @@ MOVES = 0.05
 LEARN = 0.3
 """How long a joint must have moved until its friction is known [s]."""
 
+LOAD = 0.5
+"""How wrong the model may be about a change of the effort that a motion needs, as part of it."""
+
 FORGET = 10.0
 """In how long a time of motion its friction is forgotten [s]."""
 
@@ -152,6 +156,7 @@ ARRAYS = (
     "pushed",
     "from",
     "rest",
+    "load",
     "stood",
     "speed",
     "way",
@@ -280,7 +285,7 @@ class Plausibility:
     def _stand(self) -> None:
         """No joint is known to stand still."""
         none = np.zeros(self._robot.n)
-        self._from, self._rest, self._stood = np.full(self._robot.n, np.nan), none, none
+        self._from, self._rest, self._load, self._stood = np.full(self._robot.n, np.nan), none, none, none
         self._speed, self._free, self._way = none, none, none
         self._offset = self._lost = none
 
@@ -423,15 +428,17 @@ class Plausibility:
         self._from = np.where(moved, q, self._from)
         self._stood = np.where(moved, 0.0, self._stood + 1.0)
         settled = self._stood > np.where(unmoved, SETTLE, SETTLED)
-        mean = self._rest + (residual - self._rest) / np.maximum(self._stood, 1.0)
-        self._rest = np.where(settled, self._rest, np.where(moved, residual, mean))
+        share = np.where(settled, 0.0, 1.0 / np.maximum(self._stood, 1.0))  # all of it where the joint has just moved
+        self._rest = self._rest + share * (residual - self._rest)
+        self._load = self._load + share * (needed - self._load)
+        wrong = LOAD * np.abs(needed - self._load)
         at_end = (q > self._robot.upper - END) | (q < self._robot.lower + END)  # a stop bears what drives it there
         counts = settled & ~at_end
         rest = self._rest  # where friction is known, no more than it bears in one direction
         change = residual - np.where(unmoved, rest, np.clip(rest, -0.5 * borne, 0.5 * borne))
-        self._speed = gained_speed(self._speed, duration / inertia, change, borne, counts)
+        self._speed = gained_speed(self._speed, duration / inertia, change, borne + wrong, counts)
         free = residual - np.where(unmoved, rest, np.clip(rest, -0.5 * overcome, 0.5 * overcome))
-        self._free = gained_speed(self._free, duration / inertia, free, overcome, counts)
+        self._free = gained_speed(self._free, duration / inertia, free, overcome + wrong, counts)
         self._way = np.where(settled, self._way + duration * self._speed, 0.0)
         self._offset = np.where(settled, np.clip(rest, -0.5 * overcome, 0.5 * overcome), 0.0)
         lacking = np.flatnonzero((np.abs(self._speed) > lack) | (np.abs(self._free) > fast))

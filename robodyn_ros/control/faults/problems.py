@@ -42,7 +42,7 @@ class FaultCause(NamedTuple):
             WRONG_VELOCITY: f"{name} says that it moves at {value:.3g} {position}/s, "
             f"and its position changes by {bound:.3g} {position}/s",
             STANDS_STILL: f"{name} stands still although {value:.3g} {effort} more than when it came to rest drive it: "
-            "it is blocked, or its encoder is dead",
+            "it is blocked, its encoder is dead, or it has friction that the model lacks",
             STRUCK: f"{name} changes its speed as only {value:.3g} {effort} could",
             TOO_FAST: f"{name} moves at {value:.4g}; {bound:.4g} is the limit",
             FAR_AWAY: f"{name} is {value:.3g} {position} from its reference; {bound:.3g} {position} is allowed",

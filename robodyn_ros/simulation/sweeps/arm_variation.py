@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from xml.etree import ElementTree
 
 from robodyn_ros.errors import InputError
@@ -46,11 +47,17 @@ def varied_arm(urdf: str, changes: Mapping[str, float]) -> Robot:
         if element is None:
             raise InputError(name, f"the arm has no {kind} {owner!r}", value)
         (_change_joint if kind == "joint" else _change_link)(editor, element, quantity, float(value))
-    robot, before = reload_robot(editor.text()), {finding.element for finding in reload_robot(urdf).findings}
+    robot, before = reload_robot(editor.text()), _found(urdf)
     for finding in robot.findings:
         if finding.severity == "warning" and finding.element not in before:  # it was possible, and is not any more
             raise robot.description_error(finding.element, finding.text)
     return robot
+
+
+@lru_cache(maxsize=4)
+def _found(urdf: str) -> frozenset[str]:
+    """The elements of an arm of which there is something to say."""
+    return frozenset(finding.element for finding in reload_robot(urdf).findings)
 
 
 def _split(name: str) -> tuple[str, str]:

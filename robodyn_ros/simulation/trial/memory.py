@@ -53,10 +53,12 @@ INPUTS = (
     ("double*", "overspeed last_q last_v"),
     # plausibility: parameters of the model, thresholds and state
     ("int64_t", "plausibility settle settled"),
-    ("double", "ramp_time interval ratio distance stands slip margin static_ratio learn forget gap gaps usual_count"),
+    ("double", "ramp_time interval ratio distance stands slip margin static_ratio wrong_load learn forget"),
+    ("double", "gap gaps usual_count"),
     ("double*", "model tolerance lower upper"),
     ("double*", "speed_error lack inertia friction modelled doubt least pull fast moves beyond"),
-    ("double*", "begin_q begin_v way impulse ahead behind pushed stand_q rest stood speed free slipped peak moved"),
+    ("double*", "begin_q begin_v way impulse ahead behind pushed"),
+    ("double*", "stand_q rest load stood speed free slipped peak moved"),
     ("int64_t*", "circular"),
     # motion: a table of polynomials between its knots, and where it begins and ends
     ("int64_t", "points degree finished"),
@@ -223,6 +225,7 @@ def loop_fields(loop: LoopSettings, start: Array, motion: Trajectory | None) -> 
         "slip": plausibility.SLIP,
         "margin": plausibility.END,
         "static_ratio": plausibility.STATIC,
+        "wrong_load": plausibility.LOAD,
         "learn": plausibility.LEARN,
         "forget": plausibility.FORGET,
         "gap": plausibility.GAP,
@@ -233,7 +236,7 @@ def loop_fields(loop: LoopSettings, start: Array, motion: Trajectory | None) -> 
         "tolerance": following_tolerance(loop),
         **plausibility.Thresholds.of(loop)._asdict(),
         **{name: np.zeros(robot.n) for name in ("begin_q", "begin_v", "way", "impulse", "ahead", "behind", "pushed")},
-        **{name: np.zeros(robot.n) for name in ("rest", "stood", "speed", "free", "slipped", "peak", "moved")},
+        **{name: np.zeros(robot.n) for name in ("rest", "load", "stood", "speed", "free", "slipped", "peak", "moved")},
         "stand_q": np.full(robot.n, np.nan),
     }
 

@@ -476,22 +476,23 @@ static int implausible(Trial* s, double t, const double* q, const double* v, dou
       const double borne = friction + (unmoved ? s->doubt[i] : s->least[i]);
       const double overcome = fmin(borne, friction + s->pull[i]);
       if (!(fabs(q[i] - s->stand_q[i]) <= s->stands + s->slip * fabs(s->slipped[i]))) {
-        s->stand_q[i] = q[i]; s->rest[i] = residual;
+        s->stand_q[i] = q[i]; s->rest[i] = residual; s->load[i] = needed[i];
         s->stood[i] = s->speed[i] = s->free[i] = s->slipped[i] = 0;
         continue;
       }
       s->stood[i] += 1;
       if (s->stood[i] <= (unmoved ? s->settle : s->settled)) {
         s->rest[i] += (residual - s->rest[i]) / s->stood[i];
+        s->load[i] += (needed[i] - s->load[i]) / s->stood[i];
         continue;
       }
-      const double rest = s->rest[i];
+      const double rest = s->rest[i], wrong = s->wrong_load * fabs(needed[i] - s->load[i]);
       const double change = residual - (unmoved ? rest : clamped(rest, -0.5 * borne, 0.5 * borne));
       const double without = residual - (unmoved ? rest : clamped(rest, -0.5 * overcome, 0.5 * overcome));
       const double time = duration / s->inertia[i];
       const int at_end = q[i] > s->upper[i] - s->margin || q[i] < s->lower[i] + s->margin;
-      s->speed[i] = gained_speed(s->speed[i], time, change, borne, at_end);
-      s->free[i] = gained_speed(s->free[i], time, without, overcome, at_end);
+      s->speed[i] = gained_speed(s->speed[i], time, change, borne + wrong, at_end);
+      s->free[i] = gained_speed(s->free[i], time, without, overcome + wrong, at_end);
       s->slipped[i] += duration * s->speed[i];
       found |= fabs(s->speed[i]) > s->lack[i] || fabs(s->free[i]) > s->fast[i];
     }
