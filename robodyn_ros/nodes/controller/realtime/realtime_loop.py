@@ -213,4 +213,4 @@ def problem_of(entry: Any, loop: ControlLoop) -> str:
     joint = int(entry["problem_joint"])
     found = FaultCause(int(entry["problem"]), joint, float(entry["problem_value"]), float(entry["problem_bound"]))
     text = found.text(loop.robot) if found.kind != NO_PROBLEM else loop.described(KINDS[int(entry["kind"])])
-    return f"{text}; the answer is {PHASES[int(entry['phase'])]}"
+    return f"{text or 'over by now'}; the answer is {PHASES[int(entry['phase'])]}"
