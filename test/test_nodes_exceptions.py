@@ -123,3 +123,16 @@ def test_every_node_is_guarded():
                 found += 1
                 assert bases[0] == "ExceptionGuard", f"{path}: {item.name}"
     assert found == 11
+
+
+def test_every_callback_of_a_future_is_guarded():
+    """rclpy's EventsExecutor crashes where one raises."""
+    found = 0
+    for path in (ROOT / "robodyn_ros" / "nodes").rglob("*.py"):
+        for item in ast.walk(ast.parse(path.read_text())):
+            if isinstance(item, ast.Call) and ast.unparse(item.func).endswith(".add_done_callback"):
+                found += 1
+                (callback,) = item.args
+                assert isinstance(callback, ast.Call), f"{path}:{item.lineno}"
+                assert ast.unparse(callback.func).endswith(".guarded"), f"{path}:{item.lineno}"
+    assert found

@@ -17,6 +17,7 @@ pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 import fork_server
 from browser import page, picture
 from geometry_msgs.msg import PoseStamped
+from rcl_interfaces.srv import GetParameters
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
@@ -123,6 +124,33 @@ def _stands(graph, states):
     for _ in range(5):
         graph.spin_once()
     return states[-1].header.stamp == last
+
+
+@pytest.mark.thorough
+def test_another_controller_has_not_the_parameters_and_the_viewer_goes_on(graph, port):
+    """An exception in the callback of a service's future ends the process: rclpy's EventsExecutor crashes."""
+    asked = []
+
+    def answer(request, response):
+        asked.append(list(request.names))
+        return response  # with no values, as rclpy answers where a parameter is not declared
+
+    graph.node.create_service(GetParameters, "controller/get_parameters", answer)
+    viewer = graph.start("viewer", robot_description=str(PRR), port=port)
+    states = graph.talk(JointState, "joint_states")
+    names = ["elevator", "shoulder", "wrist"]
+
+    def answered_often():
+        message = JointState(name=names, position=[0.5, 0.1, 0.2], velocity=[0.0] * 3)
+        message.header.stamp = graph.node.get_clock().now().to_msg()
+        states.publish(message)
+        return viewer.failed or (["controller", "dynamics"] in asked and len(asked) > 2)
+
+    graph.wait(answered_often, "questions for parameters")
+    assert not viewer.failed
+    viewer.send(signal.SIGINT)
+    assert viewer.ended() == 0
+    assert "Traceback" not in viewer.output
 
 
 def test_a_taken_port_is_an_error(graph):

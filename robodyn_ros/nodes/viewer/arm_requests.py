@@ -54,7 +54,7 @@ class ArmRequests:
             patience: shortest duration of a motion [s].
         """
         self.answer = ""
-        self._watch, self._robot = watch, watch.robot
+        self._node, self._watch, self._robot = node, watch, watch.robot
         self._speed, self._patience = speed, patience
         self._waiting: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._reference: Array | None = None
@@ -128,10 +128,14 @@ class ArmRequests:
         self._plugins_known = True
 
         def answered(future: Any) -> None:
-            for kind, value in zip(PLUGINS, future.result().values, strict=True):
+            for kind, value in zip(PLUGINS, future.result().values, strict=False):  # another controller has fewer
                 show(kind, value.string_value)
 
-        client.call_async(GetParameters.Request(names=PLUGINS)).add_done_callback(answered)
+        self._send(client, GetParameters.Request(names=PLUGINS), answered)
+
+    def _send(self, client: Any, request: Any, answered: Callable[[Any], None]) -> None:
+        """Call a service. The callback is guarded: rclpy's EventsExecutor crashes where that of a future raises."""
+        client.call_async(request).add_done_callback(self._node.guarded(answered))
 
     def _request_reference(self, q: Array) -> None:
         self._reference = q
@@ -178,7 +182,7 @@ class ArmRequests:
                 self._frequencies = known
                 self._stiffen(factor)
 
-        client.call_async(GetParameters.Request(names=names)).add_done_callback(answered)
+        self._send(client, GetParameters.Request(names=names), answered)
 
     def _load(self, mass: float, told: bool) -> None:
         """Have the simulated arm carry a payload, and tell the controller or not."""
@@ -202,7 +206,7 @@ class ArmRequests:
         if not client.service_is_ready():
             self.answer = f" — {name}: there is no such service now"
             return
-        client.call_async(request).add_done_callback(partial(self._show_answer, name))
+        self._send(client, request, partial(self._show_answer, name))
 
     def _show_answer(self, name: str, future: Any) -> None:
         answer = future.result()
