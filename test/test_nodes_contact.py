@@ -163,5 +163,7 @@ def test_walls_are_drawn_where_the_tool_meets_them(prr):
     edges = {mark.name: mark.points for mark in view.marks(1.0) if mark.name.endswith("edge")}
     assert set(edges) == {"surface.edge", "lower_z.edge", "upper_z.edge", "upper_x.edge"}
     assert_allclose((edges["surface.edge"] - [0.7, 0.1, 0.2]) @ [-0.6, 0.0, 0.8], 0.0, atol=1e-12)
+    away = edges["surface.edge"][:4].mean(axis=0) - tool  # the middle is the point of the wall nearest to the tool
+    assert_allclose(np.cross(away, [-0.6, 0.0, 0.8]), 0.0, atol=1e-12)
     assert_allclose(edges["upper_x.edge"][:4].mean(axis=0), [0.6, tool[1], 0.7])
     assert_allclose(edges["lower_z.edge"][:4].mean(axis=0), [*tool[:2], 0.2])

@@ -24,8 +24,8 @@ GREATEST = 0.5
 LEAST = 0.004
 """Least semi-axis, likewise: a direction without stiffness is flat, not gone."""
 
-WRENCH_COLOR: Color = (0.95, 0.55, 0.1, 1.0)
-STIFFNESS_COLOR: Color = (0.20, 0.65, 0.60, 0.30)
+WRENCH_COLOR: Color = (0.90, 0.20, 0.10, 1.0)
+STIFFNESS_COLOR: Color = (0.10, 0.60, 0.55, 0.40)
 WALL_COLOR: Color = (0.60, 0.35, 0.25, 0.9)
 
 
@@ -57,6 +57,18 @@ def stiffness_ball(place: Array, axes: Array, stiffness: Array, size: float) -> 
     return Ball(STIFFNESS, "stiffness", place, axes, radii, STIFFNESS_COLOR)
 
 
+def foot_on_wall(place: Array, point: Array, normal: Array) -> Array:
+    """The point of a wall that is nearest to a place, (3,) [m].
+
+    Args:
+        place: of the tool (3,) [m].
+        point: of the wall (3,) [m].
+        normal: direction out of the wall, of any length but 0 (3,).
+    """
+    foot: Array = place - normal * (normal @ (place - point)) / (normal @ normal)
+    return foot
+
+
 def wall_lines(name: str, point: Array, normal: Array, size: float) -> list[Line]:
     """A wall as a square with its diagonals, and a short line out of it.
 
@@ -77,7 +89,7 @@ def wall_lines(name: str, point: Array, normal: Array, size: float) -> list[Line
         "falling": [corners[1], corners[3]],
         "normal": [point, point + 0.1 * size * normal],
     }
-    return [Line(WALL, f"{name}.{way}", np.array(points), 0.006 * size, WALL_COLOR) for way, points in ways.items()]
+    return [Line(WALL, f"{name}.{way}", np.array(points), 0.01 * size, WALL_COLOR) for way, points in ways.items()]
 
 
 def box_lines(lower: Array, upper: Array, place: Array, far: float, size: float) -> list[Line]:

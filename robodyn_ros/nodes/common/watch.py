@@ -25,7 +25,7 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import tip
 from robodyn_ros.view.marks import Mark
-from robodyn_ros.view.tool_marks import box_lines, force_arrow, stiffness_ball, wall_lines
+from robodyn_ros.view.tool_marks import box_lines, foot_on_wall, force_arrow, stiffness_ball, wall_lines
 
 CONTROLLER = "controller"
 """Name of the controller whose topics are subscribed to; remap them for another."""
@@ -295,7 +295,9 @@ class ToolWatch:
         values = self._values[SIMULATOR]
         point, normal = ([values.get(f"wall.{kind}{axis}") for axis in "xyz"] for kind in ("", "normal_"))
         if values.get("wall.link") and None not in (*point, *normal) and any(normal):
-            found += wall_lines("surface", np.array(point), np.array(normal), size)
+            place = self._pose(values["wall.link"], q)[:3, 3]
+            foot = foot_on_wall(place, np.array(point), np.array(normal))
+            found += wall_lines("surface", foot, np.array(normal), 0.4 * size)
         return found
 
     def _pose(self, link: str | None, q: Array) -> Array:

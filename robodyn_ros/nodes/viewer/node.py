@@ -45,6 +45,9 @@ from robodyn_ros.view.browser import Browser
 from robodyn_ros.view.gate import EXPOSED, is_exposed
 from robodyn_ros.view.panel import AT_FIRST, TERMS, History, Panel
 
+CALENDAR = 1e8
+"""Stamps beyond that are of a clock that counts since 1970; the page counts from the first state on then [s]."""
+
 POSED_RATE = 50.0
 """Rate of the states of an arm that the viewer poses [Hz]."""
 
@@ -141,7 +144,7 @@ class View:
         self._tool = ToolWatch(node, self._watch)
         self._plan = ViewPlan(node, self._watch, browser)
         self._history = History(settings.span, robot.n)
-        self._restarts = 0
+        self._restarts, self._begun = -1, 0.0
         self._initialised = False
         self._terms: dict[str, Array] = {}
         for term in TERMS:
@@ -163,6 +166,7 @@ class View:
         if watch.restarts != self._restarts:
             self._restarts = watch.restarts
             self.browser.overlay.forget()
+            self._begun = watch.time if watch.time > CALENDAR else 0.0
         reference = watch.reference
         if not self._initialised:
             self._initialised = True
@@ -177,7 +181,7 @@ class View:
         signals = {"position": watch.q, "reference": reference, "error": watch.error, **self._terms}
         self._history.add(watch.time, signals)
         target = f" — target {self._target.status}" if self._target.status else ""
-        self._panel.say(self._robot.name, f"at {watch.time:.1f} s{target}{self._arm.answer}")
+        self._panel.say(self._robot.name, f"at {watch.time - self._begun:.1f} s{target}{self._arm.answer}")
 
     def plot(self) -> None:
         """Draw the plots."""
