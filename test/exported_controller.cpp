@@ -4,7 +4,8 @@
 // arm before the update: 0 nothing; 1 a reference: has velocities, then joints, q, qd, effort (N each); 2 a trajectory:
 // points, columns, degree, joints (columns), then for each point its time and its rows; 3 hold; 4 parameters: how many
 // lines of changes.txt; 5 publishers of references; 6 reference interfaces (4 N), chained; 7 the life cycle, off and on.
-// The commands of each period are written to standard output, N numbers each, or 5 N in MIT mode.
+// The commands of each period are written to standard output, N numbers each, or 5 N in MIT mode. With "clock" as its
+// option, the nodes' clock is set in the middle of the history, twice; the periods are measured with another one.
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -72,9 +73,9 @@ const std::array<const char *, 5> MIT = {"effort", "position", "velocity", "stif
 int main(int count, char ** options)
 {
   const bool mit = count > 1 && std::string(options[1]) == "mit";
+  const bool sets_clock = count > 1 && std::string(options[1]) == "clock";
   const std::size_t kinds = mit ? MIT.size() : 1;
   const rclcpp_lifecycle::State state;
-  const rclcpp::Duration period;
   std::unique_ptr<controller_interface::ChainableControllerInterface> controller(create_controller());
   const auto node = controller->get_node();
   std::array<double, 2 * N> states{};
@@ -96,10 +97,15 @@ int main(int count, char ** options)
   const auto changes = read_parameters("changes.txt");
   std::vector<double> written;
   double t = 0.0;
+  std::int64_t before = 0;
   while (history.next(t)) {
     for (double & value : states) value = history.number();
     const int what = static_cast<int>(history.number());
-    const rclcpp::Time time(static_cast<std::int64_t>(std::llround(t * 1e9)));
+    const auto nanoseconds = static_cast<std::int64_t>(std::llround(t * 1e9));
+    const rclcpp::Duration period(nanoseconds - before);
+    before = nanoseconds;
+    const bool is_set = sets_clock && nanoseconds % 2000000000 > 1000000000;
+    const rclcpp::Time time(nanoseconds + (is_set ? 3600000000000 : 0));
     node->time = time;
     const bool is_chained = what == 6;
     if (is_chained != controller->is_in_chained_mode()) {
@@ -161,6 +167,11 @@ int main(int count, char ** options)
     if (done != controller_interface::return_type::OK) return 7;
     written.insert(written.end(), commands.begin(), commands.end());
   }
+  if (controller->on_deactivate(state) != controller_interface::CallbackReturn::SUCCESS) return 8;
+  if (controller->on_cleanup(state) != controller_interface::CallbackReturn::SUCCESS) return 8;
+  const std::array<long, 6> kept = {node->timer.use_count(), node->references.use_count(), node->trajectories.use_count(),
+    node->holds.use_count(), node->on_set.use_count(), node->post_set.use_count()};
+  if (kept != std::array<long, 6>{1, 1, 1, 1, 1, 1}) return 9;  // something stays after a cleanup
   std::cout.write(reinterpret_cast<const char *>(written.data()), static_cast<std::streamsize>(written.size() * sizeof(double)));
   std::cerr << "allocations " << allocations << " locks " << locks << "\n";
   return 0;

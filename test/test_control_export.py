@@ -471,8 +471,42 @@ def test_efforts_are_those_of_the_node(prr: Exported) -> None:
         found, expected, said = history.run(FEW)
         close(found, expected, history)
         assert said.endswith("allocations 0 locks 0\n")
+        assert "longer than state_timeout: the arm is held where it was found" in said
         seen |= history.seen
     assert seen >= SEEN
+
+
+@needs_compiler
+def test_a_clock_that_is_set_stops_no_motion(prr: Exported) -> None:
+    """The controller_manager gives the nodes' time, which an operator or NTP may set, and periods by a steady clock."""
+    folder, n, periods, duration = prr.program.parent, 3, 2600, 2.4
+    start, goal = 0.1 + np.zeros(n), np.array([0.15, 0.0, 0.18])
+    rows: list[float] = []
+    for k in range(periods):
+        asked = [TRAJECTORY, 1, n, 3, 0, 1, 2, duration, *goal, *np.zeros(n)] if k == 20 else [NOTHING]
+        part = min(max(PERIOD * (k - 20) / duration, 0.0), 1.0)
+        q = start + (goal - start) * part**2 * (3.0 - 2.0 * part)
+        qd = (goal - start) * 6.0 * part * (1.0 - part) / duration
+        rows += [round(5.0 + PERIOD * k, 9), *q, *qd, *asked]
+    np.array(rows, dtype=np.float64).tofile(folder / "history.bin")
+    (folder / "changes.txt").write_text("", encoding="utf-8")
+    outputs = [
+        subprocess.run([str(prr.program), *option], cwd=folder, capture_output=True, check=True)
+        for option in ([], ["clock"])
+    ]
+    expected, found = (np.frombuffer(done.stdout).reshape(periods, n) for done in outputs)
+    np.testing.assert_array_equal(found, expected)
+    assert len(np.unique(expected[100:], axis=0)) > 300  # it moves
+    assert b"fault" not in outputs[1].stderr
+
+
+def test_every_package_that_is_found_is_linked() -> None:
+    """By targets: ament_target_dependencies is deprecated since Kilted."""
+    text = exported(PRR, {}, "pd").texts["CMakeLists.txt"]
+    found = text.split("set(DEPENDENCIES ")[1].split(")")[0].split()
+    linked = text.split("target_link_libraries(")[1].split(")")[0].split()
+    assert {name.split("::")[0].removeprefix("${").removesuffix("_TARGETS}") for name in linked} >= set(found)
+    assert "ament_target_dependencies" not in text
 
 
 @needs_compiler

@@ -90,6 +90,12 @@ namespace rclcpp
 {
 class Duration
 {
+public:
+  explicit Duration(std::int64_t nanoseconds = 0) : nanoseconds_(nanoseconds) {}
+  std::int64_t nanoseconds() const { return nanoseconds_; }
+
+private:
+  std::int64_t nanoseconds_;
 };
 
 class Time
@@ -183,6 +189,7 @@ struct PostSetParametersCallbackHandle
 }  // namespace rclcpp
 
 #define RCLCPP_ERROR(logger, ...) ((void)(logger), std::fprintf(stderr, __VA_ARGS__), std::fputc('\n', stderr))
+#define RCLCPP_WARN(logger, ...) RCLCPP_ERROR(logger, __VA_ARGS__)
 #define RCLCPP_WARN_THROTTLE(logger, clock, pause, ...) \
   ((void)(logger), (void)(clock), (void)(pause), std::fprintf(stderr, __VA_ARGS__), std::fputc('\n', stderr))
 
@@ -335,6 +342,7 @@ public:
   virtual InterfaceConfiguration command_interface_configuration() const = 0;
   virtual InterfaceConfiguration state_interface_configuration() const = 0;
   virtual CallbackReturn on_configure(const rclcpp_lifecycle::State &) = 0;
+  virtual CallbackReturn on_cleanup(const rclcpp_lifecycle::State &) { return CallbackReturn::SUCCESS; }
   virtual CallbackReturn on_activate(const rclcpp_lifecycle::State &) = 0;
   virtual CallbackReturn on_deactivate(const rclcpp_lifecycle::State &) = 0;
   virtual return_type update_and_write_commands(const rclcpp::Time &, const rclcpp::Duration &) = 0;

@@ -133,20 +133,19 @@ controller_interface::InterfaceConfiguration Controller::state_interface_configu
 CallbackReturn Controller::on_configure(const rclcpp_lifecycle::State &)
 {
   auto node = get_node();
-  const std::lock_guard<std::mutex> lock(preparation_);
   period_ = get_update_rate() > 0 ? 1.0 / static_cast<double>(get_update_rate()) : 0.0;
   std::string problem;
-  Settings first = settings_of({}, problem);
-  known_ = settings_of({}, problem);
+  Settings first = settings_of({}, problem), known = settings_of({}, problem);
   std::array<char, PROBLEM> text{};
-  if (first && known_ && !core_settings_hold(first.get(), nullptr, nullptr, text.data(), text.size())) {
+  if (first && known && !core_settings_hold(first.get(), nullptr, nullptr, text.data(), text.size())) {
     problem = text.data();
     first = nullptr;
   }
-  if (!first || !known_) {
+  if (!first || !known) {
     RCLCPP_ERROR(node->get_logger(), "%s", problem.c_str());
     return CallbackReturn::FAILURE;
   }
+  known_ = std::move(known);
   core_settings_destroy(settings_.exchange(nullptr));
   core_trajectory_destroy(trajectory_.exchange(nullptr));
   core_.reset(core_create());
@@ -215,6 +214,18 @@ CallbackReturn Controller::on_configure(const rclcpp_lifecycle::State &)
   return CallbackReturn::SUCCESS;
 }
 
+CallbackReturn Controller::on_cleanup(const rclcpp_lifecycle::State &)
+{
+  timer_.reset();
+  hold_service_.reset();
+  trajectory_subscription_.reset();
+  reference_subscription_.reset();
+  post_set_.reset();
+  on_set_.reset();
+  publishers_.clear();
+  return CallbackReturn::SUCCESS;
+}
+
 CallbackReturn Controller::on_activate(const rclcpp_lifecycle::State &)
 {
   const auto find = [](auto & interfaces, const std::string & name, std::size_t & place) {
@@ -239,7 +250,7 @@ CallbackReturn Controller::on_activate(const rclcpp_lifecycle::State &)
   core_stop(core_.get());
   core_trajectory_destroy(trajectory_.exchange(nullptr));
   (void)reference_.take();
-  hold_ = stand_still_ = false;
+  hold_ = stand_still_ = has_time_ = false;
   core_velocity_reset(&chained_velocity_);
   std::fill(reference_interfaces_.begin(), reference_interfaces_.end(), NONE);
   is_active_ = true;
@@ -495,6 +506,10 @@ void Controller::watch()
     core_fault_text(found, text.data(), text.size());
     RCLCPP_ERROR(get_node()->get_logger(), "fault %s", text.data());
   }
+  if (const double gap = gap_.exchange(0.0); gap > 0.0) {
+    RCLCPP_WARN(
+      get_node()->get_logger(), "no update for %.3g s, longer than state_timeout: the arm is held where it was found", gap);
+  }
   conflict_ = reference_subscription_ && reference_subscription_->get_publisher_count() > 1;
   if (is_estimated_ && core_velocity_is_silent(&velocity_, seconds(get_node()->now()) - last_time_)) {
     is_estimated_ = false;  // a stream of positions that has fallen silent stands still where it was
@@ -504,6 +519,20 @@ void Controller::watch()
 }
 
 // --- the thread that updates
+
+/// The time of the loop in this update. It begins with that of the nodes and goes on by the periods, which the
+/// controller_manager measures with a clock that nobody sets.
+double Controller::passed(const rclcpp::Time & time, const rclcpp::Duration & period)
+{
+  const double elapsed = static_cast<double>(period.nanoseconds()) / 1e9;
+  if (has_time_ && elapsed > core_given(core_settings(core_.get()))->state_timeout) {
+    gap_ = elapsed;
+  }
+  nanoseconds_ = has_time_ ? nanoseconds_ + std::max<std::int64_t>(period.nanoseconds(), 0) : time.nanoseconds();
+  has_time_ = true;
+  time_ = static_cast<double>(nanoseconds_) / 1e9;
+  return time_;
+}
 
 void Controller::adopt_settings()
 {
@@ -527,15 +556,19 @@ void Controller::note(const CoreRefusal & refusal)
 
 void Controller::track(double t, const StreamedReference & reference)
 {
-  note(core_track(
+  const CoreRefusal refusal = core_track(
     core_.get(), t, reference.joints.data(), reference.q.data(), reference.qd.data(), reference.qdd.data(),
-    reference.effort.data()));
+    reference.effort.data());
+  // The controller in front begins in the same update as this one, which has no state before its end.
+  if (refusal.why != CORE_NOT_STARTED || !is_in_chained_mode()) {
+    note(refusal);
+  }
 }
 
 controller_interface::return_type Controller::update_reference_from_subscribers(
-  const rclcpp::Time & time, const rclcpp::Duration &)
+  const rclcpp::Time & time, const rclcpp::Duration & period)
 {
-  const double t = seconds(time);
+  const double t = passed(time, period);
   adopt_settings();
   while (used_trajectories_.has_room()) {
     CoreTrajectory * back = core_returned(core_.get());
@@ -576,10 +609,9 @@ bool Controller::read_states()
 }
 
 controller_interface::return_type Controller::update_and_write_commands(
-  const rclcpp::Time & time, const rclcpp::Duration &)
+  const rclcpp::Time & time, const rclcpp::Duration & period)
 {
-  const double t = seconds(time);
-  time_ = t;
+  const double t = is_in_chained_mode() ? passed(time, period) : time_.load();
   if (is_in_chained_mode()) {
     adopt_settings();
     if (hold_.exchange(false)) {

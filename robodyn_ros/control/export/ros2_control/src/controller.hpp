@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -52,6 +53,7 @@ public:
   controller_interface::InterfaceConfiguration command_interface_configuration() const override;
   controller_interface::InterfaceConfiguration state_interface_configuration() const override;
   CallbackReturn on_configure(const rclcpp_lifecycle::State & previous) override;
+  CallbackReturn on_cleanup(const rclcpp_lifecycle::State & previous) override;
   CallbackReturn on_activate(const rclcpp_lifecycle::State & previous) override;
   CallbackReturn on_deactivate(const rclcpp_lifecycle::State & previous) override;
 
@@ -80,6 +82,7 @@ private:
   void refuse(const char * what, const std::string & problem);
 
   // The thread that updates
+  double passed(const rclcpp::Time & time, const rclcpp::Duration & period);
   void adopt_settings();
   void track(double t, const StreamedReference & reference);
   void note(const CoreRefusal & refusal);
@@ -105,6 +108,7 @@ private:
   Newest<CoreReport> fault_;
   std::atomic<bool> hold_{false}, conflict_{false}, stand_still_{false};
   std::atomic<double> time_{0.0};  // of the latest update
+  std::atomic<double> gap_{0.0};  // between two updates, if it was too long; 0 if it was not
   std::array<std::atomic<double>, JOINTS> position_{};
   std::atomic<bool> has_position_{false};
 
@@ -114,7 +118,8 @@ private:
   std::array<std::size_t, JOINTS> position_place_{}, velocity_place_{}, effort_place_{};
   std::array<std::array<std::size_t, JOINTS>, 4> mit_place_{};
   CoreVelocity chained_velocity_{};
-  bool is_active_ = false;
+  bool is_active_ = false, has_time_ = false;
+  std::int64_t nanoseconds_ = 0;  // time of the loop
   long long faults_ = 0;
 
   // Streams
