@@ -4,11 +4,12 @@
     benchmarks/planning_goals.py --goals 20 --arms prr fewer
     make bench-goals                                   the whole table
 
-Half of the goals are joint positions drawn from the whole range, half are places of the tool that such positions give;
-the motion starts at the arm's home pose, takes the least time, and keeps to 90 % of the limits. A goal at which the arm
-cannot hold itself counts as told. "optimal" are the goals with a motion of least cost; the other solved ones have a
-feasible motion, "straight" of them along the straight path: on a busy machine more than on another. The time of a plan
-is the CPU time of the thread that plans, so that what else the machine does does not count.
+Half of the goals are joint positions drawn from the whole range, half are places of the tool that such positions
+give; the motion starts at the arm's home pose, takes the least time, and keeps to 90 % of the limits. A goal at which
+the arm cannot hold itself counts as told. "optimal" are the goals with a motion of least cost; the other solved ones
+have a feasible motion, "straight" of them along the straight path. The time of a plan is the CPU time of the thread
+that plans, and a plan that takes longer counts as late. By the clock the search may take longer, so that what else
+the machine does does not count.
 
 Exit code 1 unless 95 % of the goals of each arm are solved within the time. The reasons for the others are printed.
 Needs the extras of the tests.
@@ -43,6 +44,9 @@ from robodyn_ros.robot.robot import tip
 
 PRR = Path(__file__).parents[1] / "urdf" / "prr.urdf"
 ARMS = {"prr": "", "ur5": "ur5_robot", "panda": "panda"}
+BUSY = 12.0
+"""Ratio of the time by the clock that a search may take to the CPU time that it should take."""
+
 SHARE = 0.95
 """Ratio of the goals that must be solved in time."""
 
@@ -60,7 +64,7 @@ def measure(name: str, count: int, seed: int, limit: float) -> dict[str, Any]:
     """Figure → value."""
     robot = rd.load_robot(PRR if not ARMS[name] else urdfs()[ARMS[name]])
     dynamics = rd.create_dynamics("rnea", robot)
-    settings = CollocationSettings(time_limit=limit)
+    settings = CollocationSettings(time_limit=BUSY * limit)
     seconds, reasons, late, straight, optimal = [], Counter[str](), 0, 0, 0
     for goal in goals(robot, count, seed):
         begun = thread_time()
