@@ -237,8 +237,8 @@ class LawComparison:
         soonest, never = min(times, key=times.__getitem__), [name for name in times if np.isinf(times[name])]
         if np.isinf(times[best]):
             figures = self.runs[0][best].figures(self.motions[0])
-            joint = self.robot.joint_names[int(np.argmax(np.isnan(figures["settling_time"])))]
-            said = f"But after a step it never settles {band} ({joint})"
+            unsettled = np.array(self.robot.joint_names)[np.isnan(figures["settling_time"])]
+            said = f"But after a step it never settles {band} ({', '.join(unsettled)})"
             return said if np.isinf(times[soonest]) else f"{said}; {soonest} does in {times[soonest]:.2f} s"
         said = f"After a step it settles {band} in {times[best]:.2f} s"
         if times[soonest] < SOONER * times[best]:
