@@ -5,7 +5,7 @@
 // points, columns, degree, joints (columns), then for each point its time and its rows; 3 hold; 4 parameters: how many
 // lines of changes.txt; 5 publishers of references; 6 reference interfaces (4 N), chained; 7 the life cycle, off and on.
 // The commands of each period are written to standard output, N numbers each, or 5 N in MIT mode. With "clock" as its
-// option, the nodes' clock is set in the middle of the history, twice; the periods are measured with another one.
+// option, the nodes' clock is set in the middle of the history, twice; the periods are measured with another one. With "unheard" nobody subscribes to what is published.
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -74,6 +74,8 @@ int main(int count, char ** options)
 {
   const bool mit = count > 1 && std::string(options[1]) == "mit";
   const bool sets_clock = count > 1 && std::string(options[1]) == "clock";
+  using sensor_msgs::msg::JointState;
+  rclcpp::Publisher<JointState>::subscriptions = count > 1 && std::string(options[1]) == "unheard" ? 0 : 1;
   const std::size_t kinds = mit ? MIT.size() : 1;
   const rclcpp_lifecycle::State state;
   std::unique_ptr<controller_interface::ChainableControllerInterface> controller(create_controller());
@@ -173,6 +175,7 @@ int main(int count, char ** options)
     node->holds.use_count(), node->on_set.use_count(), node->post_set.use_count()};
   if (kept != std::array<long, 6>{1, 1, 1, 1, 1, 1}) return 9;  // something stays after a cleanup
   std::cout.write(reinterpret_cast<const char *>(written.data()), static_cast<std::streamsize>(written.size() * sizeof(double)));
+  std::cerr << "published " << realtime_tools::RealtimePublisher<JointState>::published << "\n";
   std::cerr << "allocations " << allocations << " locks " << locks << "\n";
   return 0;
 }

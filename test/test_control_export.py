@@ -492,12 +492,15 @@ def test_a_clock_that_is_set_stops_no_motion(prr: Exported) -> None:
     (folder / "changes.txt").write_text("", encoding="utf-8")
     outputs = [
         subprocess.run([str(prr.program), *option], cwd=folder, capture_output=True, check=True)
-        for option in ([], ["clock"])
+        for option in ([], ["clock"], ["unheard"])
     ]
-    expected, found = (np.frombuffer(done.stdout).reshape(periods, n) for done in outputs)
+    expected, found, unheard = (np.frombuffer(done.stdout).reshape(periods, n) for done in outputs)
     np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(unheard, expected)
     assert len(np.unique(expected[100:], axis=0)) > 300  # it moves
     assert b"fault" not in outputs[1].stderr
+    published = [int(done.stderr.split(b"published ")[1].split()[0]) for done in outputs]
+    assert published[0] == published[1] > 2000 and published[2] == 0  # nobody is woken for what nobody reads
 
 
 def test_every_package_that_is_found_is_linked() -> None:

@@ -149,6 +149,8 @@ template <class Message>
 struct Publisher
 {
   using SharedPtr = std::shared_ptr<Publisher>;
+  static inline std::size_t subscriptions = 1;
+  std::size_t get_subscription_count() const { return subscriptions; }
 };
 
 template <class Message>
@@ -397,9 +399,11 @@ class RealtimePublisher
 {
 public:
   explicit RealtimePublisher(std::shared_ptr<rclcpp::Publisher<Message>>) {}
+  static inline long published = 0;
   bool try_publish(const Message & message)
   {
     msg_ = message;
+    ++published;
     return true;
   }
   Message msg_;

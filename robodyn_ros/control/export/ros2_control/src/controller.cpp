@@ -157,6 +157,7 @@ CallbackReturn Controller::on_configure(const rclcpp_lifecycle::State &)
   core_velocity_reset(&velocity_);
 
   publishers_.clear();
+  topics_.clear();
   messages_.clear();
   for (int k = 0; k <= ARM_TERMS + ARM_OBSERVES; ++k) {
     const std::string topic = k < ARM_TERMS    ? std::string("~/efforts/") + core_terms[k]
@@ -166,8 +167,8 @@ CallbackReturn Controller::on_configure(const rclcpp_lifecycle::State &)
     message.name = joints_;
     (k == ARM_TERMS ? message.position : message.effort).assign(JOINTS, NONE);
     messages_.push_back(message);
-    publishers_.push_back(std::make_unique<Publisher>(
-      node->create_publisher<JointState>(topic, rclcpp::SystemDefaultsQoS())));
+    topics_.push_back(node->create_publisher<JointState>(topic, rclcpp::SystemDefaultsQoS()));
+    publishers_.push_back(std::make_unique<Publisher>(topics_.back()));
     prepare(*publishers_.back(), messages_.back(), 0);
   }
   // The newest reference counts, and a trajectory must not be lost.
@@ -216,6 +217,7 @@ CallbackReturn Controller::on_configure(const rclcpp_lifecycle::State &)
 
 CallbackReturn Controller::on_cleanup(const rclcpp_lifecycle::State &)
 {
+  const std::lock_guard<std::mutex> lock(preparation_);
   timer_.reset();
   hold_service_.reset();
   trajectory_subscription_.reset();
@@ -223,6 +225,7 @@ CallbackReturn Controller::on_cleanup(const rclcpp_lifecycle::State &)
   post_set_.reset();
   on_set_.reset();
   publishers_.clear();
+  topics_.clear();
   return CallbackReturn::SUCCESS;
 }
 
@@ -510,6 +513,9 @@ void Controller::watch()
     RCLCPP_WARN(
       get_node()->get_logger(), "no update for %.3g s, longer than state_timeout: the arm is held where it was found", gap);
   }
+  for (std::size_t k = 0; k < topics_.size(); ++k) {
+    has_subscribers_[k] = topics_[k]->get_subscription_count() > 0;
+  }
   conflict_ = reference_subscription_ && reference_subscription_->get_publisher_count() > 1;
   if (is_estimated_ && core_velocity_is_silent(&velocity_, seconds(get_node()->now()) - last_time_)) {
     is_estimated_ = false;  // a stream of positions that has fallen silent stands still where it was
@@ -687,6 +693,9 @@ void Controller::publish(const rclcpp::Time & time)
 {
   // During a fault there are no terms of the law, but what acts from outside is observed all the same.
   for (std::size_t k = report_.from_law ? 0 : ARM_TERMS + 1; k < publishers_.size(); ++k) {
+    if (!has_subscribers_[k]) {
+      continue;
+    }
     std::vector<double> & values = k == ARM_TERMS ? messages_[k].position : messages_[k].effort;
     const double * from = k < ARM_TERMS    ? report_.terms + k * JOINTS
                           : k == ARM_TERMS ? report_.error

@@ -135,6 +135,8 @@ private:
   rclcpp::node_interfaces::PostSetParametersCallbackHandle::SharedPtr post_set_;
   std::vector<std::unique_ptr<Publisher>> publishers_;  // of the terms, the tracking error, the efforts from outside
   std::vector<JointState> messages_;
+  std::vector<rclcpp::Publisher<JointState>::SharedPtr> topics_;
+  std::array<std::atomic<bool>, ARM_TERMS + 2> has_subscribers_{};  // each message wakes a thread that publishes
 };
 
 }  // namespace PACKAGE_NAMESPACE
