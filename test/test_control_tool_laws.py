@@ -192,6 +192,35 @@ def test_a_joint_that_flees_is_braked_by_the_posture_gain(name: str) -> None:
         assert braked.any() == (abs(speed) > max(1.0, abs(wanted)))
 
 
+def test_the_null_space_turns_joints_away_from_their_limits() -> None:
+    """Within the margin a joint is driven back, and the tool does not move; elsewhere nothing is."""
+    name = "eight joints"
+    laws = [
+        CartesianImpedance(dynamics_of(name), 0.0, 0.0, config=CartesianImpedanceSettings(limit_margin=margin))
+        for margin in (0.1, 0.0)
+    ]
+    law, robot, q = laws[0], laws[0].dynamics.robot, np.array(ARMS[name][2])
+    assert not law.turning_back(q, np.ones(8)).any()
+    margin = np.minimum(0.1, 0.1 * (robot.upper - robot.lower))
+    bounded = np.flatnonzero(np.isfinite(robot.lower) & np.isfinite(robot.upper))
+    driven = []
+    for joint in bounded:
+        for end, sign in ((robot.lower, 1.0), (robot.upper, -1.0)):
+            near = q.copy()
+            near[joint] = end[joint] + 0.25 * sign * margin[joint]
+            pushed = law.turning_back(near, 0.0 * q)
+            assert pushed[joint] == pytest.approx(sign * 400.0 * 0.75 * margin[joint])
+            assert np.count_nonzero(pushed) == 1
+            task = law.task.terms(near, 0.0 * q)
+            with_it, without = (each.compute(near, 0.0 * q, still(near)).total for each in laws)
+            change = np.linalg.solve(task.mass, with_it - without)
+            assert np.abs(task.jacobian @ change).max() < 1e-8
+            driven.append(change @ task.mass @ pushed)
+    assert min(driven) > -1e-9
+    assert max(driven) > 1.0  # where the arm can turn away without moving the tool, it does
+    assert not laws[1].turning_back(robot.lower + 1e-3, np.ones(8))[bounded].any()
+
+
 def test_a_force_is_held_where_it_is_asked_for() -> None:
     """Against a stiff wall the tool has the force asked for; along the wall it follows its reference."""
     config = OperationalSpaceSettings(force_directions="x", force_x=10.0, natural_frequency=20.0)

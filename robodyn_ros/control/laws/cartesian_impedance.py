@@ -9,9 +9,16 @@ space holds the posture, dynamically consistent: it does not move the tool. :mod
 Λ, J̄ and N, and says what happens at singularities: efforts come by Jᵀ, which loses a direction there without any
 inverse, and K pulls nobody through it.
 
+The null space also keeps the joints away from their position limits: within ``limit_margin`` of one, and within
+``NARROW`` of the joint's range, an acceleration ω² d - 2 ω q̇ d / margin drives the joint back, where d is how far it is
+inside. It does not move the tool, so it helps where the arm can turn away, and only there.
+
 Near such a pose a small way of the tool is a large one of the joints. An arm that has fallen behind its reference, by a
 load that the model does not know, would be torn through the pose at once. Therefore a joint is braked where it moves
 both faster than its reference and faster than ``UNBRAKED`` of its velocity limit: by M Kd times what is too much.
+
+Source of the latter: Khatib, Real-time obstacle avoidance for manipulators and mobile robots, Int. J. Robotics Research
+5(1) (1986), with a spring as the potential.
 
 Source: Ott, Cartesian Impedance Control of Redundant and Flexible-Joint Robots (2008), chapters 3 and 4; Albu-Schäffer,
 Ott, Frese, Hirzinger, Cartesian impedance control of redundant robots, ICRA 2003, section 3.2 (damping); Khatib, IEEE
@@ -26,7 +33,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.control.laws.base import Efforts, Reference
-from robodyn_ros.control.laws.tool import FRAMES, ToolLaw
+from robodyn_ros.control.laws.tool import FRAMES, TINY, ToolLaw
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.task_space import TaskTerms, geometric_mean
 from robodyn_ros.robot.pose import Array
@@ -35,8 +42,14 @@ from robodyn_ros.settings import check_settings, choice, setting, text
 UNBRAKED = 0.35
 """Up to this ratio of its velocity limit a joint may move in whatever way; limits of velocity are the URDF's."""
 
+NARROW = 0.1
+"""Greatest margin, as part of a joint's range."""
+
+TURNING_BACK = 20.0
+"""ω of a joint near a position limit [rad/s]."""
+
 UNLIMITED = 1e9
-"""The limit of a joint that has none [rad/s, m/s]; compiled code takes an infinity among its numbers for a fault."""
+"""The limit of a joint that has none [rad, m, and per second]; compiled code takes an infinity for a fault."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +68,9 @@ class CartesianImpedanceSettings:
     damping_ratio: float = setting(1.0, "damping ratio of the tool", "-", 0.0, 10.0)
     reach: float = setting(0.1, "greatest distance from the reference that the spring answers", "m", 1e-4, 10.0)
     turn: float = setting(0.5, "greatest angle from the reference that the spring answers", "rad", 1e-3, 3.2)
+    limit_margin: float = setting(
+        0.1, "where the null space keeps joints away from their limits (0: only beyond them)", "rad or m", 0.0, 10.0
+    )
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -81,7 +97,9 @@ class CartesianImpedance(ToolLaw):
         self._stiffness = np.array([getattr(given, f"stiffness_{name}") for name in ("x", "y", "z", "rx", "ry", "rz")])
         self._damping_ratio = given.damping_ratio
         self._reach, self._turn = given.reach, given.turn
-        limit = dynamics.robot.velocity_limit
+        robot, limit = dynamics.robot, dynamics.robot.velocity_limit
+        self._lower, self._upper = np.maximum(robot.lower, -UNLIMITED), np.minimum(robot.upper, UNLIMITED)
+        self._margin = np.minimum(given.limit_margin, NARROW * (self._upper - self._lower))
         self._unbraked = UNBRAKED * np.where((limit > 0.0) & np.isfinite(limit), limit, UNLIMITED)
 
     def tool_gains(self, q: Array, task: TaskTerms) -> tuple[Array, Array]:
@@ -95,6 +113,13 @@ class CartesianImpedance(ToolLaw):
         slowed: Array = self.kd * (np.clip(qd, -allowed, allowed) - qd)
         return slowed
 
+    def turning_back(self, q: Array, qd: Array) -> Array:
+        """The acceleration (n,) that drives joints back from their position limits."""
+        inside = np.maximum(self._lower + self._margin - q, 0.0) - np.maximum(q - self._upper + self._margin, 0.0)
+        near = np.minimum(np.abs(inside) / (self._margin + TINY), 1.0)
+        driven: Array = TURNING_BACK**2 * inside - 2.0 * TURNING_BACK * near * qd
+        return driven
+
     def compute(self, q: Array, qd: Array, reference: Reference, integral: Array | None = None) -> Efforts:
         """The efforts of the law, as :meth:`Controller.compute`."""
         task = self.task.terms(q, qd)
@@ -104,5 +129,6 @@ class CartesianImpedance(ToolLaw):
         spring = stiffness @ self.task.chosen(tool.error)
         braking = self.braking(qd, reference)
         force = spring + damping @ tool.rate + task.inertia @ (task.jacobian @ braking)
-        posture = self.correction(q, qd, reference, integral) + braking  # of all joints: M · braking
+        posture = self.correction(q, qd, reference, integral) + self.turning_back(q, qd)
+        posture = posture + braking  # with that in the force, M · braking of all joints
         return self.efforts(reference, task, tool.acceleration, force, posture)
