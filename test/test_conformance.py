@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from broken_dynamics import FAULTS
+from once import once, run_folder
 
 KIT = "robodyn_ros.dynamics.conformance"
 PROVED = 400
@@ -62,11 +63,16 @@ def test_a_right_plugin_passes(installed: Path, name: str, environment: dict[str
 
 
 @pytest.fixture(scope="session")
-def found(installed: Path) -> dict[str, list[str]]:
-    """Plugin with a fault → what the failed tests of the clause that must find it say."""
+def found(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """Plugin with a fault → what the failed tests of the clause that must find it say. The kit runs once in all."""
     chosen = [f"--dynamics={name}" for name in FAULTS]
-    done, suite = run(installed, "-p", "broken_dynamics", *chosen)
-    assert done.returncode == pytest.ExitCode.TESTS_FAILED, done.stdout[-4000:] + done.stderr[-4000:]
+
+    def make(report: Path) -> None:
+        done, suite = run(installed, "-p", "broken_dynamics", *chosen)
+        assert done.returncode == pytest.ExitCode.TESTS_FAILED, done.stdout[-4000:] + done.stderr[-4000:]
+        ET.ElementTree(suite).write(report)
+
+    suite = ET.parse(once(run_folder(tmp_path_factory.getbasetemp()) / "broken_dynamics.xml", make)).getroot()
     said = defaultdict(list)
     for case in suite.iter("testcase"):
         for failure in case.iter("failure"):
