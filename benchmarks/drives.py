@@ -232,6 +232,13 @@ class Drives:
             raise SystemExit(f"no answer of {path}")
         return future.result()
 
+    def be_answered(self) -> None:
+        """Go on until the next command: to be called once the controller is active."""
+        end, before = time.monotonic() + HANG, self.commands
+        while self.commands == before and time.monotonic() < end:
+            self.step()
+        self.counts["hangs"] += self.commands == before
+
     def settle(self) -> None:
         """Go on until a fault can explain nothing of what has been."""
         end = time.monotonic() + 2.0 * EXPLAINED

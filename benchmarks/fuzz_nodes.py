@@ -135,8 +135,7 @@ class Storm:
             for identity in (*way, *back):
                 self.call("change_state", transition=Transition(id=identity))
                 self._drives.step()
-            for _ in range(20):
-                self._drives.step()
+            self._drives.be_answered()
             if number % 10 == 9:
                 self.call("enable", data=bool(self.rng.integers(2)))
                 self.call("hold")

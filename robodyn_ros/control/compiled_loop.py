@@ -451,7 +451,7 @@ class CompiledLoop:
         if step is None or not step.is_current:
             raise NotReadyError("the control step is not compiled")
         self.settings = CompiledSettings(self.structs, self._loop.settings, step, self.state.address)
-        self.settings.record.fields.judge[...] = ctypes.cast(self._judge, ctypes.c_void_p).value
+        self._set_judge(judged=True)
         self.main.fields.settings[...] = self.settings.record.address
         self._flags = self.settings.flags.data
         self._remembers = len(self.settings.law_memory) > 0
@@ -508,8 +508,31 @@ class CompiledLoop:
             self._read_settings()
         self._loop.save(self.state.fields, self.motion)
         self.settings.law_memory[:] = self.settings.step.law_memory
-        self.settings.record.fields.judge[...] = 0
+        self._set_judge(judged=False)
         self.period.fields.alone[...] = 1
+
+    def take(self, *, judged: bool) -> bool:
+        """Give the memory to code in C that calls ``update`` itself; False where C cannot go on from it.
+
+        Args:
+            judged: True to have the rate of the states judged, which Python does.
+        """
+        if not (self.ahead or self._load()):
+            return False
+        self.settings.law_memory[:] = self.settings.step.law_memory
+        self._set_judge(judged=judged)
+        return True
+
+    def hand_back(self) -> None:
+        """Take it back from there."""
+        self.settings.step.restore_law(self.settings.law_memory)
+        self._set_judge(judged=True)
+        self.give_back()
+
+    @property
+    def function_address(self) -> int:
+        """Of ``update``."""
+        return int(ctypes.cast(self._library.update, ctypes.c_void_p).value or 0)
 
     def reclaim(self) -> None:
         """Take it back, once no thread runs C any more."""
@@ -520,8 +543,12 @@ class CompiledLoop:
         """Let the loop in Python go on from what it remembers, as no thread runs C any more."""
         self.period.fields.alone[...], self.ahead = 0, False
         self.main.fields.settings[...] = self.settings.record.address
-        self.settings.record.fields.judge[...] = ctypes.cast(self._judge, ctypes.c_void_p).value
+        self._set_judge(judged=True)
         self._seen = None  # the settings are read anew
+
+    def _set_judge(self, *, judged: bool) -> None:
+        address = ctypes.cast(self._judge, ctypes.c_void_p).value if judged else 0
+        self.settings.record.fields.judge[...] = address
 
     def watch(self, t: float) -> int:
         """The answer to the lack of usable states at time t [s], as C gives it alone: a code."""

@@ -258,7 +258,7 @@ class ControlLoop:
         return self._update(t, now, q, qd)
 
     # `update` in loop.c is the same in C, around the same compiled control step; test_control_compiled_loop.py compares
-    # them. So is `update` in simulation/trial/trial.c, for sweeps.
+    # them. simulation/trial/trial.c calls it, for sweeps.
     def _update(self, t: float, now: float, q: ArrayLike, qd: ArrayLike | None) -> Command | None:
         """:meth:`update` in Python: as long as something is amiss, or the loop cannot be had in C."""
         self._take_back()
@@ -418,6 +418,12 @@ class ControlLoop:
             self._compiled = CompiledLoop(self)
         except NotReadyError as reason:
             log.debug("the loop runs as Python: %s", reason)
+
+    @property
+    def compiled(self) -> CompiledLoop | None:
+        """The loop in C, made if need be; None where it cannot be had."""
+        self.compile()
+        return self._compiled
 
     def _take_back(self) -> None:
         """Have the memory here, not in C."""

@@ -237,7 +237,7 @@ def is_similar(first: Array, second: Array) -> Any:
 class Plausibility:
     """Compares positions, velocities and efforts with each other and with the model.
 
-    ``compare`` in ../loop.c is the same in C, and so is ``implausible`` in simulation/trial/trial.c.
+    ``compare`` in ../loop.c is the same in C.
 
     Attributes:
         problem: what is wrong with the states; "" if nothing is.

@@ -182,7 +182,7 @@ class Trajectory:
         """
         return _power_coefficients(self.bernstein, self.times)
 
-    # `sample` in simulation/trial/trial.c and `sample_motion` in ../loop.c are the same in C.
+    # `sample_motion` in ../loop.c is the same in C.
     def sample(self, t: float) -> Sample:
         """Position, velocity and acceleration at time t [s]; at rest outside the points' times."""
         if t >= self._end:

@@ -1,8 +1,9 @@
 """A trial until its first fault in compiled C: the result of :func:`.trial.run_trial` up to rounding, faster.
 
-The C code (``trial.c``) contains control loop, drives, sensors and plant. What it does not contain, for example the
-control law or the plant of another package, runs in Python from the beginning. ``test_simulation_sweep_trial.py``
-compares the two.
+The C code (``trial.c``) contains drives, sensors and plant, and calls the control loop of ``control/loop.c``. A state
+that this loop leaves to Python, as where a fault begins, the loop in Python answers. What cannot run in C, for example
+a law that is not traced or the plant of another package, runs in Python from the beginning.
+``test_simulation_sweep_trial.py`` compares the two.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from robodyn_ros.control.loop_settings import LoopSettings
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.engine.c_functions import function_of, run_library
-from robodyn_ros.errors import InputError, JumpError, SimulationError, StaleStateError
+from robodyn_ros.engine.c_functions import function_of
+from robodyn_ros.errors import InputError, RobodynError, SimulationError
 from robodyn_ros.plugins import create
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.hardware.settings import HardwareSettings
@@ -35,7 +36,6 @@ from robodyn_ros.simulation.plant.modes import PIVOTS, ROUNDING, Mode
 from robodyn_ros.simulation.plant.stiffness import stable_integrator
 from robodyn_ros.simulation.trial.memory import (
     CODES,
-    StepArrays,
     TrialMemory,
     declaration,
     hardware_fields,
@@ -48,10 +48,11 @@ CODE = Path(__file__).with_name("trial.c").read_text(encoding="utf-8")
 RECORDED = {"q": "q", "qd": "v", "effort": "effort"}
 """Recorded quantities: name in a trial → name in the memory."""
 
-DONE, EVENT, STALE, JUMPED, TOO_FAST, MISSING, OTHER = range(len(CODES))
+DONE, EVENT, LOOP, OTHER = range(len(CODES))
 
 STEPPED = 2
 """Phase of a step that has been made, as in the enum of ``trial.c``."""
+
 
 FAR = 1.2 * GAIN_MARGIN
 """Gain margin of a loop that is judged nowhere else, wherever its arm moves."""
@@ -86,59 +87,81 @@ def run_until_fault(
     robot = hardware_settings.robot
     start = finite_array("initial_position", hardware_settings.start, (robot.n,))
     check_position_limits("initial_position", robot, start, list(range(robot.n)))
-    loop = ControlLoop.from_settings(loop_settings)
-    loop.start(0.0, start)
-    if motion is not None:
-        loop.follow(motion, 0.0)
-    trial = _run_compiled(hardware_settings, dynamics, loop, motion, duration)
+
+    def make_loop() -> ControlLoop:
+        loop = ControlLoop.from_settings(loop_settings)
+        loop.start(0.0, start)
+        if motion is not None:
+            loop.follow(motion, 0.0)
+        return loop
+
+    loop = make_loop()
+    step = loop.compiled_step
+    law_memory = np.zeros(0) if step is None else step.law_memory.copy()
+    trial = _run_compiled(hardware_settings, dynamics, loop, duration)
     if trial is not None:
         return TrialOutcome(trial, True)
-    hardware = hardware_settings.assemble()
-    return TrialOutcome(run_trial(hardware, loop, duration, until_fault=True), False)
+    if step is not None:
+        step.restore_law(law_memory)
+    return TrialOutcome(run_trial(hardware_settings.assemble(), make_loop(), duration, until_fault=True), False)
 
 
-def _run_compiled(
-    hardware: HardwareSettings, dynamics: Dynamics, loop: ControlLoop, motion: Trajectory | None, duration: float
-) -> Trial | None:
+def _run_compiled(hardware: HardwareSettings, dynamics: Dynamics, loop: ControlLoop, duration: float) -> Trial | None:
     """Run the trial in C; None if the C code does not contain what it needs."""
-    settings, step = loop.settings, loop.compiled_step
-    if hardware.plant != "native" or hardware.contacts or not isinstance(dynamics, CompiledDynamics) or step is None:
+    if hardware.plant != "native" or hardware.contacts or hardware.drives_add:
         return None
-    if hardware.drives_add:
+    core = loop.compiled
+    if core is None or not isinstance(dynamics, CompiledDynamics):
         return None
-    judged = settings.tolerances.is_judged or settings.contact is not None
-    if settings.safety.cmd_timeout or judged or (motion and motion.planned is not None):
-        return None
-    model = settings.controller.dynamics
-    if not isinstance(model, CompiledDynamics) or not _is_surely_carried(hardware, settings):
-        return None
-    library = run_library(step.program)
-    plant_mass, inverse = dynamics.plain_function("mass_matrix"), model.plain_function("inverse")
     resolver = EventResolver(hardware, dynamics)
-    run = trial_function(dynamics, resolver.integrator)
-    if run is None or library is None or plant_mass is None or inverse is None:
+    run, plant_mass = trial_function(dynamics, resolver.integrator), dynamics.plain_function("mass_matrix")
+    judged = not _is_surely_carried(hardware, loop.settings)
+    if run is None or plant_mass is None or not core.take(judged=judged):
         return None
-    functions = {"step_run": library.step_run, "plant_mass": plant_mass, "inverse": inverse}
-    arrays = StepArrays(step, loop.step_memory, ctypes.c_int.in_dll(library, "step_constants").value)
-    library.step_prepare(
-        *(ctypes.c_void_p(item.ctypes.data) for item in (step.parameters, arrays.fields["step_constants"]))
-    )
     memory = TrialMemory(
         hardware_fields(hardware, round(duration / hardware.plant_settings.step)),
-        arrays.fields,
-        loop_fields(settings, resolver.frame[0].copy(), motion),
+        loop_fields(core, loop.settings.safety.state_timeout),
         resolver.fields,
-        {"symbols": dynamics.symbols, "model": model.symbols},
-        {name: ctypes.cast(function, ctypes.c_void_p).value for name, function in functions.items()},
+        {"symbols": dynamics.symbols, "plant_mass": ctypes.cast(plant_mass, ctypes.c_void_p).value},
     )
-    address = ctypes.byref(memory)
-    code = run(address)
-    while code == EVENT and resolver.resolve(memory):
-        code = run(address)
-    if code == OTHER:
-        return None
-    arrays.restore_law()
-    return _recorded(memory, _fault(code, memory, resolver, settings))
+    address, faults = ctypes.byref(memory), dict[str, int]()
+    while (code := run(address)) != DONE:
+        if code == OTHER:
+            return None
+        if code == EVENT and not resolver.resolve(memory):
+            faults = {f"step failed: {resolver.failure}": 1}
+        elif code == LOOP:
+            core.hand_back()
+            faults = _answer(memory, loop)
+            if not faults and (memory.asked < 0 or not core.take(judged=judged)):
+                return None
+        if faults:
+            break
+    core.hand_back()
+    return _recorded(memory, faults)
+
+
+def _answer(memory: TrialMemory, loop: ControlLoop) -> dict[str, int]:
+    """Have the loop in Python answer a reading, or the lack of one; the fault that ends the trial, if there is one."""
+    now, values = memory.now * memory.step, memory.arrays
+    try:
+        if memory.asked < 0:
+            command = loop.watch(now)
+        else:
+            stamp = memory.asked * memory.period * memory.step
+            command = loop.update(stamp, now, values["read_q"][memory.asked], values["read_v"][memory.asked])
+    except RobodynError as problem:
+        return {f"state refused: {problem}": 1}
+    if command is None:
+        return {}
+    if command.fault is not None:
+        return {f"{command.fault}: {command.problem}": 1}
+    reference = command.reference
+    q, qd = (np.nan, np.nan) if reference is None else (reference.q, reference.qd)
+    for name, value in (("effort", command.effort), ("q", q), ("v", qd)):
+        values[f"answer_{name}"][:] = value
+    memory.answered = 1
+    return {}
 
 
 def _is_surely_carried(hardware: HardwareSettings, loop: LoopSettings) -> bool:
@@ -213,22 +236,6 @@ class EventResolver:
         if mode is not None:
             self.frame[MODE] = mode
         return True
-
-
-def _fault(code: int, memory: TrialMemory, resolver: EventResolver, loop: LoopSettings) -> dict[str, int]:
-    """The fault that ended the trial, with the message that Python gives."""
-    robot = loop.controller.dynamics.robot
-    value, bound, name = memory.fault_value, memory.fault_bound, robot.joint_names[memory.fault_joint]
-    if code == DONE:
-        return {}
-    messages = {
-        EVENT: f"step failed: {resolver.failure}",
-        STALE: f"state refused: {StaleStateError(value, loop.safety.state_timeout)}",
-        JUMPED: f"state refused: {JumpError(name, bound, value)}",
-        TOO_FAST: f"speed: joint {name!r} moves at {value:.4g}; {bound:.4g} is the limit",
-        MISSING: f"states: no usable joint states for {value:.3g} s",
-    }
-    return {messages[code]: 1}
 
 
 def _recorded(memory: TrialMemory, faults: dict[str, int]) -> Trial:

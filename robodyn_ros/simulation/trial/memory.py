@@ -14,14 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.control.compiled_step import CompiledStep
-from robodyn_ros.control.faults import plausibility
-from robodyn_ros.control.faults.supervisor import following_tolerance
-from robodyn_ros.control.loop_settings import LoopSettings
-from robodyn_ros.control.motion.trajectory import Sample, Trajectory
-from robodyn_ros.control.step_numbers import StepMemory, place
-from robodyn_ros.robot.configuration import TURN, ConfigurationSpace
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.control.compiled_loop import CompiledLoop
 from robodyn_ros.simulation.hardware.actuators import GREATEST
 from robodyn_ros.simulation.hardware.actuators import ROUNDING as COMMAND_ROUNDING
 from robodyn_ros.simulation.hardware.sensors import ROUNDING, whole_steps
@@ -43,26 +36,12 @@ INPUTS = (
     ("int64_t", "noisy differentiated arrivals"),
     ("double*", "resolution noise read_q read_v read_effort"),
     ("int64_t*", "arrival_step arrival_reading"),
-    # control step: its arrays and constants, widths of two arrays, places of `lagging`, `sent_at` and `added`, 1 if the
-    # law follows the motion
-    ("double**", "step_arrays"),
-    ("double*", "step_block step_constants"),
-    ("int64_t", "memory_width law_memory_width lagging sent_at added follows"),
-    # control loop: settings and state
-    ("double", "state_timeout turn jump_limit"),
-    ("double*", "overspeed last_q last_v"),
-    # plausibility: parameters of the model, thresholds and state
-    ("int64_t", "plausibility settle settled"),
-    ("double", "ramp_time interval ratio distance stands slip margin static_ratio wrong_load learn forget"),
-    ("double", "gap gaps usual_count"),
-    ("double*", "model tolerance lower upper"),
-    ("double*", "speed_error lack inertia friction modelled doubt least pull fast moves beyond"),
-    ("double*", "begin_q begin_v way impulse ahead behind pushed"),
-    ("double*", "stand_q rest load stood speed free slipped peak moved"),
-    ("int64_t*", "circular"),
-    # motion: a table of polynomials between its knots, and where it begins and ends
-    ("int64_t", "points degree finished"),
-    ("double*", "knots table first goal"),
+    # control loop: the struct `Loop` of control/loop.c, and places in it
+    ("double", "state_timeout"),
+    ("double*", "loop_t loop_now loop_q loop_qd loop_rows loop_reference loop_time"),
+    ("void*", "loop"),
+    # what Python answers where that loop does not
+    ("double*", "answer_effort answer_q answer_v"),
     # records: arrival of readings, commands, and the state of the plant
     ("double*", "received_t command_t command_stamp command_due command_effort command_q command_v drive_command"),
     ("double*", "true_q true_v true_effort"),
@@ -72,26 +51,19 @@ INPUTS = (
 STATE = (
     # simulated time [steps], phase of the step, 1 if the mode in the frame is that of the state
     ("int64_t", "now phase mode_known"),
-    # counts: states that were used, readings received, commands sent, commands that reached the drives, records
-    ("int64_t", "states_used received commanded reached truths"),
-    # loop: 1 if no command comes any more, 1 if the motion waits for the arm; times [s]
-    ("int64_t", "silent"),
-    ("double", "last_t reference_time start begin_t usual state_age"),
-    # plausibility: 1 if commands of the law were in force all the time since then; 1 if there was a gap before
-    ("int64_t", "driven after_gap"),
-    # fault: the joint, what it did and what it may do or did before
-    ("int64_t", "fault_joint"),
-    ("double", "fault_value fault_bound"),
+    # counts: readings received, commands sent, commands that reached the drives, records
+    ("int64_t", "received commanded reached truths"),
+    # loop: 1 if no command comes any more; the reading that Python has to answer, -1 for missing ones; 1 if it has
+    ("int64_t", "silent asked answered"),
 )
 """Fields that the C code changes and that are 0 in the beginning."""
 
-FUNCTIONS = {"step_run": "Run", "plant_mass": "Function1", "inverse": "Function3"}
-"""The control step, the mass matrix of the plant and the inverse dynamics of the law's model: name → its type.
-They must be given."""
+FUNCTIONS = {"loop_update": "Update", "plant_mass": "Function1"}
+"""`update` of control/loop.c and the mass matrix of the plant: name → its type. They must be given."""
 
-CODES = ("DONE", "EVENT", "STALE", "JUMPED", "TOO_FAST", "MISSING", "OTHER")
-"""Results of the C code: the end; a step that Python has to make; four faults (a state is too old, a position jumped, a
-joint is too fast, states are missing); or a rare case that only Python knows."""
+CODES = ("DONE", "EVENT", "LOOP", "OTHER")
+"""Results of the C code: the end; a step that Python has to make; a reading that the loop in Python has to answer; or a
+rare case that only Python knows."""
 
 NEVER = -1
 
@@ -99,7 +71,8 @@ StepCounts = NDArray[np.int64]
 """Times in steps of the plant, or numbers of readings."""
 
 _C_TYPES: dict[str, type[ctypes.c_int64 | ctypes.c_double]] = {"int64_t": ctypes.c_int64, "double": ctypes.c_double}
-_NUMPY_TYPES = {"int64_t*": np.dtype(np.int64), "double*": np.dtype(np.float64), "double**": np.dtype(np.int64)}
+ARRAYS = {"int64_t*": np.dtype(np.int64), "double*": np.dtype(np.float64)}
+"""C types of fields that are arrays → NumPy's types."""
 
 
 def _by_name(groups: tuple[tuple[str, str], ...]) -> dict[str, str]:
@@ -155,7 +128,7 @@ class TrialMemory(ctypes.Structure):
         values = {name: value for part in parts for name, value in part.items()}
         self.arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
         for name, value in values.items():
-            wanted_type = _NUMPY_TYPES.get(_INPUT_TYPES.get(name, ""))
+            wanted_type = ARRAYS.get(_INPUT_TYPES.get(name, ""))
             if wanted_type is None:
                 setattr(self, name, value)
                 continue
@@ -165,98 +138,17 @@ class TrialMemory(ctypes.Structure):
             setattr(self, name, array.ctypes.data)
 
 
-class StepArrays:
-    """The arrays of a control step, one after the other in one block.
-
-    Attributes:
-        fields: values for the memory of a trial.
-    """
-
-    def __init__(self, step: CompiledStep, memory: Array, constants: int) -> None:
-        """
-        Args:
-            step: the compiled step.
-            memory: what it remembers.
-            constants: how many numbers its code works out of the settings.
-        """
-        widths_in, widths_out = step.program.widths
-        widths = (*widths_in, len(step.parameters), *widths_out)
-        block = np.zeros(sum(widths))
-        parts = np.split(block, np.cumsum(widths)[:-1])
-        *_, of_step, self._of_law, settings = parts[: len(widths_in) + 1]
-        of_step[:], self._of_law[:], settings[:] = memory, step.law_memory, step.parameters
-        self._step = step
-        self.fields: dict[str, Any] = {
-            "step_block": block,
-            "step_arrays": np.array([part.ctypes.data for part in parts], dtype=np.int64),
-            "step_constants": np.zeros(constants),
-            "memory_width": len(of_step),
-            "law_memory_width": len(self._of_law),
-            "lagging": place(StepMemory, "lagging", step.n),
-            "sent_at": place(StepMemory, "sent_at", step.n),
-            "added": place(StepMemory, "added", step.n),
-            "follows": int(step.follows),
-        }
-
-    def restore_law(self) -> None:
-        """Give the law what it remembers now."""
-        self._step.restore_law(self._of_law)
-
-
-def loop_fields(loop: LoopSettings, start: Array, motion: Trajectory | None) -> dict[str, Any]:
-    """Return the values of a control loop that starts at a position (n,), and of its motion; None to stay."""
-    safety, robot = loop.safety, loop.controller.dynamics.robot
-    space = ConfigurationSpace(robot)
-    return _motion_fields(space, start, motion) | {
-        "state_timeout": safety.state_timeout,
-        "jump_limit": safety.position_jump,
-        "overspeed": safety.overspeed * loop.limits.velocity,
-        "circular": space.circular.astype(np.int64),
-        "turn": TURN,
-        **{name: np.zeros(robot.n) for name in ("last_q", "last_v")},
-        "plausibility": int(safety.plausibility),
-        "settle": plausibility.SETTLE,
-        "settled": plausibility.SETTLED,
-        "ramp_time": safety.ramp_time,
-        "interval": plausibility.ALMOST,
-        "ratio": plausibility.RATIO,
-        "distance": plausibility.DISTANCE,
-        "stands": plausibility.STANDS,
-        "slip": plausibility.SLIP,
-        "margin": plausibility.END,
-        "static_ratio": plausibility.STATIC,
-        "wrong_load": plausibility.LOAD,
-        "learn": plausibility.LEARN,
-        "forget": plausibility.FORGET,
-        "gap": plausibility.GAP,
-        "gaps": plausibility.GAPS,
-        "usual_count": plausibility.USUAL,
-        "lower": robot.lower,
-        "upper": robot.upper,
-        "tolerance": following_tolerance(loop),
-        **plausibility.Thresholds.of(loop)._asdict(),
-        **{name: np.zeros(robot.n) for name in ("begin_q", "begin_v", "way", "impulse", "ahead", "behind", "pushed")},
-        **{name: np.zeros(robot.n) for name in ("rest", "load", "stood", "speed", "free", "slipped", "peak", "moved")},
-        "stand_q": np.full(robot.n, np.nan),
-    }
-
-
-def _motion_fields(space: ConfigurationSpace, start: Array, motion: Trajectory | None) -> dict[str, Any]:
-    """The motion, shifted by whole turns of circular joints to begin near the start; without one, the start."""
-    if motion is None:
-        none = np.zeros(1)
-        return {"points": 1, "degree": 0, "finished": 1, "knots": none, "table": none, "first": start, "goal": start}
-    zero = np.zeros(len(start))
-    turned = space.near(start, motion.positions[0]) - motion.positions[0]
-    whole = (motion.shifted(turned) if turned.any() else motion).continued_from(0.0, Sample(start, zero, zero))
+def loop_fields(loop: CompiledLoop, timeout: float) -> dict[str, Any]:
+    """Return the places of a control loop in C, and how long states may be missing [s]."""
+    period = loop.period.fields
+    n = len(period.q)
     return {
-        "points": len(whole.times),
-        "degree": whole.coefficients.shape[1] - 1,
-        "finished": 0,
-        "knots": whole.times,
-        "table": whole.coefficients,
-        "first": np.array(whole.positions[0]),
-        "goal": np.array(whole.positions[-1]),
+        "loop": loop.main.address,
+        "loop_update": loop.function_address,
+        "loop_time": loop.state.fields.time,
+        **{f"loop_{name}": getattr(period, name) for name in ("t", "now", "q", "qd", "rows", "reference")},
+        **{name: np.zeros(n) for name in ("answer_effort", "answer_q", "answer_v")},
+        "state_timeout": timeout,
     }
 
 

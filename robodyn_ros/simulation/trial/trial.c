@@ -11,31 +11,22 @@
      lagged, follow, drive                       ../hardware/actuators.py
      measure                                     Encoders in ../hardware/sensors.py
      held_or_driven                              ../hardware/hardware.py
-     sample                                      control/motion/trajectory.py
-     update                                      ControlLoop.update in control/loop.py, but for its control step
-     implausible                                 Plausibility.update in control/faults/plausibility.py
      instant, trial                              run_trial in trial.py
 
-   The control step (control/step.py) is compiled for the law and the arm, and called here: `step_run`.
+   The control loop is that of control/loop.c, which is called here: `loop_update`. What it does not know, as the answer to
+   a fault, Python says: LOOP.
    The results are the same up to rounding; test_simulation_sweep_trial.py (test_c_and_python_agree) compares them. */
 
 typedef void Function1(const double*, const double*, double*);
 typedef void Function3(const double*, const double*, const double*, const double*, double*);
-typedef void Run(double* const*, const double*);
+typedef int Update(const void*);
 typedef struct { @fields } Trial;
 enum { @codes };
 enum { INSTANT, STEP, STEPPED };  /* phases of a step */
-/* Arrays of the control step, in the order of `step_program` in control/compiled_step.py. */
-enum { TIMES, STATE, REFERENCE = STATE + 2, MEMORY = REFERENCE + 4, LAW_MEMORY, SETTINGS, RESULTS, FLAGS, AFTER, LAW_AFTER };
 
 static inline double clamped(double x, double low, double high) {
   x = x > low ? x : low;
   return x < high ? x : high;
-}
-
-static int stop(Trial* s, int code, int joint, double value, double before) {
-  s->fault_joint = joint; s->fault_value = value; s->fault_bound = before;
-  return code;
 }
 
 #define EACH for (int i = 0; i < N; ++i)
@@ -395,181 +386,32 @@ static void measure(Trial* s) {
   }
 }
 
-/* Position, velocity and acceleration of the motion at a time: r (3, N). */
-static void sample(const Trial* s, double t, double* r) {
-  const int64_t last = s->points - 1;
-  if (s->finished || !last || t >= s->knots[last] || t < s->knots[0]) {
-    const double* rest = s->finished || !last || t >= s->knots[last] ? s->goal : s->first;
-    for (int i = 0; i < 3 * N; ++i) r[i] = i < N ? rest[i] : 0;
-    return;
-  }
-  int64_t low = 0, high = last;
-  while (high - low > 1) {
-    const int64_t middle = (low + high) / 2;
-    if (s->knots[middle] <= t) low = middle; else high = middle;
-  }
-  const double u = t - s->knots[low], *row = s->table + low * (s->degree + 1) * 3 * N;
-  for (int i = 0; i < 3 * N; ++i) {
-    r[i] = row[i];
-    for (int64_t power = 1; power <= s->degree; ++power) r[i] = r[i] * u + row[power * 3 * N + i];
-  }
-}
-
-/* Begins an interval in which positions, velocities and efforts are compared. */
-static void begin_interval(Trial* s, double t, const double* q, const double* v) {
-  for (int i = 0; i < N; ++i) {
-    s->begin_q[i] = q[i]; s->begin_v[i] = v[i];
-    s->way[i] = s->impulse[i] = 0;
-  }
-  s->begin_t = t;
-  s->driven = 1;
-}
-
-/* gained_speed in control/faults/plausibility.py; a stop bears what drives a joint there. */
-static double gained_speed(double speed, double time, double driving, double borne, int at_end) {
-  const double excess = at_end ? 0 : sign(driving) * fmax(fabs(driving) - borne, 0);
-  return (excess == 0 || excess * speed < 0 ? 0 : speed) + time * excess;
-}
-
-/* Plausibility.update in control/faults/plausibility.py: nonzero if the states of the interval until t cannot be true. */
-static int implausible(Trial* s, double t, const double* q, const double* v, double dt) {
-  if (!s->plausibility || dt == 0) return 0;
-  const double usual = s->usual == 0 ? dt : s->usual;
-  s->usual = usual + (fmin(dt, s->gaps * usual) - usual) / s->usual_count;
-  if (dt > fmax(s->gap, s->gaps * usual)) {
-    s->after_gap = 1;
-    begin_interval(s, t, q, v);
-    return 0;
-  }
-  for (int i = 0; i < N; ++i) {
-    s->way[i] += 0.5 * dt * (v[i] + s->last_v[i]);
-    if (s->commanded) s->impulse[i] += dt * (s->command_effort[(s->commanded - 1) * N + i] + s->step_arrays[MEMORY][s->added + i]);
-  }
-  s->driven &= s->commanded && s->last_t - s->command_stamp[0] >= s->ramp_time;
-  const double duration = t - s->begin_t;
-  if (duration < s->interval) return 0;
-  int found = 0;
-  double middle[N], mean[N], gained[N], needed[N];
-  for (int i = 0; i < N; ++i) {
-    const double moved = q[i] - s->begin_q[i], change = v[i] - s->begin_v[i], off = moved - s->way[i];
-    const double way = fmax(fmax(fabs(moved), fabs(s->way[i])), 0.5 * duration * fabs(change));
-    const double allowed = s->speed_error[i] * duration + s->ratio * way;
-    s->ahead[i] = fmax(s->ahead[i] + off - allowed, 0);
-    s->behind[i] = fmax(s->behind[i] - off - allowed, 0);
-    found |= fmax(s->ahead[i], s->behind[i]) > s->distance;
-    middle[i] = 0.5 * (s->begin_q[i] + q[i]);
-    mean[i] = 0.5 * (s->begin_v[i] + v[i]);
-    gained[i] = change / duration;
-  }
-  if (s->driven) {
-    s->inverse(middle, mean, gained, s->model, needed);
-    for (int i = 0; i < N; ++i) {
-      const double residual = s->impulse[i] / duration - needed[i];
-      s->pushed[i] = fmax(s->pushed[i] + (s->after_gap ? 0 : fabs(residual) - s->beyond[i]) * duration, 0);
-      found |= s->pushed[i] > s->lack[i] * s->inertia[i];
-      if (fmin(fabs(s->begin_v[i]), fabs(v[i])) > s->moves[i]) {
-        s->peak[i] = fmax(fabs(residual), (1 - duration / s->forget) * s->peak[i]);
-        s->moved[i] = fmin(s->moved[i] + duration, s->learn);
-      }
-      const int unmoved = s->moved[i] < s->learn;
-      const double friction = unmoved ? s->friction[i] : s->modelled[i] + 2 * s->static_ratio * s->peak[i];
-      const double borne = friction + (unmoved ? s->doubt[i] : s->least[i]);
-      const double overcome = fmin(borne, friction + s->pull[i]);
-      if (!(fabs(q[i] - s->stand_q[i]) <= s->stands + s->slip * fabs(s->slipped[i]))) {
-        s->stand_q[i] = q[i]; s->rest[i] = residual; s->load[i] = needed[i];
-        s->stood[i] = s->speed[i] = s->free[i] = s->slipped[i] = 0;
-        continue;
-      }
-      s->stood[i] += 1;
-      if (s->stood[i] <= (unmoved ? s->settle : s->settled)) {
-        s->rest[i] += (residual - s->rest[i]) / s->stood[i];
-        s->load[i] += (needed[i] - s->load[i]) / s->stood[i];
-        continue;
-      }
-      const double rest = s->rest[i], wrong = s->wrong_load * fabs(needed[i] - s->load[i]);
-      const double change = residual - (unmoved ? rest : clamped(rest, -0.5 * borne, 0.5 * borne));
-      const double without = residual - (unmoved ? rest : clamped(rest, -0.5 * overcome, 0.5 * overcome));
-      const double time = duration / s->inertia[i];
-      const int at_end = q[i] > s->upper[i] - s->margin || q[i] < s->lower[i] + s->margin;
-      s->speed[i] = gained_speed(s->speed[i], time, change, borne + wrong, at_end);
-      s->free[i] = gained_speed(s->free[i], time, without, overcome + wrong, at_end);
-      s->slipped[i] += duration * s->speed[i];
-      found |= fabs(s->speed[i]) > s->lack[i] || fabs(s->free[i]) > s->fast[i];
-    }
-  }
-  s->after_gap = 0;
-  begin_interval(s, t, q, v);
-  return found;
-}
-
-/* A reading arrives: checks the state, and sends a command. */
-static int update(Trial* s, int64_t reading) {
-  const double t = (double)(reading * s->period) * s->step, now = (double)s->now * s->step, age = now - t;
-  const double *v = s->read_v + reading * N;
-  double *const *x = s->step_arrays, *q = x[STATE], r[3 * N];
-
-  if (!(fabs(age) <= s->state_timeout)) return stop(s, STALE, 0, age, 0);
-  for (int i = 0; i < N; ++i) {
-    q[i] = s->read_q[reading * N + i];
-    if (s->circular[i]) q[i] -= s->turn * nearbyint((q[i] - s->last_q[i]) / s->turn);
-  }
-  const double since = t - s->last_t;
-  int worst = -1;
-  double most = 0;
-  if (s->states_used && 0 <= since && since <= s->state_timeout) {
-    for (int i = 0; i < N; ++i) {
-      const double speed = fabs(v[i]) > fabs(s->last_v[i]) ? fabs(v[i]) : fabs(s->last_v[i]);
-      const double beyond = fabs(q[i] - s->last_q[i]) - (s->jump_limit + since * speed);
-      if (beyond > most) { most = beyond; worst = i; }
-    }
-    if (worst >= 0) return stop(s, JUMPED, worst, q[worst], s->last_q[worst]);
-  }
-  /* What exactly is wrong only Python says. */
-  if (!s->states_used) begin_interval(s, t, q, v);
-  else if (implausible(s, t, q, v, since)) return OTHER;
-  for (int i = 0; i < N; ++i) { s->last_q[i] = q[i]; s->last_v[i] = v[i]; }
-  s->last_t = t;
-  s->states_used++;
-  const double dt = t - s->reference_time;
-  if (!(0 <= dt && dt <= s->state_timeout)) return OTHER;
-  for (int i = 0; i < N; ++i) {
-    const double beyond = fabs(v[i]) - s->overspeed[i];
-    if (beyond > most) { most = beyond; worst = i; }
-  }
-  if (worst >= 0) return stop(s, TOO_FAST, worst, v[worst], s->overspeed[worst]);
-  if (x[MEMORY][s->lagging] != 0 && !s->finished) s->start += dt;
-  s->reference_time = t;
-  if (s->points > 1 && t >= s->start + s->knots[s->points - 1]) s->finished = 1;
-  if (s->follows) sample(s, t - s->start, r);
-  else for (int i = 0; i < 3 * N; ++i) r[i] = i < N ? q[i] : 0;
-  for (int i = 0; i < N; ++i) if (fabs(r[i] - q[i]) > s->tolerance[i]) return OTHER;
-  const double late = fmax(age, 0);
-  x[MEMORY][s->sent_at] -= late - s->state_age; /* ControlLoop._note_age */
-  s->state_age = late;
-  x[TIMES][0] = t; x[TIMES][1] = dt;
-  for (int i = 0; i < N; ++i) {
-    x[STATE + 1][i] = v[i];
-    for (int k = 0; k < 3; ++k) x[REFERENCE + k][i] = r[k * N + i];
-  }
-  s->step_run(x, s->step_constants);
-  if (x[FLAGS][0] == 0) return OTHER;
-  for (int64_t i = 0; i < s->memory_width; ++i) x[MEMORY][i] = x[AFTER][i];
-  for (int64_t i = 0; i < s->law_memory_width; ++i) x[LAW_MEMORY][i] = x[LAW_AFTER][i];
+/* Sends a command: efforts (N,), and the reference's positions and velocities. */
+static int send(Trial* s, int64_t reading, const double* effort, const double* q, const double* v) {
   const int64_t row = s->commanded * N;
-  for (int i = 0; i < N; ++i) {
-    const double effort = x[RESULTS][i];
-    s->command_effort[row + i] = effort; s->command_q[row + i] = r[i]; s->command_v[row + i] = r[N + i];
-    if (fabs(effort) > s->greatest_command) return OTHER;
-    double asked = clamped(effort, -s->drive_limit[i], s->drive_limit[i]);
-    if (s->command_resolution[i] != 0) asked = nearbyint(asked / s->command_resolution[i]) * s->command_resolution[i];
-    s->drive_command[row + i] = asked;
+  EACH {
+    if (fabs(effort[i]) > s->greatest_command) return OTHER;
+    s->command_effort[row + i] = effort[i]; s->command_q[row + i] = q[i]; s->command_v[row + i] = v[i];
+    const double asked = clamped(effort[i], -s->drive_limit[i], s->drive_limit[i]), unit = s->command_resolution[i];
+    s->drive_command[row + i] = unit != 0 ? nearbyint(asked / unit) * unit : asked;
   }
   s->command_due[s->commanded] = (double)s->now + s->command_delay;
-  s->command_t[s->commanded] = now; s->command_stamp[s->commanded] = t;
+  s->command_t[s->commanded] = (double)s->now * s->step;
+  s->command_stamp[s->commanded] = (double)(reading * s->period) * s->step;
   s->last_command = s->now;
   s->silent = 0;
   s->commanded++;
   return DONE;
+}
+
+/* A reading arrives, and the control loop answers it. */
+static int answer(Trial* s, int64_t reading) {
+  *s->loop_t = (double)(reading * s->period) * s->step;
+  *s->loop_now = (double)s->now * s->step;
+  EACH { s->loop_q[i] = s->read_q[reading * N + i]; s->loop_qd[i] = s->read_v[reading * N + i]; }
+  s->asked = reading;
+  if (s->loop_update(s->loop) != 0) return LOOP;
+  return send(s, reading, s->loop_rows, s->loop_reference, s->loop_reference + N);
 }
 
 /* Everything that happens at one instant: measuring, readings that arrive with their commands, and the record. */
@@ -580,12 +422,11 @@ static int instant(Trial* s) {
   for (; s->received < s->arrivals && s->arrival_step[s->received] <= s->now; ) {
     s->received_t[s->received] = now;
     const int64_t reading = s->arrival_reading[s->received++];
-    const int code = update(s, reading);
+    const int code = answer(s, reading);
     if (code) return code;
   }
   if (!regular) return DONE;
-  if (now - s->reference_time > s->state_timeout)
-    return stop(s, s->commanded ? MISSING : OTHER, 0, now - s->reference_time, 0);
+  if (now - *s->loop_time > s->state_timeout) { s->asked = -1; return LOOP; }
   const int64_t row = s->now / s->period * N;
   for (int i = 0; i < N; ++i) {
     s->true_q[row + i] = s->frame[Q * N + i]; s->true_v[row + i] = s->frame[V * N + i];
@@ -616,8 +457,10 @@ static int held_or_driven(Trial* s, int* code) {
 int trial(Trial* s) {
   System y;
   begin(&y, (const double (*)[N])s->frame, s->symbols, 0);
+  int code = s->answered ? send(s, s->asked, s->answer_effort, s->answer_q, s->answer_v) : DONE;
+  s->answered = 0;
+  if (code) return code;
   for (;;) {
-    int code = DONE;
     if (s->phase == INSTANT) {
       code = instant(s);
       if (code || s->now >= s->end) return code;
