@@ -552,7 +552,7 @@ static double gained_speed(double speed, double time, double driving, double bor
 }
 
 static void compare_motion(const Settings* s, State* m, double duration, const double* q, const double* qd) {
-  double middle[N], mean[N], gained[N], needed[N], residual[N];
+  double middle[N], mean[N], gained[N], needed[N], load[N], residual[N];
   int struck = -1, lacking = -1;
   EACH {
     middle[i] = 0.5 * (m->begin_q[i] + q[i]); mean[i] = 0.5 * (m->begin_qd[i] + qd[i]);
@@ -571,6 +571,7 @@ static void compare_motion(const Settings* s, State* m, double duration, const d
     m->strike = STRUCK; m->doubt_problem_joint = struck; m->doubt_value = fabs(residual[struck]);
     return;
   }
+  s->gravity(middle, s->model, load);
   EACH { /* the friction of a joint that moves; a joint that stands although it is driven */
     if (smaller(fabs(m->begin_qd[i]), fabs(qd[i])) > s->moves[i]) {
       m->peak[i] = greater(fabs(residual[i]), (1 - duration / s->forget) * m->peak[i]);
@@ -587,8 +588,8 @@ static void compare_motion(const Settings* s, State* m, double duration, const d
     const int settled = m->stood[i] > (unmoved ? s->settle : s->settled);
     const double share = settled ? 0 : 1 / greater(m->stood[i], 1);
     m->rest[i] += share * (residual[i] - m->rest[i]);
-    m->load[i] += share * (needed[i] - m->load[i]);
-    const double wrong = s->wrong_load * fabs(needed[i] - m->load[i]);
+    m->load[i] += share * (load[i] - m->load[i]);
+    const double wrong = s->wrong_load * fabs(load[i] - m->load[i]);
     const int counts = settled && !(q[i] > s->upper[i] - s->margin || q[i] < s->lower[i] + s->margin);
     const double change = residual[i] - (unmoved ? m->rest[i] : within(m->rest[i], 0.5 * borne));
     const double free = residual[i] - (unmoved ? m->rest[i] : within(m->rest[i], 0.5 * overcome));

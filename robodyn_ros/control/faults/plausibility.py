@@ -17,10 +17,10 @@ A velocity with the wrong sign, in the wrong unit, or that stands still does not
 of friction, payload, errors of the model, contact, and of states that do not show what the arm does.
 
 - *A joint that stands still* while its residual changes by more than friction can bear must begin to move: its speed
-  would be v = ∫ (|r - r₀| - 2 f - LOAD |n - n₀|) dt / M_ii, where n is the effort that the motion needs by the model,
-  r₀ and n₀ are the values when it came to rest, and f is its greatest static friction. That it stands nevertheless
-  means that it is blocked, or that its encoder is dead. What is constant is in r₀; what an unknown payload and wrong
-  masses change while other joints move is a part of what the model says that changes.
+  would be v = ∫ (|r - r₀| - 2 f - LOAD |g - g₀|) dt / M_ii, where g is its weight by the model, r₀ and g₀ are the values
+  when it came to rest, and f is its greatest static friction. That it stands nevertheless means that it is blocked, or
+  that its encoder is dead. What is constant is in r₀; what an unknown payload and wrong masses change while other
+  joints move is a part of what the model says that the weight changes.
   What friction a joint has shows while it moves under a law that drives it: f is ``STATIC`` times the friction of the
   model and the greatest residual of its recent motion. Before it has moved for ``LEARN`` it may have ``UNSURE`` times
   the friction of the URDF.
@@ -100,7 +100,7 @@ LEARN = 0.3
 """How long a joint must have moved until its friction is known [s]."""
 
 LOAD = 0.5
-"""How wrong the model may be about a change of the effort that a motion needs, as part of it."""
+"""How wrong the model may be about a change of the weight that a joint carries, as part of it."""
 
 FORGET = 10.0
 """In how long a time of motion its friction is forgotten [s]."""
@@ -430,8 +430,9 @@ class Plausibility:
         settled = self._stood > np.where(unmoved, SETTLE, SETTLED)
         share = np.where(settled, 0.0, 1.0 / np.maximum(self._stood, 1.0))  # all of it where the joint has just moved
         self._rest = self._rest + share * (residual - self._rest)
-        self._load = self._load + share * (needed - self._load)
-        wrong = LOAD * np.abs(needed - self._load)
+        load = self._dynamics.gravity(middle)
+        self._load = self._load + share * (load - self._load)
+        wrong = LOAD * np.abs(load - self._load)
         at_end = (q > self._robot.upper - END) | (q < self._robot.lower + END)  # a stop bears what drives it there
         counts = settled & ~at_end
         rest = self._rest  # where friction is known, no more than it bears in one direction
