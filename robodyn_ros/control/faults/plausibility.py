@@ -17,10 +17,10 @@ A velocity with the wrong sign, in the wrong unit, or that stands still does not
 of friction, payload, errors of the model, contact, and of states that do not show what the arm does.
 
 - *A joint that stands still* while its residual changes by more than friction can bear must begin to move: its speed
-  would be v = ∫ (|r - r₀| - 2 f - LOAD |g - g₀|) dt / M_ii, where g is its weight by the model, r₀ and g₀ are the values
-  when it came to rest, and f is its greatest static friction. That it stands nevertheless means that it is blocked, or
-  that its encoder is dead. What is constant is in r₀; what an unknown payload and wrong masses change while other
-  joints move is a part of what the model says that the weight changes.
+  would be v = ∫ (|r - r₀| - 2 f - LOAD |g - g₀|) dt / M_ii, where g is its weight by the model, r₀ and g₀ are the
+  values when it came to rest, and f is its greatest static friction. That it stands nevertheless means that it is
+  blocked, or that its encoder is dead. What is constant is in r₀; what an unknown payload and wrong masses change
+  while other joints move is a part of what the model says that the weight changes.
   What friction a joint has shows while it moves under a law that drives it: f is ``STATIC`` times the friction of the
   model and the greatest residual of its recent motion. Before it has moved for ``LEARN`` it may have ``UNSURE`` times
   the friction of the URDF.
