@@ -1033,7 +1033,7 @@ static int answer(const Settings* s, State* m, Period* p) {
   for (int k = 0; k < REFERENCES; ++k) copy(x[REFERENCE + k], p->reference + k * N);
   s->step_run(x, s->step_constants);
   const int outcome = x[FLAGS][0] == 0 ? 0 : judge(&m->sources, t, x[RESULTS] + ERROR * N, p->qd);
-  if ((x[FLAGS][0] == 0 || (outcome && outcome != SUCCEEDED)) && !p->alone) return PYTHON;
+  if ((x[FLAGS][0] == 0 || outcome) && !p->alone) return PYTHON;
   for (int64_t k = 0; k < s->law_memory_width; ++k) x[LAW_MEMORY][k] = x[LAW_AFTER][k];
   const double* rows = x[RESULTS];
   if (is_finite(rows + GRAVITY * N)) { copy(m->gravity_last, rows + GRAVITY * N); m->gravity_known = 1; }
