@@ -7,14 +7,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -48,22 +47,19 @@ LAST_LINES = 8
 def isolated() -> Iterator[dict[str, str]]:
     """Yield the environment for the processes of an isolated graph.
 
-    The domain is drawn at random, and a lock file holds it while it is in use, so that two isolated graphs on one
-    machine never share a domain. A graph that was started otherwise has the same number with a probability of 1 in 100.
+    The domain is drawn at random, and a name in the abstract namespace of Unix sockets holds it while it is in use
+    (unix(7)). That namespace belongs to the network, as the domain does: two isolated graphs never share a domain,
+    whatever their folders, users and containers. The kernel lets go of the name when its process ends. A graph that
+    was started otherwise has the same number with a probability of 1 in 100.
 
     Raises:
         ConfigurationError: every domain is in use.
     """
     for domain in random.Random().sample(DOMAINS, len(DOMAINS)):
-        path = Path(tempfile.gettempdir()) / f"robodyn_ros_domain_{domain}.lock"
-        try:
-            lock = open(path, "a")  # noqa: SIM115
-        except OSError:  # another user's
-            continue
-        with lock:
+        with socket.socket(socket.AF_UNIX) as held:
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
+                held.bind(f"\0robodyn_ros/domain/{domain}")
+            except OSError:  # another graph's
                 continue
             kept = {name: value for name, value in os.environ.items() if name not in DISCOVERY_VARIABLES}
             yield kept | {"ROS_DOMAIN_ID": str(domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}

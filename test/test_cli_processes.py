@@ -1,0 +1,41 @@
+"""Isolated graphs: no two share a domain, wherever their files lie."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from contextlib import ExitStack
+
+import pytest
+
+from robodyn_ros.cli import processes
+from robodyn_ros.cli.processes import isolated
+from robodyn_ros.errors import ConfigurationError
+
+PROGRAM = """
+from robodyn_ros.cli import processes
+processes.DOMAINS = range(101, 105)
+with processes.isolated() as made:
+    print(made["ROS_DOMAIN_ID"])
+"""
+
+
+def test_graphs_in_other_folders_and_processes_share_no_domain(tmp_path, monkeypatch):
+    """All domains but one are in use here: a process with its own folder for temporary files finds that one."""
+    monkeypatch.setattr(processes, "DOMAINS", range(101, 105))
+    with ExitStack() as held:
+        used = {held.enter_context(isolated())["ROS_DOMAIN_ID"] for _ in range(3)}
+        monkeypatch.setenv("TMPDIR", str(tmp_path))
+        found = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
+        assert used | {found.stdout.strip()} == {str(domain) for domain in range(101, 105)}
+    assert not list(tmp_path.iterdir())
+
+
+def test_more_graphs_than_domains_are_refused_in_words(monkeypatch):
+    monkeypatch.setattr(processes, "DOMAINS", range(105, 107))
+    with isolated() as first, isolated() as second:
+        assert {first["ROS_DOMAIN_ID"], second["ROS_DOMAIN_ID"]} == {"105", "106"}
+        with pytest.raises(ConfigurationError, match="every ROS 2 domain from 105 to 106 is in use"), isolated():
+            pass
+    with isolated() as again:
+        assert again["ROS_DOMAIN_ID"] in ("105", "106")
