@@ -7,13 +7,15 @@ A plugin is one class and one line in a package's ``entry_points``; the built-in
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from inspect import signature
+from inspect import Signature, signature
 from typing import Any, NamedTuple
 
 from robodyn_ros.errors import PluginError
+
+_signature: Callable[..., Signature] = cache(signature)
 
 GROUPS = {
     "dynamics": "robodyn_ros.dynamics",
@@ -88,7 +90,7 @@ def create(kind: str, name: str, *args: Any, **kwargs: Any) -> Any:
     plugin, contract = load_whole(kind, name), _contracts.get(kind)
     if contract is not None:
         try:
-            signature(plugin).bind(*args, **kwargs)
+            _signature(plugin).bind(*args, **kwargs)
         except TypeError as cause:
             problem = f"has a constructor that does not take what that of {_place(contract.base)} takes: {cause}"
             raise PluginError(kind, name, f"{_place(plugin)} {problem}", available(kind)) from cause

@@ -33,6 +33,8 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def gravity(compiled: bool = True) -> np.ndarray:
+    """As a process computes it that has loaded no library yet."""
+    library._loaded.clear()
     robot = rd.load_robot(random_robot(3, joints=4))
     return rd.create_dynamics("rnea", robot, compiled=compiled).gravity(np.array([0.1, -0.2, 0.3, -0.4]))
 

@@ -43,9 +43,10 @@ from robodyn_ros.control.reference.continuation import Continuation
 from robodyn_ros.control.step import Command
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.engine.c_functions import loaded, run_library, text_key
+from robodyn_ros.engine.c_functions import run_library, text_key
 from robodyn_ros.engine.c_structs import CStructs, Record
 from robodyn_ros.engine.kernel import bound_function
+from robodyn_ros.engine.library import loaded
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.configuration import TURN, ConfigurationSpace
@@ -131,6 +132,7 @@ def loop_sizes() -> dict[str, int]:
     return dict(SIZES)
 
 
+@lru_cache(maxsize=8)
 def loop_source(n: int, around: Path | None = None) -> str:
     """The loop in C for n joints, and the code ``around`` that calls it."""
     loop = f"#define N {n}\n{CODE.read_text(encoding='utf-8')}"

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
+from functools import lru_cache
 from math import isnan, nan
 from pathlib import Path
 from typing import Any, TypeVar
@@ -93,15 +94,16 @@ class FileParameters:
         Raises:
             ConfigurationError: a value is of the wrong type or out of range; the message names it.
         """
-        values = {}
-        for item in fields(settings):  # type: ignore[arg-type]
-            name = prefix + item.name
+        values = []
+        kind: Any = settings
+        for own, default, is_float in _defaults(kind):
+            name = prefix + own
             self._asked.add(name)
-            value = self._given.get(name, self._defaults.get(name, item.default))
-            whole = isinstance(value, int) and not isinstance(value, bool)
-            values[item.name] = float(value) if isinstance(item.default, float) and whole else value
+            value = self._given.get(name, self._defaults.get(name, default))
+            values.append(float(value) if is_float and type(value) is int else value)
         try:
-            return settings(**values)
+            made: Settings = _made(kind, values)
+            return made
         except ConfigurationError as cause:
             raise ConfigurationError(prefix + str(cause)) from cause
 
@@ -123,6 +125,24 @@ class FileParameters:
     def unused(self) -> list[str]:
         """Names of the given parameters that nobody has asked for so far."""
         return sorted(set(self._given) - self._asked)
+
+
+@lru_cache(maxsize=256)
+def _defaults(settings: Any) -> tuple[tuple[str, Any, bool], ...]:
+    """Name, default, and True for a float: of each field of a dataclass of settings."""
+    return tuple((item.name, item.default, isinstance(item.default, float)) for item in fields(settings))
+
+
+def _made(settings: Any, values: list[Any]) -> Any:
+    """A dataclass of settings with values; the same one for the same values, if nobody can change it."""
+    plain = all(isinstance(value, (int, float, str)) for value in values)
+    make = _checked if plain and settings.__dataclass_params__.frozen else _checked.__wrapped__
+    return make(settings, *values)
+
+
+@lru_cache(maxsize=1024, typed=True)
+def _checked(settings: Any, *values: Any) -> Any:
+    return settings(**{name: value for (name, _, _), value in zip(_defaults(settings), values, strict=True)})
 
 
 def take_joints(robot: Robot, *nodes: dict[str, Any]) -> Robot:

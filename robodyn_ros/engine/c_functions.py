@@ -1,32 +1,13 @@
-"""Functions in C, for loops in C to call: of a program, and others beside it. Each is loaded once in a process."""
+"""Functions in C, for loops in C to call: of a program, and others beside it."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from typing import Any
 
 from robodyn_ros.engine.codegen import kernel_source, scalar_source
-from robodyn_ros.engine.library import find_library, load_library
+from robodyn_ros.engine.library import loaded
 from robodyn_ros.engine.program import Program
-
-_libraries: dict[tuple[str, str], Any] = {}
-
-
-def loaded(name: str, key: str, source: Callable[[], str]) -> Any:
-    """A library of the cache, made if need be and loaded; None without a compiler.
-
-    Args:
-        name: of a function in it.
-        key: tells libraries of that name apart.
-        source: writes the code.
-    """
-    if (name, key) not in _libraries:
-        path = find_library(name, key, source)
-        if path is None:  # not remembered: a compiler may be installed later
-            return None
-        _libraries[name, key] = load_library(path)
-    return _libraries[name, key]
 
 
 def text_key(text: str) -> str:

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from robodyn_ros.engine.codegen import batch_source, kernel_source
-from robodyn_ros.engine.library import find_library, has_casadi, load_library
+from robodyn_ros.engine.library import has_casadi, loaded
 from robodyn_ros.engine.program import Program
 from robodyn_ros.engine.states import as_states, refuse_non_finite
 from robodyn_ros.engine.tracing import inlined, is_traced
@@ -71,16 +71,15 @@ class Kernel:
         self._arrays = (*self.inputs, parameters, *self._flat)
         self._names = [name for name, _ in program.inputs]
         self.evaluate: Callable[[], object] = self._evaluator()
-        self.call: Callable[..., Any] = self._unrolled()
 
     def _evaluator(self) -> Callable[[], object]:
         """The program as a function without arguments that works on this kernel's arrays."""
         program = self._program
         library = None
         if self._compiled:
-            library = find_library(program.name, program.key, lambda: kernel_source(program))
+            library = loaded(program.name, program.key, lambda: kernel_source(program))
         if library is not None:
-            return bound_function(load_library(library), f"{program.name}_python", self._arrays)
+            return bound_function(library, f"{program.name}_python", self._arrays)
         if not has_casadi():
             raise NotReadyError(
                 f"{program.name} of this arm cannot run: CasADi is not installed (pip install casadi), and the cache "
@@ -96,7 +95,8 @@ class Kernel:
         self._buffer = buffer  # evaluate does not keep it alive
         return evaluate  # type: ignore[no-any-return]
 
-    def _unrolled(self) -> Callable[..., Any]:
+    @cached_property
+    def call(self) -> Callable[..., Any]:
         """The plain call, as a function written for the program's inputs, because each operation counts.
 
         Assigning between memory views checks type and shape, at a third of what NumPy's own checks cost.
@@ -162,8 +162,8 @@ def call({arguments}):
             return None
         program = self._program
         name = f"{program.name}_batch"
-        library = find_library(name, program.key, lambda: batch_source(program))
-        return None if library is None else load_library(library)[name]
+        library = loaded(name, program.key, lambda: batch_source(program))
+        return None if library is None else library[name]
 
 
 class _Method(ctypes.Structure):

@@ -34,7 +34,7 @@ from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from robodyn_ros.errors import RobodynError
 
@@ -185,6 +185,36 @@ def load_library(library: Path, kind: type[Library] = ctypes.CDLL) -> Library:  
     """
     with _opened(library) as descriptor:
         return kind(_own_name(descriptor) if os.path.isdir(DESCRIPTORS) else str(library))
+
+
+_loaded: dict[tuple[object, ...], ctypes.CDLL] = {}
+
+SURROUNDINGS = ("XDG_CACHE_HOME", "HOME", "CC", "PATH")
+"""Environment variables that say where libraries are, and what makes them."""
+
+
+def loaded(name: str, key: str, source: Callable[[], str], kind: type[ctypes.CDLL] = ctypes.CDLL) -> Any:
+    """A library, found or made, and loaded once in a process; None where :func:`find_library` finds none.
+
+    Checking and opening it takes as long as some hundred calls of a small arm's functions.
+
+    Args:
+        name: of a function in it.
+        key: tells libraries of that name apart.
+        source: writes the code.
+        kind: of ctypes, ``CDLL`` or ``PyDLL``.
+
+    Raises:
+        CacheError: it is not whole and safe any more.
+        OSError: it cannot be opened.
+    """
+    place = name, key, kind, *map(os.environ.get, SURROUNDINGS)
+    if _lists or place not in _loaded:
+        path = find_library(name, key, source)
+        if path is None:  # not remembered: a compiler may be installed later
+            return None
+        _loaded[place] = load_library(path, kind)
+    return _loaded[place]
 
 
 DESCRIPTORS = "/proc/self/fd"

@@ -22,7 +22,7 @@ import re
 import warnings
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -185,9 +185,10 @@ def as_robot(given: object) -> Robot:
     raise InputError("robot", problem, given)
 
 
-def reload_robot(urdf: str) -> Robot:
+def reload_robot(urdf: str | UrdfDocument) -> Robot:
     """The robot of a text that :attr:`Robot.urdf` holds: what was accepted once is accepted without a word."""
-    return build(read_document(urdf), DescriptionSettings(inertia="warn", constraints="ignore"))
+    document = urdf if isinstance(urdf, UrdfDocument) else read_document(urdf)
+    return build(document, DescriptionSettings(inertia="warn", constraints="ignore"))
 
 
 def build(document: UrdfDocument, settings: DescriptionSettings = DescriptionSettings()) -> Robot:
@@ -407,9 +408,15 @@ def _change(problem: RobotDescriptionError, before: Inertial, after: Inertial) -
 def _parsed(kind: Any, title: str, element: ET.Element) -> Any:
     """The element, parsed by urdf_parser_py's class for it."""
     try:
-        return kind.from_xml_string(ET.tostring(element))
+        return _from_xml(kind, ET.tostring(element))
     except Exception as cause:  # it raises AssertionError, KeyError, its own ParseError and bare Exceptions
         raise RobotDescriptionError(title, f"cannot be parsed: {cause}") from cause
+
+
+@lru_cache(maxsize=512)
+def _from_xml(kind: Any, text: bytes) -> Any:
+    """What urdf_parser_py makes of a text; nobody changes it, and the parts of an arm that vary are few."""
+    return kind.from_xml_string(text)
 
 
 def _pose(origin: Any) -> Pose:

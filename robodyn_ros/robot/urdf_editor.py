@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
-from robodyn_ros.robot.description import UrdfElement, read_document
+from robodyn_ros.robot.description import UrdfDocument, UrdfElement, read_document
 from robodyn_ros.robot.pose import MOMENTS, Array, Pose
 from robodyn_ros.robot.robot import Inertial
 
@@ -29,7 +30,7 @@ class UrdfEditor:
         Raises:
             RobotDescriptionError: it is not XML.
         """
-        document = read_document(urdf)
+        self._document = document = read_document(urdf)
         self._bytes = document.text.encode()
         self._root = document.root
         self._named = {(child.tag, child.get("name")): child for child in document.root}
@@ -92,6 +93,10 @@ class UrdfEditor:
     def set_dynamics(self, joint: str, name: str, value: float) -> None:
         """Give a joint another ``armature``, ``damping`` or ``friction``."""
         self.set(self.child(self._named["joint", joint], "dynamics"), name, repr(float(value)))
+
+    def document(self) -> UrdfDocument:
+        """The URDF with all changes, which need not be read again."""
+        return replace(self._document, text=self.text())
 
     def text(self) -> str:
         """The XML with all changes."""

@@ -23,7 +23,7 @@ import numpy as np
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.engine import Kernel, Program
 from robodyn_ros.engine.codegen import batch_source
-from robodyn_ros.engine.library import find_library, load_library
+from robodyn_ros.engine.library import loaded
 from robodyn_ros.errors import InputError
 from robodyn_ros.planning.cost import Cost
 from robodyn_ros.planning.ddp.passes import CompiledPasses, DDPMemory, make_passes
@@ -78,12 +78,12 @@ class BatchedProgram:
         self._inputs, self._outputs, self._parameters = inputs, outputs, parameters
         self._loop: Any = None
         name = f"{program.name}_batch"
-        library = find_library(name, program.key, lambda: batch_source(program)) if compiled else None
+        # PyDLL keeps the interpreter's lock, so no other thread takes over in the middle of a control period.
+        library = loaded(name, program.key, lambda: batch_source(program), ctypes.PyDLL) if compiled else None
         if library is None:
             self._call = Kernel(program, parameters, compiled=False).call
             return
-        # PyDLL keeps the interpreter's lock, so no other thread takes over in the middle of a control period.
-        self._loop = load_library(library, ctypes.PyDLL)[name]
+        self._loop = library[name]
         self._count = ctypes.c_longlong(len(inputs[0]))
         self._arg = (ctypes.c_void_p * (len(inputs) + 1))(*(a.ctypes.data for a in (*inputs, parameters)))
         self._res = (ctypes.c_void_p * len(outputs))(*(a.ctypes.data for a in outputs))

@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.engine import Kernel, Program
 from robodyn_ros.engine.codegen import batch_source, scalar_source
-from robodyn_ros.engine.library import find_library, load_library
+from robodyn_ros.engine.library import loaded
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.integrators.rk4 import rk4_step
@@ -63,8 +63,6 @@ BOX_QP = {
     "SHORTEST": SHORTEST,
 }
 """Constants of the quadratic program, by their names in C."""
-
-_libraries: dict[tuple[str, str], ctypes.PyDLL] = {}
 
 
 class DDPMemory:
@@ -254,13 +252,9 @@ class CompiledPasses:
 
 def _library(name: str, program: Program, source: Callable[[Program], str], code: str) -> ctypes.PyDLL | None:
     key = hashlib.sha256(f"{program.key}\n{code}".encode()).hexdigest()[:32]
-    if (name, key) not in _libraries:
-        path = find_library(name, key, lambda: source(program) + code)
-        if path is None:  # not remembered, for there may be a compiler later
-            return None
-        # PyDLL keeps the interpreter's lock, so no other thread takes over in the middle of a control period.
-        _libraries[name, key] = load_library(path, ctypes.PyDLL)
-    return _libraries[name, key]
+    # PyDLL keeps the interpreter's lock, so no other thread takes over in the middle of a control period.
+    library: ctypes.PyDLL | None = loaded(name, key, lambda: source(program) + code, ctypes.PyDLL)
+    return library
 
 
 def _bound(function: Any, steps: int, arrays: tuple[Array, ...]) -> Callable[..., int]:

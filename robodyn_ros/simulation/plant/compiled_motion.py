@@ -23,7 +23,7 @@ import numpy as np
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.engine.codegen import scalar_source
-from robodyn_ros.engine.library import find_library, load_library
+from robodyn_ros.engine.library import loaded
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.integrators.base import Integrator, checked_step
 from robodyn_ros.simulation.plant.external_forces import ExternalForces
@@ -47,8 +47,6 @@ MODE = slice(ROWS.index("DIRECTION"), ROWS.index("R_HIGH") + 1)
 
 CONSTANTS = slice(ROWS.index("SPEED"), len(ROWS))
 """Rows of the arm's constants."""
-
-_libraries: dict[tuple[str, str], Any] = {}
 
 
 def make_frame(joints: JointEffects) -> Array:
@@ -77,17 +75,11 @@ def motion_library(dynamics: Dynamics, integrator: Integrator) -> Any:
     if not (isinstance(dynamics, CompiledDynamics) and dynamics.compiled and integrator.code):
         return None
     program = dynamics.program("forward")
-    loaded = program.key, integrator.code
-    if loaded in _libraries:
-        return _libraries[loaded]
     code = motion_source(dynamics, integrator)
     key = hashlib.sha256(f"{program.key}\n{code}".encode()).hexdigest()[:32]
-    path = find_library("motion", key, lambda: scalar_source(program) + code)
-    if path is None:  # not remembered: a compiler may be installed later
-        return None
-    library: Any = load_library(path)
-    _libraries[loaded] = library
-    library.rollout.restype = library.advance_many.restype = ctypes.c_longlong
+    library: Any = loaded("motion", key, lambda: scalar_source(program) + code)
+    if library is not None:
+        library.rollout.restype = library.advance_many.restype = ctypes.c_longlong
     return library
 
 

@@ -31,7 +31,7 @@ from robodyn_ros.checks import finite_array
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.engine import Kernel, Program, digest
 from robodyn_ros.engine.codegen import kernel_source
-from robodyn_ros.engine.library import find_library, has_casadi, load_library
+from robodyn_ros.engine.library import has_casadi, loaded
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.forward import ORIGIN, Kinematics
 from robodyn_ros.kinematics.tree import build_tree, geometry
@@ -274,10 +274,9 @@ class ExternalForces:
     def _compiled(self) -> tuple[Any, Any, Any] | None:
         """The structure that motion.c takes, what it points to, and a function that makes its constants anew."""
         program = self._program
-        path = find_library(NAME, program.key, lambda: kernel_source(program))
-        if path is None:
+        library = loaded(NAME, program.key, lambda: kernel_source(program))
+        if library is None:
             return None
-        library: Any = load_library(path)
         constants = np.zeros(ctypes.c_int.in_dll(library, f"{NAME}_constants").value)
         addresses = [ctypes.c_void_p(array.ctypes.data) for array in (self._parameters, constants)]
         function = ctypes.cast(getattr(library, f"{NAME}_run"), ctypes.c_void_p)

@@ -47,7 +47,7 @@ def varied_arm(urdf: str, changes: Mapping[str, float]) -> Robot:
         if element is None:
             raise InputError(name, f"the arm has no {kind} {owner!r}", value)
         (_change_joint if kind == "joint" else _change_link)(editor, element, quantity, float(value))
-    robot, before = reload_robot(editor.text()), _found(urdf)
+    robot, before = reload_robot(editor.document()), _found(urdf)
     for finding in robot.findings:
         if finding.severity == "warning" and finding.element not in before:  # it was possible, and is not any more
             raise robot.description_error(finding.element, finding.text)
