@@ -1,14 +1,19 @@
 """Which gains a rate of states carries: against closed forms, simulation, and a loop that meets such states."""
 
+import ctypes
+
 import arms
 import numpy as np
 import pytest
 
 import robodyn_ros as rd
 from robodyn_ros.control import PD, ComputedTorque, ControlLoop, GravityCompensation, SafetySettings
+from robodyn_ros.control.compiled_loop import SENT
 from robodyn_ros.control.faults.sampling import carried_part, effort_gains, spectral_radius
 from robodyn_ros.control.faults.settings import FaultReactions, Feedback, RateReaction
 from robodyn_ros.control.laws.base import AccelerationGains
+from robodyn_ros.control.live_loop import LiveLoop, words
+from robodyn_ros.engine.library import find_compiler
 from robodyn_ros.errors import InputError
 
 ROBOT = rd.load_robot(arms.mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15)))
@@ -142,3 +147,38 @@ def test_the_answers_to_other_faults_have_gains_that_are_carried_too():
         assert np.abs(speeds[-20:]).max() < (0.005 if answer == "hold" else 20.0)
         if answer == "hold":
             assert np.abs(np.diff(speeds[-20:], axis=0)).max() < 1e-3
+
+
+@pytest.mark.skipif(find_compiler() is None, reason="there is no C compiler")
+def test_a_thread_in_c_that_asks_for_a_judgement_gets_it_once():
+    """Whatever the judgement: while nothing changes, it asks again when the time has come, and not before."""
+    made = ControlLoop(ComputedTorque(DYNAMICS, (100.0,) * 3, (20.0,) * 3), (1e3,) * 3)
+    made.update(0.0, 1e-4, HOME, np.zeros(3))  # the first state is Python's
+    core = made.lend()
+    update = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(core.function_address)
+
+    class Applied:
+        """A runner that is called between two periods."""
+
+        def copy(self, state, law_memory):
+            begins = state.fields.begins.copy()
+            state.array[...] = core.state.array
+            state.fields.begins[...] = begins
+
+        def make(self, change):
+            words(core.state)[change.places] = change.values
+            return True
+
+    live, times = LiveLoop(made, core, Applied()), []
+    made.live = live
+    for k in range(1, 1500):
+        t = 0.001 * k
+        core.period.fields.t[...], core.period.fields.now[...] = t, t + 1e-4
+        core.period.fields.q[:], core.period.fields.qd[:] = HOME, 0.0
+        assert update(core.main.address) == SENT
+        if core.state.fields.to_judge:
+            times.append(t)
+            live.judge()
+        assert not core.state.fields.to_judge
+    assert len(times) in (3, 4), times
+    assert float(core.state.fields.carried) == 1.0

@@ -130,8 +130,13 @@ class LiveLoop:
 
     def judge(self) -> None:
         """Judge the rate of the states, if C asks for that."""
+
+        def assess() -> None:
+            self._before.fields.to_judge[...] = 1  # so that C learns that it was judged, whatever the result
+            self._loop.assess_rate()
+
         if self._core.state.fields.to_judge:
-            self.change(self._loop.assess_rate)
+            self.change(assess)
 
     def _worked_out(self) -> Change | None:
         """What has been changed since the copy was taken; None if nothing was.

@@ -70,6 +70,7 @@ class PayloadEstimation:
         self._rows: list[Row] = []
         self._publisher = node.create_publisher(InertiaStamped, "~/payload", LATCHED)
         self._timer = steady_timer(node, POLL_PERIOD, self._poll)
+        self._timer.cancel()  # it runs while somebody waits for an estimate
 
     def destroy(self) -> None:
         """Withdraw the topic."""
@@ -85,6 +86,7 @@ class PayloadEstimation:
         """
         self._start_motion()
         self._response = Future(executor=self._node.executor)
+        self._timer.reset()
         return self._response
 
     def _start_motion(self) -> None:
@@ -155,6 +157,7 @@ class PayloadEstimation:
     def _respond(self, success: bool, message: str) -> None:
         """Respond to the client, if one waits."""
         self._stop_keeping()
+        self._timer.cancel()
         response, self._response, self._task = self._response, None, None
         if response is not None:
             response.set_result((success, message))

@@ -79,6 +79,8 @@ class ContactTopics:
             )
         self._listens = False
         self._timer = steady_timer(node, REFRESH_PERIOD, self._refresh)
+        if self._source != "commanded":
+            self._timer.cancel()
 
     def tare(self) -> str:
         """Take what acts from outside now for nothing.
