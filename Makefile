@@ -20,7 +20,7 @@
 # make faults        each fault of docs/safety.md, in three arms' loops and in the running node: detected after, greatest speed and effort step, way back (BENCH as there)
 # make fuzz          spoilt URDFs and arrays, new ones each time (make fuzz FUZZ=200000)
 # make fuzz-nodes    the running controller under a storm of messages, parameters, switches and life cycles; an hour
-# make soak-loop     the loop in C, also exported and with sanitizers, beside Python over 200,000 and 500,000 periods
+# make soak-loop     the loop in C, also exported and with sanitizers, and the compiled step, beside Python: 200,000 and 500,000 periods
 # make soak-life-cycles   1,000 life cycles of the controller: objects, threads, files, memory, beside a bare node
 # make soak-controller   the controller at 500 Hz for ten minutes: periods, beside a thread that only sleeps; latency, memory
 # make soak-hold     a pose held for 60 s by the real nodes, with wrong masses and noise
@@ -60,28 +60,27 @@ BUILD := setup.py package.xml $(wildcard .ci/constraints*.txt)
 demo: $(VENV)/demo-installed $(if $(VIEW),$(VENV)/viewer-installed)
 	@$(VENV)/bin/robodyn demo $(if $(VIEW),--view) $(DEMO)
 
-ALONE := $(shell grep -l "mark.alone" test/test_*.py)
-
-# Two files of tests a core, each ROS graph in a domain of its own; what needs the whole machine, alone.
+# Two files of tests a core, each ROS graph in a domain of its own; what needs the whole machine, alone at the end.
 test: $(VENV)/test-installed
 ifdef TEST
 	$(VENV)/bin/python -m pytest $(TEST)
 else
-	$(VENV)/bin/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not alone and not thorough"
-	$(VENV)/bin/python -m pytest -m "alone and not thorough" $(ALONE)
+	$(VENV)/bin/python -m pytest --workers auto -m "not thorough"
 endif
 
 test-thorough: $(VENV)/test-installed
-	$(VENV)/bin/python -m pytest -n auto --dist worksteal -m "thorough and not alone" $(TEST)
+	$(VENV)/bin/python -m pytest --workers auto --share test -m thorough $(TEST)
 
 lint: $(VENV)/test-installed
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 
+# Sphinx has a process for each core; threads of the linear algebra would only wait for each other.
+docs: export OPENBLAS_NUM_THREADS = 1
 docs: $(VENV)/docs-installed
 	$(VENV)/bin/python -m sphinx -q -j auto -E -W --keep-going -b html -d build/doctrees docs build/docs
-	ROBODYN_SITE=build/docs $(VENV)/bin/python -m pytest test/test_docs.py
+	ROBODYN_SITE=build/docs $(VENV)/bin/python -m pytest --workers 2 --share test test/test_docs.py
 
 picture: $(VENV)/test-installed
 	$(VENV)/bin/python docs/make_picture.py
@@ -99,7 +98,7 @@ bench-kinematics: $(VENV)/test-installed
 # By default the controller's loop is in its thread where time is real, and in Python where it is simulated.
 REALTIME ?= on
 test-realtime: $(VENV)/test-installed
-	ROBODYN_REALTIME=$(REALTIME) $(VENV)/bin/python -m pytest -n auto $(addprefix test/test_nodes_,closed_loop.py faults.py recovery.py states.py time.py trajectories.py)
+	ROBODYN_REALTIME=$(REALTIME) $(VENV)/bin/python -m pytest --workers auto $(addprefix test/test_nodes_,closed_loop.py faults.py recovery.py states.py time.py trajectories.py)
 
 bench-loop: $(VENV)/test-installed
 	@$(VENV)/bin/python benchmarks/loop_update.py $(BENCH)
@@ -159,7 +158,7 @@ fuzz-nodes: $(VENV)/test-installed
 	@$(VENV)/bin/python benchmarks/fuzz_nodes.py $(BENCH)
 
 soak-loop: $(VENV)/test-installed
-	ROBODYN_HISTORIES=1000 ROBODYN_PERIODS=500000 $(VENV)/bin/python -m pytest -n 2 -m thorough test/test_control_compiled_loop.py test/test_control_export.py
+	ROBODYN_HISTORIES=1000 ROBODYN_PERIODS=500000 $(VENV)/bin/python -m pytest --workers 2 --share test -m thorough test/test_control_compiled_loop.py test/test_control_export.py test/test_control_step.py
 
 soak-life-cycles: $(VENV)/test-installed
 	@$(VENV)/bin/python benchmarks/life_cycles.py $(BENCH)

@@ -83,7 +83,6 @@ setup(
         "test": [
             "pytest",
             "pytest-timeout",
-            "pytest-xdist",
             "hypothesis",
             "dask",
             "distributed",

@@ -5,11 +5,18 @@ from __future__ import annotations
 import gc
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+# Before NumPy is imported. Beside other workers, threads of the linear algebra only wait for each other, and keep the
+# processor busy meanwhile.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import fork_server
+import forked_workers
 import pytest
 
 if TYPE_CHECKING:
@@ -24,11 +31,34 @@ WITHOUT_ROS = ("test_nodes_units.py", "test_nodes_wire.py", "test_cli_demo_repor
 """Those among them that start none."""
 
 
-def pytest_configure() -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options of the workers."""
+    forked_workers.add_options(parser)
+
+
+def pytest_configure(config: pytest.Config) -> None:
     """Take interrupts as at a terminal: what a shell runs in the background ignores them, and so do its children."""
     gc.disable()  # a third of the time of collecting the tests
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    forked_workers.configure(config)
+    if find_spec("hypothesis"):
+        from hypothesis import settings
+
+        settings.register_profile("fixed seeds", derandomize=True)
+        settings.load_profile("fixed seeds")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
+    """Start the servers that fork nodes and the command before workers are forked, which then share them."""
+    if session.items and not session.testsfailed and session.config.pluginmanager.hasplugin("forked workers"):
+        fork_server.command_server()
+        if find_spec("rclpy") and any(item.get_closest_marker("ros") for item in session.items):
+            from ros_graph import server
+
+            server()
+    return (yield)
 
 
 def pytest_collection_finish() -> None:
@@ -43,12 +73,6 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
     if nextitem is None or nextitem.path != item.path:
         gc.collect()
         gc.freeze()
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int:
-    """Two workers a core: tests of nodes mostly wait."""
-    return 2 * len(os.sched_getaffinity(0))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

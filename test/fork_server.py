@@ -4,7 +4,9 @@ A server is a process that has imported what its children import, and has done n
 each request it forks; the child takes over the folder, the environment, the arguments and the output files of the
 request, and runs the module's ``main`` as ``python -m`` would. How children end is told through the same socket.
 
-The kernel kills the server when the test process ends, whatever ends that, and its children when the server ends.
+Processes that the test process has forked use its server, each through a socket of its own. When one of them ends, the
+server kills the children that it has started. The kernel kills the server when the test process ends, whatever ends
+that, and its children when the server ends.
 
 What a start by itself is like is tested where it matters, by processes that start afresh (``Graph.start(..., fresh)``).
 """
@@ -87,10 +89,10 @@ class Forked:
 
 
 class ForkServer:
-    """The server, as the tests see it.
+    """The server, as the tests see it, and as processes see it that are forked from theirs.
 
     Attributes:
-        codes: process id → how it ended.
+        codes: process id of a child that this process has started → how it ended.
     """
 
     def __init__(self, ahead: tuple[str, ...]) -> None:
@@ -98,10 +100,9 @@ class ForkServer:
         Args:
             ahead: modules that it imports.
         """
-        self.codes: dict[int, int] = {}
         self._environment = {name: os.environ.get(name) for name in INHERITED}
-        self._socket, other = socket.socketpair()
-        self._buffer = b""
+        self._reception, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._process_id = 0
         command = dying_with_parent([sys.executable, __file__, str(other.fileno()), *ahead])
         self._process = subprocess.Popen(command, pass_fds=[other.fileno()], stdin=subprocess.DEVNULL)
         other.close()
@@ -114,6 +115,7 @@ class ForkServer:
         self, module: str, arguments: list[str], environment: dict[str, str], out: int, err: int, folder: str = ""
     ) -> Forked:
         """Run a module in a folder (default: this process's) with its output going to two open files."""
+        self._connect()
         wanted = {"module": module, "arguments": arguments, "environment": environment, "folder": folder or os.getcwd()}
         request = json.dumps(wanted).encode()
         socket.send_fds(self._socket, [len(request).to_bytes(4, "big") + request], [out, err])
@@ -121,6 +123,16 @@ class ForkServer:
         while self._pid is None:
             self.listen(None)
         return Forked(self, self._pid)
+
+    def _connect(self) -> None:
+        """Have the server listen to this process."""
+        if self._process_id == os.getpid():
+            return
+        self._socket, other = socket.socketpair()
+        socket.send_fds(self._reception, [b"new"], [other.fileno()])
+        other.close()
+        self._process_id, self._buffer = os.getpid(), b""
+        self.codes: dict[int, int] = {}
 
     def listen(self, timeout: float | None) -> None:
         """Take in what the server says, waiting for it so long at most [s]."""
@@ -140,8 +152,11 @@ class ForkServer:
 
     def close(self) -> None:
         """End the server, and with it its children."""
-        self._socket.close()
+        self._process.kill()
         self._process.wait(10.0)
+        self._reception.close()
+        if self._process_id == os.getpid():
+            self._socket.close()
 
 
 @functools.cache
@@ -168,8 +183,8 @@ def robodyn(
     return subprocess.CompletedProcess(["robodyn", *words], code, *said)
 
 
-def serve(connection: socket.socket, ahead: list[str]) -> None:
-    """The server's own loop, until the other end is closed; in a child it returns when the arguments are set."""
+def serve(reception: socket.socket, ahead: list[str]) -> None:
+    """The server's own loop, until nobody is left; in a child it returns when the arguments are set."""
     for name in ahead:
         import_module(name)
     from robodyn_ros.plugins import available, load
@@ -185,27 +200,47 @@ def serve(connection: socket.socket, ahead: list[str]) -> None:
     signal.set_wakeup_fd(writer)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    connections: dict[socket.socket, set[int]] = {}  # of each: the children that run
     while True:
-        ready, _, _ = select.select([connection, reader], [], [])
+        ready, _, _ = select.select([reception, reader, *connections], [], [])
         if reader in ready:
             with contextlib.suppress(BlockingIOError):
                 os.read(reader, 4096)
-            _reap(connection)
-        if connection in ready and _request(connection, (reader, writer)):
-            return
+            _reap(connections)
+        if reception in ready:
+            said, files, _, _ = socket.recv_fds(reception, 16, 1)
+            if not said:
+                os._exit(0)
+            connections[socket.socket(fileno=files[0])] = set()
+        for connection in [one for one in connections if one in ready]:
+            if _request(connection, connections):
+                for each in (reception, *connections):
+                    each.close()
+                for end in (reader, writer):
+                    os.close(end)
+                return
 
 
-def _reap(connection: socket.socket) -> None:
+def _reap(connections: dict[socket.socket, set[int]]) -> None:
     with contextlib.suppress(ChildProcessError):
         while (ended := os.waitpid(-1, os.WNOHANG))[0]:
-            connection.sendall(f"ended {ended[0]} {os.waitstatus_to_exitcode(ended[1])}\n".encode())
+            for connection, children in connections.items():
+                if ended[0] in children:
+                    children.remove(ended[0])
+                    with contextlib.suppress(BrokenPipeError):
+                        connection.sendall(f"ended {ended[0]} {os.waitstatus_to_exitcode(ended[1])}\n".encode())
 
 
-def _request(connection: socket.socket, pipe: tuple[int, int]) -> bool:
+def _request(connection: socket.socket, connections: dict[socket.socket, set[int]]) -> bool:
     """Fork for a request; True in the child."""
-    head, files, _, _ = socket.recv_fds(connection, 4, 2)
-    if not head:
-        os._exit(0)
+    head = b""
+    with contextlib.suppress(ConnectionResetError):
+        head, files, _, _ = socket.recv_fds(connection, 4, 2)
+    if not head:  # whoever asked is gone
+        for child in connections.pop(connection):
+            os.kill(child, signal.SIGKILL)
+        connection.close()
+        return False
     length, body = int.from_bytes(head, "big"), b""
     while len(body) < length:
         body += connection.recv(length - len(body))
@@ -214,15 +249,14 @@ def _request(connection: socket.socket, pipe: tuple[int, int]) -> bool:
     if pid:
         for file in files:
             os.close(file)
-        connection.sendall(f"started {pid}\n".encode())
+        connections[connection].add(pid)
+        with contextlib.suppress(BrokenPipeError):
+            connection.sendall(f"started {pid}\n".encode())
         return False
     end_with_parent(server)
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    connection.close()
-    for end in pipe:
-        os.close(end)
     os.dup2(files[0], 1)
     os.dup2(files[1], 2)
     for file in files:

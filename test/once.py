@@ -7,6 +7,8 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from forked_workers import WORKER
+
 
 def run_folder(basetemp: Path) -> Path:
     """The folder of temporary files that all workers of a run share.
@@ -14,7 +16,7 @@ def run_folder(basetemp: Path) -> Path:
     Args:
         basetemp: the worker's own, ``tmp_path_factory.getbasetemp()``.
     """
-    return basetemp.parent if "PYTEST_XDIST_WORKER" in os.environ else basetemp
+    return basetemp.parent if WORKER in os.environ else basetemp
 
 
 def once(file: Path, make: Callable[[Path], object]) -> Path:

@@ -85,11 +85,11 @@ def test_threads_that_plan_stay_ordinary(graph, monkeypatch):
         done.set()
         planner.join()
     assert planner.native_id not in raised
-    policy, priority = raised[threading.main_thread().native_id]
+    policy, priority = raised[threading.get_native_id()]
     assert (policy, priority.sched_priority) == (os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, 12)
     assert made.state == "SCHED_FIFO 12"
     made.end()
-    assert raised[threading.main_thread().native_id][0] == os.SCHED_OTHER | os.SCHED_RESET_ON_FORK
+    assert raised[threading.get_native_id()][0] == os.SCHED_OTHER | os.SCHED_RESET_ON_FORK
     assert made.state == "ordinary"
 
 
