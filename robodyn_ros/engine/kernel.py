@@ -22,6 +22,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, lru_cache, partial
 from math import isfinite
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -126,7 +127,7 @@ def call({arguments}):
             "otherwise": self._call_otherwise,
             "refuse": partial(refuse_non_finite, names),
         }
-        exec(code, scope)
+        exec(_compiled(code), scope)
         call: Callable[..., Any] = scope["call"]
         return call
 
@@ -164,6 +165,12 @@ def call({arguments}):
         name = f"{program.name}_batch"
         library = loaded(name, program.key, lambda: batch_source(program))
         return None if library is None else library[name]
+
+
+@lru_cache(maxsize=64)
+def _compiled(code: str) -> CodeType:
+    """A call, which many kernels have in common, as Python's compiler makes it."""
+    return compile(code, "<call of a kernel>", "exec")
 
 
 class _Method(ctypes.Structure):

@@ -375,6 +375,7 @@ def _say_slow(reason: str) -> None:
     say_once(f"{reason}: {here if has_casadi() else 'CasADi, which could make it, is not installed'}")
 
 
+@lru_cache(maxsize=1)
 def _casadi_version() -> str:
     try:
         return version("casadi")

@@ -43,13 +43,27 @@ class Program:
         """The expressions as a CasADi function: inputs, parameters → results in row-major order, check.
 
         The check is the sum of the inputs: a NaN or an infinity among them is noticed in compiled code, even where the
-        results do not depend on it.
+        results do not depend on it. The last functions are kept, for others with the same arm ask for the same ones.
         """
         import casadi as ca  # what is compiled runs without it
 
-        symbols, results = self.build()
-        check = ca.sum1(ca.vertcat(*symbols[:-1]))
-        return ca.Function(self.name, list(symbols), ca.cse([*(ca.densify(ca.vec(r.T)) for r in results), check]))
+        kept = _functions.pop((self.name, self.key), None)
+        if kept is None:
+            symbols, results = self.build()
+            check = ca.sum1(ca.vertcat(*symbols[:-1]))
+            outputs = ca.cse([*(ca.densify(ca.vec(r.T)) for r in results), check])
+            kept = ca.Function(self.name, list(symbols), outputs)
+        _functions[self.name, self.key] = kept  # the last one of the dictionary
+        while len(_functions) > KEPT:
+            _functions.pop(next(iter(_functions)), None)
+        return kept
+
+
+KEPT = 32
+"""How many functions a process keeps."""
+
+_functions: dict[tuple[str, str], ca.Function] = {}
+"""Name and key of a program → its function, the one that was asked for last at the end."""
 
 
 def digest(*facts: object, source: str) -> str:
