@@ -40,6 +40,9 @@ napoleon_numpy_docstring = False
 napoleon_use_ivar = True
 autodoc_type_aliases = {name: name for name in ("Array", "ArrayLike")}
 python_use_unqualified_type_names = True
+toc_object_entries = (
+    False  # 6,000 names in the tree that the theme goes through for each page, about a second each
+)
 suppress_warnings = [
     "ref.python"
 ]  # a letter of a formula that is the name of more than one thing
