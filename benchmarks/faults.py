@@ -150,7 +150,7 @@ class Cell:
 
     def _swing(self) -> None:
         """The next swing, once the last one is over."""
-        if self.swings and self.loop.mode == "hold" and self.loop.fault is None and self.t >= self._end:
+        if self.swings and self.t >= self._end and self.loop.fault is None and self.loop.mode == "hold":
             self._direction = 1 - self._direction if self._sent is not None else 1
             self._end = self.t + self.swing + 0.1  # by the simulation's time
             motion = rest_to_rest([self.ends[self._direction]], [self.swing])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 
+@cache
 def urdfs() -> dict[str, Path]:
     """File name without its ending → path of every URDF; empty where the package is not installed."""
     try:

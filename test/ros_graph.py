@@ -128,9 +128,12 @@ class Graph:
     Attributes:
         node: the test's own node.
         fresh: start nodes as new processes, and not by fork: for what depends on how a process starts, or ends.
+        state_rate: of simulators that are told nothing else: the same behaviour with fewer messages than by default
+            [Hz]; 0 for the default.
     """
 
     fresh = False
+    state_rate = 200.0
 
     def __init__(self, folder: Path) -> None:
         """
@@ -142,7 +145,8 @@ class Graph:
         self._processes: list[Process] = []
         self._context = Context()
         rclpy.init(context=self._context, args=[])
-        self.node = Node("test", context=self._context)
+        # No services of its own: each would be found by all other nodes, and looked at whenever this one waits.
+        self.node = Node("test", context=self._context, enable_rosout=False, start_parameter_services=False)
         # The EventsExecutor takes less of the processor, but it may crash when clients and subscriptions come and go
         # (rclpy issues 1641 and 1644), as they do in tests.
         self._executor = SingleThreadedExecutor(context=self._context)
@@ -159,6 +163,8 @@ class Graph:
         """
         if name == "controller" and REALTIME:
             parameters.setdefault("realtime", REALTIME)
+        if name == "simulator" and self.state_rate:
+            parameters.setdefault("state_rate", self.state_rate)
         path = self._folder / f"{name}-{len(self._processes)}.yaml"
         path.write_text(yaml.safe_dump({"/**": {"ros__parameters": parameters}}))
         given = ["--ros-args", "--params-file", str(path), *arguments]

@@ -71,7 +71,7 @@ REFUSED = {
 LAWS = ["computed_torque", "pd", "impedance", "adaptive", "disturbance_observer", "free_drive"]
 LIMITS = np.array([260.0, 40.0, 15.0])
 SEEDS = int(os.environ.get("ROBODYN_SEEDS", "16"))
-HISTORIES = int(os.environ.get("ROBODYN_HISTORIES", "300"))
+HISTORIES = int(os.environ.get("ROBODYN_HISTORIES", "60"))
 """How many histories the thorough test compares; `make soak-loop` has more."""
 
 

@@ -47,7 +47,7 @@ PACKAGE = "some_arm_controllers"
 FEW = 3000
 """Periods of a history in the gate."""
 
-PERIODS = int(os.environ.get("ROBODYN_PERIODS", "100000"))
+PERIODS = int(os.environ.get("ROBODYN_PERIODS", "20000"))
 """Periods that the thorough tests compare, with sanitizers less; `make soak-loop` has more."""
 
 NOTHING, REFERENCE, TRAJECTORY, HOLD, CHANGE, PUBLISHERS, CHAINED, CYCLE = range(8)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import arms
 import numpy as np
 import pytest
@@ -16,7 +18,8 @@ from robodyn_ros.errors import RobodynError
 ROBOT = rd.load_robot(arms.mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15)))
 LAWS = [name for name in rd.available("controllers") if name != "mpc"]
 PERIOD = 0.004
-
+SEEDS = max(1, int(os.environ.get("ROBODYN_HISTORIES", "60")) // 60)
+"""How many histories the thorough test compares; `make soak-loop` has more."""
 
 LIMITS = np.array([150.0, 20.0, 9.0])
 """Effort limits [N] and [N·m]."""
@@ -143,5 +146,5 @@ def test_the_compiled_step_is_the_step_in_python(name: str) -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", LAWS)
 def test_the_compiled_step_is_the_step_in_python_for_long(name: str) -> None:
-    seen = set().union(*(histories(name, 2000, seed) for seed in range(4)))
+    seen = set().union(*(histories(name, 2000, seed) for seed in range(SEEDS)))
     assert seen >= {"none", "speed", "states", "publisher", "saturated", "rate_limited"}

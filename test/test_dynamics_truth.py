@@ -51,7 +51,13 @@ def test_named_arms(name: str, compiled: bool) -> None:
     check((MECHANISMS | awkward())[name], 1, compiled)
 
 
-@pytest.mark.parametrize("seed", range(40))
+SOON = 10
+"""So many random arms belong to every run, beside those of test_dynamics_scale.py."""
+
+
+@pytest.mark.parametrize(
+    "seed", [*range(SOON), *(pytest.param(seed, marks=pytest.mark.thorough) for seed in range(SOON, 40))]
+)
 def test_random_arms(seed: int) -> None:
     check(random_robot(seed, joints=2 + seed % 6), seed, compiled=False, states=2)
 

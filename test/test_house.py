@@ -52,6 +52,7 @@ APART = {
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 
+@cache
 def imports(path: Path) -> set[str]:
     """Dotted names of all modules that a file imports, inside functions too."""
     names: set[str] = set()
@@ -77,6 +78,10 @@ def room(path: Path) -> str:
 def module(path: Path) -> str:
     """A file's dotted name within the package; "" is the package's face."""
     return ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix("__init__").rstrip(".")
+
+
+MODULES = {f"robodyn_ros.{module(path)}".rstrip(".") for path in FILES}
+"""Full names of all modules."""
 
 
 @cache
@@ -160,9 +165,8 @@ def test_docstrings_say_it_themselves(path: Path) -> None:
     """No docstring sends its reader to the module, and every reference leads somewhere."""
     text = path.read_text(encoding="utf-8")
     assert "See the module" not in text
-    names = {f"robodyn_ros.{module(file)}".rstrip(".") for file in FILES}
     for reference in re.findall(r":mod:`~?\.?(?=robodyn_ros)([\w.]+)`", text):
-        assert reference in names, f"{reference} is no module"
+        assert reference in MODULES, f"{reference} is no module"
     siblings = {file.stem for file in path.parent.glob("*.py")} | {folder.name for folder in path.parent.iterdir()}
     for reference in re.findall(r":mod:`\.([\w.]+)`", text):
         assert reference.split(".")[0] in siblings, f".{reference} is no sibling"

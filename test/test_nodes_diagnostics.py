@@ -34,6 +34,9 @@ LONG = 3.0 * RECENT
 """How long each fault is made to last [s]."""
 
 
+OFTEN = 0.0099
+"""How often the level is looked at while a fault lasts: more often than it is ever published [s]."""
+
 BEGINS = count(1000.0, 1000.0)
 """When each test begins [s]: what one has counted is not recent in the next."""
 
@@ -207,10 +210,12 @@ def test_the_level_stays_while_a_fault_lasts(simulated, kind, monkeypatch):
         step()
         assert on.t < deadline, "the fault is not detected"
     assert on.loop._loop.fault.kind == kind
-    begin, levels = on.t, []
+    begin, looked, levels = on.t, 0.0, []
     while on.t - begin < LONG:
         step()
-        if on.loop._loop.fault is not None:  # an arm that does not follow is asked again now and then
+        # An arm that does not follow is asked again now and then.
+        if on.loop._loop.fault is not None and on.t - looked >= OFTEN:
+            looked = on.t
             levels.append(on.level())
             assert levels[-1][0] == "ERROR" and FAULTS[kind] in levels[-1][1], (on.t - begin, levels[-1])
     assert len(levels) > 100 or kind in ("states", "rate")
@@ -223,8 +228,9 @@ def test_the_level_stays_while_a_fault_lasts(simulated, kind, monkeypatch):
     on.loop.hold()
     end = on.t + 3.0 + 3.0 * RECENT
     while on.level()[0] != "OK":
-        on.state()
-        on.loop._watch()  # it says that states are missing, by the steady clock
+        for _ in range(round(OFTEN / STEP)):
+            on.state()
+            on.loop._watch()  # it says that states are missing, by the steady clock
         assert on.t < end, on.level()
     for _ in range(1000):
         on.state()

@@ -34,7 +34,7 @@ def test_a_pose_is_held_with_wrong_masses_and_noisy_encoders(graph, prr):
     states = graph.listen(JointState, "joint_states", QoSProfile(depth=10000))
     wiring = ("-r", "joint_commands:=controller/joint_commands")
     graph.start(
-        "simulator", *wiring, robot_description=prr, initial_position=START, lockstep=True, seed=3,
+        "simulator", *wiring, robot_description=prr, initial_position=START, lockstep=True, seed=3, state_rate=500.0,
         sensors={name: dict(NOISE) for name in START}, mismatch={"mass_scale": 1.05},
     )  # fmt: skip
     graph.wait(lambda: states, "the state that waits for its answer")  # so that this test misses none

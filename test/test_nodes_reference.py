@@ -41,6 +41,7 @@ def node(request, tmp_path_factory, prr):
         pytest.importorskip("viser", reason="the viewer needs viser")
     given = NODES[name] or {"robot_description": prr}
     with own_graph(tmp_path_factory.mktemp(name)) as graph:
+        graph.state_rate = 0.0
         graph.start(name, **given)
         graph.wait(lambda: name in graph.node.get_node_names(), "the node")
         if name == "controller":

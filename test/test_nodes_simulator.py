@@ -12,6 +12,11 @@ HELD = [20.0 * 9.81, 30.0, 5.0]
 """Some efforts [N, N·m, N·m]."""
 
 
+@pytest.fixture(autouse=True)
+def rate_of_the_node(graph):
+    graph.state_rate = 0.0
+
+
 @pytest.fixture
 def simulator(graph, prr):
     return graph.start("simulator", robot_description=prr, initial_position=START, diagnostics_rate=50.0)

@@ -51,7 +51,7 @@ def lockstep_run(folder, prr, end=1.2):
     with own_graph(folder) as graph:
         states = graph.listen(JointState, "joint_states", QoSProfile(depth=5000))
         common = {"robot_description": prr, "diagnostics_rate": 20.0}
-        graph.start("simulator", *ANSWERED, lockstep=True, initial_position=START, **common, **ROUGH)
+        graph.start("simulator", *ANSWERED, lockstep=True, initial_position=START, state_rate=500.0, **common, **ROUGH)
         # No answer comes yet, so time stands still; from the first answer on it is the pause that holds it up.
         assert graph.call(SetBool, "simulator/pause", data=True).success
         graph.start("controller", use_sim_time=True, realtime="auto", **common)  # a thread sees the time as it comes
@@ -119,7 +119,7 @@ def test_the_node_does_what_the_library_does_to_the_last_bit(graph, prr):
         publisher.publish(reply)
 
     graph.node.create_subscription(JointState, "joint_states", on_state, 10)
-    graph.start("simulator", robot_description=prr, lockstep=True, **given)
+    graph.start("simulator", robot_description=prr, lockstep=True, state_rate=500.0, **given)
     graph.wait(lambda: len(found) > 300, "300 states")
 
     robot = load_robot(prr)
@@ -141,7 +141,7 @@ def test_lockstep_without_an_answer_says_so_and_blocks_nobody(graph, prr):
 
     states = graph.listen(JointState, "joint_states", 100)
     process = graph.start(
-        "simulator", robot_description=prr, lockstep=True, lockstep_timeout=0.3, diagnostics_rate=20.0
+        "simulator", robot_description=prr, lockstep=True, lockstep_timeout=0.3, diagnostics_rate=20.0, state_rate=500.0
     )
     graph.wait(lambda: graph.diagnostics("simulator")["message"].startswith("no answer"), "the complaint")
     assert "to the state at 0.002 s" in graph.diagnostics("simulator")["message"]

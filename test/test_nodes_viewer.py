@@ -49,6 +49,7 @@ def printed_address(graph, viewer, port):
 @pytest.mark.alone
 @pytest.mark.timeout(600)
 def test_the_handle_and_the_sliders_move_the_arm(graph, port):
+    graph.state_rate = 0.0
     graph.start("simulator", "-r", "commands:=controller/commands", robot_description=str(PRR))
     graph.start("controller", "--params-file", str(GAINS), robot_description=str(PRR), use_sim_time=True,
                 state_timeout=10.0)  # fmt: skip

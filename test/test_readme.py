@@ -50,7 +50,8 @@ def copy(tmp_path):
     tracked += ("resource", "robodyn_ros", "launch", "urdf", "config", "rviz")
     for name in tracked:
         if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+            # With what Python has compiled of it, but for what it is writing at this moment.
+            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("*.pyc.*"))
         else:
             folder.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / name)
