@@ -40,9 +40,8 @@ napoleon_numpy_docstring = False
 napoleon_use_ivar = True
 autodoc_type_aliases = {name: name for name in ("Array", "ArrayLike")}
 python_use_unqualified_type_names = True
-toc_object_entries = (
-    False  # 6,000 names in the tree that the theme goes through for each page, about a second each
-)
+# The theme goes through the whole tree for each page: with 6,000 objects in it, about a second.
+toc_object_entries = False
 suppress_warnings = [
     "ref.python"
 ]  # a letter of a formula that is the name of more than one thing
