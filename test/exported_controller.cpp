@@ -3,13 +3,16 @@
 // The history is a file of numbers (double). Each period has: t, positions (N), velocities (N), and what is asked of the
 // arm before the update: 0 nothing; 1 a reference: has velocities, then joints, q, qd, effort (N each); 2 a trajectory:
 // points, columns, degree, joints (columns), then for each point its time and its rows; 3 hold; 4 parameters: how many
-// lines of changes.txt; 5 publishers of references; 6 reference interfaces (4 N), chained; 7 the life cycle, off and on.
+// lines of changes.txt; 5 publishers of references; 6 reference interfaces (4 N), chained; 7 the life cycle, off and on;
+// 8 a pose of the tool: position, orientation (x, y, z, w); 9 a twist of it; 10 a wrench of it; 11 tare.
+// The wrenches from outside that are published go to wrenches.bin, each with its stamp.
 // The commands of each period are written to standard output, N numbers each, or 5 N in MIT mode. With "clock" as its
 // option, the nodes' clock is set in the middle of the history, twice; the periods are measured with another one. With "unheard" nobody subscribes to what is published.
 
 #include <dlfcn.h>
 #include <pthread.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <iostream>
@@ -74,7 +77,7 @@ int main(int count, char ** options)
 {
   const bool mit = count > 1 && std::string(options[1]) == "mit";
   const bool sets_clock = count > 1 && std::string(options[1]) == "clock";
-  using sensor_msgs::msg::JointState;
+  using geometry_msgs::msg::WrenchStamped, sensor_msgs::msg::JointState;
   rclcpp::Publisher<JointState>::subscriptions = count > 1 && std::string(options[1]) == "unheard" ? 0 : 1;
   const std::size_t kinds = mit ? MIT.size() : 1;
   const rclcpp_lifecycle::State state;
@@ -97,7 +100,8 @@ int main(int count, char ** options)
   History history;
   std::size_t changed = 0;
   const auto changes = read_parameters("changes.txt");
-  std::vector<double> written;
+  std::vector<double> written, wrenches;
+  long felt = 0;
   double t = 0.0;
   std::int64_t before = 0;
   while (history.next(t)) {
@@ -126,7 +130,7 @@ int main(int count, char ** options)
         if (has_velocity) message->velocity.push_back(qd[i]);
         message->effort.push_back(effort[i]);
       }
-      node->references->callback(message);
+      node->subscription<JointState>().callback(message);
     } else if (what == 2) {
       const auto shape = history.numbers(3);
       const std::size_t points = static_cast<std::size_t>(shape[0]), columns = static_cast<std::size_t>(shape[1]);
@@ -142,9 +146,9 @@ int main(int count, char ** options)
         if (shape[2] > 3.0) point.accelerations = history.numbers(columns);
         message->points.push_back(point);
       }
-      node->trajectories->callback(message);
+      node->subscription<trajectory_msgs::msg::JointTrajectory>().callback(message);
     } else if (what == 3) {
-      node->holds->callback(nullptr, std::make_shared<std_srvs::srv::Trigger::Response>());
+      node->services["~/hold"]->callback(nullptr, std::make_shared<std_srvs::srv::Trigger::Response>());
     } else if (what == 4) {
       std::vector<rclcpp::Parameter> set;
       std::vector<rclcpp::Parameter::Value> values;
@@ -154,13 +158,36 @@ int main(int count, char ** options)
       }
       if (!node->set(set, values)) std::cerr << "parameters are refused at " << t << "\n";
     } else if (what == 5) {
-      node->references->publishers = static_cast<std::size_t>(history.number());
+      node->subscription<JointState>().publishers = static_cast<std::size_t>(history.number());
     } else if (what == 6) {
       const auto given = history.numbers(4 * N);
       for (std::size_t k = 0; k < given.size(); ++k) *references[k].place() = given[k];
     } else if (what == 7) {
       if (controller->on_deactivate(state) != controller_interface::CallbackReturn::SUCCESS) return 5;
       if (controller->on_activate(state) != controller_interface::CallbackReturn::SUCCESS) return 6;
+    } else if (what == 8) {
+      const auto v = history.numbers(7);
+      auto message = std::make_shared<geometry_msgs::msg::PoseStamped>();
+      message->pose = {{v[0], v[1], v[2]}, {v[3], v[4], v[5], v[6]}};
+      node->subscription<geometry_msgs::msg::PoseStamped>().callback(message);
+    } else if (what == 9) {
+      const auto v = history.numbers(6);
+      auto message = std::make_shared<geometry_msgs::msg::TwistStamped>();
+      message->header.frame_id = core_links[0];
+      message->twist = {{v[0], v[1], v[2]}, {v[3], v[4], v[5]}};
+      node->subscription<geometry_msgs::msg::TwistStamped>().callback(message);
+    } else if (what == 10) {
+      const auto v = history.numbers(6);
+      auto message = std::make_shared<WrenchStamped>();
+      message->wrench = {{v[0], v[1], v[2]}, {v[3], v[4], v[5]}};
+      node->subscription<WrenchStamped>().callback(message);
+      message = std::make_shared<WrenchStamped>();
+      message->header.frame_id = "elsewhere";  // is refused
+      node->subscription<WrenchStamped>().callback(message);
+    } else if (what == 11) {
+      const auto answer = std::make_shared<std_srvs::srv::Trigger::Response>();
+      node->services["~/tare"]->callback(nullptr, answer);
+      if (answer->success != (ARM_OBSERVES == 1)) return 10;
     }
     node->timer->callback();
     is_counted = true;
@@ -168,12 +195,24 @@ int main(int count, char ** options)
     is_counted = false;
     if (done != controller_interface::return_type::OK) return 7;
     written.insert(written.end(), commands.begin(), commands.end());
+    if (realtime_tools::RealtimePublisher<WrenchStamped>::published > felt) {
+      felt = realtime_tools::RealtimePublisher<WrenchStamped>::published;
+      const auto & told = *realtime_tools::RealtimePublisher<WrenchStamped>::latest;
+      if (told.header.frame_id != core_links[2]) return 11;
+      const auto & [force, torque] = told.wrench;
+      wrenches.insert(wrenches.end(), {told.header.stamp.sec + told.header.stamp.nanosec / 1e9, force.x, force.y, force.z,
+                                       torque.x, torque.y, torque.z});
+    }
   }
   if (controller->on_deactivate(state) != controller_interface::CallbackReturn::SUCCESS) return 8;
   if (controller->on_cleanup(state) != controller_interface::CallbackReturn::SUCCESS) return 8;
-  const std::array<long, 6> kept = {node->timer.use_count(), node->references.use_count(), node->trajectories.use_count(),
-    node->holds.use_count(), node->on_set.use_count(), node->post_set.use_count()};
-  if (kept != std::array<long, 6>{1, 1, 1, 1, 1, 1}) return 9;  // something stays after a cleanup
+  const auto most = [](const auto &... items) { return std::max({items.use_count()...}); };
+  long kept = std::max({node->timer.use_count(), node->on_set.use_count(), node->post_set.use_count(),
+    std::apply(most, node->subscriptions)});
+  for (const auto & service : node->services) kept = std::max(kept, service.second.use_count());
+  if (kept > 1) return 9;  // something stays after a cleanup
+  std::ofstream("wrenches.bin", std::ios::binary)
+    .write(reinterpret_cast<const char *>(wrenches.data()), static_cast<std::streamsize>(wrenches.size() * sizeof(double)));
   std::cout.write(reinterpret_cast<const char *>(written.data()), static_cast<std::streamsize>(written.size() * sizeof(double)));
   std::cerr << "published " << realtime_tools::RealtimePublisher<JointState>::published << "\n";
   std::cerr << "allocations " << allocations << " locks " << locks << "\n";

@@ -31,11 +31,13 @@ from robodyn_ros.control.export.controller_parameters import known_defaults
 from robodyn_ros.control.export.ros2_control import ExportedFiles, export_package, write_package
 from robodyn_ros.control.loop_settings import make_loop_settings, model_parameters
 from robodyn_ros.control.motion.mit_mode import MitSettings
+from robodyn_ros.control.motion.tool_stream import LONGEST_PERIOD, StreamSettings, ToolStream
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.control.reference.manager import StoppingReference
 from robodyn_ros.control.reference.stream_velocity import StreamVelocity
 from robodyn_ros.engine import find_compiler
 from robodyn_ros.errors import ConfigurationError, EffortError, HoldingError, InputError, RobodynError
+from robodyn_ros.kinematics import Kinematics, so3
 
 HERE = Path(__file__).parent
 DECLARATIONS = HERE / "ros2_control_declarations"
@@ -50,7 +52,7 @@ FEW = 3000
 PERIODS = int(os.environ.get("ROBODYN_PERIODS", "20000"))
 """Periods that the thorough tests compare, with sanitizers less; `make soak-loop` has more."""
 
-NOTHING, REFERENCE, TRAJECTORY, HOLD, CHANGE, PUBLISHERS, CHAINED, CYCLE = range(8)
+NOTHING, REFERENCE, TRAJECTORY, HOLD, CHANGE, PUBLISHERS, CHAINED, CYCLE, POSE, TWIST, WRENCH, TARE = range(12)
 """What is asked of the arm before an update, as in exported_controller.cpp."""
 
 PRR = re.sub('effort="[^"]*"', 'effort="300"', arms.mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15)))
@@ -155,7 +157,7 @@ def build(
         "#undef PARAMETERS_NAMESPACE",
     )
     header.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    names = ("core", "step", "contact", "forward", "gravity", "inverse", "mass_matrix")
+    names = ("core", "step", "contact", "contact_link", "tool", "forward", "gravity", "inverse", "mass_matrix")
     places = (f"-I{DECLARATIONS}", f"-I{package / 'build'}", f"-I{package / 'src'}")
     counts = () if any("sanitize" in flag for flag in flags) else ("-DCOUNT_CALLS",)
     c = ("gcc", "-std=c11", "-fvisibility=hidden", "-Wno-psabi", *flags)
@@ -207,8 +209,16 @@ class ControllerHistory:
         self.wrong, self.conflict, self.chained, self.was_chained, self.lasts = 1.0, False, 0, False, 0
         self.chained_q = self.q
         self.seen: set[str] = set()
+        stream = {name[7:]: value for name, value in made.given.items() if name.startswith("stream.")}
+        limits = self.loop.settings.limits.velocity
+        self.stream = ToolStream(self.dynamics, made.given.get("tool", ""), StreamSettings(**stream), limits)
+        self.kinematics = Kinematics(robot)
+        self.tool_runs = self.tool_tracks = False
+        self.tool_time = 0.0
+        self.wrenches: dict[float, np.ndarray] = {}
 
     changes_allowed = payloads = True
+    calm = False  # True if nothing is asked of the arm but what is streamed to its tool
     stops = was_gap = False
     last: Any = None
     begun = 0.0
@@ -220,7 +230,7 @@ class ControllerHistory:
             reference, names = self.last
             self.last = None
             self.velocity.stop()
-            if self.loop.mode == "track" and not self.was_chained:
+            if self.loop.mode == "track" and not self.was_chained and not self.tool_runs:
                 still = reference._replace(qd=np.zeros(len(names)))
                 self.attempt(lambda: self.loop.track(still, self.begun, names))
 
@@ -256,6 +266,10 @@ class ControllerHistory:
             self.commands[0] = 0.0 if command is None else command.effort
             if self.mit:
                 self.mit_command(command, q)
+        if command is not None and command.external is not None and command.state is not None and self.contact_link:
+            axes = self.kinematics.pose(self.contact_link, command.state[0])[:3, :3].T
+            wrench = command.external[self.n : self.n + 6]
+            self.wrenches[t] = np.concatenate((axes @ wrench[:3], axes @ wrench[3:]))
         if command is not None:
             self.seen.add(command.fault or "law")
             if command.reference is not None:
@@ -264,6 +278,12 @@ class ControllerHistory:
         self.stops |= isinstance(loop._references._source, StoppingReference)
         self.seen |= {loop.mode, loop.fault.phase if loop.fault else "well"}
         self.expected.append(self.commands.copy())
+
+    @property
+    def contact_link(self) -> str:
+        """Where the wrench from outside acts; "" if none is observed."""
+        contact = self.loop.settings.contact
+        return "" if contact is None else contact.observer.link
 
     def mit_command(self, command: Any, q: np.ndarray) -> None:
         if command is None:
@@ -282,6 +302,8 @@ class ControllerHistory:
         q, qd = self.q.copy(), self.wrong * self.qd
         asked: list[Any] = [NOTHING]
         is_gap = False
+        if self.calm:
+            chance = 0.075 if (self.t * 10.0) % 4.0 < 1.5 and chance < 0.05 else 1.0
         self.lasts = max(self.lasts - 1, 0)
         if self.lasts == 0 and (self.conflict or self.wrong != 1.0):
             self.wrong = 1.0
@@ -323,20 +345,77 @@ class ControllerHistory:
             # reactions. The exported controller judges its period once.
             self.t = round(self.t + rng.uniform(0.035, 0.2), 6)
             is_gap = True
-        elif chance < 0.071:
-            self.q = self.q + 0.3 * other * (np.abs(other) < 0.5)  # it is elsewhere
         elif chance < 0.072:
+            self.q = self.q + 0.3 * other * (np.abs(other) < 0.5)  # it is elsewhere
+        elif chance < 0.073:
             qd = qd * np.nan
+        elif chance < 0.080:
+            asked = self.tool(other)
+        elif chance < 0.081:
+            self.attempt(self.loop.tare)
+            asked = [TARE]
         if self.chained == 0 and asked[0] != CHAINED and self.numbers and self.was_chained:
             self.switch_off()  # the mode changes while the controller is inactive
         self.was_chained = asked[0] == CHAINED
         self.loop.set_publisher_conflict("two of them" if self.conflict and not self.was_chained else "")
         self.was_gap = is_gap
         self.watch_stream()
+        self.renew_tool()
         self.period(asked, q, qd)
+
+    def tool(self, other: np.ndarray) -> list[Any]:
+        """Something is streamed to the tool."""
+        kind, numbers = int(self.rng.choice([POSE, POSE, TWIST, WRENCH])), self.rng.uniform(-1.0, 1.0, 6)
+        if kind == POSE:
+            robot = self.robot
+            pose = self.kinematics.pose(self.stream.link, np.clip(self.q + 0.2 * other, robot.lower, robot.upper))
+            w, *v = so3.quaternion(pose[:3, :3]).tolist()
+            numbers = np.array([*pose[:3, 3], *v, w])
+        elif kind == TWIST:
+            numbers = 0.3 * numbers
+        else:
+            numbers = 10.0 * numbers
+        self.attempt(lambda: self.take_tool(kind, numbers))
+        return [kind, *numbers]
+
+    def take_tool(self, kind: int, numbers: np.ndarray) -> None:
+        """As the node takes it."""
+        if not self.tool_runs:
+            _, reference = self.loop.expected(0.0)
+            self.stream.begin(reference.q, reference.qd)
+            self.tool_runs, self.tool_tracks, self.tool_time = True, False, self.t
+        if kind == POSE:
+            pose, skew = np.eye(4), so3.hat(numbers[3:6])
+            pose[:3, :3] += 2.0 * numbers[6] * skew + 2.0 * skew @ skew
+            pose[:3, 3] = numbers[:3]
+            self.stream.take_pose(self.t, pose)
+        elif kind == TWIST:
+            self.stream.take_twist(self.t, numbers)
+        else:
+            self.stream.take_wrench(self.t, numbers)
+
+    def renew_tool(self) -> None:
+        """The reference goes on with what is streamed to the tool, as the node has it, but in every period."""
+        dt = self.t - self.tool_time
+        if not self.tool_runs or dt == 0.0:
+            return
+        if self.tool_tracks and self.loop.mode != "track":
+            self.tool_runs = False
+            return
+        self.tool_time, self.tool_tracks = self.t, True
+        reference = self.stream.advance(self.t, min(dt, LONGEST_PERIOD))
+        limit = self.loop.settings.limits.effort
+        reference = reference._replace(effort=np.clip(reference.effort, -limit, limit))
+        self.tool_runs = self.attempt(lambda: self.loop.track(reference, self.t))
+        self.seen.add("tool")
+        if self.tool_runs and self.stream.is_over(self.t):
+            self.loop.hold(self.t)
+            self.tool_runs = False
+            self.seen.add("the stream is over")
 
     def switch_off(self) -> None:
         """The controller is deactivated: the last command carries the arm where it was."""
+        self.tool_runs = False
         loop = self.loop
         if loop.part(self.t) is not None:
             limit = loop.settings.limits.effort
@@ -363,6 +442,7 @@ class ControllerHistory:
             )  # fmt: skip
         reference = Reference(q[columns], given[columns], np.zeros(len(columns)), effort[columns])
         followed = self.attempt(lambda: self.loop.track(reference, self.t, names))
+        self.tool_runs = self.tool_runs and not followed  # the newest request counts
         self.begun = self.t
         self.last = None if has_velocity else (reference, names) if followed else self.last
         return [REFERENCE, has_velocity, *joints, *q, *qd, *effort]
@@ -447,6 +527,14 @@ class ControllerHistory:
         return found, np.array(self.expected).reshape(periods, -1), said
 
 
+def close_wrenches(history: ControllerHistory) -> None:
+    """The wrenches that are published are those that the node would publish."""
+    found = np.fromfile(history.made.program.parent / "wrenches.bin").reshape(-1, 7)
+    expected = np.array([history.wrenches[round(t, 9)] for t in found[:, 0]])
+    assert len(found) == len(history.wrenches) and (np.abs(expected) > 1.0).any()
+    np.testing.assert_allclose(found[:, 1:], expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+
+
 def changes_text(changes: list[tuple[str, Any]]) -> str:
     return "".join(lines_of({name: value}) for name, value in changes)
 
@@ -468,8 +556,11 @@ def prr(tmp_path_factory: pytest.TempPathFactory) -> Exported:
     return build(tmp_path_factory.mktemp("prr"), PRR, given_for(robot, np.random.default_rng(1)))
 
 
+TOOL_LAWS = ("cartesian_impedance", "operational_space", "hand_guiding", "free_drive")
+"""Laws about the tool, and laws by hand."""
+
 SEEN = {"law", "limited", "states", "speed", "publisher", "sensor", "following", "hold", "damp", "ramp", "silent"}
-SEEN |= {"collision", "touch", "float", "retreat"}
+SEEN |= {"collision", "touch", "float", "retreat", "tool"}
 SEEN |= {"follow", "track", "JumpError", "LimitError", "InputError", "NotReadyError"}
 
 
@@ -520,6 +611,23 @@ def test_every_package_that_is_found_is_linked() -> None:
     linked = text.split("target_link_libraries(")[1].split(")")[0].split()
     assert {name.split("::")[0].removeprefix("${").removesuffix("_TARGETS}") for name in linked} >= set(found)
     assert "ament_target_dependencies" not in text
+
+
+@needs_compiler
+def test_streams_for_the_tool(tmp_path: Path) -> None:
+    given = given_for(rd.load_robot(PRR), np.random.default_rng(4)) | {
+        "contact.observe": "tool", "contact.touch_force": 0.0, "contact.collision_force": 0.0, "contact.energy": 0.0,
+        "contact.touch_torque": 0.0, "stream.filter_time": 0.01, "stream.timeout": 0.03, "stream.speed": 0.3,
+        "tool": "link2", "plausibility": False, "following_tolerance": 0.0,
+    }  # fmt: skip
+    history = ControllerHistory(build(tmp_path, PRR, given), 7)
+    history.calm = True
+    found, expected, said = history.run(FEW)
+    close(found, expected, history)
+    close_wrenches(history)
+    assert history.seen >= {"tool", "the stream is over", "track", "hold"}
+    assert said.endswith("allocations 0 locks 0\n")
+    assert "its frame must be 'link0' or empty, not 'elsewhere'" in said
 
 
 @needs_compiler
@@ -575,7 +683,7 @@ def test_with_sanitizers(name: str, tmp_path: Path) -> None:
 @needs_compiler
 @pytest.mark.thorough
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("law", ["pd", "impedance", "gravity_compensation", "adaptive", "disturbance_observer"])
+@pytest.mark.parametrize("law", [*TOOL_LAWS, "pd", "impedance", "gravity_compensation", "adaptive", "disturbance_observer"])
 def test_other_laws(law: str, tmp_path: Path) -> None:
     made = build(tmp_path, PRR, given_for(rd.load_robot(PRR), np.random.default_rng(3)), law)
     history = ControllerHistory(made, 31)

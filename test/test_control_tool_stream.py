@@ -170,7 +170,7 @@ def test_a_singular_pose_is_passed_without_a_fleeing_joint(name: str) -> None:
     there[:3, 3] += 2.0 * out
     _, (q, qd, _, _) = run(stream, 6.0, lambda stream, t: stream.take_pose(t, there))
     values = stream._singular(q[-1])[1]
-    assert values[-1] < 0.3 * stream._floor / 0.2
+    assert values[-1] < 0.3 * stream.floor / 0.2
     back = poses_of(stream, np.array(ARMS[name][1]))
     _, (q, other, _, _) = run(stream, 9.0, lambda stream, t: stream.take_pose(t, back), t=6.0)
     speeds = np.vstack((qd, other))

@@ -119,7 +119,15 @@ class Kinematics:
         Raises:
             InputError: no such link, or no such frame.
         """
-        return Kernel(self._program(frame, self.robot.link(link)), np.zeros(3), compiled=self.compiled)
+        return Kernel(self.program(link, frame), np.zeros(3), compiled=self.compiled)
+
+    def program(self, link: str, frame: Frame = "aligned") -> Program:
+        """What is compiled for :meth:`kernel`.
+
+        Raises:
+            InputError: no such link, or no such frame.
+        """
+        return self._program(frame, self.robot.link(link))
 
     def _com(self, link: str) -> Array:
         inertial = self.robot.link(link).inertial

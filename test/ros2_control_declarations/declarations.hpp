@@ -14,6 +14,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -46,6 +47,47 @@ struct JointState
   std::vector<double> position, velocity, effort;
 };
 }  // namespace sensor_msgs::msg
+
+namespace geometry_msgs::msg
+{
+struct Vector3
+{
+  double x = 0.0, y = 0.0, z = 0.0;
+};
+using Point = Vector3;
+struct Quaternion
+{
+  double x = 0.0, y = 0.0, z = 0.0, w = 1.0;
+};
+struct Pose
+{
+  Point position;
+  Quaternion orientation;
+};
+struct Twist
+{
+  Vector3 linear, angular;
+};
+struct Wrench
+{
+  Vector3 force, torque;
+};
+struct PoseStamped
+{
+  std_msgs::msg::Header header;
+  Pose pose;
+};
+struct TwistStamped
+{
+  std_msgs::msg::Header header;
+  Twist twist;
+};
+struct WrenchStamped
+{
+  std_msgs::msg::Header header;
+  Wrench wrench;
+};
+}  // namespace geometry_msgs::msg
 
 namespace trajectory_msgs::msg
 {
@@ -228,19 +270,15 @@ public:
   {
     auto made = std::make_shared<rclcpp::Subscription<Message>>();
     made->callback = callback;
-    if constexpr (std::is_same_v<Message, sensor_msgs::msg::JointState>) {
-      references = made;
-    } else {
-      trajectories = made;
-    }
+    std::get<std::shared_ptr<rclcpp::Subscription<Message>>>(subscriptions) = made;
     return made;
   }
   template <class Kind, class Callback>
-  std::shared_ptr<rclcpp::Service<Kind>> create_service(const std::string &, Callback callback)
+  std::shared_ptr<rclcpp::Service<Kind>> create_service(const std::string & name, Callback callback)
   {
     auto made = std::make_shared<rclcpp::Service<Kind>>();
     made->callback = callback;
-    holds = made;
+    services[name] = made;
     return made;
   }
   template <class Period, class Callback>
@@ -280,9 +318,20 @@ public:
 
   std::map<std::string, rclcpp::Parameter::Value> parameters;
   rclcpp::Time time;
-  std::shared_ptr<rclcpp::Subscription<sensor_msgs::msg::JointState>> references;
-  std::shared_ptr<rclcpp::Subscription<trajectory_msgs::msg::JointTrajectory>> trajectories;
-  std::shared_ptr<rclcpp::Service<std_srvs::srv::Trigger>> holds;
+  template <class Message>
+  rclcpp::Subscription<Message> & subscription()
+  {
+    return *std::get<std::shared_ptr<rclcpp::Subscription<Message>>>(subscriptions);
+  }
+
+  std::tuple<
+    std::shared_ptr<rclcpp::Subscription<sensor_msgs::msg::JointState>>,
+    std::shared_ptr<rclcpp::Subscription<trajectory_msgs::msg::JointTrajectory>>,
+    std::shared_ptr<rclcpp::Subscription<geometry_msgs::msg::PoseStamped>>,
+    std::shared_ptr<rclcpp::Subscription<geometry_msgs::msg::TwistStamped>>,
+    std::shared_ptr<rclcpp::Subscription<geometry_msgs::msg::WrenchStamped>>>
+    subscriptions;
+  std::map<std::string, std::shared_ptr<rclcpp::Service<std_srvs::srv::Trigger>>> services;
   rclcpp::TimerBase::SharedPtr timer;
   rclcpp::node_interfaces::OnSetParametersCallbackHandle::SharedPtr on_set;
   rclcpp::node_interfaces::PostSetParametersCallbackHandle::SharedPtr post_set;
@@ -400,9 +449,11 @@ class RealtimePublisher
 public:
   explicit RealtimePublisher(std::shared_ptr<rclcpp::Publisher<Message>>) {}
   static inline long published = 0;
+  static inline const Message * latest = nullptr;
   bool try_publish(const Message & message)
   {
     msg_ = message;
+    latest = &msg_;
     ++published;
     return true;
   }

@@ -30,6 +30,7 @@ from robodyn_ros.control.loop_settings import (
     model_parameters,
 )
 from robodyn_ros.control.motion.mit_mode import MitSettings
+from robodyn_ros.control.motion.tool_stream import TOOL, StreamSettings
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.control.reference.stream_velocity import ReferenceSettings
 from robodyn_ros.control.reference.tolerances import GoalSettings, JointTolerances
@@ -39,9 +40,10 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.settings import ParameterSpec, parameter_specs
 
 MEANINGLESS = {"state_publishers", "overrun", "speed_scaling", "contact.effort_source"}
-MEANINGLESS |= {"contact.sensor_mass", *(f"contact.sensor_com_{axis}" for axis in "xyz")}
+MEANINGLESS |= {"stream.target_pose", "stream.rate", "contact.sensor_mass", *(f"contact.sensor_com_{axis}" for axis in "xyz")}
 """Parameters of the node without a meaning in ros2_control, where nobody publishes states and the loop has its period,
-or that the loop in C does not know: contacts are told by the efforts that are sent."""
+or that the loop in C does not know: contacts are told by the efforts that are sent. A target pose is always a stream,
+whose reference is renewed in every period."""
 
 GIVEN_BY_PARAMETERS = {"law.kp", "law.kd", "law.ki", "law.dynamics.symbols"}
 """Settings of the step besides its limits that the exported code derives from parameters."""
@@ -126,6 +128,8 @@ def _all_specs(robot: Robot, given: Mapping[str, Any], law: str) -> Iterator[tup
     yield from single([PAYLOAD[0]._replace(choices=links), *PAYLOAD[1:]])
     for settings in (SafetySettings, MitSettings, ReferenceSettings, CompensationSettings):
         yield from single(parameter_specs(settings))
+    yield from single([TOOL], fixed=True)
+    yield from single(parameter_specs(StreamSettings, "stream."))
     yield from single(parameter_specs(GoalSettings, "constraints."))
     yield from single(parameter_specs(ContactSettings, "contact."))
     for prefix, own in law_settings().items():

@@ -35,6 +35,7 @@ from robodyn_ros.control.laws.base import Controller, Efforts
 from robodyn_ros.control.limits import EFFORT_TOLERANCE, FARTHEST, SPEED_TOLERANCE
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import NO_LIMIT, law_feedback, make_loop_settings, model_parameters
+from robodyn_ros.control.motion import tool_stream
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.control.reference import manager, stream_velocity
 from robodyn_ros.control.step_numbers import StepSettings
@@ -46,6 +47,7 @@ from robodyn_ros.engine.c_structs import Record
 from robodyn_ros.engine.codegen import scalar_source
 from robodyn_ros.engine.tracing import TraceError
 from robodyn_ros.errors import ConfigurationError, InputError, NotReadyError
+from robodyn_ros.kinematics import Kinematics, so3
 from robodyn_ros.kinematics.workspace import random_positions
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
@@ -63,6 +65,10 @@ GENERATED = ("src/", "config/parameters.yaml")
 
 QUANTITIES = ("forward", "gravity", "inverse", "mass_matrix")
 """Quantities of the model that the loop asks for."""
+
+TOOL_NUMBERS = ("CLOSING", "POSTURE", "SPEED", "SLOPE_POSITION", "SLOPE_VELOCITY", "BRAKING", "RISE", "FASTEST")
+TOOL_NUMBERS += ("MARGIN", "STILL", "LONGEST_PERIOD")
+"""Constants of motion/tool_stream.py that tool_stream.c needs."""
 
 KEYWORDS = {
     "alignas", "alignof", "and", "asm", "auto", "bool", "break", "case", "catch", "char", "class", "const",
@@ -122,7 +128,10 @@ def export_package(
     if step is None:
         raise ConfigurationError(f"{law} cannot be written as C: it runs as Python")
     parameters = with_fixed(exported_parameters(robot, given, law), frozen)
-    arm = Arm(robot, settings.controller, step, parameters, bare, settings.contact)
+    stream = tool_stream.ToolStream(
+        dynamics, values[tool_stream.TOOL.name], tool_stream.StreamSettings(), settings.limits.velocity
+    )
+    arm = Arm(robot, settings.controller, step, parameters, bare, settings.contact, stream)
     try:
         data = arm.data(CompiledLoop(loop))
     except NotReadyError as cause:
@@ -137,15 +146,20 @@ def export_package(
         "JOINT_LIST": json.dumps(list(robot.joint_names)),
         "COMMAND_JOINTS": json.dumps([f"arm_controller/{name}" for name in robot.joint_names]),
         "FIRST_JOINT": robot.joint_names[0],
+        "ROOT": robot.root,
+        "TOOL": stream.link,
         "FROZEN": ", ".join(f"`{name}.…`" if name != "gravity" else "`gravity`" for name in sorted(frozen)) or "none",
     }
     observer = None if settings.contact is None else settings.contact.observer.program
+    kinematics, felt = Kinematics(robot), arm.contact_link
     found = {
         "src/arm.h": comment + arm.header(),
         "src/arm_data.h": comment + data,
         "src/step_code.h": scalar_source(step.program),
         **{f"src/{name}_code.h": scalar_source(dynamics.program(name)) for name in QUANTITIES},
         "src/contact_code.h": "" if observer is None else scalar_source(observer),
+        "src/contact_link_code.h": scalar_source(kinematics.program(felt)) if felt else "",
+        "src/tool_code.h": scalar_source(kinematics.program(stream.link)),
         "src/loop.c": CODE.read_text(encoding="utf-8"),
         "config/parameters.yaml": parameter_file(parameters, f"{package}_parameters"),
         "description/arm.urdf": with_mock_hardware(urdf, robot) if urdf else "",
@@ -251,6 +265,7 @@ class Arm:
         parameters: list[ExportedParameter],
         bare: Array,
         contact: Contact | None,
+        stream: tool_stream.ToolStream,
     ) -> None:
         """
         Args:
@@ -260,13 +275,19 @@ class Arm:
             parameters: of the controller.
             bare: the parameters of the model without a payload.
             contact: what is observed of contacts; None if nothing is.
+            stream: what is streamed to the tool.
         """
-        self._contact = contact
+        self._contact, self._stream = contact, stream
         self._robot, self._law, self._step, self._parameters = robot, law, step, parameters
         self._bare = bare
         assert isinstance(law.dynamics, CompiledDynamics)
         self._dynamics: CompiledDynamics = law.dynamics
         self._members = members(parameters)
+
+    @property
+    def contact_link(self) -> str:
+        """The link that feels a wrench from outside; "" if none is asked for."""
+        return "" if self._contact is None else self._contact.observer.link
 
     def header(self) -> str:
         """``arm.h``: the number of joints, and the parameters."""
@@ -279,6 +300,7 @@ class Arm:
                 f"#define ARM_JOINTS {self._robot.n}",
                 f"#define ARM_TERMS {len(Efforts._fields)} /* of the effort */",
                 f"#define ARM_OBSERVES {int(self._contact is not None)} /* 1: the efforts from outside are observed */",
+                f"#define ARM_FEELS_WRENCH {int(bool(self.contact_link))} /* 1: and the wrench at a link */",
                 "",
                 "/* The parameters: numbers; texts as their place among the choices. */",
                 "typedef struct {",
@@ -342,6 +364,11 @@ class Arm:
             **{name: getattr(manager, name) for name in ("TICK", "SET_POINT", "REST", "LEAST_REST")},
             **{name: getattr(stream_velocity, name) for name in ("SILENCE", "OVERTAKEN", "SILENT_PERIODS")},
             "GREATEST_PERIOD": greatest_period(self._law, robot),
+            "SMALL_ANGLE": so3.SERIES,
+            "TOOL_FLOOR": self._stream.floor,
+            "TOOL_LEAD": tool_stream.LEAD[0],
+            "TOOL_LEAD_ANGLE": tool_stream.LEAD[1],
+            **{f"TOOL_{name}": getattr(tool_stream, name) for name in TOOL_NUMBERS},
         }
         whole = {
             "LAW_ACCELERATES": int(self._law.feedback == "acceleration"),
@@ -353,6 +380,7 @@ class Arm:
             "INERTIAL_WIDTH": len(dynamics.inertial_map),
             "POSES": holding.POSES,
             "HELD_POSES": held,
+            "TOOL_DIRECTIONS": len(self._stream.axes),
             **{f"STEP_{name}": place for name, place in own.items()},
         }
         sections = [
@@ -362,6 +390,7 @@ class Arm:
             _texts("core_joints", robot.joint_names),
             _texts("core_terms", Efforts._fields),
             _texts("core_fault_names", KINDS),
+            _texts("core_links", (robot.root, self._stream.link, self.contact_link)),
             "/* --- the parameters */",
             self._choices(),
             self._entries(),
@@ -389,6 +418,8 @@ class Arm:
             f"static const double LINKS[][{maps[0].size}] = {{\n"
             + ",\n".join(f"{{\n{_table(item)}\n}}" for item in maps)
             + "\n};",
+            "/* What a twist of the tool is in the directions that the arm has. */",
+            table("TOOL_AXES", self._stream.axes),
             table("ROBOT_FRICTION", robot.friction),
             table("HOME", robot.home),
             table("FIRST_FREQUENCY", frequency),

@@ -14,6 +14,8 @@ accelerates more than to its velocity limit within ``RISE``.
 
 Where no message comes for ``timeout``, a twist and a wrench end, within the limits, and the last pose is kept.
 
+``tool_stream.c`` in ``../export/ros2_control/src`` is the same in C; a change must be made in both.
+
 Source: Siciliano, Sciavicco, Villani, Oriolo, Robotics: Modelling, Planning and Control (2009), §3.5 and §3.7 (inverse
 kinematics as a closed loop, null space); damping: Nakamura and Hanafusa, J. Dynamic Systems, Measurement, and Control
 108 (1986), eq. 24; braking distance as a feedback law: Biagiotti and Melchiorri, Trajectory Planning for Automatic
@@ -34,7 +36,10 @@ from robodyn_ros.dynamics.task_space import TaskSpace
 from robodyn_ros.kinematics import so3
 from robodyn_ros.kinematics.workspace import random_positions
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import check_settings, choice, setting
+from robodyn_ros.settings import ParameterSpec, check_settings, choice, setting
+
+TOOL = ParameterSpec("tool", "", "name of the link that ~/target_pose is about; the last that moves if empty")
+"""The link that is moved, as a parameter."""
 
 MEANINGS = ("goal", "stream")
 """What a message on ``~/target_pose`` is: a goal to which a motion is planned, or the newest pose of a stream."""
@@ -74,6 +79,9 @@ FASTEST = 10.0
 
 MARGIN = 1e-3
 """Distance from a position limit that a joint keeps [rad] or [m]."""
+
+LONGEST_PERIOD = 0.05
+"""A reference that is renewed later goes on by this time only [s]."""
 
 STILL = 1e-4
 """A stream has come to rest below this speed [m/s] or [rad/s] and distance [m] or [rad]."""
@@ -152,6 +160,8 @@ class ToolStream:
 
     Attributes:
         link: its name.
+        axes: rows that take the directions that the arm has out of a twist, weighted by ``LENGTH``, (k, 6).
+        floor: singular value of the Jacobian in them below which its inverse is damped.
         pose: of the reference in the root link's frame, (4, 4).
         q: positions of the joints' reference, (n,).
     """
@@ -173,9 +183,9 @@ class ToolStream:
         self.settings = settings
         self._limit = np.asarray(velocity_limit, dtype=np.float64)
         weight = np.array([1.0, 1.0, 1.0, LENGTH, LENGTH, LENGTH])
-        self._axes = self._task.axes * weight
+        self.axes = self._task.axes * weight
         usual = [self._singular(q)[1][-1] for q in random_positions(self._robot, POSES)]
-        self._floor = NEAR * float(np.median(usual))
+        self.floor = NEAR * float(np.median(usual))
         self.begin(self._robot.home, np.zeros(self._robot.n))
 
     def begin(self, q: Array, qd: Array) -> None:
@@ -278,7 +288,7 @@ class ToolStream:
 
     def _singular(self, q: Array) -> tuple[Array, Array, Array]:
         """Singular value decomposition of the weighted Jacobian in the directions that the arm has."""
-        found: tuple[Array, Array, Array] = np.linalg.svd(self._axes @ self._task.full_jacobian(q), full_matrices=False)
+        found: tuple[Array, Array, Array] = np.linalg.svd(self.axes @ self._task.full_jacobian(q), full_matrices=False)
         return found
 
     def _resolved(self, twist: Array, dt: float) -> Array:
@@ -286,9 +296,9 @@ class ToolStream:
         left, values, right = self._singular(self.q)
         reached = self._task.pose(self.q)
         off = np.concatenate((self.pose[:3, 3] - reached[:3, 3], so3.log(self.pose[:3, :3] @ reached[:3, :3].T)))
-        wanted = self._axes @ (twist + min(CLOSING, 0.5 / dt) * off)
-        near = np.maximum(0.0, 1.0 - values[-1] / self._floor)
-        damping = (self._floor * near) ** 2
+        wanted = self.axes @ (twist + min(CLOSING, 0.5 / dt) * off)
+        near = np.maximum(0.0, 1.0 - values[-1] / self.floor)
+        damping = (self.floor * near) ** 2
         qd = right.T @ (values / (values**2 + damping) * (left.T @ wanted))
         drawn = POSTURE * (self._begin - self.q)
         qd = qd + drawn - right.T @ (right @ drawn)

@@ -20,7 +20,7 @@ from robodyn_ros.control.loop_settings import PAYLOAD, law_settings, limit_specs
 from robodyn_ros.control.motion.mit_mode import MitSettings
 from robodyn_ros.control.motion.payload_motion import PayloadSettings
 from robodyn_ros.control.motion.tool_motion import ToolSettings
-from robodyn_ros.control.motion.tool_stream import StreamSettings
+from robodyn_ros.control.motion.tool_stream import TOOL, StreamSettings
 from robodyn_ros.control.reference.stream_velocity import ReferenceSettings
 from robodyn_ros.control.reference.tolerances import GoalSettings, JointTolerances
 from robodyn_ros.dynamics import Dynamics
@@ -97,7 +97,7 @@ def declare_node_parameters(node: Node) -> None:
         declare_spec(node, spec)
     declare_settings(node, PayloadSettings, "payload_estimation.")
     declare(node, "estimates_file", "", "path of the YAML file that keeps what the law has learnt; none if empty")
-    declare(node, "tool", "", "name of the link that ~/target_pose is about; the last that moves if empty")
+    declare_spec(node, TOOL)
     declare_settings(node, SafetySettings)
     declare_settings(node, CompensationSettings)
     declare_settings(node, MitSettings)

@@ -22,7 +22,7 @@ from rclpy.parameter import Parameter
 from std_msgs.msg import Float64MultiArray
 
 from robodyn_ros.control.loop import ControlLoop
-from robodyn_ros.control.motion.tool_stream import StreamSettings, ToolStream
+from robodyn_ros.control.motion.tool_stream import LONGEST_PERIOD, StreamSettings, ToolStream
 from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.nodes.common.messages import NANO, decode, to_matrix
 from robodyn_ros.nodes.common.parameters import NodeParameters
@@ -37,9 +37,6 @@ STIFFNESS = tuple(f"cartesian_impedance.stiffness_{name}" for name in ("x", "y",
 
 STIFFNESS_PERIOD = 0.1
 """Shortest time between two changes of the stiffness [s]."""
-
-LONGEST_PERIOD = 0.05
-"""A reference that is renewed later goes on by this time only [s]."""
 
 
 class StreamInput:

@@ -19,6 +19,7 @@ constexpr double NONE = std::numeric_limits<double>::quiet_NaN();
 constexpr auto WATCH_PERIOD = std::chrono::milliseconds(50);
 constexpr int PAUSE = 1000;  // between two warnings of a kind [ms]
 constexpr std::size_t PROBLEM = 400;  // longest message
+constexpr double UNIT_TOLERANCE = 0.01;  // of the length of a quaternion
 
 const std::array<const char *, 4> MIT_INTERFACES = {"position", "velocity", "stiffness", "damping"};
 const std::array<const char *, 4> REFERENCES = {"position", "velocity", "acceleration", "effort"};
@@ -171,19 +172,46 @@ CallbackReturn Controller::on_configure(const rclcpp_lifecycle::State &)
     publishers_.push_back(std::make_unique<Publisher>(topics_.back()));
     prepare(*publishers_.back(), messages_.back(), 0);
   }
-  // The newest reference counts, and a trajectory must not be lost.
+  if (ARM_FEELS_WRENCH) {
+    wrench_message_.header.frame_id = node->get_parameter("prefix").as_string() + core_links[2];
+    wrench_topic_ = node->create_publisher<WrenchStamped>("~/external_wrench", rclcpp::SystemDefaultsQoS());
+    wrench_publisher_ = std::make_unique<WrenchPublisher>(wrench_topic_);
+    prepare(*wrench_publisher_, wrench_message_, 0);
+  }
+  // Of a stream the newest message counts, and a trajectory must not be lost.
+  const auto newest = rclcpp::SensorDataQoS().keep_last(1);
   reference_subscription_ = node->create_subscription<JointState>(
-    "~/reference", rclcpp::SensorDataQoS().keep_last(1),
+    "~/reference", newest,
     [this](const std::shared_ptr<const JointState> message) { on_reference(*message); });
   trajectory_subscription_ = node->create_subscription<JointTrajectory>(
     "~/joint_trajectory", rclcpp::SystemDefaultsQoS(),
     [this](const std::shared_ptr<const JointTrajectory> message) { on_trajectory(*message); });
-  hold_service_ = node->create_service<std_srvs::srv::Trigger>(
-    "~/hold", [this](
-                const std::shared_ptr<std_srvs::srv::Trigger::Request>,
-                std::shared_ptr<std_srvs::srv::Trigger::Response> response) {
+  pose_subscription_ = node->create_subscription<PoseStamped>(
+    "~/target_pose", newest, [this](const std::shared_ptr<const PoseStamped> message) { on_pose(*message); });
+  twist_subscription_ = node->create_subscription<TwistStamped>(
+    "~/target_twist", newest, [this](const std::shared_ptr<const TwistStamped> message) {
+      const auto & v = message->twist.linear;
+      const auto & w = message->twist.angular;
+      on_tool(CORE_TWIST, "target_twist", message->header.frame_id, {v.x, v.y, v.z, w.x, w.y, w.z});
+    });
+  wrench_subscription_ = node->create_subscription<WrenchStamped>(
+    "~/target_wrench", newest, [this](const std::shared_ptr<const WrenchStamped> message) {
+      const auto & f = message->wrench.force;
+      const auto & m = message->wrench.torque;
+      on_tool(CORE_WRENCH, "target_wrench", message->header.frame_id, {f.x, f.y, f.z, m.x, m.y, m.z});
+    });
+  hold_service_ = node->create_service<Trigger>(
+    "~/hold", [this](const std::shared_ptr<Trigger::Request>, std::shared_ptr<Trigger::Response> response) {
       hold_ = true;
       response->success = true;
+    });
+  tare_service_ = node->create_service<Trigger>(
+    "~/tare", [this](const std::shared_ptr<Trigger::Request>, std::shared_ptr<Trigger::Response> response) {
+      response->success = ARM_OBSERVES && is_active_;
+      response->message = response->success ? "what acts from outside now counts as nothing"
+                          : ARM_OBSERVES    ? "the controller is not active"
+                                            : "contacts are not observed: export the package with contact.observe";
+      tare_ = response->success;
     });
   timer_ = node->create_wall_timer(WATCH_PERIOD, [this]() { watch(); });
   on_set_ = node->add_on_set_parameters_callback([this](const std::vector<rclcpp::Parameter> & changes) {
@@ -220,12 +248,18 @@ CallbackReturn Controller::on_cleanup(const rclcpp_lifecycle::State &)
   const std::lock_guard<std::mutex> lock(preparation_);
   timer_.reset();
   hold_service_.reset();
+  tare_service_.reset();
+  pose_subscription_.reset();
+  twist_subscription_.reset();
+  wrench_subscription_.reset();
   trajectory_subscription_.reset();
   reference_subscription_.reset();
   post_set_.reset();
   on_set_.reset();
   publishers_.clear();
   topics_.clear();
+  wrench_publisher_.reset();
+  wrench_topic_.reset();
   return CallbackReturn::SUCCESS;
 }
 
@@ -252,8 +286,8 @@ CallbackReturn Controller::on_activate(const rclcpp_lifecycle::State &)
   }
   core_stop(core_.get());
   core_trajectory_destroy(trajectory_.exchange(nullptr));
-  (void)reference_.take();
-  hold_ = stand_still_ = has_time_ = false;
+  forget_streams();
+  hold_ = tare_ = stand_still_ = has_time_ = false;
   core_velocity_reset(&chained_velocity_);
   std::fill(reference_interfaces_.begin(), reference_interfaces_.end(), NONE);
   is_active_ = true;
@@ -296,7 +330,7 @@ bool Controller::on_set_chained_mode(bool)
   std::fill(reference_interfaces_.begin(), reference_interfaces_.end(), NONE);
   core_velocity_reset(&chained_velocity_);
   core_trajectory_destroy(trajectory_.exchange(nullptr));
-  (void)reference_.take();
+  forget_streams();
   return true;
 }
 
@@ -495,6 +529,38 @@ void Controller::on_trajectory(const JointTrajectory & message)
   core_trajectory_destroy(trajectory_.exchange(trajectory));
 }
 
+void Controller::on_pose(const PoseStamped & message)
+{
+  const auto & p = message.pose.position;
+  const auto & o = message.pose.orientation;
+  const double length = std::sqrt(o.w * o.w + o.x * o.x + o.y * o.y + o.z * o.z);
+  if (!(std::abs(length - 1.0) <= UNIT_TOLERANCE)) {
+    return refuse("target_pose", "its orientation must be a quaternion of length 1");
+  }
+  const double w = o.w / length, x = o.x / length, y = o.y / length, z = o.z / length;
+  on_tool(
+    CORE_POSE, "target_pose", message.header.frame_id,
+    {p.x, p.y, p.z,                                                                            //
+     1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y),                //
+     2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x),                //
+     2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)});
+}
+
+void Controller::on_tool(int what, const char * name, const std::string & frame, const ToolNumbers & numbers)
+{
+  const std::lock_guard<std::mutex> lock(preparation_);
+  const std::string root = get_node()->get_parameter("prefix").as_string() + core_links[0];
+  if (!frame.empty() && frame != root) {
+    return refuse(name, "its frame must be '" + root + "' or empty, not '" + frame + "'");
+  }
+  if (!std::all_of(numbers.begin(), numbers.end(), [](double value) { return std::isfinite(value); })) {
+    return refuse(name, "it has numbers that are not finite");
+  }
+  Newest<ToolNumbers> & stream = tool_[static_cast<std::size_t>(what)];
+  stream.next() = numbers;
+  stream.hand_over();
+}
+
 /// What has to be done now and then: logging, and giving memory back.
 void Controller::watch()
 {
@@ -516,6 +582,7 @@ void Controller::watch()
   for (std::size_t k = 0; k < topics_.size(); ++k) {
     has_subscribers_[k] = topics_[k]->get_subscription_count() > 0;
   }
+  is_wrench_wanted_ = wrench_topic_ && wrench_topic_->get_subscription_count() > 0;
   conflict_ = reference_subscription_ && reference_subscription_->get_publisher_count() > 1;
   if (is_estimated_ && core_velocity_is_silent(&velocity_, seconds(get_node()->now()) - last_time_)) {
     is_estimated_ = false;  // a stream of positions that has fallen silent stands still where it was
@@ -538,6 +605,15 @@ double Controller::passed(const rclcpp::Time & time, const rclcpp::Duration & pe
   has_time_ = true;
   time_ = static_cast<double>(nanoseconds_) / 1e9;
   return time_;
+}
+
+/// What was streamed while nobody followed it.
+void Controller::forget_streams()
+{
+  (void)reference_.take();
+  for (Newest<ToolNumbers> & stream : tool_) {
+    (void)stream.take();
+  }
 }
 
 void Controller::adopt_settings()
@@ -597,6 +673,12 @@ controller_interface::return_type Controller::update_reference_from_subscribers(
   } else if (stands_still) {
     core_stand_still(core_.get());
   }
+  for (std::size_t what = 0; what < tool_.size(); ++what) {
+    if (const ToolNumbers * next = tool_[what].take()) {
+      note(core_tool(core_.get(), static_cast<int>(what), t, next->data()));
+    }
+  }
+  note(core_tool_renew(core_.get(), t));
   return controller_interface::return_type::OK;
 }
 
@@ -648,6 +730,9 @@ controller_interface::return_type Controller::update_and_write_commands(
     }
   }
   core_conflict(core_.get(), conflict_ && !is_in_chained_mode());
+  if (tare_.exchange(false)) {
+    core_tare(core_.get());
+  }
   const bool is_finite = read_states();
   const int what = core_update(core_.get(), t, q_.data(), has_velocity_ ? qd_.data() : nullptr, effort_.data(), &report_);
   has_position_ = has_position_ || is_finite;
@@ -691,8 +776,10 @@ void Controller::write_commands(double t, int what)
 
 void Controller::publish(const rclcpp::Time & time)
 {
-  // During a fault there are no terms of the law, but what acts from outside is observed all the same.
-  for (std::size_t k = report_.from_law ? 0 : ARM_TERMS + 1; k < publishers_.size(); ++k) {
+  // During a fault there are no terms of the law, but what acts from outside is observed all the same, by states.
+  const bool is_observed = report_.state == CORE_STATE_USED;
+  const std::size_t end = is_observed ? publishers_.size() : ARM_TERMS + 1;
+  for (std::size_t k = report_.from_law ? 0 : ARM_TERMS + 1; k < end; ++k) {
     if (!has_subscribers_[k]) {
       continue;
     }
@@ -703,6 +790,19 @@ void Controller::publish(const rclcpp::Time & time)
     messages_[k].header.stamp = time;
     std::copy(from, from + JOINTS, values.begin());
     publish_if_free(*publishers_[k], messages_[k], 0);
+  }
+  if (is_wrench_wanted_ && is_observed) {
+    std::array<double, 6> found{};
+    core_wrench(core_.get(), found.data());
+    geometry_msgs::msg::Wrench & wrench = wrench_message_.wrench;
+    wrench_message_.header.stamp = time;
+    wrench.force.x = found[0];
+    wrench.force.y = found[1];
+    wrench.force.z = found[2];
+    wrench.torque.x = found[3];
+    wrench.torque.y = found[4];
+    wrench.torque.z = found[5];
+    publish_if_free(*wrench_publisher_, wrench_message_, 0);
   }
 }
 

@@ -14,6 +14,9 @@
 #include "controller_interface/chainable_controller_interface.hpp"
 #include "core.h"
 #include "exchange.hpp"
+#include "geometry_msgs/msg/pose_stamped.hpp"
+#include "geometry_msgs/msg/twist_stamped.hpp"
+#include "geometry_msgs/msg/wrench_stamped.hpp"
 #include "package.hpp"
 #include "rclcpp/rclcpp.hpp"
 #include "realtime_tools/realtime_publisher.hpp"
@@ -27,6 +30,10 @@ namespace PACKAGE_NAMESPACE
 using CallbackReturn = controller_interface::CallbackReturn;
 using JointState = sensor_msgs::msg::JointState;
 using JointTrajectory = trajectory_msgs::msg::JointTrajectory;
+using PoseStamped = geometry_msgs::msg::PoseStamped;
+using TwistStamped = geometry_msgs::msg::TwistStamped;
+using WrenchStamped = geometry_msgs::msg::WrenchStamped;
+using Trigger = std_srvs::srv::Trigger;
 
 constexpr std::size_t JOINTS = ARM_JOINTS;
 
@@ -36,6 +43,9 @@ struct StreamedReference
   std::array<int, JOINTS> joints{};
   std::array<double, JOINTS> q{}, qd{}, qdd{}, effort{};
 };
+
+/// What is streamed to the tool, as core_tool takes it: a pose, or a twist or a wrench in the first six.
+using ToolNumbers = std::array<double, 12>;
 
 struct Freed
 {
@@ -69,6 +79,7 @@ protected:
 private:
   using Settings = std::unique_ptr<CoreSettings, Freed>;
   using Publisher = realtime_tools::RealtimePublisher<JointState>;
+  using WrenchPublisher = realtime_tools::RealtimePublisher<WrenchStamped>;
 
   // Others than the thread that updates
   bool read_parameters(const std::vector<rclcpp::Parameter> & changes, Parameters & given, std::string & problem) const;
@@ -77,6 +88,8 @@ private:
   void take_back();
   void on_reference(const JointState & message);
   void on_trajectory(const JointTrajectory & message);
+  void on_pose(const PoseStamped & message);
+  void on_tool(int what, const char * name, const std::string & frame, const ToolNumbers & numbers);
   void watch();
   int joint_of(const std::string & name) const;
   void refuse(const char * what, const std::string & problem);
@@ -84,6 +97,7 @@ private:
   // The thread that updates
   double passed(const rclcpp::Time & time, const rclcpp::Duration & period);
   void adopt_settings();
+  void forget_streams();
   void track(double t, const StreamedReference & reference);
   void note(const CoreRefusal & refusal);
   bool read_states();
@@ -104,9 +118,10 @@ private:
   WayBack<CoreSettings, 16> used_settings_;
   WayBack<CoreTrajectory, 32> used_trajectories_;
   Newest<StreamedReference> reference_;
+  std::array<Newest<ToolNumbers>, 3> tool_;  // poses, twists, wrenches
   Newest<CoreRefusal> refusal_;
   Newest<CoreReport> fault_;
-  std::atomic<bool> hold_{false}, conflict_{false}, stand_still_{false};
+  std::atomic<bool> hold_{false}, tare_{false}, conflict_{false}, stand_still_{false}, is_active_{false};
   std::atomic<double> time_{0.0};  // of the latest update
   std::atomic<double> gap_{0.0};  // between two updates, if it was too long; 0 if it was not
   std::array<std::atomic<double>, JOINTS> position_{};
@@ -118,7 +133,7 @@ private:
   std::array<std::size_t, JOINTS> position_place_{}, velocity_place_{}, effort_place_{};
   std::array<std::array<std::size_t, JOINTS>, 4> mit_place_{};
   CoreVelocity chained_velocity_{};
-  bool is_active_ = false, has_time_ = false;
+  bool has_time_ = false;
   std::int64_t nanoseconds_ = 0;  // time of the loop
   long long faults_ = 0;
 
@@ -129,7 +144,10 @@ private:
 
   rclcpp::Subscription<JointState>::SharedPtr reference_subscription_;
   rclcpp::Subscription<JointTrajectory>::SharedPtr trajectory_subscription_;
-  rclcpp::Service<std_srvs::srv::Trigger>::SharedPtr hold_service_;
+  rclcpp::Subscription<PoseStamped>::SharedPtr pose_subscription_;
+  rclcpp::Subscription<TwistStamped>::SharedPtr twist_subscription_;
+  rclcpp::Subscription<WrenchStamped>::SharedPtr wrench_subscription_;
+  rclcpp::Service<Trigger>::SharedPtr hold_service_, tare_service_;
   rclcpp::TimerBase::SharedPtr timer_;
   rclcpp::node_interfaces::OnSetParametersCallbackHandle::SharedPtr on_set_;
   rclcpp::node_interfaces::PostSetParametersCallbackHandle::SharedPtr post_set_;
@@ -137,6 +155,10 @@ private:
   std::vector<JointState> messages_;
   std::vector<rclcpp::Publisher<JointState>::SharedPtr> topics_;
   std::array<std::atomic<bool>, ARM_TERMS + 2> has_subscribers_{};  // each message wakes a thread that publishes
+  std::unique_ptr<WrenchPublisher> wrench_publisher_;
+  WrenchStamped wrench_message_;
+  rclcpp::Publisher<WrenchStamped>::SharedPtr wrench_topic_;
+  std::atomic<bool> is_wrench_wanted_{false};
 };
 
 }  // namespace PACKAGE_NAMESPACE

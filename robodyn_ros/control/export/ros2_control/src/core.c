@@ -16,7 +16,26 @@ enum { CHECK = LAW_AFTER + 1, STEP_MEMORY = sizeof(StepMemory) / sizeof(double) 
 enum { OBSERVER_NUMBERS = 1 + 4 * N + 3 * N + 3 * N + N + 8 + 1 };
 enum { STEP_NUMBERS = 2 + 6 * N + 2 * LAW_WIDTH + ROWS * N + FLAGS_WIDTH + STEP_MEMORY + 1 };
 
+/* What is streamed to the tool; the members are those of ToolStream in motion/tool_stream.py. */
+typedef struct {
+  double position[3], rotation[9]; /* in the root link's frame, row by row */
+} ToolPose;
+
+typedef struct {
+  double velocity[3], acceleration[3];
+} LimitedMotion;
+
+typedef struct {
+  int runs, tracks, has_pose, follows; /* tracks: the loop has kept to its reference */
+  double time, heard, heard_wrench;
+  double q[N], qd[N], begin[N];
+  double twist[6], target_twist[6], wrench[6], target_wrench[6];
+  ToolPose pose, filtered, target;
+  LimitedMotion linear, angular;
+} ToolStream;
+
 #include "references.c"
+#include "tool_stream.c"
 
 void core_destroy(Core* c) {
   if (!c) return;
@@ -100,7 +119,22 @@ void core_acknowledge(Core* c) {
 
 void core_conflict(Core* c, int conflict) { c->state.conflict = conflict; }
 
-void core_stop(Core* c) { if (c->settings) stop(&c->settings->loop, &c->state); }
+void core_stop(Core* c) {
+  if (c->settings) stop(&c->settings->loop, &c->state);
+  c->stream.runs = 0;
+}
+
+void core_tare(Core* c) { EACH c->state.bias[i] += c->state.external[i]; }
+
+void core_wrench(const Core* c, double* wrench) {
+  const double* found = c->state.external + WRENCH;
+  double pose[16], jacobian[6 * N];
+  model_contact_link(c->state.q, pose, jacobian);
+  for (int k = 0; k < 3; ++k) for (int part = 0; part < 6; part += 3) {
+    wrench[part + k] = 0;
+    for (int j = 0; j < 3; ++j) wrench[part + k] += pose[4 * j + k] * found[part + j];
+  }
+}
 
 /* The first state: whether the limits hold the arm there (ControlLoop._check_start). */
 static CoreRefusal check_start(const CoreSettings* x, const double* q) {

@@ -42,6 +42,7 @@ typedef struct {
 const CoreParameter* core_parameters(int* count);
 extern const char* const core_joints[];
 extern const char* const core_terms[];
+extern const char* const core_links[]; /* the root link, the tool, and the link that feels the wrench from outside */
 
 /* --- settings: not for the thread that updates */
 
@@ -130,6 +131,20 @@ CoreRefusal core_track(Core* core, double t, const int* joints, const double* q,
 /* A stream of positions has fallen silent: stand still where it was, for the rest of its time. */
 void core_stand_still(Core* core);
 
+/* --- streams for the tool, in the axes of the root link */
+
+enum {
+  CORE_POSE,  /* position (3), and rotation (3, 3) row by row */
+  CORE_TWIST, /* velocity of the tool's origin, and angular velocity (6) */
+  CORE_WRENCH /* what the tool is to exert besides: force and torque about its origin (6) */
+};
+
+/* Something new has come for the tool, at the time t. A stream begins where the reference of the joints is. */
+CoreRefusal core_tool(Core* core, int what, double t, const double* numbers);
+
+/* Have the reference of the joints go on with the stream, if there is one; in every update. */
+CoreRefusal core_tool_renew(Core* core, double t);
+
 /* Follow a trajectory. It belongs to the loop until core_returned gives it back. */
 CoreRefusal core_follow(Core* core, CoreTrajectory* trajectory);
 
@@ -140,6 +155,12 @@ CoreTrajectory* core_returned(Core* core);
 CoreRefusal core_hold(Core* core, double t);
 
 void core_acknowledge(Core* core);
+
+/* Take what acts from outside now for nothing. */
+void core_tare(Core* core);
+
+/* The wrench from outside in the axes of its link: force and torque about its origin (6). */
+void core_wrench(const Core* core, double* wrench);
 
 /* Nonzero: there are several publishers of references. */
 void core_conflict(Core* core, int conflict);

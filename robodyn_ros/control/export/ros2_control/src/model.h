@@ -8,6 +8,10 @@ void model_inverse(const double* q, const double* qd, const double* qdd, const d
 void model_forward(const double* q, const double* qd, const double* tau, const double* p, double* result);
 void model_mass_matrix(const double* q, const double* p, double* result);
 
+/* Pose (4, 4) and Jacobian (6, N), row by row, of the tool, and of the link that feels the wrench from outside. */
+void model_tool(const double* q, double* pose, double* jacobian);
+void model_contact_link(const double* q, double* pose, double* jacobian);
+
 /* How many numbers depend on the settings of the step alone, and what works them out, once for as long as they stay. */
 extern const int step_constants;
 void step_prepare(const double* settings, double* constants);

@@ -287,6 +287,7 @@ struct Core {
   double memory[STEP_NUMBERS], observed[OBSERVER_NUMBERS];
   CoreTrajectory* stops[2]; /* memory of a motion that comes to rest, and of the one before */
   int stop;
+  ToolStream stream;
 };
 
 static CoreRefusal refusal(int why, int joint, double value, double limit) {
@@ -298,8 +299,8 @@ static CoreRefusal may_follow(const Core* c) {
   return refusal(c->state.sources.source == WAITING ? CORE_NOT_STARTED : c->state.active ? CORE_FAULT : CORE_OK, 0, 0, 0);
 }
 
-CoreRefusal core_track(Core* c, double t, const int* joints, const double* q, const double* qd, const double* qdd,
-                       const double* effort) {
+static CoreRefusal track(Core* c, double t, const int* joints, const double* q, const double* qd, const double* qdd,
+                         const double* effort) {
   const Settings* s = &c->settings->loop;
   Sources* y = &c->state.sources;
   const double *given[REFERENCES] = {q, qd, qdd, effort}, *limit = c->settings->velocity_limit;
@@ -349,14 +350,21 @@ CoreRefusal core_track(Core* c, double t, const int* joints, const double* q, co
   return may;
 }
 
+CoreRefusal core_track(Core* c, double t, const int* joints, const double* q, const double* qd, const double* qdd,
+                       const double* effort) {
+  const CoreRefusal found = track(c, t, joints, q, qd, qdd, effort);
+  if (!found.why) c->stream.runs = 0; /* the newest request counts */
+  return found;
+}
+
 void core_stand_still(Core* c) {
   const Sources* y = &c->state.sources;
   double target[REFERENCES * N], still[N] = {0};
   int all[N];
-  if (y->source != STREAM) return;
+  if (y->source != STREAM || c->stream.runs) return;
   for (int k = 0; k < REFERENCES * N; ++k) target[k] = y->target[k];
   EACH all[i] = 1;
-  core_track(c, y->end - c->settings->given.reference_timeout, all, target, still, target + 2 * N, target + 3 * N);
+  track(c, y->end - c->settings->given.reference_timeout, all, target, still, target + 2 * N, target + 3 * N);
 }
 
 static int is_used(const Core* c, const CoreTrajectory* y) {
