@@ -70,6 +70,7 @@ class Exported(NamedTuple):
     urdf: str
     given: dict[str, Any]
     law: str
+    frozen: set[str]  # first words of the names of parameters that are fixed
 
 
 def given_for(robot: rd.Robot, rng: np.random.Generator) -> dict[str, Any]:
@@ -143,7 +144,8 @@ def build(
     """Write a package, and compile it with warnings as errors."""
     package, objects_folder = folder / PACKAGE, run_folder(folder.parent) / "objects"
     objects_folder.mkdir(exist_ok=True)
-    write_package(package, exported(urdf, given, law))
+    files = exported(urdf, given, law)
+    write_package(package, files)
     entries = flat(
         yaml.safe_load((package / "config/parameters.yaml").read_text(encoding="utf-8"))[f"{PACKAGE}_parameters"]
     )
@@ -168,7 +170,7 @@ def build(
     objects.append(compiled(objects_folder, *cpp, places=(*places, *counts), source=own))
     program = folder / "arm"
     run(*cpp, *objects, "-o", program, "-ldl", "-lpthread")
-    return Exported(program, urdf, given, law)
+    return Exported(program, urdf, given, law, files.frozen)
 
 
 def compiled(folder: Path, *command: str, source: Path, places: tuple[str, ...] = ()) -> Path:
@@ -217,7 +219,7 @@ class ControllerHistory:
         self.tool_time = 0.0
         self.wrenches: dict[float, np.ndarray] = {}
 
-    changes_allowed = payloads = True
+    payloads = True
     calm = False  # True if nothing is asked of the arm but what is streamed to its tool
     stops = was_gap = False
     last: Any = None
@@ -324,7 +326,7 @@ class ControllerHistory:
         elif chance < 0.05:
             self.attempt(lambda: self.loop.hold(self.t))
             asked = [HOLD]
-        elif chance < 0.053 and self.changes_allowed:
+        elif chance < 0.053:
             asked = self.change(other)
         elif chance < 0.056:
             self.conflict, self.lasts = not self.conflict, 60
@@ -506,10 +508,10 @@ class ControllerHistory:
         changed = options[int(rng.integers(len(options)))]
         if "payload.link" in changed and not self.payloads:
             changed = options[0]
-        self.given |= changed
         self.changes += changed.items()
-        settings = self.settings()
-        self.loop.apply(settings)
+        if not self.made.frozen & {parameter.partition(".")[0] for parameter in changed}:  # else it is refused
+            self.given |= changed
+            self.loop.apply(self.settings())
         return [CHANGE, len(changed)]
 
     def run(self, periods: int) -> tuple[np.ndarray, np.ndarray, str]:
@@ -687,8 +689,8 @@ def test_with_sanitizers(name: str, tmp_path: Path) -> None:
 def test_other_laws(law: str, tmp_path: Path) -> None:
     made = build(tmp_path, PRR, given_for(rd.load_robot(PRR), np.random.default_rng(3)), law)
     history = ControllerHistory(made, 31)
-    history.changes_allowed = law not in ("adaptive", "disturbance_observer")
-    found, expected, _ = history.run(5000)
+    found, expected, said = history.run(5000)
+    assert ("parameters are refused" in said) == bool(made.frozen)
     # What a law remembers adds up rounding.
     close(found, expected, history, 1e3 if history.loop.controller.remembers else 1.0)
 

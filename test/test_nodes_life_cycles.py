@@ -296,7 +296,7 @@ def test_a_switch_compiles_nothing_in_the_loop_s_thread(there, monkeypatch):
     compile_step = CompiledStep._slots.func
 
     def compiled(step):
-        if type(step._law).__name__ == "PD":
+        if type(step.law).__name__ == "PD":
             where.append((threading.current_thread() is threading.main_thread(), step.program.key))
         return compile_step(step)
 

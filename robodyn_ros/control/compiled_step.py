@@ -115,6 +115,7 @@ class CompiledStep:
     """The control step of a law, compiled; an object of this class belongs to one thread.
 
     Attributes:
+        law: the control law.
         n: number of joints.
         follows: False for a law that lets somebody else move the arm.
         program: what is compiled.
@@ -134,7 +135,7 @@ class CompiledStep:
         problem = why_not_traced(law)
         if problem:
             raise TraceError(problem)
-        self._law, self._settings = law, settings
+        self.law, self._settings = law, settings
         self.n = n = law.dynamics.robot.n
         self.follows = law.follows
         self._numbers = law_numbers(law)
@@ -171,7 +172,7 @@ class CompiledStep:
     @property
     def robot(self) -> Robot:
         """The arm."""
-        return self._law.dynamics.robot
+        return self.law.dynamics.robot
 
     @property
     def setting_sizes(self) -> dict[str, int]:
@@ -182,17 +183,17 @@ class CompiledStep:
     @property
     def law_memory(self) -> Array:
         """What the law remembers now."""
-        return flat(law_numbers(self._law).memory)
+        return flat(law_numbers(self.law).memory)
 
     def restore_law(self, values: Array) -> None:
         """Give the law its memory, as :attr:`law_memory` has it."""
         for name, value in zip(self._numbers.memory, _parts(self._numbers.memory, values), strict=True):
-            _remember(self._law, name, value if value.ndim else float(value))
+            _remember(self.law, name, value if value.ndim else float(value))
 
     @property
     def is_current(self) -> bool:
         """True if it has the parameters of the model, as they are now."""
-        return self._law.dynamics.parameters is self._seen
+        return self.law.dynamics.parameters is self._seen
 
     def read_settings(self) -> bool:
         """Take over the settings of the law and the parameters of the model; False if other code is needed.
@@ -200,7 +201,7 @@ class CompiledStep:
         Raises:
             Exception: whatever the law raises.
         """
-        law, rest = self._law, np.zeros(self._law.dynamics.robot.n)
+        law, rest = self.law, np.zeros(self.law.dynamics.robot.n)
         with np.errstate(all="ignore"):  # the pose is nobody's
             law.compute(rest, rest, Reference(rest, rest, rest, rest))  # it may work something out of the parameters
         numbers, self._seen = law_numbers(law), law.dynamics.parameters
@@ -223,7 +224,7 @@ class CompiledStep:
         Returns:
             True if the efforts are finite.
         """
-        slots, law = self._slots, self._law
+        slots, law = self._slots, self.law
         slots.times[0], slots.times[1] = t, dt
         for slot, value in zip(slots.states, (q, qd, *reference), strict=True):
             slot[:] = value

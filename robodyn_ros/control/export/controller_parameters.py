@@ -158,7 +158,15 @@ def known_defaults(robot: Robot, given: Mapping[str, Any], law: str) -> dict[str
 
 
 def step_values(settings: LoopSettings) -> tuple[str, dict[str, Any]]:
-    """The key of the compiled step, and its settings by name.
+    """The key of the compiled step, and its settings by name; errors as :func:`step_of`."""
+    step = step_of(settings)
+    sizes = step.setting_sizes
+    parts = np.split(step.parameters, np.cumsum([*sizes.values()])[:-1])
+    return step.program.key, dict(zip(sizes, parts, strict=True))
+
+
+def step_of(settings: LoopSettings) -> CompiledStep:
+    """The compiled control step of a loop with these settings.
 
     Raises:
         TraceError: the law cannot be traced.
@@ -166,10 +174,7 @@ def step_values(settings: LoopSettings) -> tuple[str, dict[str, Any]]:
     """
     limits, robot = settings.limits, settings.controller.dynamics.robot
     numbers = step_settings(robot, limits.effort, limits.rate, settings.feedback, settings.safety, settings.drives)
-    step = CompiledStep(settings.controller, numbers)
-    sizes = step.setting_sizes
-    parts = np.split(step.parameters, np.cumsum([*sizes.values()])[:-1])
-    return step.program.key, dict(zip(sizes, parts, strict=True))
+    return CompiledStep(settings.controller, numbers)
 
 
 def frozen_groups(given: Mapping[str, Any], defaults: Mapping[str, Any], dynamics: Dynamics, law: str) -> set[str]:

@@ -27,18 +27,19 @@ from robodyn_ros.control.export.controller_parameters import (
     known_defaults,
     members,
     parameter_file,
+    step_of,
     with_fixed,
 )
 from robodyn_ros.control.faults import holding, plausibility, sampling, supervisor
 from robodyn_ros.control.faults.settings import PHASES, FaultReactions, SafetySettings
-from robodyn_ros.control.laws.base import Controller, Efforts
+from robodyn_ros.control.laws.base import Controller, Efforts, Reference
 from robodyn_ros.control.limits import EFFORT_TOLERANCE, FARTHEST, SPEED_TOLERANCE
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import NO_LIMIT, law_feedback, make_loop_settings, model_parameters
 from robodyn_ros.control.motion import tool_stream
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.control.reference import manager, stream_velocity
-from robodyn_ros.control.step_numbers import StepSettings
+from robodyn_ros.control.step_numbers import StepMemory, StepSettings, width
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.inertial_parameters import BASIS, moved, to_parameters, to_pseudo
@@ -69,6 +70,9 @@ QUANTITIES = ("forward", "gravity", "inverse", "mass_matrix")
 TOOL_NUMBERS = ("CLOSING", "POSTURE", "SPEED", "SLOPE_POSITION", "SLOPE_VELOCITY", "BRAKING", "RISE", "FASTEST")
 TOOL_NUMBERS += ("MARGIN", "STILL", "LONGEST_PERIOD")
 """Constants of motion/tool_stream.py that tool_stream.c needs."""
+
+ODD_STEPS = 20
+"""Steps after which every number of a law's memory is another one than at first."""
 
 KEYWORDS = {
     "alignas", "alignof", "and", "asm", "auto", "bool", "break", "case", "catch", "char", "class", "const",
@@ -131,7 +135,8 @@ def export_package(
     stream = tool_stream.ToolStream(
         dynamics, values[tool_stream.TOOL.name], tool_stream.StreamSettings(), settings.limits.velocity
     )
-    arm = Arm(robot, settings.controller, step, parameters, bare, settings.contact, stream)
+    twins = (step_of(make_loop_settings(values, dynamics, law)) for _ in range(2))
+    arm = Arm(robot, settings.controller, step, parameters, bare, settings.contact, stream, resumed(*twins))
     try:
         data = arm.data(CompiledLoop(loop))
     except NotReadyError as cause:
@@ -266,6 +271,7 @@ class Arm:
         bare: Array,
         contact: Contact | None,
         stream: tool_stream.ToolStream,
+        law_keeps: Array,
     ) -> None:
         """
         Args:
@@ -276,8 +282,9 @@ class Arm:
             bare: the parameters of the model without a payload.
             contact: what is observed of contacts; None if nothing is.
             stream: what is streamed to the tool.
+            law_keeps: 1 for each number of the law's memory that stays when settings change.
         """
-        self._contact, self._stream = contact, stream
+        self._contact, self._stream, self._law_keeps = contact, stream, law_keeps
         self._robot, self._law, self._step, self._parameters = robot, law, step, parameters
         self._bare = bare
         assert isinstance(law.dynamics, CompiledDynamics)
@@ -399,6 +406,8 @@ class Arm:
             f"static const Settings FIRST_SETTINGS = {{\n{first_settings}\n}};",
             f"static const State FIRST_STATE = {{\n{initializer(loop.state, structs.pointers)}\n}};",
             table("FIRST_LAW_MEMORY", step.law_memory if len(step.law_memory) else np.zeros(1)),
+            "/* 1 for what the law goes on with when its settings change. */",
+            table("LAW_KEEPS", self._law_keeps if len(step.law_memory) else np.zeros(1)),
             table("FIRST_STEP", step.parameters),
             table("FIRST_OBSERVER", observer),
             "/* For each kind of faults and each answer that may be chosen: the answers of all levels. */",
@@ -488,6 +497,26 @@ def _bounds(item: ExportedParameter) -> tuple[float, float]:
     if item.spec.bounds is not None:
         return float(item.spec.bounds[0]), float(item.spec.bounds[1])
     return (0.0, 1.0) if item.kind == "b" else (-float(np.finfo(float).max), float(np.finfo(float).max))
+
+
+def resumed(before: CompiledStep, after: CompiledStep) -> Array:
+    """1 for each number of the memory of a law that another one of its kind takes over, else 0 (``Controller.resume``).
+
+    It is found out by some steps at odd states.
+
+    Args:
+        before: a step; it is left with another memory.
+        after: another one, of the same law with the same settings; likewise.
+    """
+    robot, rest = before.robot, np.zeros(before.n)
+    memory = np.zeros(width(StepMemory, before.n))
+    for count in range(1, ODD_STEPS + 1):
+        q = robot.home + 0.03 * np.sin(count + np.arange(before.n))
+        qd = 0.2 * np.cos(count * np.arange(1.0, before.n + 1.0))
+        before.run(0.01 * count, 0.01, q, qd, Reference(robot.home, rest, rest, rest), memory)
+    after.law.resume(before.law)
+    found: Array = np.isclose(after.law_memory, before.law_memory, rtol=1e-9).astype(np.float64)
+    return found
 
 
 def greatest_period(law: Controller, robot: Robot) -> float:

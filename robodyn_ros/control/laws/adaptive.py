@@ -38,6 +38,7 @@ from robodyn_ros.checks import finite_array
 from robodyn_ros.control.laws.adaptation import Adaptation, AdaptiveSettings
 from robodyn_ros.control.laws.base import AccelerationGains, Controller, Efforts, FrictionCompensation, Reference
 from robodyn_ros.control.laws.computed_torque import SMOOTHING
+from robodyn_ros.control.limits import differ
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.parameters import Parameters
@@ -133,7 +134,7 @@ class Adaptive(Controller):
             return
         self._refresh()
         e, ed = reference.q - q, reference.qd - qd
-        offset, shape, cut = self._slope * e, _shape(reference.qd), asked - sent
+        offset, shape, cut = self._slope * e, _shape(reference.qd), np.where(differ(asked, sent), asked - sent, 0.0)
         s = ed + offset
         s = np.where(s * cut > 0.0, 0.0, s)
         hidden = self.friction[1] * (1.0 - np.abs(shape[1]))

@@ -87,6 +87,7 @@ void core_apply(Core* c, CoreSettings* next) {
   double* const* x = c->arrays;
   const int goes_on = c->settings && m->memory.has_requested != 0 && m->stepped;
   double difference[N] = {0};
+  for (int k = 0; k < LAW_WIDTH; ++k) if (!LAW_KEEPS[k]) x[LAW_MEMORY][k] = FIRST_LAW_MEMORY[k]; /* Controller.resume */
   c->arrays[SETTINGS] = next->step;
   next->loop.step_arrays = c->arrays;
   c->observer[NUMBERS] = next->observer;
