@@ -67,8 +67,10 @@ GENERATED = ("src/", "config/parameters.yaml")
 QUANTITIES = ("forward", "gravity", "inverse", "mass_matrix")
 """Quantities of the model that the loop asks for."""
 
-TOOL_NUMBERS = ("CLOSING", "POSTURE", "SPEED", "SLOPE_POSITION", "SLOPE_VELOCITY", "BRAKING", "RISE", "FASTEST")
-TOOL_NUMBERS += ("MARGIN", "STILL", "LONGEST_PERIOD")
+TOOL_NUMBERS = (
+    "CLOSING", "POSTURE", "SPEED", "SLOPE_POSITION", "SLOPE_VELOCITY", "BRAKING", "RISE", "FASTEST", "MARGIN", "STILL",
+    "LONGEST_PERIOD",
+)  # fmt: skip
 """Constants of motion/tool_stream.py that tool_stream.c needs."""
 
 ODD_STEPS = 20
