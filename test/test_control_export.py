@@ -685,7 +685,9 @@ def test_with_sanitizers(name: str, tmp_path: Path) -> None:
 @needs_compiler
 @pytest.mark.thorough
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("law", [*TOOL_LAWS, "pd", "impedance", "gravity_compensation", "adaptive", "disturbance_observer"])
+@pytest.mark.parametrize(
+    "law", [*TOOL_LAWS, "pd", "impedance", "gravity_compensation", "adaptive", "disturbance_observer"]
+)
 def test_other_laws(law: str, tmp_path: Path) -> None:
     made = build(tmp_path, PRR, given_for(rd.load_robot(PRR), np.random.default_rng(3)), law)
     history = ControllerHistory(made, 31)

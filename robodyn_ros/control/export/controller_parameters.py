@@ -40,7 +40,12 @@ from robodyn_ros.robot import Robot
 from robodyn_ros.settings import ParameterSpec, parameter_specs
 
 MEANINGLESS = {"state_publishers", "overrun", "speed_scaling", "contact.effort_source"}
-MEANINGLESS |= {"stream.target_pose", "stream.rate", "contact.sensor_mass", *(f"contact.sensor_com_{axis}" for axis in "xyz")}
+MEANINGLESS |= {
+    "stream.target_pose",
+    "stream.rate",
+    "contact.sensor_mass",
+    *(f"contact.sensor_com_{axis}" for axis in "xyz"),
+}
 """Parameters of the node without a meaning in ros2_control, where nobody publishes states and the loop has its period,
 or that the loop in C does not know: contacts are told by the efforts that are sent. A target pose is always a stream,
 whose reference is renewed in every period."""
