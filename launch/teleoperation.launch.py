@@ -1,8 +1,12 @@
-"""Two arms that are coupled joint by joint: one is led, the other follows.
+"""Two arms that are coupled joint by joint, or tool by tool: one is led, the other follows.
 
 Simulated arms, to try it; whoever leads a real arm pushes the leader by the simulator's ~/apply_wrench::
 
     ros2 launch robodyn_ros teleoperation.launch.py robot:=prr rviz:=false
+
+Arms that differ are coupled tool by tool::
+
+    ros2 launch robodyn_ros teleoperation.launch.py robot:=prr follower_robot:=rr coupling:=tool rviz:=false
 
 Real arms have their drivers in the two namespaces::
 
@@ -28,12 +32,15 @@ from robodyn_ros.nodes.common.launching import (
     parameter_files,
     read_urdf,
 )
+from robodyn_ros.nodes.teleoperator import COUPLED
 from robodyn_ros.plugins import available
 
 ARGUMENTS: dict[str, Argument] = {
     "robot": ("prr", "both arms, as arm.launch.py takes one"),
+    "follower_robot": ("", "the arm that follows, if it is another one"),
     **DESCRIPTION,
     "config": ("", "parameter file of both arms; the one in config/ that is named like the arm unless given"),
+    "coupling": ("joints", "what is coupled: joint by joint, or tool by tool", COUPLED),
     "leader": ("leader", "namespace of the arm that is led"),
     "follower": ("follower", "namespace of the arm that follows"),
     "leader_controller": ("impedance", "controller plugin of the leader", available("controllers")),
@@ -54,11 +61,12 @@ def graph(context: LaunchContext) -> list[Any]:
     given = {name: LaunchConfiguration(name).perform(context) for name in ARGUMENTS}
     simulated = given["simulated"].lower() in ("true", "1")
     file = str(share / "launch" / ("sim.launch.py" if simulated else "arm.launch.py"))
-    urdf = read_urdf(given["robot"], share)
+    robots = {"leader": given["robot"], "follower": given["follower_robot"] or given["robot"]}
     found: list[Any] = []
     for role, other in (("leader", "follower"), ("follower", "leader")):
-        name = given[role]
-        arm = {"namespace": name, "controller": given[f"{role}_controller"]}
+        name, robot = given[role], robots[role]
+        arm = {"namespace": name, "robot": robot, "controller": given[f"{role}_controller"]}
+        own = {"role": role, "coupling": given["coupling"], **described(given)}
         found.append(GroupAction([IncludeLaunchDescription(file, launch_arguments=arm.items())]))
         found.append(
             Node(
@@ -66,8 +74,8 @@ def graph(context: LaunchContext) -> list[Any]:
                 executable="teleoperator",
                 namespace=name,
                 parameters=[
-                    *parameter_files(given["robot"], given["config"], share, node="teleoperator", namespace=name),
-                    {"robot_description": ParameterValue(urdf, value_type=str), "role": role, **described(given)},
+                    *parameter_files(robot, given["config"], share, node="teleoperator", namespace=name),
+                    {"robot_description": ParameterValue(read_urdf(robot, share), value_type=str), **own},
                 ],
                 remappings=[("~/received", f"/{given[other]}/teleoperator/sent")],
                 output="screen",

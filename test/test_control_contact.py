@@ -22,7 +22,13 @@ from robodyn_ros.control.contact.settings import (
     JointContactSettings,
     contact_of,
 )
-from robodyn_ros.control.faults.settings import CollisionReaction, FaultReactions, SafetySettings, TouchReaction
+from robodyn_ros.control.faults.settings import (
+    TO_CONTACT,
+    CollisionReaction,
+    FaultReactions,
+    SafetySettings,
+    TouchReaction,
+)
 from robodyn_ros.control.loop_settings import loop_default_values
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.errors import ConfigurationError, InputError, NotReadyError
@@ -249,6 +255,66 @@ def test_a_contact_is_a_fault_with_a_way_back(kind: str) -> None:
     bench.run(4.0)
     assert bench.loop.fault is None
     assert_allclose(bench.plant.qd, 0.0, atol=1e-3)
+
+
+def injected(answer: str, kind: str, felt: str, *, in_c: bool) -> tuple[list[str], np.ndarray]:
+    """An answer to a push that begins while the arm moves: phases and efforts, period by period, until all is well.
+
+    The push goes away before the answer expires for the first time; the second stays. The efforts of the joints are
+    felt, or the wrench at the tool, beyond the threshold of one level.
+    """
+    force = np.array([12.0, np.inf])
+    bounds = {
+        ("touch", "joints"): thresholds(3, touch=6.0),
+        ("collision", "joints"): thresholds(3, touch=3.0, collision=6.0),
+        ("touch", "wrench"): thresholds(3, touch_wrench=force),
+        ("collision", "wrench"): thresholds(3, touch_wrench=force / 2.0, collision_wrench=force),
+    }[kind, felt]
+    reactions = FaultReactions(touch=TouchReaction(answer, 0.7), collision=CollisionReaction(answer, 0.7))
+    safety = SafetySettings(
+        plausibility=False, allow_sagging=True, soft_limit_margin=0.0, quiet_time=0.3, ramp_down_time=0.1,
+        recurrences=100,
+    )  # fmt: skip
+    bench = Bench(PRR, reactions=reactions, thresholds=bounds, safety=safety)
+    bench.loop.runs_in_c = in_c
+    phases, efforts = [], []
+
+    def run(duration: float) -> None:
+        for _ in range(round(duration / PERIOD)):
+            bench.run(PERIOD)
+            fault = bench.loop.fault
+            phases.append("" if fault is None else f"{fault.kind} {fault.phase}")
+            efforts.append(np.full(3, np.nan) if bench.command is None else bench.command.effort)
+
+    run(0.1)
+    bench.loop.follow(rest_to_rest([bench.plant.q + [0.3, 0.4, -0.5]], [1.0]))
+    run(0.4)
+    bench.push(PUSH)
+    run(0.15)
+    bench.push(AWAY)
+    run(0.7)
+    bench.push(PUSH)
+    run(0.9)
+    return phases, np.array(efforts)
+
+
+@pytest.mark.parametrize("felt", ["joints", "wrench"])
+@pytest.mark.parametrize("kind", ["touch", "collision"])
+@pytest.mark.parametrize("answer", TO_CONTACT)
+def test_each_answer_at_each_level_has_its_expiry_and_its_way_back(answer: str, kind: str, felt: str) -> None:
+    phases, efforts = injected(answer, kind, felt, in_c=True)
+    told = [phase for phase, before in zip(phases, ["", *phases], strict=False) if phase != before]
+    levels = ["touch", "collision"][: 1 + (kind == "collision")]
+    begins = [f"{level} {answer}" for level in levels]
+    if answer == "ramp":  # in silence nothing is observed: quiet ends it, and the push is found anew
+        once = [*begins, f"{kind} silent", ""]
+        assert told[: 2 * len(once) - 1] == (2 * once)[:-1]
+    else:
+        ends = [] if answer == "wait" else [f"{kind} ramp", f"{kind} silent"]
+        assert told == [*begins, "", *begins, *ends]
+    python = injected(answer, kind, felt, in_c=False)
+    assert python[0] == phases
+    assert_allclose(python[1], efforts, rtol=1e-6, atol=1e-6)
 
 
 def test_the_expiry_of_a_contact_ends_in_a_ramp_and_in_silence() -> None:

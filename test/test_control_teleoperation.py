@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from arms import mechanism, random_robot
 
-from robodyn_ros.control.motion.teleoperation import FollowerPort, LeaderPort, TeleoperationSettings
+import robodyn_ros as rd
+from robodyn_ros.control.motion.teleoperation import (
+    FollowerPort,
+    JointCoupling,
+    LeaderPort,
+    TeleoperationSettings,
+    ToolCoupling,
+)
 from robodyn_ros.errors import InputError
+from robodyn_ros.kinematics import Kinematics
+from robodyn_ros.robot.robot import tip
 
 PERIOD = 0.002
 LEADER, FOLLOWER = np.array([1.0, 0.02]), np.array([1.5, 0.05])  # inertia of an axis that slides and of one that turns
 STIFFNESS, DAMPING = np.array([600.0, 15.0]), np.array([40.0, 0.7])
+PRR = mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15))
 WALL, PLACE = np.array([4000.0, 60.0]), 0.15
 
 
@@ -40,8 +51,8 @@ def coupled(settings, delay=0.0, jitter=0.0, loss=0.0, duration=10.0, hand=0.3, 
 
     Also the energy that the network has taken in and not given back, at each instant [J].
     """
-    leader = LeaderPort(LEADER, np.full(2, 1e3), settings)
-    follower = FollowerPort(np.zeros(2), settings, np.full(2, 5.0))
+    leader = LeaderPort(JointCoupling(LEADER), np.full(2, 1e3), settings)
+    follower = FollowerPort(JointCoupling(FOLLOWER), np.zeros(2), settings, np.full(2, 5.0))
     there, back = Network(delay, jitter, loss, seed), Network(delay, jitter, loss, seed + 1)
     ql, vl, qf, vf, reference, rate = np.zeros((6, 2))
     kept, felt, rows, energies = np.zeros(2), np.zeros(2), [], []
@@ -51,7 +62,7 @@ def coupled(settings, delay=0.0, jitter=0.0, loss=0.0, duration=10.0, hand=0.3, 
         force = STIFFNESS * (reference - qf) + DAMPING * (rate - vf)
         kept = kept - PERIOD * force * rate
         reference, rate = follower.update(PERIOD, force, there.receive(t))
-        before, felt = felt, leader.update(PERIOD, vl, back.receive(t))
+        before, felt = felt, leader.update(PERIOD, ql, vl, back.receive(t))
         there.send(t, k, leader.message(ql, vl))
         back.send(t, k, follower.message(force))
         speed = vl
@@ -110,22 +121,158 @@ def test_without_force_feedback_the_hand_feels_nothing() -> None:
 
 def test_efforts_and_speeds_are_limited() -> None:
     settings = TeleoperationSettings(force_ratio=10.0, greatest_effort=0.1)
-    leader = LeaderPort(LEADER, [20.0, 3.0], settings)
-    follower = FollowerPort(np.zeros(2), settings, [0.5, 0.7])
+    leader = LeaderPort(JointCoupling(LEADER), [20.0, 3.0], settings)
+    follower = FollowerPort(JointCoupling(FOLLOWER), np.zeros(2), settings, [0.5, 0.7])
     far = leader.message([5.0, 5.0], [9.0, -9.0])
     follower.update(PERIOD, np.zeros(2), leader.message(np.zeros(2), np.zeros(2)))
     _, speed = follower.update(PERIOD, np.zeros(2), far)
     assert (np.abs(speed) <= [0.5, 0.7]).all() and np.abs(speed).max() > 0.1
-    effort = leader.update(PERIOD, np.zeros(2), follower.message([1e4, -1e4]))
+    effort = leader.update(PERIOD, np.zeros(2), np.zeros(2), follower.message([1e4, -1e4]))
     np.testing.assert_allclose(np.abs(effort), [2.0, 0.3])
 
 
 def test_what_is_not_finite_is_refused() -> None:
     settings = TeleoperationSettings()
-    leader, follower = LeaderPort(LEADER, [1.0, 1.0], settings), FollowerPort(np.zeros(2), settings, [1.0, 1.0])
+    joints = JointCoupling(LEADER)
+    leader, follower = LeaderPort(joints, [1.0, 1.0], settings), FollowerPort(joints, [0, 0], settings, [1, 1])
     with pytest.raises(InputError, match="qd"):
-        leader.update(PERIOD, [np.nan, 0.0], None)
+        leader.update(PERIOD, np.zeros(2), [np.nan, 0.0], None)
     with pytest.raises(InputError, match="effort"):
         follower.update(PERIOD, [0.0], None)
     with pytest.raises(InputError, match="velocity_limit: must be 2 numbers above 0"):
-        FollowerPort(np.zeros(2), settings, [1.0, 0.0])
+        FollowerPort(joints, np.zeros(2), settings, [1.0, 0.0])
+
+
+def test_the_reference_of_the_follower_stays_within_its_position_limits() -> None:
+    settings, joints = TeleoperationSettings(passivity=False), JointCoupling(FOLLOWER)
+    leader = LeaderPort(joints, [1.0, 1.0], settings)
+    follower = FollowerPort(joints, np.zeros(2), settings, [9.0, 9.0], ([-0.2, -0.1], [0.3, 0.4]))
+    follower.update(PERIOD, np.zeros(2), leader.message(np.zeros(2), np.zeros(2)))
+    for end in ([0.3, -0.1], [-0.2, 0.4]):
+        goal = 3.0 * np.array(end)
+        for _ in range(2000):
+            q, qd = follower.update(PERIOD, np.zeros(2), leader.message(goal, np.zeros(2)))
+        np.testing.assert_allclose(q, end)
+        np.testing.assert_allclose(qd, 0.0, atol=1e-12)
+
+
+# Tool by tool
+
+
+def arm_of(text: str):
+    return rd.create_dynamics("rnea", rd.load_robot(text), gravity=(0.0, 0.0, 0.0))
+
+
+SIX = [0.4, -0.7, 0.9, 0.3, 0.8, -0.5]
+EIGHT = [0.3, -0.4, 0.5, 0.6, -0.3, 0.4, 0.2, 0.5]
+
+
+def test_a_tool_leads_the_tool_of_another_arm() -> None:
+    """Six joints lead eight: the same way of the tool from where it began, in translation and rotation."""
+    first, second = arm_of(random_robot(11, 6, branching=0.0)), arm_of(random_robot(7, 8, branching=0.0))
+    settings = TeleoperationSettings(return_rate=5.0)
+    tools = ToolCoupling(first), ToolCoupling(second)
+    leader = LeaderPort(tools[0], np.full(6, np.inf), settings)
+    follower = FollowerPort(tools[1], EIGHT, settings, np.full(8, np.inf))
+    q = np.array(SIX)
+    begin = [Kinematics(arm.robot).pose(tip(arm.robot), at) for arm, at in ((first, SIX), (second, EIGHT))]
+    for k in range(1500):
+        qd = 0.3 * np.sin(np.pi * k * PERIOD / 3.0) * np.array([0.5, -1.0, 0.8, 0.6, -0.4, 1.0])
+        q = q + PERIOD * qd
+        reached, _ = follower.update(PERIOD, np.zeros(8), leader.message(q, qd))
+    for _ in range(1000):
+        reached, _ = follower.update(PERIOD, np.zeros(8), leader.message(q, 0.0 * q))
+    led, follows = (Kinematics(arm.robot).pose(tip(arm.robot), at) for arm, at in ((first, q), (second, reached)))
+    np.testing.assert_allclose(follows[:3, 3] - begin[1][:3, 3], led[:3, 3] - begin[0][:3, 3], atol=1e-3)
+    np.testing.assert_allclose(follows[:3, :3] @ begin[1][:3, :3].T, led[:3, :3] @ begin[0][:3, :3].T, atol=2e-3)
+    assert np.abs(led - begin[0]).max() > 0.1
+
+
+def test_a_push_on_the_tool_of_the_follower_is_felt_at_the_tool_of_the_leader() -> None:
+    """Whatever the null space of the follower does; and the power is the same at both ends."""
+    first, second = arm_of(random_robot(11, 6, branching=0.0)), arm_of(random_robot(7, 8, branching=0.0))
+    settings = TeleoperationSettings(force_ratio=1.0, passivity=False)
+    leader = LeaderPort(ToolCoupling(first), np.full(6, np.inf), settings)
+    follower = FollowerPort(ToolCoupling(second), EIGHT, settings, np.full(8, np.inf))
+    q, qd, wrench = np.array(SIX), np.linspace(-0.2, 0.3, 6), np.array([4.0, -3.0, 6.0, 0.5, -0.7, 0.2])
+    jacobians = [Kinematics(arm.robot).jacobian(tip(arm.robot), at) for arm, at in ((first, q), (second, EIGHT))]
+    moves = jacobians[1] @ np.linalg.inv(second.mass_matrix(EIGHT))
+    null = np.eye(8) - np.linalg.pinv(moves) @ moves  # efforts that do not accelerate the tool
+    efforts = jacobians[1].T @ wrench + null @ np.linspace(-5.0, 5.0, 8)
+    told = leader.message(q, qd)
+    _, rate = follower.update(1e-9, efforts, told)
+    felt = leader.update(1e-9, q, qd, follower.message(efforts))
+    np.testing.assert_allclose(felt, -jacobians[0].T @ wrench, atol=1e-8)
+    np.testing.assert_allclose(felt @ qd, -efforts @ rate, atol=1e-8)
+
+
+def test_an_arm_without_some_directions_follows_in_the_others() -> None:
+    first, second = arm_of(random_robot(11, 6, branching=0.0)), arm_of(PRR)
+    settings = TeleoperationSettings(passivity=False)
+    leader = LeaderPort(ToolCoupling(first), np.full(6, np.inf), settings)
+    follower = FollowerPort(ToolCoupling(second), [0.6, 0.5, 0.9], settings, np.full(3, np.inf))
+    q, qd = np.array(SIX), np.linspace(0.2, -0.3, 6)
+    _, rate = follower.update(1e-9, np.zeros(3), leader.message(q, qd))
+    twists = [Kinematics(first.robot).jacobian(tip(first.robot), q) @ qd,
+              Kinematics(second.robot).jacobian("tool", [0.6, 0.5, 0.9]) @ rate]  # fmt: skip
+    np.testing.assert_allclose(twists[1][[0, 2, 4]], twists[0][[0, 2, 4]], atol=1e-9)
+    wrench = np.array([3.0, 0.0, 5.0, 0.0, -0.4, 0.0])
+    efforts = Kinematics(second.robot).jacobian("tool", [0.6, 0.5, 0.9]).T @ wrench
+    felt = leader.update(PERIOD, q, qd, follower.message(efforts))
+    expected = -settings.force_ratio * Kinematics(first.robot).jacobian(tip(first.robot), q).T @ wrench
+    np.testing.assert_allclose(felt, expected, atol=1e-9)
+
+
+def tools_coupled(settings, delay=0.0, jitter=0.0, loss=0.0, duration=5.0):
+    """A hand pulls the leader's tool sideways; the follower's meets a wall. Rows: both ways, and the leader's effort.
+
+    Also the energy that the network has taken in and not given back, at each instant [J].
+    """
+    arm, begin = arm_of(PRR), np.array([0.6, 0.5, 0.9])
+    kinematics, coupling = Kinematics(arm.robot), ToolCoupling(arm, "tool")
+    leader = LeaderPort(coupling, np.full(3, 1e3), settings)
+    follower = FollowerPort(coupling, begin, settings, np.full(3, 5.0))
+    there, back = Network(delay, jitter, loss, 3), Network(delay, jitter, loss, 4)
+    ql, qf, reference = begin.copy(), begin.copy(), begin.copy()
+    vl, vf, rate, felt = np.zeros((4, 3))
+    start = kinematics.pose("tool", begin)[:3, 3]
+    kept, rows, energies = 0.0, [], []
+    for k in range(round(duration / PERIOD)):
+        t = k * PERIOD
+        jl, jf = (kinematics.jacobian("tool", q) for q in (ql, qf))
+        ways = [kinematics.pose("tool", q)[:3, 3] - start for q in (ql, qf)]
+        pull = np.array([-150.0 * (ways[0][0] + 0.15 * min(1.0, t)), 0.0, -150.0 * ways[0][2], 0.0, 0.0, 0.0])
+        pull = pull - [30.0, 30.0, 30.0, 1.0, 1.0, 1.0] * (jl @ vl)
+        force = arm.mass_matrix(qf) @ (400.0 * (reference - qf) + 40.0 * (rate - vf))
+        kept = kept - PERIOD * force @ rate
+        reference, rate = follower.update(PERIOD, force, there.receive(t))
+        felt = leader.update(PERIOD, ql, vl, back.receive(t))
+        there.send(t, k, leader.message(ql, vl))
+        back.send(t, k, follower.message(force))
+        wall = np.array([4000.0 * max(0.0, -ways[1][0] - 0.06), 0.0, 0.0, 0.0, 0.0, 0.0])
+        before = vl
+        vl = vl + PERIOD * arm.forward(ql, vl, felt + jl.T @ pull)
+        vf = vf + PERIOD * arm.forward(qf, vf, force + jf.T @ wall)
+        kept = kept - PERIOD * felt @ (before + vl) / 2.0 / settings.force_ratio
+        ql, qf = ql + PERIOD * vl, qf + PERIOD * vf
+        rows.append((ways[0][0], ways[1][0], *felt))
+        energies.append(kept)
+    return np.array(rows), np.array(energies)
+
+
+@pytest.mark.parametrize("name", ["none", "300 ms", pytest.param("all", marks=pytest.mark.thorough)])
+def test_tools_are_coupled_by_a_passive_network(name: str) -> None:
+    settings = TeleoperationSettings(force_ratio=1.0, greatest_effort=1.0)
+    rows, energies = tools_coupled(settings, **NETWORKS[name])
+    late = rows[-250:]
+    assert energies.min() > -5.0
+    assert np.ptp(late[:, :2], axis=0).max() < 2e-3
+    assert late[-1, 1] == pytest.approx(-0.06, abs=0.005)  # it leans against the wall
+    assert late[-1, 3] > 3.0  # and the hand feels that: torque of the shoulder, against the pull
+
+
+def test_without_the_account_a_delay_shakes_tools() -> None:
+    settings = TeleoperationSettings(force_ratio=1.0, greatest_effort=1.0, passivity=False)
+    rows, energies = tools_coupled(settings, **NETWORKS["300 ms"], duration=3.0)
+    assert energies.min() < -1000.0
+    assert np.ptp(rows[-250:, 0]) > 0.1

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+import robodyn_ros as rd
 from robodyn_ros.errors import ConfigurationError
 
 HERE = Path(__file__).parent
@@ -137,6 +138,19 @@ def test_two_coupled_arms(simulated):
         "/left": "/follower/teleoperator/sent",
         "/follower": "/left/teleoperator/sent",
     }
+
+
+def test_arms_that_differ_are_coupled_by_their_tools():
+    need("launch", "launch_ros")
+    robots = {"robot": "prr", "follower_robot": "rr"}
+    nodes, context = launched("teleoperation.launch.py", coupling="tool", simulated="false", **robots, **ONLY_OURS)
+    arms = []
+    for node in nodes:
+        if node.node_executable == "teleoperator":
+            node._perform_substitutions(context)
+            told, _ = opened(["".join(part.perform(context) for part in word) for word in node.cmd][1:])
+            arms.append((told["role"], told["coupling"], rd.load_robot(told["robot_description"]).n))
+    assert arms == [("leader", "tool", 3), ("follower", "tool", 2)]
 
 
 def test_closed_loop(tmp_path):

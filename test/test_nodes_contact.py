@@ -12,6 +12,7 @@ pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
 from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import Trigger
 
 import robodyn_ros as rd
@@ -46,6 +47,7 @@ def test_a_push_is_told(graph, prr, source):
     efforts = graph.listen(JointState, "controller/external_efforts")
     wrenches = graph.listen(WrenchStamped, "controller/external_wrench")
     states = graph.listen(JointState, "joint_states")
+    energies = graph.listen(Float64MultiArray, "controller/tool_energy")
     kinematics, force = rd.Kinematics(rd.load_robot(prr)), np.array([3.0, 0.0, -5.0])
     if source == "sensor":
         sensor = graph.talk(WrenchStamped, "controller/force_torque")
@@ -73,6 +75,11 @@ def test_a_push_is_told(graph, prr, source):
     expected = kinematics.jacobian("tool", states[-1].position, "body").T[:, :3] @ force
     assert_allclose(efforts[-1].effort, expected, atol=0.1)
     assert list(efforts[-1].name) == list(START)
+    if source != "sensor":  # nothing moves that arm
+        graph.wait(lambda: any(message.data[0] > 1e-9 for message in energies), "the energy of the tool")
+        energy, mass = max(tuple(message.data) for message in energies)
+        assert 0.1 < mass < 1e3  # [kg]
+        assert np.sqrt(2.0 * energy / mass) < 1.0  # a push of 6 N makes it no faster [m/s]
     assert graph.call(Trigger, "controller/tare").success
 
     def nothing():

@@ -41,6 +41,7 @@ TABLES = {
             ("/controller/tracking_error", JOINT_STATE),
             ("/controller/external_efforts", JOINT_STATE),
             ("/controller/external_wrench", WRENCH),
+            ("/controller/tool_energy", ARRAY),
             ("/controller/estimates", DIAGNOSTICS[1]),
             ("/controller/payload", "geometry_msgs/msg/InertiaStamped"),
             ("/controller/tool_pose", POSE),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
@@ -15,7 +16,9 @@ from sensor_msgs.msg import JointState
 from visualization_msgs.msg import Marker, MarkerArray
 
 import robodyn_ros as rd
+from robodyn_ros.nodes.markers import GHOST, TARGET, TOOL
 from robodyn_ros.view import LAYERS
+from robodyn_ros.view.tool_marks import TOOL_LAYERS
 
 PRR = Path(__file__).parents[1] / "urdf" / "prr.urdf"
 
@@ -111,3 +114,37 @@ def test_what_cannot_be_shown_is_an_error(graph, wrong, said):
     assert node.ended() == 1
     assert said in node.output
     assert "Traceback" not in node.output
+
+
+DISPLAYED = {
+    "rviz_default_plugins/MarkerArray": ("Topic", "visualization_msgs/msg/MarkerArray"),
+    "rviz_default_plugins/RobotModel": ("Description Topic", "std_msgs/msg/String"),
+}
+"""Class of a display of RViz → the property that has its topic, and the type of the message."""
+
+PROMISED = {"reliable": ("Reliable", "Volatile"), "latched": ("Reliable", "Transient Local")}
+"""Quality of service in the tables of the documentation → reliability and durability that a display may ask for."""
+
+
+def test_rviz_shows_what_the_nodes_publish():
+    """Topics, types and quality of service against the tables, which other tests hold against the running nodes."""
+    from node_tables import rows, section
+
+    config = yaml.safe_load((PRR.parents[1] / "rviz" / "robodyn.rviz").read_text(encoding="utf-8"))
+    displays = {display["Name"]: display for display in config["Visualization Manager"]["Displays"]}
+    shown = {}
+    for name, display in displays.items():
+        if display["Class"] not in DISPLAYED:
+            continue
+        place, kind = DISPLAYED[display["Class"]]
+        topic = display[place]
+        node, _, own = topic["Value"].rpartition("/")
+        published = {row[1]: row[2:4] for row in rows(section(node or "simulator"), 5) if row[0] == "pub"}
+        told, quality = published[f"~/{own}" if node else own]
+        assert told == kind, name
+        assert (topic["Reliability Policy"], topic["Durability Policy"]) == PROMISED[quality], name
+        shown[name] = topic["Value"]
+    assert shown == {"RobotModel": "robot_description", "Markers": "markers/markers", "Plan": "planner/markers"}
+    assert set(displays["Markers"]["Namespaces"]) == {*LAYERS, GHOST, TOOL, TARGET, *TOOL_LAYERS}
+    assert all(displays["Markers"]["Namespaces"][layer] for layer in (GHOST, TOOL, TARGET, *TOOL_LAYERS))
+    assert set(displays["Plan"]["Namespaces"]) == {"plan", "plan_ghost"}

@@ -13,7 +13,7 @@ START = {"elevator": 0.6, "shoulder": 0.5, "wrist": 0.9}
 SOFT = {name: {"natural_frequency": 6.0} for name in START}
 
 
-def coupled(graph, prr, **follower):
+def coupled(graph, prr, coupling="joints", **follower):
     """Two simulated arms in namespaces, each with its controller and its end of the coupling."""
     for arm, partner in (("leader", "follower"), ("follower", "leader")):
         place = ("-r", f"__ns:=/{arm}", "-r", "/clock:=clock")
@@ -23,13 +23,14 @@ def coupled(graph, prr, **follower):
         law = {"controller": "impedance", "gains": SOFT} if arm == "leader" else {}
         graph.start("controller", *place, robot_description=prr, use_sim_time=True, **law)
         topics = ("-r", f"~/received:=/{partner}/teleoperator/sent")
-        settings = {"role": arm, "force_ratio": 1.0, "timeout": 5.0}
+        settings = {"role": arm, "force_ratio": 1.0, "timeout": 5.0, "coupling": coupling}
         graph.start("teleoperator", *place, *topics, robot_description=prr, **settings)
 
 
 @pytest.mark.thorough
-def test_the_follower_goes_along_and_what_holds_it_is_felt(graph, prr):
-    coupled(graph, prr)
+@pytest.mark.parametrize("coupling", ["joints", "tool"])
+def test_the_follower_goes_along_and_what_holds_it_is_felt(graph, prr, coupling):
+    coupled(graph, prr, coupling)
     states = {arm: graph.listen(JointState, f"/{arm}/joint_states") for arm in ("leader", "follower")}
     references = {arm: graph.listen(JointState, f"/{arm}/controller/reference") for arm in states}
     graph.wait(lambda: all(references.values()), "both ends to stream", 120.0)
@@ -55,3 +56,10 @@ def test_wrong_names_of_the_other_end(graph, prr):
     process = graph.start("teleoperator", robot_description=prr, role="leader", other_joints=["a", "b"])
     assert process.ended() == 1
     assert "other_joints: must be 3 names, not 2" in process.output
+
+
+def test_other_joints_are_none_of_the_tools(graph, prr):
+    names = {"other_joints": ["a", "b", "c"]}
+    process = graph.start("teleoperator", robot_description=prr, coupling="tool", **names)
+    assert process.ended() == 1
+    assert "other_joints: must be empty where the tools are coupled" in process.output

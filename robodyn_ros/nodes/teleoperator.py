@@ -5,7 +5,9 @@ other end, and what came from there an effort that the hand feels. At the follow
 arms' controllers take it as a streamed reference, so all of their limits and faults count. Where nothing comes from the
 other end for ``timeout``, nothing is streamed, and both controllers hold their arm; the coupling begins anew after it.
 
-Between the ends go JointStates with the joints' names, on the topics ``~/sent`` and ``~/received``:
+Between the ends go JointStates, on the topics ``~/sent`` and ``~/received``, with the joints' names; or, tool by tool,
+with the names x, y, z, rx, ry, rz, where rx to rz are a rotation vector, and the velocities and forces are those of the
+tool in the root link's axes:
 
     of the leader:    position and velocity of the arm; as effort the energy that has entered there [J]
     of the follower:  as effort that of its law; as position the energy that has entered there [J]
@@ -14,6 +16,7 @@ Between the ends go JointStates with the joints' names, on the topics ``~/sent``
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from time import monotonic
 
@@ -23,7 +26,16 @@ from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 
 from robodyn_ros import create_dynamics
-from robodyn_ros.control.motion.teleoperation import FollowerPort, LeaderPort, PortMessage, TeleoperationSettings
+from robodyn_ros.control.motion.teleoperation import (
+    Coupling,
+    FollowerPort,
+    JointCoupling,
+    LeaderPort,
+    PortMessage,
+    TeleoperationSettings,
+    ToolCoupling,
+)
+from robodyn_ros.dynamics.task_space import DIRECTIONS
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.nodes.common.description import DescriptionSource, declare_description
 from robodyn_ros.nodes.common.diagnostics import ExceptionGuard
@@ -34,10 +46,13 @@ from robodyn_ros.nodes.common.qos import NEWEST, RELIABLE
 from robodyn_ros.nodes.common.watch import CONTROLLER, Watch
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
-from robodyn_ros.settings import check_settings, choice, setting
+from robodyn_ros.settings import check_settings, choice, setting, text
 
 ROLES = ("leader", "follower")
 """Ends of the coupling."""
+
+COUPLED = ("joints", "tool")
+"""What of both arms is coupled."""
 
 LONGEST_PERIOD = 0.1
 """Time between two states above which the coupling begins anew [s]."""
@@ -48,6 +63,10 @@ class EndSettings:
     """Settings of one end."""
 
     role: str = choice("leader", "which end of the coupling this is", choices=lambda: ROLES)
+    coupling: str = choice(
+        "joints", "what is coupled, the same at both ends: joint by joint, or tool by tool", choices=lambda: COUPLED
+    )
+    link: str = text("", "link that is the tool, for coupling: tool; the last link that moves if empty")
     timeout: float = setting(
         0.2, "time without a message of the other end after which nothing is streamed", "s", 0.01, 10.0
     )
@@ -63,8 +82,8 @@ def declare_parameters(node: Node) -> None:
         ParameterException: a value given has the wrong type or is out of range.
     """
     declare_description(node, read_only=True)
-    text = "names of the other end's joints, in the order of this arm's; the same if empty"
-    declare(node, "other_joints", [""], text, read_only=True)
+    described = "names of the other end's joints, in the order of this arm's; the same if empty"
+    declare(node, "other_joints", [""], described, read_only=True)
     declare_settings(node, EndSettings, read_only=True)
     declare_settings(node, TeleoperationSettings, read_only=True)
 
@@ -86,7 +105,7 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         parameters = NodeParameters(self)
         mention_unknown(self)
         own = parameters.settings(EndSettings)
-        self._leads, self._timeout = own.role == "leader", own.timeout
+        self._own, self._leads, self._timeout = own, own.role == "leader", own.timeout
         self._settings = parameters.settings(TeleoperationSettings)
         self._others = [name for name in parameters["other_joints"] if name]
         self._received: tuple[float, PortMessage] | None = None  # when it came [s], and what
@@ -105,12 +124,18 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
         if self._robot is not None or not self._description.known:
             return
         robot = self._robot = self._description.robot()
-        if self._others and len(self._others) != robot.n:
-            raise ConfigurationError(f"other_joints: must be {robot.n} names, not {len(self._others)}")
-        self._order = JointOrder(self._others or robot.joint_names)
-        self._feedback_order = JointOrder(robot.joint_names)
         dynamics = create_dynamics("rnea", robot)
-        self._inertia = np.diagonal(dynamics.mass_matrix(robot.home)).copy()
+        self._feedback_order = JointOrder(robot.joint_names)
+        if self._own.coupling == "tool":
+            if self._others:
+                raise ConfigurationError("other_joints: must be empty where the tools are coupled")
+            self._coupling: Coupling = ToolCoupling(dynamics, self._own.link)
+            self._names, self._order = list(DIRECTIONS), JointOrder(DIRECTIONS)
+        else:
+            if self._others and len(self._others) != robot.n:
+                raise ConfigurationError(f"other_joints: must be {robot.n} names, not {len(self._others)}")
+            self._coupling = JointCoupling(np.diagonal(dynamics.mass_matrix(robot.home)))
+            self._names, self._order = list(robot.joint_names), JointOrder(self._others or robot.joint_names)
         self._watch = Watch(self, robot)
         self.create_subscription(JointState, "~/received", self._on_received, NEWEST)
         self.create_subscription(JointState, f"{CONTROLLER}/efforts/feedback", self._on_feedback, NEWEST)
@@ -157,33 +182,38 @@ class TeleoperatorNode(ExceptionGuard, Node):  # type: ignore[misc]
             self._follow(dt, q, received, message)
 
     def _lead(self, dt: float, q: Array, qd: Array, received: PortMessage | None, message: JointState) -> None:
+        assert self._robot is not None
         if not isinstance(self._end, LeaderPort):
-            assert self._robot is not None
-            self._end = LeaderPort(self._inertia, self._robot.effort_limit, self._settings)
-        effort = self._end.update(dt, qd, received)
+            self._end = LeaderPort(self._coupling, self._robot.effort_limit, self._settings)
+        effort = self._end.update(dt, q, qd, received)
         told = self._end.message(q, qd)
-        self._publish(self._sent, message, told.first, told.second, told.entered)
+        self._publish(self._sent, self._names, message, told.first, told.second, told.entered)
         if received is not None:  # where it is, so that the law adds nothing to what the hand feels
-            self._publish(self._references, message, q, qd, effort)
+            self._publish(self._references, self._robot.joint_names, message, q, qd, effort)
 
     def _follow(self, dt: float, q: Array, received: PortMessage | None, message: JointState) -> None:
-        assert self._robot is not None and self._felt is not None
+        robot = self._robot
+        assert robot is not None and self._felt is not None
         if not isinstance(self._end, FollowerPort):
             reference = self._watch.reference
-            begin = q if reference is None else reference
-            self._end = FollowerPort(begin, self._settings, self._robot.velocity_limit)
+            begin, limits = q if reference is None else reference, (robot.lower, robot.upper)
+            self._end = FollowerPort(self._coupling, begin, self._settings, robot.velocity_limit, limits)
         position, velocity = self._end.update(dt, self._felt, received)
         told = self._end.message(self._felt)
-        self._publish(self._sent, message, told.entered, told.second, told.first)
+        self._publish(self._sent, self._names, message, told.entered, told.second, told.first)
         if received is not None:
-            inside = np.clip(position, self._robot.lower, self._robot.upper)
-            self._publish(self._references, message, inside, velocity, None)
+            self._publish(self._references, robot.joint_names, message, position, velocity, None)
 
     def _publish(
-        self, publisher: Publisher, state: JointState, position: Array, velocity: Array, effort: Array | None
+        self,
+        publisher: Publisher,
+        names: Sequence[str],
+        state: JointState,
+        position: Array,
+        velocity: Array,
+        effort: Array | None,
     ) -> None:
-        assert self._robot is not None
-        message = JointState(name=list(self._robot.joint_names), position=position.tolist(), velocity=velocity.tolist())
+        message = JointState(name=list(names), position=position.tolist(), velocity=velocity.tolist())
         message.header.stamp = state.header.stamp
         if effort is not None:
             message.effort = effort.tolist()

@@ -1,15 +1,19 @@
-"""Bilateral teleoperation: one arm is led, another follows, joint by joint, and what holds the follower is felt.
+"""Bilateral teleoperation: one arm is led, another follows, and what holds the follower is felt.
 
-    leader  --- q, q̇, energy --->  network  --->  reference of the follower
-    leader  <---  force, energy  ---  network  <---  feedback effort of the follower's law
+    leader  --- x, ẋ, energy --->  network  --->  reference of the follower   q̇ = S ẋ
+    leader  <---  F, energy  ---  network  <---  feedback of the follower's law   F = Sᵀ τ
 
-The network delays and loses messages, and a delayed force feeds the motion that it should brake. So both ends keep
-account of the energy, joint by joint: what has entered the network at one end is written into every message, and the
-other end lets no more out than that. Where it would, a damper takes the rest away at once: the leader's end brakes the
-arm, and the follower's end slows its reference down. So the network is passive for every delay, constant or not, and
-whatever is lost, and the arms that it couples stay stable. The reference drifts by what was braked; it goes back as far
-as the energy allows. What a law answers to a new reference is known a period later, so for that long the account can be
-short by what one period can do.
+**What is coupled.** Joint by joint x are the positions of the joints, and S = 1. Tool by tool x is the pose of the
+tool: ẋ = J q̇ at the leader, whose joints feel Jᵀ F, and S = J̄ at the follower. So the arms may differ, and F ẋ is the
+power at each. J̄ is the dynamically consistent inverse: efforts in the null space of the follower are not felt.
+
+**Passivity.** The network delays and loses messages, and a delayed force feeds the motion that it should brake. So both
+ends keep account of the energy, for each joint or direction: what has entered the network at one end is written into
+every message, and the other end lets no more out than that. Where it would, a damper takes the rest away at once: the
+leader's end brakes the arm, and the follower's end slows its reference down. So the network is passive for every delay,
+constant or not, and whatever is lost, and the arms that it couples stay stable. The reference drifts by what was
+braked; it goes back as far as the energy allows. What a law answers to a new reference is known a period later, so in
+each period the account can be short by a little: some joules in all, where thousands come out without it.
 
 Source: Ryu, Artigas, Preusche, A passive bilateral control scheme for a teleoperator with time-varying communication
 delay, Mechatronics 20(7) (2010), eq. 3 to 10 (time domain passivity); Hannaford and Ryu, Time-domain passivity control
@@ -20,13 +24,16 @@ Position drift compensation in time domain passivity based teleoperation, IROS 2
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import finite_array
+from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.dynamics.task_space import TaskSpace
 from robodyn_ros.errors import InputError
+from robodyn_ros.kinematics import so3
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import check_settings, setting, switch
 
@@ -36,6 +43,9 @@ TINY = 1e-12
 PLENTY = 1e200
 """Energy that a leader who feels nothing has to give [J]."""
 
+UNFELT = 1e-9
+"""Mobility below which a direction has no mass that could be braked [1/kg] or [1/(kg m²)]."""
+
 
 @dataclass(frozen=True)
 class TeleoperationSettings:
@@ -43,7 +53,7 @@ class TeleoperationSettings:
 
     force_ratio: float = setting(0.5, "ratio of the follower's efforts that is felt at the leader", "-", 0.0, 10.0)
     greatest_effort: float = setting(0.3, "greatest effort at the leader, as part of its limit", "-", 0.0, 1.0)
-    most_damping: float = setting(50.0, "greatest damping per joint inertia at the leader", "1/s", 0.0, 1000.0)
+    most_damping: float = setting(50.0, "greatest damping per inertia at the leader", "1/s", 0.0, 1000.0)
     return_rate: float = setting(2.0, "rate at which drift of the reference goes back", "1/s", 0.0, 100.0)
     passivity: bool = switch(True, "whether energy is kept account of; without it a delay may shake the arms")
 
@@ -52,23 +62,23 @@ class TeleoperationSettings:
 
 
 class PortMessage(NamedTuple):
-    """What one end tells the other, (n,) each."""
+    """What one end tells the other, (k,) each: for every joint, or for x, y, z, rx, ry, rz of the tool."""
 
     entered: Array  # energy that has entered the network at this end since the beginning [J]
-    first: Array  # position of the leader, or effort of the follower
-    second: Array  # velocity of the leader; 0 from the follower
+    first: Array  # x of the leader, or F of the follower
+    second: Array  # ẋ of the leader; 0 from the follower
 
 
 class _Port:
-    """Account of the energy at one end of the network, (n,) in [J].
+    """Account of the energy at one end of the network, (k,) in [J].
 
     Attributes:
         entered: what has entered the network here.
         left: what has left it here.
     """
 
-    def __init__(self, n: int) -> None:
-        self.entered, self.left = np.zeros(n), np.zeros(n)
+    def __init__(self, k: int) -> None:
+        self.entered, self.left = np.zeros(k), np.zeros(k)
 
     def budget(self, elsewhere: Array) -> Array:
         """What may still leave here, when so much has entered at the other end; negative where too much has left."""
@@ -79,49 +89,183 @@ class _Port:
         self.entered, self.left = self.entered + np.maximum(energy, 0.0), self.left + np.maximum(-energy, 0.0)
 
 
-class LeaderPort:
-    """The leader's end: takes the leader's motion, and gives the effort that its hand feels."""
+class Coupling(Protocol):
+    """What of an arm with n joints is coupled with the other arm: k coordinates x."""
 
-    def __init__(self, inertia: ArrayLike, effort_limit: ArrayLike, settings: TeleoperationSettings) -> None:
+    @property
+    def size(self) -> int:
+        """The number k of coordinates."""
+
+    def place(self, q: Array) -> Array:
+        """The coordinates x (k,) at q (n,)."""
+
+    def rates(self, q: Array) -> Array:
+        """J (k, n) at q: ẋ = J q̇."""
+
+    def inverse(self, q: Array) -> Array:
+        """S (n, k) at q: q̇ = S ẋ."""
+
+    def inertia(self, q: Array) -> Array:
+        """What mass each coordinate has where the others are free, (k,); 0 for one that the arm has not."""
+
+    def shifted(self, goal: Array, first: Array, begin: Array) -> Array:
+        """Where an arm is to go that began at ``begin``, when one that began at ``first`` is at ``goal``; (k,) each."""
+
+    def apart(self, goal: Array, here: Array) -> Array:
+        """The way from one place to another, (k,) each."""
+
+
+class JointCoupling:
+    """Joint by joint: the coordinates are the positions of the joints."""
+
+    def __init__(self, inertia: ArrayLike) -> None:
         """
         Args:
             inertia: of each joint, such as the diagonal of M at home, (n,) in [kg m²] or [kg].
+        """
+        self._inertia = np.asarray(inertia, dtype=np.float64)
+        self._one = np.eye(len(self._inertia))
+
+    @property
+    def size(self) -> int:
+        """The number of joints."""
+        return len(self._inertia)
+
+    def place(self, q: Array) -> Array:
+        """Return the positions."""
+        return q
+
+    def rates(self, q: Array) -> Array:
+        """Return the unit matrix."""
+        return self._one
+
+    def inverse(self, q: Array) -> Array:
+        """Return the unit matrix."""
+        return self._one
+
+    def inertia(self, q: Array) -> Array:
+        """Return the inertia of each joint."""
+        return self._inertia
+
+    def shifted(self, goal: Array, first: Array, begin: Array) -> Array:
+        """Add the way of the leader."""
+        return begin + goal - first
+
+    def apart(self, goal: Array, here: Array) -> Array:
+        """Return the difference."""
+        return goal - here
+
+
+class ToolCoupling:
+    """Tool by tool: the coordinates are the position and the rotation vector of a link, ẋ is its twist.
+
+    All are in the root link's axes, and those of one arm stand for those of the other. A direction that the arm does
+    not have stays as it is, and has no force.
+    """
+
+    def __init__(self, dynamics: Dynamics, link: str = "") -> None:
+        """
+        Args:
+            dynamics: the arm's model.
+            link: the tool; the last link that moves if empty.
+
+        Raises:
+            InputError: no such link, or no joint moves it.
+        """
+        self._task, self._dynamics = TaskSpace(dynamics, link), dynamics
+
+    @property
+    def size(self) -> int:
+        """Six."""
+        return 6
+
+    def place(self, q: Array) -> Array:
+        """Return position and rotation vector of the tool."""
+        pose = self._task.pose(q)
+        return np.concatenate((pose[:3, 3], so3.log(pose[:3, :3])))
+
+    def rates(self, q: Array) -> Array:
+        """Return the Jacobian of the tool."""
+        return self._task.full_jacobian(q)
+
+    def inverse(self, q: Array) -> Array:
+        """Return J̄, for all six directions."""
+        found: Array = self._task.consistent_inverse(q, self._dynamics.mass_matrix(q)) @ self._task.axes
+        return found
+
+    def inertia(self, q: Array) -> Array:
+        """Return the effective masses of the tool."""
+        jacobian = self._task.full_jacobian(q)
+        mobility = np.diagonal(jacobian @ np.linalg.solve(self._dynamics.mass_matrix(q), jacobian.T))
+        found: Array = np.where(mobility > UNFELT, 1.0 / np.maximum(mobility, UNFELT), 0.0)
+        return found
+
+    def shifted(self, goal: Array, first: Array, begin: Array) -> Array:
+        """Add the way of the leader, a translation and a rotation."""
+        turn = so3.exp(goal[3:]) @ so3.exp(first[3:]).T @ so3.exp(begin[3:])
+        return np.concatenate((begin[:3] + goal[:3] - first[:3], so3.log(turn)))
+
+    def apart(self, goal: Array, here: Array) -> Array:
+        """Return the translation and the rotation vector between them."""
+        return np.concatenate((goal[:3] - here[:3], so3.log(so3.exp(goal[3:]) @ so3.exp(here[3:]).T)))
+
+
+def _ratio(kept: Array, asked: Array) -> Array:
+    """What part of each value a limit has left of it, (n,)."""
+    found: Array = np.where(kept == asked, 1.0, kept / np.where(asked == 0.0, 1.0, asked))
+    return found
+
+
+class LeaderPort:
+    """The leader's end: takes the leader's motion, and gives the effort that its hand feels."""
+
+    def __init__(self, coupling: Coupling, effort_limit: ArrayLike, settings: TeleoperationSettings) -> None:
+        """
+        Args:
+            coupling: what of the leader is coupled.
             effort_limit: of the leader, (n,) in [N·m] or [N].
             settings: of the coupling.
         """
-        self._settings = settings
-        self._most_damping = settings.most_damping * np.asarray(inertia, dtype=np.float64)
+        self._coupling, self._settings = coupling, settings
         self._limit = settings.greatest_effort * np.asarray(effort_limit, dtype=np.float64)
-        self.port = _Port(len(self._limit))
-        self._force, self._speed = np.zeros((2, len(self._limit)))
+        self.port = _Port(coupling.size)
+        self._force, self._qd = np.zeros(coupling.size), np.zeros(len(self._limit))
+        self._rates = np.zeros((coupling.size, len(self._limit)))  # ẋ of the joints that are not at their limit
 
-    def update(self, dt: float, qd: ArrayLike, received: PortMessage | None) -> Array:
+    def update(self, dt: float, q: ArrayLike, qd: ArrayLike, received: PortMessage | None) -> Array:
         """The effort at the leader for the next period, (n,) in [N·m] or [N].
 
         Args:
             dt: the period [s].
-            qd: velocity of the leader (n,).
+            q: position of the leader (n,).
+            qd: its velocity (n,).
             received: the latest message of the follower's end; None before the first.
 
         Raises:
             InputError: something of the wrong shape or not finite.
         """
-        speed = finite_array("qd", qd, self._limit.shape)
-        self.port.book(dt * self._force * (self._speed + speed) / 2.0)
-        self._speed = speed.copy()
+        place = finite_array("q", q, self._limit.shape)
+        rate = finite_array("qd", qd, self._limit.shape)
+        self.port.book(dt * self._force * (self._rates @ (self._qd + rate)) / 2.0)
+        self._qd = rate.copy()
         if received is None:
-            return np.zeros_like(speed)
-        force = self._settings.force_ratio * received.first
+            self._force = np.zeros_like(self._force)
+            return np.zeros_like(rate)
+        rates, ratio = self._coupling.rates(place), self._settings.force_ratio
+        force = ratio * received.first
         if self._settings.passivity:
-            force = self._passive(dt, speed, force, self._settings.force_ratio * received.entered)
-        self._force = np.clip(force, -self._limit, self._limit)
-        return -self._force
+            most = self._settings.most_damping * self._coupling.inertia(place)
+            force = self._passive(dt, rates @ rate, force, ratio * received.entered, most)
+        asked = rates.T @ force
+        effort: Array = np.clip(asked, -self._limit, self._limit)
+        self._force, self._rates = force, rates * _ratio(effort, asked)
+        return -effort
 
-    def _passive(self, dt: float, speed: Array, force: Array, entered: Array) -> Array:
-        """The force with a damper that takes away what must not leave here."""
+    def _passive(self, dt: float, speed: Array, force: Array, entered: Array, most: Array) -> Array:
+        """The force with a damper, no stronger than that, which takes away what must not leave here."""
         budget = self.port.budget(entered) + np.minimum(dt * force * speed, 0.0)
         damping = np.where((budget < 0.0) & (speed**2 > TINY), -budget / np.maximum(dt * speed**2, TINY * dt), 0.0)
-        found: Array = force + np.minimum(damping, self._most_damping) * speed
+        found: Array = force + np.minimum(damping, most) * speed
         return found
 
     def message(self, q: ArrayLike, qd: ArrayLike) -> PortMessage:
@@ -131,37 +275,49 @@ class LeaderPort:
             q: position of the leader (n,).
             qd: its velocity (n,).
         """
-        ratio = self._settings.force_ratio
+        ratio, place = self._settings.force_ratio, np.array(q, dtype=np.float64)
         entered = self.port.entered / ratio if ratio > 0.0 else np.full_like(self.port.entered, PLENTY)
-        return PortMessage(entered, np.array(q, dtype=np.float64), np.array(qd, dtype=np.float64))
+        rates = self._coupling.rates(place) @ np.asarray(qd, dtype=np.float64)
+        return PortMessage(entered, self._coupling.place(place), rates)
 
 
 class FollowerPort:
     """The follower's end: takes what came from the leader, and gives the reference of the follower."""
 
-    def __init__(self, q: ArrayLike, settings: TeleoperationSettings, velocity_limit: ArrayLike) -> None:
+    def __init__(
+        self,
+        coupling: Coupling,
+        q: ArrayLike,
+        settings: TeleoperationSettings,
+        velocity_limit: ArrayLike,
+        position_limits: tuple[ArrayLike, ArrayLike] = (-np.inf, np.inf),
+    ) -> None:
         """
         Args:
+            coupling: what of the follower is coupled.
             q: where the follower's reference is now, (n,).
             settings: of the coupling.
             velocity_limit: of the follower, (n,) in [rad/s] or [m/s]; inf where there is none.
+            position_limits: the least and the greatest positions of the reference, (n,) each or one for all.
 
         Raises:
             InputError: something of the wrong shape or not finite.
         """
-        self._settings = settings
+        self._coupling, self._settings = coupling, settings
         self._q = finite_array("q", q, np.shape(q)).copy()
+        n = len(self._q)
         self._limit = np.asarray(velocity_limit, dtype=np.float64)
         if self._limit.shape != self._q.shape or not (self._limit > 0.0).all():
-            raise InputError("velocity_limit", f"must be {len(self._q)} numbers above 0", velocity_limit)
-        self._offset: Array | None = None
-        self._speed = np.zeros(len(self._q))
-        self.port = _Port(len(self._q))
+            raise InputError("velocity_limit", f"must be {n} numbers above 0", velocity_limit)
+        self._lower, self._upper = (np.broadcast_to(np.asarray(end, dtype=np.float64), (n,)) for end in position_limits)
+        self._begin: tuple[Array, Array] | None = None  # the leader's first place, and where the follower was then
+        self._inverse, self._speed = np.zeros((n, coupling.size)), np.zeros(coupling.size)
+        self.port = _Port(coupling.size)
 
     def update(self, dt: float, effort: ArrayLike, received: PortMessage | None) -> tuple[Array, Array]:
         """The reference of the follower at the end of the period: position and velocity, (n,) each.
 
-        The follower begins where it is: the leader's first position counts as the same.
+        The follower begins where it is: the leader's first place counts as the same.
 
         Args:
             dt: the period [s].
@@ -171,23 +327,35 @@ class FollowerPort:
         Raises:
             InputError: something of the wrong shape or not finite.
         """
-        force = finite_array("effort", effort, self._q.shape)
-        self.port.book(-dt * force * self._speed)
+        told = finite_array("effort", effort, self._q.shape)
+        self.port.book(-dt * (self._inverse.T @ told) * self._speed)
         if received is None:
+            self._speed = np.zeros_like(self._speed)
             return self._q.copy(), np.zeros_like(self._q)
-        if self._offset is None:
-            self._offset = self._q - received.first
-        away = received.first + self._offset - self._q
-        speed = np.clip(received.second + self._settings.return_rate * away, -self._limit, self._limit)
+        coupling, here = self._coupling, self._coupling.place(self._q)
+        if self._begin is None:
+            self._begin = received.first, here
+        away = coupling.apart(coupling.shifted(received.first, *self._begin), here)
+        speed, inverse = received.second + self._settings.return_rate * away, coupling.inverse(self._q)
+        asked = inverse @ speed
+        self._inverse = inverse * _ratio(self._within_limits(dt, asked), asked)[:, None]
         if self._settings.passivity:
-            speed = self._passive(dt, speed, force, received.entered)
-        self._q, self._speed = self._q + dt * speed, speed
-        return self._q.copy(), speed.copy()
+            speed = self._passive(dt, speed, self._inverse.T @ told, received.entered)
+        self._speed, qd = speed, self._within_limits(dt, self._inverse @ speed)
+        self._q = self._q + dt * qd
+        return self._q.copy(), qd
+
+    def _within_limits(self, dt: float, qd: Array) -> Array:
+        """Velocities of the joints (n,) that keep to the limits; a joint beyond one may stay there."""
+        below, above = np.minimum((self._lower - self._q) / dt, 0.0), np.maximum((self._upper - self._q) / dt, 0.0)
+        kept: Array = np.clip(np.clip(qd, below, above), -self._limit, self._limit)
+        return kept
 
     def _passive(self, dt: float, speed: Array, force: Array, entered: Array) -> Array:
         """The speed without the part that would let too much energy out."""
         power, most = force * speed, np.maximum(self.port.budget(entered), 0.0) / dt
-        return np.where(power > most, speed * most / np.maximum(power, TINY), speed)
+        found: Array = np.where(power > most, speed * most / np.maximum(power, TINY), speed)
+        return found
 
     def message(self, effort: ArrayLike) -> PortMessage:
         """What to tell the other end.
@@ -195,5 +363,5 @@ class FollowerPort:
         Args:
             effort: with which the follower's law drives it to its reference, (n,).
         """
-        felt = np.array(effort, dtype=np.float64)
+        felt = self._coupling.inverse(self._q).T @ np.asarray(effort, dtype=np.float64)
         return PortMessage(self.port.entered.copy(), felt, np.zeros_like(felt))

@@ -358,6 +358,7 @@ class ConfiguredController:
             self._faults.count(COMPLAINT, complaint)
         if self.loop.references.latest is not None:
             values["reference age [s]"] = perf_counter() - self.loop.references.latest
+        values.update(self.contact.report())
         if self._target.state:
             values["target"] = self._target.state
         values["restarts"] = self.loop.restarts

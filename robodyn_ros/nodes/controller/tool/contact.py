@@ -1,5 +1,8 @@
 """What touches the arm, as topics: ``~/external_wrench`` and ``~/external_efforts``, and the service ``~/tare``.
 
+``~/tool_energy`` is what somebody in the way of the link could receive: the kinetic energy of the effective mass in its
+direction of motion, and that mass.
+
 The wrench is about the origin of the link ``contact.link``, in its axes; ``header.frame_id`` names it. It comes from
 the efforts that were sent, as the loop observes them; or from those that ``joint_states`` brings, which are observed
 here; or from a force-torque sensor on ``~/force_torque``. In the last two cases the thresholds are judged here as
@@ -15,6 +18,7 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Vector3, WrenchStamped
 from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayout
 
 from robodyn_ros.control.contact.momentum_observer import MomentumObserver
 from robodyn_ros.control.contact.sensor import ForceTorqueSensor, wrench_at
@@ -35,6 +39,9 @@ from robodyn_ros.robot.robot import tip
 
 REFRESH_PERIOD = 0.1
 """Time between two checks of which topics have subscribers [s]."""
+
+ENERGY = MultiArrayLayout(dim=[MultiArrayDimension(label="energy [J], effective mass [kg]", size=2, stride=2)])
+"""What the numbers of ``~/tool_energy`` are."""
 
 GAP = 0.1
 """Two joint states that are further apart have no period between them [s]."""
@@ -62,6 +69,7 @@ class ContactTopics:
         self._kinematics = Kinematics(loop.robot)
         self._wrenches: Any = node.create_lifecycle_publisher(WrenchStamped, "~/external_wrench", RECORDED)
         self._efforts: Any = node.create_lifecycle_publisher(JointState, "~/external_efforts", RECORDED)
+        self._energies: Any = node.create_lifecycle_publisher(Float64MultiArray, "~/tool_energy", RECORDED)
         self._subscriptions = [
             node.create_subscription(WrenchStamped, "~/force_torque", self._on_sensor, NEWEST, raw=True)
         ]
@@ -100,19 +108,28 @@ class ContactTopics:
             self._loop.tare()
         return "what acts from outside now counts as nothing"
 
+    def report(self) -> dict[str, object]:
+        """Name with unit → value, for the diagnostics."""
+        latest = self._closed.latest
+        if self._settings.observe != "tool" or latest is None or latest[1].external is None:
+            return {}
+        energy, mass = latest[1].external[-2:]
+        return {"tool energy [J]": energy, "tool effective mass [kg]": mass}
+
     def destroy(self) -> None:
         """Withdraw the topics."""
         self._listen(wanted=False)
         self._node.destroy_timer(self._timer)
         for subscription in self._subscriptions:
             self._node.destroy_subscription(subscription)
-        for publisher in (self._wrenches, self._efforts):
+        for publisher in (self._wrenches, self._efforts, self._energies):
             self._node.destroy_lifecycle_publisher(publisher)
 
     def _refresh(self) -> None:
         """Listen to the loop while somebody wants to know."""
-        wanted = self._wrenches.get_subscription_count() > 0 or self._efforts.get_subscription_count() > 0
-        self._listen(wanted=wanted and self._source == "commanded")
+        publishers = [self._wrenches, self._efforts] if self._source == "commanded" else []
+        publishers += [self._energies] if self._settings.observe == "tool" else []
+        self._listen(wanted=any(publisher.get_subscription_count() for publisher in publishers))
 
     def _listen(self, *, wanted: bool) -> None:
         if wanted and not self._listens:
@@ -124,7 +141,10 @@ class ContactTopics:
     def _on_command(self, stamp: Time, command: Command) -> None:
         if command.external is not None and command.state is not None:
             n = self._robot.n
-            self._publish(stamp, command.state[0], command.external[:n], command.external[n : n + 6])
+            if self._source == "commanded":
+                self._publish(stamp, command.state[0], command.external[:n], command.external[n : n + 6])
+            if self._settings.observe == "tool" and self._energies.get_subscription_count():
+                self._energies.publish(Float64MultiArray(layout=ENERGY, data=command.external[n + 6 :].tolist()))
 
     def _on_state(self, data: bytes) -> None:
         """Observe the efforts that the drives have measured."""
