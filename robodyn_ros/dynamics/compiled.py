@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,7 +31,7 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.kinematics.tree import Tree, build_tree, geometry
 from robodyn_ros.robot import Robot
-from robodyn_ros.robot.pose import Array
+from robodyn_ros.robot.pose import Array, read_only
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -106,6 +107,10 @@ class CompiledFunction:
         return named
 
 
+_maps: WeakKeyDictionary[Tree, dict[type, Array]] = WeakKeyDictionary()
+"""Tree → class of a formulation → its ``inertial_map``, which takes longer than all else of its constructor."""
+
+
 class CompiledDynamics(Dynamics):
     """A formulation as a plugin: it maps the standard parameters to its own, π, and writes its equations.
 
@@ -134,7 +139,10 @@ class CompiledDynamics(Dynamics):
         self._tree = build_tree(robot)
         self.compiled = compiled
         self._threads = threads or len(os.sched_getaffinity(0))
-        self.inertial_map = self.parameter_map(self._tree)
+        maps = _maps.setdefault(self._tree, {})
+        if type(self) not in maps:
+            maps[type(self)] = read_only(self.parameter_map(self._tree))
+        self.inertial_map = maps[type(self)]
         self.symbols = np.zeros(3 + 3 * robot.n + len(self.inertial_map))  # what the compiled functions read
         self.apply(self.parameters)
 

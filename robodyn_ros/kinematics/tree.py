@@ -12,6 +12,7 @@ digits: those of l² beside a distance squared. So a frame goes to the common no
 from __future__ import annotations
 
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -64,8 +65,17 @@ class Tree:
     n: int
 
 
+_trees: WeakKeyDictionary[Robot, Tree] = WeakKeyDictionary()
+
+
 def build_tree(robot: Robot) -> Tree:
-    """Return the tree of an arm."""
+    """Return the tree of an arm; it is built once for a robot."""
+    if robot not in _trees:
+        _trees[robot] = _built(robot)
+    return _trees[robot]
+
+
+def _built(robot: Robot) -> Tree:
     bodies = robot.bodies
     frames = _choose_frames(bodies)
     root = _oriented(bodies[0].placement.rotation @ bodies[0].joint.axis, np.zeros(3))
