@@ -1,9 +1,13 @@
 """Figures of the laws of the tool that the documentation states, from benchmarks/tool.py, which has more of them."""
 
 import sys
+from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from robodyn_ros.control import rest_to_rest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 from tool import (
@@ -11,12 +15,17 @@ from tool import (
     BEHIND,
     CASES,
     FORCE,
+    SINGULAR,
     SPEEDS,
     STIFFNESS,
+    SWING,
     TOOL_LAWS,
     WALL,
+    WRONG,
+    Bench,
     circle,
     collide,
+    law_of,
     singular,
     slide,
     stream,
@@ -75,6 +84,23 @@ def test_damping_lets_no_effort_jump_in_a_singular_pose(pose: str) -> None:
     assert max(rows[law, "off"]["wrong_step"] for law in TOOL_LAWS) > 4.0 * max(
         rows[law, "on"]["wrong_step"] for law in TOOL_LAWS
     )
+
+
+def test_a_wider_singular_region_keeps_joints_from_fleeing() -> None:
+    """The UR5 with its wrist aligned, and 10 % wrong masses: the posture holds what the tool's spring lets go."""
+    if "UR5 wrist aligned" not in CASES:
+        pytest.skip("example-robot-data is not installed")
+    arm, q, joint, link = SINGULAR["UR5 wrist aligned"]
+    start, end = np.array(q), np.array(q)
+    start[joint], end[joint] = q[joint] + SWING, q[joint] - SWING
+    fastest = []
+    for region in (0.1, 0.3):
+        bench = Bench(arm, start, partial(law_of, "cartesian_impedance", link, singular_region=region), WRONG)
+        bench.loop.update(0.0, 0.0, start, 0.0 * start)
+        bench.loop.follow(rest_to_rest([start, end, start], [0.0, 1.0, 2.0]), 0.0)
+        fastest.append((np.abs(bench.run(2.0).qd) / bench.robot.velocity_limit).max())
+    assert fastest[0] > 0.6
+    assert fastest[1] < 0.45  # that is the reference
 
 
 @pytest.mark.thorough

@@ -16,15 +16,28 @@ from robodyn_ros.errors import InputError
 
 URDF = Path(__file__).parents[1] / "urdf"
 INDUSTRIAL = urdfs()
-TIPS = {"ur5_robot": "tool0", "panda": "panda_hand_tcp"}
+TIPS = {"ur5_robot": "tool0", "panda": "panda_hand_tcp", "far tool": "far"}
+DIRECTIONS = {"five joints": "x z rx ry rz"}
+"""Of an arm that has not six at once."""
+
+FAR = (
+    '<link name="far"/><joint name="far" type="fixed"><parent link="link6"/><child link="far"/>'
+    '<origin xyz="1.3 -2.1 0.7" rpy="0.4 -0.9 1.7"/></joint></robot>'
+)
+"""A tool frame far from the flange."""
+
 ARMS = {
     "prr": (URDF / "prr.urdf").read_text(),
+    "five joints": random_robot(4, 5, branching=0.0),
+    "prismatic wrist": random_robot(13, 6, branching=0.0),
+    "far tool": random_robot(11, 6, branching=0.0).replace("</robot>", FAR),
     "eight joints": random_robot(7, 8, branching=0.0),
     **{name: INDUSTRIAL[name].read_text() for name in TIPS if name in INDUSTRIAL},
 }
 
 
 def task_of(name: str, directions: str = "") -> TaskSpace:
+    directions = directions or DIRECTIONS.get(name, "")
     dynamics = rd.create_dynamics("rnea", rd.load_robot(ARMS[name]), gravity=(0.4, -1.3, -9.6), compiled=False)
     return TaskSpace(dynamics, TIPS.get(name, ""), directions)
 

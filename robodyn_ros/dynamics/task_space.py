@@ -14,8 +14,8 @@ Where these are not along the axes, as with a mechanism in a tilted plane, the t
 **Singularities.** There A = J M⁻¹ Jᵀ loses rank, and Λ would be infinite. Therefore Λ = (A + λ² W)⁻¹, where W is what
 is usual of A's diagonal for this arm, and λ² = λ₀ (1 - σ/λ₀)² where σ = 1 / tr((W⁻½ A W⁻½)⁻¹) is below λ₀, and 0
 elsewhere. σ is at most the least eigenvalue. So all is exact away from singularities, smooth, and bounded by 4 / (3
-λ₀). λ₀ is a tenth of the median of σ. Near a singularity N is not exact: the null space moves the tool a little there.
-It is so everywhere where a task has more directions than the arm has joints.
+λ₀). λ₀ is a tenth of the median of σ, unless told. Near a singularity N is not exact: the null space moves the tool a
+little there. It is so everywhere where a task has more directions than the arm has joints.
 
 Source: Khatib, A unified approach for motion and force control of robot manipulators: the operational space
 formulation, IEEE J. Robotics and Automation 3(1) (1987), eq. 13 to 19 and 51; damping: Nakamura and Hanafusa, Inverse
@@ -47,7 +47,7 @@ LOST = 1e-9
 """A direction that has less than this ratio of the greatest over all poses is none."""
 
 FLOOR = 0.1
-"""λ₀, as ratio of the median of σ over those poses."""
+"""λ₀, as ratio of the median of σ over those poses, unless told."""
 
 ROUNDING = 1e-12
 """Added to eigenvalues, so that a singular matrix has an inverse."""
@@ -77,12 +77,13 @@ class TaskSpace:
         axes: the directions that count, as orthonormal rows over x, y, z, rx, ry, rz, (k, 6).
     """
 
-    def __init__(self, dynamics: Dynamics, link: str = "", directions: str = "") -> None:
+    def __init__(self, dynamics: Dynamics, link: str = "", directions: str = "", floor: float = FLOOR) -> None:
         """
         Args:
             dynamics: the model.
             link: its name; the arm's tool unless given.
             directions: those that count, of ``x y z rx ry rz``, with spaces between; those the arm has unless given.
+            floor: λ₀, as ratio of the median of σ.
 
         Raises:
             InputError: no such link or direction, or no joint moves the link in one that is named.
@@ -101,7 +102,7 @@ class TaskSpace:
         self._scale = 1.0 / np.where(usual > 0.0, usual, 1.0)
         rank = int(np.linalg.matrix_rank(own, tol=LOST * float(np.abs(own).max())).max())
         eigenvalues = np.linalg.eigvalsh(mobility * np.outer(self._scale, self._scale))[:, -rank:]
-        self._floor = FLOOR / float(np.median((1.0 / (eigenvalues + ROUNDING)).sum(1)))
+        self._floor = floor / float(np.median((1.0 / (eigenvalues + ROUNDING)).sum(1)))
         whole = np.abs(self.axes) == 1.0
         self._rows = tuple(map(int, np.argmax(whole, 1))) if whole.any(1).all() else None
 

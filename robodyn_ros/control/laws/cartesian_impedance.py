@@ -13,9 +13,11 @@ The null space also keeps the joints away from their position limits: within ``l
 ``NARROW`` of the joint's range, an acceleration ω² d - 2 ω q̇ d / margin drives the joint back, where d is how far it is
 inside. It does not move the tool, so it helps where the arm can turn away, and only there.
 
-Near such a pose a small way of the tool is a large one of the joints. An arm that has fallen behind its reference, by a
-load that the model does not know, would be torn through the pose at once. Therefore a joint is braked where it moves
-both faster than its reference and faster than ``UNBRAKED`` of its velocity limit: by M Kd times what is too much.
+Near such a pose a small way of the tool is a large one of the joints, and K hardly holds them. An arm that has fallen
+behind its reference, by a load that the model does not know, would be torn through the pose at once. Therefore a joint
+is braked where it moves both faster than its reference and faster than ``UNBRAKED`` of its velocity limit: by M Kd
+times what is too much. And a greater ``singular_region``, which is λ₀ of the task space, has the posture hold the arm
+sooner in the direction that it is about to lose; there Λ and N are not exact.
 
 Source of the latter: Khatib, Real-time obstacle avoidance for manipulators and mobile robots, Int. J. Robotics Research
 5(1) (1986), with a spring as the potential.
@@ -35,7 +37,7 @@ from numpy.typing import ArrayLike
 from robodyn_ros.control.laws.base import Efforts, Reference
 from robodyn_ros.control.laws.tool import FRAMES, TINY, ToolLaw
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.dynamics.task_space import TaskTerms, geometric_mean
+from robodyn_ros.dynamics.task_space import FLOOR, TaskTerms, geometric_mean
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import check_settings, choice, setting, text
 
@@ -68,6 +70,9 @@ class CartesianImpedanceSettings:
     damping_ratio: float = setting(1.0, "damping ratio of the tool", "-", 0.0, 10.0)
     reach: float = setting(0.1, "greatest distance from the reference that the spring answers", "m", 1e-4, 10.0)
     turn: float = setting(0.5, "greatest angle from the reference that the spring answers", "rad", 1e-3, 3.2)
+    singular_region: float = setting(
+        FLOOR, "distance from a singular pose, of what is usual, below which the posture helps", "-", 1e-3, 1.0
+    )
     limit_margin: float = setting(
         0.1, "where the null space keeps joints away from their limits (0: only beyond them)", "rad or m", 0.0, 10.0
     )
@@ -93,7 +98,7 @@ class CartesianImpedance(ToolLaw):
     ) -> None:
         """The arguments are those of :class:`ToolLaw`; ``config`` has the stiffness of the tool."""
         given = config or CartesianImpedanceSettings()
-        super().__init__(dynamics, kp, kd, ki, given.link, given.directions, given.frame)
+        super().__init__(dynamics, kp, kd, ki, given.link, given.directions, given.frame, given.singular_region)
         self._stiffness = np.array([getattr(given, f"stiffness_{name}") for name in ("x", "y", "z", "rx", "ry", "rz")])
         self._damping_ratio = given.damping_ratio
         self._reach, self._turn = given.reach, given.turn

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 from robodyn_ros.control.laws.base import AccelerationGains, Controller, Efforts, FrictionCompensation, Reference
 from robodyn_ros.control.laws.computed_torque import SMOOTHING
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.dynamics.task_space import DIRECTIONS, TaskSpace, TaskTerms
+from robodyn_ros.dynamics.task_space import DIRECTIONS, FLOOR, TaskSpace, TaskTerms
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics.so3 import rotation_vector
 from robodyn_ros.robot.pose import Array
@@ -87,7 +87,15 @@ class ToolLaw(Controller):
     feedback: ClassVar[Literal["effort", "acceleration"]] = "acceleration"
 
     def __init__(
-        self, dynamics: Dynamics, kp: ArrayLike, kd: ArrayLike, ki: ArrayLike, link: str, directions: str, frame: str
+        self,
+        dynamics: Dynamics,
+        kp: ArrayLike,
+        kd: ArrayLike,
+        ki: ArrayLike,
+        link: str,
+        directions: str,
+        frame: str,
+        floor: float = FLOOR,
     ) -> None:
         """
         Args:
@@ -98,12 +106,13 @@ class ToolLaw(Controller):
             link: the tool; the last link that moves if empty.
             directions: those that count; those that the arm has if empty.
             frame: whose axes stiffness and forces are given in, one of ``FRAMES``.
+            floor: λ₀ of :class:`TaskSpace`.
 
         Raises:
             InputError: no such link or direction.
         """
         super().__init__(dynamics, kp, kd, ki)
-        self.task = TaskSpace(dynamics, link, directions)
+        self.task = TaskSpace(dynamics, link, directions, floor)
         self._friction = FrictionCompensation(dynamics)
         self._in_tool_axes = frame == "tool"
 
