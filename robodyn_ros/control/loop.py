@@ -694,9 +694,13 @@ class ControlLoop:
         """The kind of contact that somebody else has found (:meth:`set_contact`); "" for none."""
         return self._contact.told
 
-    @changes
     def set_publisher_conflict(self, conflict: str) -> None:
         """State what is wrong with the publishers of states, commands or references; "" if nothing is."""
+        if conflict != self._supervisor.publisher_conflict:
+            self._change_publisher_conflict(conflict)
+
+    @changes
+    def _change_publisher_conflict(self, conflict: str) -> None:
         self._supervisor.publisher_conflict = conflict
 
     def _refuse_during_fault(self) -> None:

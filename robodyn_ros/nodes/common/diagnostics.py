@@ -11,9 +11,10 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, wraps
-from inspect import iscoroutinefunction
+from inspect import iscoroutinefunction, signature
 from typing import Any, NamedTuple
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
@@ -214,6 +215,8 @@ class ExceptionGuard:
                     return otherwise(problem, *args)
 
         guarded.has_ended = False
+        with suppress(ValueError):  # of a callable that has none
+            guarded.__signature__ = signature(callback)  # rclpy's executor asks for it before every call of a timer
         made: Callable[..., Any] = guarded
         return made
 
