@@ -18,6 +18,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import fork_server
 import forked_workers
 import pytest
+from _pytest.faulthandler import fault_handler_stderr_fd_key
 
 if TYPE_CHECKING:
     from ros_graph import Graph
@@ -61,8 +62,9 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
     return (yield)
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish(session: pytest.Session) -> None:
     """What all tests share is there now: looking for garbage leaves it alone."""
+    os.environ["ROBODYN_STDERR"] = str(session.config.stash.get(fault_handler_stderr_fd_key, 2))  # not captured
     gc.freeze()
     gc.enable()
 

@@ -47,6 +47,9 @@ GRACE = 20.0
 HANGS = 120.0
 """After what time this process does not leave the graph at all [s]."""
 
+FORGETS = 1.0
+"""How long it may take until a participant that has left is forgotten [s]."""
+
 
 REALTIME = os.environ.get("ROBODYN_REALTIME", "")
 """The parameter ``realtime`` of every controller that is told nothing else: ``make test-realtime`` sets it."""
@@ -236,6 +239,12 @@ class Graph:
         self.node.destroy_subscription(subscription)
         return found[0]
 
+    def _forget_others(self) -> None:
+        """Wait until the middleware knows of no other participant, but not for one that was killed: that takes long."""
+        end = time.monotonic() + FORGETS
+        while set(self.node.get_node_names()) - {self.node.get_name()} and time.monotonic() < end:
+            time.sleep(0.002)
+
     def close(self) -> None:
         """End every process, and leave the graph.
 
@@ -247,8 +256,10 @@ class Graph:
         for process in self._processes:
             process.kill(after=GRACE)
         # Fast DDS can hang here, too, when another participant is lost at that moment (issue 6502 of it), and keep
-        # the interpreter locked: this thread of C says where, and ends the process.
-        faulthandler.dump_traceback_later(HANGS, exit=True)
+        # the interpreter locked. So those that have left are forgotten first; and if it hangs nevertheless, this
+        # thread of C says where, and ends the process.
+        self._forget_others()
+        faulthandler.dump_traceback_later(HANGS, exit=True, file=int(os.environ.get("ROBODYN_STDERR", "2")))
         self._executor.remove_node(self.node)
         self._executor.shutdown()
         self.node.destroy_node()

@@ -17,14 +17,31 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
 from fault_rig import DRIFT, NAMES, POSE, TIMEOUT, Rig
+from ros_graph import own_graph
 
 import robodyn_ros as rd
+from robodyn_ros.nodes.common import executor
 
 HANGING = {"elevator": 0.3, "shoulder": -1.83, "wrist": -0.12}
 """Arm and hand hang below their joints, so that a constant effort that carries them keeps them there, however long."""
 
 PATIENCE = 60.0
 """How long anything may take where three processes start on a machine that is busy otherwise [s]."""
+
+
+@pytest.mark.parametrize("node", ["controller", "simulator"])
+def test_a_node_that_is_told_to_end_leaves_the_graph_at_once(tmp_path, monkeypatch, prr, node):
+    """And not when its lease has ended, as one that was killed: a lease of five minutes would show that."""
+    profile = tmp_path / "lease.xml"
+    profile.write_text(executor.PROFILE.read_text().replace("<sec>5</sec>", "<sec>300</sec>"))
+    assert "<sec>300</sec>" in profile.read_text()
+    monkeypatch.setenv(executor._variable(), str(profile))
+    with own_graph(tmp_path) as graph:
+        process = graph.start(node, robot_description=prr)
+        for present in (True, False):
+            graph.wait(lambda wanted=present: (node in graph.node.get_node_names()) == wanted, f"present: {present}")
+            if present:
+                process.stop(signal.SIGTERM)
 
 
 def test_either_side_killed_and_started_again(graph, prr):

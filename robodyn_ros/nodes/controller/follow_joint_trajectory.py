@@ -67,6 +67,11 @@ class FollowJointTrajectory:
         self._timer = steady_timer(node, PERIOD, self._update)
         self._timer.cancel()  # it runs while there are goals
 
+    def destroy(self) -> None:
+        """Withdraw the action: while it is there, the node that is destroyed stays in the graph."""
+        self._node.destroy_timer(self._timer)
+        self._server.destroy()
+
     def _on_goal(self, goal: Any) -> GoalResponse:
         """Follow the goal's trajectory, or refuse it."""
         try:

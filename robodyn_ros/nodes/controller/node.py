@@ -98,6 +98,7 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
         """
         super().__init__("controller")
         self._configured: ConfiguredController | None = None
+        self._action: FollowJointTrajectory | None = None
         self._lasting: set[Any] = set()  # entities of the node, configured or not
         declare_node_parameters(self)
         self._change: Callable[[], None] | None = None  # of parameters, once it has been checked
@@ -180,7 +181,10 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
             self._configured.loop.deactivate()
             self._configured.loop.wait_until_delivered()
             self._configured.estimates.save_if_named()
+        if self._action is not None:
+            self._action.destroy()
         super().destroy_node()
+        self._state_machine.destroy_when_not_in_use()  # rclpy forgets it, and it keeps the node in the graph
 
     def _parts(self) -> ConfiguredController:
         if self._configured is None:
