@@ -7,7 +7,9 @@
 // 8 a pose of the tool: position, orientation (x, y, z, w); 9 a twist of it; 10 a wrench of it; 11 tare.
 // The wrenches from outside that are published go to wrenches.bin, each with its stamp.
 // The commands of each period are written to standard output, N numbers each, or 5 N in MIT mode. With "clock" as its
-// option, the nodes' clock is set in the middle of the history, twice; the periods are measured with another one. With "unheard" nobody subscribes to what is published.
+// option, the nodes' clock is set in the middle of the history, twice; the periods are measured with another one. With
+// "unheard" nobody subscribes to what is published. With "repeat:<count>" the history comes that often, and nothing is
+// written.
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -101,10 +103,23 @@ int main(int count, char ** options)
   std::size_t changed = 0;
   const auto changes = read_parameters("changes.txt");
   std::vector<double> written, wrenches;
-  long felt = 0;
-  double t = 0.0;
+  const std::string option = count > 1 ? options[1] : "";
+  long felt = 0, repeats = option.rfind("repeat:", 0) == 0 ? std::stol(option.substr(7)) : 1, periods = 0;
+  const bool is_written = repeats == 1;
+  double given = 0.0, offset = 0.0;
   std::int64_t before = 0;
-  while (history.next(t)) {
+  const auto next_time = [&]() {
+    if (history.next(given)) return true;
+    if (--repeats <= 0) return false;
+    history.file.clear();
+    history.file.seekg(0);
+    offset += given;
+    changed = 0;
+    return history.next(given);
+  };
+  while (next_time()) {
+    const double t = given + offset;
+    ++periods;
     for (double & value : states) value = history.number();
     const int what = static_cast<int>(history.number());
     const auto nanoseconds = static_cast<std::int64_t>(std::llround(t * 1e9));
@@ -194,6 +209,7 @@ int main(int count, char ** options)
     const auto done = controller->update(time, period);
     is_counted = false;
     if (done != controller_interface::return_type::OK) return 7;
+    if (!is_written) continue;
     written.insert(written.end(), commands.begin(), commands.end());
     if (realtime_tools::RealtimePublisher<WrenchStamped>::published > felt) {
       felt = realtime_tools::RealtimePublisher<WrenchStamped>::published;
@@ -214,6 +230,7 @@ int main(int count, char ** options)
   std::ofstream("wrenches.bin", std::ios::binary)
     .write(reinterpret_cast<const char *>(wrenches.data()), static_cast<std::streamsize>(wrenches.size() * sizeof(double)));
   std::cout.write(reinterpret_cast<const char *>(written.data()), static_cast<std::streamsize>(written.size() * sizeof(double)));
+  std::cerr << "periods " << periods << "\n";
   std::cerr << "published " << realtime_tools::RealtimePublisher<JointState>::published << "\n";
   std::cerr << "allocations " << allocations << " locks " << locks << "\n";
   return 0;

@@ -397,11 +397,14 @@ def _peak(pieces: Array) -> float:
 
 def _power_coefficients(bernstein: Array, times: Array) -> Array:
     """Power coefficients of position, velocity and acceleration (:attr:`Trajectory.coefficients`)."""
-    degree = bernstein.shape[0] - 1
+    degree, h = bernstein.shape[0] - 1, np.diff(times)[:, np.newaxis]
     # Farin, section 5.8: the k-th power's coefficient is the binomial of (degree, k) times the k-th forward difference.
-    rows = [[comb(degree, k) * comb(k, i) * (-1) ** (k - i) for i in range(degree + 1)] for k in range(degree, -1, -1)]
-    scale = np.diff(times)[:, np.newaxis] ** np.arange(degree, -1, -1)  # (K - 1, degree + 1)
-    position = np.tensordot(np.array(rows, dtype=float), bernstein, 1) / scale.T[:, :, np.newaxis]
+    # `to_powers` in ../loop.c rounds the same: what a short segment makes of rounding is no longer small.
+    position, difference, power = np.empty_like(bernstein), bernstein, np.ones_like(h)
+    for k in range(degree + 1):
+        if k > 0:
+            difference, power = np.diff(difference, axis=0), power * h
+        position[degree - k] = comb(degree, k) * difference[0] / power
     velocity, acceleration = np.zeros_like(position), np.zeros_like(position)
     falling = np.arange(degree, 0, -1.0)[:, np.newaxis, np.newaxis]
     velocity[1:] = falling * position[:-1]
