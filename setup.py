@@ -91,6 +91,7 @@ setup(
             "toppra",
             "mujoco",
             "example-robot-data",
+            "airo-models",
             "latex2mathml",
             "matplotlib",
             "playwright",

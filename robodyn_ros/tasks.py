@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import finite_array
 from robodyn_ros.control.loop import ControlLoop
-from robodyn_ros.control.loop_settings import MODEL, loop_default_values, make_loop_settings
+from robodyn_ros.control.loop_settings import MODEL, loop_default_values, make_loop_settings, model_parameters
 from robodyn_ros.control.motion.point_to_point import point_to_point
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.document.numbers import digits
@@ -146,7 +146,7 @@ def simulate(
     plant = FileParameters(given, MODEL | default_values(robot))
     law = FileParameters(given, loop_default_values(robot))
     hardware = make_hardware(plant, robot)
-    dynamics = create("dynamics", law["dynamics"], robot, gravity=tuple(law["gravity"]))
+    dynamics = create("dynamics", law["dynamics"], robot, **model_parameters(law, robot))
     loop = ControlLoop.from_settings(make_loop_settings(law, dynamics))
     if unknown := sorted(set(plant.unused()) & set(law.unused())):
         raise InputError("parameters", f"neither simulator nor controller has {', '.join(unknown)}", unknown)

@@ -99,10 +99,13 @@ def test_former_names_go_on_working(verb, former, now):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
+        (["commission", PRR, "--set", "overspead=0.1"], "error: overspead=0.1: no parameter"),
         (["commission", PRR, "--set", "overspead=0.1"], "'overspead' (is it 'overspeed'?)"),
         (["commission", PRR, "-p", "overspead:=0.1"], "'overspead' (is it 'overspeed'?)"),
         (["commission", PRR, "-p", "overspeed:=fast"], "overspeed: must be within [0.01, 10]"),
         (["simulate", PRR, "-p", "sede:=3"], "'sede' (is it 'seed'?)"),
+        (["simulate", PRR, "-p", "simulator:sede:=3"], "'sede' (is it 'seed'?)"),
+        (["simulate", PRR, "-p", "robot:seed:=3"], "named 'robot:seed'"),
         (["compare", PRR, "-p", "gains.wrist.dampng_ratio:=1"], "(is it 'gains.wrist.damping_ratio'?)"),
         (["export", PRR, "--language", "c", "--of", "step", "-p", "state_timeoute:=1"], "(is it 'state_timeout'?)"),
     ],

@@ -246,8 +246,9 @@ def test_an_arm_without_effort_limits_is_refused():
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("friction", [0.0, 1.0])
-def test_efforts_that_come_late_commission_light_wrists_too(friction):
-    """A UR5 whose efforts act 5 ms after the state that they answer, without friction and with some."""
+@pytest.mark.parametrize("lateness", [5, 10])
+def test_efforts_that_come_late_commission_light_wrists_too(friction, lateness):
+    """A UR5 whose efforts act some ms after the state that they answer, without friction and with some."""
     path = industrial.urdfs().get("ur5_robot")
     if path is None:
         pytest.skip("example-robot-data is not installed")
@@ -255,7 +256,7 @@ def test_efforts_that_come_late_commission_light_wrists_too(friction):
     dry = [FrictionSettings(0.1 * f, f) for f in friction * np.array([4.0, 4.0, 3.0, 1.5, 1.5, 0.8])]
     plant = Plant(dynamics, q0=[0, np.pi / 2, 0, -np.pi / 2, 0, 0], friction=dry)
     procedure = Commissioning(dynamics)
-    late = [np.zeros(6)] * 5  # periods of 1 ms
+    late = [np.zeros(6)] * lateness  # periods of 1 ms
     while not procedure.finished:
         assert plant.time < 300.0, procedure.stage
         late.append(procedure.update(plant.time, plant.q, plant.qd).copy())

@@ -60,6 +60,8 @@ def test_commands(page: Path, copy: Path) -> None:
     for script in commands(page):
         if "pinocchio" in script:
             pytest.importorskip("pinocchio", reason="the example plugin is made of Pinocchio")
+        if "airo_models" in script:
+            pytest.importorskip("airo_models", reason="the UR5e is the one of airo-models")
         if "validate" in script:
             pytest.importorskip("mujoco", reason="`robodyn validate` compares with MuJoCo")
         if "derive" in script:

@@ -111,7 +111,7 @@ def _controller(args: Namespace) -> ExitCode:
 
 def _step(args: Namespace, dynamics: Dynamics, quantities: list[str], stem: str) -> dict[str, str]:
     """The files of the control step."""
-    from robodyn_ros.control.loop_settings import loop_default_values, make_loop_settings
+    from robodyn_ros.control.loop_settings import loop_default_values, make_loop_settings, model_parameters
     from robodyn_ros.control.parameter_file import FileParameters
     from robodyn_ros.control.step_export import export_step
 
@@ -121,6 +121,7 @@ def _step(args: Namespace, dynamics: Dynamics, quantities: list[str], stem: str)
     known = loop_default_values(dynamics.robot)
     values = FileParameters(given, known)
     with values.located():
+        dynamics.configure(payload=model_parameters(values, dynamics.robot)["payload"])
         settings = make_loop_settings(values, dynamics, args.controller)
     check_used(set(given) - set(known), known, args.given, given.located_names())
     return export_step(settings, stem)

@@ -84,13 +84,16 @@ def check_used(unused: Iterable[str], known: Iterable[str], given: Sequence[str]
         InputError: a name of ``-p`` is unknown, or one of a file is misspelt; the message has the nearest name.
     """
     unused, choices = sorted(unused), sorted(set(known))
-    single = {_parsed(text)[0].rpartition(":")[2] for text in given}
-    mistaken = [name for name in unused if name in single]
+    names = {text: _parsed(text)[0] for text in given}
+    names = {text: name if name in unused else name.rpartition(":")[2] for text, name in names.items()}
+    mistaken = {text: name for text, name in names.items() if name in unused}
     if mistaken:
-        said = ", ".join(f"{name!r}{_suggestion(name, choices, NEAR)}" for name in mistaken)
+        said = " or ".join(f"{name!r}{_suggestion(name, choices, NEAR)}" for name in mistaken.values())
         if len(choices) <= FEW and "(is it" not in said:
             said += f"; there are {', '.join(choices)}"
-        raise InputError("-p", f"no parameter that is used here: {said}", mistaken)
+        raise InputError(
+            ", ".join(mistaken), f"no parameter that is used here is named {said}", list(mistaken.values())
+        )
     for name in unused:
         near = _suggestion(name, choices, MISSPELT)
         if near:

@@ -154,12 +154,12 @@ def make_loop(given: dict[str, Any], robot: Robot) -> tuple[ControlLoop, set[str
     """
     from robodyn_ros import create_dynamics
     from robodyn_ros.control.loop import ControlLoop
-    from robodyn_ros.control.loop_settings import loop_default_values, make_loop_settings
+    from robodyn_ros.control.loop_settings import loop_default_values, make_loop_settings, model_parameters
     from robodyn_ros.control.parameter_file import FileParameters
 
     parameters = FileParameters(given, loop_default_values(robot))
     with parameters.located():
-        dynamics = create_dynamics(parameters["dynamics"], robot, gravity=tuple(parameters["gravity"]))
+        dynamics = create_dynamics(parameters["dynamics"], robot, **model_parameters(parameters, robot))
         loop = ControlLoop.from_settings(make_loop_settings(parameters, dynamics))
     return loop, set(parameters.unused())
 

@@ -175,7 +175,7 @@ def law_settings() -> dict[str, type[Any]]:
 
 def loop_default_values(robot: Robot) -> dict[str, Any]:
     """Name → default value of everything that can be set about the loop and its model."""
-    found: dict[str, Any] = MODEL | {"controller": "computed_torque"}
+    found: dict[str, Any] = MODEL | {spec.name: spec.default for spec in PAYLOAD} | {"controller": "computed_torque"}
     for kind, default in LIMIT_DEFAULTS.items():
         for joint in robot.joints:
             found[f"{kind}_limits.{joint.name}"] = getattr(joint, default) if default else np.inf

@@ -12,7 +12,7 @@ import numpy as np
 
 from robodyn_ros.control.laws.base import Controller, Reference
 from robodyn_ros.control.laws.gains import JointGains, gains
-from robodyn_ros.control.loop_settings import loop_default_values, make_law
+from robodyn_ros.control.loop_settings import loop_default_values, make_law, model_parameters
 from robodyn_ros.control.motion.point_to_point import durations, rest_to_rest
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.control.parameter_file import FileParameters
@@ -338,6 +338,7 @@ def _law(
     if parameters is not None:
         values = FileParameters(parameters, loop_default_values(model.robot))
         with values.located():
+            model.configure(payload=model_parameters(values, model.robot)["payload"])
             joints = [values.settings(JointGains, f"gains.{joint}.") for joint in model.robot.joint_names]
             return make_law(name, model, joints, values)
     made: Controller = create("controllers", name, model, *gains(law, model, model.robot.home, *wanted))

@@ -50,6 +50,9 @@ LATENESS = 0.02
 GREATEST_FREQUENCY = 40.0
 """Greatest natural frequency of the feedback [rad/s]: slow enough for states at 200 Hz and a delay of 10 ms."""
 
+GREATEST_RATE = 80.0
+"""Greatest rate at which damping may act on any motion of the arm [1/s]: half of what a delay of 10 ms bears."""
+
 INTEGRAL_RATE = 5.0
 """Rate of the integral action [1/s]."""
 
@@ -106,8 +109,10 @@ class Moves:
         q: positions (n,).
         qd: velocities (n,).
         effort: that acts (n,).
-        damping: on each joint (n,) [N·m·s/rad] or [N·s/m]; negative where the sign of the effort is wrong.
-        proven: the damping of the joints whose sign is known, 0 for the others.
+        damped: inertia of the joints that are damped, 0 for the others (n,) [kg m²] or [kg]; negative where the sign of
+            the effort is wrong.
+        proven: the same of the joints whose sign is known.
+        rate: at which the speeds of these joints die away, where the arm allows it [1/s].
     """
 
     def __init__(self, dynamics: Dynamics, config: CommissioningSettings, drives: DriveCompensation) -> None:
@@ -119,12 +124,31 @@ class Moves:
         """
         self._sent_part = 1.0 - drives.gravity
         self.t = 0.0
-        self.q, self.qd, self.effort, self.damping, self.proven = np.zeros((5, dynamics.robot.n))
+        self.q, self.qd, self.effort, self.damped, self.proven = np.zeros((5, dynamics.robot.n))
+        self.rate = 2.0 * config.stiffness_frequency
         self._dynamics, self._robot, self._config = dynamics, dynamics.robot, config
 
     def wait(self) -> Array:
-        """The efforts while no move is made: damping of the joints whose sign is known."""
-        return -self.damping * self.qd
+        """The efforts while no move is made: damping of the joints whose sign is known.
+
+        Joints that move against each other feel less inertia than each of them alone, so the same damping acts on them
+        at a higher rate, and late efforts make that unstable first. With damping d_j, the greatest rate is the greatest
+        eigenvalue of M⁻¹ diag d. It is at most r where d_j ≤ r Λ_j / Σ_k |c_jk|, with Λ_j = 1/(M⁻¹)_jj, the inertia of
+        joint j if all others are free, and the correlations c_jk of M⁻¹. The model tells only the ratio Λ_j / M_jj and
+        c_jk, which no mistake in gears, units or directions changes; the inertias are those that were measured.
+        """
+        mass = self._dynamics.mass_matrix(self.q)
+        inverse = np.linalg.inv(mass)
+        mobility = np.diagonal(inverse)
+        coupling = np.abs(inverse) / np.sqrt(np.outer(mobility, mobility))
+        share = np.maximum(coupling[:, self.damped != 0.0].sum(axis=1), 1.0)
+        rates = np.minimum(self.rate, GREATEST_RATE / (np.diagonal(mass) * mobility * share))
+        effort: Array = -rates * self.damped * self.qd
+        return effort
+
+    def damp_proven(self) -> None:
+        """Damp the joints whose sign is known and no others."""
+        self.damped, self.rate = self.proven.copy(), 2.0 * self._config.stiffness_frequency
 
     def greatest(self, index: int) -> float:
         """The greatest effort of a push [N·m] or [N]."""
@@ -147,13 +171,13 @@ class Moves:
                 break
         push = evaluate_push(direction, rate, times, moves, config.onset)
         if np.isfinite(push.inertia):
-            self.damping[index] = self.damper(push)
+            self.damped[index] = self.damper(push)
         yield from self.release()
         return push
 
     def damper(self, push: Push) -> float:
-        """The damping that belongs to the stiffness, with the sign that a push has shown."""
-        return (1.0 if push.follows else -1.0) * 2.0 * push.inertia * self._config.stiffness_frequency
+        """The inertia by which a joint is damped, with the sign that a push has shown."""
+        return push.inertia if push.follows else -push.inertia
 
     def stroke(self, index: int, push: Push, found: JointFindings) -> Script[None]:
         """Move a joint slowly there and back with a sine on the way, and record what that shows."""
@@ -176,7 +200,7 @@ class Moves:
 
         found.inertia, modelled = stroke.inertia(index, model)
         found.inertia_ratio = found.inertia / modelled
-        self.damping[index] = self.damper(push)
+        self.damped[index] = self.damper(push)
         yield from self.release()
 
     def _room(self, index: int, push: Push) -> float:
@@ -191,7 +215,7 @@ class Moves:
         while (past := (self.t - begun) / time) < 1.0:
             if past < 0.5:
                 place = self.q
-            self.damping = DECAY * np.diagonal(self._dynamics.mass_matrix(self.q))
+            self.damped, self.rate = np.diagonal(self._dynamics.mass_matrix(self.q)), DECAY
             ratio = before + (after - before) * min(1.0, 2.0 * past)
             yield ratio * self._load() + self.wait()
         drift: Array = np.abs(self.q - place) / (time / 2.0)

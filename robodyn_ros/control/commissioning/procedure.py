@@ -107,7 +107,7 @@ class Commissioning:
         """End the procedure: the efforts return to zero within ``retreat_time``."""
         if not (self.outcome.stopped or self.finished):
             self.outcome.stopped, self.question, self.stage = why, None, "releasing the efforts"
-            self._arm.damping = self._arm.proven.copy()  # of a joint whose sign is in doubt it might drive the arm
+            self._arm.damp_proven()  # damping of a joint whose sign is in doubt might drive the arm
             self._script = self._arm.release()
 
     def _check_limits(self, start: Array) -> None:
@@ -162,7 +162,7 @@ class Commissioning:
         for direction in (1, -1):
             push = yield from arm.push(index, direction, found)
             yield from self._settled()
-            arm.damping[index] = 0.0
+            arm.damped[index] = 0.0
             pushes.append(push)
         loose = [push for push in pushes if np.isfinite(push.inertia)]
         found.moved, found.follows = bool(loose), bool(loose) and all(push.follows for push in loose)
@@ -171,7 +171,7 @@ class Commissioning:
             return
         self.stage = f"{joint.name}: slowly there and back"
         yield from arm.stroke(index, loose[0], found)
-        arm.damping[index] = arm.proven[index] = arm.damper(loose[0])
+        arm.damped[index] = arm.proven[index] = arm.damper(loose[0])
         yield from self._settled()
         if self._guided and found.follows:
             axis = " ".join(f"{value:.3g}" for value in joint.axis)

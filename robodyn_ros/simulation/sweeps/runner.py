@@ -17,7 +17,14 @@ import numpy as np
 
 from robodyn_ros.control.compiled_step import CompiledStep
 from robodyn_ros.control.loop import ControlLoop
-from robodyn_ros.control.loop_settings import MODEL, LoopSettings, loop_default_values, make_loop_settings
+from robodyn_ros.control.loop_settings import (
+    MODEL,
+    PAYLOAD,
+    LoopSettings,
+    loop_default_values,
+    make_loop_settings,
+    model_parameters,
+)
 from robodyn_ros.control.motion.point_to_point import rest_to_rest
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.control.parameter_file import FileParameters, LoadedParameters
@@ -216,10 +223,14 @@ class CaseRunner:
         given = self._given["controller"] | {"controller": controller} | dict(varied)
         values = FileParameters(given, self._defaults["controller"])
         with values.located():
-            return make_loop_settings(values, (model or self._model)(values["dynamics"], tuple(values["gravity"])))
+            parts = {key: values[key] for key in ("gravity", *(spec.name for spec in PAYLOAD))}
+            told = tuple((key, tuple(part) if isinstance(part, list) else part) for key, part in parts.items())
+            return make_loop_settings(values, (model or self._model)(values["dynamics"], told))
 
-    def _make_model(self, name: str, gravity: tuple[float, ...]) -> Dynamics:
-        model: Dynamics = create("dynamics", name, self.robot, gravity=gravity)
+    def _make_model(self, name: str, told: tuple[tuple[str, Any], ...]) -> Dynamics:
+        model: Dynamics = create(
+            "dynamics", name, self.robot, **model_parameters(FileParameters(dict(told), {}), self.robot)
+        )
         return model
 
 
