@@ -36,12 +36,16 @@ GREATEST_WIDTH = 100
 
 class _Console(Console):
     def print(self, *objects: Any, **how: Any) -> None:
-        """Print; a table becomes as wide as its words ask, for the name of a joint is never broken."""
+        """Print; a table becomes as wide as its words and numbers ask, for the name of a joint is never broken."""
         before = self.width
         if len(objects) == 1 and isinstance(objects[0], Table):
-            for column in objects[0].columns[:1]:  # the names
-                column.no_wrap = True
-            wanted = Measurement.get(self, self.options.update(max_width=WIDEST), objects[0])
+            options = self.options.update(max_width=WIDEST)
+            for column in objects[0].columns:
+                cells = [Measurement.get(self, options, cell) for cell in column.cells]
+                numbers = column.justify == "right" or column is objects[0].columns[0]  # or names
+                widths = [cell.maximum if numbers else cell.minimum for cell in cells]
+                column.min_width = max([Measurement.get(self, options, column.header).minimum, *widths])
+            wanted = Measurement.get(self, options, objects[0])
             self.width = before if wanted.minimum <= before else wanted.maximum
         try:
             super().print(*objects, **how)
