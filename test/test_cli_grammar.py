@@ -106,6 +106,8 @@ def test_former_names_go_on_working(verb, former, now):
         (["simulate", PRR, "-p", "sede:=3"], "'sede' (is it 'seed'?)"),
         (["simulate", PRR, "-p", "simulator:sede:=3"], "'sede' (is it 'seed'?)"),
         (["simulate", PRR, "-p", "robot:seed:=3"], "named 'robot:seed'"),
+        (["simulate", PRR, "--to", "shouldr=1,wrist=0"], "'shouldr' is no joint (is it 'shoulder'?)"),
+        (["plan", PRR, "--to", "elevater=0.3"], "'elevater' is no joint (is it 'elevator'?)"),
         (["compare", PRR, "-p", "gains.wrist.dampng_ratio:=1"], "(is it 'gains.wrist.damping_ratio'?)"),
         (["export", PRR, "--language", "c", "--of", "step", "-p", "state_timeoute:=1"], "(is it 'state_timeout'?)"),
     ],

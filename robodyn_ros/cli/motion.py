@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import NamedTuple
 
 import numpy as np
@@ -102,6 +103,8 @@ def parse_pose(text: str, robot: Robot, before: Array) -> Array:
     problem = f"{text!r} is neither {robot.n} positions ({all_of_them}) nor joint=position of some of them"
     if robot.joint_names == TOUR_JOINTS:
         problem += f", nor one of {', '.join(POSES)}"
+    mistaken = {name: get_close_matches(name, robot.joint_names, 1) for name in named if name not in robot.joint_names}
+    problem += "".join(f"; {name!r} is no joint (is it {near[0]!r}?)" for name, near in mistaken.items() if near)
     raise InputError("--to", problem, text)
 
 
