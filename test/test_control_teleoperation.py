@@ -223,7 +223,7 @@ def test_an_arm_without_some_directions_follows_in_the_others() -> None:
     np.testing.assert_allclose(felt, expected, atol=1e-9)
 
 
-def tools_coupled(settings, delay=0.0, jitter=0.0, loss=0.0, duration=5.0):
+def tools_coupled(settings, delay=0.0, jitter=0.0, loss=0.0, duration=6.0):
     """A hand pulls the leader's tool sideways; the follower's meets a wall. Rows: both ways, and the leader's effort.
 
     Also the energy that the network has taken in and not given back, at each instant [J].
@@ -266,7 +266,7 @@ def test_tools_are_coupled_by_a_passive_network(name: str) -> None:
     rows, energies = tools_coupled(settings, **NETWORKS[name])
     late = rows[-250:]
     assert energies.min() > -5.0
-    assert np.ptp(late[:, :2], axis=0).max() < 2e-3
+    assert np.ptp(late[:, :2], axis=0).max() < 3e-3
     assert late[-1, 1] == pytest.approx(-0.06, abs=0.005)  # it leans against the wall
     assert late[-1, 3] > 3.0  # and the hand feels that: torque of the shoulder, against the pull
 

@@ -63,7 +63,8 @@ def test_a_push_is_told(graph, prr, source):
             return bool(wrenches)
     else:
         graph.wait(lambda: efforts and wrenches, "what acts from outside")
-        graph.talk(WrenchStamped, "simulator/apply_wrench").publish(push(force))
+        hand = graph.talk(WrenchStamped, "simulator/apply_wrench")
+        hand.publish(push(force))
 
         def feel():
             return np.abs(wrench_of(wrenches[-1])[[0, 2]] - force[[0, 2]]).max() < 0.05
@@ -75,11 +76,14 @@ def test_a_push_is_told(graph, prr, source):
     expected = kinematics.jacobian("tool", states[-1].position, "body").T[:, :3] @ force
     assert_allclose(efforts[-1].effort, expected, atol=0.1)
     assert list(efforts[-1].name) == list(START)
-    if source != "sensor":  # nothing moves that arm
-        graph.wait(lambda: any(message.data[0] > 1e-9 for message in energies), "the energy of the tool")
+    if source in ("commanded", "thread"):
+        graph.wait(lambda: energies, "the energy of the tool")
+        hand.publish(push(-force))
+        graph.wait(lambda: any(message.data[0] > 1e-9 for message in energies), "the arm to move")
         energy, mass = max(tuple(message.data) for message in energies)
         assert 0.1 < mass < 1e3  # [kg]
         assert np.sqrt(2.0 * energy / mass) < 1.0  # a push of 6 N makes it no faster [m/s]
+        graph.wait(lambda: np.abs(wrench_of(wrenches[-1])[[0, 2]] + force[[0, 2]]).max() < 0.05, "the other push")
     assert graph.call(Trigger, "controller/tare").success
 
     def nothing():
