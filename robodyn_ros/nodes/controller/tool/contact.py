@@ -87,7 +87,7 @@ class ContactTopics:
             )
         self._listens = False
         self._timer = steady_timer(node, REFRESH_PERIOD, self._refresh)
-        if self._source != "commanded":
+        if self._source != "commanded" and settings.observe != "tool":
             self._timer.cancel()
 
     def tare(self) -> str:
