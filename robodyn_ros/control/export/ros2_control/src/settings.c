@@ -323,12 +323,13 @@ int core_settings_hold(const CoreSettings* x, const CoreSettings* now, const dou
     }
     return 1;
   }
+  EACH least[i] = INFINITY;
   for (int k = 0; k < POSES; ++k) {
     model_gravity(POSITIONS[k], x->model, weight);
     inertia_at(x, POSITIONS[k], inertia);
     EACH {
       weights[i][k] = carried ? 0 : fabs(weight[i]);
-      least[i] = k ? smaller(least[i], inertia[i]) : inertia[i];
+      least[i] = smaller(least[i], inertia[i]);
     }
   }
   EACH {
