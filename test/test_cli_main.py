@@ -280,7 +280,7 @@ def test_an_unknown_option_is_named_beside_the_nearest_one_of_its_verb(line, sai
     [
         ("overspead=0.1", "'overspead' (is it 'overspeed'?)"),
         ("ramp=1", "is it 'ramp_time'?"),
-        ("xyz=1", "no parameter that is used here: 'xyz'"),
+        ("xyz=1", "no parameter that is used here is named 'xyz'"),
         ("ramp_time=soon", "must be within [0.5, 60] s, not 'soon'"),
     ],
 )
