@@ -76,6 +76,7 @@ import json, sys
 if "CasADi" in sys.argv[2:]:
     sys.modules["casadi"] = None
 import robodyn_ros as rd
+from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.control.loop_settings import make_loop_settings
 from robodyn_ros.simulation.trial.compiled import run_until_fault
@@ -84,8 +85,8 @@ from robodyn_ros.simulation.hardware.settings import default_values, make_hardwa
 robot = rd.load_robot(sys.argv[1])
 rig = make_hardware_settings(FileParameters({}, MODEL | default_values(robot)), robot)
 dynamics = rd.create_dynamics("rnea", robot)
-tuning = make_loop_settings(FileParameters({}, loop_default_values(robot)), dynamics)
-ran = run_until_fault(rig, rd.create_dynamics(rig.dynamics, robot, **rig.parameters), tuning, None, 0.1)
+loop = ControlLoop.from_settings(make_loop_settings(FileParameters({}, loop_default_values(robot)), dynamics))
+ran = run_until_fault(rig, rd.create_dynamics(rig.dynamics, robot, **rig.parameters), loop, None, 0.1)
 print(json.dumps([ran.compiled, ran.trial.truth.values["q"][-1].tolist()]))
 """
 

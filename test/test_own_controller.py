@@ -89,7 +89,7 @@ def test_a_sweep_runs_it_in_c():
         FileParameters({f"initial_position.{name}": q for name, q in START.items()}, MODEL | default_values(PRR)), PRR
     )
     motion = rest_to_rest(np.array([hardware.start, [0.6, 0.2, -0.3]]), np.array([0.0, 0.5]))
-    ran = run_until_fault(hardware, rd.create_dynamics("rnea", PRR), settings(), motion, 0.6)
+    ran = run_until_fault(hardware, rd.create_dynamics("rnea", PRR), ControlLoop.from_settings(settings()), motion, 0.6)
     assert ran.compiled and not ran.trial.faults
     states, commands = ran.trial.states, ran.trial.commands
     assert np.array_equal(states.stamp, commands.stamp) and len(states.t) > 250

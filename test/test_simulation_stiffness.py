@@ -11,6 +11,7 @@ from scipy.integrate import solve_ivp
 from truth import Pinocchio
 
 import robodyn_ros as rd
+from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import MODEL, loop_default_values, make_loop_settings
 from robodyn_ros.control.motion.point_to_point import rest_to_rest
 from robodyn_ros.control.parameter_file import FileParameters
@@ -246,7 +247,8 @@ def test_a_held_arm_under_computed_torque_runs_compiled():
     settings = make_hardware_settings(FileParameters(given, MODEL | default_values(PRR)), PRR)
     dynamics = rd.create_dynamics("rnea", PRR)
     # Friction that the model does not know, and that holds the wrist: it is not for the controller to judge here.
-    loop = make_loop_settings(FileParameters({"plausibility": False}, loop_default_values(PRR)), dynamics)
+    values = FileParameters({"plausibility": False}, loop_default_values(PRR))
+    loop = ControlLoop.from_settings(make_loop_settings(values, dynamics))
     motion = rest_to_rest([[0.3, 0.2, 0.1], [0.5, -0.2, 0.3]], np.array([0.0, 1.0]))
     found = run_until_fault(settings._replace(start=(0.3, 0.2, 0.1)), dynamics, loop, motion, 1.5)
     assert found.compiled

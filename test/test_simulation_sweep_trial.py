@@ -105,7 +105,9 @@ def both(robot, simulator, controller, poses, duration=1.5):
     slow = run_trial(hardware, loop, duration, until_fault=True)
     loop_settings.controller.forget()  # what it learnt in the first trial
     dynamics = rd.create_dynamics(hardware_settings.dynamics, robot, **hardware_settings.parameters)
-    return slow, run_until_fault(hardware_settings, dynamics, loop_settings, motion, duration)
+    return slow, run_until_fault(
+        hardware_settings, dynamics, ControlLoop.from_settings(loop_settings), motion, duration
+    )
 
 
 def assert_same(one, other, tolerance):
@@ -162,6 +164,26 @@ def test_the_same_again_to_the_last_bit():
     assert_same(*trials, 0.0)
 
 
+def test_c_asks_python_only_for_the_first_state(monkeypatch):
+    asked, answer = [], trial._answer
+    monkeypatch.setattr(trial, "_answer", lambda memory, loop: asked.append(memory.now) or answer(memory, loop))
+    _, ran = both(PRR, {}, {}, [(0.3, -1.0, 0.4), (0.6, 0.2, -0.3)])
+    assert ran.compiled
+    assert len(asked) <= 1, "a motion that comes to its goal is no question"
+
+
+@pytest.mark.parametrize("name", ["adaptive", "disturbance_observer"])
+def test_the_next_trial_under_the_same_law_knows_nothing_of_the_one_before(name):
+    hardware = make_hardware_settings(FileParameters(FRICTION | MISMATCH, MODEL | default_values(PRR)), PRR)
+    values = FileParameters({"controller": name}, loop_default_values(PRR))
+    settings = make_loop_settings(values, rd.create_dynamics("rnea", PRR))
+    dynamics = rd.create_dynamics(hardware.dynamics, PRR, **hardware.parameters)
+    motion = rest_to_rest([hardware.start, (0.3, -1.0, 0.4)], [0.0, 0.5])
+    trials = [run_until_fault(hardware, dynamics, ControlLoop.from_settings(settings), motion, 0.6) for _ in range(2)]
+    assert all(ran.compiled for ran in trials)
+    assert_same(trials[0].trial, trials[1].trial, 0.0)
+
+
 @pytest.mark.parametrize("name", [name for name in rd.available("controllers") if name != "mpc"])
 def test_every_traced_law_runs_in_c(name):
     settings = {"controller": name, "ramp_time": 0.2} | each("gains", "integral_rate", (1.0, 2.0, 3.0))
@@ -177,9 +199,9 @@ def test_a_motion_that_is_not_for_the_arm_is_refused():
         FileParameters({"initial_position.wrist": 3.0}, MODEL | default_values(PRR)), PRR
     )
     dynamics = rd.create_dynamics("rnea", PRR)
-    loop_settings = make_loop_settings(FileParameters({}, loop_default_values(PRR)), dynamics)
+    loop = ControlLoop.from_settings(make_loop_settings(FileParameters({}, loop_default_values(PRR)), dynamics))
     with pytest.raises(InputError, match="initial_position"):
-        run_until_fault(hardware_settings, dynamics, loop_settings, None, 0.1)
+        run_until_fault(hardware_settings, dynamics, loop, None, 0.1)
 
 
 def complete(**changes):

@@ -56,7 +56,7 @@ log = logging.getLogger("robodyn_ros")
 
 CODE = Path(__file__).with_name("loop.c")
 
-SENT, NOTHING, PYTHON, STALE, UNORDERED, JUMPED, NOT_FINITE, NO_VELOCITY, FAILED, UNSTARTED = range(10)
+SENT, SETTLED, NOTHING, PYTHON, STALE, UNORDERED, JUMPED, NOT_FINITE, NO_VELOCITY, FAILED, UNSTARTED = range(11)
 """What ``update`` and ``watch`` give, as in the enum of ``loop.c``."""
 
 KINDS = cast(tuple[FaultKind, ...], FaultReactions._fields)
@@ -476,7 +476,7 @@ class CompiledLoop:
                 self.give_back()
                 return None
         code = self._run_otherwise(measured=qd is not None) if qd is None or self._remembers else self._run()
-        if code != SENT:
+        if code > SETTLED:
             self.give_back()
             return None
         # `tuple.__new__` takes a third of the time that the constructors of named tuples take.
@@ -498,6 +498,8 @@ class CompiledLoop:
                 None if self._observes_nothing else self._external.copy(),
             ),
         )
+        if code == SETTLED:
+            self.give_back()
         return command
 
     def lend(self) -> None:
@@ -580,7 +582,7 @@ class CompiledLoop:
         memory[:] = step.law_memory
         code = int(self._run())
         self._has_velocity[...] = 1
-        if code == SENT:
+        if code <= SETTLED:
             step.restore_law(memory)
         return code
 

@@ -52,6 +52,7 @@ enum { DT, OBSERVED_Q, OBSERVED_QD, APPLIED, BIAS, OBSERVED, NUMBERS, OBSERVED_A
 /* What `update` and `watch` give. */
 enum {
   SENT,      /* there is an effort */
+  SETTLED,   /* there is one, and the trajectory has come to its goal: Python may want to know */
   NOTHING,   /* nothing is to be sent */
   PYTHON,    /* C does not know; nothing has changed, and Python has to do it */
   STALE, UNORDERED, JUMPED, NOT_FINITE, NO_VELOCITY, /* the state is refused */
@@ -1033,7 +1034,7 @@ static int answer(const Settings* s, State* m, Period* p) {
   for (int k = 0; k < REFERENCES; ++k) copy(x[REFERENCE + k], p->reference + k * N);
   s->step_run(x, s->step_constants);
   const int outcome = x[FLAGS][0] == 0 ? 0 : judge(&m->sources, t, x[RESULTS] + ERROR * N, p->qd);
-  if ((x[FLAGS][0] == 0 || outcome) && !p->alone) return PYTHON;
+  if ((x[FLAGS][0] == 0 || outcome > SUCCEEDED) && !p->alone) return PYTHON;
   for (int64_t k = 0; k < s->law_memory_width; ++k) x[LAW_MEMORY][k] = x[LAW_AFTER][k];
   const double* rows = x[RESULTS];
   if (is_finite(rows + GRAVITY * N)) { copy(m->gravity_last, rows + GRAVITY * N); m->gravity_known = 1; }
@@ -1056,7 +1057,7 @@ static int answer(const Settings* s, State* m, Period* p) {
   m->applies = 1;
   EACH m->driving_effort[i] = m->applied[i] = p->rows[i] + m->memory.added[i];
   remember_trail(s, m, t, p->q);
-  return SENT;
+  return outcome && !p->alone ? SETTLED : SENT;
 }
 
 /* ControlLoop.update: the command for the state in the period. Where it gives PYTHON or UNSTARTED,

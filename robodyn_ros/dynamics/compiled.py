@@ -285,7 +285,7 @@ class CompiledDynamics(Dynamics):
             parameters = ca.SX.sym("parameters", len(self.symbols))
             return [*states, parameters], self.expressions(quantity, states, parameters)
 
-        shapes = known[quantity].shapes(n, len(self.theta()))
+        shapes = known[quantity].shapes(n, len(self.parameters.inertial) + 3 * n)  # as `theta` has them
         return Program(quantity, self.key, tuple((name, n) for name in names), shapes, build)
 
     def expressions(self, quantity: str, states: list[ca.SX], parameters: ca.SX | None = None) -> list[ca.SX]:

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from robodyn_ros.control.compiled_step import CompiledStep
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import (
     MODEL,
@@ -91,7 +90,7 @@ class CaseSetup(NamedTuple):
 
     hardware: HardwareSettings
     dynamics: Dynamics  # the equations of motion of the arm; the next setup changes their parameters
-    loop: LoopSettings
+    loop: ControlLoop
     motion: Trajectory | None
 
 
@@ -120,7 +119,7 @@ class CaseRunner:
         }
         self._arms: dict[str, Dynamics] = {}
         self._model = lru_cache(maxsize=4)(self._make_model)
-        self._shared_loop = lru_cache(maxsize=16)(self._make_shared_loop)
+        self._loop_settings = lru_cache(maxsize=16)(self._make_loop_settings)
 
     def setup(self, case: Case) -> CaseSetup:
         """Set up a case: its varied arm, hardware, control loop and motion.
@@ -161,7 +160,7 @@ class CaseRunner:
             return self.blank(case, str(problem))
         except Exception as problem:  # an error of a plugin fails this case only
             return self.blank(case, f"{type(problem).__name__}: {problem}")
-        values = figures(trial, setup.loop.limits.effort, self.study.motion.window)
+        values = figures(trial, setup.loop.settings.limits.effort, self.study.motion.window)
         failed = "; ".join(trial.faults)
         at = float(trial.truth.t[-1]) if failed and len(trial.truth.t) else float("nan")
         return self._row(case, values, failed, at, compiled)
@@ -198,24 +197,16 @@ class CaseRunner:
         arm.configure(**{"payload": None, "inertial": standard_parameters(hardware.robot)} | hardware.parameters)
         return arm
 
-    def _loop(self, controller: str, varied: tuple[tuple[str, Any], ...]) -> LoopSettings:
-        """The settings of a case's loop; its law begins anew.
+    def _loop(self, controller: str, varied: tuple[tuple[str, Any], ...]) -> ControlLoop:
+        """The control loop of a case.
 
         A traced law is one object for all cases, for it remembers what it says that it remembers and nothing else. Of
         another law nobody knows what it keeps, or changes in its model: each case has its own.
         """
-        shared, step, memory = self._shared_loop(controller, varied)
-        if step is None:
-            return self._make_loop_settings(controller, varied, self._make_model)
-        step.restore_law(memory)
-        return shared
-
-    def _make_shared_loop(
-        self, controller: str, varied: tuple[tuple[str, Any], ...]
-    ) -> tuple[LoopSettings, CompiledStep | None, Array]:
-        settings = self._make_loop_settings(controller, varied)
-        step = ControlLoop.from_settings(settings).compiled_step
-        return settings, step, np.zeros(0) if step is None else step.law_memory
+        loop = ControlLoop.from_settings(self._loop_settings(controller, varied))
+        if loop.compiled_step is not None:
+            return loop
+        return ControlLoop.from_settings(self._make_loop_settings(controller, varied, self._make_model))
 
     def _make_loop_settings(
         self, controller: str, varied: tuple[tuple[str, Any], ...], model: Callable[..., Dynamics] | None = None

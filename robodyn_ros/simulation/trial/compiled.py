@@ -68,16 +68,18 @@ class TrialOutcome(NamedTuple):
 def run_until_fault(
     hardware_settings: HardwareSettings,
     dynamics: Dynamics,
-    loop_settings: LoopSettings,
+    loop: ControlLoop,
     motion: Trajectory | None,
     duration: float,
 ) -> TrialOutcome:
     """Run a trial of an arm under a control loop until its first fault; compiled if possible.
 
+    A traced law forgets the trial, so that another can be run under it.
+
     Args:
         hardware_settings: settings of the hardware.
         dynamics: the equations of motion of its arm, with their parameters.
-        loop_settings: settings of the control loop.
+        loop: a new control loop, for this trial alone.
         motion: the motion to follow from the beginning; None to stay.
         duration: duration [s], rounded to whole steps.
 
@@ -88,22 +90,25 @@ def run_until_fault(
     start = finite_array("initial_position", hardware_settings.start, (robot.n,))
     check_position_limits("initial_position", robot, start, list(range(robot.n)))
 
-    def make_loop() -> ControlLoop:
-        loop = ControlLoop.from_settings(loop_settings)
+    def begin(loop: ControlLoop) -> ControlLoop:
         loop.start(0.0, start)
         if motion is not None:
             loop.follow(motion, 0.0)
         return loop
 
-    loop = make_loop()
     step = loop.compiled_step
-    law_memory = np.zeros(0) if step is None else step.law_memory.copy()
-    trial = _run_compiled(hardware_settings, dynamics, loop, duration)
-    if trial is not None:
-        return TrialOutcome(trial, True)
-    if step is not None:
-        step.restore_law(law_memory)
-    return TrialOutcome(run_trial(hardware_settings.assemble(), make_loop(), duration, until_fault=True), False)
+    law_memory = np.zeros(0) if step is None else step.law_memory
+    try:
+        trial = _run_compiled(hardware_settings, dynamics, begin(loop), duration)
+        if trial is not None:
+            return TrialOutcome(trial, True)
+        if step is not None:
+            step.restore_law(law_memory)
+        again = begin(ControlLoop.from_settings(loop.settings))
+        return TrialOutcome(run_trial(hardware_settings.assemble(), again, duration, until_fault=True), False)
+    finally:
+        if step is not None:
+            step.restore_law(law_memory)
 
 
 def _run_compiled(hardware: HardwareSettings, dynamics: Dynamics, loop: ControlLoop, duration: float) -> Trial | None:
@@ -137,7 +142,6 @@ def _run_compiled(hardware: HardwareSettings, dynamics: Dynamics, loop: ControlL
                 return None
         if faults:
             break
-    core.hand_back()
     return _recorded(memory, faults)
 
 

@@ -23,6 +23,7 @@ typedef int Update(const void*);
 typedef struct { @fields } Trial;
 enum { @codes };
 enum { INSTANT, STEP, STEPPED };  /* phases of a step */
+enum { SENT, SETTLED };           /* what the control loop gives with an effort, as in control/loop.c */
 
 static inline double clamped(double x, double low, double high) {
   x = x > low ? x : low;
@@ -410,7 +411,7 @@ static int answer(Trial* s, int64_t reading) {
   *s->loop_now = (double)s->now * s->step;
   EACH { s->loop_q[i] = s->read_q[reading * N + i]; s->loop_qd[i] = s->read_v[reading * N + i]; }
   s->asked = reading;
-  if (s->loop_update(s->loop) != 0) return LOOP;
+  if (s->loop_update(s->loop) > SETTLED) return LOOP;
   return send(s, reading, s->loop_rows, s->loop_reference, s->loop_reference + N);
 }
 
