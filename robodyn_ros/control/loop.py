@@ -579,11 +579,15 @@ class ControlLoop:
         hold_time = self.settings.safety.cmd_timeout or np.inf
         following = self._references.follow(prepared, tolerances or self.settings.tolerances, hold_time)
         if not self.settings.safety.allow_sagging:
-            q, qd = following.samples(OVERLOAD_SAMPLES)
-            friction = self.robot.damping * qd + self.robot.friction * np.sign(qd)
-            efforts = friction + [self.dynamics.gravity(each) for each in q]
-            following.overload = overload(self.robot, self.settings.limits.effort, efforts)
+            following.judge_load = partial(self._overload, self.settings)
         return following
+
+    def _overload(self, settings: LoopSettings, following: Following) -> str:
+        """Where gravity and friction alone are too much for a joint on the way; "" if nowhere."""
+        dynamics = settings.controller.dynamics
+        q, qd = following.samples(OVERLOAD_SAMPLES)
+        friction = dynamics.robot.damping * qd + dynamics.robot.friction * np.sign(qd)
+        return overload(dynamics.robot, settings.limits.effort, friction + dynamics.gravity(q))
 
     @changes
     def track(self, reference: Reference, t: float, joints: Sequence[str] | None = None) -> None:

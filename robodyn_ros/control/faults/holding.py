@@ -65,10 +65,10 @@ class Holding(NamedTuple):
     def anywhere(cls, dynamics: Dynamics, sent: Array | float = 1.0, *, carried: bool) -> Holding:
         """Joint by joint, in the easiest ``HELD`` of many poses; arguments are those of :meth:`at`."""
         robot = dynamics.robot
-        poses = [robot.home, *random_positions(robot, POSES - 1)]
-        weights = np.sort(np.abs([dynamics.gravity(q) for q in poses]) * (not carried), axis=0)
+        poses = np.array([robot.home, *random_positions(robot, POSES - 1)])
+        weights = np.sort(np.abs(dynamics.gravity(poses)) * (not carried), axis=0)
         gravity = weights[round(HELD * POSES) - 1]
-        start = START * np.min([np.diagonal(dynamics.mass_matrix(q)) for q in poses], axis=0)
+        start = START * np.diagonal(dynamics.mass_matrix(poses), axis1=1, axis2=2).min(axis=0)
         often = f"in {1.0 - HELD:.0%} of all poses"
         where = [
             "in every pose" if least > 0.99 * most else often for least, most in zip(weights[0], gravity, strict=True)

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -572,12 +573,10 @@ class Following:
 
     Attributes:
         outcome: how it ended; None until then.
-        overload: where gravity and friction alone will be too much for a joint on its way; empty if nowhere.
+        judge_load: says where gravity and friction alone will be too much for a joint on its way.
         source: what gives the reference.
         tolerances: what it is judged by.
     """
-
-    overload = ""
 
     def __init__(self, source: TrajectoryReference, tolerances: Tolerances) -> None:
         """
@@ -588,6 +587,12 @@ class Following:
         self.outcome: Outcome | None = None
         self.source = source
         self.tolerances = tolerances
+        self.judge_load: Callable[[Following], str] = lambda _: ""
+
+    @cached_property
+    def overload(self) -> str:
+        """Where gravity and friction alone will be too much for a joint; "" if nowhere. It is found when asked for."""
+        return self.judge_load(self)
 
     def samples(self, count: int) -> tuple[Array, Array]:
         """Positions and velocities along the motion, at equal distances in time, (count, n) each."""
