@@ -2,9 +2,9 @@
 //
 // The history is a file of numbers (double). Each period has: t, positions (N), velocities (N), and what is asked of the
 // arm before the update: 0 nothing; 1 a reference: has velocities, then joints, q, qd, effort (N each); 2 a trajectory:
-// points, columns, degree, joints (columns), then for each point its time and its rows; 3 hold; 4 parameters: how many
+// points, columns, degree, has efforts, joints (columns), then for each point its time and its rows; 3 hold; 4 parameters: how many
 // lines of changes.txt; 5 publishers of references; 6 reference interfaces (4 N), chained; 7 the life cycle, off and on;
-// 8 a pose of the tool: position, orientation (x, y, z, w); 9 a twist of it; 10 a wrench of it; 11 tare.
+// 8 a pose of the tool: position, orientation (x, y, z, w); 9 a twist of it; 10 a wrench of it; 11 tare; 12 speed of trajectories.
 // The wrenches from outside that are published go to wrenches.bin, each with its stamp.
 // The commands of each period are written to standard output, N numbers each, or 5 N in MIT mode. With "clock" as its
 // option, the nodes' clock is set in the middle of the history, twice; the periods are measured with another one. With
@@ -147,7 +147,7 @@ int main(int count, char ** options)
       }
       node->subscription<JointState>().callback(message);
     } else if (what == 2) {
-      const auto shape = history.numbers(3);
+      const auto shape = history.numbers(4);
       const std::size_t points = static_cast<std::size_t>(shape[0]), columns = static_cast<std::size_t>(shape[1]);
       auto message = std::make_shared<trajectory_msgs::msg::JointTrajectory>();
       for (const double joint : history.numbers(columns)) message->joint_names.push_back(core_joints[static_cast<int>(joint)]);
@@ -159,6 +159,7 @@ int main(int count, char ** options)
         point.positions = history.numbers(columns);
         if (shape[2] > 1.0) point.velocities = history.numbers(columns);
         if (shape[2] > 3.0) point.accelerations = history.numbers(columns);
+        if (shape[3] > 0.0) point.effort = history.numbers(columns);
         message->points.push_back(point);
       }
       node->subscription<trajectory_msgs::msg::JointTrajectory>().callback(message);
@@ -203,6 +204,10 @@ int main(int count, char ** options)
       const auto answer = std::make_shared<std_srvs::srv::Trigger::Response>();
       node->services["~/tare"]->callback(nullptr, answer);
       if (answer->success != (ARM_OBSERVES == 1)) return 10;
+    } else if (what == 12) {
+      auto message = std::make_shared<std_msgs::msg::Float64>();
+      message->data = history.number();
+      node->subscription<std_msgs::msg::Float64>().callback(message);
     }
     node->timer->callback();
     is_counted = true;

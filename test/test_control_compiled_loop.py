@@ -42,6 +42,7 @@ from robodyn_ros.control.contact.settings import Contact, ContactThresholds
 from robodyn_ros.control.drive_compensation import DriveCompensation
 from robodyn_ros.control.faults import problems
 from robodyn_ros.control.faults.settings import PHASES, TO_CONTACT, FaultReactions, Feedback
+from robodyn_ros.control.reference.manager import TrajectoryReference
 from robodyn_ros.control.reference.tolerances import Tolerances
 from robodyn_ros.control.step import Command
 from robodyn_ros.control.step_numbers import StepMemory
@@ -129,6 +130,7 @@ class History:
 
     def __init__(self, seed: int, *, alone: bool) -> None:
         self.rng = rng = np.random.default_rng(seed)
+        self.speeds = np.random.default_rng([seed, 1])
         self.robot = [PRR, TURNING][int(rng.integers(2))]
         self.name = str(rng.choice(LAWS, p=[0.4, 0.2, 0.1, 0.1, 0.1, 0.1]))
         self.period = float(rng.choice([1e-3, 4e-3, 9e-3]))
@@ -298,6 +300,10 @@ class History:
         self.close(one.step_memory, other.step_memory)
         assert (one.mode, one.requests, one.restarts) == (other.mode, other.requests, other.restarts)
         self.seen.add(other.mode)
+        source = other._references._source
+        if isinstance(source, TrajectoryReference):
+            self.seen |= {"scaled"} if source.time is not None else set()
+            self.seen |= {"planned"} if source.planned(self.t) is not None else set()
         assert (one.fault is None) == (other.fault is None)
         if other.fault is not None:
             for name in ("kind", "phase", "present", "latched"):
@@ -377,6 +383,8 @@ class History:
             qd = qd * np.nan
         elif chance < 0.14:
             self.t = t = t - self.period  # the same state again
+        elif chance < 0.145:
+            self.scale_speed()
         self.state(t, now, q, qd if self.has_velocity else None)
 
     def begin_small_motion(self) -> None:
@@ -384,6 +392,15 @@ class History:
         goal, duration = (self.q + 0.004, 0.05) if self.rng.random() < 0.5 else (self.q + 0.18, 0.15)
         self.follow(lambda: rest_to_rest([goal], [duration]), None, None)
         self.still = round(2.0 * duration / self.period)
+
+    def scale_speed(self) -> None:
+        part = float(self.speeds.choice([0.0, 1.0, self.speeds.uniform()]))
+        self.both(lambda loop: loop.scale_speed(part))
+
+    def begin_planned_motion(self) -> None:
+        points, efforts = self.q[[2, 0]] + [[0.01, 0.01], [0.02, -0.01]], [[1.0, 30.0], [-2.0, 15.0]]
+        names = [self.robot.joint_names[index] for index in (2, 0)]
+        self.follow(lambda: Trajectory([0.05, 0.3], points, efforts=efforts), None, names)
 
     def ask_for_motion(self, other: np.ndarray) -> None:
         start = self.rng.choice([None, self.t + 0.05, self.t - 0.05])
@@ -401,7 +418,8 @@ class History:
             self.follow(lambda: Trajectory([0.08, 0.2, 0.5], points, speeds), start, None)
         else:
             rows = np.array([0.1 * other, 0.0 * other])
-            self.follow(lambda: Trajectory([0.2, 0.5], [self.q, goal], rows, rows), start, None)
+            efforts = np.outer([0.3, -0.2], 20.0 * other) if other[1] > 0.0 else None
+            self.follow(lambda: Trajectory([0.2, 0.5], [self.q, goal], rows, rows, efforts), start, None)
 
     def change(self, rng: np.random.Generator) -> None:
         seed = int(rng.integers(1 << 30))
@@ -421,6 +439,10 @@ def run(seed: int, steps: int, *, alone: bool) -> set[str]:
     for index in range(steps):
         if index == 20:
             history.begin_small_motion()
+        elif index == 70:
+            history.begin_planned_motion()
+        elif index == 80:
+            history.scale_speed()
         history.step()
     return history.seen
 
@@ -428,7 +450,7 @@ def run(seed: int, steps: int, *, alone: bool) -> set[str]:
 SEEN = {"none", "states", "speed", "publisher", "sensor", "StaleStateError", "OrderError", "JumpError", "InputError"}
 SEEN |= {"limited", "touch", "collision"}
 SEEN_ALONE = SEEN | {"hold", "damp", "ramp", "silent", "follow", "track", "latched True", "latched False", "following"}
-SEEN_ALONE |= {"float", "retreat", "wait"}
+SEEN_ALONE |= {"float", "retreat", "wait", "scaled", "planned"}
 SEEN_ALONE |= {"succeeded", "path tolerance violated", "replaced", "held", "interrupted"}
 RARE = {"following", "path tolerance violated", "retreat"}
 """What comes once in a hundred histories of 100 periods; those of 250 in the gate have all of it."""

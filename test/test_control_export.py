@@ -33,7 +33,7 @@ from robodyn_ros.control.loop_settings import make_loop_settings, model_paramete
 from robodyn_ros.control.motion.mit_mode import MitSettings
 from robodyn_ros.control.motion.tool_stream import LONGEST_PERIOD, StreamSettings, ToolStream
 from robodyn_ros.control.parameter_file import FileParameters
-from robodyn_ros.control.reference.manager import StoppingReference
+from robodyn_ros.control.reference.manager import StoppingReference, TrajectoryReference
 from robodyn_ros.control.reference.stream_velocity import StreamVelocity
 from robodyn_ros.engine import find_compiler
 from robodyn_ros.errors import ConfigurationError, EffortError, HoldingError, InputError, RobodynError
@@ -55,7 +55,7 @@ MANY = 100_000
 PERIODS = int(os.environ.get("ROBODYN_PERIODS", "20000"))
 """Periods that the thorough tests compare, with sanitizers less; `make soak-loop` has more."""
 
-NOTHING, REFERENCE, TRAJECTORY, HOLD, CHANGE, PUBLISHERS, CHAINED, CYCLE, POSE, TWIST, WRENCH, TARE = range(12)
+NOTHING, REFERENCE, TRAJECTORY, HOLD, CHANGE, PUBLISHERS, CHAINED, CYCLE, POSE, TWIST, WRENCH, TARE, SPEED = range(13)
 """What is asked of the arm before an update, as in exported_controller.cpp."""
 
 PRR = re.sub('effort="[^"]*"', 'effort="300"', arms.mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15)))
@@ -200,7 +200,7 @@ class ControllerHistory:
     """A random history of an arm, for the exported controller and for the loop that the node runs."""
 
     def __init__(self, made: Exported, seed: int, mit: bool = False) -> None:
-        self.rng = np.random.default_rng(seed)
+        self.rng, self.speeds = np.random.default_rng(seed), np.random.default_rng([seed, 1])
         self.made, self.mit = made, mit
         self.robot = robot = rd.load_robot(made.urdf)
         self.given = dict(made.given)
@@ -283,9 +283,16 @@ class ControllerHistory:
             if command.reference is not None:
                 self.steepest = max(self.steepest, float(np.abs(command.reference.qdd).max()))
             self.seen |= {"limited"} if command.rate_limited.any() or command.saturated.any() else set()
-        self.stops |= isinstance(loop._references._source, StoppingReference)
         self.seen |= {loop.mode, loop.fault.phase if loop.fault else "well"}
+        self.note_motion(loop._references._source)
         self.expected.append(self.commands.copy())
+
+    def note_motion(self, source: Any) -> None:
+        """What kinds of trajectories there are."""
+        self.stops |= isinstance(source, StoppingReference)
+        if isinstance(source, TrajectoryReference):
+            self.seen |= {"scaled"} if source.time is not None else set()
+            self.seen |= {"planned"} if source.planned(self.t) is not None else set()
 
     @property
     def contact_link(self) -> str:
@@ -362,6 +369,10 @@ class ControllerHistory:
         elif chance < 0.081 and not self.was_chained:
             self.attempt(self.loop.tare)
             asked = [TARE]
+        elif chance < 0.084:
+            part = float(self.speeds.choice([0.0, 1.0, 0.7, -0.1, np.nan], p=[0.1, 0.6, 0.2, 0.05, 0.05]))
+            self.attempt(lambda: self.loop.scale_speed(part))
+            asked = [SPEED, part]
         if self.chained == 0 and asked[0] != CHAINED and self.numbers and self.was_chained:
             self.switch_off()  # the mode changes while the controller is inactive
         self.was_chained = asked[0] == CHAINED
@@ -490,9 +501,19 @@ class ControllerHistory:
         rows += [velocities[:, columns]] if degree > 1 else []
         rows += [accelerations[:, columns]] if degree > 3 else []
         names = [self.robot.joint_names[index] for index in columns]
-        self.attempt(lambda: self.loop.follow(Trajectory(times, *rows), None, names))
+        has_efforts = bool(self.speeds.random() < 0.5)
+        if has_efforts and points > 1:  # they count from the first point on
+            times = np.round(times - times[0], 9)
+        efforts = self.loop.settings.limits.effort * self.speeds.uniform(-1.0, 1.0, (points, n))
+        efforts = efforts[:, columns] * self.speeds.choice([0.2, 0.9, 2.0], p=[0.5, 0.4, 0.1])  # or too great
+        self.attempt(
+            lambda: self.loop.follow(
+                Trajectory(times, *rows, *[None] * (3 - len(rows)), efforts if has_efforts else None), None, names
+            )
+        )
+        rows += [efforts] if has_efforts else []
         table = [number for k in range(points) for number in (times[k], *(x for row in rows for x in row[k]))]
-        return [TRAJECTORY, points, len(columns), degree, *columns, *table]
+        return [TRAJECTORY, points, len(columns), degree, has_efforts, *columns, *table]
 
     def change(self, other: np.ndarray) -> list[Any]:
         rng = self.rng
@@ -512,6 +533,8 @@ class ControllerHistory:
              "faults.touch.answer": str(rng.choice(["wait", "retreat"]))},
         ]  # fmt: skip
         changed = options[int(rng.integers(len(options)))]
+        if self.speeds.random() < 0.1:
+            changed = {"speed_scaling": float(self.speeds.choice([0.4, 1.0]))}
         if "payload.link" in changed and not self.payloads:
             changed = options[0]
         self.changes += changed.items()
@@ -578,7 +601,7 @@ TOOL_LAWS = ("cartesian_impedance", "operational_space", "hand_guiding", "free_d
 """Laws about the tool, and laws by hand."""
 
 SEEN = {"law", "limited", "states", "speed", "publisher", "sensor", "following", "hold", "damp", "ramp", "silent"}
-SEEN |= {"collision", "touch", "float", "retreat", "tool"}
+SEEN |= {"collision", "touch", "float", "retreat", "tool", "scaled", "planned"}
 SEEN |= {"follow", "track", "JumpError", "LimitError", "InputError", "NotReadyError"}
 
 
@@ -602,7 +625,7 @@ def test_a_clock_that_is_set_stops_no_motion(prr: Exported) -> None:
     start, goal = 0.1 + np.zeros(n), np.array([0.15, 0.0, 0.18])
     rows: list[float] = []
     for k in range(periods):
-        asked = [TRAJECTORY, 1, n, 3, 0, 1, 2, duration, *goal, *np.zeros(n)] if k == 20 else [NOTHING]
+        asked = [TRAJECTORY, 1, n, 3, 0, 0, 1, 2, duration, *goal, *np.zeros(n)] if k == 20 else [NOTHING]
         part = min(max(PERIOD * (k - 20) / duration, 0.0), 1.0)
         q = start + (goal - start) * part**2 * (3.0 - 2.0 * part)
         qd = (goal - start) * 6.0 * part * (1.0 - part) / duration

@@ -2,7 +2,7 @@
 
 ``loop.c`` is the twin of :class:`robodyn_ros.control.loop.ControlLoop` for every period in which nothing is amiss, and,
 in a thread of its own that does not ask Python, for the answers to faults as well. What it does not know (a law that
-cannot be traced, a model without compiled code, a trajectory with planned efforts) runs in Python.
+cannot be traced, a model without compiled code) runs in Python.
 
 There is one memory at a time. :meth:`CompiledLoop.load` gives C what the loop in Python remembers, and
 :meth:`CompiledLoop.store` takes it back; each part of the loop has ``save`` and ``restore`` for that, with the names
@@ -38,7 +38,7 @@ from robodyn_ros.control.faults.supervisor import (
 from robodyn_ros.control.laws.base import Efforts, Reference
 from robodyn_ros.control.limits import EFFORT_ROUNDING, INSTANT, NEVER
 from robodyn_ros.control.loop_settings import LoopSettings
-from robodyn_ros.control.reference import lead
+from robodyn_ros.control.reference import lead, path_time
 from robodyn_ros.control.reference.continuation import Continuation
 from robodyn_ros.control.step import Command
 from robodyn_ros.dynamics.base import Dynamics
@@ -104,6 +104,7 @@ CONSTANTS = {
     "lead_time": lead.LEAD_TIME,
     "lead_speed": lead.SPEED,
     "lead_acceleration": lead.ACCELERATION,
+    "path_acceleration": path_time.ACCELERATION,
     "never": NEVER,
     "effort_rounding": EFFORT_ROUNDING,
     "instant": INSTANT,
@@ -364,20 +365,16 @@ class CompiledMotion:
         Args:
             structs: of ``loop.c``.
             motion: the trajectory.
-
-        Raises:
-            NotReadyError: it has planned efforts.
         """
         trajectory, columns, turn = motion.trajectory, motion.columns, motion.turn
-        if trajectory.planned is not None:
-            raise NotReadyError("the trajectory has planned efforts")
         self.record: Record = structs.make("Motion")
         way, bernstein = motion.way.bernstein, np.ascontiguousarray(trajectory.bernstein)
         first, last = (np.ascontiguousarray(trajectory.positions[row]) for row in (0, -1))
-        self._kept = trajectory.times, bernstein, first, last
+        efforts = None if trajectory.planned is None else np.ascontiguousarray(trajectory.planned.efforts)
+        self._kept = trajectory.times, bernstein, first, last, efforts
         fields, m, n = self.record.fields, len(columns), len(motion.goal)
-        addresses = zip(("times", "bernstein", "first", "last"), self._kept, strict=True)
-        values: dict[str, Any] = {name: array.ctypes.data for name, array in addresses}
+        addresses = zip(("times", "bernstein", "first", "last", "efforts"), self._kept, strict=True)
+        values: dict[str, Any] = {name: 0 if array is None else array.ctypes.data for name, array in addresses}
         values |= {"points": len(trajectory.times), "degree": len(bernstein) - 1, "columns": m, "segment": -1}
         values |= {"way_degree": len(way) - 1, "then": motion.then, "way_begin": motion.way.times[0]}
         values |= {"still": motion.still, "goal": motion.goal, "duration": motion.duration}
@@ -601,11 +598,7 @@ class CompiledLoop:
         return True
 
     def motion(self, continuation: Continuation) -> int:
-        """The address of a trajectory in C.
-
-        Raises:
-            NotReadyError: C does not know trajectories of its kind.
-        """
+        """The address of a trajectory in C."""
         for address, (_, known) in self._motions.items():
             if known is continuation:
                 self._motions[address] = self._motions.pop(address)  # the last to be dropped

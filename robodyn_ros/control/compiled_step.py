@@ -335,7 +335,9 @@ class ControlStep:
             part[...] = value
         if memory.stepped:
             self._state = memory.stepped_q.copy(), memory.stepped_qd.copy()
-            self._planned = Reference(*memory.stepped_reference.reshape(4, -1).copy()), None
+            planned = memory.stepped_planned.copy()
+            reference = Reference(*memory.stepped_reference.reshape(4, -1).copy())
+            self._planned = reference, None if np.isnan(planned).all() else planned
 
     def reset(self) -> None:
         """Begin anew: the integral is zero, the law has given nothing, and no joint lags."""
@@ -421,6 +423,7 @@ class ControlStep:
             self._references.start(t, q)
 
 
+# `add_planned` in loop.c is the same in C.
 def _with_planned_effort(controller: Controller, reference: Reference, planned: Array | None) -> Reference:
     """The reference with that part of the planned efforts as feed-forward which the law does not give by itself.
 

@@ -11,6 +11,8 @@
      detect, react, reaction_effort, ...         FaultSupervisor, ActiveFault and FaultHistory in faults/supervisor.py
      limit, blend, fall_silent                   limits.py
      proceed, sample, advance_lead, judge        reference/manager.py, continuation.py, lead.py; motion/trajectory.py
+     path_time                                   PathTime.at in reference/path_time.py
+     add_planned                                 _with_planned_effort in compiled_step.py
      update, watch                               loop.py
 
    Python explains each of them, and says in words what went wrong. The control step itself (step.py) is traced, compiled
@@ -86,7 +88,14 @@ typedef struct {
   double way_cache[DEGREES * 3 * N];
   const double *times, *bernstein; /* (K,), (degree + 1, K - 1, columns) */
   const double *first, *last;      /* positions (columns,) */
+  const double *efforts;           /* planned, (K, columns); 0 if none are */
 } Motion;
+
+/* The time of a trajectory under speed scaling: PathTime. */
+typedef struct {
+  int64_t is_scaled; /* 0 at full speed: the rest does not count */
+  double t, s, speed, target;
+} PathTime;
 
 typedef struct {
   Run* step_run;
@@ -105,7 +114,7 @@ typedef struct {
   double ramp_time, ramp_down_time, recurrence_time, quiet_time, blend_time;
   double first_periods, sampling_memory, sampling_change, reassess;
   double interval, ratio, distance, stands, slip, settle, margin, life, proof_distance;
-  double lead_time, lead_speed, lead_acceleration, never, instant, effort_rounding;
+  double lead_time, lead_speed, lead_acceleration, path_acceleration, never, instant, effort_rounding;
   double lost_most, stunned_most, stop_time, reckon_step, reckon_steps, steep, similar, votes;
   double velocity_limit[N], greatest_speed[N], tolerance[N], effort_limit[N], rate_limit[N], lower[N], upper[N];
   double sent_part[N]; /* of gravity; the rest is added by the drives */
@@ -121,6 +130,7 @@ typedef struct {
   int64_t source, requests;
   double end, start, hold_time, hold_q[N];
   Motion *motion, *next_motion;
+  PathTime time, next_time;
   int64_t has_next;
   double next_begin, next_start, next_end, next_hold_time;
   int64_t has_target, leading[N];
@@ -140,7 +150,7 @@ typedef struct {
   int64_t restarts, clock_reset, driving, conflict, gravity_known, to_judge;
   double q[N], qd[N], driving_effort[N], gravity_last[N], state_age;
   int64_t stepped; /* 1 if there is a latest control step, and its state and reference */
-  double stepped_q[N], stepped_qd[N], stepped_reference[REFERENCES * N];
+  double stepped_q[N], stepped_qd[N], stepped_reference[REFERENCES * N], stepped_planned[N];
   /* validation */
   double last_q[N];
   int64_t estimate_known, good, refused;
@@ -278,6 +288,17 @@ static void evaluate(const double* c, int64_t count, int64_t degree, double u, d
   }
 }
 
+/* The segment around a time t between the first point and the last. */
+static int64_t segment_at(const Motion* y, double t) {
+  int64_t low = 0, high = y->points - 1;
+  if (y->segment >= 0 && y->times[y->segment] <= t && t < y->times[y->segment + 1]) return y->segment;
+  while (high - low > 1) {
+    const int64_t middle = (low + high) / 2;
+    if (y->times[middle] <= t) low = middle; else high = middle;
+  }
+  return low;
+}
+
 /* A trajectory at its time t: r (REFERENCES, N). */
 static void sample_motion(Motion* y, double t, double* r) {
   double own[3 * N];
@@ -291,12 +312,7 @@ static void sample_motion(Motion* y, double t, double* r) {
   const double* rest = t >= y->times[last] ? y->last : t < y->times[0] ? y->first : 0;
   if (rest) for (int64_t j = 0; j < y->columns; ++j) { own[j] = rest[j]; own[N + j] = own[2 * N + j] = 0; }
   else {
-    int64_t low = 0, high = last;
-    if (y->segment >= 0 && y->times[y->segment] <= t && t < y->times[y->segment + 1]) low = y->segment;
-    else while (high - low > 1) {
-      const int64_t middle = (low + high) / 2;
-      if (y->times[middle] <= t) low = middle; else high = middle;
-    }
+    const int64_t low = segment_at(y, t);
     if (low != y->segment) {
       to_powers(y->bernstein + low * y->columns, last * y->columns, y->columns, y->degree,
                 y->times[low + 1] - y->times[low], y->cache);
@@ -356,16 +372,51 @@ static void advance_lead(const Settings* s, Sources* y, double t) {
   }
 }
 
+/* How long the speed of a trajectory changes. */
+static double ramp_of(const Settings* s, const PathTime* y) { return fabs(y->target - y->speed) / s->path_acceleration; }
+
+/* The trajectory's time when its speed is reached. */
+static double ramped_of(const Settings* s, const PathTime* y) { return y->s + 0.5 * (y->speed + y->target) * ramp_of(s, y); }
+
+/* The time of a trajectory, and its first two derivatives. */
+static void path_time(const Settings* s, const PathTime* y, double t, double* path, double* speed, double* change) {
+  const double u = t - y->t, ramp = ramp_of(s, y), slope = copysign(s->path_acceleration, y->target - y->speed);
+  *change = 0;
+  if (u < 0 || ramp == 0) { *path = y->s + y->speed * u; *speed = y->speed; }
+  else if (u < ramp) { *path = y->s + y->speed * u + 0.5 * slope * u * u; *speed = y->speed + slope * u; *change = slope; }
+  else { *path = ramped_of(s, y) + y->target * (u - ramp); *speed = y->target; }
+}
+
 /* The reference of the present source at a time: r (REFERENCES, N). */
-void sample(Sources* y, double t, double* r) {
+void sample(const Settings* s, Sources* y, double t, double* r) {
+  double path, speed, change;
   for (int k = 0; k < REFERENCES * N; ++k) r[k] = y->source == STREAM ? y->present[k] : k < N ? y->hold_q[k] : 0;
-  if (y->source == TRAJECTORY || y->source == STOPPING) sample_motion(y->motion, t - y->start, r);
+  if (y->source != TRAJECTORY && y->source != STOPPING) return;
+  if (!y->time.is_scaled) { sample_motion(y->motion, t - y->start, r); return; }
+  path_time(s, &y->time, t, &path, &speed, &change);
+  sample_motion(y->motion, path, r);
+  EACH { r[2 * N + i] = r[2 * N + i] * (speed * speed) + r[N + i] * change; r[N + i] *= speed; }
+}
+
+/* TrajectoryReference.planned: the efforts of a plan at a time, NaN where it says none; none at another speed. */
+static void planned_at(const Sources* y, double t, double* effort) {
+  const Motion* m = y->motion;
+  EACH effort[i] = NAN;
+  if (y->source != TRAJECTORY || y->time.is_scaled || !m->efforts) return;
+  t -= y->start;
+  if (t < m->times[0] || t >= m->times[m->points - 1]) return; /* at the last point the arm may still brake */
+  const int64_t k = segment_at(m, t), columns = m->columns;
+  const double ratio = (t - m->times[k]) / (m->times[k + 1] - m->times[k]);
+  for (int64_t j = 0; j < columns; ++j) {
+    const double begin = m->efforts[k * columns + j];
+    effort[m->column[j]] = begin + ratio * (m->efforts[(k + 1) * columns + j] - begin);
+  }
 }
 
 /* Lets the next source take over when its time has come, and ends the present one when its time is up. */
 static void proceed(Sources* y, double t, const double* q) {
   if (y->has_next && t >= y->next_begin) {
-    y->source = TRAJECTORY; y->motion = y->next_motion;
+    y->source = TRAJECTORY; y->motion = y->next_motion; y->time = y->next_time;
     y->start = y->next_start; y->end = y->next_end; y->hold_time = y->next_hold_time;
     y->has_next = 0;
     if (y->following == 2) y->following = 1;
@@ -377,7 +428,7 @@ static void proceed(Sources* y, double t, const double* q) {
 
 static void wait(Sources* y, double dt) {
   if (y->source != TRAJECTORY && y->source != STOPPING) return;
-  y->start += dt; y->end += dt;
+  y->start += dt; y->end += dt; y->time.t += dt;
   if (y->source == TRAJECTORY && y->following == 1) { y->following_start += dt; y->following_end += dt; }
 }
 
@@ -947,6 +998,29 @@ static int react(const Settings* s, State* m, Period* p, double t, int kind, int
 
 /* --- loop.py */
 
+static void set_step(double* const* x, double t, double dt, const double* q, const double* qd, const double* reference) {
+  x[TIMES][0] = t; x[TIMES][1] = dt;
+  copy(x[STATE], q); copy(x[STATE + 1], qd);
+  for (int k = 0; k < REFERENCES; ++k) copy(x[REFERENCE + k], reference + k * N);
+}
+
+/* That part of planned efforts as feed-forward which the law does not give by itself: for an arm on the reference, without
+   integral. The law learns nothing from this step, and its results are overwritten by the next. */
+static void add_planned(const Settings* s, const double* planned, double* reference) {
+  StepMemory fresh = {0};
+  double* const memory = s->step_arrays[MEMORY];
+  int none = 1;
+  EACH none &= isnan(planned[i]);
+  if (none) return;
+  fresh.has_requested = fresh.is_sending = 1;
+  s->step_arrays[MEMORY] = (double*)&fresh;
+  set_step(s->step_arrays, 0, 0, reference, reference + N, reference);
+  s->step_run(s->step_arrays, s->step_constants);
+  s->step_arrays[MEMORY] = memory;
+  const double *own = s->step_arrays[RESULTS] + (ROWS - 1) * N, *effort = reference + 3 * N;
+  EACH reference[3 * N + i] = isnan(planned[i]) ? effort[i] : planned[i] - own[i] + effort[i];
+}
+
 /* ControlLoop.stop */
 void stop(const Settings* s, State* m) {
   m->good = m->refused = m->estimate_known = 0; clear(m->estimate_v);
@@ -1015,7 +1089,11 @@ static int answer(const Settings* s, State* m, Period* p) {
   m->time = t;
   proceed(&m->sources, t, p->q);
   if (m->sources.source == STREAM) advance_lead(s, &m->sources, t);
-  sample(&m->sources, t, p->reference);
+  sample(s, &m->sources, t, p->reference);
+  double given[REFERENCES * N], planned[N];
+  for (int k = 0; k < REFERENCES * N; ++k) given[k] = p->reference[k];
+  planned_at(&m->sources, t, planned);
+  add_planned(s, planned, p->reference);
   int far = -1;
   double most = -INFINITY;
   EACH if (!(fabs(p->reference[i] - p->q[i]) <= s->tolerance[i])) far = i;
@@ -1029,9 +1107,7 @@ static int answer(const Settings* s, State* m, Period* p) {
     return react(s, m, p, t, FOLLOWING, 1, 1);
   }
   double* const* x = s->step_arrays;
-  x[TIMES][0] = t; x[TIMES][1] = dt;
-  EACH { x[STATE][i] = p->q[i]; x[STATE + 1][i] = p->qd[i]; }
-  for (int k = 0; k < REFERENCES; ++k) copy(x[REFERENCE + k], p->reference + k * N);
+  set_step(x, t, dt, p->q, p->qd, p->reference);
   s->step_run(x, s->step_constants);
   const int outcome = x[FLAGS][0] == 0 ? 0 : judge(&m->sources, t, x[RESULTS] + ERROR * N, p->qd);
   if ((x[FLAGS][0] == 0 || outcome > SUCCEEDED) && !p->alone) return PYTHON;
@@ -1052,7 +1128,8 @@ static int answer(const Settings* s, State* m, Period* p) {
   m->active = 0;
   m->stepped = 1;
   copy(m->stepped_q, p->q); copy(m->stepped_qd, p->qd);
-  for (int k = 0; k < REFERENCES * N; ++k) m->stepped_reference[k] = p->reference[k];
+  for (int k = 0; k < REFERENCES * N; ++k) m->stepped_reference[k] = given[k];
+  copy(m->stepped_planned, planned);
   m->driving = !(t - m->memory.switched_on < s->ramp_time);
   m->applies = 1;
   EACH m->driving_effort[i] = m->applied[i] = p->rows[i] + m->memory.added[i];

@@ -453,11 +453,7 @@ class ControlLoop:
         return self._compiled
 
     def save(self, memory: Any, motion: Callable[[Continuation], int]) -> None:
-        """Write what the loop remembers into the struct ``State`` of ``loop.c``; ``motion`` as there.
-
-        Raises:
-            NotReadyError: C does not know what the arm is doing.
-        """
+        """Write what the loop remembers into the struct ``State`` of ``loop.c``; ``motion`` as there."""
         self._references.save(memory, memory.sources, motion)
         for part in self._parts:
             part.save(memory)

@@ -38,6 +38,14 @@ struct Header
 };
 }  // namespace std_msgs::msg
 
+namespace std_msgs::msg
+{
+struct Float64
+{
+  double data = 0.0;
+};
+}  // namespace std_msgs::msg
+
 namespace sensor_msgs::msg
 {
 struct JointState
@@ -327,6 +335,7 @@ public:
   std::tuple<
     std::shared_ptr<rclcpp::Subscription<sensor_msgs::msg::JointState>>,
     std::shared_ptr<rclcpp::Subscription<trajectory_msgs::msg::JointTrajectory>>,
+    std::shared_ptr<rclcpp::Subscription<std_msgs::msg::Float64>>,
     std::shared_ptr<rclcpp::Subscription<geometry_msgs::msg::PoseStamped>>,
     std::shared_ptr<rclcpp::Subscription<geometry_msgs::msg::TwistStamped>>,
     std::shared_ptr<rclcpp::Subscription<geometry_msgs::msg::WrenchStamped>>>

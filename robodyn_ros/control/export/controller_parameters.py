@@ -39,7 +39,7 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.robot import Robot
 from robodyn_ros.settings import ParameterSpec, parameter_specs
 
-MEANINGLESS = {"state_publishers", "overrun", "speed_scaling", "contact.effort_source"}
+MEANINGLESS = {"state_publishers", "overrun", "contact.effort_source"}
 MEANINGLESS |= {
     "stream.target_pose",
     "stream.rate",
@@ -159,7 +159,7 @@ def known_defaults(robot: Robot, given: Mapping[str, Any], law: str) -> dict[str
     """Name → default of every parameter, as the node has it."""
     defaults = {spec.name: spec.default for spec, *_ in _all_specs(robot, given, law) if spec.default is not None}
     unlimited = {name: np.inf for name, value in defaults.items() if value == NO_LIMIT}
-    return MODEL | {"controller": law, "speed_scaling": 1.0} | defaults | unlimited
+    return MODEL | {"controller": law} | defaults | unlimited
 
 
 def step_values(settings: LoopSettings) -> tuple[str, dict[str, Any]]:

@@ -37,6 +37,7 @@ from robodyn_ros.control.limits import EFFORT_TOLERANCE, FARTHEST, SPEED_TOLERAN
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import NO_LIMIT, law_feedback, make_loop_settings, model_parameters
 from robodyn_ros.control.motion import tool_stream
+from robodyn_ros.control.motion.trajectory import GREATEST_EFFORT
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.control.reference import manager, stream_velocity
 from robodyn_ros.control.step_numbers import StepMemory, StepSettings, width
@@ -368,6 +369,7 @@ class Arm:
             "SPEED_TOLERANCE": SPEED_TOLERANCE,
             "EFFORT_TOLERANCE": EFFORT_TOLERANCE,
             "FARTHEST": FARTHEST,
+            "GREATEST_EFFORT": GREATEST_EFFORT,
             "POSITION_ROUNDING": manager.ROUNDING,
             "AT_REST": manager.AT_REST,
             **{name: getattr(manager, name) for name in ("TICK", "SET_POINT", "REST", "LEAST_REST")},

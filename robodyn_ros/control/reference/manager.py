@@ -262,14 +262,8 @@ class ReferenceManager:
             memory: the struct ``State``.
             sources: the struct ``Sources``.
             motion: gives the address of a trajectory there.
-
-        Raises:
-            NotReadyError: a trajectory is of a kind that C does not know.
         """
         source, following = self._source, self.following
-        for item in (source, None if self._next is None else self._next[1]):
-            if isinstance(item, TrajectoryReference) and item.time is not None:
-                raise NotReadyError("the speed of the trajectory is scaled")
         memory.time[...], sources.requests[...] = self.time, self.requests
         sources.source[...] = SOURCES.index(type(source))
         if source is not None:
@@ -279,15 +273,16 @@ class ReferenceManager:
         elif isinstance(source, TrajectoryReference):
             sources.motion[...] = motion(source.motion)
             sources.start[...], sources.hold_time[...] = source.start, source.hold_time
+            _save_time(sources.time, source.time)
         elif isinstance(source, StreamedReference):
             source.lead.save(sources)
         sources.has_next[...] = self._next is not None
         if self._next is not None:
             begin, then = self._next
-            assert isinstance(then, TrajectoryReference)  # nothing else waits for its time
             sources.next_motion[...], sources.next_begin[...] = motion(then.motion), begin
             sources.next_start[...], sources.next_end[...] = then.start, then.end
             sources.next_hold_time[...] = then.hold_time
+            _save_time(sources.next_time, then.time)
         judged = following is not None and following.outcome is None
         sources.following[...], sources.outcome[...] = int(judged), 0
         if following is not None and judged:
@@ -315,6 +310,8 @@ class ReferenceManager:
             source = HoldReference(sources.hold_q.copy(), float(sources.end))
         elif isinstance(source, TrajectoryReference):
             source.start, source.end = float(sources.start), float(sources.end)
+            if source.time is not None:
+                source.time = source.time._replace(t=float(sources.time.t))
         elif isinstance(source, StreamedReference):
             source.lead.restore(sources)
         self._source = None if kind is type(None) else source
@@ -506,6 +503,7 @@ class TrajectoryReference(ReferenceSource):
         q, qd, qdd = self.motion.sample(s)
         return Reference(q, qd * speed, qdd * speed**2 + qd * change, self._no_effort)
 
+    # `planned_at` in ../loop.c is the same in C.
     def planned(self, t: float) -> Array | None:
         """The efforts (n,) of the plan at time t [s]; none at another speed, for which they were not planned."""
         return self.motion.planned(t - self.start) if self.time is None else None
@@ -626,6 +624,13 @@ class Following:
         elif t > self.source.end + allowed.time:
             self.end("goal tolerance violated")
         return self.outcome in ("path tolerance violated", "goal tolerance violated")
+
+
+def _save_time(place: Any, time: PathTime | None) -> None:
+    """Write the time of a trajectory, None at full speed, into the struct ``PathTime`` of ``../loop.c``."""
+    place.is_scaled[...] = time is not None
+    for name, value in (time or PathTime(0.0))._asdict().items():
+        getattr(place, name)[...] = value
 
 
 SOURCES = (type(None), HoldReference, TrajectoryReference, StoppingReference, StreamedReference)

@@ -5,6 +5,8 @@ A trajectory q(s) is followed at s(t). Its derivatives by time are::
     q̇ = q'(s) ṡ        q̈ = q''(s) ṡ² + q'(s) s̈
 
 At full speed ṡ = 1. Another speed is reached with |s̈| = ``ACCELERATION``, so that no velocity of the reference jumps.
+In C :meth:`PathTime.at` is ``path_time`` in ``../loop.c``, and :meth:`PathTime.reaches` is ``reaches`` in
+``../export/ros2_control/src/references.c``.
 
 Source: Hollerbach, Dynamic Scaling of Manipulator Trajectories, J. Dyn. Sys., Meas., Control 106 (1984), eq. 5 and 6.
 """

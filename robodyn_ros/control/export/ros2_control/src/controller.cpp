@@ -154,6 +154,7 @@ CallbackReturn Controller::on_configure(const rclcpp_lifecycle::State &)
     return CallbackReturn::ERROR;
   }
   core_apply(core_.get(), first.release());
+  speed_ = 1.0;
   has_position_ = false;
   core_velocity_reset(&velocity_);
 
@@ -186,6 +187,13 @@ CallbackReturn Controller::on_configure(const rclcpp_lifecycle::State &)
   trajectory_subscription_ = node->create_subscription<JointTrajectory>(
     "~/joint_trajectory", rclcpp::SystemDefaultsQoS(),
     [this](const std::shared_ptr<const JointTrajectory> message) { on_trajectory(*message); });
+  speed_subscription_ = node->create_subscription<Float64>(
+    "~/speed_scaling_input", newest, [this](const std::shared_ptr<const Float64> message) {
+      if (!(message->data >= 0.0 && message->data <= 1.0)) {
+        return refuse("speed scaling", "it must be within 0 and 1, not " + std::to_string(message->data));
+      }
+      speed_ = message->data;
+    });
   pose_subscription_ = node->create_subscription<PoseStamped>(
     "~/target_pose", newest, [this](const std::shared_ptr<const PoseStamped> message) { on_pose(*message); });
   twist_subscription_ = node->create_subscription<TwistStamped>(
@@ -249,6 +257,7 @@ CallbackReturn Controller::on_cleanup(const rclcpp_lifecycle::State &)
   timer_.reset();
   hold_service_.reset();
   tare_service_.reset();
+  speed_subscription_.reset();
   pose_subscription_.reset();
   twist_subscription_.reset();
   wrench_subscription_.reset();
@@ -490,25 +499,23 @@ void Controller::on_trajectory(const JointTrajectory & message)
     }
     joints.push_back(joint);
   }
-  std::vector<double> times, positions, velocities, accelerations;
+  std::vector<double> times, positions, velocities, accelerations, efforts;
   for (const auto & point : message.points) {
     times.push_back(
       static_cast<double>(point.time_from_start.sec) + static_cast<double>(point.time_from_start.nanosec) / 1e9);
     positions.insert(positions.end(), point.positions.begin(), point.positions.end());
     velocities.insert(velocities.end(), point.velocities.begin(), point.velocities.end());
     accelerations.insert(accelerations.end(), point.accelerations.begin(), point.accelerations.end());
-    const bool is_even = point.positions.size() == columns &&
-                         point.velocities.size() == message.points.front().velocities.size() &&
-                         point.accelerations.size() == message.points.front().accelerations.size() &&
-                         (point.velocities.empty() || point.velocities.size() == columns) &&
-                         (point.accelerations.empty() || point.accelerations.size() == columns);
-    if (!is_even) {
-      return refuse("trajectory", "every point needs a position for each joint, and velocities and accelerations if the "
-                                  "others have them");
-    }
-    if (!point.effort.empty()) {
-      RCLCPP_WARN_THROTTLE(
-        get_node()->get_logger(), *get_node()->get_clock(), PAUSE, "the efforts of a trajectory are not used");
+    efforts.insert(efforts.end(), point.effort.begin(), point.effort.end());
+    const auto & first = message.points.front();
+    const auto is_even = [columns](const std::vector<double> & values, const std::vector<double> & others) {
+      return values.size() == others.size() && (values.empty() || values.size() == columns);
+    };
+    if (
+      point.positions.size() != columns || !is_even(point.velocities, first.velocities) ||
+      !is_even(point.accelerations, first.accelerations) || !is_even(point.effort, first.effort)) {
+      return refuse("trajectory", "every point needs a position for each joint, and velocities, accelerations and efforts "
+                                  "if the others have them");
     }
   }
   // A start is a time by the clock of the nodes; the loop may have another clock.
@@ -521,8 +528,8 @@ void Controller::on_trajectory(const JointTrajectory & message)
   std::array<char, PROBLEM> text{};
   CoreTrajectory * trajectory = core_trajectory_create(
     known_.get(), static_cast<int>(points), static_cast<int>(columns), joints.data(), times.data(), positions.data(),
-    velocities.empty() ? nullptr : velocities.data(), accelerations.empty() ? nullptr : accelerations.data(), start,
-    time_, text.data(), text.size());
+    velocities.empty() ? nullptr : velocities.data(), accelerations.empty() ? nullptr : accelerations.data(),
+    efforts.empty() ? nullptr : efforts.data(), start, time_, text.data(), text.size());
   if (!trajectory) {
     return refuse("trajectory", text.data());
   }
@@ -618,6 +625,7 @@ void Controller::forget_streams()
 
 void Controller::adopt_settings()
 {
+  core_scale_speed(core_.get(), speed_);
   if (!used_settings_.has_room()) {
     return;
   }

@@ -21,6 +21,7 @@
 #include "rclcpp/rclcpp.hpp"
 #include "realtime_tools/realtime_publisher.hpp"
 #include "sensor_msgs/msg/joint_state.hpp"
+#include "std_msgs/msg/float64.hpp"
 #include "std_srvs/srv/trigger.hpp"
 #include "trajectory_msgs/msg/joint_trajectory.hpp"
 
@@ -29,6 +30,7 @@ namespace PACKAGE_NAMESPACE
 
 using CallbackReturn = controller_interface::CallbackReturn;
 using JointState = sensor_msgs::msg::JointState;
+using Float64 = std_msgs::msg::Float64;
 using JointTrajectory = trajectory_msgs::msg::JointTrajectory;
 using PoseStamped = geometry_msgs::msg::PoseStamped;
 using TwistStamped = geometry_msgs::msg::TwistStamped;
@@ -122,6 +124,7 @@ private:
   Newest<CoreRefusal> refusal_;
   Newest<CoreReport> fault_;
   std::atomic<bool> hold_{false}, tare_{false}, conflict_{false}, stand_still_{false}, is_active_{false};
+  std::atomic<double> speed_{1.0};  // of trajectories, as it was asked for
   std::atomic<double> time_{0.0};  // of the latest update
   std::atomic<double> gap_{0.0};  // between two updates, if it was too long; 0 if it was not
   std::array<std::atomic<double>, JOINTS> position_{};
@@ -144,6 +147,7 @@ private:
 
   rclcpp::Subscription<JointState>::SharedPtr reference_subscription_;
   rclcpp::Subscription<JointTrajectory>::SharedPtr trajectory_subscription_;
+  rclcpp::Subscription<Float64>::SharedPtr speed_subscription_;
   rclcpp::Subscription<PoseStamped>::SharedPtr pose_subscription_;
   rclcpp::Subscription<TwistStamped>::SharedPtr twist_subscription_;
   rclcpp::Subscription<WrenchStamped>::SharedPtr wrench_subscription_;

@@ -63,6 +63,7 @@ Core* core_create(void) {
   c->state.begins = c->begins;
   c->arrays[MEMORY] = (double*)&c->state.memory;
   for (int k = 0; k < LAW_WIDTH; ++k) c->arrays[LAW_MEMORY][k] = FIRST_LAW_MEMORY[k];
+  c->speed = c->asked_speed = 1;
   c->loop.state = &c->state;
   c->loop.period = &c->period;
   return c;
@@ -86,7 +87,7 @@ void core_apply(Core* c, CoreSettings* next) {
   State* m = &c->state;
   double* const* x = c->arrays;
   const int goes_on = c->settings && m->memory.has_requested != 0 && m->stepped;
-  double difference[N] = {0};
+  double difference[N] = {0}, reference[REFERENCES * N];
   for (int k = 0; k < LAW_WIDTH; ++k) if (!LAW_KEEPS[k]) x[LAW_MEMORY][k] = FIRST_LAW_MEMORY[k]; /* Controller.resume */
   c->arrays[SETTINGS] = next->step;
   next->loop.step_arrays = c->arrays;
@@ -95,9 +96,9 @@ void core_apply(Core* c, CoreSettings* next) {
   c->settings = next;
   c->loop.settings = &next->loop;
   if (goes_on) { /* as if the law with these settings had given the last effort */
-    x[TIMES][0] = m->memory.sent_at; x[TIMES][1] = 0;
-    copy(x[STATE], m->stepped_q); copy(x[STATE + 1], m->stepped_qd);
-    for (int k = 0; k < REFERENCES; ++k) copy(x[REFERENCE + k], m->stepped_reference + k * N);
+    for (int k = 0; k < REFERENCES * N; ++k) reference[k] = m->stepped_reference[k];
+    add_planned(&next->loop, m->stepped_planned, reference);
+    set_step(x, m->memory.sent_at, 0, m->stepped_q, m->stepped_qd, reference);
     step_run(x, next->constants);
     const StepMemory* after = (const StepMemory*)x[AFTER];
     if (x[FLAGS][0] != 0) {
@@ -109,6 +110,7 @@ void core_apply(Core* c, CoreSettings* next) {
   m->judged_period = m->judged_delay = 0; m->judged_t = -INFINITY;
   if (!next->loop.plausibility) believe(m);
   blend_change(&m->memory, difference, next->loop.blend_time);
+  core_scale_speed(c, c->asked_speed);
 }
 
 const CoreSettings* core_settings(const Core* c) { return c->settings; }

@@ -64,14 +64,14 @@ const Parameters* core_given(const CoreSettings* settings);
 
 /* --- trajectories: not for the thread that updates */
 
-/* A trajectory of some joints through points, each row one after the other, (points, columns). Velocities, and with them
-   accelerations, may be 0: not given. Returns 0, and the problem in words, if it is refused.
+/* A trajectory of some joints through points, each row one after the other, (points, columns). Velocities, with them
+   accelerations, and planned efforts may be 0: not given. Returns 0, and the problem in words, if it is refused.
      start: when its time is 0; NAN for now
      now: time of the latest state; points that are over by then are not checked */
 CoreTrajectory* core_trajectory_create(const CoreSettings* settings, int points, int columns, const int* joints,
                                        const double* times, const double* positions, const double* velocities,
-                                       const double* accelerations, double start, double now, char* problem,
-                                       size_t size);
+                                       const double* accelerations, const double* efforts, double start, double now,
+                                       char* problem, size_t size);
 void core_trajectory_destroy(CoreTrajectory* trajectory);
 
 /* --- velocities of a stream of positions: the caller owns the memory, of one thread */
@@ -147,6 +147,9 @@ CoreRefusal core_tool_renew(Core* core, double t);
 
 /* Follow a trajectory. It belongs to the loop until core_returned gives it back. */
 CoreRefusal core_follow(Core* core, CoreTrajectory* trajectory);
+
+/* Follow trajectories at a part of their speed, from 0 to 1, on top of the setting. */
+void core_scale_speed(Core* core, double part);
 
 /* A trajectory that the loop does not need any more, 0 if there is none. */
 CoreTrajectory* core_returned(Core* core);

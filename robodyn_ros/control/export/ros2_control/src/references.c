@@ -1,8 +1,8 @@
 /* What the arm is asked to do: streams, trajectories, and a stop. A part of core.c.
 
-   It is the twin in C of ReferenceManager.track, follow and hold in reference/manager.py, with reference/continuation.py,
-   reference/lead.py (Lead.aim), and the curves and their limits in motion/trajectory.py; test_control_export.py compares
-   them. */
+   It is the twin in C of ReferenceManager.track, follow, hold and scale_speed in reference/manager.py, with
+   reference/continuation.py, reference/lead.py (Lead.aim), reference/path_time.py (PathTime.reaches and changed), and the
+   curves and their limits in motion/trajectory.py; test_control_export.py compares them. */
 
 struct CoreTrajectory {
   Motion motion;
@@ -145,6 +145,13 @@ static int refuse(char* problem, size_t size, const char* what, int point) {
 static int check_points(const CoreSettings* x, const CoreTrajectory* y, char* problem, size_t size) {
   const Motion* m = &y->motion;
   const Settings* s = &x->loop;
+  if (m->efforts) for (int64_t k = 0; k < m->points; ++k) for (int64_t j = 0; j < m->columns; ++j) {
+    const int i = (int)m->column[j];
+    const double effort = m->efforts[k * m->columns + j];
+    const CoreRefusal strong = {CORE_TOO_STRONG, i, effort, s->effort_limit[i]};
+    if (!(fabs(effort) <= GREATEST_EFFORT)) return refuse(problem, size, "its efforts are no numbers, or too great", (int)k);
+    if (fabs(effort) > EFFORT_TOLERANCE * s->effort_limit[i]) { core_refusal_text(&strong, problem, size); return 0; }
+  }
   for (int64_t k = 0; k < m->points; ++k) {
     if (!isfinite(m->times[k])) return refuse(problem, size, "its time is no number", (int)k);
     if (k && !(m->times[k] > m->times[k - 1])) return refuse(problem, size, "times must rise strictly", (int)k);
@@ -182,7 +189,8 @@ static double brought_to_rest(const CoreSettings* x, int columns, const int* joi
 
 CoreTrajectory* core_trajectory_create(const CoreSettings* x, int points, int columns, const int* joints,
                                        const double* times, const double* positions, const double* velocities,
-                                       const double* accelerations, double start, double now, char* problem, size_t size) {
+                                       const double* accelerations, const double* efforts, double start, double now,
+                                       char* problem, size_t size) {
   const int64_t degree = velocities ? (accelerations ? 5 : 3) : 1;
   const double* given[3] = {positions, velocities, velocities ? accelerations : 0};
   CoreTrajectory* y;
@@ -192,10 +200,10 @@ CoreTrajectory* core_trajectory_create(const CoreSettings* x, int points, int co
   if (accelerations && !velocities) { snprintf(problem, size, "accelerations: need velocities as well"); return 0; }
   const size_t sent = (size_t)points * (size_t)columns;
   const double *last_q = positions + sent - columns, *last_v = velocities ? velocities + sent - columns : 0;
-  const double rest = last_v ? brought_to_rest(x, columns, joints, times[points - 1], last_q, last_v) : 0;
+  const double rest = last_v && !efforts ? brought_to_rest(x, columns, joints, times[points - 1], last_q, last_v) : 0;
   if (rest > 0) ++points; /* from here on with the point at which it rests */
   const size_t row = (size_t)points * (size_t)columns, segments = (size_t)(points - 1) * (size_t)columns;
-  const size_t count = (size_t)points + 3 * row + (size_t)(degree + 1) * segments;
+  const size_t count = (size_t)points + 4 * row + (size_t)(degree + 1) * segments;
   y = calloc(1, sizeof *y + count * sizeof(double));
   if (!y) { snprintf(problem, size, "trajectory: no memory for %d points", points); return 0; }
   at = y->numbers;
@@ -204,6 +212,7 @@ CoreTrajectory* core_trajectory_create(const CoreSettings* x, int points, int co
   y->motion.times = times = at;
   at += points;
   for (int d = 0; d < 3; ++d) if (given[d]) { memcpy(at, given[d], sent * sizeof(double)); y->rows[d] = at; at += row; }
+  if (efforts) { y->motion.efforts = memcpy(at, efforts, sent * sizeof(double)); at += row; }
   if (rest > 0) for (int j = 0; j < columns; ++j) y->rows[0][sent + (size_t)j] = last_q[j] + rest * last_v[j] / 2;
   y->motion.bernstein = at;
   y->motion.first = y->rows[0];
@@ -285,6 +294,7 @@ struct Core {
   double begins[KINDS * MOST_BEGINS];
   double *arrays[CHECK + 1], *observer[EXTERNAL + 2];
   double memory[STEP_NUMBERS], observed[OBSERVER_NUMBERS];
+  double speed, asked_speed; /* of trajectories, as part of the planned one; and what was asked for of the setting */
   CoreTrajectory* stops[2]; /* memory of a motion that comes to rest, and of the one before */
   int stop;
   ToolStream stream;
@@ -316,7 +326,7 @@ static CoreRefusal track(Core* c, double t, const int* joints, const double* q, 
   EACH if (joints[i] && fabs(qd[i]) > SPEED_TOLERANCE * limit[i]) return refusal(CORE_TOO_FAST, i, qd[i], limit[i]);
   EACH if (joints[i] && fabs(effort[i]) > EFFORT_TOLERANCE * s->effort_limit[i])
     return refusal(CORE_TOO_STRONG, i, effort[i], s->effort_limit[i]);
-  sample(y, now, present);
+  sample(s, y, now, present);
   EACH {
     whole[i] = present[i];
     if (joints[i]) for (int k = 0; k < REFERENCES; ++k) whole[k * N + i] = given[k][i];
@@ -367,6 +377,49 @@ void core_stand_still(Core* c) {
   track(c, y->end - c->settings->given.reference_timeout, all, target, still, target + 2 * N, target + 3 * N);
 }
 
+/* --- speed scaling */
+
+/* PathTime.reaches: when the trajectory's time is `path`; never if it does not get there. */
+static double reaches(const Settings* s, const PathTime* y, double path) {
+  const double ramp = ramp_of(s, y), away = path - y->s, left = path - ramped_of(s, y);
+  if (ramp > 0 && away >= 0 && left < 0) {
+    const double slope = copysign(s->path_acceleration, y->target - y->speed);
+    return y->t + 2 * away / (y->speed + sqrt(greater(y->speed * y->speed + 2 * slope * away, 0)));
+  }
+  if (ramp == 0 || away < 0) return y->speed > 0 ? y->t + away / y->speed : away > 0 ? INFINITY : y->t;
+  return y->target > 0 ? y->t + ramp + left / y->target : left > 0 ? INFINITY : y->t;
+}
+
+/* TrajectoryReference.scale_speed, and when it ends then */
+static double scale(const Settings* s, PathTime* y, double start, double t, double part, double duration) {
+  PathTime after = {1, 0, 0, 1, part};
+  if (!y->is_scaled) { const PathTime full = {1, start, 0, 1, 1}; *y = full; }
+  after.t = greater(t, y->t);
+  double change;
+  path_time(s, y, after.t, &after.s, &after.speed, &change);
+  *y = after;
+  return reaches(s, y, duration);
+}
+
+void core_scale_speed(Core* c, double part) {
+  const Settings* s = &c->settings->loop;
+  Sources* r = &c->state.sources;
+  const double speed = part * c->settings->given.speed_scaling, now = c->state.time;
+  c->asked_speed = part;
+  if (speed == c->speed) return;
+  c->speed = speed;
+  if (r->source == TRAJECTORY) {
+    r->end = scale(s, &r->time, r->start, now, speed, r->motion->duration);
+    if (r->following == 1) r->following_end = r->end;
+  }
+  if (r->has_next) {
+    r->next_end = scale(s, &r->next_time, r->next_start, now, speed, r->next_motion->duration);
+    if (r->following == 2) r->following_end = r->next_end;
+  }
+}
+
+/* --- trajectories and stops */
+
 static int is_used(const Core* c, const CoreTrajectory* y) {
   const Sources* x = &c->state.sources;
   return ((x->source == TRAJECTORY || x->source == STOPPING) && x->motion == &y->motion)
@@ -397,7 +450,7 @@ CoreRefusal core_follow(Core* c, CoreTrajectory* y) {
   EACH if (y->speed_limit[i] != x->velocity_limit[i]) return refusal(CORE_CHANGED, i, 0, 0);
   const double first = isnan(y->start) ? now : y->start, begin = greater(first, now);
   int dries_up = r->source == STREAM && r->end <= begin;
-  sample(r, begin, before);
+  sample(&x->loop, r, begin, before);
   /* Where the arm will be when the stream dries up cannot be known yet, so it is held from now on. */
   if (dries_up) for (int k = N; k < REFERENCES * N; ++k) before[k] = 0;
   found = continue_from(x, y, begin - first, before, 1);
@@ -405,6 +458,12 @@ CoreRefusal core_follow(Core* c, CoreTrajectory* y) {
   if (dries_up) hold_at(r, before, INFINITY);
   r->has_next = 1; r->next_motion = &y->motion; r->next_begin = begin;
   r->next_start = first; r->next_end = first + y->motion.duration; r->next_hold_time = x->hold_time;
+  /* at once at the scaled speed, unless the arm is moving: then its velocity would have to jump */
+  int moves = 0;
+  EACH moves |= before[N + i] != 0;
+  const PathTime time = {c->speed != 1, begin, begin - first, moves ? 1 : c->speed, c->speed};
+  r->next_time = time;
+  if (time.is_scaled) r->next_end = reaches(&x->loop, &time, y->motion.duration);
   end_following(r, REPLACED);
   r->following = 2; r->outcome = 0;
   r->following_start = first; r->following_end = r->next_end;
@@ -457,6 +516,7 @@ static int stopping(Core* c, double begin, const double* now) {
   }
   EACH { motion[i] = now[i]; motion[N + i] = duration[i] > 0 ? now[N + i] : 0; motion[2 * N + i] = now[2 * N + i]; }
   continue_from(c->settings, y, 0, motion, 0);
+  r->time.is_scaled = 0;
   r->source = STOPPING; r->motion = m; r->start = begin; r->end = begin + m->duration; r->hold_time = INFINITY;
   return 0;
 }
@@ -466,7 +526,7 @@ CoreRefusal core_hold(Core* c, double t) {
   double now[REFERENCES * N];
   if (r->source == WAITING) return refusal(CORE_NOT_STARTED, 0, 0, 0);
   const double begin = greater(t, c->state.time);
-  sample(r, begin, now);
+  sample(&c->settings->loop, r, begin, now);
   if (stopping(c, begin, now)) hold_at(r, now, INFINITY);
   r->has_next = 0;
   end_following(r, STOPPED);

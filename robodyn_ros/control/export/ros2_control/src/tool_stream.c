@@ -255,7 +255,7 @@ CoreRefusal core_tool(Core* c, int what, double t, const double* numbers) {
     double reference[REFERENCES * N];
     const CoreRefusal may = may_follow(c);
     if (may.why) return may;
-    sample(&c->state.sources, c->state.time, reference);
+    sample(&c->settings->loop, &c->state.sources, c->state.time, reference);
     begin_stream(y, reference);
     y->runs = 1;
     y->time = t;
