@@ -1,13 +1,18 @@
-"""What is dear to make and the same for many tests: made once in a run of pytest, for all its workers."""
+"""What is dear to make and the same for many tests: made once for all workers of a run, or kept for the next run."""
 
 from __future__ import annotations
 
 import fcntl
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 from forked_workers import WORKER
+
+from robodyn_ros.engine.library import cache_folder
+
+WEEK = 7 * 24 * 3600.0
 
 
 def run_folder(basetemp: Path) -> Path:
@@ -17,6 +22,16 @@ def run_folder(basetemp: Path) -> Path:
         basetemp: the worker's own, ``tmp_path_factory.getbasetemp()``.
     """
     return basetemp.parent if WORKER in os.environ else basetemp
+
+
+def kept_folder(name: str) -> Path:
+    """A folder beside the compiled arms that stays; what nobody has asked for in a week goes."""
+    folder = cache_folder() / name
+    folder.mkdir(exist_ok=True)
+    for file in folder.iterdir():
+        if file.stat().st_mtime < time.time() - WEEK:
+            file.unlink(missing_ok=True)
+    return folder
 
 
 def once(file: Path, make: Callable[[Path], object]) -> Path:
@@ -32,4 +47,5 @@ def once(file: Path, make: Callable[[Path], object]) -> Path:
             half = file.with_name(f"half-{file.name}")
             make(half)
             half.replace(file)
+        os.utime(file)
     return file

@@ -13,6 +13,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
@@ -22,7 +23,7 @@ import industrial
 import numpy as np
 import pytest
 import yaml
-from once import once, run_folder
+from once import kept_folder, once
 
 import robodyn_ros as rd
 from robodyn_ros.cli.main import main
@@ -148,8 +149,7 @@ def build(
     folder: Path, urdf: str, given: dict[str, Any], law: str = "computed_torque", flags: tuple[str, ...] = ("-O1",)
 ) -> Exported:
     """Write a package, and compile it with warnings as errors."""
-    package, objects_folder = folder / PACKAGE, run_folder(folder.parent) / "objects"
-    objects_folder.mkdir(exist_ok=True)
+    package, objects_folder = folder / PACKAGE, kept_folder("test-objects")
     files = exported(urdf, given, law)
     write_package(package, files)
     entries = flat(
@@ -180,14 +180,20 @@ def build(
 
 
 def compiled(folder: Path, *command: str, source: Path, places: tuple[str, ...] = ()) -> Path:
-    """The object file of a source file, compiled once in a run of pytest for all that the compiler reads the same of.
+    """The object file of a source file, compiled once for all that the same compiler reads the same of.
 
     Most of a package is the same for every law, and much for every arm.
     """
     warned = (*command, *WARNINGS)
     read = run(*warned, *places, "-E", "-P", source)
-    key = hashlib.sha256(repr((warned, read)).encode()).hexdigest()
+    key = hashlib.sha256(repr((compiler(command[0]), warned, read)).encode()).hexdigest()
     return once(folder / f"{key}.o", lambda target: run(*warned, *places, "-c", source, "-o", target))
+
+
+@cache
+def compiler(command: str) -> str:
+    """What a compiler says that it is."""
+    return run(command, "--version")
 
 
 def run(*command: Any) -> str:
