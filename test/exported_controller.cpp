@@ -4,7 +4,8 @@
 // arm before the update: 0 nothing; 1 a reference: has velocities, then joints, q, qd, effort (N each); 2 a trajectory:
 // points, columns, degree, has efforts, joints (columns), then for each point its time and its rows; 3 hold; 4 parameters: how many
 // lines of changes.txt; 5 publishers of references; 6 reference interfaces (4 N), chained; 7 the life cycle, off and on;
-// 8 a pose of the tool: position, orientation (x, y, z, w); 9 a twist of it; 10 a wrench of it; 11 tare; 12 speed of trajectories.
+// 8 a pose of the tool: frame, position, orientation (x, y, z, w); 9 a twist of it; 10 a wrench of it; 11 tare; 12 speed of
+// trajectories. Frames are: 0 none, the links, then those of FRAMES.
 // The wrenches from outside that are published go to wrenches.bin, each with its stamp.
 // The commands of each period are written to standard output, N numbers each, or 5 N in MIT mode. With "clock" as its
 // option, the nodes' clock is set in the middle of the history, twice; the periods are measured with another one. With
@@ -21,6 +22,7 @@
 
 #include "controller_interface/chainable_controller_interface.hpp"
 #include "core.h"
+#include "tf2_ros/buffer.hpp"
 #define PARAMETERS_NAMESPACE harness_parameters
 #include "parameters.hpp"
 
@@ -72,6 +74,14 @@ struct History
   }
 };
 
+const std::array<const char *, 3> FRAMES = {"camera", "stopped", "elsewhere"};  // tf knows the first, and once knew the second
+
+std::string frame_of(double place)
+{
+  const std::size_t index = static_cast<std::size_t>(place);
+  return index == 0 ? "" : index <= ARM_LINKS ? core_frames[index - 1] : FRAMES.at(index - ARM_LINKS - 1);
+}
+
 const std::array<const char *, 5> MIT = {"effort", "position", "velocity", "stiffness", "damping"};
 }  // namespace
 
@@ -83,6 +93,12 @@ int main(int count, char ** options)
   rclcpp::Publisher<JointState>::subscriptions = count > 1 && std::string(options[1]) == "unheard" ? 0 : 1;
   const std::size_t kinds = mit ? MIT.size() : 1;
   const rclcpp_lifecycle::State state;
+  for (const std::size_t k : {0, 1}) {
+    auto & known = tf2_ros::Buffer::transforms[FRAMES[k]];
+    known.header.frame_id = core_links[0];
+    known.header.stamp.sec = k == 0 ? 0 : 1;
+    known.transform = {{0.3, -0.2, 0.5}, {0.0, 0.6, 0.0, 0.8}};
+  }
   std::unique_ptr<controller_interface::ChainableControllerInterface> controller(create_controller());
   const auto node = controller->get_node();
   std::array<double, 2 * N> states{};
@@ -182,23 +198,22 @@ int main(int count, char ** options)
       if (controller->on_deactivate(state) != controller_interface::CallbackReturn::SUCCESS) return 5;
       if (controller->on_activate(state) != controller_interface::CallbackReturn::SUCCESS) return 6;
     } else if (what == 8) {
-      const auto v = history.numbers(7);
       auto message = std::make_shared<geometry_msgs::msg::PoseStamped>();
+      message->header.frame_id = frame_of(history.number());
+      const auto v = history.numbers(7);
       message->pose = {{v[0], v[1], v[2]}, {v[3], v[4], v[5], v[6]}};
       node->subscription<geometry_msgs::msg::PoseStamped>().callback(message);
     } else if (what == 9) {
-      const auto v = history.numbers(6);
       auto message = std::make_shared<geometry_msgs::msg::TwistStamped>();
-      message->header.frame_id = core_links[0];
+      message->header.frame_id = frame_of(history.number());
+      const auto v = history.numbers(6);
       message->twist = {{v[0], v[1], v[2]}, {v[3], v[4], v[5]}};
       node->subscription<geometry_msgs::msg::TwistStamped>().callback(message);
     } else if (what == 10) {
-      const auto v = history.numbers(6);
       auto message = std::make_shared<WrenchStamped>();
+      message->header.frame_id = frame_of(history.number());
+      const auto v = history.numbers(6);
       message->wrench = {{v[0], v[1], v[2]}, {v[3], v[4], v[5]}};
-      node->subscription<WrenchStamped>().callback(message);
-      message = std::make_shared<WrenchStamped>();
-      message->header.frame_id = "elsewhere";  // is refused
       node->subscription<WrenchStamped>().callback(message);
     } else if (what == 11) {
       const auto answer = std::make_shared<std_srvs::srv::Trigger::Response>();

@@ -41,7 +41,7 @@ from robodyn_ros.errors import ConfigurationError, EffortError, HoldingError, In
 from robodyn_ros.kinematics import Kinematics, so3
 
 HERE = Path(__file__).parent
-DECLARATIONS = HERE / "ros2_control_declarations"
+DECLARATIONS, TF = HERE / "ros2_control_declarations", HERE / "tf2_declarations"
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
 SANITIZERS = ("-O0", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 """They find at least as much in code that is not optimised, which compiles in a third of the time."""
@@ -63,6 +63,12 @@ PRR = re.sub('effort="[^"]*"', 'effort="300"', arms.mechanism("PRR", (13, 1.5, 6
 TURNING = arms.mechanism("PRR", (11, 2.5, 1.6), (1, 0.4, 0.3), (0.1, 0.2, 0.13)).replace("revolute", "continuous")
 BRANCHED = re.sub('(<joint name="joint[46]" type=)"revolute"', r'\1"continuous"', arms.random_robot(12, 8, mimic=0.35))
 """Eight joints in a tree: two of the six coordinates turn without limits, and two joints follow others."""
+
+FRAMES = ("camera", "stopped", "elsewhere")
+"""Frames besides the links, as in exported_controller.cpp: one that tf knows, one that it knew long ago, and none."""
+
+CAMERA = np.array([[0.28, 0.0, 0.96, 0.3], [0.0, 1.0, 0.0, -0.2], [-0.96, 0.0, 0.28, 0.5], [0.0, 0.0, 0.0, 1.0]])
+"""Where the camera is: turned about y by the quaternion (0, 0.6, 0, 0.8)."""
 
 GREATEST = 300.0
 """Effort limit of each joint [N·m] or [N]."""
@@ -165,14 +171,14 @@ def build(
         "#undef PARAMETERS_NAMESPACE",
     )
     header.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    names = ("core", "step", "contact", "contact_link", "tool", "forward", "gravity", "inverse", "mass_matrix")
-    places = (f"-I{DECLARATIONS}", f"-I{package / 'build'}", f"-I{package / 'src'}")
+    names = ("core", "step", "contact", "contact_link", "tool", "links", "forward", "gravity", "inverse", "mass_matrix")
+    places = (f"-I{DECLARATIONS}", f"-I{TF}", f"-I{package / 'build'}", f"-I{package / 'src'}")
     counts = () if any("sanitize" in flag for flag in flags) else ("-DCOUNT_CALLS",)
     c = ("gcc", "-std=c11", "-fvisibility=hidden", "-Wno-psabi", *flags)
     cpp = ("g++", "-std=c++17", *flags)
     objects = [compiled(objects_folder, *c, source=package / f"src/{name}.c") for name in names]
-    objects.append(compiled(objects_folder, *cpp, places=places, source=package / "src/controller.cpp"))
-    own = HERE / "exported_controller.cpp"
+    own, sources = HERE / "exported_controller.cpp", [package / f"src/{name}.cpp" for name in ("controller", "topics")]
+    objects += [compiled(objects_folder, *cpp, places=places, source=source) for source in sources]
     objects.append(compiled(objects_folder, *cpp, places=(*places, *counts), source=own))
     program = folder / "arm"
     run(*cpp, *objects, "-o", program, "-ldl", "-lpthread")
@@ -206,7 +212,7 @@ class ControllerHistory:
     """A random history of an arm, for the exported controller and for the loop that the node runs."""
 
     def __init__(self, made: Exported, seed: int, mit: bool = False) -> None:
-        self.rng, self.speeds = np.random.default_rng(seed), np.random.default_rng([seed, 1])
+        self.rng, self.more = np.random.default_rng(seed), np.random.default_rng([seed, 1])
         self.made, self.mit = made, mit
         self.robot = robot = rd.load_robot(made.urdf)
         self.given = dict(made.given)
@@ -376,7 +382,7 @@ class ControllerHistory:
             self.attempt(self.loop.tare)
             asked = [TARE]
         elif chance < 0.084:
-            part = float(self.speeds.choice([0.0, 1.0, 0.7, -0.1, np.nan], p=[0.1, 0.6, 0.2, 0.05, 0.05]))
+            part = float(self.more.choice([0.0, 1.0, 0.7, -0.1, np.nan], p=[0.1, 0.6, 0.2, 0.05, 0.05]))
             self.attempt(lambda: self.loop.scale_speed(part))
             asked = [SPEED, part]
         if self.chained == 0 and asked[0] != CHAINED and self.numbers and self.was_chained:
@@ -400,24 +406,42 @@ class ControllerHistory:
             numbers = 0.3 * numbers
         else:
             numbers = 10.0 * numbers
-        self.attempt(lambda: self.take_tool(kind, numbers))
-        return [kind, *numbers]
+        links = [link.name for link in self.robot.links]
+        place = int(self.more.integers(len(links) + 1 + len(FRAMES)))
+        name = ["", *links, *FRAMES][place]
+        self.loop._take_back()
+        if name in links and self.loop.mode != "waiting":
+            frame = self.kinematics.pose(name, self.loop._q)
+        else:
+            frame = CAMERA if name == "camera" else np.eye(4)
+        told = self.in_frame(frame, kind, numbers)
+        self.seen.add("in a link" if name in links else f"in {name!r}")
+        if name not in FRAMES[1:]:  # the others are refused
+            self.attempt(lambda: self.take_tool(kind, frame, told))
+        return [kind, place, *told]
 
-    def take_tool(self, kind: int, numbers: np.ndarray) -> None:
+    @staticmethod
+    def in_frame(frame: np.ndarray, kind: int, numbers: np.ndarray) -> np.ndarray:
+        """What is streamed to the tool, told in a frame (4, 4)."""
+        turn = frame[:3, :3].T
+        if kind != POSE:
+            return np.concatenate((turn @ numbers[:3], turn @ numbers[3:]))
+        w, *v = so3.quaternion(turn @ rotation_of(numbers[3:])).tolist()
+        return np.array([*turn @ (numbers[:3] - frame[:3, 3]), *v, w])
+
+    def take_tool(self, kind: int, frame: np.ndarray, numbers: np.ndarray) -> None:
         """As the node takes it."""
         if not self.tool_runs:
             _, reference = self.loop.expected(0.0)
             self.stream.begin(reference.q, reference.qd)
             self.tool_runs, self.tool_tracks, self.tool_time = True, False, self.t
         if kind == POSE:
-            pose, skew = np.eye(4), so3.hat(numbers[3:6])
-            pose[:3, :3] += 2.0 * numbers[6] * skew + 2.0 * skew @ skew
-            pose[:3, 3] = numbers[:3]
-            self.stream.take_pose(self.t, pose)
-        elif kind == TWIST:
-            self.stream.take_twist(self.t, numbers)
-        else:
-            self.stream.take_wrench(self.t, numbers)
+            pose = np.eye(4)
+            pose[:3, :3], pose[:3, 3] = rotation_of(numbers[3:]), numbers[:3]
+            self.stream.take_pose(self.t, frame @ pose)
+            return
+        turned = np.concatenate((frame[:3, :3] @ numbers[:3], frame[:3, :3] @ numbers[3:]))
+        (self.stream.take_twist if kind == TWIST else self.stream.take_wrench)(self.t, turned)
 
     def renew_tool(self) -> None:
         """The reference goes on with what is streamed to the tool, as the node has it, but in every period."""
@@ -507,11 +531,11 @@ class ControllerHistory:
         rows += [velocities[:, columns]] if degree > 1 else []
         rows += [accelerations[:, columns]] if degree > 3 else []
         names = [self.robot.joint_names[index] for index in columns]
-        has_efforts = bool(self.speeds.random() < 0.5)
+        has_efforts = bool(self.more.random() < 0.5)
         if has_efforts and points > 1:  # they count from the first point on
             times = np.round(times - times[0], 9)
-        efforts = self.loop.settings.limits.effort * self.speeds.uniform(-1.0, 1.0, (points, n))
-        efforts = efforts[:, columns] * self.speeds.choice([0.2, 0.9, 2.0], p=[0.5, 0.4, 0.1])  # or too great
+        efforts = self.loop.settings.limits.effort * self.more.uniform(-1.0, 1.0, (points, n))
+        efforts = efforts[:, columns] * self.more.choice([0.2, 0.9, 2.0], p=[0.5, 0.4, 0.1])  # or too great
         self.attempt(
             lambda: self.loop.follow(
                 Trajectory(times, *rows, *[None] * (3 - len(rows)), efforts if has_efforts else None), None, names
@@ -539,8 +563,8 @@ class ControllerHistory:
              "faults.touch.answer": str(rng.choice(["wait", "retreat"]))},
         ]  # fmt: skip
         changed = options[int(rng.integers(len(options)))]
-        if self.speeds.random() < 0.1:
-            changed = {"speed_scaling": float(self.speeds.choice([0.4, 1.0]))}
+        if self.more.random() < 0.1:
+            changed = {"speed_scaling": float(self.more.choice([0.4, 1.0]))}
         if "payload.link" in changed and not self.payloads:
             changed = options[0]
         self.changes += changed.items()
@@ -570,6 +594,12 @@ class ControllerHistory:
         said = done.stderr.decode()
         assert done.returncode == 0, said[-3000:]
         return int(said.split("periods ")[-1].split()[0])
+
+
+def rotation_of(quaternion: np.ndarray) -> np.ndarray:
+    """The matrix of a unit quaternion (x, y, z, w)."""
+    skew = so3.hat(quaternion[:3])
+    return np.eye(3) + 2.0 * quaternion[3] * skew + 2.0 * skew @ skew
 
 
 def close_wrenches(history: ControllerHistory) -> None:
@@ -673,8 +703,10 @@ def test_streams_for_the_tool(tmp_path: Path) -> None:
     close(found, expected, history)
     close_wrenches(history)
     assert history.seen >= {"tool", "the stream is over", "track", "hold"}
+    assert history.seen >= {"in a link", "in ''", *(f"in {name!r}" for name in FRAMES)}
     assert said.endswith("allocations 0 locks 0\n")
-    assert "its frame must be 'link0' or empty, not 'elsewhere'" in said
+    assert "the frame 'elsewhere' is no link of the arm, and tf does not know it" in said
+    assert re.search(r"what tf says of the frame 'stopped' is \d+\.\d+ s old", said)
 
 
 @needs_compiler
@@ -767,8 +799,15 @@ def test_it_compiles_against_ros2_control(tmp_path: Path) -> None:
     header.parent.mkdir(parents=True)
     subprocess.run(["generate_parameter_library_cpp", header, package / "config/parameters.yaml"], check=True)
     folders = [f"-isystem{folder}" for prefix in REAL for folder in (prefix / "include").iterdir()]
-    source, own = package / "src/controller.cpp", (f"-I{tmp_path / 'include'}", f"-I{package / 'src'}")
-    run("g++", "-std=c++17", *WARNINGS, "-fsyntax-only", *own, *folders, source)
+    sources, own = sorted((package / "src").glob("*.cpp")), (f"-I{tmp_path / 'include'}", f"-I{package / 'src'}")
+    run("g++", "-std=c++17", *WARNINGS, "-fsyntax-only", *own, *folders, *sources)
+
+
+@needs_compiler
+def test_it_compiles_without_tf(prr: Exported) -> None:
+    package = prr.program.parent / PACKAGE
+    places = (f"-I{folder}" for folder in (DECLARATIONS, package / "build", package / "src"))
+    run("g++", "-std=c++17", *WARNINGS, "-fsyntax-only", *places, package / "src/topics.cpp")
 
 
 def test_parameters_are_those_of_the_node() -> None:

@@ -11,6 +11,7 @@ from industrial import urdfs
 from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
+from robodyn_ros.engine import Kernel
 from robodyn_ros.errors import InputError, RobotDescriptionError
 from robodyn_ros.kinematics import Kinematics, se3
 from robodyn_ros.kinematics.dh import read_dh
@@ -71,6 +72,18 @@ def test_pinocchio(name: str) -> None:
                 world = kinematics.jacobian(link.name, q)  # compared above
                 world[:3] += np.cross(world[3:], shift, axis=0)
                 assert_allclose(kinematics.com_jacobian(link.name, q), world, atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize("name", ["lesson", "random3", "random7"])
+def test_pinocchio_of_all_links_at_once(name: str) -> None:
+    robot = rd.load_robot(ARMS[name])
+    kernel = Kernel(Kinematics(robot).poses_program(), np.zeros(0), compiled=False)
+    truth = Pinocchio(robot, (0, 0, -9.81))
+    for q in states(robot, 2)[0]:
+        pinocchio.framesForwardKinematics(truth.model, truth.data, truth.configuration(q))
+        frames = [truth.model.getFrameId(link.name, pinocchio.FrameType.BODY) for link in robot.links]
+        expected = np.concatenate([truth.data.oMf[frame].homogeneous for frame in frames])
+        assert_allclose(kernel.call(q), expected, atol=1e-12, rtol=0)
 
 
 @pytest.mark.parametrize("name", ARMS)

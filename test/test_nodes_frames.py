@@ -14,10 +14,11 @@ pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 from geometry_msgs.msg import TransformStamped
 
 import robodyn_ros as rd
+from robodyn_ros.control.motion.tool_stream import OLDEST_FRAME
 from robodyn_ros.errors import InputError, NotReadyError
 from robodyn_ros.kinematics import so3
 from robodyn_ros.nodes.common.messages import to_duration
-from robodyn_ros.nodes.controller.tool.frames import OLDEST, Frames, has_tf
+from robodyn_ros.nodes.controller.tool.frames import Frames, has_tf
 
 NOW = 100.0
 Q = np.array([0.6, 0.5, 0.9])
@@ -90,7 +91,7 @@ def test_links_are_where_the_arm_is_with_tf_or_without(prr, tf, monkeypatch):
         frames(prr, None).pose("tool")
 
 
-@pytest.mark.parametrize("stamp", [0.0, NOW - 0.5 * OLDEST])
+@pytest.mark.parametrize("stamp", [0.0, NOW - 0.5 * OLDEST_FRAME])
 def test_another_frame_is_where_tf_says(prr, tf, stamp):
     """Zero is the stamp of a frame that never moves."""
     found = frames(prr)

@@ -129,6 +129,22 @@ class Kinematics:
         """
         return self._program(frame, self.robot.link(link))
 
+    def poses_program(self) -> Program:
+        """What is compiled for the poses of all links, (4 L, 4) below each other in the order of ``robot.links``."""
+        n, tree, links = self.robot.n, self.tree, self.robot.links
+
+        def build() -> tuple[list[ca.SX], list[ca.SX]]:
+            import casadi as ca  # what is compiled runs without it
+
+            from robodyn_ros.kinematics.expressions import placed
+
+            q = ca.SX.sym("q", n)
+            return [q, ca.SX.sym("none", 0)], [ca.vertcat(*(placed(tree, link, q).matrix for link in links))]
+
+        places = [(link.body, from_pose(link.pose).tolist()) for link in links]
+        key = digest(*geometry(tree), places, source=__name__)
+        return Program("kinematics_poses", key, (("q", n),), ((4 * len(links), 4),), build)
+
     def _com(self, link: str) -> Array:
         inertial = self.robot.link(link).inertial
         if inertial is None or inertial.mass == 0.0:

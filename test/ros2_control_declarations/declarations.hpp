@@ -80,6 +80,16 @@ struct Wrench
 {
   Vector3 force, torque;
 };
+struct Transform
+{
+  Vector3 translation;
+  Quaternion rotation;
+};
+struct TransformStamped
+{
+  std_msgs::msg::Header header;
+  Transform transform;
+};
 struct PoseStamped
 {
   std_msgs::msg::Header header;

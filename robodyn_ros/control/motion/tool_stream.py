@@ -83,6 +83,9 @@ MARGIN = 1e-3
 LONGEST_PERIOD = 0.05
 """A reference that is renewed later goes on by this time only [s]."""
 
+OLDEST_FRAME = 1.0
+"""A transform of tf that is older is refused: whoever published it has stopped [s]."""
+
 STILL = 1e-4
 """A stream has come to rest below this speed [m/s] or [rad/s] and distance [m] or [rad]."""
 

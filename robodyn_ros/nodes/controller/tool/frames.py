@@ -1,7 +1,7 @@
 """Frames that messages name: links of the arm, and where tf2_ros is installed, every other frame that tf knows.
 
 Where a link is follows from the latest state, with no delay. Where another frame is, such as that of a camera, tf says:
-its latest transform counts, unless it is older than ``OLDEST``. Frames that never move have no age.
+its latest transform counts, unless it is older than ``OLDEST_FRAME``. Frames that never move have no age.
 """
 
 from __future__ import annotations
@@ -15,14 +15,12 @@ from geometry_msgs.msg import Point, Pose
 from rclpy.node import Node
 from rclpy.time import Time
 
+from robodyn_ros.control.motion.tool_stream import OLDEST_FRAME
 from robodyn_ros.errors import InputError, NotReadyError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.nodes.common.messages import NANO, seconds, to_matrix
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 from robodyn_ros.robot.pose import Array
-
-OLDEST = 1.0
-"""A transform that is older is refused: whoever published it has stopped [s]."""
 
 
 def has_tf() -> bool:
@@ -76,8 +74,9 @@ class Frames:
             raise InputError("frame_id", reason, name) from None
         stamp = seconds(found.header.stamp)
         age = self._clock.now().nanoseconds / NANO - stamp
-        if stamp > 0.0 and age > OLDEST:
-            raise InputError("frame_id", f"what tf says of {name!r} is {age:.1f} s old, more than {OLDEST:g} s", name)
+        if stamp > 0.0 and age > OLDEST_FRAME:
+            text = f"what tf says of {name!r} is {age:.1f} s old, more than {OLDEST_FRAME:g} s"
+            raise InputError("frame_id", text, name)
         at, rotation = found.transform.translation, found.transform.rotation
         return to_matrix(Pose(position=Point(x=at.x, y=at.y, z=at.z), orientation=rotation))
 

@@ -1,3 +1,5 @@
+// Life cycle, parameters, and the thread that updates; what comes by topics and services is in topics.cpp.
+
 #include "controller.hpp"
 
 #include <algorithm>
@@ -17,14 +19,9 @@ namespace
 
 constexpr double NONE = std::numeric_limits<double>::quiet_NaN();
 constexpr auto WATCH_PERIOD = std::chrono::milliseconds(50);
-constexpr int PAUSE = 1000;  // between two warnings of a kind [ms]
-constexpr std::size_t PROBLEM = 400;  // longest message
-constexpr double UNIT_TOLERANCE = 0.01;  // of the length of a quaternion
 
 const std::array<const char *, 4> MIT_INTERFACES = {"position", "velocity", "stiffness", "damping"};
 const std::array<const char *, 4> REFERENCES = {"position", "velocity", "acceleration", "effort"};
-
-double seconds(const rclcpp::Time & time) { return static_cast<double>(time.nanoseconds()) / 1e9; }
 
 // Interfaces are read and published differently in different distributions of ROS 2; the newer way is taken if there.
 
@@ -179,48 +176,7 @@ CallbackReturn Controller::on_configure(const rclcpp_lifecycle::State &)
     wrench_publisher_ = std::make_unique<WrenchPublisher>(wrench_topic_);
     prepare(*wrench_publisher_, wrench_message_, 0);
   }
-  // Of a stream the newest message counts, and a trajectory must not be lost.
-  const auto newest = rclcpp::SensorDataQoS().keep_last(1);
-  reference_subscription_ = node->create_subscription<JointState>(
-    "~/reference", newest,
-    [this](const std::shared_ptr<const JointState> message) { on_reference(*message); });
-  trajectory_subscription_ = node->create_subscription<JointTrajectory>(
-    "~/joint_trajectory", rclcpp::SystemDefaultsQoS(),
-    [this](const std::shared_ptr<const JointTrajectory> message) { on_trajectory(*message); });
-  speed_subscription_ = node->create_subscription<Float64>(
-    "~/speed_scaling_input", newest, [this](const std::shared_ptr<const Float64> message) {
-      if (!(message->data >= 0.0 && message->data <= 1.0)) {
-        return refuse("speed scaling", "it must be within 0 and 1, not " + std::to_string(message->data));
-      }
-      speed_ = message->data;
-    });
-  pose_subscription_ = node->create_subscription<PoseStamped>(
-    "~/target_pose", newest, [this](const std::shared_ptr<const PoseStamped> message) { on_pose(*message); });
-  twist_subscription_ = node->create_subscription<TwistStamped>(
-    "~/target_twist", newest, [this](const std::shared_ptr<const TwistStamped> message) {
-      const auto & v = message->twist.linear;
-      const auto & w = message->twist.angular;
-      on_tool(CORE_TWIST, "target_twist", message->header.frame_id, {v.x, v.y, v.z, w.x, w.y, w.z});
-    });
-  wrench_subscription_ = node->create_subscription<WrenchStamped>(
-    "~/target_wrench", newest, [this](const std::shared_ptr<const WrenchStamped> message) {
-      const auto & f = message->wrench.force;
-      const auto & m = message->wrench.torque;
-      on_tool(CORE_WRENCH, "target_wrench", message->header.frame_id, {f.x, f.y, f.z, m.x, m.y, m.z});
-    });
-  hold_service_ = node->create_service<Trigger>(
-    "~/hold", [this](const std::shared_ptr<Trigger::Request>, std::shared_ptr<Trigger::Response> response) {
-      hold_ = true;
-      response->success = true;
-    });
-  tare_service_ = node->create_service<Trigger>(
-    "~/tare", [this](const std::shared_ptr<Trigger::Request>, std::shared_ptr<Trigger::Response> response) {
-      response->success = ARM_OBSERVES && is_active_;
-      response->message = response->success ? "what acts from outside now counts as nothing"
-                          : ARM_OBSERVES    ? "the controller is not active"
-                                            : "contacts are not observed: export the package with contact.observe";
-      tare_ = response->success;
-    });
+  listen();
   timer_ = node->create_wall_timer(WATCH_PERIOD, [this]() { watch(); });
   on_set_ = node->add_on_set_parameters_callback([this](const std::vector<rclcpp::Parameter> & changes) {
     const std::lock_guard<std::mutex> preparing(preparation_);
@@ -255,14 +211,7 @@ CallbackReturn Controller::on_cleanup(const rclcpp_lifecycle::State &)
 {
   const std::lock_guard<std::mutex> lock(preparation_);
   timer_.reset();
-  hold_service_.reset();
-  tare_service_.reset();
-  speed_subscription_.reset();
-  pose_subscription_.reset();
-  twist_subscription_.reset();
-  wrench_subscription_.reset();
-  trajectory_subscription_.reset();
-  reference_subscription_.reset();
+  stop_listening();
   post_set_.reset();
   on_set_.reset();
   publishers_.clear();
@@ -429,146 +378,9 @@ void Controller::take_back()
   }
 }
 
-// --- topics: not in the thread that updates
+// --- what is done now and then: not in the thread that updates
 
-int Controller::joint_of(const std::string & name) const
-{
-  const auto found = std::find(joints_.begin(), joints_.end(), name);
-  return found == joints_.end() ? -1 : static_cast<int>(std::distance(joints_.begin(), found));
-}
-
-void Controller::refuse(const char * what, const std::string & problem)
-{
-  RCLCPP_WARN_THROTTLE(
-    get_node()->get_logger(), *get_node()->get_clock(), PAUSE, "%s refused: %s", what, problem.c_str());
-}
-
-void Controller::on_reference(const JointState & message)
-{
-  const std::lock_guard<std::mutex> lock(preparation_);
-  const std::size_t count = message.name.size();
-  StreamedReference & next = reference_.next();
-  next = StreamedReference{};
-  if (message.position.size() != count || (!message.velocity.empty() && message.velocity.size() != count) ||
-    (!message.effort.empty() && message.effort.size() != count)) {
-    return refuse("reference", "it needs a position for each name, and velocities and efforts for each or none");
-  }
-  for (std::size_t k = 0; k < count; ++k) {
-    const int joint = joint_of(message.name[k]);
-    if (joint < 0 || next.joints[static_cast<std::size_t>(joint)]) {
-      return refuse("reference", "joint '" + message.name[k] + "' is unknown or repeated");
-    }
-    const std::size_t i = static_cast<std::size_t>(joint);
-    next.joints[i] = 1;
-    next.q[i] = message.position[k];
-    next.qd[i] = message.velocity.empty() ? 0.0 : message.velocity[k];
-    next.effort[i] = message.effort.empty() ? 0.0 : message.effort[k];
-  }
-  const double now = seconds(get_node()->now());
-  is_estimated_ = message.velocity.empty() && core_given(known_.get())->missing_reference_velocity == 0.0;
-  if (is_estimated_) {
-    const double stamp =
-      static_cast<double>(message.header.stamp.sec) + static_cast<double>(message.header.stamp.nanosec) / 1e9;
-    const bool is_finite =
-      std::all_of(next.q.begin(), next.q.end(), [](double value) { return std::isfinite(value); });
-    if (is_finite) {
-      core_velocity_update(
-        &velocity_, known_.get(), stamp > 0.0 ? stamp : now, next.joints.data(), next.q.data(), next.qd.data());
-    }
-  }
-  last_time_ = now;
-  reference_.hand_over();
-}
-
-void Controller::on_trajectory(const JointTrajectory & message)
-{
-  const std::lock_guard<std::mutex> lock(preparation_);
-  const std::size_t points = message.points.size(), columns = message.joint_names.size();
-  if (points == 0) {
-    hold_ = true;
-    return;
-  }
-  if (static_cast<double>(points) > core_given(known_.get())->trajectory_points) {
-    return refuse("trajectory", "it has more points than trajectory_points allows");
-  }
-  std::vector<int> joints;
-  for (const std::string & name : message.joint_names) {
-    const int joint = joint_of(name);
-    if (joint < 0 || std::find(joints.begin(), joints.end(), joint) != joints.end()) {
-      return refuse("trajectory", "joint '" + name + "' is unknown or repeated");
-    }
-    joints.push_back(joint);
-  }
-  std::vector<double> times, positions, velocities, accelerations, efforts;
-  for (const auto & point : message.points) {
-    times.push_back(
-      static_cast<double>(point.time_from_start.sec) + static_cast<double>(point.time_from_start.nanosec) / 1e9);
-    positions.insert(positions.end(), point.positions.begin(), point.positions.end());
-    velocities.insert(velocities.end(), point.velocities.begin(), point.velocities.end());
-    accelerations.insert(accelerations.end(), point.accelerations.begin(), point.accelerations.end());
-    efforts.insert(efforts.end(), point.effort.begin(), point.effort.end());
-    const auto & first = message.points.front();
-    const auto is_even = [columns](const std::vector<double> & values, const std::vector<double> & others) {
-      return values.size() == others.size() && (values.empty() || values.size() == columns);
-    };
-    if (
-      point.positions.size() != columns || !is_even(point.velocities, first.velocities) ||
-      !is_even(point.accelerations, first.accelerations) || !is_even(point.effort, first.effort)) {
-      return refuse("trajectory", "every point needs a position for each joint, and velocities, accelerations and efforts "
-                                  "if the others have them");
-    }
-  }
-  // A start is a time by the clock of the nodes; the loop may have another clock.
-  double start = NONE;
-  if (message.header.stamp.sec != 0 || message.header.stamp.nanosec != 0) {
-    const double stamp =
-      static_cast<double>(message.header.stamp.sec) + static_cast<double>(message.header.stamp.nanosec) / 1e9;
-    start = time_ + (stamp - seconds(get_node()->now()));
-  }
-  std::array<char, PROBLEM> text{};
-  CoreTrajectory * trajectory = core_trajectory_create(
-    known_.get(), static_cast<int>(points), static_cast<int>(columns), joints.data(), times.data(), positions.data(),
-    velocities.empty() ? nullptr : velocities.data(), accelerations.empty() ? nullptr : accelerations.data(),
-    efforts.empty() ? nullptr : efforts.data(), start, time_, text.data(), text.size());
-  if (!trajectory) {
-    return refuse("trajectory", text.data());
-  }
-  core_trajectory_destroy(trajectory_.exchange(trajectory));
-}
-
-void Controller::on_pose(const PoseStamped & message)
-{
-  const auto & p = message.pose.position;
-  const auto & o = message.pose.orientation;
-  const double length = std::sqrt(o.w * o.w + o.x * o.x + o.y * o.y + o.z * o.z);
-  if (!(std::abs(length - 1.0) <= UNIT_TOLERANCE)) {
-    return refuse("target_pose", "its orientation must be a quaternion of length 1");
-  }
-  const double w = o.w / length, x = o.x / length, y = o.y / length, z = o.z / length;
-  on_tool(
-    CORE_POSE, "target_pose", message.header.frame_id,
-    {p.x, p.y, p.z,                                                                            //
-     1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y),                //
-     2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x),                //
-     2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)});
-}
-
-void Controller::on_tool(int what, const char * name, const std::string & frame, const ToolNumbers & numbers)
-{
-  const std::lock_guard<std::mutex> lock(preparation_);
-  const std::string root = get_node()->get_parameter("prefix").as_string() + core_links[0];
-  if (!frame.empty() && frame != root) {
-    return refuse(name, "its frame must be '" + root + "' or empty, not '" + frame + "'");
-  }
-  if (!std::all_of(numbers.begin(), numbers.end(), [](double value) { return std::isfinite(value); })) {
-    return refuse(name, "it has numbers that are not finite");
-  }
-  Newest<ToolNumbers> & stream = tool_[static_cast<std::size_t>(what)];
-  stream.next() = numbers;
-  stream.hand_over();
-}
-
-/// What has to be done now and then: logging, and giving memory back.
+/// Logs, and gives memory back.
 void Controller::watch()
 {
   const std::lock_guard<std::mutex> lock(preparation_);
@@ -618,7 +430,7 @@ double Controller::passed(const rclcpp::Time & time, const rclcpp::Duration & pe
 void Controller::forget_streams()
 {
   (void)reference_.take();
-  for (Newest<ToolNumbers> & stream : tool_) {
+  for (Newest<ToolMessage> & stream : tool_) {
     (void)stream.take();
   }
 }
@@ -682,8 +494,8 @@ controller_interface::return_type Controller::update_reference_from_subscribers(
     core_stand_still(core_.get());
   }
   for (std::size_t what = 0; what < tool_.size(); ++what) {
-    if (const ToolNumbers * next = tool_[what].take()) {
-      note(core_tool(core_.get(), static_cast<int>(what), t, next->data()));
+    if (const ToolMessage * next = tool_[what].take()) {
+      note(core_tool(core_.get(), static_cast<int>(what), next->frame, t, next->numbers.data()));
     }
   }
   note(core_tool_renew(core_.get(), t));

@@ -14,6 +14,7 @@
 #include "controller_interface/chainable_controller_interface.hpp"
 #include "core.h"
 #include "exchange.hpp"
+#include "frames.hpp"
 #include "geometry_msgs/msg/pose_stamped.hpp"
 #include "geometry_msgs/msg/twist_stamped.hpp"
 #include "geometry_msgs/msg/wrench_stamped.hpp"
@@ -38,6 +39,9 @@ using WrenchStamped = geometry_msgs::msg::WrenchStamped;
 using Trigger = std_srvs::srv::Trigger;
 
 constexpr std::size_t JOINTS = ARM_JOINTS;
+constexpr std::size_t PROBLEM = 400;  // longest message
+
+inline double seconds(const rclcpp::Time & time) { return static_cast<double>(time.nanoseconds()) / 1e9; }
 
 /// A reference of some joints, JOINTS numbers each.
 struct StreamedReference
@@ -48,6 +52,12 @@ struct StreamedReference
 
 /// What is streamed to the tool, as core_tool takes it: a pose, or a twist or a wrench in the first six.
 using ToolNumbers = std::array<double, 12>;
+
+struct ToolMessage
+{
+  int frame = -1;  // place in core_frames of the link in whose axes it is told; -1 for the root link
+  ToolNumbers numbers{};
+};
 
 struct Freed
 {
@@ -88,10 +98,13 @@ private:
   Settings settings_of(const std::vector<rclcpp::Parameter> & changes, std::string & problem) const;
   void hand_over(Settings settings);
   void take_back();
+  void listen();
+  void stop_listening();
   void on_reference(const JointState & message);
   void on_trajectory(const JointTrajectory & message);
   void on_pose(const PoseStamped & message);
   void on_tool(int what, const char * name, const std::string & frame, const ToolNumbers & numbers);
+  bool find_frame(int what, const std::string & name, ToolMessage & message, std::string & problem) const;
   void watch();
   int joint_of(const std::string & name) const;
   void refuse(const char * what, const std::string & problem);
@@ -120,7 +133,7 @@ private:
   WayBack<CoreSettings, 16> used_settings_;
   WayBack<CoreTrajectory, 32> used_trajectories_;
   Newest<StreamedReference> reference_;
-  std::array<Newest<ToolNumbers>, 3> tool_;  // poses, twists, wrenches
+  std::array<Newest<ToolMessage>, 3> tool_;  // poses, twists, wrenches
   Newest<CoreRefusal> refusal_;
   Newest<CoreReport> fault_;
   std::atomic<bool> hold_{false}, tare_{false}, conflict_{false}, stand_still_{false}, is_active_{false};
@@ -143,6 +156,7 @@ private:
   // Streams
   CoreVelocity velocity_{};
   double last_time_ = 0.0;
+  Frames frames_;
   bool is_estimated_ = false;
 
   rclcpp::Subscription<JointState>::SharedPtr reference_subscription_;

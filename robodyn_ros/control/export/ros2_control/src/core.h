@@ -43,6 +43,7 @@ const CoreParameter* core_parameters(int* count);
 extern const char* const core_joints[];
 extern const char* const core_terms[];
 extern const char* const core_links[]; /* the root link, the tool, and the link that feels the wrench from outside */
+extern const char* const core_frames[]; /* all links, ARM_LINKS: what is streamed to the tool may be told in their axes */
 
 /* --- settings: not for the thread that updates */
 
@@ -139,8 +140,12 @@ enum {
   CORE_WRENCH /* what the tool is to exert besides: force and torque about its origin (6) */
 };
 
-/* Something new has come for the tool, at the time t. A stream begins where the reference of the joints is. */
-CoreRefusal core_tool(Core* core, int what, double t, const double* numbers);
+/* Turn what is told in a frame into the axes of the root link: `pose` (4, 4) is the frame's there, row by row. */
+void core_to_root(int what, const double* pose, double* numbers);
+
+/* Something new has come for the tool, at the time t. A stream begins where the reference of the joints is. `frame` is the
+   place in core_frames of the link in whose axes it is told, as that is now; -1 for the root link. */
+CoreRefusal core_tool(Core* core, int what, int frame, double t, const double* numbers);
 
 /* Have the reference of the joints go on with the stream, if there is one; in every update. */
 CoreRefusal core_tool_renew(Core* core, double t);

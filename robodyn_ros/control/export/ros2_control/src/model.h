@@ -12,6 +12,9 @@ void model_mass_matrix(const double* q, const double* p, double* result);
 void model_tool(const double* q, double* pose, double* jacobian);
 void model_contact_link(const double* q, double* pose, double* jacobian);
 
+/* Pose (4, 4) of every link, in the order of `core_frames`. */
+void model_links(const double* q, double* poses);
+
 /* How many numbers depend on the settings of the step alone, and what works them out, once for as long as they stay. */
 extern const int step_constants;
 void step_prepare(const double* settings, double* constants);

@@ -249,8 +249,21 @@ static int is_stream_over(const CoreSettings* x, const ToolStream* y, double t) 
   return !moves && (is_there || !y->follows);
 }
 
-CoreRefusal core_tool(Core* c, int what, double t, const double* numbers) {
+void core_to_root(int what, const double* pose, double* numbers) {
+  double rotation[9], given[12];
+  const size_t count = what == CORE_POSE ? 12 : 6;
+  memcpy(given, numbers, count * sizeof *given);
+  for (int i = 0; i < 3; ++i) for (int j = 0; j < 3; ++j) rotation[3 * i + j] = pose[4 * i + j];
+  for (int part = 0; part < 6; part += 3) for (int i = 0; i < 3 && (part == 0 || what != CORE_POSE); ++i) {
+    numbers[part + i] = what == CORE_POSE ? pose[4 * i + 3] : 0;
+    for (int j = 0; j < 3; ++j) numbers[part + i] += rotation[3 * i + j] * given[part + j];
+  }
+  if (what == CORE_POSE) multiply3(rotation, given + 3, 0, numbers + 3);
+}
+
+CoreRefusal core_tool(Core* c, int what, int frame, double t, const double* told) {
   ToolStream* y = &c->stream;
+  double numbers[12], poses[16 * ARM_LINKS];
   if (!y->runs) {
     double reference[REFERENCES * N];
     const CoreRefusal may = may_follow(c);
@@ -259,6 +272,11 @@ CoreRefusal core_tool(Core* c, int what, double t, const double* numbers) {
     begin_stream(y, reference);
     y->runs = 1;
     y->time = t;
+  }
+  memcpy(numbers, told, (what == CORE_POSE ? 12 : 6) * sizeof *numbers);
+  if (frame >= 0) {
+    model_links(c->state.q, poses);
+    core_to_root(what, poses + 16 * frame, numbers);
   }
   if (what == CORE_POSE) {
     if (!y->has_pose) y->filtered = y->pose;

@@ -1,0 +1,257 @@
+// What comes to the controller by topics and services; not in the thread that updates.
+
+#include "controller.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+
+namespace PACKAGE_NAMESPACE
+{
+
+namespace
+{
+
+constexpr double NONE = std::numeric_limits<double>::quiet_NaN();
+constexpr int PAUSE = 1000;  // between two warnings of a kind [ms]
+constexpr double UNIT_TOLERANCE = 0.01;  // of the length of a quaternion
+
+/// A pose as core_tool takes it; false if its orientation is no quaternion of length 1.
+template <class Position>
+bool read_pose(const Position & p, const geometry_msgs::msg::Quaternion & o, ToolNumbers & numbers)
+{
+  const double length = std::sqrt(o.w * o.w + o.x * o.x + o.y * o.y + o.z * o.z);
+  const double w = o.w / length, x = o.x / length, y = o.y / length, z = o.z / length;
+  numbers = {p.x, p.y, p.z,                                                                            //
+             1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y),                //
+             2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x),                //
+             2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)};
+  return std::abs(length - 1.0) <= UNIT_TOLERANCE;
+}
+
+}  // namespace
+
+void Controller::listen()
+{
+  auto node = get_node();
+  frames_.listen(node);
+  // Of a stream the newest message counts, and a trajectory must not be lost.
+  const auto newest = rclcpp::SensorDataQoS().keep_last(1);
+  reference_subscription_ = node->create_subscription<JointState>(
+    "~/reference", newest,
+    [this](const std::shared_ptr<const JointState> message) { on_reference(*message); });
+  trajectory_subscription_ = node->create_subscription<JointTrajectory>(
+    "~/joint_trajectory", rclcpp::SystemDefaultsQoS(),
+    [this](const std::shared_ptr<const JointTrajectory> message) { on_trajectory(*message); });
+  speed_subscription_ = node->create_subscription<Float64>(
+    "~/speed_scaling_input", newest, [this](const std::shared_ptr<const Float64> message) {
+      if (!(message->data >= 0.0 && message->data <= 1.0)) {
+        return refuse("speed scaling", "it must be within 0 and 1, not " + std::to_string(message->data));
+      }
+      speed_ = message->data;
+    });
+  pose_subscription_ = node->create_subscription<PoseStamped>(
+    "~/target_pose", newest, [this](const std::shared_ptr<const PoseStamped> message) { on_pose(*message); });
+  twist_subscription_ = node->create_subscription<TwistStamped>(
+    "~/target_twist", newest, [this](const std::shared_ptr<const TwistStamped> message) {
+      const auto & v = message->twist.linear;
+      const auto & w = message->twist.angular;
+      on_tool(CORE_TWIST, "target_twist", message->header.frame_id, {v.x, v.y, v.z, w.x, w.y, w.z});
+    });
+  wrench_subscription_ = node->create_subscription<WrenchStamped>(
+    "~/target_wrench", newest, [this](const std::shared_ptr<const WrenchStamped> message) {
+      const auto & f = message->wrench.force;
+      const auto & m = message->wrench.torque;
+      on_tool(CORE_WRENCH, "target_wrench", message->header.frame_id, {f.x, f.y, f.z, m.x, m.y, m.z});
+    });
+  hold_service_ = node->create_service<Trigger>(
+    "~/hold", [this](const std::shared_ptr<Trigger::Request>, std::shared_ptr<Trigger::Response> response) {
+      hold_ = true;
+      response->success = true;
+    });
+  tare_service_ = node->create_service<Trigger>(
+    "~/tare", [this](const std::shared_ptr<Trigger::Request>, std::shared_ptr<Trigger::Response> response) {
+      response->success = ARM_OBSERVES && is_active_;
+      response->message = response->success ? "what acts from outside now counts as nothing"
+                          : ARM_OBSERVES    ? "the controller is not active"
+                                            : "contacts are not observed: export the package with contact.observe";
+      tare_ = response->success;
+    });
+}
+
+void Controller::stop_listening()
+{
+  frames_.stop_listening();
+  hold_service_.reset();
+  tare_service_.reset();
+  speed_subscription_.reset();
+  pose_subscription_.reset();
+  twist_subscription_.reset();
+  wrench_subscription_.reset();
+  trajectory_subscription_.reset();
+  reference_subscription_.reset();
+}
+
+int Controller::joint_of(const std::string & name) const
+{
+  const auto found = std::find(joints_.begin(), joints_.end(), name);
+  return found == joints_.end() ? -1 : static_cast<int>(std::distance(joints_.begin(), found));
+}
+
+void Controller::refuse(const char * what, const std::string & problem)
+{
+  RCLCPP_WARN_THROTTLE(
+    get_node()->get_logger(), *get_node()->get_clock(), PAUSE, "%s refused: %s", what, problem.c_str());
+}
+
+void Controller::on_reference(const JointState & message)
+{
+  const std::lock_guard<std::mutex> lock(preparation_);
+  const std::size_t count = message.name.size();
+  StreamedReference & next = reference_.next();
+  next = StreamedReference{};
+  if (message.position.size() != count || (!message.velocity.empty() && message.velocity.size() != count) ||
+    (!message.effort.empty() && message.effort.size() != count)) {
+    return refuse("reference", "it needs a position for each name, and velocities and efforts for each or none");
+  }
+  for (std::size_t k = 0; k < count; ++k) {
+    const int joint = joint_of(message.name[k]);
+    if (joint < 0 || next.joints[static_cast<std::size_t>(joint)]) {
+      return refuse("reference", "joint '" + message.name[k] + "' is unknown or repeated");
+    }
+    const std::size_t i = static_cast<std::size_t>(joint);
+    next.joints[i] = 1;
+    next.q[i] = message.position[k];
+    next.qd[i] = message.velocity.empty() ? 0.0 : message.velocity[k];
+    next.effort[i] = message.effort.empty() ? 0.0 : message.effort[k];
+  }
+  const double now = seconds(get_node()->now());
+  is_estimated_ = message.velocity.empty() && core_given(known_.get())->missing_reference_velocity == 0.0;
+  if (is_estimated_) {
+    const double stamp =
+      static_cast<double>(message.header.stamp.sec) + static_cast<double>(message.header.stamp.nanosec) / 1e9;
+    const bool is_finite =
+      std::all_of(next.q.begin(), next.q.end(), [](double value) { return std::isfinite(value); });
+    if (is_finite) {
+      core_velocity_update(
+        &velocity_, known_.get(), stamp > 0.0 ? stamp : now, next.joints.data(), next.q.data(), next.qd.data());
+    }
+  }
+  last_time_ = now;
+  reference_.hand_over();
+}
+
+void Controller::on_trajectory(const JointTrajectory & message)
+{
+  const std::lock_guard<std::mutex> lock(preparation_);
+  const std::size_t points = message.points.size(), columns = message.joint_names.size();
+  if (points == 0) {
+    hold_ = true;
+    return;
+  }
+  if (static_cast<double>(points) > core_given(known_.get())->trajectory_points) {
+    return refuse("trajectory", "it has more points than trajectory_points allows");
+  }
+  std::vector<int> joints;
+  for (const std::string & name : message.joint_names) {
+    const int joint = joint_of(name);
+    if (joint < 0 || std::find(joints.begin(), joints.end(), joint) != joints.end()) {
+      return refuse("trajectory", "joint '" + name + "' is unknown or repeated");
+    }
+    joints.push_back(joint);
+  }
+  std::vector<double> times, positions, velocities, accelerations, efforts;
+  for (const auto & point : message.points) {
+    times.push_back(
+      static_cast<double>(point.time_from_start.sec) + static_cast<double>(point.time_from_start.nanosec) / 1e9);
+    positions.insert(positions.end(), point.positions.begin(), point.positions.end());
+    velocities.insert(velocities.end(), point.velocities.begin(), point.velocities.end());
+    accelerations.insert(accelerations.end(), point.accelerations.begin(), point.accelerations.end());
+    efforts.insert(efforts.end(), point.effort.begin(), point.effort.end());
+    const auto & first = message.points.front();
+    const auto is_even = [columns](const std::vector<double> & values, const std::vector<double> & others) {
+      return values.size() == others.size() && (values.empty() || values.size() == columns);
+    };
+    if (
+      point.positions.size() != columns || !is_even(point.velocities, first.velocities) ||
+      !is_even(point.accelerations, first.accelerations) || !is_even(point.effort, first.effort)) {
+      return refuse("trajectory", "every point needs a position for each joint, and velocities, accelerations and efforts "
+                                  "if the others have them");
+    }
+  }
+  // A start is a time by the clock of the nodes; the loop may have another clock.
+  double start = NONE;
+  if (message.header.stamp.sec != 0 || message.header.stamp.nanosec != 0) {
+    const double stamp =
+      static_cast<double>(message.header.stamp.sec) + static_cast<double>(message.header.stamp.nanosec) / 1e9;
+    start = time_ + (stamp - seconds(get_node()->now()));
+  }
+  std::array<char, PROBLEM> text{};
+  CoreTrajectory * trajectory = core_trajectory_create(
+    known_.get(), static_cast<int>(points), static_cast<int>(columns), joints.data(), times.data(), positions.data(),
+    velocities.empty() ? nullptr : velocities.data(), accelerations.empty() ? nullptr : accelerations.data(),
+    efforts.empty() ? nullptr : efforts.data(), start, time_, text.data(), text.size());
+  if (!trajectory) {
+    return refuse("trajectory", text.data());
+  }
+  core_trajectory_destroy(trajectory_.exchange(trajectory));
+}
+
+void Controller::on_pose(const PoseStamped & message)
+{
+  ToolNumbers numbers{};
+  if (!read_pose(message.pose.position, message.pose.orientation, numbers)) {
+    return refuse("target_pose", "its orientation must be a quaternion of length 1");
+  }
+  on_tool(CORE_POSE, "target_pose", message.header.frame_id, numbers);
+}
+
+void Controller::on_tool(int what, const char * name, const std::string & frame, const ToolNumbers & numbers)
+{
+  const std::lock_guard<std::mutex> lock(preparation_);
+  ToolMessage message{-1, numbers};
+  std::string problem;
+  if (!std::all_of(numbers.begin(), numbers.end(), [](double value) { return std::isfinite(value); })) {
+    return refuse(name, "it has numbers that are not finite");
+  }
+  if (!find_frame(what, frame, message, problem)) {
+    return refuse(name, problem);
+  }
+  Newest<ToolMessage> & stream = tool_[static_cast<std::size_t>(what)];
+  stream.next() = message;
+  stream.hand_over();
+}
+
+/// In which frame something is told: a link of the arm, which the thread that updates finds, or one that tf knows now.
+bool Controller::find_frame(int what, const std::string & name, ToolMessage & message, std::string & problem) const
+{
+  const std::string prefix = get_node()->get_parameter("prefix").as_string(), root = prefix + core_links[0];
+  if (name.empty() || name == root) {
+    return true;
+  }
+  const auto link = std::find_if(
+    core_frames, core_frames + ARM_LINKS, [&](const char * known) { return name == prefix + known; });
+  if (link != core_frames + ARM_LINKS) {
+    message.frame = static_cast<int>(link - core_frames);
+    return true;
+  }
+  geometry_msgs::msg::Transform told;
+  ToolNumbers place{};
+  if (!frames_.find(root, name, seconds(get_node()->now()), told, problem)) {
+    return false;
+  }
+  if (!read_pose(told.translation, told.rotation, place)) {
+    problem = "what tf says of the frame '" + name + "' is no pose";
+    return false;
+  }
+  std::array<double, 16> pose{};
+  for (std::size_t i = 0; i < 3; ++i) {
+    std::copy(place.begin() + 3 + 3 * i, place.begin() + 6 + 3 * i, pose.begin() + 4 * i);
+    pose[4 * i + 3] = place[i];
+  }
+  core_to_root(what, pose.data(), message.numbers.data());
+  return true;
+}
+
+}  // namespace PACKAGE_NAMESPACE

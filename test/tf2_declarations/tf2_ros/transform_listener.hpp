@@ -1,0 +1,1 @@
+#include "tf2_ros/buffer.hpp"
