@@ -469,6 +469,25 @@ def test_in_c_and_in_python_a_loop_does_the_same_in_many_histories(alone: bool) 
     assert seen >= (SEEN_ALONE if alone else SEEN) - (RARE if HISTORIES < 300 else set())
 
 
+def test_trajectories_are_sampled_to_the_same_bits() -> None:
+    """What goes on from a trajectory divides its rounding by the square of a millisecond."""
+    way, rows = rest_to_rest([[0.1, 0.2, 0.3], [0.5, -0.3, 0.1]], [0.1, 0.7]), []
+    for runs_in_c in (True, False):
+        law = rd.create_controller("pd", rd.create_dynamics("rnea", PRR), 9.0, 6.0)
+        loop = ControlLoop(law, LIMITS, SafetySettings(following_tolerance=0.0, plausibility=False, allow_sagging=True))
+        loop.runs_in_c = runs_in_c
+        loop.update(0.0, 0.0, np.zeros(3), np.zeros(3))
+        loop.follow(way)
+        for t in 1e-3 * np.arange(1, 800):
+            if t == 0.4:
+                loop.scale_speed(0.7)
+            command = loop.update(t, t, np.zeros(3), np.zeros(3))
+            assert isinstance(command, CompiledCommand) == runs_in_c
+            rows.append(np.array(command.reference))
+    np.testing.assert_array_equal(rows[:799], rows[799:])
+    assert np.abs(rows[400:700]).max() > 0.3
+
+
 def test_the_c_compiler_has_nothing_to_say(tmp_path) -> None:
     source = tmp_path / "loop.c"
     source.write_text(loop_source(5))

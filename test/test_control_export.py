@@ -237,7 +237,7 @@ class ControllerHistory:
         self.tool_time = 0.0
         self.wrenches: dict[float, np.ndarray] = {}
 
-    payloads = True
+    payloads = streams = True
     calm = False  # True if nothing is asked of the arm but what is streamed to its tool
     stops = was_gap = False
     last: Any = None
@@ -377,7 +377,7 @@ class ControllerHistory:
         elif chance < 0.073:
             qd = qd * np.nan
         elif chance < 0.080:
-            asked = self.tool(other)
+            asked = self.tool(other) if self.streams else asked
         elif chance < 0.081 and not self.was_chained:
             self.attempt(self.loop.tare)
             asked = [TARE]
@@ -614,16 +614,20 @@ def changes_text(changes: list[tuple[str, Any]]) -> str:
     return "".join(lines_of({name: value}) for name, value in changes)
 
 
-def close(found: np.ndarray, expected: np.ndarray, history: ControllerHistory, drift: float = 1.0) -> None:
+def close(
+    found: np.ndarray, expected: np.ndarray, history: ControllerHistory, drift: float = 1.0, rarely: float = 1.0
+) -> None:
     """They are equal to 1e-12 of the greatest effort, times ``drift`` where a law adds up what it remembers.
 
-    A stop has segments of a millisecond: the rounding of a position, 1e-16, is one of its acceleration of 1e-10. So
-    one period in a thousand may be off by ten times that.
+    Of what is streamed to the tool, C works out the velocities of the joints by another algorithm, which rounds in
+    other ways. Their change over a millisecond is an acceleration, and a stop from there has segments of a millisecond:
+    in those the rounding of a position, 1e-16, is 1e-10 of an acceleration. So one period in a thousand may be off by
+    ``rarely`` times that.
     """
     greatest = max(min(joint.effort, GREATEST) for joint in history.robot.joints)
     np.testing.assert_array_equal(np.isnan(found), np.isnan(expected))
     off = np.nan_to_num(np.abs(found - expected) / np.maximum(greatest, np.abs(expected))).max(axis=1)
-    assert off.max() <= 1e-11 * drift, (int(off.argmax()), off.max())
+    assert off.max() <= 1e-12 * drift * rarely, (int(off.argmax()), off.max())
     assert np.mean(off > 1e-12 * drift) <= 1e-3, np.flatnonzero(off > 1e-12 * drift)[:10]
 
 
@@ -726,10 +730,12 @@ def test_in_mit_mode(prr: Exported) -> None:
 @needs_compiler
 @pytest.mark.thorough
 @pytest.mark.timeout(1500)
-def test_many_periods(prr: Exported) -> None:
+@pytest.mark.parametrize("streams", [False, True])
+def test_many_periods(prr: Exported, streams: bool) -> None:
     history = ControllerHistory(prr, 11)
-    found, expected, said = history.run(max(MANY, PERIODS))
-    close(found, expected, history)
+    history.streams = streams
+    found, expected, said = history.run(max(MANY // (3 if streams else 1), PERIODS))
+    close(found, expected, history, rarely=10.0 if streams else 1.0)
     assert said.endswith("allocations 0 locks 0\n")
 
 
@@ -762,7 +768,7 @@ def test_with_sanitizers(name: str, tmp_path: Path) -> None:
     history.payloads = False  # they scale the damping of the wrench, which the package keeps
     compared = PERIODS // (5 if name == "prr" else 20)
     found, expected, _ = history.run(compared)
-    close(found, expected, history)
+    close(found, expected, history, rarely=10.0 if name in industrial.urdfs() else 1.0)
     close_wrenches(history)
     assert history.repeat(-(-MANY // compared)) >= MANY
 

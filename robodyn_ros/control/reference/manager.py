@@ -501,7 +501,7 @@ class TrajectoryReference(ReferenceSource):
             return Reference(*self.motion.sample(t - self.start), self._no_effort)
         s, speed, change = self.time.at(t)
         q, qd, qdd = self.motion.sample(s)
-        return Reference(q, qd * speed, qdd * speed**2 + qd * change, self._no_effort)
+        return Reference(q, qd * speed, qdd * (speed * speed) + qd * change, self._no_effort)
 
     # `planned_at` in ../loop.c is the same in C.
     def planned(self, t: float) -> Array | None:
