@@ -398,19 +398,21 @@ void sample(const Settings* s, Sources* y, double t, double* r) {
   EACH { r[2 * N + i] = r[2 * N + i] * (speed * speed) + r[N + i] * change; r[N + i] *= speed; }
 }
 
-/* TrajectoryReference.planned: the efforts of a plan at a time, NaN where it says none; none at another speed. */
-static void planned_at(const Sources* y, double t, double* effort) {
+/* TrajectoryReference.planned: the efforts of a plan at a time, NaN where it says none; none at another speed. Nonzero if
+   there are any. */
+static int planned_at(const Sources* y, double t, double* effort) {
   const Motion* m = y->motion;
   EACH effort[i] = NAN;
-  if (y->source != TRAJECTORY || y->time.is_scaled || !m->efforts) return;
+  if (y->source != TRAJECTORY || y->time.is_scaled || !m->efforts) return 0;
   t -= y->start;
-  if (t < m->times[0] || t >= m->times[m->points - 1]) return; /* at the last point the arm may still brake */
+  if (t < m->times[0] || t >= m->times[m->points - 1]) return 0; /* at the last point the arm may still brake */
   const int64_t k = segment_at(m, t), columns = m->columns;
   const double ratio = (t - m->times[k]) / (m->times[k + 1] - m->times[k]);
   for (int64_t j = 0; j < columns; ++j) {
     const double begin = m->efforts[k * columns + j];
     effort[m->column[j]] = begin + ratio * (m->efforts[(k + 1) * columns + j] - begin);
   }
+  return 1;
 }
 
 /* Lets the next source take over when its time has come, and ends the present one when its time is up. */
@@ -998,7 +1000,7 @@ static int react(const Settings* s, State* m, Period* p, double t, int kind, int
 
 /* --- loop.py */
 
-static void set_step(double* const* x, double t, double dt, const double* q, const double* qd, const double* reference) {
+static inline void set_step(double* const* x, double t, double dt, const double* q, const double* qd, const double* reference) {
   x[TIMES][0] = t; x[TIMES][1] = dt;
   copy(x[STATE], q); copy(x[STATE + 1], qd);
   for (int k = 0; k < REFERENCES; ++k) copy(x[REFERENCE + k], reference + k * N);
@@ -1009,9 +1011,6 @@ static void set_step(double* const* x, double t, double dt, const double* q, con
 static void add_planned(const Settings* s, const double* planned, double* reference) {
   StepMemory fresh = {0};
   double* const memory = s->step_arrays[MEMORY];
-  int none = 1;
-  EACH none &= isnan(planned[i]);
-  if (none) return;
   fresh.has_requested = fresh.is_sending = 1;
   s->step_arrays[MEMORY] = (double*)&fresh;
   set_step(s->step_arrays, 0, 0, reference, reference + N, reference);
@@ -1092,8 +1091,7 @@ static int answer(const Settings* s, State* m, Period* p) {
   sample(s, &m->sources, t, p->reference);
   double given[REFERENCES * N], planned[N];
   for (int k = 0; k < REFERENCES * N; ++k) given[k] = p->reference[k];
-  planned_at(&m->sources, t, planned);
-  add_planned(s, planned, p->reference);
+  if (planned_at(&m->sources, t, planned)) add_planned(s, planned, p->reference);
   int far = -1;
   double most = -INFINITY;
   EACH if (!(fabs(p->reference[i] - p->q[i]) <= s->tolerance[i])) far = i;
