@@ -42,6 +42,7 @@ from robodyn_ros.control.contact.settings import Contact, ContactThresholds
 from robodyn_ros.control.drive_compensation import DriveCompensation
 from robodyn_ros.control.faults import problems
 from robodyn_ros.control.faults.settings import PHASES, TO_CONTACT, FaultReactions, Feedback
+from robodyn_ros.control.live_loop import LiveLoop, words
 from robodyn_ros.control.reference.manager import TrajectoryReference
 from robodyn_ros.control.reference.tolerances import Tolerances
 from robodyn_ros.control.step import Command
@@ -467,6 +468,64 @@ def test_in_c_and_in_python_a_loop_does_the_same(alone: bool) -> None:
 def test_in_c_and_in_python_a_loop_does_the_same_in_many_histories(alone: bool) -> None:
     seen = set().union(*(run(1000 + seed, 100, alone=alone) for seed in range(HISTORIES)))
     assert seen >= (SEEN_ALONE if alone else SEEN) - (RARE if HISTORIES < 300 else set())
+
+
+class InPlace:
+    """Runs a loop in C where the thread of the node would."""
+
+    def __init__(self, core: CompiledLoop) -> None:
+        self.core = core
+
+    def copy(self, state: Any, law_memory: np.ndarray) -> None:
+        words(state)[:] = words(self.core.state)
+
+    def make(self, change: Any) -> bool:
+        state = words(self.core.state)
+        if (state[change.guarded] != change.expected).any():
+            return False
+        state[change.places] = change.values
+        if change.settings is not None:
+            self.core.main.fields.settings[...] = change.settings.record.address
+        return True
+
+    def end(self, reason: str) -> None:
+        raise AssertionError(reason)
+
+
+def test_planned_efforts_and_another_speed_stay_in_the_thread() -> None:
+    law = rd.create_controller("pd", rd.create_dynamics("rnea", PRR), 9.0, 6.0)
+    q, qd, rest, found = np.full(3, 0.1), np.zeros(3), np.zeros((3, 3)), []
+    way = Trajectory(
+        [0.0, 0.2, 0.5], [q, q + 0.05, q], rest, None, [[9.0, 2.0, 0.5], [-3.0, 1.0, 0.2], [0.0, 1.0, 0.1]]
+    )
+    asked: dict[int, Callable[[ControlLoop], Any]] = {
+        2: lambda loop: loop.follow(way),
+        150: lambda loop: loop.scale_speed(0.5),
+        300: lambda loop: loop.apply(loop.settings._replace(safety=loop.settings.safety)),
+        400: lambda loop: loop.scale_speed(1.0),
+        700: lambda loop: loop.follow(way),
+    }
+    safety = SafetySettings(following_tolerance=0.0, plausibility=False, allow_sagging=True)
+    live, plain = (ControlLoop(law, LIMITS, safety) for _ in range(2))
+    plain.runs_in_c = False
+    for step in range(900):
+        t = 1e-3 * step
+        for loop in (live, plain):
+            if step in asked:
+                asked[step](loop)
+        command = plain.update(t, t, q, qd)
+        assert command is not None
+        if step == 0:
+            live.update(t, t, q, qd)
+            core = live.lend()
+            live.live = LiveLoop(live, core, InPlace(core))
+            continue
+        core._times[0], core._times[1], core._q[:], core._qd[:] = t, t, q, qd
+        assert core._run() == SENT
+        close(core._result[6], command.effort)
+        planned = plain._references.planned(t) is not None
+        found.append((planned, plain._references.planned(t) is None and plain.mode == "follow"))
+    assert [sum(kinds) > 100 for kinds in zip(*found, strict=True)] == [True, True]
 
 
 def test_trajectories_are_sampled_to_the_same_bits() -> None:
