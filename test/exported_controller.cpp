@@ -2,7 +2,7 @@
 //
 // The history is a file of numbers (double). Each period has: t, positions (N), velocities (N), and what is asked of the
 // arm before the update: 0 nothing; 1 a reference: has velocities, then joints, q, qd, effort (N each); 2 a trajectory:
-// points, columns, degree, has efforts, joints (columns), then for each point its time and its rows; 3 hold; 4 parameters: how many
+// points, columns, degree, has efforts, when it begins from now on or NaN, joints (columns), then for each point its time and its rows; 3 hold; 4 parameters: how many
 // lines of changes.txt; 5 publishers of references; 6 reference interfaces (4 N), chained; 7 the life cycle, off and on;
 // 8 a pose of the tool: frame, position, orientation (x, y, z, w); 9 a twist of it; 10 a wrench of it; 11 tare; 12 speed of
 // trajectories. Frames are: 0 none, the links, then those of FRAMES.
@@ -163,9 +163,12 @@ int main(int count, char ** options)
       }
       node->subscription<JointState>().callback(message);
     } else if (what == 2) {
-      const auto shape = history.numbers(4);
+      const auto shape = history.numbers(5);
       const std::size_t points = static_cast<std::size_t>(shape[0]), columns = static_cast<std::size_t>(shape[1]);
       auto message = std::make_shared<trajectory_msgs::msg::JointTrajectory>();
+      if (!std::isnan(shape[4])) {
+        message->header.stamp = rclcpp::Time(nanoseconds + static_cast<std::int64_t>(std::llround(shape[4] * 1e9)));
+      }
       for (const double joint : history.numbers(columns)) message->joint_names.push_back(core_joints[static_cast<int>(joint)]);
       for (std::size_t k = 0; k < points; ++k) {
         trajectory_msgs::msg::JointTrajectoryPoint point;

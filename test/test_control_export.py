@@ -322,7 +322,7 @@ class ControllerHistory:
 
     def step(self) -> None:
         rng, n = self.rng, self.n
-        self.t = round(self.t + PERIOD, 9)
+        self.before, self.t = self.t, round(self.t + PERIOD, 9)
         chance, other = rng.random(), rng.uniform(-1.0, 1.0, n)
         self.qd = np.clip(0.98 * self.qd + 0.06 * rng.uniform(-1.0, 1.0, n), -1.0, 1.0)
         self.q = np.clip(self.q + PERIOD * self.qd, self.robot.lower + 0.01, self.robot.upper - 0.01)
@@ -536,14 +536,17 @@ class ControllerHistory:
             times = np.round(times - times[0], 9)
         efforts = self.loop.settings.limits.effort * self.more.uniform(-1.0, 1.0, (points, n))
         efforts = efforts[:, columns] * self.more.choice([0.2, 0.9, 2.0], p=[0.5, 0.4, 0.1])  # or too great
+        offset = float(self.more.choice([np.nan, np.nan, 0.01, -0.02]))
+        # By the clock of the nodes, which is at the period that comes; the loop knows the one before.
+        start = None if np.isnan(offset) else self.before + (round(1e9 * (self.t + offset)) / 1e9 - self.t)
         self.attempt(
             lambda: self.loop.follow(
-                Trajectory(times, *rows, *[None] * (3 - len(rows)), efforts if has_efforts else None), None, names
+                Trajectory(times, *rows, *[None] * (3 - len(rows)), efforts if has_efforts else None), start, names
             )
         )
         rows += [efforts] if has_efforts else []
         table = [number for k in range(points) for number in (times[k], *(x for row in rows for x in row[k]))]
-        return [TRAJECTORY, points, len(columns), degree, has_efforts, *columns, *table]
+        return [TRAJECTORY, points, len(columns), degree, has_efforts, offset, *columns, *table]
 
     def change(self, other: np.ndarray) -> list[Any]:
         rng = self.rng
@@ -665,7 +668,7 @@ def test_a_clock_that_is_set_stops_no_motion(prr: Exported) -> None:
     start, goal = 0.1 + np.zeros(n), np.array([0.15, 0.0, 0.18])
     rows: list[float] = []
     for k in range(periods):
-        asked = [TRAJECTORY, 1, n, 3, 0, 0, 1, 2, duration, *goal, *np.zeros(n)] if k == 20 else [NOTHING]
+        asked = [TRAJECTORY, 1, n, 3, 0, np.nan, 0, 1, 2, duration, *goal, *np.zeros(n)] if k == 20 else [NOTHING]
         part = min(max(PERIOD * (k - 20) / duration, 0.0), 1.0)
         q = start + (goal - start) * part**2 * (3.0 - 2.0 * part)
         qd = (goal - start) * 6.0 * part * (1.0 - part) / duration
