@@ -207,12 +207,11 @@ def test_disabled_it_sends_nothing_and_enabled_it_holds_where_the_arm_is(arm):
 
     assert arm.graph.call(SetBool, "controller/enable", data=False).success
     arm.graph.wait(lambda: arm.graph.diagnostics("controller")["message"] == "disabled", "it to be disabled")
-    count = len(arm.commands)
     elsewhere = [1.0, 0.5, -0.5]
-    for _ in range(3):
-        arm.state(position=elsewhere)
+    sent = [arm.state(position=elsewhere) for _ in range(3)]
     arm.graph.diagnostics("controller")
-    assert len(arm.commands) == count
+    arm.graph.diagnostics("controller")
+    assert not [command for command in arm.commands if command.header.stamp in sent]  # the parting one may come late
     assert arm.graph.call(SetBool, "controller/enable", data=True).success
     np.testing.assert_allclose(arm.answered(position=elsewhere).effort, gravity_load(elsewhere), rtol=1e-10, atol=1e-12)
 

@@ -229,9 +229,6 @@ class PythonLoop(Protocol):
     def judge_rate(self, memory: Any) -> None:
         """Judge the rate of the states that C has measured."""
 
-    def assess_rate(self) -> None:
-        """Judge the rate of the states that has been measured."""
-
 
 class CompiledSettings:
     """The settings of a loop as C has them. What C reads stays as it is, and alive, as long as this object.

@@ -130,13 +130,12 @@ class LiveLoop:
 
     def judge(self) -> None:
         """Judge the rate of the states, if C asks for that."""
-
-        def assess() -> None:
-            self._before.fields.to_judge[...] = 1  # so that C learns that it was judged, whatever the result
-            self._loop.assess_rate()
-
-        if self._core.state.fields.to_judge:
-            self.change(assess)
+        if self._changing or not self._core.state.fields.to_judge:
+            return
+        self._runner.copy(self._before, self._compiled[-1].law_memory.copy())
+        self._after.array[...] = self._before.array
+        self._loop.judge_rate(self._after.fields)
+        self._runner.make(self._difference())
 
     def _worked_out(self) -> Change | None:
         """What has been changed since the copy was taken; None if nothing was.
@@ -155,13 +154,16 @@ class LiveLoop:
             settings.law_memory[:] = step.law_memory
             keeps = settings.step.program.key == last.step.program.key
         loop.save(self._after.fields, self._core.motion)
+        change = self._difference()
+        return change._replace(settings=settings, keeps_law_memory=keeps) if len(change.places) or settings else None
+
+    def _difference(self) -> Change:
+        """What differs after from before."""
         before, after, copied = map(words, (self._before, self._after, self._copy))
         places = np.flatnonzero(before != after)
-        if not len(places) and settings is None:
-            return None
         touches = any(place in self._sources for place in places.tolist())
         guarded = self._guards if touches else self._guards[:0]
-        return Change(places, after[places], guarded, copied[guarded], settings, keeps)
+        return Change(places, after[places], guarded, copied[guarded], None, keeps_law_memory=False)
 
 
 def words(record: Record) -> Words:

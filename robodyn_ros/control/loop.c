@@ -158,7 +158,7 @@ typedef struct {
   double good_t, good_ahead, good_q[N], good_qd[N], refused_t, refused_ahead, refused_q[N], refused_qd[N], refused_since;
   /* sampling */
   int64_t count;
-  double period, delay, carried, sampling_last, mean, before, judged_period, judged_delay, judged_t;
+  double period, delay, carried, sampling_last, mean, before, judged_period, judged_delay, judged_t, sure;
   double carried_stiffness[N], carried_damping[N];
   /* plausibility */
   int64_t doubted, doubt_joint, strike, compared, driven, after_gap;
@@ -529,7 +529,8 @@ static int measure_sampling(const Settings* s, State* m, double t, double age) {
     m->delay += part * (greater(age, 0) - m->delay);
   }
   const double most = s->sampling_change * m->judged_period;
-  const int still = fabs(m->period - m->judged_period) <= most && fabs(m->delay - m->judged_delay) <= most;
+  const int still = m->period + m->delay <= m->sure ||
+    (fabs(m->period - m->judged_period) <= most && fabs(m->delay - m->judged_delay) <= most);
   const int known = (double)m->count >= s->first_periods || m->period > s->state_timeout;
   if (!known || (still && 0 <= since && since < s->reassess)) return 0;
   m->judged_period = m->period; m->judged_delay = m->delay; m->judged_t = t;
@@ -1030,7 +1031,7 @@ void stop(const Settings* s, State* m) {
   m->active = 0;
   acknowledge(m);
   m->count = 0; m->period = m->delay = m->mean = m->before = 0; m->carried = 1; m->sampling_last = -INFINITY;
-  m->judged_period = m->judged_delay = 0; m->judged_t = -INFINITY;
+  m->judged_period = m->judged_delay = m->sure = 0; m->judged_t = -INFINITY;
   copy(m->carried_stiffness, s->stiffness); copy(m->carried_damping, s->damping);
   believe(m);
   m->driving = m->applies = m->trail_count = 0;

@@ -478,10 +478,6 @@ class ControlLoop:
         checks = self._validation, self._sampling, self._plausibility, self._contact
         return *checks, self._supervisor, self._step, self._gravity
 
-    def assess_rate(self) -> None:
-        """Judge the rate of the states that has been measured."""
-        self._sampling.assess(self._q)
-
     def judge_rate(self, memory: Any) -> None:
         """Judge the rate of the states that C has measured, in the struct ``State``."""
         self._sampling.restore(memory)

@@ -47,6 +47,9 @@ CHANGE = 0.1
 REASSESS = 0.5
 """Time after which they are judged anew in any case, for the arm may have moved [s]."""
 
+SURE = 2.0
+"""Up to this factor of period and delay together they need not be judged anew, where all gains are surely carried."""
+
 SURELY = 0.2
 """Where the greatest rate of the feedback, times period and delay, is below this, it is stable by far."""
 
@@ -86,14 +89,14 @@ class SamplingRate:
         self._last = -np.inf
         self._count = 0
         self._mean = self._before = 0.0
-        self._judged = (0.0, 0.0, -np.inf)
+        self._judged, self._sure = (0.0, 0.0, -np.inf), 0.0
         self._q = self._settings.controller.dynamics.robot.home
 
     def apply(self, settings: LoopSettings) -> None:
         """Judge these settings from now on."""
         self._settings = settings
         self.feedback = scaled(settings.feedback, self.carried) if self.carried < 1.0 else settings.feedback
-        self._judged = (0.0, 0.0, -np.inf)
+        self._judged, self._sure = (0.0, 0.0, -np.inf), 0.0
 
     @property
     def problem(self) -> str:
@@ -122,7 +125,9 @@ class SamplingRate:
             self.period = max(self._mean, least)
             self.delay += part * (max(age, 0.0) - self.delay)
         period, delay, since = self._judged
-        still = abs(self.period - period) <= CHANGE * period and abs(self.delay - delay) <= CHANGE * period
+        still = self.period + self.delay <= self._sure or (
+            abs(self.period - period) <= CHANGE * period and abs(self.delay - delay) <= CHANGE * period
+        )
         if not self._is_known or (still and 0.0 <= t - since < REASSESS):
             return
         self._judged = (self.period, self.delay, t)
@@ -131,11 +136,14 @@ class SamplingRate:
     def assess(self, q: Array) -> None:
         """Judge the gains by the period and delay that were measured, with the arm at q (n,)."""
         self._q = q
-        self.carried = self._judge(self._settings, q, GAIN_MARGIN if self.carried == 1.0 else RETURN_MARGIN)
-        feedback = self._settings.feedback
-        gains = effort_gains(feedback, self._settings.controller.dynamics.mass_matrix(q))
+        settings, feedback = self._settings, self._settings.feedback
+        self.carried = self._judge(settings, q, GAIN_MARGIN if self.carried == 1.0 else RETURN_MARGIN)
+        gains = effort_gains(feedback, settings.controller.dynamics.mass_matrix(q))
         part = carried_part(self.period, self.delay, gains, GAIN_MARGIN)
         self.feedback = feedback if part == 1.0 else scaled(feedback, part)
+        reach = SURE * (self.period + self.delay)
+        both = gains, settings.controller.acceleration_gains(q, self.period)
+        self._sure = reach if RETURN_MARGIN * max(map(fastest, both)) * reach < SURELY else 0.0
 
     def save(self, memory: Any) -> None:
         """Write what it remembers into the memory of ``../loop.c``."""
@@ -149,7 +157,7 @@ class SamplingRate:
     def save_judgement(self, memory: Any) -> None:
         """Write there which gains are carried."""
         memory.carried[...], memory.carried_stiffness[:], memory.carried_damping[:] = self.carried, *self.feedback
-        memory.to_judge[...] = 0
+        memory.sure[...], memory.to_judge[...] = self._sure, 0
 
     def restore(self, memory: Any) -> None:
         """Read it from there."""
@@ -158,7 +166,7 @@ class SamplingRate:
         self.period, self.delay, self._mean, self._before, *judged, self.carried = (
             float(getattr(memory, name)) for name in names
         )
-        self._judged = judged[0], judged[1], judged[2]
+        self._judged, self._sure = (judged[0], judged[1], judged[2]), float(memory.sure)
         self.feedback = Feedback(memory.carried_stiffness.copy(), memory.carried_damping.copy())
 
     def check(self, settings: LoopSettings, q: Array) -> None:
@@ -250,8 +258,7 @@ def carried_part(period: float, delay: float, gains: AccelerationGains, margin: 
         margin: by this factor they may be too high.
     """
     stiffness, damping, integral = gains
-    fastest = max(greatest(damping), greatest(stiffness) ** (1 / 2), greatest(integral) ** (1 / 3))
-    if margin * fastest * (period + delay) < SURELY:
+    if margin * fastest(gains) * (period + delay) < SURELY:
         return 1.0
     if delay > PERIODS * period:  # the same mean delay, half a period of the hold included, in fewer steps
         period, delay = delay / PERIODS, delay + 0.5 * (period - delay / PERIODS)
@@ -267,6 +274,12 @@ def carried_part(period: float, delay: float, gains: AccelerationGains, margin: 
         middle = 0.5 * (low + high)
         low, high = (middle, high) if is_stable(middle) else (low, middle)
     return max(low, 2.0**-BISECTIONS)
+
+
+def fastest(gains: AccelerationGains) -> float:
+    """The greatest rate of a feedback [1/s]."""
+    stiffness, damping, integral = map(greatest, gains)
+    return float(max(damping, stiffness**0.5, integral ** (1.0 / 3.0)))
 
 
 def greatest(gain: Array) -> float:

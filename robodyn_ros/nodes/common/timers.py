@@ -20,6 +20,13 @@ def steady_timer(node: Node, period: float, call: Callable[[], object]) -> Timer
     return node.create_timer(period, call, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
 
+def set_period(timer: Timer, period: float) -> None:
+    """Have a timer call every so often [s] from its next call on."""
+    nanoseconds = round(1e9 * period)
+    if timer.timer_period_ns != nanoseconds:
+        timer.timer_period_ns = nanoseconds
+
+
 def once_running(node: Node, call: Callable[[], object]) -> None:
     """Call something once, as soon as the node's executor runs, whatever clock the node uses."""
 

@@ -41,7 +41,7 @@ from robodyn_ros.nodes.common.messages import NANO
 from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.nodes.common.qos import NEWEST, PARTS
 from robodyn_ros.nodes.common.scheduling import Scheduling
-from robodyn_ros.nodes.common.timers import steady_timer
+from robodyn_ros.nodes.common.timers import set_period, steady_timer
 from robodyn_ros.nodes.controller.fault_report import FAULTS, FaultReport, PublisherConflicts
 from robodyn_ros.nodes.controller.locked_model import LockedModel
 from robodyn_ros.nodes.controller.output import LoopStatistics, Output
@@ -59,6 +59,9 @@ from robodyn_ros.robot import Robot
 
 WATCH_PERIOD = 0.02
 """Time between two checks that states still come, and between two answers while none come [s]."""
+
+REST_PERIOD = 0.05
+"""Time between two checks while the thread answers and nobody waits for what it has done [s]."""
 
 PARTING_PERIOD = 0.002
 """Time between two commands on the way to the parting one [s]."""
@@ -80,7 +83,7 @@ class ClosedLoop:
         statistics: of the commands.
         references: the topics of references.
         listeners: called with stamp and command for each state that is answered.
-        onlookers: called with both now and then: the latest.
+        onlookers: called with both now and then: the latest; True if somebody waits for more.
         realtime: whether the loop runs in a thread of its own, and why not.
     """
 
@@ -126,6 +129,7 @@ class ClosedLoop:
         self._scheduling: Scheduling | None = None
         self._told_fault = self._told_restarts = 0
         self._reset()
+        self._is_looked_at = True
         self._timers = [
             steady_timer(node, WATCH_PERIOD, self._watch),
             steady_timer(node, PUBLISHER_PERIOD, self._scan_publishers),
@@ -154,6 +158,8 @@ class ClosedLoop:
     @property
     def latest(self) -> tuple[Time, Command] | None:
         """Stamp of the latest state that was answered, and the command; None before the first."""
+        if self._realtime is not None:
+            self._realtime.read()
         return self._callback.latest
 
     @property
@@ -296,9 +302,11 @@ class ClosedLoop:
         """Check that states still come; send the reaction to the fault if they do not."""
         last = self._callback
         if self._realtime is not None:
-            self._poll_realtime(self._realtime)
+            self._poll_realtime(self._realtime, rests=not self._is_looked_at)
         elif self._answers and last.latest is not None and not self.realtime.startswith("off:"):
             self._enter_realtime()  # the first state is Python's
+        rests = self._realtime is not None and not self._is_looked_at
+        set_period(self._timers[0], REST_PERIOD if rests else WATCH_PERIOD)
         self._in_parts |= last.states.partial
         if last.states.mixed and self._qos is NEWEST:  # the next message does not replace the one before
             self._qos = PARTS
@@ -334,7 +342,7 @@ class ClosedLoop:
         wanted = NodeParameters(self._node)["realtime"]
         if wanted == "off":
             self._leave_realtime()
-        has_begun = self._answers and self.latest is not None
+        has_begun = self._answers and self._callback.latest is not None
         if wanted == "auto" and self._clock.ros_time_is_active:
             self._leave_realtime()
             self._say_realtime("off: time is simulated, and Python keeps it")
@@ -416,10 +424,10 @@ class ClosedLoop:
         if received:
             last.received, last.state_time, last.node_time = received, state_time, node_time
 
-    def _poll_realtime(self, realtime: RealtimeLoop) -> None:
+    def _poll_realtime(self, realtime: RealtimeLoop, *, rests: bool) -> None:
         """Report what the thread has done, and read what it cannot."""
         states = self._callback.states
-        letter = realtime.poll(wants_messages=bool(self._locked.names))
+        letter = realtime.poll(wants_messages=bool(self._locked.names), rests=rests)
         for _ in range(realtime.new_refusals()):
             self.faults.count("message not published", "refused by the middleware")
         self._keep_state_time(realtime)
@@ -441,13 +449,14 @@ class ClosedLoop:
         """Report periods of the thread: all at once where nothing is to be told of each."""
         plain = (entries["code"] == SENT) & (entries["kind"] < 0) & (entries["restarts"] == self._told_restarts)
         told = self.listeners or self._output.tells_terms or self._fault_report.lasts or entries["blind"].any()
+        self._is_looked_at = bool(told)
         if told or not plain.all():
             for entry in entries:
                 self._on_entry(entry)
             return
         self._callback.latest = when, latest = stamp_of(entries[-1]), command_of(entries[-1])
         for look in self.onlookers:
-            look(when, latest)
+            self._is_looked_at |= look(when, latest)
         self.statistics.add_many(entries, latest, self.settings.safety.overrun)
 
     def _on_entry(self, entry: Any) -> None:

@@ -145,7 +145,7 @@ class ControllerState:
         self._node, self._loop = node, loop
         self._message = kind(joint_names=list(loop.robot.joint_names))
         self._publisher: Any = node.create_lifecycle_publisher(kind, "~/controller_state", RELIABLE)
-        self._due = 0.0
+        self._due, self._is_wanted = 0.0, False
         loop.onlookers.append(self._on_command)
 
     def destroy(self) -> None:
@@ -153,17 +153,19 @@ class ControllerState:
         self._loop.onlookers.remove(self._on_command)
         self._node.destroy_lifecycle_publisher(self._publisher)
 
-    def _on_command(self, stamp: Time, command: Command) -> None:
+    def _on_command(self, stamp: Time, command: Command) -> bool:
         now = perf_counter()
         if now < self._due or command.reference is None or command.state is None:
-            return
+            return self._is_wanted
         self._due = now + STATE_PERIOD
-        if self._publisher.get_subscription_count():
+        self._is_wanted = self._publisher.get_subscription_count() > 0
+        if self._is_wanted:
             message = self._message
             message.header.stamp = stamp
             fill(command, message.reference, message.feedback, message.error)
             message.output.effort = command.effort.tolist()
             self._publisher.publish(message)
+        return self._is_wanted
 
 
 class QueryState:

@@ -188,7 +188,7 @@ class StateCallback:
         position: of the latest state that was answered, as the drives count turns, (n,); None before the first.
         latest: stamp of the latest state that was answered, and the command; None before the first.
         listeners: called with both for each state that is answered.
-        onlookers: called with both now and then: the latest.
+        onlookers: called with both now and then: the latest; True if somebody waits for more.
         received: when the latest usable state came, by the steady clock [s]; 0 before the first.
         state_time: its stamp [s].
         node_time: the time by the node's clock when it came [s].
@@ -223,7 +223,7 @@ class StateCallback:
         self.mit: MitSettings | None = None
         self.position: Array | None = None
         self.listeners: list[Callable[[Time, Command], None]] = []
-        self.onlookers: list[Callable[[Time, Command], None]] = []
+        self.onlookers: list[Callable[[Time, Command], bool]] = []
         self._ros_clock = node.get_clock()
         self._clock = self._ros_clock.handle  # without the objects that rclpy makes around each time
         self._loop, self._transmission, self._output = loop, transmission, output

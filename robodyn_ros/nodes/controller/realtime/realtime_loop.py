@@ -42,6 +42,9 @@ if TYPE_CHECKING:
     from robodyn_ros.nodes.controller.states import StateMerger
 
 
+READ_PERIOD = 0.2
+"""Time between two looks at what the thread has done, while nobody waits for it [s]; the ring is longer."""
+
 JUDGE_PERIOD = 0.1
 """Shortest time between two judgements of the rate of the states [s]."""
 
@@ -75,8 +78,9 @@ class RealtimeLoop:
         self._loop, self._states, self._on_entries, self._on_end = loop, states, on_entries, on_end
         self._core = loop.lend()
         self._unpublished = 0
-        self._judged = 0.0
-        self._has_stopped = False
+        self._judged = self._read_at = 0.0
+        self._told = 0
+        self._has_stopped = self._is_reading = False
         self.thread = make_thread(self._core)
         self._live = LiveLoop(loop, self._core, self)
 
@@ -91,7 +95,7 @@ class RealtimeLoop:
     def stop(self) -> None:
         """Run no longer; the loop in Python remembers all that C does."""
         self.thread.stop()
-        self._read_entries()
+        self.read()
         if self._loop.live is not None:
             self._live.refresh()
             self._loop.live = None
@@ -100,7 +104,7 @@ class RealtimeLoop:
     def end(self, reason: str) -> None:
         """:meth:`robodyn_ros.control.live_loop.Runner.end`."""
         self.thread.stop()
-        self._read_entries()
+        self.read()
         self._loop.live = None
         self._core.leave()
         self._on_end(reason)
@@ -113,11 +117,12 @@ class RealtimeLoop:
         """:meth:`robodyn_ros.control.live_loop.Runner.make`."""
         return self.thread.make(change)
 
-    def poll(self, *, wants_messages: bool) -> tuple[int, bytes] | None:
+    def poll(self, *, wants_messages: bool, rests: bool) -> tuple[int, bytes] | None:
         """Do what has come up: to be called all the time.
 
         Args:
             wants_messages: True to get a message now and then.
+            rests: True if nobody waits for entries that are plain answers to states.
 
         Returns:
             A letter (:meth:`.RealtimeThread.letter`), if there is one.
@@ -125,7 +130,8 @@ class RealtimeLoop:
         Raises:
             RobodynError: a message of a new layout is none that can be used.
         """
-        self._read_entries()
+        if not rests or self.thread.notable != self._told or perf_counter() >= self._read_at + READ_PERIOD:
+            self.read()
         if self._has_stopped:
             self.stop()
             self._on_end("the loop has stopped, and starts again in Python")
@@ -162,12 +168,21 @@ class RealtimeLoop:
         self._unpublished += new
         return new
 
-    def _read_entries(self) -> None:
+    def read(self) -> None:
+        """Report what the thread has done until now."""
+        if self._is_reading:  # whoever is told asks
+            return
+        self._read_at, self._told = perf_counter(), self.thread.notable
         entries = self.thread.entries()
-        self._has_stopped |= bool((entries["code"] == UNSTARTED).any())
-        entries = entries[entries["code"] != UNSTARTED]
-        if len(entries):
-            self._on_entries(entries)
+        stopped = entries["code"] == UNSTARTED
+        if stopped.any():
+            self._has_stopped, entries = True, entries[~stopped]
+        self._is_reading = True
+        try:
+            if len(entries):
+                self._on_entries(entries)
+        finally:
+            self._is_reading = False
 
 
 def command_of(entry: Any) -> Command:

@@ -74,7 +74,7 @@ typedef struct {
   Layout* layouts[LAYOUTS]; /* that Python has learned; 0 for none */
   Change* change;
   Entry* ring;
-  int64_t capacity, written, unpublished;
+  int64_t capacity, written, notable, restarts, unpublished; /* notable: how many entries are to be told of at once */
   int64_t open, wake, sequence, ros_time_active, priority, scheduled, wants_message;
   int64_t last_now; /* [ns] */
   int64_t order[N], letter_full, letter_again, priority_error; /* letter_again: it can be answered now */
@@ -143,6 +143,8 @@ static void note(Realtime* r, int64_t code, int64_t sec, int64_t nanosec, double
   e->t = p->t; e->begun = begun; e->done = steady(); e->age = p->age;
   memcpy(e->q, p->q, offsetof(Period, external) + sizeof p->external - offsetof(Period, q));
   STORE(r->written, r->written + 1);
+  if (code != SENT || blind || p->kind >= 0 || m->restarts != r->restarts) STORE(r->notable, r->notable + 1);
+  r->restarts = m->restarts;
 }
 
 static const Layout* layout_of(Realtime* r, const Bytes* message) {

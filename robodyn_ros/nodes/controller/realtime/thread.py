@@ -267,7 +267,15 @@ class RealtimeThread:
         written = int(self._fields.written)
         first = max(self._read, written - CAPACITY // 2)
         self._read = written
-        return self._ring.take(range(first, written), mode="wrap")
+        begin, end = first % CAPACITY, written % CAPACITY
+        if begin <= end:
+            return self._ring[begin:end].copy()
+        return np.concatenate((self._ring[begin:], self._ring[:end]))
+
+    @property
+    def notable(self) -> int:
+        """How many entries there have been that are no plain answers to a state: faults, refusals, new starts."""
+        return int(self._fields.notable)
 
     @property
     def unpublished(self) -> int:

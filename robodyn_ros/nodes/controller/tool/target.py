@@ -214,7 +214,7 @@ class ToolPose:
         self._publisher: Any = node.create_lifecycle_publisher(PoseStamped, "~/tool_pose", RELIABLE)
         self._message = PoseStamped()
         self._message.header.frame_id = loop.robot.root
-        self._due = 0.0
+        self._due, self._is_wanted = 0.0, False
         loop.onlookers.append(self._on_command)
 
     def destroy(self) -> None:
@@ -222,12 +222,14 @@ class ToolPose:
         self._loop.onlookers.remove(self._on_command)
         self._node.destroy_lifecycle_publisher(self._publisher)
 
-    def _on_command(self, stamp: Time, command: Command) -> None:
+    def _on_command(self, stamp: Time, command: Command) -> bool:
         now = perf_counter()
         if now < self._due or command.state is None:
-            return
+            return self._is_wanted
         self._due = now + TOOL_POSE_PERIOD
-        if self._publisher.get_subscription_count():
+        self._is_wanted = self._publisher.get_subscription_count() > 0
+        if self._is_wanted:
             self._message.header.stamp = stamp
             self._message.pose = to_pose(self._kinematics.pose(self._link, command.state[0]))
             self._publisher.publish(self._message)
+        return self._is_wanted

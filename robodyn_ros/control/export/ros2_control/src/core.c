@@ -107,7 +107,7 @@ void core_apply(Core* c, CoreSettings* next) {
     }
   }
   copy(m->carried_stiffness, next->loop.stiffness); copy(m->carried_damping, next->loop.damping);
-  m->judged_period = m->judged_delay = 0; m->judged_t = -INFINITY;
+  m->judged_period = m->judged_delay = m->sure = 0; m->judged_t = -INFINITY;
   if (!next->loop.plausibility) believe(m);
   blend_change(&m->memory, difference, next->loop.blend_time);
   core_scale_speed(c, c->asked_speed);
