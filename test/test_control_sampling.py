@@ -1,6 +1,7 @@
 """Which gains a rate of states carries: against closed forms, simulation, and a loop that meets such states."""
 
 import ctypes
+import math
 
 import arms
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 import robodyn_ros as rd
 from robodyn_ros.control import PD, ComputedTorque, ControlLoop, GravityCompensation, SafetySettings
 from robodyn_ros.control.compiled_loop import SENT
-from robodyn_ros.control.faults.sampling import carried_part, effort_gains, spectral_radius
+from robodyn_ros.control.faults.sampling import SamplingRate, carried_part, effort_gains, spectral_radius
 from robodyn_ros.control.faults.settings import FaultReactions, Feedback, RateReaction
 from robodyn_ros.control.laws.base import AccelerationGains
 from robodyn_ros.control.live_loop import LiveLoop, words
@@ -147,6 +148,28 @@ def test_the_answers_to_other_faults_have_gains_that_are_carried_too():
         assert np.abs(speeds[-20:]).max() < (0.005 if answer == "hold" else 20.0)
         if answer == "hold":
             assert np.abs(np.diff(speeds[-20:], axis=0)).max() < 1e-3
+
+
+def test_ages_that_vary_are_judged_anew_only_where_they_matter(monkeypatch):
+    """Far below what the gains carry: every half a second. Near it: whenever the mean age has changed by a tenth."""
+    judged = []
+    judge = SamplingRate.assess
+    monkeypatch.setattr(SamplingRate, "assess", lambda self, q: judged.append(self.delay) or judge(self, q))
+    counts = {}
+    for frequency in (4.0, 300.0):
+        rate = SamplingRate(loop(ComputedTorque, frequency).settings)
+        judged.clear()
+        for k in range(2000):
+            rate.update(0.001 * k, 0.0005 + 0.0004 * math.sin(0.05 * k), HOME)
+        counts[frequency] = len(judged)
+        assert rate.carried == 1.0
+    assert counts[4.0] <= 6, counts
+    assert counts[300.0] > 20, counts
+    rate = SamplingRate(loop(ComputedTorque, 4.0).settings)
+    for k in range(400):  # a rate that suddenly carries the gains no more is found at once
+        rate.update(0.001 * min(k, 200) + 0.2 * max(k - 200, 0), 0.0, HOME)
+        if k == 215:
+            assert rate.carried < 1.0 or rate.problem
 
 
 @pytest.mark.skipif(find_compiler() is None, reason="there is no C compiler")

@@ -43,6 +43,22 @@ def test_on_and_off_may_be_booleans_and_former_names(graph, given, taken):
     assert "realtime: must be one of auto, on, off, not 'sometimes'" in refused.reason
 
 
+def test_whoever_subscribes_to_the_terms_while_states_stream_gets_them(graph, prr):
+    """States that come all the time leave no gap in which somebody would look for subscribers."""
+    from sensor_msgs.msg import JointState
+
+    wiring = "-r", "commands:=controller/commands"
+    graph.start("simulator", *wiring, robot_description=prr, state_rate=500.0)
+    graph.start("controller", robot_description=prr, use_sim_time=True, realtime="on")
+    commands = graph.listen(JointState, "controller/joint_commands", 1000)
+    graph.wait(lambda: len(commands) > 100, "commands")
+    for topic in ("tracking_error", "efforts/gravity"):
+        found = graph.listen(JointState, f"controller/{topic}", 1000)
+        graph.wait(lambda found=found: len(found) > 100, topic)
+        stamps = [message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec for message in found][-50:]
+        assert np.diff(stamps).max() < 0.05, "every command is told of"
+
+
 @pytest.fixture
 def counted(tmp_path, monkeypatch):
     """What the thread of a controller allocates and locks: (2, functions), its own and the middleware's; takes."""

@@ -490,4 +490,5 @@ class ClosedLoop:
 
     def _scan_publishers(self) -> None:
         self._enter_realtime()
+        self._output.refresh()
         self._loop.set_publisher_conflict(self._conflicts.scan(self._loop.settings.safety.state_publishers))
