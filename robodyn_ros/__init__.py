@@ -81,7 +81,8 @@ def create_dynamics(name: str, robot: Robot | str | os.PathLike[str], **options:
         **options: options of the plugin; each plugin takes ``gravity``, (3,) in [m/s²] in the root link's frame.
 
     Raises:
-        PluginError: no such plugin, or it cannot be imported.
+        PluginError: no such plugin, it cannot be imported, or it omits something.
+        ModelError: a method of the plugin returns no finite array of floats of the right shape.
         InputError: an option is wrong, or the arm is none.
         RobotDescriptionError: the URDF cannot be read or does not describe an arm.
     """

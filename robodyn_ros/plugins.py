@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from inspect import Signature, signature
+from inspect import Parameter, Signature, getattr_static, signature
+from types import FunctionType
 from typing import Any, NamedTuple
 
 from robodyn_ros.errors import PluginError
@@ -86,6 +87,7 @@ def create(kind: str, name: str, *args: Any, **kwargs: Any) -> Any:
 
     Raises:
         PluginError: as :func:`load`, or the class omits a part of its contract; the message says which.
+        RobodynError: a method of the object returns something else than it should.
     """
     plugin, contract = load_whole(kind, name), _contracts.get(kind)
     if contract is not None:
@@ -100,6 +102,8 @@ def create(kind: str, name: str, *args: Any, **kwargs: Any) -> Any:
         if missing:
             problem = f"has no attribute {missing[0]!r} when it is made: call super().__init__ in its constructor"
             raise PluginError(kind, name, f"{_place(plugin)} {problem}", available(kind))
+        if contract.check is not None:
+            contract.check(made)
     return made
 
 
@@ -109,11 +113,18 @@ class PluginContract(NamedTuple):
     base: type[Any]  # class that it derives from
     states: Mapping[str, tuple[Any, ...]]  # attribute of the class → the values that it may have; () for any
     sets: tuple[str, ...]  # attributes that the constructor of the base sets
+    check: Callable[[Any], None] | None  # raises for an object whose methods return something else than they should
 
 
-def require(kind: str, base: type[Any], states: Mapping[str, tuple[Any, ...]], *sets: str) -> None:
+def require(
+    kind: str,
+    base: type[Any],
+    states: Mapping[str, tuple[Any, ...]],
+    *sets: str,
+    check: Callable[[Any], None] | None = None,
+) -> None:
     """State the contract of a kind; the module of its base class calls this."""
-    _contracts[kind] = PluginContract(base, states, sets)
+    _contracts[kind] = PluginContract(base, states, sets, check)
 
 
 _contracts: dict[str, PluginContract] = {}
@@ -134,6 +145,26 @@ def _omission(plugin: type[Any], contract: PluginContract | None) -> str:
             return f"omits the class attribute {attribute!r}" + (f", which must be {allowed}" if values else "")
         if values and getattr(plugin, attribute) not in values:
             return f"has {attribute} = {getattr(plugin, attribute)!r}, which must be {allowed}"
+    return _wrong_method(plugin, contract.base)
+
+
+def _wrong_method(plugin: type[Any], base: type[Any]) -> str:
+    """Which method of a class does not take what that of its base takes; "" if none."""
+    for name, method in vars(base).items():
+        own = getattr_static(plugin, name)
+        if name.startswith("_") or not isinstance(method, FunctionType) or own is method:
+            continue
+        if not hasattr(own, "__get__"):
+            return f"has {name} = {own!r}, which is no method"
+        if not isinstance(own, FunctionType):
+            continue
+        taken = _signature(method).parameters.values()
+        named = {one.name: None for one in taken if one.kind is Parameter.KEYWORD_ONLY}
+        placed = [one.name for one in taken if one.kind is Parameter.POSITIONAL_OR_KEYWORD]
+        try:
+            _signature(own).bind(*placed, **named)
+        except TypeError as cause:
+            return f"has {name}{_signature(own)}, which does not take what that of its base takes: {cause}"
     return ""
 
 

@@ -9,11 +9,13 @@ import pytest
 
 import robodyn_ros as rd
 from robodyn_ros import plugins
+from robodyn_ros.cli.main import main
 from robodyn_ros.control import Controller, ControlLoop, Efforts
 from robodyn_ros.control.faults.dry_run import check_model
 from robodyn_ros.control.laws.pd import PD
 from robodyn_ros.control.loop_settings import loop_default_values, make_loop_settings
 from robodyn_ros.control.parameter_file import FileParameters
+from robodyn_ros.dynamics import Energy
 from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.errors import EffortError, ModelError, PluginError, SimulationError
 from robodyn_ros.simulation import Plant, PlantBase
@@ -201,6 +203,51 @@ def test_a_model_that_returns_the_wrong_thing(model, result, said):
     with pytest.raises(ModelError) as caught:
         check_model(Mine(model.robot))
     assert said in str(caught.value)
+
+
+WRONG_RESULTS = {
+    "nothing": (lambda found: None, "returns None: is|gives NoneType, not Energy"),
+    "a list": (lambda found: np.asarray(found).tolist(), "gives no array, but a list|gives list, not Energy"),
+    "NaN": (lambda found: _each(found, lambda part: np.nan * part), "gives no finite numbers of shape"),
+    "one too few": (lambda found: _each(found, lambda part: part[..., :-1] if np.ndim(part) else np.ones(2)), "shape"),
+    "no batch": (lambda found: _each(found, lambda part: part[0]), r"shape \(2"),
+}
+
+
+def _each(found, change):
+    return Energy(*map(change, found)) if isinstance(found, Energy) else change(found)
+
+
+@pytest.mark.parametrize("kind", WRONG_RESULTS)
+@pytest.mark.parametrize("method", ["inverse", "forward", "mass_matrix", "coriolis_matrix", "gravity", "energy"])
+def test_a_model_is_told_what_it_returns_before_anything_computes_with_it(install, model, method, kind, capsys):
+    made, said = WRONG_RESULTS[kind]
+
+    def answer(self, *states):
+        found = getattr(model, method)(*states)
+        return found if kind == "no batch" and states[0].ndim == 1 else made(found)
+
+    install("dynamics", Mine=type("Mine", (RNEA,), {"__module__": __name__, method: answer}))
+    with pytest.raises(ModelError, match=f"dynamics plugin: {method}.*({said})"):
+        rd.create_dynamics("Mine", model.robot)
+    assert main(["simulate", PRR, "--duration", "0.1", "-p", "dynamics:=Mine"]) == 2
+    assert f"dynamics plugin: {method}" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize(
+    ("kind", "base", "method", "own", "said"),
+    [
+        ("controllers", PD, "compute", lambda self, q, qd: None, "has compute(self, q, qd), which does not take what"),
+        ("controllers", PD, "advance", lambda self, dt: None, "has advance(self, dt), which does not take what"),
+        ("dynamics", RNEA, "gravity", lambda self: None, "has gravity(self), which does not take what"),
+        ("dynamics", RNEA, "apply", None, "has apply = None, which is no method"),
+    ],
+)
+def test_a_method_with_other_arguments(install, model, kind, base, method, own, said):
+    install(kind, Mine=type("Mine", (base,), {"__module__": __name__, method: own}))
+    with pytest.raises(PluginError) as caught:
+        plugins.load_whole(kind, "Mine")
+    assert f"test_plugin_contract.Mine {said}" in str(caught.value)
 
 
 def test_a_model_that_omits_something(install, model):

@@ -18,6 +18,8 @@ from robodyn_ros.document.blocks import Block, literal_table, literal_text
 from robodyn_ros.document.summary import Summarised
 from robodyn_ros.dynamics.inertial_parameters import standard_parameters
 from robodyn_ros.dynamics.parameters import Parameters
+from robodyn_ros.dynamics.results import finite_result
+from robodyn_ros.errors import ModelError
 from robodyn_ros.plugins import require
 from robodyn_ros.robot import Robot, as_robot
 from robodyn_ros.robot.checks import check_moves_inertia
@@ -128,6 +130,10 @@ class Dynamics(Summarised, ABC):
         """Acceleration of free fall in the root link's frame, (3,) in [m/s²]."""
         return self.parameters.gravity
 
+    def replaced(self) -> list[str]:
+        """Return the names of the quantities that the plugin computes itself, as those of :data:`RESULTS`."""
+        return list(RESULTS)
+
     @abstractmethod
     def apply(self, parameters: Parameters) -> None:
         """Take over new parameters, or raise InputError and keep the old ones."""
@@ -174,4 +180,40 @@ class Dynamics(Summarised, ABC):
         """Kinetic and potential energy in [J]."""
 
 
-require("dynamics", Dynamics, {}, "robot", "parameters")
+RESULTS = {
+    "inverse": (3, ("n",)),
+    "forward": (3, ("n",)),
+    "mass_matrix": (1, ("n", "n")),
+    "coriolis_matrix": (2, ("n", "n")),
+    "gravity": (1, ("n",)),
+    "energy": (2, ()),
+}
+"""Method that a plugin has to have → how many arrays (n,) it takes, and the axes of its result."""
+
+
+def check_results(dynamics: Dynamics) -> None:
+    """Call what a plugin computes itself at the arm's home, at rest: for one state and for two.
+
+    Raises:
+        ModelError: a result is not an array of floats, or is of the wrong shape, or is not finite.
+        Exception: whatever the plugin raises.
+    """
+    robot = dynamics.robot
+    for name in dynamics.replaced():
+        count, axes = RESULTS.get(name, (0, ()))
+        for states in ((), (2,)) if count else ():
+            home = np.broadcast_to(robot.home, (*states, robot.n)).copy()
+            answer = getattr(dynamics, name)(home, *np.zeros((count - 1, *home.shape)))
+            shape = (*states, *(robot.n for _ in axes))
+            if name != "energy":
+                finite_result(name, answer, shape)
+                continue
+            if not isinstance(answer, Energy):
+                raise ModelError(
+                    f"dynamics plugin: energy gives {type(answer).__name__}, not Energy(kinetic, potential)"
+                )
+            for part, value in answer._asdict().items():
+                finite_result(f"energy's {part}", np.float64(value) if isinstance(value, float) else value, shape)
+
+
+require("dynamics", Dynamics, {}, "robot", "parameters", check=check_results)

@@ -15,6 +15,7 @@ import numpy as np
 
 from robodyn_ros.control.laws.base import Reference, what_is_wrong
 from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.dynamics.results import finite_result
 from robodyn_ros.errors import EffortError, ModelError, NotReadyError, RobodynError
 from robodyn_ros.robot import reload_robot
 from robodyn_ros.robot.pose import Array
@@ -85,31 +86,19 @@ def check_model(dynamics: Dynamics) -> None:
     rest = np.zeros(n)
     for _ in range(STATES):
         q, qdd = rng.uniform(lower, upper), rng.uniform(-1.0, 1.0, n)
-        mass_matrix = _numbers("mass_matrix", dynamics.mass_matrix(q), (n, n))
-        gravity = _numbers("gravity", dynamics.gravity(q), (n,))
-        still = _numbers("inverse", dynamics.inverse(q, rest, rest), (n,))
-        moved = _numbers("inverse", dynamics.inverse(q, rest, qdd), (n,))
-        _numbers("inverse", dynamics.inverse(q, qdd, rest), (n,))
+        mass_matrix = finite_result("mass_matrix", dynamics.mass_matrix(q), (n, n))
+        gravity = finite_result("gravity", dynamics.gravity(q), (n,))
+        still = finite_result("inverse", dynamics.inverse(q, rest, rest), (n,))
+        moved = finite_result("inverse", dynamics.inverse(q, rest, qdd), (n,))
+        finite_result("inverse", dynamics.inverse(q, qdd, rest), (n,))
         scale = max(np.abs(mass_matrix).max(), np.abs(gravity).max())
         _agree("mass_matrix is not symmetric", mass_matrix, mass_matrix.T, scale)
         if np.linalg.eigvalsh(mass_matrix)[0] <= 0.0:
             raise ModelError(f"dynamics plugin: mass_matrix is not positive definite at q = {q}: {mass_matrix}")
         _agree("inverse at rest is not gravity", still, gravity, scale)
-        parts = [_numbers("terms", part, (n,)) for part in dynamics.terms(q, rest, qdd, qdd)]
+        parts = [finite_result("terms", part, (n,)) for part in dynamics.terms(q, rest, qdd, qdd)]
         _agree("the terms do not add up to inverse dynamics", sum(parts[:3], rest), moved, scale)
         _agree("inverse does not add M q̈ to gravity", moved - still, mass_matrix @ qdd, scale)
-
-
-def _numbers(method: str, answer: object, shape: tuple[int, ...]) -> Array:
-    if answer is None:
-        raise ModelError(f"dynamics plugin: {method} returns None: is its return statement missing?")
-    try:
-        array = np.asarray(answer)
-    except Exception as cause:  # of whatever object it is
-        raise ModelError(f"dynamics plugin: {method} gives no array, but a {type(answer).__name__}: {cause}") from cause
-    if array.shape != shape or array.dtype.kind not in "fi" or not np.isfinite(array).all():
-        raise ModelError(f"dynamics plugin: {method} gives no finite numbers of shape {shape}, but {answer!r}")
-    return array
 
 
 def _agree(problem: str, one: Array, other: Array, scale: float) -> None:

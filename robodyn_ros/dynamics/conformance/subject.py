@@ -16,6 +16,7 @@ import numpy as np
 import robodyn_ros as rd
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.parameters import Parameters
+from robodyn_ros.plugins import load_whole
 from robodyn_ros.robot import Body, Robot
 from robodyn_ros.robot.pose import Array
 
@@ -171,7 +172,7 @@ class Subject:
         self.name = name
         self.robot = rd.load_robot(urdf)
         self.n = self.robot.n
-        self.dynamics: Dynamics = rd.create_dynamics(name, self.robot, **parameters)
+        self.dynamics: Dynamics = load_whole("dynamics", name)(self.robot, **parameters)
 
     @property
     def definition(self) -> Definition:
