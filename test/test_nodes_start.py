@@ -66,6 +66,27 @@ def test_an_effort_limit_makes_up_for_one_that_the_urdf_lacks(graph):
     graph.wait(lambda: graph.call(GetState, "controller/get_state").current_state.label == "active", "it to be active")
 
 
+def test_integers_are_taken_where_floats_are_meant(graph, prr):
+    """YAML and the command line make integers of 10 and [0, 0, -10]; so does ``ros2 param set``."""
+    from rcl_interfaces.srv import GetParameters
+
+    given = {"payload": {"link": "hand", "mass": 1, "com": [0, 0, 1]}}
+    graph.start("controller", "-p", "gravity:=[0, 0, -10]", "-p", "stream.rate:=200", robot_description=prr, **given)
+    names = ("gravity", "payload.com", "payload.mass", "stream.rate", "gains.wrist.natural_frequency")
+
+    def values():
+        found = graph.call(GetParameters, "controller/get_parameters", names=names).values
+        return [list(value.double_array_value) or value.double_value for value in found]
+
+    graph.wait(lambda: values()[-1] > 0.0, "the parameters of the joints")
+    assert values()[:4] == [[0.0, 0.0, -10.0], [0.0, 0.0, 1.0], 1.0, 200.0]
+    results = graph.set(
+        "controller", payload__com=[0, 0, 2], payload__mass=2, gravity=[0, 0, -9], gains__wrist__natural_frequency=7
+    )
+    assert all(result.successful for result in results), results
+    assert values() == [[0.0, 0.0, -9.0], [0.0, 0.0, 2.0], 2.0, 200.0, 7.0]
+
+
 def test_a_misspelt_parameter_is_not_passed_over_in_silence(graph, prr):
     simulator = graph.start("simulator", robot_description=prr, friction={"shouldr": {"coulomb": 1.0}})
     controller = graph.start("controller", robot_description=prr, gains={"wrist": {"natural_frequncy": 5.0}})

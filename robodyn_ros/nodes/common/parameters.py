@@ -62,7 +62,7 @@ def declare(
         descriptor.integer_range = [IntegerRange(from_value=int(bounds[0]), to_value=int(bounds[1]), step=0)]
     elif bounds is not None:
         descriptor.floating_point_range = [FloatingPointRange(from_value=bounds[0], to_value=bounds[1], step=0.0)]
-    if isinstance(default, float):
+    if _is_of_floats(default):
         _take_also(node, name, _as_float)
     try:
         node.declare_parameter(name, default, descriptor)
@@ -147,9 +147,19 @@ def _take_also(node: Node, name: str, form: Callable[[Parameter], Parameter]) ->
     _declarations(node).forms[name] = form
 
 
+def _is_of_floats(default: Any) -> bool:
+    """Whether a parameter with this default, or of this type, is a float or an array of floats."""
+    if isinstance(default, list | tuple):
+        return bool(default) and all(isinstance(value, float) for value in default)
+    return isinstance(default, float) or default in (Parameter.Type.DOUBLE, Parameter.Type.DOUBLE_ARRAY)
+
+
 def _as_float(parameter: Parameter) -> Parameter:
+    """An integer or an array of integers as floats: YAML and the command line make integers of 10 and [0, 1]."""
     if parameter.type_ == Parameter.Type.INTEGER:
         return Parameter(parameter.name, Parameter.Type.DOUBLE, float(parameter.value))
+    if parameter.type_ == Parameter.Type.INTEGER_ARRAY:
+        return Parameter(parameter.name, Parameter.Type.DOUBLE_ARRAY, [float(value) for value in parameter.value])
     return parameter
 
 
