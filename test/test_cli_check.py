@@ -223,6 +223,15 @@ def test_a_wrong_pose_ends_with_2(capsys, pose):
     assert "--pose" in capsys.readouterr().err
 
 
+def test_no_number_is_minus_nothing_and_velocities_have_units(capsys, tmp_path):
+    path = tmp_path / "arm.urdf"
+    path.write_text(changed((ARM_COM, ARM_COM.replace('"0 0 0.25"', '"-0.0001 -0 0.25"'))), encoding="utf-8")
+    main(["check", str(path)])
+    words = capsys.readouterr().out.split()
+    assert "-0" not in words and "-0.0" not in words
+    assert [unit for unit in words if unit.endswith("/s")] == ["m/s", "rad/s", "rad/s"]
+
+
 def test_it_is_a_program_of_its_own(capsys, monkeypatch):
     """For ``ros2 run robodyn_ros check``."""
     from robodyn_ros.cli.check import main as check

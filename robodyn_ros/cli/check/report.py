@@ -101,7 +101,7 @@ def link_table(urdf: Urdf, moved: set[str], findings: Sequence[Finding]) -> Tabl
 
 def _inertial_cells(link: UrdfLink) -> tuple[str, ...]:
     assert link.inertial is not None
-    com = " ".join(f"{1e3 * value:5.0f}" for value in link.inertial.com)
+    com = " ".join(f"{np.round(1e3 * value) + 0.0:5.0f}" for value in link.inertial.com)
     moments = " ".join(f"{value:8.3g}" for value in np.linalg.eigvalsh(link.inertial.inertia))
     return f"{link.inertial.mass:.4g}", com, moments
 
@@ -121,10 +121,10 @@ def joint_table(urdf: Urdf, order: Sequence[str], findings: Sequence[Finding]) -
 def _joint_cells(joint: UrdfJoint) -> tuple[str, ...]:
     limits, unit = joint.limits or {}, "m" if joint.type == "prismatic" else "rad"
     effort_unit = "N" if joint.type == "prismatic" else "N·m"
-    axis = "x (default)" if joint.axis is None else " ".join(f"{value:.3g}" for value in joint.axis)
+    axis = "x (default)" if joint.axis is None else " ".join(f"{value + 0.0:.3g}" for value in joint.axis)
     bounded = joint.type != "continuous" and {"lower", "upper"} & limits.keys()
     span = f"{limits.get('lower', 0.0):.3g} … {limits.get('upper', 0.0):.3g} {unit}" if bounded else "unlimited"
-    velocity = f"{limits['velocity']:.4g} /s" if "velocity" in limits else "none"
+    velocity = f"{limits['velocity']:.4g} {unit}/s" if "velocity" in limits else "none"
     effort = f"{limits['effort']:.4g} {effort_unit}" if "effort" in limits else "none"
     kind = joint.type if joint.mimic is None else f"mimics {joint.mimic}"
     return kind, axis, span, velocity, effort
