@@ -60,7 +60,7 @@ BUILD := setup.py package.xml $(wildcard .ci/constraints*.txt)
 demo: $(VENV)/demo-installed $(if $(VIEW),$(VENV)/viewer-installed)
 	@$(VENV)/bin/robodyn demo $(if $(VIEW),--view) $(DEMO)
 
-# Three files of tests a core, each ROS graph in a domain of its own; what needs the whole machine, alone at the end.
+# Two files of tests a core, each ROS graph in a domain of its own; what needs the whole machine, alone at the end.
 test: $(VENV)/test-installed
 ifdef TEST
 	$(VENV)/bin/python -m pytest $(TEST)

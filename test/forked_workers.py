@@ -36,15 +36,15 @@ WORKER = "ROBODYN_TEST_WORKER"
 def add_options(parser: pytest.Parser) -> None:
     """The options of this plugin."""
     group = parser.getgroup("workers")
-    group.addoption("--workers", default="1", help='how many processes run tests; "auto" is three for each processor')
+    group.addoption("--workers", default="1", help='how many processes run tests; "auto" is two for each processor')
     group.addoption("--share", choices=("file", "test"), default="file", help="what a worker takes at once")
 
 
 def configure(config: pytest.Config) -> None:
     """Use this plugin if there is more than one worker."""
-    # Three for each processor, for tests of nodes mostly wait.
+    # Two for each processor, for tests of nodes mostly wait.
     given = config.getoption("workers")
-    number = 3 * len(os.sched_getaffinity(0)) if given == "auto" else int(given)
+    number = 2 * len(os.sched_getaffinity(0)) if given == "auto" else int(given)
     if number > 1:
         config.pluginmanager.register(Workers(number, config.getoption("share")), "forked workers")
 
