@@ -48,14 +48,14 @@ def rows(text: str, columns: int) -> list[list[str]]:
     return found
 
 
-def parameters_table(graph: Graph, node: str, joints: tuple[str, ...], given: set[str]) -> str:
+def parameters_table(graph: Graph, node: str, joints: tuple[str, ...], given: dict[str, str]) -> str:
     """The table of a node's parameters, made from the running node; the parameters of joints are listed once.
 
     Args:
         graph: in which the node runs.
         node: its name.
         joints: names of the arm's.
-        given: parameters that the node was started with, whose values are not the defaults.
+        given: parameter that the node was started with → its default, as the table has it.
     """
     names = graph.call(ListParameters, f"{node}/list_parameters").result.names
     names = sorted(name for name in names if name not in UNSAID and not name.startswith("qos_overrides"))
@@ -64,7 +64,7 @@ def parameters_table(graph: Graph, node: str, joints: tuple[str, ...], given: se
     lines: dict[str, tuple[str, ...]] = {}
     for name, descriptor, value in zip(names, described, got, strict=True):
         joint = next((joint for joint in joints if name.endswith(f".{joint}") or f".{joint}." in name), None)
-        default = "" if name in given else "the arm's" if name == "joints" else _value(value)
+        default = given[name] if name in given else "the arm's" if name == "joints" else _value(value)
         configure = node == "controller" and is_fixed_while_configured(name)
         when = "start" if descriptor.read_only else "configure" if configure else "any time"
         row = (default, _allowed(descriptor), descriptor.description, when)

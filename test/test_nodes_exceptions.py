@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import signal
-import socket
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
 from broken_node import MESSAGE, breaking
+from free_port import free_port
 from rcl_interfaces.srv import GetParameters
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
@@ -92,11 +92,8 @@ def test_the_observers_and_the_planner_go_on_too(graph, prr):
     markers = graph.start("markers", robot_description=prr, via=breaking({"nodes.common.watch:Watch._on_state": "2-3"}))
     others = [planner, markers]
     if find_spec("viser") is not None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
         broken = {"nodes.viewer.node:View.draw": "2-3"}
-        others.append(graph.start("viewer", robot_description=prr, port=port, via=breaking(broken)))
+        others.append(graph.start("viewer", robot_description=prr, port=free_port(), via=breaking(broken)))
     pictures = graph.listen(MarkerArray, "markers/markers")
     states = graph.node.create_publisher(JointState, "joint_states", 10)
     state = JointState(name=["elevator", "shoulder", "wrist"], position=[0.1, 0.2, 0.3], velocity=[0.0] * 3)

@@ -11,6 +11,7 @@ import robodyn_ros as rd
 
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
+from free_port import free_port
 from node_tables import NAMES, parameters_table, quality, rows, section
 from ros_graph import own_graph
 
@@ -35,18 +36,22 @@ def test_every_node_is_listed():
 
 @pytest.fixture(scope="module")
 def node(request, tmp_path_factory, prr):
-    """A node's name, what it was given, and the graph in which it runs."""
+    """A node's name, the parameters that it was given with the defaults of these, and the graph in which it runs."""
     name = request.param
+    given = NODES[name] or {"robot_description": prr}
+    defaults = dict.fromkeys(given, "")
     if name == "viewer":
         pytest.importorskip("viser", reason="the viewer needs viser")
-    given = NODES[name] or {"robot_description": prr}
+        from robodyn_ros.nodes.viewer.node import PORT
+
+        given, defaults = given | {"port": free_port()}, defaults | {"port": str(PORT)}
     with own_graph(tmp_path_factory.mktemp(name)) as graph:
         graph.state_rate = 0.0
         graph.start(name, **given)
         graph.wait(lambda: name in graph.node.get_node_names(), "the node")
         if name == "controller":
             graph.wait(lambda: graph.node.count_publishers("/controller/commands"), "a configured controller")
-        yield name, set(given), graph
+        yield name, defaults, graph
 
 
 @pytest.mark.parametrize("node", NODES, indirect=True)

@@ -183,6 +183,7 @@ def test_states_of_other_joints_are_none_of_its_business(arm):
 def test_efforts_are_clamped(graph, prr):
     limits = {"elevator": 150.0, "shoulder": 20.0}
     given = {"effort_limits": limits, "allow_sagging": True, "state_timeout": 2.0}
+    given |= {f"gains.{name}.natural_frequency": 1.0 for name in NAMES}  # that states carry which come when they can
     graph.start("controller", robot_description=prr, diagnostics_rate=50.0, **given)
     arm = Arm(graph)
     command = arm.answered()

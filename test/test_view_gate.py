@@ -21,6 +21,7 @@ import msgspec
 import viser
 import websockets.asyncio.server
 from browser import page
+from free_port import free_port
 from viser._messages import GuiUpdateMessage, ViewerCameraMessage
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
@@ -46,9 +47,7 @@ class Shown:
     """A page with the panel of the viewer, and what was asked for by it."""
 
     def __init__(self, host="127.0.0.1"):
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = free_port()
         robot = rd.load_robot(ROBOT)
         self.browser = Browser(robot, host, self.port)
         self.token = urlsplit(self.browser.url).query.removeprefix("token=")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from socket import socket
 
 import numpy as np
 import pytest
+from free_port import free_port
 from industrial import urdfs
 from numpy.testing import assert_allclose
 from truth import Pinocchio
@@ -316,10 +316,7 @@ def test_a_skeleton_stands_in_for_a_body_that_is_not_drawn_and_for_no_other(bare
     if bare:
         link = re.search(rf'<link name="{bare}">.*?</link>', text, re.DOTALL)
         text = text.replace(link[0], re.sub(r"<visual.*</visual>", "", link[0], flags=re.DOTALL))
-    with socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    browser = Browser(rd.load_robot(text), "127.0.0.1", port)
+    browser = Browser(rd.load_robot(text), "127.0.0.1", free_port())
     try:
         assert browser.at_first == (frozenset({"skeleton"}) if bare else frozenset())
     finally:

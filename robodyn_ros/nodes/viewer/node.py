@@ -48,6 +48,9 @@ from robodyn_ros.view.panel import AT_FIRST, TERMS, History, Panel
 CALENDAR = 1e8
 """Stamps beyond that are of a clock that counts since 1970; the page counts from the first state on then [s]."""
 
+PORT = 8080
+"""Port of the page, unless one is given."""
+
 POSED_RATE = 50.0
 """Rate of the states of an arm that the viewer poses [Hz]."""
 
@@ -209,7 +212,7 @@ class ViewerNode(ExceptionGuard, Node):  # type: ignore[misc]
         declare_description(self, read_only=True)
         declare_settings(self, ViewerSettings, read_only=True)
         declare(self, "host", "127.0.0.1", "address to listen at; 0.0.0.0 lets other machines in", read_only=True)
-        declare(self, "port", 8080, "port to listen at", read_only=True)
+        declare(self, "port", PORT, "port to listen at", read_only=True)
         declare(self, "tip", "", "name of the link that is traced; the last that moves if empty", read_only=True)
         text = "path of the URDF; packages of meshes are looked for around it too (robot_description, if it is a path)"
         declare(self, "urdf_file", "", text, read_only=True)

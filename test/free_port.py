@@ -1,0 +1,12 @@
+"""A port of this machine that nothing listens at."""
+
+from __future__ import annotations
+
+import socket
+
+
+def free_port() -> int:
+    """Return one that the system draws at random out of thousands."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
