@@ -21,13 +21,19 @@ def breaking(calls: dict[str, str]) -> list[str]:
     return [str(Path(__file__)), ",".join(f"{name}={numbers}" for name, numbers in calls.items())]
 
 
-def break_function(where: str, first: int, last: int) -> None:
-    """Replace a function of the package by one that raises in some calls."""
+def owner_of(where: str) -> tuple[Any, str]:
+    """The module or class that a function belongs to, and the function's name there."""
     module, _, path = where.partition(":")
     *classes, name = path.split(".")
     owner: Any = import_module(f"robodyn_ros.{module}")
     for part in classes:
         owner = getattr(owner, part)
+    return owner, name
+
+
+def break_function(where: str, first: int, last: int) -> None:
+    """Replace a function of the package by one that raises in some calls."""
+    owner, name = owner_of(where)
     function, calls = getattr(owner, name), 0
 
     @wraps(function)

@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pytest
+from traced_node import HEADING, tracing
 
 NAMES = ["elevator", "shoulder", "wrist"]
 POSE = [0.5, -1.0, 0.25]
@@ -168,6 +169,17 @@ def test_bytes_that_are_no_state_are_refused(arm):
         for data in (padded[0], padded[-1], whole[:20]):
             refused(publisher, data, count)
     np.testing.assert_allclose(arm.answered().effort, gravity_load(POSE), rtol=1e-10, atol=1e-12)
+
+
+def test_the_way_from_a_state_to_its_command_passes_few_files(graph, prr):
+    """A reader can follow it: twelve files at most, with what looks on."""
+    via = tracing("nodes.controller.states:StateCallback.on_state", 30)
+    controller = graph.start("controller", robot_description=prr, realtime="off", via=via)
+    arm = Arm(graph)
+    graph.wait(lambda: arm.state() is not None and HEADING in controller.output, "the files of the thirtieth state")
+    files = controller.output.partition(HEADING)[2].splitlines()[0].split()
+    assert {"nodes/controller/states.py", "control/loop.py", "nodes/controller/output.py"} <= set(files)
+    assert len(files) <= 12, files
 
 
 def test_states_of_other_joints_are_none_of_its_business(arm):
