@@ -234,6 +234,8 @@ def main() -> int:
     )
     parser.add_argument("--keep", action="store_true", help="keep clone and outputs")
     args = parser.parse_args()
+    # Behind nohup or & it is ignored, and what is started would ignore it too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     folder = Path(tempfile.mkdtemp(prefix="first-hour-"))
     good = True
     try:

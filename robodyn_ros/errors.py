@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from robodyn_ros.suggestions import is_it
+
 
 class Place(NamedTuple):
     """A line of a file."""
@@ -87,7 +89,8 @@ class PluginError(RobodynError):
         self.name = name
         self.available = tuple(available)
         choices = ", ".join(self.available) or "none"
-        super().__init__(f"{kind} plugin {name!r}: {problem} (available: {choices})")
+        hint = "" if name in self.available else is_it(name, self.available)
+        super().__init__(f"{kind} plugin {name!r}: {problem} (available: {choices}){hint}")
 
 
 class ConfigurationError(RobodynError):

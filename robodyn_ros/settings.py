@@ -11,6 +11,7 @@ from math import isfinite
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from robodyn_ros.errors import ConfigurationError
+from robodyn_ros.suggestions import is_it
 
 Settings = TypeVar("Settings")
 
@@ -97,7 +98,8 @@ def check_value(name: str, item: Field[Any], value: object) -> None:
     if "choices" in item.metadata:
         choices = item.metadata["choices"]()
         if type(value) is not type(item.default) or value not in choices:
-            raise ConfigurationError(f"{name}: must be one of {', '.join(map(str, choices))}, not {value!r}")
+            known = [str(one) for one in choices]
+            raise ConfigurationError(f"{name}: must be one of {', '.join(known)}, not {value!r}{is_it(value, known)}")
         return
     least, greatest = item.metadata["range"]
     kinds = (int,) if isinstance(item.default, int) else (int, float)

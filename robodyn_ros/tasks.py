@@ -32,6 +32,7 @@ from robodyn_ros.simulation.comparison import compare as compare_laws
 from robodyn_ros.simulation.hardware.settings import default_values, make_hardware
 from robodyn_ros.simulation.trial.plotting import plot_trial, tracking_error
 from robodyn_ros.simulation.trial.trial import Trial, run_trial
+from robodyn_ros.suggestions import is_it
 
 if TYPE_CHECKING:
     from robodyn_ros.identification import Identification, Recording
@@ -294,8 +295,9 @@ def identify(
     some = [recordings] if isinstance(recordings, (str, os.PathLike, Recording)) else list(recordings)
     known = [{item.name for item in fields(kind)} for kind in (IdentificationSettings, SignalSettings)]
     if unknown := sorted(set(how) - known[0] - known[1]):
-        names = ", ".join(sorted(known[0] | known[1]))
-        raise InputError("identify", f"has no setting {', '.join(unknown)}; it has {names}", unknown)
+        names = sorted(known[0] | known[1])
+        problem = f"has no setting {', '.join(unknown)}; it has {', '.join(names)}{is_it(unknown[0], names)}"
+        raise InputError("identify", problem, unknown)
     estimation, signals = ({name: value for name, value in how.items() if name in names} for names in known)
     read = [one if isinstance(one, Recording) else read_recording(one, robot.joint_names) for one in some]
     samples = RecordedSamples.joined([one.samples for one in prepare(read, robot, SignalSettings(**signals))])
@@ -309,6 +311,6 @@ def _positions(argument: str, given: Positions | None, robot: Robot, before: Arr
     if not isinstance(given, Mapping):
         return finite_array(argument, given, (robot.n,))
     if unknown := sorted(set(given) - set(robot.joint_names)):
-        names = ", ".join(robot.joint_names)
-        raise InputError(argument, f"{robot.name} has no joint {', '.join(map(repr, unknown))}; it has {names}", given)
+        problem = f"{robot.name} has no joint {', '.join(map(repr, unknown))}; it has {', '.join(robot.joint_names)}"
+        raise InputError(argument, f"{problem}{is_it(unknown[0], robot.joint_names)}", given)
     return np.array([float(given.get(name, value)) for name, value in zip(robot.joint_names, before, strict=True)])

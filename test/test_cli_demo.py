@@ -169,8 +169,8 @@ def test_a_node_that_dies_is_an_error_with_its_name(demo, node):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--controllers", "pd,magic"], "error: controllers plugin 'magic': unknown (available: adaptive, "),
-        (["--controllers", " , "], "error: --controllers: names none of adaptive, "),
+        (["--controllers", "pd,magic"], "error: --controllers: 'magic' is not one of adaptive, "),
+        (["--controllers", " , "], "error: --controllers: name at least one of adaptive, "),
         (["--out", "/nowhere/demo.png"], "error: --out: '/nowhere/demo.png' cannot be written"),
         (["--out", "demo.gif"], "error: --out: must end in .png, .svg or .pdf, not '.gif'"),
         (["--speed", "5"], "error: argument --speed: must be a number from 0.1 to 1.2, not '5'"),

@@ -158,7 +158,7 @@ def in_demo(monkeypatch, tmp_path, *records):
 
     left, waited = list(records), []
 
-    def run_controller(controller, trajectory, robot, env, folder, show, lockstep):
+    def run_controller(controller, trajectory, robot, env, folder, show, lockstep, given):
         assert not list(folder.iterdir()), "files of the run before"
         waited.append(lockstep)
         return replace(left.pop(0), lockstep=lockstep)

@@ -73,7 +73,7 @@ def test_pdf_is_a_file_named_after_the_arm(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ((PRR, "--of", "masses"), f"step: 'masses' is not one of {', '.join(STEPS)}"),
+        ((PRR, "--of", "masses"), f"--of: 'masses' is not one of {', '.join(STEPS)}"),
         ((PRR, "--of", ","), "--of: name at least one of arm, frames"),
         ((PRR, "--format", "word"), f"--format: 'word' is not one of {', '.join(FORMATS)}"),
         ((PRR, "--out", "arm.doc"), "--out: 'arm.doc' ends in none of .txt, .md, .html, .tex, .pdf, .json"),

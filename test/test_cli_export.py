@@ -57,9 +57,9 @@ def test_gravity_and_plugin_are_those_asked_for(capsys):
     ("arguments", "problem"),
     [
         ((PRR, "--language", "rust"), "--language: 'rust' is not one of c, python, latex"),
-        ((PRR, "--language", "c", "--of", "inverse,momentun"), "quantity: 'momentun' is not one of inverse"),
-        ((PRR, "--language", "c", "--of", ","), "quantities: name at least one of inverse"),
-        ((PRR, "--language", "c", "--real", "half"), "real: 'half' is not one of double, float"),
+        ((PRR, "--language", "c", "--of", "inverse,momentun"), "--of: 'momentun' is not one of inverse"),
+        ((PRR, "--language", "c", "--of", ","), "--of: name at least one of inverse"),
+        ((PRR, "--language", "c", "--real", "half"), "--real: 'half' is not one of double, float"),
         ((PRR, "--language", "c", "--plugin", "magic"), "dynamics plugin 'magic': unknown"),
         ((PRR, "--language", "c", "--gravity", "0", "0", "nan"), "gravity: must be 3 finite numbers"),
         (("nowhere.urdf", "--language", "c"), "nowhere.urdf: cannot be read: No such file"),

@@ -106,6 +106,26 @@ def test_former_names_go_on_working(verb, former, now):
         (["simulate", PRR, "-p", "sede:=3"], "'sede' (is it 'seed'?)"),
         (["simulate", PRR, "-p", "simulator:sede:=3"], "'sede' (is it 'seed'?)"),
         (["simulate", PRR, "-p", "robot:seed:=3"], "named 'robot:seed'"),
+        (["view", PRR, "-p", "command_dely:=0.1"], "'command_dely' (is it 'command_delay'?)"),
+        (["view", PRR, "--controller", "impedence"], "(is it 'impedance'?)"),
+        (["view", PRR, "--dynamics", "lagrangean"], "(is it 'lagrangian'?)"),
+        (["demo", "-p", "simulator:integrater:=rk4"], "'integrater' (is it 'integrator'?)"),
+        (["demo", "--controllers", "pd,computed_torqe"], "(is it 'computed_torque'?)"),
+        (["simulate", PRR, "--set", "tolerence=1"], "'tolerence' (is it 'following_tolerance'?)"),
+        (["compare", PRR, "-p", "seed:=3"], "is named 'seed'\n"),
+        (["teach", PRR, "--recording", "a.csv", "-p", "tolerence:=1"], "'tolerence' (is it 'tolerance'?)"),
+        (["simulate", PRR, "-p", "integrator:=rk44"], "(is it 'rk4'?)"),
+        (["simulate", PRR, "--controller", "impedence"], "(is it 'impedance'?)"),
+        (["simulate", PRR, "--joints", "wirst"], "(is it 'wrist'?)"),
+        (["simulate", PRR, "--tip", "hnd"], "(is it 'hand'?)"),
+        (["plan", PRR, "--to", "HOEM"], "(is it 'HOME'?)"),
+        (["plan", PRR, "--to", "HOME", "--via", "CLIM"], "error: --via: 'CLIM' is neither"),
+        (["excite", PRR, "--from", "HOEM"], "error: --from: 'HOEM' is neither"),
+        (["plan", PRR, "--to", "HOME", "--tool", "hnd"], "(is it 'hand'?)"),
+        (["plan", PRR, "--to", "HOME", "--cost", "time+0.1*efort"], "(is it 'effort'?)"),
+        (["export", PRR, "--language", "pyton"], "(is it 'python'?)"),
+        (["compile", PRR, "--of", "gravty"], "(is it 'gravity'?)"),
+        (["derive", PRR, "--of", "lagrangean"], "(is it 'lagrangian'?)"),
         (["simulate", PRR, "--to", "shouldr=1,wrist=0"], "'shouldr' is no joint (is it 'shoulder'?)"),
         (["plan", PRR, "--to", "elevater=0.3"], "'elevater' is no joint (is it 'elevator'?)"),
         (["compare", PRR, "-p", "gains.wrist.dampng_ratio:=1"], "(is it 'gains.wrist.damping_ratio'?)"),
@@ -115,6 +135,28 @@ def test_former_names_go_on_working(verb, former, now):
 def test_an_unknown_parameter_is_an_error_with_the_nearest_name(arguments, said, capsys):
     assert main(arguments) == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", ["sweep", "tune"])
+def test_parameters_win_over_those_of_a_study(verb, tmp_path, capsys):
+    study = tmp_path / "study.yaml"
+    study.write_text(
+        f"arm: {PRR}\nsimulator: {{command_delay: 0.001}}\nsampling: {{cases: 1}}\n"
+        "motion: {to: [[0.3, -0.2, 0.1]], duration: 0.2}\nspecification: {rms_error: 1.0}\n"
+        "tune: {damping_ratio: [0.7, 0.7001], population: 5, generations: 1, cases: 1, unseen: 1}\n"
+    )
+    assert main([verb, str(study), "-p", "command_dely:=0.001"]) == 2
+    assert "'command_dely' (is it 'command_delay'?)" in capsys.readouterr().err
+    assert main([verb, str(study), "-p", "command_delay:=-1"]) == 2
+    assert "command_delay: must be within" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["simulate", PRR, "--inertia", "repiar"], ["plugins", "dynamcs"]])
+def test_a_wrong_choice_is_an_error_with_the_nearest_one(arguments, capsys):
+    with pytest.raises(SystemExit) as end:
+        main(arguments)
+    assert end.value.code == 2
+    assert f"(is it '{'repair' if arguments[0] == 'simulate' else 'dynamics'}'?)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("verb", ["compare", "simulate", "commission"])

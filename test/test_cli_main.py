@@ -245,9 +245,9 @@ def test_without_a_verb_the_help_is_printed(capsys):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (["identfy", "a.csv"], "there is no verb 'identfy'; is it identify?"),
-        (["simulat"], "is it simulate"),
-        (["wrkspace"], "is it workspace?"),
+        (["identfy", "a.csv"], "there is no verb 'identfy' (is it 'identify'?)"),
+        (["simulat"], "is it 'simulate'?"),
+        (["wrkspace"], "is it 'workspace'?"),
         (["qqqq"], "the verbs are demo, simulate"),
     ],
 )
@@ -261,9 +261,13 @@ def test_a_mistyped_verb_gets_a_suggestion(line, said, capsys):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        (["simulate", "arm.urdf", "--controler", "pd"], "--controler pd; is it --controller"),
-        (["plan", "arm.urdf", "--time-limt=3"], "--time-limt=3; is it --time-limit?"),
-        (["sweep", "study.yaml", "-p", "gains:=3"], "unrecognized arguments: -p gains:=3"),
+        (["simulate", "arm.urdf", "--controler", "pd"], "--controler pd (is it '--controller'?)"),
+        (["plan", "arm.urdf", "--time-limt=3"], "--time-limt=3 (is it '--time-limit'?)"),
+        (["plan", "arm.urdf", "-p", "margn:=0.1"], "its settings are options (is it '--margin'?)"),
+        (["plan", "arm.urdf", "--set", "tolerence=1"], "its settings are options: robodyn plan --help"),
+        (["plan", "arm.urdf", "--set=limit_margn=1"], "its settings are options (is it '--limit-margin'?)"),
+        (["excite", "arm.urdf", "--config", "arm.yaml"], "its settings are options: robodyn excite --help"),
+        (["demo", "--qqq"], "unrecognized arguments: --qqq\n"),
     ],
 )
 def test_an_unknown_option_is_named_beside_the_nearest_one_of_its_verb(line, said, capsys):

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import check_picture, console, print_json
-from robodyn_ros.cli.parameters import add_parameters, check_used, gather
+from robodyn_ros.cli.parameters import FORMER, add_parameters, check_used, gather
 from robodyn_ros.cli.verb import ExitCode, Verb, names
 from robodyn_ros.document.numbers import digits, quantity
 from robodyn_ros.errors import InputError
@@ -190,5 +190,6 @@ VERB = Verb(
         ("robodyn compare arm.urdf --plot laws.png", "with a picture"),
     ),
     add_arguments=add_arguments,
+    former=FORMER,
     run=run,
 )

@@ -107,6 +107,8 @@ def run(args: Namespace) -> ExitCode:
     robot, folder = read_arm(args), cache_folder()
     tools = names(",".join(args.tool or ())) or [tip(robot)]
     plugins = [(name, _plugin(name, robot)) for name in names(",".join(args.dynamics))]
+    if args.of != "all":
+        names(args.of, "--of", (*(name for _, plugin in plugins for name in plugin.quantities()), *GROUPS, *OTHERS))
     jobs = find_jobs(robot, plugins, args.of, args.batch, tools, names(",".join(args.controllers)))
     try:
         compiled = list(_compile(jobs))

@@ -12,6 +12,7 @@ from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import console, write_file
 from robodyn_ros.cli.verb import ExitCode, Verb, add_gravity, names
 from robodyn_ros.errors import InputError
+from robodyn_ros.suggestions import is_it
 
 if TYPE_CHECKING:
     from robodyn_ros.document.blocks import Document
@@ -73,17 +74,14 @@ def _format(name: str | None, out: str | None) -> str:
             known = ", ".join(endings)
             raise InputError("--out", f"{out!r} ends in none of {known}: say which --format is meant", out)
     if name not in FORMATS:
-        raise InputError("--format", f"{name!r} is not one of {', '.join(FORMATS)}", name)
+        raise InputError("--format", f"{name!r} is not one of {', '.join(FORMATS)}{is_it(name, FORMATS)}", name)
     return name
 
 
 def _steps(given: str) -> list[str]:
     from robodyn_ros.dynamics.symbolic.derivation import STEPS
 
-    steps = names(given)
-    if not steps:
-        raise InputError("--of", f"name at least one of {', '.join(STEPS)}", given)
-    return steps
+    return names(given, "--of", STEPS)
 
 
 def _writers() -> dict[str, Callable[[Document], str | bytes]]:

@@ -59,7 +59,7 @@ def run(args: Namespace) -> ExitCode:
     check_folder("--out", args.out)
     robot = read_arm(args)
     given = {name: getattr(args, name) for name, *_ in OPTIONS}
-    start = robot.home if args.start is None else parse_pose(args.start, robot, robot.home)
+    start = robot.home if args.start is None else parse_pose(args.start, robot, robot.home, "--from")
     excitation = excite(robot, ExcitationSettings(**given), workspace=_workspace(args), start=start)
     write_trajectory(args.out, excitation.trajectory, robot.joint_names)
     _report(robot, excitation, args)

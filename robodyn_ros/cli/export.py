@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from robodyn_ros.cli.arm import add_arm, arm_source, read_arm
 from robodyn_ros.cli.console import write_file
-from robodyn_ros.cli.parameters import add_parameters, check_used, gather
+from robodyn_ros.cli.parameters import FORMER, add_parameters, check_used, gather
 from robodyn_ros.cli.verb import ExitCode, Verb, add_gravity, names
 from robodyn_ros.errors import InputError
 
@@ -51,13 +51,16 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> ExitCode:
     """Write the files, and print their names."""
     from robodyn_ros import create_dynamics
-    from robodyn_ros.dynamics.symbolic.export import export
+    from robodyn_ros.dynamics.compiled import CompiledDynamics
+    from robodyn_ros.dynamics.symbolic.export import REALS, export
 
+    names(args.real, "--real", REALS)
     if args.ros2_control is not None:
         return _controller(args)
     folder, stem = _place(args.out, args.language)
     dynamics = create_dynamics(args.dynamics, read_arm(args), gravity=args.gravity)
-    quantities = names(args.of)
+    known = dynamics.quantities() if isinstance(dynamics, CompiledDynamics) else ()
+    quantities = names(args.of, "--of", (*known, STEP) if known else ())
     if STEP in quantities:
         files = _step(args, dynamics, quantities, stem)
     else:
@@ -131,8 +134,7 @@ def _place(out: str, language: str | None) -> tuple[Path, str]:
     """Return folder and stem of the files; an empty stem stands for the arm's name."""
     if language is None:
         raise InputError("--language", f"must be given, one of {', '.join(LANGUAGES)}; or --ros2-control FOLDER")
-    if language not in LANGUAGES:
-        raise InputError("--language", f"{language!r} is not one of {', '.join(LANGUAGES)}", language)
+    names(language, "--language", LANGUAGES)
     path = Path(out)
     if out == "-" or path.is_dir():
         return path, ""
@@ -173,6 +175,6 @@ VERB = Verb(
         ("robodyn export arm.urdf --ros2-control my_arm", "a controller package"),
     ),
     add_arguments=add_arguments,
-    former={"--plugin": "--dynamics"},
+    former={**FORMER, "--plugin": "--dynamics"},
     run=run,
 )

@@ -6,19 +6,18 @@ import sys
 
 try:  # Ctrl-C may come while the command is still being imported
     import os
-    import re
     import signal
-    from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+    from argparse import SUPPRESS, ArgumentParser, Namespace, RawDescriptionHelpFormatter
     from collections.abc import Sequence
-    from difflib import get_close_matches
     from importlib import import_module
     from types import FrameType
     from typing import NoReturn
 
     from robodyn_ros import __version__
-    from robodyn_ros.cli.verb import ExitCode, Verb, VerbHelp
+    from robodyn_ros.cli.verb import ExitCode, Verb, VerbHelp, VerbParser
     from robodyn_ros.errors import RobodynError
     from robodyn_ros.robot.xacro import is_argument
+    from robodyn_ros.suggestions import is_it
 except KeyboardInterrupt:
     sys.exit(130)
 
@@ -93,9 +92,8 @@ def _run(line: list[str]) -> int:
         parser.print_help()
         return ExitCode.YES
     if not line[0].startswith("-") and line[0] not in verbs:
-        near = get_close_matches(line[0], verbs, 3, 0.5)
-        hint = f"is it {' or '.join(near)}?" if near else f"the verbs are {', '.join(verbs)}"
-        parser.error(f"there is no verb {line[0]!r}; {hint}")
+        hint = is_it(line[0], verbs) or f"; the verbs are {', '.join(verbs)}"
+        parser.error(f"there is no verb {line[0]!r}{hint}")
     if line[0] in verbs:
         line[1:] = verbs[line[0]].renamed(line[1:])
     given = parse(parser, line)
@@ -107,17 +105,29 @@ def parse(parser: ArgumentParser, arguments: Sequence[str] | None) -> Namespace:
     given, left = parser.parse_known_args(arguments)
     own: ArgumentParser = vars(given).pop("own")
     if left and not (hasattr(given, "arguments") and all(map(is_argument, left))):
-        own.error(_unknown(own.format_usage(), left))
+        own.error(_unknown(own, left))
     given.arguments = left
     return given
 
 
-def _unknown(usage: str, left: Sequence[str]) -> str:
-    """What is wrong with arguments that a verb does not know, and the nearest options of its usage."""
-    said = f"unrecognized arguments: {' '.join(left)}"
-    wrong = next((word.partition("=")[0] for word in left if word.startswith("--")), "")
-    near = get_close_matches(wrong, sorted(set(re.findall(r"--[\w-]+", usage))), 3, 0.7)
-    return f"{said}; is it {' or '.join(near)}?" if near else said
+def _unknown(parser: ArgumentParser, left: Sequence[str]) -> str:
+    """What is wrong with arguments that a verb does not know, and the nearest of its options.
+
+    A verb that takes no parameters has its settings as options.
+    """
+    shown = [action for action in parser._actions if action.help != SUPPRESS]
+    options = [option for action in shown for option in action.option_strings if option.startswith("--")]
+    wrong, _, value = next((word for word in left if word.startswith("-")), "").partition("=")
+    if wrong in PARAMETER_OPTIONS:
+        given = value or "".join(left[left.index(wrong) + 1 :][:1])
+        name = "--" + given.partition("=")[0].rstrip(":").replace("_", "-")
+        hint = is_it(name, options) or f": {parser.prog} --help"
+        return f"{wrong} {given}: this verb has no parameters, its settings are options{hint}"
+    return f"unrecognized arguments: {' '.join(left)}{is_it(wrong, options) if wrong else ''}"
+
+
+PARAMETER_OPTIONS = ("-p", "--params", "--set", "--config")
+"""Options by which verbs take parameters, or took them in an earlier version."""
 
 
 def _unwind(number: int, frame: FrameType | None) -> NoReturn:
@@ -142,7 +152,7 @@ def _verb(name: str) -> Verb:
 
 def _parser(verbs: dict[str, Verb]) -> ArgumentParser:
     text = "Lets a robot arm know its own dynamics."
-    parser = ArgumentParser("robodyn", description=text, epilog=EPILOG, formatter_class=RawDescriptionHelpFormatter)
+    parser = VerbParser("robodyn", description=text, epilog=EPILOG, formatter_class=RawDescriptionHelpFormatter)
     parser.add_argument("-V", "--version", action="version", version=f"robodyn {__version__}")
     subparsers = parser.add_subparsers(title="verbs", dest="verb", metavar="<verb>", required=True)
     for name, verb in verbs.items():

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +16,7 @@ from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
+from robodyn_ros.suggestions import is_it
 
 TOUR_JOINTS = ("elevator", "shoulder", "wrist")
 """Joints of the PRR arm, whose poses have names."""
@@ -75,13 +75,14 @@ def tour(speed: float = 1.0) -> Tour:
     return Tour(rest_to_rest(np.repeat(stops, 2, axis=0), times), tuple(arrivals))
 
 
-def parse_pose(text: str, robot: Robot, before: Array) -> Array:
+def parse_pose(text: str, robot: Robot, before: Array, option: str = "--to") -> Array:
     """Return the joint positions (n,) in [rad] or [m] that a text names.
 
     Args:
         text: positions of all joints, ``0.3,-1,0``; of some joints, ``shoulder=-1,wrist=0.2``; or the name of a pose.
         robot: the arm.
         before: positions of the joints that the text does not name (n,).
+        option: that has the text, for messages.
 
     Raises:
         InputError: the text is none of these.
@@ -102,10 +103,10 @@ def parse_pose(text: str, robot: Robot, before: Array) -> Array:
     all_of_them = ", ".join(robot.joint_names)
     problem = f"{text!r} is neither {robot.n} positions ({all_of_them}) nor joint=position of some of them"
     if robot.joint_names == TOUR_JOINTS:
-        problem += f", nor one of {', '.join(POSES)}"
-    mistaken = {name: get_close_matches(name, robot.joint_names, 1) for name in named if name not in robot.joint_names}
-    problem += "".join(f"; {name!r} is no joint (is it {near[0]!r}?)" for name, near in mistaken.items() if near)
-    raise InputError("--to", problem, text)
+        problem += f", nor one of {', '.join(POSES)}{is_it(text, POSES)}"
+    mistaken = [name for name in named if name not in robot.joint_names]
+    problem += "".join(f"; {name!r} is no joint{is_it(name, robot.joint_names)}" for name in mistaken)
+    raise InputError(option, problem, text)
 
 
 def requested_trajectory(

@@ -7,29 +7,27 @@ that is almost one of those that there are is an error too.
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from robodyn_ros.cli.console import console
 from robodyn_ros.errors import InputError
+from robodyn_ros.suggestions import is_it, misspelt
 
 if TYPE_CHECKING:
     from robodyn_ros.control.parameter_file import LoadedParameters
+    from robodyn_ros.robot import Robot
 
 NODES = ("simulator", "controller")
 """Nodes whose parameters a verb takes that simulates."""
 
-MISSPELT = 0.85
-"""Likeness of two names above which one is the other, misspelt [-]."""
-
 FEW = 40
 """Number of parameters up to which they are listed where none is near."""
 
-NEAR = 0.6
-"""Likeness above which a name is suggested [-]."""
+FORMER = {"--config": "--params", "--set": "-p"}
+"""Option of an earlier version → its name now."""
 
 
 def add_parameters(parser: ArgumentParser, what: str, example: str) -> None:
@@ -71,7 +69,50 @@ def gather(files: Sequence[Path], given: Sequence[str], nodes: Sequence[str] = N
     return found
 
 
-def check_used(unused: Iterable[str], known: Iterable[str], given: Sequence[str], files: Mapping[str, str]) -> None:
+class GivenParameters(NamedTuple):
+    """What the nodes that a verb starts are given; the nodes read the files themselves."""
+
+    files: Sequence[Path] = ()
+    values: Mapping[str, Mapping[str, Any]] = {}  # node → name → value; these win over the files
+
+
+def node_parameters(args: Namespace, robot: Robot) -> GivenParameters:
+    """The parameters for the simulator and the controller that a verb starts.
+
+    Args:
+        args: of the verb, with those of :func:`add_parameters`.
+        robot: the arm.
+
+    Raises:
+        InputError: a file or a parameter cannot be read, or a name is none of the simulator's or controller's.
+    """
+    given = gather(args.params, args.given)
+    check_names(args, robot, given)
+    return GivenParameters(args.params, gather([], args.given))
+
+
+def check_names(args: Namespace, robot: Robot, given: Mapping[str, LoadedParameters]) -> None:
+    """Check the names of parameters that simulator and controller are given.
+
+    Raises:
+        InputError: as :func:`check_used`.
+    """
+    from robodyn_ros.control.loop_settings import loop_default_values
+    from robodyn_ros.simulation.hardware.settings import default_values
+
+    known = {*default_values(robot), *loop_default_values(robot), "joints"}
+    places = {name: text for values in given.values() for name, text in values.located_names().items()}
+    unused = {name for values in given.values() for name in values if name not in known}
+    check_used(unused, known, args.given, places, quiet=True)
+
+
+def check_used(
+    unused: Iterable[str],
+    known: Iterable[str],
+    given: Sequence[str],
+    files: Mapping[str, str],
+    quiet: bool = False,
+) -> None:
     """Check the names of parameters that nothing has used.
 
     Args:
@@ -79,6 +120,7 @@ def check_used(unused: Iterable[str], known: Iterable[str], given: Sequence[str]
         known: the names that there are.
         given: the texts of ``-p``.
         files: name → file and line, for those of files.
+        quiet: do not mention the names in files that others may use.
 
     Raises:
         InputError: a name of ``-p`` is unknown, or one of a file is misspelt; the message has the nearest name.
@@ -88,17 +130,17 @@ def check_used(unused: Iterable[str], known: Iterable[str], given: Sequence[str]
     names = {text: name if name in unused else name.rpartition(":")[2] for text, name in names.items()}
     mistaken = {text: name for text, name in names.items() if name in unused}
     if mistaken:
-        said = " or ".join(f"{name!r}{_suggestion(name, choices, NEAR)}" for name in mistaken.values())
+        said = " or ".join(f"{name!r}{is_it(name, choices)}" for name in mistaken.values())
         if len(choices) <= FEW and "(is it" not in said:
             said += f"; there are {', '.join(choices)}"
         raise InputError(
             ", ".join(mistaken), f"no parameter that is used here is named {said}", list(mistaken.values())
         )
     for name in unused:
-        near = _suggestion(name, choices, MISSPELT)
-        if near:
-            raise InputError("--params", f"{files.get(name, '')} {name!r} is no parameter{near}".strip(), name)
-    if unused:
+        if near := misspelt(name, choices):
+            problem = f"{files.get(name, '')} {name!r} is no parameter (is it {near!r}?)".strip()
+            raise InputError("--params", problem, name)
+    if unused and not quiet:
         console(stderr=True).print(f"not used here: {', '.join(unused)}", markup=False, soft_wrap=True)
 
 
@@ -107,8 +149,3 @@ def _parsed(text: str) -> tuple[str, Any]:
     from robodyn_ros.control.parameter_file import parse_parameter
 
     return parse_parameter(text if ":=" in text else text.replace("=", ":=", 1))
-
-
-def _suggestion(name: str, known: Sequence[str], likeness: float) -> str:
-    near = get_close_matches(name, known, 1, likeness)
-    return f" (is it {near[0]!r}?)" if near else ""

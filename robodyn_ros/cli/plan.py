@@ -120,6 +120,7 @@ def make_problem(args: Namespace) -> Problem:
         InputError: an argument is wrong.
     """
     from robodyn_ros import create_dynamics
+    from robodyn_ros.cli.motion import parse_pose
     from robodyn_ros.dynamics.parameters import Payload
     from robodyn_ros.planning.cost import read_cost
     from robodyn_ros.planning.obstacles import read_obstacles
@@ -127,13 +128,13 @@ def make_problem(args: Namespace) -> Problem:
     from robodyn_ros.robot.robot import tip
 
     robot = read_arm(args)
-    link = args.tool or tip(robot)
+    link = robot.link(args.tool or tip(robot)).name
     payload = None if args.payload is None else Payload(link, args.payload)
     dynamics = create_dynamics("rnea", robot, payload=payload, viscous=robot.damping, coulomb=robot.friction)
-    start = robot.home if args.start is None else _positions("--from", args.start, robot, robot.home)
+    start = robot.home if args.start is None else parse_pose(args.start, robot, robot.home, "--from")
     stops = [start]
     for text in args.via:
-        stops.append(_positions("--via", text, robot, stops[-1]))
+        stops.append(parse_pose(text, robot, stops[-1], "--via"))
     return Problem(
         dynamics,
         start,
@@ -151,13 +152,14 @@ def make_problem(args: Namespace) -> Problem:
 def _goal(args: Namespace, robot: Robot, link: str, before: Array) -> Goal:
     import numpy as np
 
+    from robodyn_ros.cli.motion import parse_pose
     from robodyn_ros.planning.problem import JointGoal, ToolGoal
     from robodyn_ros.robot import Pose
 
     if (args.to is None) == (args.to_tool is None):
         raise InputError("--to", "or --to-tool must be given, one of them", args.to)
     if args.to is not None:
-        return JointGoal(_positions("--to", args.to, robot, before))
+        return JointGoal(parse_pose(args.to, robot, before))
     try:
         numbers = [float(word) for word in args.to_tool.split(",")]
     except ValueError:
@@ -167,16 +169,6 @@ def _goal(args: Namespace, robot: Robot, link: str, before: Array) -> Goal:
     if len(numbers) == 3:
         return ToolGoal.at(np.array(numbers), link)
     return ToolGoal(Pose.from_xyz_rpy(numbers[:3], numbers[3:]), link)
-
-
-def _positions(option: str, text: str, robot: Robot, before: Array) -> Array:
-    """The joint positions that an option names; an error names that option."""
-    from robodyn_ros.cli.motion import parse_pose
-
-    try:
-        return parse_pose(text, robot, before)
-    except InputError as cause:
-        raise InputError(option, str(cause).partition(": ")[2], text) from cause
 
 
 def _solve(args: Namespace, problem: Problem) -> Plan:

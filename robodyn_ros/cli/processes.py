@@ -248,6 +248,7 @@ def start_arm(
     controller: str,
     files: Sequence[Path],
     simulator: Mapping[str, Any] | None = None,
+    given: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> None:
     """Start a simulator and a controller that close the loop.
 
@@ -257,8 +258,10 @@ def start_arm(
         controller: name of the control law.
         files: parameter files, for both.
         simulator: parameters of the simulator alone; in lockstep it takes the commands that have stamps.
+        given: node → name → value of what the user gave; these win.
     """
-    own = simulator or {}
+    own, given = simulator or {}, given or {}
     topic = "joint_commands" if own.get("lockstep") else "commands"
-    group.start("simulator", {**parameters, **own}, files, {topic: f"controller/{topic}"})
-    group.start("controller", {**parameters, "controller": controller, "use_sim_time": True}, files)
+    group.start("simulator", {**parameters, **own, **given.get("simulator", {})}, files, {topic: f"controller/{topic}"})
+    loop = {**parameters, "controller": controller, "use_sim_time": True}
+    group.start("controller", {**loop, **given.get("controller", {})}, files)

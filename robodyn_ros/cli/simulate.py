@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import check_folder, check_picture, console, print_json, progress_bar
-from robodyn_ros.cli.parameters import NODES, add_parameters, check_used, gather
+from robodyn_ros.cli.parameters import FORMER, NODES, add_parameters, check_used, gather
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.document.numbers import quantity
 from robodyn_ros.errors import InputError
@@ -284,5 +284,6 @@ VERB = Verb(
         ("robodyn simulate arm.urdf -p command_delay:=0.004", "with slow drives"),
     ),
     add_arguments=add_arguments,
+    former=FORMER,
     run=run,
 )

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from robodyn_ros.cli.console import check_picture, console, print_json, progress_bar
+from robodyn_ros.cli.parameters import FORMER, add_parameters, check_names, gather
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import ConfigurationError, InputError
 
@@ -33,6 +34,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     text = "folder for the results and the report (default: the study's name)"
     parser.add_argument("--out", type=Path, metavar="FOLDER", help=text)
     parser.add_argument("--resume", action="store_true", help="go on with the results that are there")
+    add_parameters(parser, "the nodes simulator and controller, besides those of the study", "command_delay:=0.004")
     add_backend_arguments(parser)
     parser.add_argument("--case", type=int, metavar="NUMBER", help="try this case alone, and print its row")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="with --case: draw it here, .png, .svg or .pdf")
@@ -51,13 +53,16 @@ def add_backend_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> ExitCode:
     """Run the study, or one case of it."""
+    from robodyn_ros.robot import reload_robot
     from robodyn_ros.simulation.sweeps.study_reader import read_study
 
     if args.plot is not None:
         if args.case is None:
             raise InputError("--plot", "is of one case: name it by --case", args.plot)
         check_picture("--plot", args.plot)
-    study = read_study(args.study)
+    given = gather(args.params, args.given)
+    study = read_study(args.study, given)
+    check_names(args, reload_robot(study.urdf), given)
     if args.case is not None:
         return show_case(study, args.case, args.plot, args.json)
     return _run_study(args, study)
@@ -203,5 +208,6 @@ VERB = Verb(
         ("robodyn sweep study.yaml --scheduler tcp://pc:8786", "on a Dask cluster"),
     ),
     add_arguments=add_arguments,
+    former=FORMER,
     run=run,
 )

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from robodyn_ros.cli.console import console, print_json, progress_bar, write_file
+from robodyn_ros.cli.parameters import FORMER, add_parameters, check_names, gather
 from robodyn_ros.cli.sweep import add_backend_arguments, choose_backend
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import InputError
@@ -25,18 +26,22 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("study", type=Path, help="the study, a YAML file with a section tune")
     text = "parameter file to write, for the controller node (default: %(default)s)"
     parser.add_argument("--out", type=Path, default=Path("tuned.yaml"), metavar="FILE", help=text)
+    add_parameters(parser, "the nodes simulator and controller, besides those of the study", "command_delay:=0.004")
     add_backend_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
 
 def run(args: Namespace) -> ExitCode:
     """Search, compare on cases that the search has not seen, and write."""
+    from robodyn_ros.robot import reload_robot
     from robodyn_ros.simulation.sweeps.study_reader import read_task
     from robodyn_ros.simulation.sweeps.tuning import tune
 
     if args.out.suffix not in (".yaml", ".yml") or not args.out.resolve().parent.is_dir():
         raise InputError("--out", f"must be a .yaml in a folder that exists, not {str(args.out)!r}", args.out)
-    study, task = read_task(args.study)
+    given = gather(args.params, args.given)
+    study, task = read_task(args.study, given)
+    check_names(args, reload_robot(study.urdf), given)
     with choose_backend(args) as backend, _progress(task) as show:
         best = tune(study, task, backend, show)[0]
         before, after = _compare(study, task, best, backend)
@@ -153,5 +158,6 @@ VERB = Verb(
         ("robodyn tune study.yaml --out config/arm.yaml", "writes there"),
     ),
     add_arguments=add_arguments,
+    former=FORMER,
     run=run,
 )

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from argparse import Action, ArgumentParser, Namespace, RawDescriptionHelpFormatter, _ActionsContainer
+from argparse import (
+    Action,
+    ArgumentError,
+    ArgumentParser,
+    Namespace,
+    RawDescriptionHelpFormatter,
+    _ActionsContainer,
+)
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from importlib.util import find_spec
+from typing import Any
 
 from robodyn_ros.dynamics import STANDARD_GRAVITY
-from robodyn_ros.errors import ConfigurationError
+from robodyn_ros.errors import ConfigurationError, InputError
+from robodyn_ros.suggestions import is_it
 
 
 class ExitCode(IntEnum):
@@ -85,9 +94,33 @@ class VerbHelp(RawDescriptionHelpFormatter):
         return f"{text} (default: none)" if action.default in (None, [], "") else f"{text} (default: %(default)s)"
 
 
-def names(text: str) -> list[str]:
-    """Split a list of names at its commas."""
-    return [name.strip() for name in text.split(",") if name.strip()]
+class VerbParser(ArgumentParser):
+    """A parser whose messages about a wrong choice name the nearest one."""
+
+    def _check_value(self, action: Action, value: Any) -> None:
+        choices = None if action.choices is None else [str(choice) for choice in action.choices]
+        if choices is not None and value not in choices:
+            raise ArgumentError(action, f"{value!r} is not one of {', '.join(choices)}{is_it(value, choices)}")
+
+
+def names(text: str, option: str = "", known: Iterable[str] = ()) -> list[str]:
+    """Split a list of names at its commas.
+
+    Args:
+        text: the list.
+        option: that it is given by.
+        known: the names that there are; any, if none are given.
+
+    Raises:
+        InputError: a name is unknown, or, where they are known, there is none.
+    """
+    found, choices = [name.strip() for name in text.split(",") if name.strip()], tuple(known)
+    if choices and not found:
+        raise InputError(option, f"name at least one of {', '.join(choices)}", text)
+    for name in found if choices else ():
+        if name not in choices:
+            raise InputError(option, f"{name!r} is not one of {', '.join(choices)}{is_it(name, choices)}", name)
+    return found
 
 
 def need_ros() -> None:

@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from robodyn_ros.cli.arm import add_arm, arm_of, arm_source
 from robodyn_ros.cli.console import console
+from robodyn_ros.cli.parameters import FORMER, add_parameters, node_parameters
 from robodyn_ros.cli.verb import ExitCode, Verb, need_ros
 from robodyn_ros.errors import ConfigurationError, InputError
+from robodyn_ros.plugins import find as find_plugin
 from robodyn_ros.robot.description import read_document
 
 if TYPE_CHECKING:
@@ -35,8 +37,8 @@ CHECK_PERIOD = 0.1
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
     add_arm(parser, nargs="?", default=OWN)
-    text = "parameter file of the nodes, as ROS 2 takes it; again for another (default: none; the PRR arm has its own)"
-    parser.add_argument("--params", type=Path, action="append", default=[], metavar="FILE", help=text)
+    what = "the nodes simulator and controller; the PRR arm has its own unless one is given"
+    add_parameters(parser, what, "command_delay:=0.004")
     parser.add_argument(
         "--controller", default="computed_torque", metavar="NAME", help="control law (default: %(default)s)"
     )
@@ -81,10 +83,10 @@ def _start_arm(group: ProcessGroup, args: Namespace) -> dict[str, Any]:
 
     document = read_document(arm_source(args))
     robot = arm_of(document, args)
-    files = args.params or ([find(GAINS)] if args.urdf == OWN else [])
-    for file in files:
-        if not file.is_file():
-            raise InputError("--params", f"there is no file {str(file)!r}", file)
+    given = node_parameters(args, robot)
+    files = given.files or ([find(GAINS)] if args.urdf == OWN else [])
+    find_plugin("controllers", args.controller)
+    find_plugin("dynamics", args.dynamics)
     model = {"robot_description": robot.urdf, "inertia": args.inertia}
     pictured = {**model, "urdf_file": str(Path(document.label).absolute())}
     if args.urdf == OWN:
@@ -94,7 +96,7 @@ def _start_arm(group: ProcessGroup, args: Namespace) -> dict[str, Any]:
             f"{robot.name} has no masses: it is posed by the viewer, without simulator and controller", file=sys.stderr
         )
         return {**pictured, "posed": True, "simulated": False}
-    start_arm(group, {**model, "dynamics": args.dynamics}, args.controller, files)
+    start_arm(group, {**model, "dynamics": args.dynamics}, args.controller, files, given=given.values)
     return pictured
 
 
@@ -171,11 +173,12 @@ VERB = Verb(
         "address that is printed opens it: its token is new for each start."
     ),
     examples=(
-        ("robodyn view", "the PRR arm, at the address that is printed"),
+        ("robodyn view", "the PRR arm, at the address printed"),
         ("robodyn view my_arm.urdf", "your own arm"),
+        ("robodyn view -p command_delay:=0.004", "with slow drives"),
         ("robodyn view --attach", "an arm that runs already, real or not"),
     ),
     add_arguments=add_arguments,
-    former={"--config": "--params"},
+    former=FORMER,
     run=run,
 )

@@ -17,6 +17,7 @@ from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import print_json
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import InputError
+from robodyn_ros.suggestions import is_it
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -84,7 +85,7 @@ def run(args: Namespace) -> ExitCode:
     if out.suffix not in ENDINGS:
         raise InputError("--out", f"{args.out!r} must end in {', '.join(ENDINGS)}", args.out)
     if args.of not in OF:
-        raise InputError("--of", f"{args.of!r} is not one of {', '.join(OF)}", args.of)
+        raise InputError("--of", f"{args.of!r} is not one of {', '.join(OF)}{is_it(args.of, OF)}", args.of)
     if args.samples < 1 or not (args.cell is None or args.cell > 0.0):
         raise InputError("--samples", "and --cell must be above 0", args.samples)
     robot = read_arm(args)

@@ -21,6 +21,7 @@ from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array, read_only
 from robodyn_ros.settings import check_settings, names
+from robodyn_ros.suggestions import is_it
 
 NONE = "none"
 """Stands for no term, for a list of a parameter file cannot be empty."""
@@ -65,9 +66,11 @@ class DriveCompensation(NamedTuple):
             if text == NONE:
                 continue
             if term not in found:
-                raise InputError(name, f"{text!r} is none of {', '.join(found)}, {NONE}", text)
+                known = (*found, NONE)
+                raise InputError(name, f"{text!r} is none of {', '.join(known)}{is_it(term, known)}", text)
             if joint and joint not in robot.joint_names:
-                raise InputError(name, f"{text!r}: the arm's joints are {', '.join(robot.joint_names)}", text)
+                known = robot.joint_names
+                raise InputError(name, f"{text!r}: the arm's joints are {', '.join(known)}{is_it(joint, known)}", text)
             found[term][robot.joint_names.index(joint) if joint else slice(None)] = 1.0
         return cls(*map(read_only, found.values()))
 

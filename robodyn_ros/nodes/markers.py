@@ -25,6 +25,7 @@ from robodyn_ros.nodes.common.watch import PoseWatch, ToolWatch, Watch
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import check_settings, setting
+from robodyn_ros.suggestions import is_it
 from robodyn_ros.view import LAYERS, Overlay
 from robodyn_ros.view.marks import triad
 from robodyn_ros.view.overlay import SKELETON
@@ -135,7 +136,9 @@ class MarkersNode(ExceptionGuard, Node):  # type: ignore[misc]
         parameters = NodeParameters(self)
         self._layers = frozenset(parameters["layers"])
         if unknown := sorted(self._layers - set(known)):
-            raise ConfigurationError(f"layers: {', '.join(unknown)}: there are {', '.join(known)}")
+            raise ConfigurationError(
+                f"layers: {', '.join(unknown)}: there are {', '.join(known)}{is_it(unknown[0], known)}"
+            )
         self._tip: str = parameters["tip"]
         self._picture: Picture | None = None
         self._publisher = self.create_publisher(MarkerArray, "~/markers", RELIABLE)

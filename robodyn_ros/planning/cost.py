@@ -20,6 +20,7 @@ from robodyn_ros.checks import finite_array
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot.pose import Array
+from robodyn_ros.suggestions import is_it
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -236,7 +237,8 @@ def read_cost(text: str, effort: Array | None = None, velocity: Array | None = N
             cost = NAMED[name]() if limit is None else WEIGHTED[name](_inverse_squares(limit))
             terms += terms_of(float(weight or 1.0) * cost)
         except (KeyError, ValueError) as cause:
-            raise InputError("cost", f"{part!r} is not one of {', '.join(NAMED)}, or 0.1*one", text) from cause
+            problem = f"{part!r} is not one of {', '.join(NAMED)}, or 0.1*one{is_it(name, NAMED)}"
+            raise InputError("cost", problem, text) from cause
     return CostSum(tuple(terms))
 
 

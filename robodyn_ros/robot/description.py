@@ -26,6 +26,7 @@ from robodyn_ros import assets
 from robodyn_ros.errors import InputError, Place, RobotDescriptionError
 from robodyn_ros.files import read_bytes
 from robodyn_ros.robot import mjcf, xacro
+from robodyn_ros.suggestions import is_it
 
 TEXT = "robot description"
 """Name in messages of a URDF that does not come from a file."""
@@ -180,7 +181,8 @@ def _named(name: str, arguments: dict[str, str]) -> tuple[str, dict[str, str]]:
                     path, given = str(getattr(module, attribute)), getattr(module, f"{attribute[:-5]}_ARGS", None)
                     return path, {**(given or {}), **arguments}
     raise RobotDescriptionError(
-        name, f"cannot be read: No such file, no arm of this package ({', '.join(sorted(own))}){others}"
+        name,
+        f"cannot be read: No such file, no arm of this package ({', '.join(sorted(own))}){others}{is_it(name, own)}",
     )
 
 

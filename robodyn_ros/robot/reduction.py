@@ -22,6 +22,7 @@ from robodyn_ros.robot.pose import Array, Pose, read_only
 from robodyn_ros.robot.robot import Inertial, Joint, Robot
 from robodyn_ros.robot.tree import build_robot
 from robodyn_ros.robot.urdf_editor import UrdfEditor
+from robodyn_ros.suggestions import is_it
 
 
 def reduced(robot: Robot, locked: Mapping[str, float]) -> Robot:
@@ -247,7 +248,9 @@ def _unknown(robot: Robot, name: str) -> str:
     for body in robot.bodies:
         if body.joint.name == name:
             return f"{name!r} mimics {robot.joint_names[body.coordinate]!r} and cannot be named by itself"
-    return f"{name!r} is not in the robot; its joints are {', '.join(robot.joint_names)}"
+    return (
+        f"{name!r} is not in the robot; its joints are {', '.join(robot.joint_names)}{is_it(name, robot.joint_names)}"
+    )
 
 
 def _motion(joint: Joint, position: float) -> Pose:

@@ -14,6 +14,7 @@ from robodyn_ros.document.summary import Summarised
 from robodyn_ros.errors import InputError, Place, RobotDescriptionError
 from robodyn_ros.robot.description import Finding
 from robodyn_ros.robot.pose import Array, Pose, read_only
+from robodyn_ros.suggestions import is_it
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,7 +310,8 @@ class Robot(Summarised):
         for link in self.links:
             if link.name == name:
                 return link
-        raise InputError("link", f"{name!r} is not in the robot; it has {', '.join(x.name for x in self.links)}", name)
+        known = [link.name for link in self.links]
+        raise InputError("link", f"{name!r} is not in the robot; it has {', '.join(known)}{is_it(name, known)}", name)
 
     def description_error(self, element: str, problem: str) -> RobotDescriptionError:
         """The error that says what is wrong with a part of this robot, with its place in the URDF.

@@ -15,9 +15,9 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from robodyn_ros.cli.console import check_picture, console, print_json, progress_bar
+from robodyn_ros.cli.parameters import FORMER, GivenParameters, add_parameters, node_parameters
 from robodyn_ros.cli.verb import ExitCode, Verb, names, need_ros
 from robodyn_ros.document.numbers import quantity
-from robodyn_ros.errors import InputError, PluginError
 from robodyn_ros.plugins import available
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--controllers", default=CONTROLLERS, metavar="NAMES", help=text)
     text = f"factor on the speed of the motion, {SPEEDS[0]} to {SPEEDS[1]} (default: %(default)s)"
     parser.add_argument("--speed", type=_speed, default=1.0, metavar="FACTOR", help=text)
+    what = "the nodes simulator and controller, besides those of the demonstration"
+    add_parameters(parser, what, "simulator:mismatch.payload_mass:=0.5")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON instead of a table")
     text = "let the arm wait for the answer to each state from the start: no machine is too slow then (default: no)"
     parser.add_argument("--lockstep", action="store_true", help=text)
@@ -70,6 +72,7 @@ def run(args: Namespace) -> ExitCode:
     from robodyn_ros.cli.view import stay, url
 
     robot, motion = load_robot(find(ROBOT)), tour(args.speed)
+    given = node_parameters(args, robot)
     with (
         isolated() as env,
         TemporaryDirectory(prefix="robodyn-") as folder,
@@ -78,14 +81,15 @@ def run(args: Namespace) -> ExitCode:
         if args.view:
             viewer = viewers.start("viewer", {"robot_description": robot.urdf, "port": args.view}, piped=True)
             console(stderr=True).print(f"Watch it at {url(viewers, viewer)}", markup=False, soft_wrap=True)
-        records = _perform(controllers, motion, robot, env, Path(folder), viewers, args.lockstep)
+        records = _perform(controllers, motion, robot, env, Path(folder), viewers, args.lockstep, given)
         runs = [evaluate(name, record, motion.trajectory, robot) for name, record in records.items()]
         verdict = judge(runs)
         _report(args, runs, verdict)
         motions = {name: cut(record, motion.trajectory) for name, record in records.items()}
         draw(args.out, motions, motion, robot, f"The {robot.name.upper()} arm through its named poses\n{verdict}")
         if args.view:
-            start_arm(viewers, {"robot_description": robot.urdf}, controllers[-1], [find(GAINS)])
+            files = (find(GAINS), *given.files)
+            start_arm(viewers, {"robot_description": robot.urdf}, controllers[-1], files, given=given.values)
             text = f"The page stays, with the arm under {controllers[-1]}: its sliders move it. Ctrl-C ends it."
             console(stderr=True).print(text, markup=False, soft_wrap=True)
             with suppress(KeyboardInterrupt):
@@ -95,13 +99,7 @@ def run(args: Namespace) -> ExitCode:
 
 def _controllers(given: str) -> list[str]:
     """Return the controllers that the command line names, each once."""
-    chosen = list(dict.fromkeys(names(given)))
-    for name in chosen:
-        if name not in available("controllers"):
-            raise PluginError("controllers", name, "unknown", available("controllers"))
-    if not chosen:
-        raise InputError("--controllers", f"names none of {', '.join(available('controllers'))}", given)
-    return chosen
+    return list(dict.fromkeys(names(given, "--controllers", available("controllers"))))
 
 
 def _speed(text: str) -> float:
@@ -123,6 +121,7 @@ def _perform(
     folder: Path,
     viewers: ProcessGroup,
     lockstep: bool,
+    given: GivenParameters,
 ) -> dict[str, RunRecord]:
     """Run the tour under each law, and show the progress: controller → record.
 
@@ -140,7 +139,7 @@ def _perform(
                 own = folder / f"{name}{' in lockstep' if waits else ''}"
                 own.mkdir()
                 show = partial(progress.report, name)
-                records[name] = run_controller(name, motion.trajectory, robot, env, own, show, waits)
+                records[name] = run_controller(name, motion.trajectory, robot, env, own, show, waits, given)
                 broken = evaluate(name, records[name], motion.trajectory, robot).broken
                 if not broken:
                     break
@@ -251,5 +250,6 @@ VERB = Verb(
         ("robodyn demo --json --out arm.svg", "for a script and a page"),
     ),
     add_arguments=add_arguments,
+    former=FORMER,
     run=run,
 )

@@ -14,6 +14,7 @@ from threading import Thread
 from typing import IO, Any
 
 from robodyn_ros.assets import find
+from robodyn_ros.cli.parameters import GivenParameters
 from robodyn_ros.cli.processes import GroupProcess, ProcessGroup, start_arm
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.control.run_record import RunRecord
@@ -56,6 +57,7 @@ def run_controller(
     folder: Path,
     show: ReportCallback,
     lockstep: bool = False,
+    given: GivenParameters | None = None,
     hardware: Mapping[str, Any] | None = None,
 ) -> RunRecord:
     """Run the trajectory under one law, from rest at its first point, in processes of its own.
@@ -68,6 +70,7 @@ def run_controller(
         folder: an empty folder for their files.
         show: takes the progress reports.
         lockstep: let the simulator wait for the answer to each state: the machine's speed has no influence then.
+        given: parameters of the nodes from the command line; they win.
         hardware: parameters of the simulator besides.
 
     Raises:
@@ -91,8 +94,9 @@ def run_controller(
         "tolerance": TOLERANCE,
         "patience": LOCKSTEP_PATIENCE if lockstep else PATIENCE,
     }
+    files, values = given or GivenParameters()
     with ProcessGroup(env, folder) as group:
-        start_arm(group, model, controller, [find(GAINS)], simulator)
+        start_arm(group, model, controller, (find(GAINS), *files), simulator, values)
         conductor = group.start("conductor", motion, piped=True)
         _follow(group, conductor, show)
     return RunRecord.load(record)

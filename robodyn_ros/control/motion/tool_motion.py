@@ -23,6 +23,7 @@ from robodyn_ros.kinematics.target import ToolTarget
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import check_settings, setting
+from robodyn_ros.suggestions import is_it
 
 EFFORT_RATIO = 0.8
 """Ratio of the effort limits that a motion may use [-]; the rest is left to feedback."""
@@ -111,7 +112,8 @@ def target_frame(kinematics: Kinematics, name: str, q: Array) -> Array:
     """
     known = [link.name for link in kinematics.robot.links]
     if name not in known:
-        raise InputError("frame_id", f"{name!r} is unknown; a target is in the frame of {', '.join(known)}", name)
+        problem = f"{name!r} is unknown; a target is in the frame of {', '.join(known)}{is_it(name, known)}"
+        raise InputError("frame_id", problem, name)
     return kinematics.pose(name, q)
 
 

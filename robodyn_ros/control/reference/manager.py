@@ -45,6 +45,7 @@ from robodyn_ros.errors import InputError, LimitError, NotReadyError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.configuration import ConfigurationSpace
 from robodyn_ros.robot.pose import Array, read_only
+from robodyn_ros.suggestions import is_it
 
 Mode = Literal["waiting", "hold", "follow", "track"]
 
@@ -386,7 +387,8 @@ class ReferenceManager:
             return list(range(len(names)))
         for joint in joints:
             if joint not in names or list(joints).count(joint) > 1:
-                raise InputError("joints", f"{joint!r} is unknown or repeated; the arm has {', '.join(names)}", joint)
+                problem = f"{joint!r} is unknown or repeated; the arm has {', '.join(names)}"
+                raise InputError("joints", problem + ("" if joint in names else is_it(joint, names)), joint)
         return [names.index(joint) for joint in joints]
 
     def _check_curve(

@@ -16,6 +16,7 @@ from robodyn_ros.identification.estimation.base_parameters import BaseParameters
 from robodyn_ros.identification.signals.samples import Samples
 from robodyn_ros.robot import Joint, Robot
 from robodyn_ros.robot.pose import Array
+from robodyn_ros.suggestions import is_it
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,8 +161,8 @@ class Identification:
         for parameter in self.parameters:
             if parameter.name == name:
                 return parameter
-        names = ", ".join(parameter.name for parameter in self.parameters)
-        raise InputError("name", f"{name!r} is not one of {names}", name)
+        names = [parameter.name for parameter in self.parameters]
+        raise InputError("name", f"{name!r} is not one of {', '.join(names)}{is_it(name, names)}", name)
 
     def plot(self, path: Path | None = None) -> Any:
         """Draw measured and predicted efforts and their differences, before and after, and return the axes, (n, 2).

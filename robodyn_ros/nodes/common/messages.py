@@ -19,6 +19,7 @@ from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.errors import InputError, RobodynError
 from robodyn_ros.kinematics import se3, so3
 from robodyn_ros.robot.pose import Array
+from robodyn_ros.suggestions import is_it
 
 NANO = 1_000_000_000
 """Nanoseconds in a second."""
@@ -167,7 +168,8 @@ class JointOrder:
         """
         for name in message.name:
             if name not in self.names:
-                raise InputError("name", f"there is no joint {name!r}; the arm has {', '.join(self.names)}", name)
+                problem = f"there is no joint {name!r}; the arm has {', '.join(self.names)}{is_it(name, self.names)}"
+                raise InputError("name", problem, name)
         columns = self.columns(message.name)
         if columns is None:
             raise InputError("name", "names no joint", message.name)

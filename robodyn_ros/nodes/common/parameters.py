@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import Field, fields
-from difflib import get_close_matches
 from functools import partial
 from typing import Any, TypeVar
 
@@ -20,6 +19,7 @@ from rclpy.parameter import Parameter
 
 from robodyn_ros.errors import ConfigurationError
 from robodyn_ros.settings import ParameterSpec, check_value, parameter_specs
+from robodyn_ros.suggestions import is_it
 
 Settings = TypeVar("Settings")
 
@@ -235,10 +235,7 @@ def mention_unknown(node: Node) -> None:
     """
     declared = list(node.list_parameters([], 0).names)
     unknown = set(node._parameter_overrides) - set(declared)
-    said = []
-    for name in sorted(unknown):
-        near = get_close_matches(name, declared, 1, 0.8)
-        said.append(f"{name!r}" + (f" (is it {near[0]!r}?)" if near else ""))
+    said = [f"{name!r}{is_it(name, declared)}" for name in sorted(unknown)]
     if said:
         node.get_logger().warning(f"given, but no parameter of this node, so without effect: {', '.join(said)}")
 

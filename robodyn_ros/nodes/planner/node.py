@@ -51,6 +51,7 @@ from robodyn_ros.robot import LockedJoints, Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.robot import tip
 from robodyn_ros.settings import check_settings, choice, setting, switch
+from robodyn_ros.suggestions import is_it
 
 METHODS = ("collocation", "time-scaling")
 """Names of the methods that find a motion."""
@@ -300,7 +301,8 @@ def joint_goal(message: JointState, settings: SearchSettings, q: Array) -> Goal:
     goal = q.copy()
     for name, position in zip(message.name, message.position, strict=True):
         if name not in names:
-            raise InputError("name", f"there is no joint {name!r}; the arm has {', '.join(names)}", name)
+            problem = f"there is no joint {name!r}; the arm has {', '.join(names)}{is_it(name, names)}"
+            raise InputError("name", problem, name)
         goal[names.index(name)] = position
     return JointGoal(goal)
 

@@ -23,6 +23,7 @@ import numpy as np
 
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot.pose import Array
+from robodyn_ros.suggestions import is_it
 
 
 class Columns(NamedTuple):
@@ -145,7 +146,7 @@ def make_scheme(name: str) -> Scheme:
         InputError: there is no such scheme.
     """
     if name not in SCHEMES:
-        raise InputError("scheme", f"must be one of {', '.join(SCHEMES)}, not {name!r}", name)
+        raise InputError("scheme", f"must be one of {', '.join(SCHEMES)}, not {name!r}{is_it(name, SCHEMES)}", name)
     return SCHEMES[name]()
 
 

@@ -21,6 +21,7 @@ import numpy as np
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import check_settings, choice, setting, whole
+from robodyn_ros.suggestions import is_it
 
 METHODS = ("sobol", "latin_hypercube", "factorial")
 """Methods of sampling."""
@@ -69,7 +70,11 @@ class Distribution:
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
-            raise InputError("distribution", f"must be one of {', '.join(KINDS)}, not {self.kind!r}", self.kind)
+            raise InputError(
+                "distribution",
+                f"must be one of {', '.join(KINDS)}, not {self.kind!r}{is_it(self.kind, KINDS)}",
+                self.kind,
+            )
         if self.kind == "choice":
             kinds = {str if isinstance(value, str) else type(value) in (int, float, bool) for value in self.values}
             if len(kinds) != 1 or kinds == {False}:

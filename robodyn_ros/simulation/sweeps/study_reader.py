@@ -8,6 +8,7 @@ ends of every input (:func:`try_inputs`).
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -62,8 +63,12 @@ SETTLE_BAND = 0.01
 """Default distance to the goal within which a joint has settled [rad] or [m]."""
 
 
-def read_study(path: Path) -> Study:
+def read_study(path: Path, besides: Mapping[str, Mapping[str, Any]] | None = None) -> Study:
     """Read a study from a file, and check it.
+
+    Args:
+        path: of the file.
+        besides: node → name → value of parameters that win over those of the file.
 
     Raises:
         StudyError: the file is wrong; the message says where, and what would be right.
@@ -77,6 +82,8 @@ def read_study(path: Path) -> Study:
     for text in robot.warnings:
         warnings.warn(text, RobotDescriptionWarning, stacklevel=2)
     given = _given_parameters(file, path)
+    for node, values in (besides or {}).items():
+        given[node] |= values
     robot = take_joints(robot, *given.values())
     motion = file.section("motion")
     motion.only(("to", *(item.name for item in fields(MotionSettings))))
@@ -96,9 +103,9 @@ def read_study(path: Path) -> Study:
     return study
 
 
-def read_task(path: Path) -> tuple[Study, TuningTask]:
-    """Read a study and its section ``tune`` from a file; errors as :func:`read_study`."""
-    study, section = read_study(path), read_study_file(path).section("tune")
+def read_task(path: Path, besides: Mapping[str, Mapping[str, Any]] | None = None) -> tuple[Study, TuningTask]:
+    """Read a study and its section ``tune`` from a file; arguments and errors as :func:`read_study`."""
+    study, section = read_study(path, besides), read_study_file(path).section("tune")
     robot = reload_robot(study.urdf)
     search = settings(section, TuningSettings, (*GAINS, "controllers"))
     names = [gain for gain in GAINS if gain in section.values]

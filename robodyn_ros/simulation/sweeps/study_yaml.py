@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import fields, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from robodyn_ros.errors import RobodynError
 from robodyn_ros.robot import Robot
+from robodyn_ros.suggestions import is_it
 
 Settings = TypeVar("Settings")
 
@@ -204,9 +204,7 @@ def _pair(section: StudySection, name: str, value: Any) -> tuple[float, float]:
 
 
 def unknown(name: str, known: Iterable[str]) -> str:
-    """Return the message about an unknown name, with similar names."""
+    """Return the message about an unknown name, with the nearest one, or with some of those that there are."""
     names = list(known)
-    close = get_close_matches(name, names, 3)
-    if close:
-        return f"is unknown; did you mean {' or '.join(close)}?"
-    return f"is unknown; there are {', '.join(names[:20])}{', …' if len(names) > 20 else ''}"
+    some = f"; there are {', '.join(names[:20])}{', …' if len(names) > 20 else ''}"
+    return f"is unknown{is_it(name, names) or some}"

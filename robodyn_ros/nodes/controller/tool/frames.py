@@ -21,6 +21,7 @@ from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.nodes.common.messages import NANO, seconds, to_matrix
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
 from robodyn_ros.robot.pose import Array
+from robodyn_ros.suggestions import is_it
 
 
 def has_tf() -> bool:
@@ -65,7 +66,9 @@ class Frames:
     def _told(self, name: str) -> Array:
         """What tf says."""
         if self._buffer is None:
-            reason = f"{name!r} is unknown; a target is in the frame of {', '.join(self._links)}"
+            reason = (
+                f"{name!r} is unknown; a target is in the frame of {', '.join(self._links)}{is_it(name, self._links)}"
+            )
             raise InputError("frame_id", f"{reason}; other frames need tf2_ros, which is not installed", name)
         try:
             found = self._buffer.lookup_transform(self._robot.root, name, Time())
