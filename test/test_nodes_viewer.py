@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 from urllib.request import urlopen
 
 import numpy as np
@@ -18,11 +19,16 @@ import fork_server
 from browser import page, picture
 from free_port import free_port
 from geometry_msgs.msg import PoseStamped
+from industrial import urdfs
+from rcl_interfaces.msg import Log
 from rcl_interfaces.srv import GetParameters
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
+import robodyn_ros as rd
+from robodyn_ros.control.limits import check_position_limits
 from robodyn_ros.nodes.common.messages import seconds
+from robodyn_ros.nodes.viewer.arm_requests import ArmRequests, demo_poses
 
 pytest.importorskip("viser", reason="the viewer needs viser")
 
@@ -187,6 +193,40 @@ def test_the_verb_prints_the_address_or_what_is_in_the_way(port):
         assert "choose another port" in busy.stderr
         running.send_signal(signal.SIGINT)
         running.communicate(timeout=30.0)
+
+
+@pytest.mark.parametrize("arm", ["prr", "panda", "ur5_robot"])
+def test_the_demo_stays_within_the_limits(arm):
+    """Home of the Panda is at a limit of its fourth joint."""
+    path = {"prr": PRR, **urdfs()}.get(arm)
+    if path is None:
+        pytest.skip("example-robot-data is not installed")
+    robot = rd.load_robot(path)
+    poses = demo_poses(robot)
+    for pose in poses:
+        check_position_limits("demo", robot, pose, list(range(robot.n)))
+    assert (np.ptp(poses[:-1], axis=0) > 0.1 * np.minimum(robot.upper - robot.lower, np.pi)).all()
+    assert (poses[-1] == robot.home).all()
+
+
+def test_a_motion_that_is_refused_is_said_in_the_page():
+    node, watch = Mock(), Mock(robot=rd.load_robot(PRR), q=np.zeros(3))
+    node.resolve_topic_name.return_value = "/left/controller"
+    requests = ArmRequests(node, watch, 0.3, 0.4)
+    (kind, topic, tell, _), _ = node.create_subscription.call_args
+    assert (kind, topic) == (Log, "/rosout")
+    refusal = Log(name="left.controller", level=30, msg="trajectory refused: joint 'wrist' is outside its limits")
+    tell(refusal)
+    assert requests.answer == ""  # nobody has asked for anything
+    panel = requests.for_panel(simulated=True, posed=False, push=None, picture=Mock())
+    panel.demo()
+    requests.send()
+    assert node.create_publisher.return_value.publish.call_count == 1
+    tell(Log(name="right.controller", level=30, msg="something else"))
+    tell(Log(name="left.controller", level=20, msg="something good"))
+    assert requests.answer == ""
+    tell(refusal)
+    assert requests.answer == f" — controller: {refusal.msg}"
 
 
 def test_the_verb_says_what_it_needs(port):

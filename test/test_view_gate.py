@@ -237,6 +237,9 @@ def test_in_a_browser_nothing_runs_that_a_urdf_brings_and_no_other_page_moves_th
         mine.on("request", lambda request: asked.append(request.url))
         mine.goto(shown.browser.url)
         mine.get_by_text("one").first.wait_for(state="attached", timeout=300_000)  # the panel is there
+        assert "initialCameraPosition=" in mine.url
+        breaks = "[...document.querySelectorAll('label wbr')].map(place => getComputedStyle(place).display)"
+        assert set(mine.evaluate(breaks)) == {"none"}  # viser would break names
         assert mine.get_by_text("<iframe srcdoc=").count() > 2  # as text: in the title, the status, a slider's label
         assert mine.evaluate("window.ran") is None
         assert mine.evaluate("document.querySelectorAll('iframe, img[src=nothing], object, embed').length") == 0

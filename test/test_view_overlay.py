@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import Mock
+from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
+from browser import page
 from free_port import free_port
 from industrial import urdfs
 from numpy.testing import assert_allclose
@@ -14,10 +19,13 @@ from truth import Pinocchio
 
 import robodyn_ros as rd
 from robodyn_ros.errors import InputError, RobotDescriptionError
+from robodyn_ros.robot.pose import Pose
 from robodyn_ros.view import LAYERS, Arrow, Ball, Line, Overlay
+from robodyn_ros.view.browser import GHOST, NARROW, PANEL, SHEET, on_white, page_head
+from robodyn_ros.view.drawing import ArmDrawing
 from robodyn_ros.view.overlay import FULL_ARC, VELOCITY_SPAN
 from robodyn_ros.view.panel import History, plot_range
-from robodyn_ros.view.shapes import Meshes, mesh_path, read_mesh, read_shapes
+from robodyn_ros.view.shapes import Meshes, Shape, mesh_path, read_mesh, read_shapes
 
 pinocchio = pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is the independent truth here")
 
@@ -261,28 +269,67 @@ def test_the_marks_are_as_large_as_the_arm(scale):
     assert np.ptp(places, axis=0).max() == pytest.approx(scaled.size, rel=0.5)
 
 
-@pytest.mark.parametrize("window", [(1280, 800), (800, 600), (390, 844), (2500, 700)])
-@pytest.mark.parametrize("scale", [0.05, 30.0])
-def test_the_camera_sees_the_whole_arm_beside_the_panel(window, scale):
-    pytest.importorskip("viser", reason="the viewer needs viser")
-    from robodyn_ros.view.browser import NARROW, PANEL, SHEET, view_point
+def test_the_camera_sees_the_whole_arm_beside_the_panel():
+    """In windows of all shapes; the page places its camera by itself, in the pixels of its style."""
+    rng = np.random.default_rng(3)
+    with page(1280, 800) as shown:
+        for scale, (width, height) in product((0.05, 30.0), ((1280, 800), (800, 600), (390, 844), (2500, 700))):
+            points = scale * rng.uniform((-1, -0.3, 0), (0.4, 1, 2.5), (300, 3))
+            content = f"<!doctype html><head>{page_head(points, scale)}</head>"
+            shown.unroute_all()
+            shown.route("**/*", lambda route, _, content=content: route.fulfill(body=content, content_type="text/html"))
+            shown.set_viewport_size({"width": width, "height": height})
+            shown.goto("http://localhost/?token=secret&initialCameraFov=9")
+            address = parse_qs(urlsplit(shown.url).query)
+            assert address.pop("token") == ["secret"]
+            found = {name: np.array([float(x) for x in text.split(",")]) for name, (text,) in address.items()}
+            eye, middle, fov = (found[f"initialCamera{name}"] for name in ("Position", "LookAt", "Fov"))
+            ahead = (middle - eye) / np.linalg.norm(middle - eye)
+            right = np.cross(ahead, [0, 0, 1]) / np.linalg.norm(np.cross(ahead, [0, 0, 1]))
+            up = np.cross(right, ahead)
+            seen = points - eye
+            depth = seen @ ahead
+            assert (depth > found["initialCameraNear"]).all()
+            x = width / 2 + seen @ right / depth * height / 2 / np.tan(fov / 2)
+            y = height / 2 - seen @ up / depth * height / 2 / np.tan(fov / 2)
+            narrow = width < NARROW
+            assert x.min() > 0 and x.max() < (width if narrow else width - PANEL)
+            assert y.min() > 0 and y.max() < (height * (1 - SHEET) if narrow else height)
+            assert np.ptp(x) > 0.3 * width or np.ptp(y) > 0.25 * height  # and it is no dot
 
-    points = scale * np.random.default_rng(3).uniform((-1, -0.3, 0), (0.4, 1, 2.5), (300, 3))
-    width, height = window
-    fov = 1.3
-    eye, middle = view_point(points, width, height, fov)
-    ahead = (middle - eye) / np.linalg.norm(middle - eye)
-    right = np.cross(ahead, [0, 0, 1]) / np.linalg.norm(np.cross(ahead, [0, 0, 1]))
-    up = np.cross(right, ahead)
-    seen = points - eye
-    depth = seen @ ahead
-    assert (depth > 0).all()
-    x = width / 2 + seen @ right / depth * height / 2 / np.tan(fov / 2)
-    y = height / 2 - seen @ up / depth * height / 2 / np.tan(fov / 2)
-    narrow = width < NARROW
-    assert x.min() > 0 and x.max() < (width if narrow else width - PANEL)
-    assert y.min() > 0 and y.max() < (height * (1 - SHEET) if narrow else height)
-    assert np.ptp(x) > 0.3 * width or np.ptp(y) > 0.25 * height  # and it is no dot
+
+def test_the_corners_of_what_is_drawn_are_those_of_its_boxes():
+    """The mast of the PRR arm, which belongs to its base, reaches higher than any joint."""
+    robot = rd.load_robot(URDF / "prr.urdf")
+    shapes = read_shapes(robot)
+    tops = [shape.corners(Meshes())[:, 2].max() for shape in shapes if shape.link == robot.root]
+    mast = max(shape.pose.translation[2] + shape.size[2] / 2 for shape in shapes if shape.link == robot.root)
+    assert max(tops) == pytest.approx(mast)
+    assert mast > Overlay(robot).places(robot.home)[:, 2].max()
+    turned = Shape("l", Pose.from_xyz_rpy((1, 2, 3), (0, 0, np.pi / 2)), "cylinder", (0.1, 0.6), "", (1, 1, 1, 1))
+    corners = turned.corners(Meshes())
+    assert_allclose(np.ptp(corners, axis=0), [0.2, 0.2, 0.6])
+    assert_allclose(corners.mean(axis=0), [1, 2, 3])
+
+
+def test_a_ghost_has_only_the_links_that_are_elsewhere(robot):
+    """Both of a link in one place would flicker."""
+    scene = Mock()
+    scene.add_frame.side_effect = lambda *_, **__: SimpleNamespace(visible=True)
+    arm, ghost = (ArmDrawing(scene, robot, name, Meshes(), color) for name, color in (("/a", None), ("/g", GHOST)))
+    arm.move(Q)
+    ghost.move(Q + [0.0, 0.0, 0.3], arm)
+    assert {link for link, frame in ghost._frames.items() if frame.visible} == {"hand", "tool"}
+    ghost.move(Q + [0.1, 0.0, 0.0], arm)
+    assert all(frame.visible for frame in ghost._frames.values())
+
+
+def test_a_saved_picture_is_on_white_and_holds_what_is_drawn():
+    image = np.zeros((6, 5, 4), np.uint8)
+    image[1:3, 2:4] = (200, 100, 0, 255)
+    image[2, 3, 3] = 51
+    assert on_white(image).tolist() == [[[200, 100, 0], [200, 100, 0]], [[200, 100, 0], [244, 224, 204]]]
+    assert (on_white(np.zeros((2, 2, 4), np.uint8)) == 255).all()
 
 
 def test_a_plot_is_not_filled_by_noise():

@@ -6,14 +6,17 @@ gets in (:mod:`robodyn_ros.view.gate`).
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable
 from contextlib import redirect_stdout
 from io import StringIO
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from robodyn_ros.errors import ConfigurationError
@@ -146,9 +149,6 @@ GHOST_APART = 0.005
 """Tracking error from which on the ghost is drawn; below it, arm and ghost would flicker [rad] or [m]."""
 
 
-WINDOW = (1280.0, 800.0)
-"""Width and height of a window until it says so itself [px]."""
-
 PANEL = 340.0
 """Width of the panel, which is at the right of a wide window [px]."""
 
@@ -164,50 +164,14 @@ FIELD_OF_VIEW = 0.7
 EYE = np.array([1.0, -2.6, 0.9]) / np.linalg.norm([1.0, -2.6, 0.9])
 """Direction from the arm to the eye."""
 
-PICTURE_HEIGHT = 1080
-"""Height of a picture that is saved [px]."""
-
-CLOSER = 1.05
-"""Factor from one distance that is tried to the next."""
-
 FILLED = 0.85
 """The part that the arm fills of what the panel leaves of the window."""
 
+DIRECTIONS = 200
+"""Number of directions in which the outermost point is sent to the page, which needs no others."""
 
-def view_point(points: Array, width: float, height: float, fov: float) -> tuple[Array, Array]:
-    """Where to look from, and where to, so that all points are in the part of a window that the panel leaves.
-
-    Args:
-        points: (k, 3) in [m].
-        width: of the window [px].
-        height: likewise.
-        fov: its vertical field of view [rad].
-
-    Returns:
-        The places of the eye and of the middle of the picture, (3,) each [m].
-    """
-    narrow = width < NARROW
-    wide, high = (1.0, 1.0 - SHEET) if narrow else (max(1.0 - PANEL / width, 0.3), 1.0)
-    right = np.cross([0.0, 0.0, 1.0], EYE)
-    right /= np.linalg.norm(right)
-    up = np.cross(EYE, right)
-    middle = (points.min(axis=0) + points.max(axis=0)) / 2.0
-    slope = np.tan(fov / 2.0)
-    distance = float(np.linalg.norm(np.ptp(points, axis=0))) or 1.0
-    while True:
-        side, rise = (1.0 - wide) * distance * slope * width / height, (1.0 - high) * distance * slope
-        centre = middle + side * right - rise * up
-        eye = centre + distance * EYE
-        depth = (eye - points) @ EYE
-        x, y = (points - eye) @ right / (slope * width / height), (points - eye) @ up / slope
-        if (depth > 0.0).all() and _within(x / depth, wide, -1.0) and _within(y / depth, high, 1.0):
-            return eye, centre
-        distance *= CLOSER
-
-
-def _within(places: Array, part: float, end: float) -> bool:
-    """True if places from -1 to 1 lie in a part of that range which ends at -1 or 1, with a margin."""
-    return bool((np.abs(places - end * (1.0 - part)) <= FILLED * part).all())
+PICTURE_HEIGHT = 1080
+"""Height of a picture that is saved [px]."""
 
 
 class Browser:
@@ -252,23 +216,13 @@ class Browser:
         scene.configure_default_lights(cast_shadow=False)
         self.meshes = Meshes(near)
         self._arm = ArmDrawing(scene, robot, "/arm", self.meshes)
-        self._ghost = ArmDrawing(scene, robot, "/ghost", self.meshes, GHOST)
-        self._ghost.show(False)
+        self._ghost: ArmDrawing | None = None  # until it is seen: its meshes are as large as the arm's
         self._marks = MarkDrawing(scene, "/marks")
         whole = not self.meshes.missing and self._arm.bodies >= set(range(len(robot.bodies)))
         self.at_first = frozenset() if whole else frozenset({SKELETON})
         scene.add_grid("/grid", 8.0 * size, 8.0 * size, cell_size=size / 2.0, section_size=size)
-        self._reach = self.overlay.reach()
-        camera = self.server.initial_camera
-        camera.fov = FIELD_OF_VIEW
-        camera.near, camera.far = 0.01 * size, 100.0 * size
-        camera.position, camera.look_at = view_point(self._reach, *WINDOW, camera.fov)
-        self.server.on_client_connect(self._fit)
-
-    def _fit(self, client: viser.ClientHandle) -> None:
-        """Have a window show the whole arm, whatever its shape."""
-        camera = client.camera
-        camera.position, camera.look_at = view_point(self._reach, camera.image_width, camera.image_height, camera.fov)
+        q = self.overlay.some_positions()
+        gate.head = page_head(np.concatenate([self.overlay.places(q), self._arm.places(q)]), size)
 
     def send_picture(self, event: Any) -> None:
         """Send a picture of the scene to the window that asks for it, as a file to save.
@@ -284,7 +238,8 @@ class Browser:
         height, width = PICTURE_HEIGHT, round(PICTURE_HEIGHT * client.camera.aspect)
         image = client.get_render(height=height, width=width, transport_format="png")
         name = re.sub(r"[^\w.-]+", "_", self.overlay.robot.name)[:80] or "arm"
-        client.send_file_download(f"{name}.png", iio.imwrite("<bytes>", image, extension=".png"))
+        content = iio.imwrite("<bytes>", on_white(image), extension=".png")
+        client.send_file_download(f"{name}.png", content, save_immediately=True)
 
     def show(
         self,
@@ -308,15 +263,62 @@ class Browser:
         with self.server.atomic():
             self._arm.move(q)
             apart = reference is not None and float(np.abs(reference - q).max()) > GHOST_APART
-            self._ghost.show(apart and "reference" in layers)
-            if reference is not None and apart:
-                self._ghost.move(reference)
+            ghostly = apart and "reference" in layers
+            if ghostly and self._ghost is None:
+                self._ghost = ArmDrawing(self.server.scene, self.overlay.robot, "/ghost", self.meshes, GHOST)
+            if self._ghost is not None:
+                self._ghost.show(ghostly)
+            if reference is not None and ghostly and self._ghost is not None:
+                self._ghost.move(reference, self._arm)
             marks = self.overlay.marks(q, qd, effort, reference)
             self._marks.draw([*(mark for mark in marks if mark.layer in layers), *more])
 
     def stop(self) -> None:
         """Close the server."""
         self.server.stop()
+
+
+def page_head(points: Array, size: float) -> str:
+    """What the page's head gets: its style, and the script that places the camera.
+
+    The page computes that itself (``page.html``), for only the page knows its window in the pixels of its panel before
+    anything is drawn.
+
+    Args:
+        points: places that have to be seen (k, 3) [m].
+        size: of the arm [m].
+    """
+    right = np.cross([0.0, 0.0, 1.0], EYE)
+    right /= np.linalg.norm(right)
+    axes = np.array([right, np.cross(EYE, right), EYE])
+    middle = (points.min(axis=0) + points.max(axis=0)) / 2.0
+    seen = (points - middle) @ axes.T
+    directions = np.random.default_rng(0).normal(size=(DIRECTIONS, 3))
+    outermost = np.unique((seen @ directions.T).argmax(axis=0))
+    view = {
+        "points": np.round(seen[outermost] / size, 4) * size,
+        "axes": axes,
+        "middle": middle,
+        "fov": FIELD_OF_VIEW,
+        "near": 0.01 * size,
+        "far": 100.0 * size,
+        "narrow": NARROW,
+        "panel": PANEL,
+        "sheet": SHEET,
+        "filled": FILLED,
+    }
+    text = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
+    return text.replace("VIEW,", json.dumps(view, default=np.ndarray.tolist) + ",", 1)
+
+
+def on_white(image: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """A picture (height, width, 4) on white (height, width, 3), without rows and columns in which nothing is drawn."""
+    drawn = image[:, :, 3] > 0
+    if drawn.any():
+        rows, columns = (np.flatnonzero(drawn.any(axis=axis)) for axis in (1, 0))
+        image = image[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+    opacity = image[:, :, 3:] / 255.0
+    return np.round(opacity * image[:, :, :3] + (1.0 - opacity) * 255.0).astype(np.uint8)
 
 
 def check_free(host: str, port: int) -> None:

@@ -17,6 +17,9 @@ from robodyn_ros.view.shapes import Meshes, Shape, read_shapes
 if TYPE_CHECKING:
     import viser
 
+SAME_PLACE = 0.002
+"""Difference of poses below which two drawings of a link coincide, in [m] and of the elements of a rotation [-]."""
+
 
 class ArmDrawing:
     """The shapes of an arm, moved by its joints.
@@ -53,16 +56,42 @@ class ArmDrawing:
             name: scene.add_frame(f"{root}/{name}", show_axes=False) for name in {shape.link for shape in shapes}
         }
         self._top = scene.add_frame(root, show_axes=False)
+        self._poses: dict[str, Array] = {}
+        self._corners: list[tuple[str, Array]] = []
         for index, shape in enumerate(shapes):
+            if (corners := shape.corners(meshes)) is not None:
+                self._corners.append((shape.link, corners))
             if _draw(scene, f"{root}/{shape.link}/{index}", shape, ghost, meshes):
                 self.bodies.add(body[shape.link])
         self.move(robot.home)
 
-    def move(self, q: Array) -> None:
-        """Draw the arm at positions q (n,)."""
+    def move(self, q: Array, beside: ArmDrawing | None = None) -> None:
+        """Draw the arm at positions q (n,).
+
+        Args:
+            q: in [rad] or [m].
+            beside: another drawing of the same arm; a link in the same place is hidden, for both would flicker.
+        """
         for link, frame in self._frames.items():
-            pose = self._kinematics.pose(link, q)
+            pose = self._poses[link] = self._kinematics.pose(link, q)
             frame.position, frame.wxyz = pose[:3, 3], _wxyz(pose[:3, :3])
+            if beside is not None:
+                apart = bool((np.abs(pose - beside._poses[link]) > SAME_PLACE).any())
+                if frame.visible != apart:
+                    frame.visible = apart
+
+    def places(self, q: Array) -> Array:
+        """The corners of the boxes around what is drawn, (k, 3) in the root link's frame [m].
+
+        Args:
+            q: positions (N, n) in [rad] or [m].
+        """
+        places = [np.zeros((0, 3))]
+        for link, corners in self._corners:
+            pose = self._kinematics.pose(link, q)
+            turned = np.einsum("...ij,kj->...ki", pose[..., :3, :3], corners) + pose[..., None, :3, 3]
+            places.append(turned.reshape(-1, 3))
+        return np.concatenate(places)
 
     def show(self, visible: bool) -> None:
         """Show or hide the arm."""

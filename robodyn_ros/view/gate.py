@@ -77,6 +77,7 @@ class Gate:
 
     Attributes:
         token: opens the page.
+        head: HTML that the head of the page gets.
     """
 
     def __init__(self, host: str, port: int, title: str = "") -> None:
@@ -89,6 +90,7 @@ class Gate:
         self.token = secrets.token_urlsafe(TOKEN_BYTES)
         self._cookie = f"robodyn_{port}"  # cookies of all ports of a machine share their names
         self._host, self._port, self._title = host, port, title
+        self.head = ""
         self._pages: dict[bool, bytes] = {}  # packed by gzip or not → the page with its title
         self._names = {"localhost", host.lower()}
         if is_exposed(host):
@@ -183,7 +185,7 @@ class Gate:
             why = self.refusal(request.path, request.headers)
             response = connection.respond(HTTPStatus.FORBIDDEN, f"{why}\n") if why else answer(connection, request)
             if response is not None:  # a page, and not the begin of a WebSocket
-                if not why and self._title and urlsplit(request.path).path == "/":
+                if not why and urlsplit(request.path).path == "/":
                     self._entitle(response)
                 for name, value in HEADERS.items():
                     response.headers[name] = value
@@ -195,11 +197,12 @@ class Gate:
         return guarded
 
     def _entitle(self, response: Any) -> None:
-        """Give the page its title; only this page has one."""
+        """Give the page its title, and what its head gets."""
         packed = response.headers.get("Content-Encoding") == "gzip"
         if packed not in self._pages:
             body = gzip.decompress(response.body) if packed else response.body
-            body = body.replace(TITLE, f"<title>{escape(self._title)}</title>".encode(), 1)
+            title = f"<title>{escape(self._title)}</title>" if self._title else TITLE.decode()
+            body = body.replace(TITLE, f"{title}{self.head}".encode(), 1)
             self._pages[packed] = gzip.compress(body) if packed else body
         response.body = self._pages[packed]
         if "Content-Length" in response.headers:

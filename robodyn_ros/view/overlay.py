@@ -136,9 +136,9 @@ class Overlay:
         ]
         return np.concatenate([np.zeros((1, 3)), *frames, *masses])
 
-    def reach(self) -> Array:
-        """Places that the arm takes up at home and at random positions within its limits, (k, 3) in [m]."""
-        return np.concatenate([self.places(self.robot.home), self.places(random_positions(self.robot, REACH_SAMPLES))])
+    def some_positions(self) -> Array:
+        """Positions (k, n) that tell how far the arm reaches: home, and random ones within its limits."""
+        return np.vstack([self.robot.home, random_positions(self.robot, REACH_SAMPLES)])
 
     def forget(self) -> None:
         """Begin new traces."""

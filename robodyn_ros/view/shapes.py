@@ -6,6 +6,7 @@ import re
 import xml.etree.ElementTree as ET
 from collections import Counter
 from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 from urllib.parse import unquote, urlparse
@@ -35,6 +36,23 @@ class Shape(NamedTuple):
     mesh: str  # file or URI of a mesh, else empty
     color: Color
     painted: bool = True  # the URDF gives the colour
+
+    def corners(self, meshes: Meshes) -> Array | None:
+        """The corners of the box around the shape (8, 3) in the link's frame [m]; None if its mesh cannot be read."""
+        if self.kind == "mesh":
+            parts = [part.vertices for part in meshes.parts(self.mesh)]
+            if not parts:
+                return None
+            vertices = np.vstack(parts) * self.size
+            low, high = vertices.min(axis=0), vertices.max(axis=0)
+        else:
+            radius, length = self.size[0], self.size[-1]
+            halves = {"box": np.array(self.size) / 2.0, "cylinder": np.array([radius, radius, length / 2.0])}
+            high = halves.get(self.kind, np.full(3, radius))
+            low = -high
+        box = np.array(list(product(*zip(low, high, strict=True))))
+        placed: Array = box @ self.pose.rotation.T + self.pose.translation
+        return placed
 
 
 def read_shapes(robot: Robot) -> tuple[Shape, ...]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from queue import Empty, SimpleQueue
+from time import monotonic
 from typing import Any
 
 import numpy as np
-from rcl_interfaces.msg import ParameterType
+from rcl_interfaces.msg import Log, ParameterType
 from rcl_interfaces.srv import GetParameters, SetParameters
+from rclpy.logging import LoggingSeverity
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from std_srvs.srv import SetBool, Trigger
@@ -18,6 +20,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from robodyn_ros.nodes.common.messages import to_duration
 from robodyn_ros.nodes.common.qos import RELIABLE
 from robodyn_ros.nodes.common.watch import CONTROLLER, SIMULATOR, Watch
+from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.plant.mismatch import last_link
 from robodyn_ros.view.panel import Requests
@@ -31,11 +34,27 @@ FASTEST = 10.0
 DEMO_RANGE = 0.3
 """How far the demo moves a joint from home, as part of its range, and at most [rad] or [m]."""
 
+ROOM = 1.1
+"""Distance of the middle of the demo from a limit, by how far it moves."""
+
 DEMO_SIGNS = ((1.0, 1.0, -1.0), (-1.0, 1.0, 1.0), (1.0, -1.0, 1.0), (-1.0, -1.0, -1.0))
 """Directions of the joints in the poses of the demo, one after the other, and then anew."""
 
+ANSWER_TIME = 3.0
+"""Time after a motion was asked for in which a warning of the controller is about it [s]."""
+
 PLUGINS = ("controller", "dynamics")
 """Parameters of the controller that the panel shows."""
+
+
+def demo_poses(robot: Robot) -> list[Array]:
+    """Positions (n,) between which the demo moves every joint around home, and home at the end."""
+    span = np.where(np.isfinite(robot.upper - robot.lower), robot.upper - robot.lower, 2.0 * np.pi)
+    reach = DEMO_RANGE * np.minimum(span, np.pi)
+    room = ROOM * reach  # a pose at the limit itself would be beyond it by rounding
+    middle = np.clip(robot.home, robot.lower + room, robot.upper - room)
+    signs = np.resize(np.array(DEMO_SIGNS).T, (robot.n, len(DEMO_SIGNS))).T
+    return [*(middle + reach * row for row in signs), robot.home]
 
 
 class ArmRequests:
@@ -58,6 +77,7 @@ class ArmRequests:
         self._speed, self._patience = speed, patience
         self._waiting: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._reference: Array | None = None
+        self._asked = -np.inf
         self._frequencies: dict[str, float] = {}
         self._plugins_known = False
         self._trajectories = node.create_publisher(JointTrajectory, f"{CONTROLLER}/joint_trajectory", RELIABLE)
@@ -71,6 +91,8 @@ class ArmRequests:
             f"{SIMULATOR}/step": Trigger,
         }
         self._clients = {name: node.create_client(kind, name) for name, kind in services.items()}
+        self._logger = node.resolve_topic_name(CONTROLLER).strip("/").replace("/", ".")
+        node.create_subscription(Log, "/rosout", self._on_log, RELIABLE)
 
     def for_panel(
         self,
@@ -91,6 +113,9 @@ class ArmRequests:
         def trigger(name: str) -> Callable[[], None]:
             return lambda: self._request(name, Trigger.Request())
 
+        def demo() -> None:
+            self._waiting.put(lambda: self._move(demo_poses(self._robot)))
+
         return Requests(
             reference=self._request_reference,
             hold=None if posed else trigger(f"{CONTROLLER}/hold"),
@@ -98,7 +123,9 @@ class ArmRequests:
             reset=trigger(f"{SIMULATOR}/reset"),
             step=trigger(f"{SIMULATOR}/step"),
             choose=lambda kind, name: self._set(CONTROLLER, {kind: name}),
-            demo=(lambda: self._waiting.put(self._demonstrate)) if simulated or posed else None,
+            demo=(lambda: self._waiting.put(lambda: self._move(demo_poses(self._robot))))
+            if simulated or posed
+            else None,
             stiffness=None if posed else lambda factor: self._waiting.put(lambda: self._stiffen(factor)),
             payload=self._load if simulated else None,
             push=push,
@@ -137,17 +164,17 @@ class ArmRequests:
         """Call a service. The callback is guarded: rclpy's EventsExecutor crashes where that of a future raises."""
         client.call_async(request).add_done_callback(self._node.guarded(answered))
 
+    def _on_log(self, message: Log) -> None:
+        """Show what the controller says of a motion: a trajectory that is refused has no other answer."""
+        if (
+            message.name == self._logger
+            and message.level >= LoggingSeverity.WARN
+            and monotonic() - self._asked < ANSWER_TIME
+        ):
+            self.answer = f" — {CONTROLLER}: {message.msg}"
+
     def _request_reference(self, q: Array) -> None:
         self._reference = q
-
-    def _demonstrate(self) -> None:
-        """Move every joint around home, and come back."""
-        robot = self._robot
-        span = np.where(np.isfinite(robot.upper - robot.lower), robot.upper - robot.lower, 2.0 * np.pi)
-        reach = DEMO_RANGE * np.minimum(span, np.pi)
-        middle = np.clip(robot.home, robot.lower + reach, robot.upper - reach)
-        signs = np.resize(np.array(DEMO_SIGNS).T, (robot.n, len(DEMO_SIGNS))).T
-        self._move([*(middle + reach * row for row in signs), robot.home])
 
     def _move(self, goals: list[Array]) -> None:
         """Send quintics from rest to rest through goals, as fast as the slowest joint allows."""
@@ -162,6 +189,7 @@ class ArmRequests:
             point.time_from_start = to_duration(time)
             points.append(point)
             q = goal
+        self.answer, self._asked = "", monotonic()
         self._trajectories.publish(JointTrajectory(joint_names=list(self._robot.joint_names), points=points))
 
     def _stiffen(self, factor: float) -> None:

@@ -142,10 +142,9 @@ class ViewPlan:
             browser: the picture.
         """
         self._watch, self._tip = watch, browser.overlay.tip
-        scene = browser.server.scene
-        self._ghost = ArmDrawing(scene, watch.robot, "/plan_ghost", browser.meshes, GHOST)
-        self._ghost.show(False)
-        self._path = MarkDrawing(scene, "/plan_way")
+        self._browser = browser
+        self._ghost: ArmDrawing | None = None  # until there is a plan: its meshes are as large as the arm's
+        self._path = MarkDrawing(browser.server.scene, "/plan_way")
         self._trajectory: Trajectory | None = None
         self._line: list[Line] = []
         self._since = 0.0
@@ -158,8 +157,12 @@ class ViewPlan:
         if (np.abs(self._watch.q - self._trajectory.positions[0]) > START_TOLERANCE).any():
             self._trajectory = None
             self._path.draw(())
-            self._ghost.show(False)
+            if self._ghost is not None:
+                self._ghost.show(False)
             return
+        if self._ghost is None:
+            scene, meshes = self._browser.server.scene, self._browser.meshes
+            self._ghost = ArmDrawing(scene, self._watch.robot, "/plan_ghost", meshes, GHOST)
         t = (monotonic() - self._since) % (self._trajectory.duration + PAUSE)
         self._path.draw(self._line)
         self._ghost.move(self._trajectory.sample(t).q)
