@@ -12,7 +12,7 @@ from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import check_folder, check_picture, console, print_json, progress_bar
 from robodyn_ros.cli.parameters import FORMER, NODES, add_parameters, check_used, gather
 from robodyn_ros.cli.verb import ExitCode, Verb
-from robodyn_ros.document.numbers import quantity
+from robodyn_ros.document.numbers import digits, quantity
 from robodyn_ros.errors import InputError
 from robodyn_ros.plugins import available
 
@@ -252,12 +252,12 @@ def _report(found: SimulatedFigures, controller: str, seconds: float, args: Name
         table.add_row(
             joint.joint,
             *("–" if error is None else quantity(error, joint.unit) for error in errors),
-            f"{joint.effort_greatest:.1f} {joint.effort_unit}",
+            f"{digits(joint.effort_greatest)} {joint.effort_unit}",
             limit,
         )
     out = console()
     out.print(table)
-    pace = f"{found.simulated / seconds:.0f} times real time"
+    pace = f"{digits(found.simulated / seconds)} times real time"
     out.print(f"{found.simulated:g} s under {controller} in {seconds:.2f} s, {pace}.", markup=False)
     for what, count in found.faults.items():
         out.print(f"{count} times {what}", style="red", markup=False)

@@ -20,8 +20,14 @@ if TYPE_CHECKING:
 
 AXES = "xyz"
 
-ARM: dict[str, Any] = {"color": "#222222", "linewidth": 2.2, "solid_capstyle": "round"}
-"""Style of the arm's lines."""
+ARM: dict[str, Any] = {
+    "color": "#222222",
+    "linewidth": 2.2,
+    "solid_capstyle": "round",
+    "marker": "o",
+    "markersize": 4.5,
+}
+"""Style of the arm's lines and joints; an arm that is seen from its end is a dot."""
 
 HALO = "white"
 """Colour around the arm's lines, so that they are seen on every value."""
@@ -71,7 +77,7 @@ def draw_map(
     image = _squares(axes, robot, found, near, plane, levels, _ends(found.values))
     _scale(figure, image, axes, label, levels)
     figure.suptitle(title, parse_math=False)
-    figure.savefig(path, dpi=110)
+    figure.savefig(path, dpi=110, bbox_inches="tight", pad_inches=0.15)
 
 
 def draw_views(path: Path, robot: Robot, found: Cells, title: str, label: str, levels: Sequence[float] = ()) -> None:
@@ -93,7 +99,7 @@ def draw_views(path: Path, robot: Robot, found: Cells, title: str, label: str, l
     _cloud(cloud, robot, found, ends)
     _scale(figure, image, [*maps, cloud], label, levels)
     figure.suptitle(title, parse_math=False)
-    figure.savefig(path, dpi=110)
+    figure.savefig(path, dpi=110, bbox_inches="tight", pad_inches=0.15)
 
 
 def _squares(
@@ -121,7 +127,7 @@ def _squares(
     _contours(axes, picture, levels, extent)
     lines = [line[:, columns] for line in _arm(robot)]
     for line in lines:
-        axes.plot(*line.T, **{**ARM, "color": HALO, "linewidth": 4.5})
+        axes.plot(*line.T, **{**ARM, "color": HALO, "linewidth": 4.5, "markersize": 7.0})
     for line in lines:
         axes.plot(*line.T, **ARM)
     corners = np.vstack([*lines, [[left, low], [right, high]], np.zeros((1, 2))])

@@ -147,7 +147,7 @@ def load_tables(robot: Robot, found: Loads) -> Iterator[Table]:
                 _number(worst),
                 f"{limit:.4g}" if np.isfinite(limit) else "none",
                 Text(f"{ratio:.0%}", "bold red" if ratio > 1.0 else "") if np.isfinite(limit) else "",
-                f"{found.lightest[index]:.3g} … {found.heaviest[index]:.3g}",
+                " … ".join(dict.fromkeys(f"{inertia[index]:.3g}" for inertia in (found.lightest, found.heaviest))),
             )
         condition = ["", *(f"{found.condition[name]:.3g}" for name in some), f"{found.worst_condition:.3g}"]
         made.add_row("condition of M", *condition, style="dim")

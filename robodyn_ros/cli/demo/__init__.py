@@ -214,7 +214,7 @@ def show_progress(controllers: Sequence[str], tour: Tour, robot: Robot) -> Itera
 
 
 def _report(args: Namespace, runs: list[RunFigures], verdict: DemoVerdict) -> None:
-    from robodyn_ros.cli.demo.figures import LOST, table, verdict_text
+    from robodyn_ros.cli.demo.figures import IN_LOCKSTEP, LOST, table, verdict_text
 
     if args.json:
         about = {"passed": verdict.passed, **asdict(verdict), "picture": str(args.out)}
@@ -222,8 +222,9 @@ def _report(args: Namespace, runs: list[RunFigures], verdict: DemoVerdict) -> No
         return
     out = console()
     out.print(table(runs))
-    if not all(run.lockstep for run in runs):
-        out.print(f"{LOST}\n", style="dim", highlight=False)
+    waited = [run.lockstep for run in runs]
+    if notes := " ".join(note for note, told in ((LOST, not all(waited)), (IN_LOCKSTEP, any(waited))) if told):
+        out.print(f"{notes}\n", style="dim", highlight=False)
     out.print(verdict_text(verdict))
     out.print(f"The picture is {args.out}.", soft_wrap=True)
 

@@ -6,7 +6,7 @@ that the controller reports plays no part.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
@@ -166,7 +166,7 @@ def _lost(record: RunRecord) -> int:
 
 def _broken(record: RunRecord, motion: RecordedMotion, duration: float) -> Iterator[str]:
     """Why a run shows the machine and not the law."""
-    yield from record.faults
+    yield from _each_once(record.faults)
     lost = _lost(record)
     if not lost <= LOSSES * record.commands_sent:
         yield f"{lost} of {record.commands_sent} commands were lost, more than {LOSSES:.0%}"
@@ -179,6 +179,16 @@ def _broken(record: RunRecord, motion: RecordedMotion, duration: float) -> Itera
             yield f"{what} for {1e3 * gap:.0f} ms, more than {1e3 * GAP:.0f} ms"
     if not all(np.isfinite(values).all() for values in (motion.q, motion.effort)):
         yield "a position or an effort is no number"
+
+
+def _each_once(faults: Iterable[str]) -> Iterator[str]:
+    """What went wrong in each node, each problem once: a diagnostic names all that there are at its time."""
+    found: dict[str, dict[str, None]] = {}
+    for text in faults:
+        node, _, problems = text.partition(": ")
+        found.setdefault(node, {}).update((one.partition(":")[0], None) for one in problems.split("; "))
+    for node, once in found.items():
+        yield f"{node}: {', '.join(once)}" if "".join(once) else node
 
 
 def _longest(times: Array, duration: float) -> float:
@@ -227,6 +237,9 @@ LOST = (
     "judged."
 )
 """What a lost command is."""
+
+IN_LOCKSTEP = "In lockstep the arm waits for the answer to each state, so that nothing is lost on a busy machine."
+"""What that is."""
 
 
 def verdict_text(verdict: DemoVerdict) -> Text:
