@@ -222,6 +222,23 @@ def test_every_law_has_a_colour_of_its_own_everywhere():
     assert law_panels([]) == []
 
 
+def test_a_legend_of_all_laws_is_within_the_picture(tmp_path):
+    pytest.importorskip("matplotlib", reason="the picture needs matplotlib")
+    from robodyn_ros.document.plotting import LAW_COLOURS, add_legend, gather_legend, joint_figure, law_colours
+
+    with joint_figure(tmp_path / "laws.svg", 3, foot=1.4) as (figure, grid):
+        for name, colour in law_colours([*LAW_COLOURS, "reference"]).items():
+            grid[0, 0].plot([0.0, 1.0], color=colour, label=name)
+        add_legend(figure, *gather_legend(grid[:1, 0]))
+        figure.draw_without_rendering()
+        (legend,) = figure.legends
+        drawn, whole = legend.get_window_extent(), figure.bbox
+        assert whole.x0 < drawn.x0
+        assert drawn.x1 < whole.x1
+        assert whole.y0 < drawn.y0
+        assert all(axes.get_tightbbox().y0 > drawn.y1 for axes in grid[-1])
+
+
 def test_colours_of_laws_can_be_told_apart():
     """By CIE 1976 differences in L*a*b*; about 2 can just be seen."""
     from itertools import combinations

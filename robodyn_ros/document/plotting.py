@@ -49,6 +49,9 @@ FURTHER_COLOURS = (
 )  # fmt: skip
 """Colours of control laws from elsewhere."""
 
+LABELS_A_ROW = 5
+"""Greatest number of labels that stand side by side in a legend."""
+
 LAWS_A_PANEL = 4
 """Greatest number of laws whose curves share a panel."""
 
@@ -151,8 +154,9 @@ def finish_joint_figure(figure: Any, grid: Any, title: str, **options: Any) -> N
 
 
 def add_legend(figure: Any, handles: Any, labels: Any) -> None:
-    """Draw one legend for the whole figure, in a row below it."""
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+    """Draw one legend for the whole figure, in rows below it."""
+    columns = min(len(labels), LABELS_A_ROW)
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False)
 
 
 def thinned(time: Curve, values: Curve) -> tuple[Curve, Curve]:

@@ -17,7 +17,7 @@ from robodyn_ros.control.motion.point_to_point import durations, rest_to_rest
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.control.parameter_file import FileParameters
 from robodyn_ros.control.step import checked_total
-from robodyn_ros.document.numbers import quantity
+from robodyn_ros.document.numbers import digits, quantity
 from robodyn_ros.document.plotting import (
     LIMIT_LINE,
     REFERENCE_LINE,
@@ -218,7 +218,7 @@ class LawComparison:
         (best, least), *others = self.scores().items()
         said = f"{best} follows best, with an RMS error of {least:.2%} of the way"
         if others:
-            said += "; " + ", ".join(f"{name} makes {score / least:.3g} times as much" for name, score in others)
+            said += "; " + ", ".join(f"{name} makes {digits(score / least)} times as much" for name, score in others)
         said += f". {self._settling_verdict(best)}"
         lasting = runs[best].figures(motion)["lasting_error"]
         worst = int(np.argmax(lasting / motion.size))
