@@ -81,6 +81,19 @@ def test_any_arm_has_a_drawing_within_its_frame(seed: int) -> None:
         assert sum(word.startswith("q") for word in words(picture)) >= robot.n
 
 
+@pytest.mark.parametrize("name", ["r", "pr", "rr", "prr", "two_link"])
+def test_a_drawing_has_no_empty_rows_above_and_below_the_arm(name: str) -> None:
+    """So that a caption stands at its drawing, and no letter is cut off."""
+    picture = drawn(rd.load_robot(URDF / f"{name}.urdf"))
+    _, top, _, height = map(float, picture.get("viewBox", "").split())
+    assert float(picture.get("height", "")) == height
+    points = [each.get("points", "").split() for each in picture.iter(f"{SVG}polyline")]
+    heights = [float(pair.split(",")[1]) for each in points for pair in each]
+    heights += [float(each.get("y", "")) for each in picture.iter(f"{SVG}text")]
+    assert 15.0 < min(heights) - top < 25.0
+    assert 15.0 < top + height - max(heights) < 25.0
+
+
 def test_names_are_escaped_and_wrong_positions_refused() -> None:
     robot = rd.load_robot(URDF / "prr.urdf")
     assert drawn(replace(robot, name="<b>&")).find(f"{SVG}title") is not None

@@ -7,6 +7,7 @@ from its zero: an arc from where the link would be at q_i = 0, or an arrow along
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from html import escape
 from typing import Literal, NamedTuple
@@ -21,7 +22,13 @@ from robodyn_ros.robot import Pose, Robot
 from robodyn_ros.robot.pose import Array
 
 WIDTH, HEIGHT, MARGIN = 520.0, 400.0, 56.0
-"""Size of the drawing, and of its empty border [px]."""
+"""Greatest size of the drawing, and the room that it leaves around the arm for letters and arrows [px]."""
+
+BORDER = 20.0
+"""Empty border above and below what is drawn: the height of a letter [px]."""
+
+HEIGHTS = re.compile(r'(?:(?<=,)| c?y=")(-?\d+\.\d)(?=[" ])')
+"""A height in the picture: of a point, of a middle, or of a text."""
 
 TURN, SLIDE = 0.7, 0.35
 """Position of a joint unless it is given: of one that turns [rad], of one that slides over its range [-]."""
@@ -96,12 +103,20 @@ def sketch(robot: Robot, q: ArrayLike | None = None, *, frames: Literal["links",
     parts += _masses(view, bodies)
     title = escape(f"Sketch of the arm {robot.name}: {', '.join(robot.joint_names)}")
     body = "\n".join(parts)
-    return f"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" width="{WIDTH:g}" \
-height="{HEIGHT:g}" role="img" font-family="'Latin Modern Math','STIX Two Text',Georgia,serif" font-size="17">
+    top, height = _extent(body)
+    return f"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 {top:g} {WIDTH:g} {height:g}" width="{WIDTH:g}" \
+height="{height:g}" role="img" font-family="'Latin Modern Math','STIX Two Text',Georgia,serif" font-size="17">
 <title>{title}</title>
 {body}
 </svg>
 """.encode()
+
+
+def _extent(body: str) -> tuple[float, float]:
+    """The top and the height of what is drawn, with a border [px]."""
+    heights = [float(y) for y in HEIGHTS.findall(body)]
+    top, bottom = round(min(heights) - BORDER), round(max(heights) + BORDER)
+    return top, bottom - top
 
 
 def _telling_pose(robot: Robot) -> Array:
