@@ -14,11 +14,14 @@ from pathlib import Path
 
 import fork_server
 import pytest
+from rich import box
+from rich.table import Table
 
 import robodyn_ros as rd
 from robodyn_ros import cli
 from robodyn_ros.cli import main as command
 from robodyn_ros.cli import plugins
+from robodyn_ros.cli.console import console
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import ConfigurationError, PluginError
 from robodyn_ros.plugins import GROUPS, load
@@ -310,3 +313,27 @@ def test_a_table_never_breaks_a_name(no_wrap, capsys):
     out = capsys.readouterr().out
     assert all(word in out for name in names for word in (name, f"{name}/0", f"{name}/1"))
     assert max(map(len, out.splitlines())) > WIDTH
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100])
+def test_a_table_that_is_too_wide_is_printed_in_parts(columns, monkeypatch, capsys):
+    """Each part names its rows, and no name or number is broken; what fits is one table."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    long = "a_name_of_a_joint_that_is_as_long_as_names_are"[: columns // 2]
+    numbers = [f"{k}.25 rad/s" for k in range(9)]
+    table = Table("", "Joint", title="Once", box=box.SIMPLE_HEAD)
+    for k in range(9):
+        table.add_column(f"Heading {k}", justify="right", no_wrap=True)
+    table.add_column("Words")
+    table.add_row("·", long, *numbers, "some words that may be broken between them")
+    console().print(table)
+    out = capsys.readouterr().out
+    assert max(len(line.rstrip()) for line in out.splitlines()) <= columns
+    assert out.count("Once") == 1
+    assert out.count(long) == out.count("·") == out.count("Joint") > 1
+    for k in range(9):
+        assert out.count(f"Heading {k}") == out.count(numbers[k]) == 1
+    words = Table("", "Joint", "Words")
+    words.add_row("·", long, "some words that may be broken between them")
+    console().print(words)
+    assert capsys.readouterr().out.count(long) == 1

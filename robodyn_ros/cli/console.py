@@ -10,7 +10,9 @@ import json
 import math
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn
 
 WIDTH = 80
-"""Columns of an output that is not a terminal."""
+"""Columns of an output that is not a terminal, unless the environment variable COLUMNS says how many."""
 
 WIDEST = 1000
 """Greatest number of columns of a table whose names are long."""
@@ -36,32 +38,71 @@ GREATEST_WIDTH = 100
 
 class _Console(Console):
     def print(self, *objects: Any, **how: Any) -> None:
-        """Print; a table becomes as wide as its words and numbers ask, for the name of a joint is never broken."""
-        before = self.width
+        """Print; a table that is too wide for the terminal is printed in parts, for no name or number is broken."""
         if len(objects) == 1 and isinstance(objects[0], Table):
-            options = self.options.update(max_width=WIDEST)
-            for column in objects[0].columns:
-                cells = [Measurement.get(self, options, cell) for cell in column.cells]
-                numbers = column.justify == "right" or column is objects[0].columns[0]  # or names
-                widths = [cell.maximum if numbers else cell.minimum for cell in cells]
-                column.min_width = max([Measurement.get(self, options, column.header).minimum, *widths])
-            wanted = Measurement.get(self, options, objects[0])
-            self.width = before if wanted.minimum <= before else wanted.maximum
-        try:
+            for part in self._parts(objects[0]):
+                self._print_table(part, how)
+        else:
             super().print(*objects, **how)
+
+    def _print_table(self, table: Table, how: Mapping[str, Any]) -> None:
+        before = self.width
+        self.width = max(before, self._measured(table).minimum)
+        try:
+            super().print(table, **how)
         finally:
             self.width = before
+
+    def _parts(self, table: Table) -> list[Table]:
+        """A table as one or more that fit, if that is possible; each begins with the columns that name the rows."""
+        self._set_widths(table)
+        if self._measured(table).minimum <= self.width:
+            return [table]
+        headings = [str(column.header) for column in table.columns]
+        names = 1 + next((index for index, heading in enumerate(headings) if len(heading) > 1), 0)
+        parts: list[list[int]] = []
+        for index in range(names, len(headings)):
+            longer = [*parts[-1], index] if parts else []
+            if longer and self._measured(_some_columns(table, [*range(names), *longer])).minimum <= self.width:
+                parts[-1] = longer
+            else:
+                parts.append([index])
+        made = [_some_columns(table, [*range(names), *part]) for part in parts] or [table]
+        for part in made[1:]:
+            part.title = None
+        return made
+
+    def _set_widths(self, table: Table) -> None:
+        """Make every column as wide as its numbers, its names and the longest word of its prose."""
+        options = self.options.update(max_width=WIDEST)
+        for column in table.columns:
+            cells = [Measurement.get(self, options, cell) for cell in column.cells]
+            numbers = column.justify == "right" or column is table.columns[0]  # or names
+            widths = [cell.maximum if numbers else cell.minimum for cell in cells]
+            heading = Measurement.get(self, options, column.header)
+            column.min_width = max([heading.maximum if column.no_wrap else heading.minimum, *widths])
+
+    def _measured(self, table: Table) -> Measurement:
+        return Measurement.get(self, self.options.update(max_width=WIDEST), table)
 
     def on_broken_pipe(self) -> NoReturn:
         """Raise, so that :func:`robodyn_ros.cli.main.main` handles it; rich would exit with a code of its own."""
         raise BrokenPipeError
 
 
+def _some_columns(table: Table, indices: Sequence[int]) -> Table:
+    """A table of some of a table's columns."""
+    part = copy(table)
+    part.columns = [replace(table.columns[index], _index=place) for place, index in enumerate(indices)]
+    return part
+
+
 def console(stderr: bool = False) -> Console:
     """Return a console for the present stdout or stderr."""
     # A name in brackets is a name, and so is one between colons: what a file brings is never markup.
     made = _Console(stderr=stderr, highlight=False, soft_wrap=False, markup=False, emoji=False)
-    made.width = min(made.width, GREATEST_WIDTH) if made.is_terminal else WIDTH
+    told = made.is_terminal or os.environ.get("COLUMNS", "").isdigit()
+    made.width = min(made.width, GREATEST_WIDTH) if told else WIDTH
     return made
 
 

@@ -196,7 +196,7 @@ def _report(args: Namespace, problem: Problem, plan: Plan) -> None:
         return
     out = console()
     title = f"{plan.duration:.4g} s" if plan.solved else "no such motion"
-    out.print(f"{title}: {plan.reason} ({plan.method}, {plan.solve_time:.2g} s)", markup=False, soft_wrap=True)
+    out.print(f"{title}: {plan.reason} ({plan.method}, {plan.solve_time:.2g} s)")
     if len(plan.times):
         out.print(plan_table(plan, problem))
 
