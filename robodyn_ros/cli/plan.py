@@ -88,17 +88,24 @@ def run(args: Namespace) -> ExitCode:
     _report(args, problem, plan)
     if args.out is not None:
         plan.save(args.out)
+        _tell_written(args, args.out)
     if not plan.solved:
         return ExitCode.NO
     if args.plot is not None:
         from robodyn_ros.planning.plotting import plot_plan
 
         plot_plan(plan, problem, args.plot)
+        _tell_written(args, args.plot)
     if args.send:
         send(plan)
     if args.view is not None:
         view(plan, problem, args.port or args.view)
     return ExitCode.YES
+
+
+def _tell_written(args: Namespace, path: Path) -> None:
+    if not args.json:
+        console().print(f"Written: {path}", markup=False, soft_wrap=True)
 
 
 def _check_outputs(args: Namespace) -> None:

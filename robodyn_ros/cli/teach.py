@@ -89,7 +89,7 @@ def _write(args: Namespace, robot: Robot, recording: str, settings: Demonstratio
     out, points = console(), len(made.trajectory.times)
     out.print(
         f"{args.out}: {made.trajectory.duration:.3g} s, {points} points of {made.shown} states, at most "
-        f"{made.distance:.2g} rad or m from what was shown",
+        f"{made.distance:.2g} {robot.position_unit} from what was shown",
         markup=False,
         soft_wrap=True,
     )

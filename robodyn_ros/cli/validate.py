@@ -76,7 +76,7 @@ def _show(robot: Robot, settings: ValidationSettings, found: list[Comparison], a
     if following := mimics(robot):
         summary += f" No motions: MuJoCo does not couple {', '.join(following)} rigidly with the joint that it mimics."
     elif settings.motions:
-        summary += " Motions: greatest difference of a joint's position [rad or m]."
+        summary += f" Motions: greatest difference of a joint's position [{robot.position_unit}]."
     out.print(summary, markup=False)
     outcome = Text("agrees with MuJoCo", "bold green") if agrees else Text("differs from MuJoCo", "bold red")
     out.print(Text.assemble(robot.name, " ", outcome))

@@ -92,7 +92,7 @@ def demonstration(
     inside = np.clip(unwrapped, least, most)
     outside = np.abs(inside - unwrapped).max(axis=0) > 2.0 * settings.tolerance
     grid, smooth = _smoothed(t, inside, settings.cutoff)
-    first, last = _moving(grid, smooth, settings.rest_speed)
+    first, last = _moving(grid, smooth, settings.rest_speed, robot.position_unit)
     grid, inside = grid[first:last] - grid[first], np.clip(smooth[first:last], least, most)
     points, distance = _thinned(grid, inside, settings.tolerance)
     shown = Trajectory(points.t, points.q, points.qd, points.qdd)
@@ -119,11 +119,11 @@ def _smoothed(t: Array, q: Array, cutoff: float) -> tuple[Array, Array]:
     return grid, lowpass(even, cutoff, grid[1] - grid[0]) if len(grid) >= SHORTEST else even
 
 
-def _moving(t: Array, q: Array, speed: float) -> tuple[int, int]:
-    """First index of the motion, and the one after its last."""
+def _moving(t: Array, q: Array, speed: float, unit: str) -> tuple[int, int]:
+    """First index of the motion, and the one after its last; the speed in that unit a second."""
     moves = np.flatnonzero((np.abs(np.gradient(q, t, axis=0)) > speed).any(axis=1))
     if not len(moves):
-        raise InputError("positions", f"no joint moves faster than {speed:g} rad/s or m/s: nothing was shown", q)
+        raise InputError("positions", f"no joint moves faster than {speed:g} ({unit})/s: nothing was shown", q)
     margin = round(MARGIN / (t[1] - t[0]))
     return max(0, int(moves[0]) - margin), min(len(t), int(moves[-1]) + margin + 1)
 

@@ -244,6 +244,11 @@ class Robot(Summarised):
         return tuple(joint.name for joint in self.joints)
 
     @cached_property
+    def position_unit(self) -> str:
+        """The unit of a number that stands for all joints: ``rad``, ``m``, or ``rad or m`` if both kinds are there."""
+        return " or ".join(sorted({joint.position_unit for joint in self.joints}, reverse=True))
+
+    @cached_property
     def lower(self) -> Array:
         """Least positions (n,) in [rad] or [m]."""
         return read_only([joint.lower for joint in self.joints])

@@ -160,7 +160,8 @@ def prepare_recording(recording: Recording, robot: Robot, settings: SignalSettin
     if not moving.any():
         raise unreadable(
             recording.name,
-            f"no joint moves by more than {settings.least_motion:g} rad or m, and an arm at rest tells nothing",
+            f"no joint moves by more than {settings.least_motion:g} {robot.position_unit}, and an arm at rest tells "
+            "nothing",
         )
     repetitions = [
         find_repetition(segment, moving, settings.period) if settings.average else None for segment in segments
