@@ -14,8 +14,6 @@ on P. Arrays of many bodies are (b, 10) or (b, 4, 4).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -58,7 +56,7 @@ def to_parameters(pseudo: Array) -> Array:
 
 
 def moved(pseudo: Array, rotation: Array, translation: Array) -> Array:
-    """Return P' = T P Tᵀ: the same body (4, 4) seen from the frame in which its own has that pose."""
+    """Return P' = T P Tᵀ: the same body (…, 4, 4) seen from the frame in which its own has that pose."""
     transform = np.eye(4)
     transform[:3, :3], transform[:3, 3] = rotation, translation
     found: Array = transform @ pseudo @ transform.T
@@ -91,11 +89,7 @@ def parameters_of(inertial: Inertial) -> Array:
 
 def standard_map(tree: Tree) -> Array:
     """Return the matrix from θ in the bodies' frames to θ in the tree's frames, (10 · bodies, 10 · bodies)."""
-
-    def apply(theta: Array) -> Array:
-        return np.concatenate([to_parameters(p) for p in _in_tree(tree, theta)])
-
-    return _matrix(apply, 10 * len(tree.nodes))
+    return np.ascontiguousarray(np.concatenate([to_parameters(p) for p in _units_in_tree(tree)], axis=1).T)
 
 
 def grouped_map(tree: Tree) -> Array:
@@ -106,22 +100,19 @@ def grouped_map(tree: Tree) -> Array:
     acts like that of the parent. These parts are moved to the parent, and the recursion has less to multiply (Khalil
     and Dombre, Modeling, Identification and Control of Robots, section 9.4.2).
     """
-
-    def apply(theta: Array) -> Array:
-        pseudo, base = _in_tree(tree, theta), np.zeros((4, 4))
-        for node, own in reversed(list(zip(tree.nodes, pseudo, strict=True))):
-            handed = own.copy()
-            if node.prismatic:
-                handed[3, :] = handed[:, 3] = 0.0
-            else:
-                handed[:2, :] = handed[:, :2] = 0.0
-            own -= handed
-            below = pseudo[node.parent] if node.parent >= 0 else base
-            below += _moved(handed, _pose(node))
-        kept = [p[entry] for node, p in zip(tree.nodes, pseudo, strict=True) for entry in grouped_entries(node)]
-        return np.array([*kept, *base[:, 3]])
-
-    return _matrix(apply, 10 * len(tree.nodes))
+    pseudo = _units_in_tree(tree)
+    base = np.zeros_like(pseudo[0])
+    for node, own in reversed(list(zip(tree.nodes, pseudo, strict=True))):
+        handed = own.copy()
+        if node.prismatic:
+            handed[:, 3, :] = handed[:, :, 3] = 0.0
+        else:
+            handed[:, :2, :] = handed[:, :, :2] = 0.0
+        own -= handed
+        below = pseudo[node.parent] if node.parent >= 0 else base
+        below += _moved(handed, _pose(node))
+    kept = [p[:, i, j] for node, p in zip(tree.nodes, pseudo, strict=True) for i, j in grouped_entries(node)]
+    return np.array([*kept, *base[:, :, 3].T])
 
 
 def grouped_entries(node: TreeNode) -> tuple[tuple[int, int], ...]:
@@ -129,16 +120,10 @@ def grouped_entries(node: TreeNode) -> tuple[tuple[int, int], ...]:
     return PRISMATIC if node.prismatic else REVOLUTE
 
 
-def _matrix(apply: Callable[[Array], Array], size: int) -> Array:
-    return np.column_stack([apply(unit) for unit in np.eye(size)])
-
-
-def _in_tree(tree: Tree, theta: Array) -> list[Array]:
-    """Pseudo-inertia of every node in its frame."""
-    return [
-        _moved(to_pseudo(part), node.frame.inverse())
-        for node, part in zip(tree.nodes, theta.reshape(-1, 10), strict=True)
-    ]
+def _units_in_tree(tree: Tree) -> list[Array]:
+    """Pseudo-inertia of every node in its frame for each unit vector of θ in turn, (10 · bodies, 4, 4)."""
+    units = to_pseudo(np.eye(10 * len(tree.nodes)).reshape(-1, len(tree.nodes), 10))
+    return [_moved(units[:, index], node.frame.inverse()) for index, node in enumerate(tree.nodes)]
 
 
 def _pose(node: TreeNode) -> Pose:

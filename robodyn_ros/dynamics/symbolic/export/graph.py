@@ -65,11 +65,14 @@ class Graph:
 
     def uses(self) -> Counter[int]:
         """Node → how often the outputs, and the nodes that they need, use it."""
-        uses = Counter(i for indices in self.outputs for i in indices)
+        uses = [0] * len(self.nodes)
+        for i in (i for indices in self.outputs for i in indices):
+            uses[i] += 1
         for i in reversed(range(len(self.nodes))):
             if uses[i]:
-                uses.update(self.nodes[i].operands)
-        return +uses
+                for operand in self.nodes[i].operands:
+                    uses[operand] += 1
+        return Counter({i: times for i, times in enumerate(uses) if times})
 
     def operations(self) -> Counter[str]:
         """Count of each operation. A sign before a number is part of the number."""
