@@ -57,7 +57,7 @@ def _entry(kind: str, name: str) -> PluginEntry:
 
 
 def _how_it_runs(law: str) -> str:
-    """Whether a control law is traced, tried on the arm that comes with the package; else why not."""
+    """Say that a control law is traced, or why it is not; it is tried on the arm that comes with the package."""
     import robodyn_ros as rd
     from robodyn_ros.assets import find
     from robodyn_ros.control.laws.traced import kind_problem, trace_problem

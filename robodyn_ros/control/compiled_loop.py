@@ -529,7 +529,7 @@ class CompiledLoop:
 
     @property
     def function_address(self) -> int:
-        """Of ``update``."""
+        """Address of the C function that answers a state."""
         return int(ctypes.cast(self._library.update, ctypes.c_void_p).value or 0)
 
     def reclaim(self) -> None:

@@ -231,7 +231,7 @@ class LawComparison:
         return f"{said}.{' At an effort limit at times: ' + ', '.join(limited) + '.' if limited else ''}{failed}"
 
     def _settling_verdict(self, best: str) -> str:
-        """Whether the law that follows best settles too, and which settle sooner, or never."""
+        """Say if the law that follows best settles too, and which laws settle sooner, or never."""
         times = self.settling()
         band = f"within {SETTLED:.0%} of the step"
         soonest, never = min(times, key=times.__getitem__), [name for name in times if np.isinf(times[name])]

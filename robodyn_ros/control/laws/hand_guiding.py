@@ -112,7 +112,7 @@ class HandGuiding(ToolLaw):
         self.forget()
 
     def tool_gains(self, q: Array, task: TaskTerms) -> tuple[Array, Array]:
-        """Of the locked directions beyond the corridor, and of the walls that there are."""
+        """Stiffness and damping of the locked directions beyond the corridor, and of the walls that there are."""
         axes, softest = self.task.pose(q)[:3, :3], SOFTEST * np.eye(len(task.inertia))
         has_wall = (self._lower > -FAR) | (self._upper < FAR)
         walls = self._translations @ np.diag(self._wall_stiffness * has_wall) @ self._translations.T

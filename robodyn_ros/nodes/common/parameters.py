@@ -148,7 +148,7 @@ def _take_also(node: Node, name: str, form: Callable[[Parameter], Parameter]) ->
 
 
 def _is_of_floats(default: Any) -> bool:
-    """Whether a parameter with this default, or of this type, is a float or an array of floats."""
+    """True if a parameter with this default, or of this type, is a float or an array of floats."""
     if isinstance(default, list | tuple):
         return bool(default) and all(isinstance(value, float) for value in default)
     return isinstance(default, float) or default in (Parameter.Type.DOUBLE, Parameter.Type.DOUBLE_ARRAY)
