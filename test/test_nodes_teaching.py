@@ -60,6 +60,13 @@ def follow(graph, positions, step):
     publisher.publish(message)
 
 
+def test_ctrl_c_ends_it_while_there_is_no_controller(graph, tmp_path):
+    teach = Command("teach", PRR, "--out", tmp_path / "nothing.json")
+    graph.wait(lambda: "teacher" in graph.node.get_node_names(), "the teacher")
+    teach.process.send_signal(signal.SIGINT)
+    assert teach.ended() == (130, "", "interrupted\n")
+
+
 def test_a_motion_is_shown_thinned_out_and_played_back(graph, prr, tmp_path):
     wiring = ("-r", "joint_commands:=controller/joint_commands")
     # So fast that nobody waits for it for long, and so slowly that no recorder is outrun.

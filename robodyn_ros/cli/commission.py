@@ -63,12 +63,17 @@ def run(args: Namespace) -> ExitCode:
                 text=True,
                 start_new_session=True,  # Ctrl-C reaches only this process, which passes it on
             )
-            outcome = _follow(process)
-        if process.wait() != 0 or "verdict" not in outcome:
+            outcome, interrupted = _follow(process)
+        code = process.wait()
+        if interrupted and "verdict" not in outcome:
+            raise KeyboardInterrupt
+        if code != 0 or "verdict" not in outcome:
             lines = log.read_text(encoding="utf-8").splitlines()[-LAST_LINES:]
             print("\n".join(["error: the commissioner did not finish:", *lines]), file=sys.stderr)
             return ExitCode.ERROR
     console().print(f"\n{outcome['verdict']}\nReport: {args.report}")
+    if interrupted:
+        return ExitCode.INTERRUPTED
     return ExitCode.YES if outcome["good"] else ExitCode.NO
 
 
@@ -124,21 +129,28 @@ def _defaults(robot: Robot) -> dict[str, Any]:
     return found
 
 
-def _follow(process: subprocess.Popen[str]) -> dict[str, Any]:
-    """Show the node's messages, pass the answers to its questions and Ctrl-C on; return its last message."""
-    out, last, stage = console(), dict[str, Any](), ""
+def _follow(process: subprocess.Popen[str]) -> tuple[dict[str, Any], bool]:
+    """Show the node's messages, pass the answers to its questions and Ctrl-C on.
+
+    Returns:
+        Its last message, and whether Ctrl-C has come.
+    """
+    out, last, stage, interrupted = console(), dict[str, Any](), "", False
     for message in _messages(process):
+        if message is None:
+            interrupted = True
+            continue
         last = message
         if message.get("stage", stage) != stage:
             stage = message["stage"]
             out.print(f"  {stage}", style="cyan")
         if "question" in message:
-            _answer(process, message["question"])
-    return last
+            interrupted = _answer(process, message["question"]) or interrupted
+    return last, interrupted
 
 
-def _messages(process: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
-    """Yield the messages of the node until it ends; Ctrl-C goes to the node."""
+def _messages(process: subprocess.Popen[str]) -> Iterator[dict[str, Any] | None]:
+    """Yield the messages of the node until it ends; Ctrl-C goes to the node, and None stands for it."""
     assert process.stdout is not None
     while True:
         try:
@@ -146,22 +158,24 @@ def _messages(process: subprocess.Popen[str]) -> Iterator[dict[str, Any]]:
         except KeyboardInterrupt:
             process.send_signal(signal.SIGINT)
             console(stderr=True).print("letting go; a moment, please")
+            yield None
             continue
         if not line:
             return
         yield json.loads(line)
 
 
-def _answer(process: subprocess.Popen[str], question: str) -> None:
-    """Ask the user; no answer counts as Ctrl-C."""
+def _answer(process: subprocess.Popen[str], question: str) -> bool:
+    """Ask the user; no answer ends it as Ctrl-C does. Return whether it was Ctrl-C."""
     assert process.stdin is not None
     try:
         answer = input(f"{question} [y/n] ").strip().lower()
-    except (EOFError, KeyboardInterrupt):
+    except (EOFError, KeyboardInterrupt) as end:
         process.send_signal(signal.SIGINT)
-        return
+        return isinstance(end, KeyboardInterrupt)
     process.stdin.write(f"{answer}\n")
     process.stdin.flush()
+    return False
 
 
 VERB = Verb(

@@ -138,9 +138,10 @@ def _follow(command: list[str], folder: Path) -> dict[str, Any]:
     """Run a node, show its stages, and return its last message; Enter and Ctrl-C go to the node.
 
     Raises:
+        KeyboardInterrupt: Ctrl-C has come, but not to end a demonstration.
         NotReadyError: the node has not finished; the message has what it said.
     """
-    log, last, out = folder / "log", dict[str, Any](), console(stderr=True)
+    log, last, out, interrupted = folder / "log", dict[str, Any](), console(stderr=True), False
     with open(log, "w", encoding="utf-8") as err:
         command = dying_with_parent(command, signal.SIGTERM)  # it has the controller go back to its law
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=err, text=True, start_new_session=True)
@@ -150,6 +151,7 @@ def _follow(command: list[str], folder: Path) -> dict[str, Any]:
                 line = process.stdout.readline()
             except KeyboardInterrupt:
                 process.send_signal(signal.SIGINT)
+                interrupted = interrupted or last.get("stage") != "recording"
                 continue
             if not line:
                 break
@@ -158,12 +160,13 @@ def _follow(command: list[str], folder: Path) -> dict[str, Any]:
                 out.print("Lead the arm by hand now. Enter or Ctrl-C ends it.", style="cyan")
             elif "stage" in last:
                 out.print(f"  {last['stage']}", style="cyan", markup=False)
-    if process.wait() != 0 or not last:
+    code = process.wait()
+    if interrupted:
+        raise KeyboardInterrupt
+    if code != 0 or not last:
         said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         raise NotReadyError(
-            said[-1].partition("]: ")[2] or said[-1]
-            if said
-            else f"{Path(sys.executable).name} ended with {process.returncode}"
+            said[-1].partition("]: ")[2] or said[-1] if said else f"{Path(sys.executable).name} ended with {code}"
         )
     return last
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,7 @@ class TeacherNode(ExceptionGuard, Node):  # type: ignore[misc]
         self._description = DescriptionSource(self, lambda: None)
         self._rows: list[tuple[float, Array]] = []
         self._order: JointOrder | None = None
-        self._told = False
+        self._told = self._signalled = False
         self._get = self.create_client(GetParameters, f"{CONTROLLER}/get_parameters")
         self._set = self.create_client(SetParametersAtomically, f"{CONTROLLER}/set_parameters_atomically")
         self.create_subscription(JointState, "joint_states", self._on_state, EVERY_STATE)
@@ -79,7 +80,7 @@ class TeacherNode(ExceptionGuard, Node):  # type: ignore[misc]
         threading.Thread(target=self._read_lines, daemon=True).start()
 
     def _stop(self) -> None:
-        self._told = True
+        self._told = self._signalled = True
 
     def _read_lines(self) -> None:
         sys.stdin.readline()
@@ -87,18 +88,20 @@ class TeacherNode(ExceptionGuard, Node):  # type: ignore[misc]
 
     def _script(self) -> Script:
         """All that happens, in order."""
-        yield ScriptStep("a robot_description", lambda: self._description.known)
+        yield from self._until("a robot_description", lambda: self._description.known)
         robot = self._description.robot()
         self._order = JointOrder(robot.joint_names)
         before = ""
         if self._law:
-            yield ScriptStep("a controller", lambda: self._get.service_is_ready() and self._set.service_is_ready())
+            yield from self._until(
+                "a controller", lambda: self._get.service_is_ready() and self._set.service_is_ready()
+            )
             asked = self._get.call_async(GetParameters.Request(names=[LAW]))
-            yield ScriptStep("the controller's law", asked.done)
+            yield from self._until("the controller's law", asked.done)
             before = asked.result().values[0].string_value
             yield from self._choose(self._law)
         try:
-            yield ScriptStep("joint states", lambda: self._rows)
+            yield from self._until("joint states", lambda: self._rows)
             self._rows.clear()
             tell({"stage": "recording", "law": self._law})
             yield ScriptStep("the end of the demonstration", lambda: self._told, longer=LONGEST)
@@ -109,6 +112,16 @@ class TeacherNode(ExceptionGuard, Node):  # type: ignore[misc]
         if before:
             yield from self._choose(before)
         self._save(robot.joint_names, [joint.position_unit for joint in robot.joints])
+
+    def _until(self, what: str, come: Callable[[], object]) -> Script:
+        """Wait for a condition before the recording.
+
+        Raises:
+            NotReadyError: a signal ends it.
+        """
+        yield ScriptStep(what, lambda: self._signalled or come())
+        if self._signalled:
+            raise NotReadyError("interrupted")
 
     def _choose(self, law: str) -> Script:
         """Let the controller run a law.
