@@ -92,7 +92,8 @@ class Shell:
             for name, value in os.environ.items()
             if re.match(r"(?i)pip_|.*_proxy$|ssl_cert", name)
         }
-        graph = {"ROS_DOMAIN_ID": "83", "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+        # A domain that `robodyn demo` and `view` never draw.
+        graph = {"ROS_DOMAIN_ID": "101", "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
         own = {"HOME": str(folder / "home"), "AMENT_PREFIX_PATH": str(self.clone / ".venv")}
         self._environment = {**kept, **network, **graph, **own}
         self._variables = folder / "variables"
