@@ -78,7 +78,7 @@ def test_pdf_is_a_file_named_after_the_arm(tmp_path, monkeypatch, capsys):
         ((PRR, "--format", "word"), f"--format: 'word' is not one of {', '.join(FORMATS)}"),
         ((PRR, "--out", "arm.doc"), "--out: 'arm.doc' ends in none of .txt, .md, .html, .tex, .pdf, .json"),
         ((PRR, "--out", "no/arm.md"), "--out: 'no/arm.md' cannot be written: No such file"),
-        ((PRR, "--at", "0.1", "0.2"), "q: "),
+        ((PRR, "--at", "0.1", "0.2"), "--at: must be 3 numbers (elevator, shoulder, wrist), not 2"),
         ((PRR, "--gravity", "0", "0", "nan"), "gravity: must be 3 finite numbers"),
         (("nowhere.urdf",), "nowhere.urdf: cannot be read: No such file"),
     ],

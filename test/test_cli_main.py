@@ -250,6 +250,8 @@ def test_without_a_verb_the_help_is_printed(capsys):
     [
         (["identfy", "a.csv"], "there is no verb 'identfy' (is it 'identify'?)"),
         (["simulat"], "is it 'simulate'?"),
+        (["--hepl"], "unrecognized arguments: --hepl (is it '--help'?)"),
+        (["help", "simulat"], "is it 'simulate'?"),
         (["wrkspace"], "is it 'workspace'?"),
         (["qqqq"], "the verbs are demo, simulate"),
     ],
@@ -259,6 +261,14 @@ def test_a_mistyped_verb_gets_a_suggestion(line, said, capsys):
         command.main(line)
     assert end.value.code == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", ["", "plan"])
+def test_help_is_asked_for_by_its_name_too(verb, capsys):
+    with pytest.raises(SystemExit) as end:
+        command.main(["help", *([verb] if verb else [])])
+    assert end.value.code == 0
+    assert capsys.readouterr().out == help_of(*([verb] if verb else []))
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,12 @@ def run(args: Namespace) -> ExitCode:
 
     kind = _format(args.format, args.out)
     steps = STEPS if args.of is None else _steps(args.of)
-    dynamics = create_dynamics("rnea", read_arm(args), compiled=False, gravity=args.gravity)
+    robot = read_arm(args)
+    for option, values in (("--at", args.at), ("--velocity", args.velocity)):
+        if values is not None and len(values) != robot.n:
+            problem = f"must be {robot.n} numbers ({', '.join(robot.joint_names)}), not {len(values)}"
+            raise InputError(option, problem, values)
+    dynamics = create_dynamics("rnea", robot, compiled=False, gravity=args.gravity)
     document = derive(dynamics, steps, numbers=args.numbers, q=args.at, qd=args.velocity)
     if kind == "text" and args.out in {None, "-"}:
         _show(document)

@@ -88,9 +88,13 @@ def _run(line: list[str]) -> int:
     """Find the verb of a command line, and run it."""
     verbs = _verbs()
     parser = _parser(verbs)
+    if line[:1] == ["help"]:
+        line = [*line[1:], "--help"]
     if not line:
         parser.print_help()
         return ExitCode.YES
+    if line[0].startswith("-") and line[0] not in parser._option_string_actions:
+        parser.error(f"unrecognized arguments: {line[0]}{is_it(line[0], parser._option_string_actions)}")
     if not line[0].startswith("-") and line[0] not in verbs:
         hint = is_it(line[0], verbs) or f"; the verbs are {', '.join(verbs)}"
         parser.error(f"there is no verb {line[0]!r}{hint}")

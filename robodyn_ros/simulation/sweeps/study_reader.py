@@ -44,6 +44,7 @@ from robodyn_ros.simulation.sweeps.study_yaml import (
     unknown,
 )
 from robodyn_ros.simulation.sweeps.tuning import GAINS, TuningSettings, TuningTask
+from robodyn_ros.suggestions import is_it
 
 SECTIONS = (
     "arm",
@@ -58,6 +59,12 @@ SECTIONS = (
     "tune",
 )
 """Sections of a study's file, besides the settings of :class:`.study.CaseLimits`."""
+
+BOUNDS = (*GAINS, "controllers")
+"""Names of section tune that are no settings of :class:`.tuning.TuningSettings`."""
+
+TUNE = (*BOUNDS, *(item.name for item in fields(TuningSettings)))
+"""Names of section tune."""
 
 SETTLE_BAND = 0.01
 """Default distance to the goal within which a joint has settled [rad] or [m]."""
@@ -77,6 +84,7 @@ def read_study(path: Path, besides: Mapping[str, Mapping[str, Any]] | None = Non
     file = read_study_file(path)
     limits = {item.name for item in fields(CaseLimits)}
     file.only((*SECTIONS, *sorted(limits)))
+    file.section("tune").only(TUNE)
     description = settings(file.section("description"), DescriptionSettings)
     robot = build(read_document(_arm(file, path)), description)
     for text in robot.warnings:
@@ -107,7 +115,7 @@ def read_task(path: Path, besides: Mapping[str, Mapping[str, Any]] | None = None
     """Read a study and its section ``tune`` from a file; arguments and errors as :func:`read_study`."""
     study, section = read_study(path, besides), read_study_file(path).section("tune")
     robot = reload_robot(study.urdf)
-    search = settings(section, TuningSettings, (*GAINS, "controllers"))
+    search = settings(section, TuningSettings, BOUNDS)
     names = [gain for gain in GAINS if gain in section.values]
     if not names:
         raise section.error("tune", f"must name least and greatest values of one or more of {', '.join(GAINS)}")
@@ -195,7 +203,9 @@ def inputs(section: StudySection, robot: Robot) -> dict[str, Distribution]:
         kinds = [kind for kind in value.values if kind in KINDS]
         if len(kinds) != 1 or set(value.values) - {*kinds, "levels"}:
             said = ", ".join(f"{kind}: {text}" for kind, text in KINDS.items())
-            raise holder.error(last, f"must be one of {said}, and levels if need be; not {', '.join(value.values)}")
+            wrong = next((name for name in value.values if name not in (*KINDS, "levels")), "")
+            problem = f"must be one of {said}, and levels if need be; not {', '.join(value.values)}"
+            raise holder.error(last, problem + is_it(wrong, (*KINDS, "levels")))
         numbers = value.values[kinds[0]]
         if not isinstance(numbers, list):
             raise value.error(kinds[0], f"must be {KINDS[kinds[0]]}, not {numbers!r}")
