@@ -113,6 +113,10 @@ def test_the_exported_c_is_the_same_law(tmp_path):
     close(found, [result.effort for result in expected])
 
 
+def stamp(message):
+    return message.header.stamp.sec, message.header.stamp.nanosec
+
+
 def test_the_node_runs_it_in_its_thread_of_c(graph, prr):
     """In lockstep with the simulator, so that no state is lost, and the time of each is known."""
     from rclpy.qos import QoSProfile
@@ -134,8 +138,9 @@ def test_the_node_runs_it_in_its_thread_of_c(graph, prr):
     graph.wait(lambda: graph.diagnostics("controller").get("realtime", "").startswith("on"), "a loop in C")
     before = len(commands)
     graph.wait(lambda: len(commands) > before + 1000, "commands of the thread")
-    rows = {(one.header.stamp.sec, one.header.stamp.nanosec): (one.position, one.velocity) for one in states}
-    answers = {(one.header.stamp.sec, one.header.stamp.nanosec): one.effort for one in commands}
+    answers = {stamp(one): one.effort for one in commands}
+    graph.wait(lambda: answers.keys() <= {stamp(one) for one in states}, "the states that were answered")
+    rows = {stamp(one): (one.position, one.velocity) for one in states}
     keys = sorted(key for key in rows if (0, 0) < key <= max(answers))
     assert len(answers) > 900
     expected = in_python([sec + nanosec / 1e9 for sec, nanosec in keys], [rows[key] for key in keys])
