@@ -94,9 +94,10 @@ def parse_pose(text: str, robot: Robot, before: Array, option: str = "--to") -> 
         if named and set(named) <= set(robot.joint_names):
             given = {name: float(value) for name, value in named.items()}
             joints = zip(robot.joint_names, before.tolist(), strict=True)
-            return np.array([given.get(name, value) for name, value in joints])
-        values = np.array([float(value) for value in text.split(",")])
-        if values.shape == before.shape:
+            values = np.array([given.get(name, value) for name, value in joints])
+        else:
+            values = np.array([float(value) for value in text.split(",")])
+        if values.shape == before.shape and np.isfinite(values).all():
             return values
     except ValueError:
         pass

@@ -23,8 +23,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_arm(parser)
     text = "write the URDF here, with the nearest possible inertia in place of each impossible one"
     parser.add_argument("--repair", type=Path, metavar="FILE", help=text)
-    text = "a pose to hold, as numbers in the order of the joints or name=numbers; may be given again"
-    parser.add_argument("--pose", action="append", default=[], metavar="Q", help=text)
+    text = "a pose to hold: 0.3,-1,0 or joint=-1, or with a name, pick=0.3,-1,0; again for another"
+    parser.add_argument("--pose", action="append", default=[], metavar="POSE", help=text)
     add_gravity(parser)
     text = "dynamics plugin (default: %(default)s)"
     parser.add_argument("--dynamics", default="rnea", metavar="NAME", help=text)
@@ -76,7 +76,7 @@ def _repaired(document: UrdfDocument, out: Path) -> UrdfDocument:
 def _loaded(args: Namespace, document: UrdfDocument, findings: list[Finding]) -> tuple[Robot | None, Loads | None]:
     """The robot and its loads, or None with the reason among the findings."""
     from robodyn_ros import create_dynamics
-    from robodyn_ros.cli.check.joints import damping_findings, load_findings, loads, parse_pose
+    from robodyn_ros.cli.check.joints import damping_findings, load_findings, loads, named_pose
     from robodyn_ros.robot.description import Finding
     from robodyn_ros.robot.urdf import build
     from robodyn_ros.simulation.plant.base import PlantSettings
@@ -93,7 +93,7 @@ def _loaded(args: Namespace, document: UrdfDocument, findings: list[Finding]) ->
         findings[:] = [one for one in findings if one.element != problem.element or not text.startswith(one.text)]
         findings.append(Finding("error", problem.element, None if place is None else place.line, text))
         return robot, None
-    found = loads(dynamics, dict(parse_pose(text, robot) for text in args.pose))
+    found = loads(dynamics, dict(named_pose(text, robot) for text in args.pose))
     findings.extend(load_findings(robot, found))
     findings.extend(damping_findings(dynamics, PlantSettings().step))
     return robot, found

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robodyn_ros.checks import finite_array
 from robodyn_ros.cli.check.urdf import Urdf, UrdfJoint
+from robodyn_ros.cli.motion import parse_pose
 from robodyn_ros.control.limits import check_position_limits
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import InputError
@@ -163,24 +163,21 @@ def _sampled(robot: Robot) -> Array:
     return places
 
 
-def parse_pose(text: str, robot: Robot) -> tuple[str, Array]:
-    """Name and positions (n,) of ``name=0.3,-1.2,0.7`` or ``0.3,-1.2,0.7``.
+def named_pose(text: str, robot: Robot) -> tuple[str, Array]:
+    """Name and positions (n,) of ``name=pose`` or ``pose``, with the pose as :func:`.motion.parse_pose` takes it.
 
     Raises:
         InputError: the text has another form.
         LimitError: a position is outside its limits.
     """
-    name, equals, numbers = text.rpartition("=")
-    words = [word for word in numbers.split(",") if word.strip()]
-    if len(words) != robot.n or (equals and not name.strip()):
-        order = ",".join(robot.joint_names)
-        raise InputError("--pose", f"{text!r} must be {robot.n} numbers in the order {order}, or name=numbers", text)
-    try:
-        pose = finite_array("--pose", [float(word) for word in words], (robot.n,))
-    except ValueError as cause:
-        raise InputError("--pose", f"{text!r}: {cause}", text) from cause
-    check_position_limits("--pose", robot, pose, list(range(robot.n)))
-    return name.strip() or numbers.strip(), pose
+    name, equals, pose = text.partition("=")
+    if not equals or name.strip() in robot.joint_names:
+        name = pose = text
+    q = parse_pose(pose, robot, robot.home, "--pose")
+    if not name.strip():
+        raise InputError("--pose", f"{text!r} has no name before the sign", text)
+    check_position_limits("--pose", robot, q, list(range(robot.n)))
+    return name.strip(), q
 
 
 def damping_findings(dynamics: Dynamics, step: float) -> Iterator[Finding]:
