@@ -23,6 +23,7 @@ extensions = [
     "mathml",
     "shown",
     "drawn",
+    "tables",
     "generated",
     "library",
 ]

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import redirect_stdout
 from pathlib import Path
 from textwrap import dedent
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[2]
 """Where the programs run: the top of the project."""
@@ -133,6 +133,17 @@ def _is_check(statement: ast.stmt) -> bool:
     return name.startswith("assert_")
 
 
+def _lay_out(figure: Any) -> None:
+    """Give the axes of a figure their places. Saving it would draw all of it for that, and draw it again then."""
+    import matplotlib as mpl
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    FigureCanvasSVG(figure)
+    figure.get_layout_engine().execute(figure)
+    with mpl.rc_context({"figure.constrained_layout.use": False}):
+        figure.set_layout_engine(None)
+
+
 def _figures() -> Iterator[Figure]:
     """The open figures; they are closed."""
     from matplotlib import pyplot as plt
@@ -143,6 +154,7 @@ def _figures() -> Iterator[Figure]:
         title = figure.get_suptitle() or next(filter(None, titles), "")
         assert title, "a figure has a title, which those hear who cannot see it"
         svg = io.BytesIO()
+        _lay_out(figure)
         figure.savefig(svg, format="svg", metadata={"Date": None})
         plt.close(figure)
         yield Figure(title, svg.getvalue())

@@ -7,8 +7,10 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import GenericAlias
+from typing import Any, ClassVar
 
 from sphinx.application import Sphinx
+from sphinx.domains.python import PythonDomain
 
 import robodyn_ros
 
@@ -100,8 +102,33 @@ def without_aliases(
     return True if isinstance(thing, GenericAlias) else None
 
 
+class IndexedPythonDomain(PythonDomain):
+    """Sphinx's domain, which finds a name that is not qualified without going through all 6,000 objects."""
+
+    def find_obj(
+        self, env: Any, modname: str | None, classname: str | None, name: str, *more: Any
+    ) -> Any:
+        """See Sphinx. Whatever it finds ends with the last part of the name."""
+        everything = self.objects
+        if self._indexed != len(everything):
+            self._indexed = len(everything)
+            self._by_last_part.clear()
+            for whole, entry in everything.items():
+                self._by_last_part.setdefault(whole.rpartition(".")[2], {})[whole] = entry
+        last = name.removesuffix("()").rpartition(".")[2]
+        self.data["objects"] = self._by_last_part.get(last, {})
+        try:
+            return super().find_obj(env, modname, classname, name, *more)
+        finally:
+            self.data["objects"] = everything
+
+    _indexed = -1
+    _by_last_part: ClassVar[dict[str, dict[str, Any]]] = {}
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Called by Sphinx."""
+    app.add_domain(IndexedPythonDomain, override=True)
     app.connect("builder-inited", write_rooms)
     app.connect("autodoc-skip-member", without_aliases)
     app.connect("autodoc-process-docstring", as_sentences, priority=100)
