@@ -96,12 +96,15 @@ def _simulate(args: Namespace, robot: Robot, given: dict[str, LoadedParameters])
     """Build hardware and control loop, give the loop its trajectory, and run: the trial, and the time it took [s]."""
     from time import perf_counter
 
-    from robodyn_ros.cli.motion import requested_trajectory
+    from robodyn_ros.cli.motion import POSES, TOUR, TOUR_JOINTS, requested_trajectory
     from robodyn_ros.control.loop_settings import loop_default_values
     from robodyn_ros.control.motion.trajectory import read_trajectory
     from robodyn_ros.simulation.hardware.settings import default_values
 
     simulator, controller = (given[node] for node in NODES)
+    if args.tour and robot.joint_names == TOUR_JOINTS:  # it begins where the arm is, as in the demonstration
+        for name, position in zip(TOUR_JOINTS, POSES[TOUR[0]], strict=True):
+            simulator.setdefault(f"initial_position.{name}", position)
     args.controller = args.controller or controller.get("controller", "computed_torque")
     passive = args.controller == PASSIVE
     hardware, unused = make_simulated(simulator | {"brake": False} if passive else simulator, robot)

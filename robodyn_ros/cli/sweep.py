@@ -92,7 +92,7 @@ def show_case(study: Study, number: int, plot: Path | None, json: bool) -> ExitC
         out = console()
         width = max(map(len, row))
         for name, value in row.items():
-            shown = f"{value:.6g}" if isinstance(value, float) else str(value)
+            shown = "–" if value == "" or value != value else f"{value:.6g}" if isinstance(value, float) else str(value)
             out.print(f"{name:<{width}}  {shown}", markup=False, soft_wrap=True)
     return ExitCode.YES if row["met"] else ExitCode.NO
 

@@ -37,7 +37,7 @@ WIDEST = 3.0
 
 def tables(study: Study, summaries: list[Summary]) -> Iterator[Table | Text]:
     """Yield the tables for the terminal, with their titles."""
-    yield Text(f"{study.name}: meets the specification", "bold")
+    yield Text(f"{study.name}: how often a case meets the specification", "bold")
     yield _probabilities(summaries)
     for summary in summaries:
         yield Text(f"{summary.controller}: margins, in parts of the bound", "bold")

@@ -17,6 +17,7 @@ from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.kinematics.target import UnreachableError
 from robodyn_ros.planning.plan import Violation
 from robodyn_ros.planning.problem import Goal, JointGoal, Problem, rests, speed
+from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array
 
 ROUNDING = 1e-9
@@ -57,18 +58,20 @@ def _violations_of_stops(problem: Problem, stops: tuple[Array, ...]) -> Iterator
     speeds = [problem.first[1], *(speed(goal, n) for goal in goals)]
     fixed = [True, *(isinstance(goal, JointGoal) for goal in goals)]
     limits, names = problem.bounds, problem.joints
+    units = JointUnits.of(problem.dynamics.robot)
     for title, q, qd, known in zip(titles, stops, speeds, fixed, strict=True):
         beyond = np.maximum(limits.lower - q, q - limits.upper)
         if (beyond > ROUNDING).any():
             joint = int(np.argmax(beyond))
             allowed = f"[{limits.lower[joint]:.6g}, {limits.upper[joint]:.6g}]"
-            yield _reason(title, f"position limit of {names[joint]!r}", beyond[joint], "[rad] or [m]",
-                          f"it is at {q[joint]:.6g}, allowed is {allowed}")  # fmt: skip
+            yield _reason(title, f"position limit of {names[joint]!r}", beyond[joint], units.position[joint],
+                          f"it is at {q[joint]:.6g} {units.position[joint]}, allowed is {allowed}")  # fmt: skip
         fast = np.nan_to_num(np.abs(qd) - limits.velocity, nan=-1.0)
         if (fast > ROUNDING).any():
             joint = int(np.argmax(fast))
-            yield _reason(title, f"velocity limit of {names[joint]!r}", fast[joint], "[rad/s] or [m/s]",
-                          f"it is {qd[joint]:.6g}, allowed is {limits.velocity[joint]:.6g}")  # fmt: skip
+            unit = units.velocity[joint]
+            yield _reason(title, f"velocity limit of {names[joint]!r}", fast[joint], unit,
+                          f"it is {qd[joint]:.6g} {unit}, allowed is {limits.velocity[joint]:.6g}")  # fmt: skip
         if known and problem.clearance is not None:
             distance, pair, _ = problem.clearance.nearest(q)
             if distance < (0.0 if title == "start" else problem.margin):
@@ -83,13 +86,29 @@ def _violations_of_stops(problem: Problem, stops: tuple[Array, ...]) -> Iterator
         if (beyond > ROUNDING).any():
             joint = int(np.argmax(beyond))
             amount = held[joint] - limits.effort[joint]
-            yield _reason(title, f"effort limit of {names[joint]!r}", amount, "[N·m] or [N]",
-                          f"to hold the arm there takes {held[joint]:.4g}, allowed is {limits.effort[joint]:.4g}: "
-                          "the arm or its payload is too heavy")  # fmt: skip
+            yield _reason(title, f"effort limit of {names[joint]!r}", amount, units.effort[joint],
+                          f"to hold the arm there takes {held[joint]:.4g} {units.effort[joint]}, allowed is "
+                          f"{limits.effort[joint]:.4g}: the arm or its payload is too heavy")  # fmt: skip
 
 
 def _reason(title: str, constraint: str, amount: float, unit: str, detail: str) -> tuple[str, Violation]:
     return f"{title} violates the {constraint}: {detail}", Violation(f"{title}: {constraint}", float(amount), unit)
+
+
+class JointUnits(NamedTuple):
+    """The units of each joint."""
+
+    position: tuple[str, ...]
+    velocity: tuple[str, ...]
+    acceleration: tuple[str, ...]
+    effort: tuple[str, ...]
+
+    @classmethod
+    def of(cls, robot: Robot) -> JointUnits:
+        """Those of an arm."""
+        position = [joint.position_unit for joint in robot.joints]
+        speed, acceleration = (tuple(f"{unit}/{rate}" for unit in position) for rate in ("s", "s²"))
+        return cls(tuple(position), speed, acceleration, tuple(joint.effort_unit for joint in robot.joints))
 
 
 class Verification(NamedTuple):
@@ -118,21 +137,21 @@ def verify(problem: Problem, trajectory: Trajectory, stops: list[int], tolerance
     assert velocities is not None and accelerations is not None
     q[-1], qd[-1], qdd[-1] = trajectory.positions[-1], velocities[-1], accelerations[-1]
     effort = problem.model.efforts(q, qd, qdd)
-    limits, names = problem.bounds, problem.joints
+    limits, names, units = problem.bounds, problem.joints, JointUnits.of(problem.dynamics.robot)
     planned = trajectory.planned
     assert planned is not None
     found = [
         *_beyond(
-            "position limit", np.maximum(limits.lower - q, q - limits.upper), GOAL_TOLERANCE, names, "[rad] or [m]"
+            "position limit", np.maximum(limits.lower - q, q - limits.upper), GOAL_TOLERANCE, names, units.position
         ),
-        *_above("velocity limit", qd, limits.velocity, names, "[rad/s] or [m/s]"),
-        *_above("acceleration limit", qdd, limits.acceleration, names, "[rad/s²] or [m/s²]"),
-        *_above("effort limit", planned.efforts, limits.effort, names, "[N·m] or [N]"),
+        *_above("velocity limit", qd, limits.velocity, names, units.velocity),
+        *_above("acceleration limit", qdd, limits.acceleration, names, units.acceleration),
+        *_above("effort limit", planned.efforts, limits.effort, names, units.effort),
     ]
     scale = np.where(np.isfinite(limits.effort), limits.effort, np.maximum(np.abs(effort).max(axis=0), 1e-9))
     planned_effort = np.column_stack([np.interp(times, trajectory.times, column) for column in planned.efforts.T])
     error = np.abs(effort - planned_effort)
-    found += _beyond("equation of motion", error, tolerance * scale, names, "[N·m] or [N]")
+    found += _beyond("equation of motion", error, tolerance * scale, names, units.effort)
     errors = np.zeros(len(trajectory.times) - 1)
     np.maximum.at(errors, interval, (error / scale).max(axis=1))
     goals = (*problem.via, problem.goal)
@@ -166,33 +185,36 @@ def _instants(times: Array) -> tuple[Array, NDArray[np.intp]]:
 
 
 def _beyond(
-    title: str, beyond: Array, scale: float | Array, names: tuple[str, ...], unit: str
+    title: str, beyond: Array, scale: float | Array, names: tuple[str, ...], units: tuple[str, ...]
 ) -> list[tuple[Violation, float]]:
     """The violation of each joint, and its ratio to the tolerance ``scale``; ``beyond`` is (K, n)."""
     greatest, scales = beyond.max(axis=0), np.broadcast_to(scale, beyond.shape[1:])
     return [
         (Violation(f"{title} of {name!r}", float(amount), unit), float(amount / own))
-        for name, amount, own in zip(names, greatest, scales, strict=True)
+        for name, amount, own, unit in zip(names, greatest, scales, units, strict=True)
         if np.isfinite(amount)
     ]
 
 
-def _above(title: str, values: Array, limit: Array, names: tuple[str, ...], unit: str) -> list[tuple[Violation, float]]:
-    return _beyond(title, np.abs(values) - limit, LIMIT_TOLERANCE * limit, names, unit)
+def _above(
+    title: str, values: Array, limit: Array, names: tuple[str, ...], units: tuple[str, ...]
+) -> list[tuple[Violation, float]]:
+    return _beyond(title, np.abs(values) - limit, LIMIT_TOLERANCE * limit, names, units)
 
 
 def _missed(problem: Problem, goal: Goal, title: str, q: Array, qd: Array) -> list[tuple[Violation, float]]:
     """The violations of a goal at its point, and their ratios to the tolerance."""
+    units = JointUnits.of(problem.dynamics.robot)
     if isinstance(goal, JointGoal):
         wanted = np.asarray(goal.q, dtype=np.float64)
         turned = goal.positions(problem.model, q)
         missing = np.abs(np.where(np.isnan(wanted), 0.0, turned - q))
-        found = [(Violation(f"{title}: position of {name!r}", float(amount), "[rad] or [m]"), float(amount))
-                 for name, amount in zip(problem.joints, missing, strict=True)]  # fmt: skip
+        found = [(Violation(f"{title}: position of {name!r}", float(amount), unit), float(amount))
+                 for name, amount, unit in zip(problem.joints, missing, units.position, strict=True)]  # fmt: skip
     else:
         amount = float(np.abs(np.array(goal.residual(problem.model)(q))).max())
         found = [(Violation(f"{title}: pose of {goal.link!r}", amount, "m or rad"), amount)]
     slow = np.nan_to_num(np.abs(qd - speed(goal, len(q))), nan=0.0)
-    found += [(Violation(f"{title}: velocity of {name!r}", float(amount), "[rad/s] or [m/s]"), float(amount))
-              for name, amount in zip(problem.joints, slow, strict=True)]  # fmt: skip
+    found += [(Violation(f"{title}: velocity of {name!r}", float(amount), unit), float(amount))
+              for name, amount, unit in zip(problem.joints, slow, units.velocity, strict=True)]  # fmt: skip
     return [(violation, amount / GOAL_TOLERANCE) for violation, amount in found]
