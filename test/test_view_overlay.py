@@ -6,7 +6,7 @@ import re
 from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
-from unittest.mock import Mock
+from unittest.mock import MagicMock, Mock
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
@@ -24,7 +24,7 @@ from robodyn_ros.view import LAYERS, Arrow, Ball, Line, Overlay
 from robodyn_ros.view.browser import GHOST, NARROW, PANEL, SHEET, on_white, page_head
 from robodyn_ros.view.drawing import ArmDrawing
 from robodyn_ros.view.overlay import FULL_ARC, VELOCITY_SPAN
-from robodyn_ros.view.panel import History, plot_range
+from robodyn_ros.view.panel import PLOTS, History, Panel, Requests, plot_range
 from robodyn_ros.view.shapes import Meshes, Shape, mesh_path, read_mesh, read_shapes
 
 pinocchio = pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is the independent truth here")
@@ -339,6 +339,27 @@ def test_a_plot_is_not_filled_by_noise():
     assert plot_range([np.array([np.nan])], 0.2) == pytest.approx((-0.1, 0.1))
     low, _ = plot_range([np.array([0.1, 5.0])], 0.1)
     assert low <= 0.0  # zero is near
+
+
+@pytest.mark.parametrize(("joint", "unit"), [("wrist", "mrad"), ("elevator", "mm")])
+def test_errors_are_plotted_in_thousandths(robot, joint, unit):
+    """uPlot cuts what is longer than five characters: of -0.015 it shows 0.015."""
+    pytest.importorskip("viser", reason="the viewer needs viser")
+    gui, plots = MagicMock(), [SimpleNamespace() for _ in PLOTS]
+    gui.add_dropdown.return_value.value = joint
+    gui.add_uplot.side_effect = plots
+    panel = Panel(gui, robot, Requests(*[None] * 6), {}, simulated=False)
+    history = History(10.0, 3)
+    for time in (0.0, 1.0):
+        history.add(time, {"error": np.full(3, -0.0105), "position": np.full(3, 0.2)})
+    panel.plot(history)
+    positions, errors, efforts = plots
+    assert errors.title == f"error [{unit}]"
+    assert_allclose(errors.data[1], -10.5)
+    low, high = errors.scales["y"]["range"]
+    assert low < -10.5 < high and high - low == pytest.approx(2.0)
+    assert_allclose(positions.data[1], 0.2)
+    assert efforts.title == f"effort by term [{'N' if joint == 'elevator' else 'N·m'}]"
 
 
 def test_a_history_keeps_its_span_and_begins_anew_when_time_runs_back():

@@ -65,11 +65,12 @@ class Plot:
     signals: tuple[str, ...]
     of_effort: bool  # in the unit of the joint's effort, else of its position
     least: float  # span of the scale, so that noise does not fill it: [rad] or [m], or a part of the effort limit
+    thousandths: bool = False  # shown in [mrad] or [mm]: uPlot cuts numbers that are long
 
 
 PLOTS = {
     "position and reference": Plot(("position", "reference"), False, 0.1),
-    "error": Plot(("error",), False, 0.002),
+    "error": Plot(("error",), False, 0.002, thousandths=True),
     "effort by term": Plot(TERMS, True, 0.02),
 }
 """Title of a plot → what it shows."""
@@ -205,6 +206,9 @@ class Panel:
             unit = joint.effort_unit if plot.of_effort else joint.position_unit
             limit = joint.effort if np.isfinite(joint.effort) else 1.0
             low, high = plot_range(columns[1:], plot.least * (limit if plot.of_effort else 1.0))
+            if plot.thousandths:
+                unit, low, high = f"m{unit}", 1e3 * low, 1e3 * high
+                columns = (columns[0], *(1e3 * values for values in columns[1:]))
             handle.title = f"{title} [{unit}]"
             handle.scales = plot_scales(float(columns[0][0]), low, high)
             handle.data = columns
@@ -304,7 +308,7 @@ class Panel:
             title=" ",
             scales=plot_scales(-1.0, -1.0, 1.0),
             legend=uplot.Legend(show=len(plot.signals) > 1, live=False),
-            padding=(12, 12, 0, 0),
+            padding=(12, 12, 0, 12),
             aspect=1.6,
         )
 
