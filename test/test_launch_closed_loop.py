@@ -46,6 +46,7 @@ def launched(name, **arguments):
     spec.loader.exec_module(module)
     context, nodes = LaunchContext(), []
     context.launch_configurations.update(arguments)
+    context.extend_locals({"ros_specific_arguments": {"name": "", "ns": ""}})  # a node's name, as its execution adds it
     waiting = [module.generate_launch_description()]
     while waiting:
         entity = waiting.pop(0)

@@ -73,7 +73,8 @@ def copy(tmp_path):
 def environment(folder, **more):
     """For a command in the copy: python3 is the one of the tests, and imports the copy."""
     path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
-    return {**os.environ, "PATH": path, "PYTHONPATH": str(folder), **more}
+    packages = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)  # of a workspace
+    return {**os.environ, "PATH": path, "PYTHONPATH": packages, **more}
 
 
 def test_every_script_is_run_somewhere():
