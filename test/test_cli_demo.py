@@ -195,6 +195,7 @@ def test_lost_states_break_a_run_however_well_the_law_does(tmp_path):
     from robodyn_ros.cli.demo.figures import evaluate, judge
     from robodyn_ros.cli.demo.run import ROBOT, run_controller
     from robodyn_ros.cli.motion import tour
+    from robodyn_ros.cli.parameters import GivenParameters
     from robodyn_ros.cli.processes import isolated
 
     robot, motion = load_robot(find(ROBOT)), tour().trajectory
@@ -202,9 +203,8 @@ def test_lost_states_break_a_run_however_well_the_law_does(tmp_path):
     with isolated() as env:
         for name, hardware in (("whole", {}), ("lossy", {"state_drop": 0.9})):
             (tmp_path / name).mkdir()
-            record = run_controller(
-                "computed_torque", motion, robot, env, tmp_path / name, lambda _: None, True, hardware
-            )
+            given = GivenParameters(values={"simulator": hardware})
+            record = run_controller("computed_torque", motion, robot, env, tmp_path / name, lambda _: None, True, given)
             found[name] = evaluate("computed_torque", record, motion, robot)
     assert found["whole"].broken == ()
     assert judge([found["whole"]]).passed

@@ -107,8 +107,7 @@ vary: {{simulator.mismatch.payload_mass: {{uniform: [0.0, 1.5]}}}}
 sampling: {{method: sobol, cases: 4, seed: 3}}
 specification:
   peak_error: {{elevator: 0.03, shoulder: 0.06, wrist: 0.12}}
-tune:
-  gains: {{natural_frequency: [5.0, 20.0]}}
+tune: {{natural_frequency: [5.0, 20.0]}}
 """
 
 

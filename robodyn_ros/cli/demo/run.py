@@ -58,7 +58,6 @@ def run_controller(
     show: ReportCallback,
     lockstep: bool = False,
     given: GivenParameters | None = None,
-    hardware: Mapping[str, Any] | None = None,
 ) -> RunRecord:
     """Run the trajectory under one law, from rest at its first point, in processes of its own.
 
@@ -70,8 +69,7 @@ def run_controller(
         folder: an empty folder for their files.
         show: takes the progress reports.
         lockstep: let the simulator wait for the answer to each state: the machine's speed has no influence then.
-        given: parameters of the nodes from the command line; they win.
-        hardware: parameters of the simulator besides.
+        given: parameters of the nodes besides; they win.
 
     Raises:
         ProcessError: a process has failed.
@@ -82,7 +80,6 @@ def run_controller(
         **{f"initial_position.{name}": q for name, q in zip(robot.joint_names, start, strict=True)},
         "lockstep": lockstep,
         "lockstep_timeout": LOCKSTEP_PATIENCE,
-        **(hardware or {}),
     }
     record = folder / "record.npz"
     motion = {
