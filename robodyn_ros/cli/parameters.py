@@ -100,10 +100,15 @@ def check_names(args: Namespace, robot: Robot, given: Mapping[str, LoadedParamet
     from robodyn_ros.control.loop_settings import loop_default_values
     from robodyn_ros.simulation.hardware.settings import default_values
 
-    known = {*default_values(robot), *loop_default_values(robot), "joints"}
+    known = {"simulator": {*default_values(robot), "joints"}, "controller": {*loop_default_values(robot), "joints"}}
+    either = set().union(*known.values())
     places = {name: text for values in given.values() for name, text in values.located_names().items()}
-    unused = {name for values in given.values() for name in values if name not in known}
-    check_used(unused, known, args.given, places, quiet=True)
+    unused = {name for values in given.values() for name in values if name not in either}
+    for name in (_parsed(text)[0] for text in args.given):
+        node, _, own = name.rpartition(":")
+        if own not in known.get(node, either):
+            unused.add(name)
+    check_used(unused, either, args.given, places, quiet=True)
 
 
 def check_used(
@@ -130,7 +135,7 @@ def check_used(
     names = {text: name if name in unused else name.rpartition(":")[2] for text, name in names.items()}
     mistaken = {text: name for text, name in names.items() if name in unused}
     if mistaken:
-        said = " or ".join(f"{name!r}{is_it(name, choices)}" for name in mistaken.values())
+        said = " or ".join(_told(text, name, choices) for text, name in mistaken.items())
         if len(choices) <= FEW and "(is it" not in said:
             said += f"; there are {', '.join(choices)}"
         raise InputError(
@@ -142,6 +147,12 @@ def check_used(
             raise InputError("--params", problem, name)
     if unused and not quiet:
         console(stderr=True).print(f"not used here: {', '.join(unused)}", markup=False, soft_wrap=True)
+
+
+def _told(text: str, name: str, choices: Sequence[str]) -> str:
+    """The name of a parameter that is not used: with its node if there is one of that name, else with the nearest."""
+    own = name.rpartition(":")[2]
+    return repr(_parsed(text)[0]) if own in choices else f"{own!r}{is_it(own, choices)}"
 
 
 def _parsed(text: str) -> tuple[str, Any]:
