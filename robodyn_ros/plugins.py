@@ -7,14 +7,17 @@ A plugin is one class and one line in a package's ``entry_points``; the built-in
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from inspect import Parameter, Signature, getattr_static, signature
-from types import FunctionType
+from pathlib import Path
+from traceback import walk_tb
+from types import FrameType, FunctionType
 from typing import Any, NamedTuple
 
-from robodyn_ros.errors import PluginError
+from robodyn_ros.errors import Place, PluginError
 
 _signature: Callable[..., Signature] = cache(signature)
 
@@ -105,6 +108,52 @@ def create(kind: str, name: str, *args: Any, **kwargs: Any) -> Any:
         if contract.check is not None:
             contract.check(made)
     return made
+
+
+def raised(problem: BaseException) -> str:
+    """An exception in words; of one that came out of somebody's plugin, in which method, and on which line."""
+    said, where = f"{type(problem).__name__}: {problem}", origin(problem)
+    return said if where is None else f"{said}, in {where.method} ({where.place})"
+
+
+class Origin(NamedTuple):
+    """Where in a plugin an exception was raised."""
+
+    kind: str  # of the plugin
+    plugin: str  # module and class
+    method: str  # that was called
+    place: Place  # the last line of the plugin
+
+
+def origin(problem: BaseException) -> Origin | None:
+    """Where an exception was raised in a plugin of somebody else's package; None if it came out of none.
+
+    Where one plugin calls another, it is the last of them. What it inherits from a class of this package counts only if
+    no code of its own was running.
+    """
+    frames = [(frame.f_code, line, *_plugin_of(frame)) for frame, line in walk_tb(problem.__traceback__)]
+    running = [one for one in frames if one[-1] is not None]
+    running = [one for one in running if not one[0].co_filename.startswith(_PACKAGE)] or running
+    if not running:
+        return None
+    last, _, kind, plugin = running[-1]
+    method = next(code.co_name for code, _, _, one in running if one is plugin)
+    lines = [line for code, line, *_ in frames if code.co_filename == last.co_filename]
+    return Origin(kind, _place(type(plugin)), method, Place(last.co_filename, lines[-1]))
+
+
+def _plugin_of(frame: FrameType) -> tuple[str, Any]:
+    """Kind and object of somebody else's plugin that a method is of; "" and None if it is of none."""
+    code = frame.f_code
+    one = frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
+    if not type(one).__module__.startswith(f"{__package__}."):
+        for kind, contract in _contracts.items():
+            if isinstance(one, contract.base):
+                return kind, one
+    return "", None
+
+
+_PACKAGE = f"{Path(__file__).parent}{os.sep}"
 
 
 class PluginContract(NamedTuple):

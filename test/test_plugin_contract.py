@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import sys
 from importlib.metadata import EntryPoint
 
 import numpy as np
@@ -12,6 +14,7 @@ from robodyn_ros import plugins
 from robodyn_ros.cli.main import main
 from robodyn_ros.control import Controller, ControlLoop, Efforts
 from robodyn_ros.control.faults.dry_run import check_model
+from robodyn_ros.control.laws.base import RESULTS
 from robodyn_ros.control.laws.pd import PD
 from robodyn_ros.control.loop_settings import loop_default_values, make_loop_settings
 from robodyn_ros.control.parameter_file import FileParameters
@@ -166,12 +169,190 @@ def test_a_law_that_returns_the_wrong_thing(install, model, kind):
     made, said = WRONG[kind]
     law = returning(made)
     install("controllers", Mine=law)
+    with pytest.raises(EffortError) as caught:  # a law is tried where it is made
+        rd.create_controller("Mine", model, 1.0, 1.0)
+    assert said in str(caught.value)
     with pytest.raises(EffortError) as caught:  # a loop tries its law at once
         ControlLoop(law(model, 1.0, 1.0), model.robot.effort_limit)
     assert said in str(caught.value)
     comparison = compare(model.robot, ["Mine", "pd"])
     assert said in comparison.failures["Mine"]
     assert list(comparison.scores()) == ["pd"]
+
+
+WRONG_METHODS = {
+    "correction": [
+        (lambda right: None, "correction returns None: is its return statement missing?"),
+        (lambda right: right.tolist(), "correction returns a list, not an array of floats of shape (3,)"),
+        (lambda right: right[:2], "the result of correction has shape (2,), not (3,)"),
+        (lambda right: np.nan * right, "the result of correction is not finite: [nan"),
+        (lambda right: right.astype(str), "the result of correction is a numpy.ndarray of <U"),
+    ],
+    "acceleration_gains": [
+        (lambda right: None, "acceleration_gains returns None: is its return statement missing?"),
+        (lambda right: np.stack(right), "acceleration_gains returns a numpy.ndarray of shape (3, 3, 3), not Accelera"),
+        (lambda right: right._replace(velocity=np.ones(3)), "the term velocity of acceleration_gains has shape (3,), "),
+        (lambda right: right._replace(integral=0.0), "the term integral of acceleration_gains is a float, not an arr"),
+        (lambda right: right._replace(position=np.full((3, 3), np.inf)), "the term position of acceleration_gains is"),
+    ],
+    "estimates": [
+        (lambda right: None, "estimates returns None: is its return statement missing?"),
+        (lambda right: [1.0, 2.0], "estimates returns a list, not a dict of names with units and finite numbers"),
+        (lambda right: {"mass [kg]": "1"}, "estimates returns a str as 'mass [kg]', not a number"),
+        (lambda right: {"mass [kg]": np.nan}, "estimates returns nan as 'mass [kg]', which is not finite"),
+        (lambda right: {1: 1.0}, "estimates returns the name 1, which is an int, not a string"),
+    ],
+    "report": [
+        (lambda right: None, "report returns None: is its return statement missing?"),
+        (lambda right: "well", "report returns a str, not a dict of names with units and finite numbers"),
+        (lambda right: {"steps": np.ones(2)}, "report returns a numpy.ndarray of shape (2,) as 'steps', not a number"),
+    ],
+    "complaint": [
+        (lambda right: None, "complaint returns None: is its return statement missing?"),
+        (lambda right: 0.0, "complaint returns a float, not a string"),
+        (lambda right: ["late"], "complaint returns a list, not a string"),
+    ],
+    "memory": [
+        (lambda right: None, "memory returns None: is its return statement missing?"),
+        (lambda right: [1.0], "memory returns a list, not a dict of plain data"),
+        (lambda right: {"mass": [{"of": np.ones(3)}]}, "memory returns a numpy.ndarray of shape (3,) in its dict, "),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("method", "made", "said"), [(method, *one) for method, every in WRONG_METHODS.items() for one in every]
+)
+def test_a_law_is_told_what_each_of_its_methods_returns_where_it_is_made(install, model, method, made, said, capsys):
+    def answer(self, *given):
+        return made(getattr(PD, method)(self, *given))
+
+    install("controllers", Mine=type("Mine", (PD,), {"__module__": __name__, method: answer}))
+    with pytest.raises(EffortError) as caught:
+        rd.create_controller("Mine", model, 1.0, 1.0)
+    assert f"Mine: {said}" in str(caught.value)
+    assert main(["simulate", PRR, "--duration", "0.1", "--controller", "Mine"]) == 2
+    assert f"error: Mine: {said}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("remembers", "said"),
+    [
+        (("nothing",), "remembers names 'nothing', which the law has no attribute of when it is made"),
+        (("count",), "remembers names 'count', which is an int, not a float or an array of floats"),
+        (("names",), "remembers names 'names', which is a tuple, not a float or an array of floats"),
+        ("momentum", "remembers is a str, not a tuple of names of attributes"),
+    ],
+)
+def test_a_law_that_remembers_what_is_not_there(install, model, remembers, said):
+    class Mine(PD):
+        def __init__(self, *given):
+            super().__init__(*given)
+            self.count, self.names, self.momentum = 0, ("a", "b"), np.zeros(3)
+
+    install("controllers", Mine=type("Mine", (Mine,), {"__module__": __name__, "remembers": remembers}))
+    with pytest.raises(EffortError) as caught:
+        rd.create_controller("Mine", model, 1.0, 1.0)
+    assert f"Mine: {said}" in str(caught.value)
+
+
+def test_every_method_that_gives_something_is_looked_at():
+    hints = {name: inspect.signature(one).return_annotation for name, one in vars(Controller).items()
+             if inspect.isfunction(one) and not name.startswith("_")}  # fmt: skip
+    giving = {name for name, hint in hints.items() if hint != "None"}
+    assert giving - {"summary"} == set(RESULTS) == {*WRONG_METHODS, "compute"}
+
+
+RAISING = """
+from robodyn_ros.control.laws.pd import PD
+from robodyn_ros.dynamics.rnea import RNEA
+from robodyn_ros.simulation.integrators.rk4 import RK4
+
+class Law(PD):
+    calls = 0
+    def {method}(self, *given, **named):
+        return self._helped(*given, **named)
+    def _helped(self, *given, **named):
+        type(self).calls += 1
+        if self.calls > {after}:
+            raise KeyError("gain")  # here
+        return super().{method}(*given, **named)
+
+class Model(RNEA):
+    {model}
+
+class Rule(RK4):
+    {rule}
+"""
+
+
+@pytest.fixture
+def raising(install, monkeypatch, tmp_path):
+    """Install plugins of another package, from a file; the line that raises."""
+
+    def put(method="correction", after=100, model="pass", rule="pass"):
+        text = RAISING.format(method=method, after=after, model=model, rule=rule)
+        path = tmp_path / "somebodys_plugins.py"
+        path.write_text(text)
+        monkeypatch.syspath_prepend(tmp_path)
+        monkeypatch.delitem(sys.modules, path.stem, raising=False)
+        made = __import__(path.stem)
+        for kind, name in (("controllers", "Law"), ("dynamics", "Model"), ("integrators", "Rule")):
+            install(kind, **{name: getattr(made, name)})
+        line = next(at for at, code in enumerate(text.splitlines(), 1) if "# here" in code)
+        return f"{path}:{line}"
+
+    yield put
+    sys.modules.pop("somebodys_plugins", None)
+
+
+@pytest.mark.parametrize("method", ["__init__", *WRONG_METHODS])
+def test_a_law_that_raises_ends_a_verb_with_its_method_and_line(raising, method, capsys):
+    place = raising(method, after=0)
+    assert main(["simulate", PRR, "--duration", "0.1", "--controller", "Law"]) == 2
+    said = f"error: {place}: controllers plugin somebodys_plugins.Law: {method} raises KeyError: 'gain'\n"
+    assert capsys.readouterr().err.endswith(said)
+    comparison = compare(rd.load_robot(PRR), ["Law", "pd"])
+    assert comparison.failures == {"Law": f"KeyError: 'gain', in {method} ({place})"}
+    assert list(comparison.scores()) == ["pd"]
+
+
+@pytest.mark.parametrize("method", ["compute", "advance"])
+def test_a_law_that_raises_on_the_way_is_a_fault_that_says_where(raising, model, method):
+    place = raising(method, after=5)
+    law = rd.create_controller("Law", model, 50.0, 9.0)
+    law.traced = False
+    loop = ControlLoop(law, model.robot.effort_limit)
+    loop.start(0.0, model.robot.home)
+    commands = [loop.update(t, t, model.robot.home, np.zeros(3)) for t in np.arange(20) / 500]
+    assert [command.problem for command in commands if command.fault] == [
+        f"Law: KeyError: 'gain', in {method} ({place})"
+    ] * sum(command.fault is not None for command in commands)
+    assert commands[-1].fault == "law"
+    assert np.isfinite(commands[-1].effort).all()
+
+
+@pytest.mark.parametrize(
+    ("given", "plugin", "kind"),
+    [
+        ({"model": "def gravity(self, q): raise KeyError('gain')  # here"}, "Model: gravity", "dynamics"),
+        ({"rule": "def step(self, *given): return given[99]  # here"}, "Rule: step", "integrators"),
+        ({"rule": "code = ''\n    def step(self, *given): return {}['gain']  # here"}, "Rule: step", "integrators"),
+    ],
+)
+def test_a_model_or_an_integrator_that_raises_ends_a_verb_likewise(raising, given, plugin, kind, capsys):
+    place = raising(after=0, **given)
+    option = "dynamics:=Model" if kind == "dynamics" else "integrator:=Rule"
+    assert main(["simulate", PRR, "--duration", "0.1", "-p", option]) == 2
+    path, said = place.rpartition(":")[0], capsys.readouterr().err
+    assert f"error: {path}:" in said
+    assert f"{kind} plugin somebodys_plugins.{plugin} raises" in said
+
+
+def test_an_error_of_this_package_keeps_its_traceback(monkeypatch):
+    monkeypatch.setattr(PD, "compute", lambda self, *given: {}["gain"])
+    with pytest.raises(KeyError):
+        main(["simulate", PRR, "--duration", "0.1", "--controller", "pd"])
 
 
 def test_single_precision_is_taken(model):
@@ -275,18 +456,46 @@ def test_a_model_that_omits_something(install, model):
         (lambda q, qd: (q.tolist(), qd), "step returns list of shape none and"),
     ],
 )
-def test_an_integrator_that_returns_the_wrong_thing(model, result, said):
+def test_an_integrator_that_returns_the_wrong_thing(install, model, result, said):
     class Mine(Integrator):
         order = 1
 
         def step(self, acceleration, q, qd, dt):
             return result(q, qd)
 
+    install("integrators", Mine=Mine)
+    with pytest.raises(SimulationError, match="integrator Mine: step "):
+        Plant(model, integrator="Mine")
     with pytest.raises(SimulationError) as caught:
         Plant(model, integrator=Mine()).step()
     assert f"integrator Mine: {said}" in str(caught.value)
     with pytest.raises(SimulationError) as caught:
         rollout(model, np.zeros(3), np.zeros(3), np.zeros(3), 1e-3, 4, Mine())
+    assert f"integrator Mine: {said}" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("order", "result", "said"),
+    [
+        ("two", lambda q, qd, dt: (q + dt * qd, qd - dt * q), "order is 'two', not a whole number from 1 up"),
+        (
+            1,
+            lambda q, qd, dt: (qd - dt * q, q + dt * qd),
+            "step gives positions [0.0997 0.4002] for q̈ = -q after 0.001",
+        ),
+        (1, lambda q, qd, dt: (q + qd, qd), "step gives positions"),
+        (1, lambda q, qd, dt: (q + dt * qd, np.nan * qd), "step gives velocities [nan nan]"),
+    ],
+)
+def test_an_integrator_that_integrates_nothing(install, model, order, result, said):
+    class Mine(Integrator):
+        def step(self, acceleration, q, qd, dt):
+            return result(q, qd, dt)
+
+    Mine.order = order
+    install("integrators", Mine=Mine)
+    with pytest.raises(SimulationError) as caught:
+        Plant(model, integrator="Mine")
     assert f"integrator Mine: {said}" in str(caught.value)
 
 

@@ -9,6 +9,7 @@ import pytest
 import robodyn_ros as rd
 from robodyn_ros.engine import find_compiler
 from robodyn_ros.errors import SimulationError
+from robodyn_ros.plugins import create
 from robodyn_ros.simulation import Plant, PlantSettings
 from robodyn_ros.simulation.integrators.rk4 import RK4
 from robodyn_ros.simulation.plant.joint_effects import FrictionSettings, StopSettings
@@ -33,6 +34,7 @@ def prr_plant(prr, **options):
 @pytest.fixture
 def counted(monkeypatch):
     """Steps that were made in Python."""
+    create("integrators", "rk4")  # the first is tried
     made = []
     step, advance = RK4.step, Mechanism.advance
     monkeypatch.setattr(RK4, "step", lambda *given: made.append("rk4") or step(*given))

@@ -16,6 +16,7 @@ try:  # Ctrl-C may come while the command is still being imported
     from robodyn_ros import __version__
     from robodyn_ros.cli.verb import ExitCode, Verb, VerbHelp, VerbParser
     from robodyn_ros.errors import RobodynError
+    from robodyn_ros.plugins import origin
     from robodyn_ros.robot.xacro import is_argument
     from robodyn_ros.suggestions import is_it
 except KeyboardInterrupt:
@@ -81,6 +82,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader of the output has gone, as `head` does. The interpreter flushes stdout once more at exit; the null
         # device keeps that from failing too.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.ERROR
+    except Exception as problem:
+        failed = origin(problem)
+        if failed is None:  # an error of this package: its traceback is what mends it
+            raise
+        said = f"{failed.kind} plugin {failed.plugin}: {failed.method} raises {type(problem).__name__}: {problem}"
+        print(f"error: {failed.place}: {said}", file=sys.stderr)
         return ExitCode.ERROR
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from robodyn_ros.cli.console import console, print_json
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import PluginError
-from robodyn_ros.plugins import GROUPS, available, load
+from robodyn_ros.plugins import GROUPS, available, load, raised
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -67,7 +67,7 @@ def _how_it_runs(law: str) -> str:
         problem = kind_problem(load("controllers", law))
         problem = problem or trace_problem(rd.create_controller(law, dynamics, 100.0, 20.0))
     except Exception as cause:  # of somebody's law
-        problem = f"{type(cause).__name__}: {cause}"
+        problem = raised(cause)
     return f"as Python: {problem}" if problem else "traced"
 
 

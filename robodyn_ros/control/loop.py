@@ -39,6 +39,7 @@ from robodyn_ros.control.reference.tolerances import Tolerances
 from robodyn_ros.control.step import Command, GravityEffort, checked_total
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import EffortError, HoldingError, InputError, NotReadyError
+from robodyn_ros.plugins import raised
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array, read_only
 
@@ -295,7 +296,7 @@ class ControlLoop:
             result = self._step.run(t, dt, q, qd, reference)
             self._step.check_tracking(t, q, qd, result.error)
         except Exception as cause:  # of a plugin: whatever it is, there are no efforts
-            problem = f"{type(self.controller).__name__}: {type(cause).__name__}: {cause}"
+            problem = f"{type(self.controller).__name__}: {raised(cause)}"
             if self.fault is None and self._shaping.sent is None:
                 self.stop()
                 raise EffortError(problem) from cause

@@ -30,8 +30,8 @@ from robodyn_ros.document.plotting import (
     share_heights,
 )
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.errors import InputError, RobodynError
-from robodyn_ros.plugins import create, load_whole
+from robodyn_ros.errors import EffortError, InputError, RobodynError
+from robodyn_ros.plugins import create, load_whole, origin, raised
 from robodyn_ros.robot import Joint, Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.plant.mismatch import Mismatch
@@ -317,14 +317,23 @@ def compare(
     drawn = mismatch.draw(robot, seed=0)
     plant = Plant(create("dynamics", "rnea", robot, **drawn.parameters), friction=drawn.friction)
     wanted = (natural_frequency, damping_ratio, integral_rate)
-    laws = {name: _law(name, model, wanted, parameters) for name in controllers}
     motions, failures = compared_motions(robot), {}
     runs: dict[str, tuple[ComparedRun, ...]] = {}
-    for name, law in laws.items():
+    for name in controllers:
+        _check_follows(name)
+    for name in controllers:
+        law = None
         try:
+            law = _law(name, model, wanted, parameters)
             runs[name] = tuple(run_motion(law, plant, motion, rate) for motion in motions)
         except RobodynError as problem:
+            if law is None and not isinstance(problem, EffortError):
+                raise  # of the settings
             failures[name] = str(problem)
+        except Exception as problem:
+            if origin(problem) is None:
+                raise
+            failures[name] = raised(problem)  # somebody's law did; the others are judged
     by_motion = tuple({name: each[index] for name, each in runs.items()} for index in range(len(motions)))
     return LawComparison(robot, _difference(mismatch), motions, by_motion, failures)
 
@@ -332,17 +341,21 @@ def compare(
 def _law(
     name: str, model: Dynamics, wanted: tuple[float, float, float], parameters: Mapping[str, Any] | None
 ) -> Controller:
-    law = load_whole("controllers", name)
-    if not law.follows:
-        raise InputError("controllers", f"{name!r} follows no reference", name)
     if parameters is not None:
         values = FileParameters(parameters, loop_default_values(model.robot))
         with values.located():
             model.configure(payload=model_parameters(values, model.robot)["payload"])
             joints = [values.settings(JointGains, f"gains.{joint}.") for joint in model.robot.joint_names]
             return make_law(name, model, joints, values)
-    made: Controller = create("controllers", name, model, *gains(law, model, model.robot.home, *wanted))
+    made: Controller = create(
+        "controllers", name, model, *gains(load_whole("controllers", name), model, model.robot.home, *wanted)
+    )
     return made
+
+
+def _check_follows(name: str) -> None:
+    if not load_whole("controllers", name).follows:
+        raise InputError("controllers", f"{name!r} follows no reference", name)
 
 
 def _difference(mismatch: Mismatch) -> str:

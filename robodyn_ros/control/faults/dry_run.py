@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from robodyn_ros.control.laws.base import Reference, what_is_wrong
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.results import finite_result
-from robodyn_ros.errors import EffortError, ModelError, NotReadyError, RobodynError
+from robodyn_ros.errors import ModelError, NotReadyError, RobodynError
+from robodyn_ros.plugins import raised
 from robodyn_ros.robot import reload_robot
 from robodyn_ros.robot.pose import Array
 
@@ -62,11 +62,7 @@ def make(dynamics: str, controller: str, urdf: str) -> None:
 
     model: Any = rd.create_dynamics(dynamics, reload_robot(urdf))
     check_model(model)
-    rest = np.zeros(model.robot.n)
-    law = rd.create_controller(controller, model, 1.0, 1.0)
-    problem = what_is_wrong(law.compute(rest, rest, Reference(rest, rest, rest, rest)), model.robot.n)
-    if problem:
-        raise EffortError(f"{type(law).__name__}: {problem}")
+    rd.create_controller(controller, model, 1.0, 1.0)
 
 
 def check_model(dynamics: Dynamics) -> None:
@@ -111,8 +107,7 @@ def main() -> int:
     try:
         make(**json.load(sys.stdin))
     except Exception as problem:  # of a plugin, whatever it is
-        kind = "" if isinstance(problem, RobodynError) else f"{type(problem).__name__}: "
-        print(f"{kind}{problem}")
+        print(problem if isinstance(problem, RobodynError) else raised(problem))
         return 1
     return 0
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from robodyn_ros.control.faults.settings import Feedback
-from robodyn_ros.control.laws.base import AccelerationGains, Controller
+from robodyn_ros.control.laws.base import AccelerationGains, Controller, checked_result
 from robodyn_ros.control.loop_settings import LoopSettings
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot.pose import Array
@@ -142,7 +142,7 @@ class SamplingRate:
         part = carried_part(self.period, self.delay, gains, GAIN_MARGIN)
         self.feedback = feedback if part == 1.0 else scaled(feedback, part)
         reach = SURE * (self.period + self.delay)
-        both = gains, settings.controller.acceleration_gains(q, self.period)
+        both = gains, checked_result(settings.controller, "acceleration_gains", q, self.period)
         self._sure = reach if RETURN_MARGIN * max(map(fastest, both)) * reach < SURELY else 0.0
 
     def save(self, memory: Any) -> None:
@@ -196,7 +196,8 @@ class SamplingRate:
         """
         if not self._is_known:
             return 1.0
-        return carried_part(self.period, self.delay, settings.controller.acceleration_gains(q, self.period), margin)
+        gains = checked_result(settings.controller, "acceleration_gains", q, self.period)
+        return carried_part(self.period, self.delay, gains, margin)
 
     def _problem(self, settings: LoopSettings, carried: float, periods: float = 1.0) -> tuple[str, str]:
         """Which settings are wrong, and why, with what would be right; "" twice if none are.
@@ -231,7 +232,7 @@ def _frequencies(law: Controller, q: Array, period: float) -> Array:
         inertia = np.diagonal(law.dynamics.mass_matrix(law.dynamics.robot.home))
         spring, damper = law.kp / inertia, law.kd / inertia
     else:
-        gains = law.acceleration_gains(q, period)
+        gains = checked_result(law, "acceleration_gains", q, period)
         spring, damper = np.diagonal(gains.position), np.diagonal(gains.velocity)
     frequencies: Array = np.maximum(np.sqrt(np.maximum(spring, 0.0)), 0.5 * damper)
     return frequencies

@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from robodyn_ros.checks import non_negative
+from robodyn_ros.control.laws.results import kind_of, wrong_array, wrong_data, wrong_numbers, wrong_terms, wrong_text
 from robodyn_ros.document.blocks import Block, literal_table, literal_text
 from robodyn_ros.document.summary import Summarised
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.parameters import Parameters
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import EffortError, InputError
 from robodyn_ros.plugins import require
 from robodyn_ros.robot.pose import Array, read_only
 
@@ -200,7 +201,55 @@ class Controller(Summarised, ABC):
         return corrected if integral is None else corrected + self.ki * integral
 
 
-require("controllers", Controller, {"feedback": ("effort", "acceleration")}, "dynamics", "kp", "kd", "ki")
+def checked_result(law: Controller, method: str, *given: Any) -> Any:
+    """What a method of a law gives, if it is what the interface says.
+
+    Args:
+        law: the law.
+        method: one of :data:`RESULTS`.
+        *given: its arguments.
+
+    Raises:
+        EffortError: it is something else; the message says what, and what would be right.
+        Exception: whatever the law raises.
+    """
+    answer = getattr(law, method)(*given)
+    problem = RESULTS[method](method, answer, law.dynamics.robot.n)
+    if problem:
+        raise EffortError(f"{type(law).__name__}: {problem}")
+    return answer
+
+
+def check_results(law: Controller) -> None:
+    """Call what a law gives at the arm's home, at rest, and look for what it remembers.
+
+    Raises:
+        EffortError: a result is not what the interface says, or ``remembers`` names no float and no array of floats.
+        Exception: whatever the law raises.
+    """
+    robot, names = law.dynamics.robot, law.remembers
+    home, rest = robot.home.copy(), np.zeros(robot.n)
+    reference = Reference(home, rest, rest, rest)
+    if not isinstance(names, (tuple, list)):
+        raise EffortError(f"{type(law).__name__}: remembers is {kind_of(names)}, not a tuple of names of attributes")
+    for name in names:
+        problem = _no_memory(law, name)
+        if problem:
+            raise EffortError(f"{type(law).__name__}: remembers names {name!r}, {problem}")
+    states = {"compute": (home, rest, reference, None), "acceleration_gains": (home,)}
+    states["correction"] = states["compute"]
+    for method in RESULTS:
+        checked_result(law, method, *states.get(method, ()))
+
+
+def _no_memory(law: Controller, name: object) -> str:
+    """Why an attribute cannot be remembered; "" if it can."""
+    if not isinstance(name, str) or name not in vars(law):
+        return "which the law has no attribute of when it is made"
+    value = getattr(law, name)
+    if isinstance(value, float) or (isinstance(value, np.ndarray) and value.dtype.kind == "f"):
+        return ""
+    return f"which is {kind_of(value)}, not a float or an array of floats"
 
 
 def what_is_wrong(efforts: object, n: int) -> str:
@@ -210,25 +259,30 @@ def what_is_wrong(efforts: object, n: int) -> str:
         efforts: the result.
         n: degrees of freedom.
     """
-    if efforts is None:
-        return "compute returns None: is its return statement missing?"
-    if not isinstance(efforts, Efforts):
-        return f"compute returns {_kind(efforts)}, not Efforts({', '.join(Efforts._fields)})"
-    for name, value in zip(Efforts._fields, efforts, strict=True):
-        if not isinstance(value, np.ndarray) or value.dtype.kind not in "fi":
-            return f"the term {name} of compute is {_kind(value)}, not an array of floats of shape ({n},)"
-        if value.shape != (n,):
-            return f"the term {name} of compute has shape {value.shape}, not ({n},)"
-        if not np.isfinite(value).all():
-            return f"the term {name} of compute is not finite: {value}"
-    return ""
+    return wrong_terms("compute", efforts, Efforts, (n,))
 
 
-def _kind(value: object) -> str:
-    shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
-    said = f"a {type(value).__module__}.{type(value).__qualname__}".replace("a builtins.", "a ")
-    said += "" if dtype in (None, np.dtype(float)) else f" of {dtype}"
-    return said if shape is None else f"{said} of shape {tuple(shape)}"
+RESULTS: dict[str, Callable[[str, object, int], str]] = {
+    "correction": lambda method, answer, n: wrong_array(method, answer, (n,)),
+    "compute": lambda method, answer, n: what_is_wrong(answer, n),
+    "acceleration_gains": lambda method, answer, n: wrong_terms(method, answer, AccelerationGains, (n, n)),
+    "estimates": lambda method, answer, n: wrong_numbers(method, answer),
+    "report": lambda method, answer, n: wrong_numbers(method, answer),
+    "complaint": lambda method, answer, n: wrong_text(method, answer),
+    "memory": lambda method, answer, n: wrong_data(method, answer),
+}
+"""Method of a law that gives something → what is wrong with what it gave, by its name and n; "" if nothing is."""
+
+require(
+    "controllers",
+    Controller,
+    {"feedback": ("effort", "acceleration")},
+    "dynamics",
+    "kp",
+    "kd",
+    "ki",
+    check=check_results,
+)
 
 
 class FrictionCompensation:

@@ -25,6 +25,7 @@ from robodyn_ros.nodes.common.messages import decode
 from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.nodes.common.qos import RELIABLE
 from robodyn_ros.nodes.common.timers import steady_timer
+from robodyn_ros.plugins import raised
 from robodyn_ros.settings import check_settings, setting
 
 PAUSE = 2.0
@@ -231,7 +232,7 @@ def _end(entity: Any) -> bool:
 def _failure(problem: Exception, request: Any, response: Any) -> Any:
     """The response of a service that raised."""
     if hasattr(response, "success") and hasattr(response, "message"):
-        response.success, response.message = False, f"{UNFORESEEN}: {type(problem).__name__}: {problem}"
+        response.success, response.message = False, f"{UNFORESEEN}: {raised(problem)}"
     return response
 
 

@@ -12,6 +12,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.node import Node
 from rclpy.task import Future
 
+from robodyn_ros.control.laws.base import checked_result
 from robodyn_ros.control.laws.memory_file import LawMemory, memory_of, read_memory, write_memory
 from robodyn_ros.errors import ConfigurationError, NotReadyError, RobodynError
 from robodyn_ros.nodes.common.parameters import NodeParameters
@@ -159,7 +160,7 @@ class Estimates:
         except RobodynError as problem:
             self._loop.faults.count("estimates refused", problem)
         law = self._loop.law
-        found = law.estimates()
+        found = checked_result(law, "estimates")
         if found == self._published:
             return
         self._published = found

@@ -27,6 +27,7 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from rclpy.parameter import Parameter
 from std_srvs.srv import SetBool, Trigger
 
+from robodyn_ros.control.laws.base import checked_result
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import make_loop_settings
 from robodyn_ros.control.motion.tool_motion import ToolMotion
@@ -61,6 +62,7 @@ from robodyn_ros.nodes.controller.tool.contact import ContactTopics
 from robodyn_ros.nodes.controller.tool.frames import Frames
 from robodyn_ros.nodes.controller.tool.streams import StreamInput
 from robodyn_ros.nodes.controller.tool.target import TargetInput, ToolPose
+from robodyn_ros.plugins import raised
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.robot import tip
 
@@ -131,7 +133,7 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
             known = isinstance(problem, (RobodynError, ParameterException))
             if not known:  # of a plugin, say
                 self.faults.unforeseen(problem)
-            self._failure = f"cannot configure: {problem if known else f'{type(problem).__name__}: {problem}'}"
+            self._failure = f"cannot configure: {problem if known else raised(problem)}"
             self.get_logger().error(self._failure)
             self._cleanup()
             return TransitionCallbackReturn.FAILURE
@@ -257,7 +259,7 @@ class ControllerNode(ExceptionGuard, LifecycleNode):  # type: ignore[misc]
             return SetParametersResult(successful=False, reason=str(problem))
         except Exception as problem:
             self.faults.unforeseen(problem)
-            reason = f"{UNFORESEEN}: {type(problem).__name__}: {problem}"
+            reason = f"{UNFORESEEN}: {raised(problem)}"
             return SetParametersResult(successful=False, reason=reason)
         before = [self.get_parameter_or(parameter.name, Parameter(parameter.name)) for parameter in parameters]
         self._take_back = partial(self.set_parameters_atomically, before)
@@ -355,9 +357,11 @@ class ConfiguredController:
         values["dynamics"], values["controller"] = self.switching.running
         values["realtime"] = self.loop.realtime
         values.update(self.loop.statistics.report())
-        law = self.loop.law
-        values.update(law.report())
-        complaint = law.complaint()
+        try:
+            values.update(checked_result(self.loop.law, "report"))
+            complaint = checked_result(self.loop.law, "complaint")
+        except Exception as problem:  # of a law: what else there is to tell is told
+            complaint = raised(problem)
         if complaint:
             self._faults.count(COMPLAINT, complaint)
         if self.loop.references.latest is not None:

@@ -24,7 +24,7 @@ from robodyn_ros.nodes.common.parameters import NodeParameters
 from robodyn_ros.nodes.common.threads import BackgroundTask
 from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.nodes.controller.closed_loop import ClosedLoop
-from robodyn_ros.plugins import find
+from robodyn_ros.plugins import find, raised
 
 POLL_PERIOD = 0.05
 """Time between two checks that a new law or model is ready [s]."""
@@ -107,7 +107,7 @@ class Switching:
         except RobodynError:
             raise
         except Exception as problem:  # of a plugin
-            raise NotReadyError(f"the model fails with that: {type(problem).__name__}: {problem}") from problem
+            raise NotReadyError(f"the model fails with that: {raised(problem)}") from problem
         finally:
             dynamics.configure(**before)
         return settings, model
@@ -143,7 +143,7 @@ class Switching:
             self._loop.apply(make_loop_settings(parameters, model, names[1]))
         except Exception as problem:  # of a plugin
             self._faults.counts[FAULT] += 1
-            self._node.get_logger().error(f"{FAULT}: {type(problem).__name__}: {problem}; what runs goes on")
+            self._node.get_logger().error(f"{FAULT}: {raised(problem)}; what runs goes on")
             dynamics, controller = self.running
             back = [Parameter("dynamics", value=dynamics), Parameter("controller", value=controller)]
             self._node.set_parameters_atomically(back)

@@ -85,6 +85,31 @@ def checked_step(
     raise SimulationError(f"integrator {type(integrator).__name__}: step returns {' and '.join(given)}, not {wanted}")
 
 
+def check_integrator(integrator: Integrator) -> None:
+    """Have the first integrator of a class make a step of q̈ = -q, whose solution is known.
+
+    Raises:
+        SimulationError: its order is not a whole number, or its step is not one of this equation.
+        Exception: whatever the integrator raises.
+    """
+    name, order = f"integrator {type(integrator).__name__}", integrator.order
+    if not isinstance(order, int) or order < 1:
+        raise SimulationError(f"{name}: order is {order!r}, not a whole number from 1 up")
+    if type(integrator) in _tried:
+        return
+    q, qd, dt = np.array([0.3, -0.2]), np.array([0.1, 0.4]), 1e-3
+    cos, sin = np.cos(dt), np.sin(dt)
+    known = cos * q + sin * qd, cos * qd - sin * q
+    given = checked_step(integrator, lambda position, velocity: -position, q.copy(), qd.copy(), dt)
+    for what, one, other in zip(("positions", "velocities"), given, known, strict=True):
+        if not np.allclose(one, other, rtol=0.0, atol=dt * 1e-2):
+            raise SimulationError(f"{name}: step gives {what} {one} for q̈ = -q after {dt:g} s, not {other}")
+    _tried.add(type(integrator))
+
+
+_tried: set[type[Integrator]] = set()
+
+
 def _is_state(part: object, q: Array) -> bool:
     return isinstance(part, np.ndarray) and part.shape == q.shape and part.dtype.kind in "fi"
 
@@ -93,4 +118,4 @@ def _parts(result: object) -> tuple[object, ...]:
     return result if isinstance(result, tuple) else (result,)
 
 
-require("integrators", Integrator, {"order": ()})
+require("integrators", Integrator, {"order": ()}, check=check_integrator)

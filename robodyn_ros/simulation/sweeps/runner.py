@@ -30,7 +30,7 @@ from robodyn_ros.control.parameter_file import FileParameters, LoadedParameters
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.inertial_parameters import standard_parameters
 from robodyn_ros.errors import RobodynError
-from robodyn_ros.plugins import create
+from robodyn_ros.plugins import create, raised
 from robodyn_ros.robot import reload_robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.hardware.settings import HardwareSettings, default_values, make_hardware_settings
@@ -159,7 +159,7 @@ class CaseRunner:
         except OutOfTime as problem:
             return self.blank(case, str(problem))
         except Exception as problem:  # an error of a plugin fails this case only
-            return self.blank(case, f"{type(problem).__name__}: {problem}")
+            return self.blank(case, raised(problem))
         values = figures(trial, setup.loop.settings.limits.effort, self.study.motion.window)
         failed = "; ".join(trial.faults)
         at = float(trial.truth.t[-1]) if failed and len(trial.truth.t) else float("nan")

@@ -16,6 +16,7 @@ import numpy as np
 
 from robodyn_ros.checks import finite_array, is_finite
 from robodyn_ros.control.faults.sampling import GAIN_MARGIN, carried_part
+from robodyn_ros.control.laws.base import checked_result
 from robodyn_ros.control.limits import check_position_limits
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import LoopSettings
@@ -172,7 +173,7 @@ def _is_surely_carried(hardware: HardwareSettings, loop: LoopSettings) -> bool:
     """True if the rate of the states carries the gains by far, so that no fault ``rate`` is to be expected."""
     states = hardware.states
     period = 1.0 / ((1.0 - min(states.state_drop, 0.9)) * states.state_rate)
-    gains = loop.controller.acceleration_gains(np.array(hardware.start, dtype=np.float64), period)
+    gains = checked_result(loop.controller, "acceleration_gains", np.array(hardware.start, dtype=np.float64), period)
     return carried_part(period, states.state_delay + states.state_jitter, gains, FAR) == 1.0
 
 
