@@ -222,8 +222,15 @@ def test_theta_can_be_put_in_place_of_the_urdfs_numbers(formulation: str) -> Non
     ("values", "message"),
     [
         (("tool", -1.0), "payload mass: must not be negative"),
-        (("tool", np.inf), "payload mass: must be finite"),
-        (("tool", 1.0, (0, 0)), "payload com: must be 3 finite numbers"),
+        (("tool", np.inf), r"payload mass: must be a finite number \[kg\], not inf"),
+        (("tool", "x"), r"payload mass: must be a finite number \[kg\], not 'x'"),
+        (("tool", None), r"payload mass: must be a finite number \[kg\], not None"),
+        (("tool", 1.0, (0, 0)), r"payload com: must be 3 finite numbers \[m\], not \(0, 0\)"),
+        (("tool", 1.0, "tip"), r"payload com: must be 3 finite numbers \[m\], not 'tip'"),
+        (
+            ("tool", 1.0, (0, 0, 0), [1, 2]),
+            r"payload inertia: must be finite numbers of shape \(3, 3\) \[kg m²\], not \[1, 2",
+        ),
         (("tool", 1.0, (0, 0, 0), np.diag([1, 1, 3])), "payload inertia: must be symmetric"),
         (("tool", 1.0, (0, 0, 0), np.diag([1, 1, -1])), "payload inertia: must be symmetric"),
         ((3, 1.0), "payload link: must be the name of a link"),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.engine.states import as_real
+from robodyn_ros.engine.states import as_real, in_short
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Inertial, Robot
 from robodyn_ros.robot.pose import Array, read_only
@@ -41,7 +41,7 @@ class Payload:
         """
         link: object = self.link  # of a caller without a type checker
         if not isinstance(link, str):
-            raise InputError("payload link", f"must be the name of a link, not {self.link!r}", self.link)
+            raise InputError("payload link", f"must be the name of a link, not {in_short(self.link)}", self.link)
         self.inertial()
 
     def inertial(self) -> Inertial:
@@ -50,8 +50,9 @@ class Payload:
         Raises:
             InputError: a negative mass, an inertia that no body can have, a wrong shape, something not finite.
         """
-        mass = float(_finite("payload mass", self.mass, ()))
-        com, inertia = _finite("payload com", self.com, (3,)), _finite("payload inertia", self.inertia, (3, 3))
+        mass = float(_finite("payload mass", self.mass, (), "kg"))
+        com = _finite("payload com", self.com, (3,), "m")
+        inertia = _finite("payload inertia", self.inertia, (3, 3), "kg m²")
         if mass < 0.0:
             raise InputError("payload mass", f"must not be negative, it is {mass:g} kg", mass)
         moments = np.linalg.eigvalsh(inertia / 2 + inertia.T / 2)
@@ -108,16 +109,20 @@ class Parameters:
                     raise InputError("payload", f"must be a Payload or None, not {type(value).__name__}", value)
                 checked[name] = value
                 continue
-            checked[name] = read_only(_finite(name, value, getattr(self, name).shape))
+            checked[name] = read_only(_finite(name, value, getattr(self, name).shape, UNITS.get(name, "")))
             if name in {"armature", "viscous", "coulomb"} and (checked[name] < 0.0).any():
                 raise InputError(name, f"must not be negative: {checked[name]}", value)
         return replace(self, **checked)
 
 
-def _finite(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
-    what = f"{shape[0]} finite numbers" if len(shape) == 1 else f"finite, of shape {shape}"
-    what += " [m/s²]" if name == "gravity" else ""
+UNITS = {"gravity": "m/s²"}
+"""Units of the parameters that have one unit for all joints."""
+
+
+def _finite(name: str, value: ArrayLike, shape: tuple[int, ...], unit: str) -> Array:
+    what = f"{shape[0]} finite numbers" if len(shape) == 1 else f"finite numbers of shape {shape}"
+    what = (what if shape else "a finite number") + (f" [{unit}]" if unit else "")
     array = as_real(name, value, what)
     if array.shape != shape or not np.isfinite(array).all():
-        raise InputError(name, f"must be {what}, not {value!r}", value)
+        raise InputError(name, f"must be {what}, not {in_short(value)}", value)
     return array

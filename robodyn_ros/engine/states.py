@@ -37,11 +37,20 @@ def as_real(name: str, value: object, expected: str) -> Array:
     try:
         array = np.asarray(value)
     except Exception as cause:  # whatever an object's own __array__ raises, it is no array
-        raise InputError(name, f"must be {expected}", value) from cause
+        raise InputError(name, f"must be {expected}, not {in_short(value)}", value) from cause
     if array.dtype.kind not in "fiu":
-        raise InputError(name, f"must be {expected}, not {array.dtype}", value)
+        raise InputError(name, f"must be {expected}, not {in_short(value)}", value)
     with np.errstate(over="ignore"):  # what is beyond the range of float64 is infinite, and reported as such
         return np.require(array, np.float64, ("C", "A"))
+
+
+def in_short(value: object) -> str:
+    """A value as it is written in code, on one line, of which at most 60 characters are told."""
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # of somebody's object, or a whole number of thousands of digits
+        return f"a value of the type {type(value).__name__}"
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def refuse_non_finite(names: Sequence[str], values: Sequence[object]) -> None:
