@@ -7,7 +7,7 @@ joint's name. :func:`make_hardware` goes from named values to the hardware.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from inspect import signature
 from typing import Any, NamedTuple
 
@@ -162,11 +162,12 @@ def arm_groups() -> tuple[SettingsGroup, ...]:
 
 def joint_groups(robot: Robot) -> Iterator[SettingsGroup]:
     """Yield the groups of settings of each joint, with the URDF's friction as default."""
+    stop, drive, encoder = StopSettings(), DriveSettings(), EncoderSettings()
     for joint, friction in zip(robot.joints, urdf_friction(robot), strict=True):
         yield SettingsGroup(f"friction.{joint.name}.", friction, joint)
-        yield SettingsGroup(f"stops.{joint.name}.", StopSettings(), joint)
-        yield SettingsGroup(f"actuators.{joint.name}.", DriveSettings(), joint)
-        yield SettingsGroup(f"sensors.{joint.name}.", EncoderSettings(), joint)
+        yield SettingsGroup(f"stops.{joint.name}.", stop, joint)
+        yield SettingsGroup(f"actuators.{joint.name}.", drive, joint)
+        yield SettingsGroup(f"sensors.{joint.name}.", encoder, joint)
 
 
 def initial_positions(robot: Robot) -> dict[str, float]:
@@ -178,5 +179,5 @@ def default_values(robot: Robot) -> dict[str, Any]:
     """Name → default value of every setting."""
     found: dict[str, Any] = dict(initial_positions(robot))
     for group in (*arm_groups(), *joint_groups(robot)):
-        found |= {group.prefix + item.name: getattr(group.defaults, item.name) for item in fields(group.defaults)}
+        found |= {group.prefix + name: value for name, value in vars(group.defaults).items()}
     return found
