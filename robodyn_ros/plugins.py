@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from inspect import Parameter, Signature, getattr_static, signature
 from pathlib import Path
@@ -197,6 +197,7 @@ def _omission(plugin: type[Any], contract: PluginContract | None) -> str:
     return _wrong_method(plugin, contract.base)
 
 
+@lru_cache(maxsize=64)
 def _wrong_method(plugin: type[Any], base: type[Any]) -> str:
     """Which method of a class does not take what that of its base takes; "" if none."""
     for name, method in vars(base).items():
