@@ -194,10 +194,9 @@ def _omission(plugin: type[Any], contract: PluginContract | None) -> str:
             return f"omits the class attribute {attribute!r}" + (f", which must be {allowed}" if values else "")
         if values and getattr(plugin, attribute) not in values:
             return f"has {attribute} = {getattr(plugin, attribute)!r}, which must be {allowed}"
-    return _wrong_method(plugin, contract.base)
+    return _compared(plugin, contract.base)
 
 
-@lru_cache(maxsize=64)
 def _wrong_method(plugin: type[Any], base: type[Any]) -> str:
     """Which method of a class does not take what that of its base takes; "" if none."""
     for name, method in vars(base).items():
@@ -216,6 +215,9 @@ def _wrong_method(plugin: type[Any], base: type[Any]) -> str:
         except TypeError as cause:
             return f"has {name}{_signature(own)}, which does not take what that of its base takes: {cause}"
     return ""
+
+
+_compared: Callable[[type[Any], type[Any]], str] = lru_cache(maxsize=64)(_wrong_method)
 
 
 def _place(plugin: type[Any]) -> str:
