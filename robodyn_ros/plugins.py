@@ -217,7 +217,7 @@ def _wrong_method(plugin: type[Any], base: type[Any]) -> str:
     return ""
 
 
-_compared: Callable[[type[Any], type[Any]], str] = lru_cache(maxsize=64)(_wrong_method)
+_compared: Callable[..., str] = lru_cache(maxsize=64)(_wrong_method)
 
 
 def _place(plugin: type[Any]) -> str:
