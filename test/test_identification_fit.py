@@ -28,6 +28,7 @@ from robodyn_ros.identification.estimation.base_parameters import parameter_name
 from robodyn_ros.identification.estimation.physical import fit_physical
 from robodyn_ros.identification.estimation.regression import estimate, matvec, tsqr
 from robodyn_ros.identification.estimation.regression_model import RegressionModel
+from robodyn_ros.identification.signals.segments import lowpass
 from robodyn_ros.robot.checks import check_inertial
 
 FRICTION = IdentificationSettings(inertial=False)
@@ -79,21 +80,33 @@ def test_one_percent_of_noise():
     assert_allclose(found.noise, 0.01 * rms(arm.motion(2000).effort), rtol=0.05)
 
 
-def test_standard_errors_are_those_of_repetition():
+def filtered_noise(rng, count):
+    """Noise that has gone through a filter of 9 Hz, at samples at 30 Hz."""
+    fine = rng.normal(size=(10 * count + 1000, 3))
+    return lowpass(fine, 9.0, 1.0 / 300.0)[500:-500:10] * np.sqrt(150.0 / 9.0)
+
+
+@pytest.mark.parametrize(
+    ("draw", "count"),
+    [(lambda rng, count: rng.normal(size=(count, 3)), 300), (filtered_noise, 600)],
+    ids=["independent", "filtered"],
+)
+def test_standard_errors_are_those_of_repetition(draw, count):
     """Over 150 repetitions the errors spread as each of them says, within what chance does to 150 draws."""
     arm, rng = Unknown(PRR), np.random.default_rng(5)
-    clean = arm.motion(300)
+    clean = arm.motion(count, duration=count / 30.0)
     model = RegressionModel(PRR, IdentificationSettings(), STANDARD_GRAVITY, 0.0)
     Y, truth = model.regressor(clean), model.base.values(arm.theta)
     problem = model.regression(clean, Y, model.used(clean, np.abs(clean.qd).max(axis=0)))
     scale, z, found = 0.02 * rms(clean.effort), [], []
     for k in range(150):
-        noisy = replace(problem, effort=problem.effort + scale * rng.normal(size=clean.effort.shape))
+        noisy = replace(problem, effort=problem.effort + scale * draw(rng, count))
         one = estimate(noisy, model.base.values(model.nominal), model.settings)
         z.append((one.values - truth) / one.errors)
         if k < 40:
             found.append(model.solve(noisy, model.scales(clean)))
     assert_allclose(np.std(z, axis=0), 1.0, atol=0.2)
+    assert_allclose(rms(np.ravel(z)), 1.0, atol=0.1)
     assert np.abs(np.mean(z, axis=0)).max() < 4.0 / np.sqrt(150)
     column = parameter_names(PRR).index("mz(hand)")
     place = model.base.columns.tolist().index(column)

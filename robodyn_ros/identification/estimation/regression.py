@@ -4,6 +4,10 @@ The error of each joint's efforts has its own standard deviation, which is estim
 it is explained. Errors beyond a few standard deviations count less: Huber's ψ by iteratively reweighted least squares
 (Huber, Robust Statistics, 1981, chs. 7.3 and 7.8).
 
+Errors of neighbouring samples hang together, for they went through a filter. Standard errors come from the long-run
+variance of each joint's errors: their spectral density at low frequency, where the motion is (Newey and West, A simple,
+positive semi-definite, heteroskedasticity and autocorrelation consistent covariance matrix, Econometrica 55(3), 1987).
+
 Least squares are solved by TSQR, the QR decomposition of a tall matrix in blocks: the factor R of the whole is that of
 the stacked factors of the blocks (Demmel, Grigori, Hoemmen and Langou, Communication-optimal parallel and sequential QR
 and LU factorizations, SIAM J. Scientific Computing 34(1), 2012). Each block is so small that the BLAS library works on
@@ -122,7 +126,10 @@ def estimate(problem: Regression, nominal: Array, settings: IdentificationSettin
         huber_weight = np.minimum(1.0, settings.huber / np.maximum(size, 1e-300)) if settings.robust else huber_weight
         if (np.abs(values - before) <= SETTLED * np.where(np.isfinite(errors), errors, np.inf)).all():
             break
-    deviation = _covariance_scale(residual, huber_weight, weight, noise, joint) * np.sqrt(count / (count - r))
+    bounded = np.zeros(used.shape)
+    bounded[used] = np.sqrt(weight) * huber_weight * residual
+    deviation = _covariance_scale(residual, huber_weight, weight, noise, joint)
+    deviation *= np.sqrt(_long_run(bounded) * count / (count - r))
     deviation = np.maximum(deviation, floor)
     root = np.sqrt(weight * huber_weight) / deviation[joint]
     solution = _LeastSquares(Y * root[:, None], rest * root)
@@ -211,6 +218,22 @@ def _covariance_scale(
     slope = np.bincount(joint, weights=huber_weight >= 1.0, minlength=n) / counts
     mean = np.bincount(joint, weights=huber_weight, minlength=n) / counts
     found: Array = np.sqrt(influence * np.where(slope > 0.0, mean, 1.0)) / np.where(slope > 0.0, slope, 1.0)
+    return found
+
+
+def _long_run(errors: Array) -> Array:
+    """Long-run variance of each joint's errors (N, n) over their variance, (n,): 1 if they are independent.
+
+    It has Bartlett's weights and as many lags as Newey and West, Automatic lag selection in covariance matrix
+    estimation, Review of Economic Studies 61(4), 1994. It is never below 1: errors that alternate are those of
+    encoders, through the acceleration, and they are in the regressor too, where they do more than the variance shows.
+    """
+    lags = min(int(4.0 * (len(errors) / 100.0) ** (2.0 / 9.0)), len(errors) - 1)
+    together = sum(
+        (1.0 - lag / (lags + 1.0)) * np.sum(errors[lag:] * errors[:-lag], axis=0) for lag in range(1, lags + 1)
+    )
+    power = np.sum(errors**2, axis=0)
+    found: Array = np.maximum(1.0 + 2.0 * together / np.where(power > 0.0, power, 1.0), 1.0)
     return found
 
 

@@ -62,7 +62,7 @@ MOTION_CUTOFF = 4.0
 """Cutoff frequency of the positions over that of the regressor, whose filter removes the rest."""
 
 PER_CYCLE = 2.5
-"""Samples per period of the cutoff frequency: neighbours are then nearly independent, and standard errors honest."""
+"""Samples per period of the cutoff frequency: neighbours are then nearly independent."""
 
 FULL = 0.999
 """Ratio of the effort limit from which on a command may have been clamped to it."""
