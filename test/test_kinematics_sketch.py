@@ -106,3 +106,29 @@ def test_frames_of_the_equations_have_z_along_the_joint() -> None:
     picture = ET.fromstring(sketch(rd.load_robot(URDF / "two_link.urdf"), [0.3, 0.5], frames="equations"))
     assert {"x1", "y1", "x2", "y2", "x0", "z0"} <= set(words(picture))
     assert not {"z1", "z2"} & set(words(picture))
+
+
+@pytest.mark.parametrize("frames", ["links", "equations"])
+@pytest.mark.parametrize("name", ["r", "pr", "rr", "prr", "two_link"])
+def test_no_letter_covers_another_or_a_joint_or_a_mass(name: str, frames: str) -> None:
+    picture = ET.fromstring(sketch(rd.load_robot(URDF / f"{name}.urdf"), frames=frames))  # type: ignore[arg-type]
+    found = list(picture.iter(f"{SVG}text"))
+    middles = np.array([[float(each.get("x", "")), float(each.get("y", "")) - 5.0] for each in found])
+    for index, middle in enumerate(middles):
+        apart = abs(np.delete(middles, index, axis=0) - middle).max(axis=1)
+        assert apart.min() > 17.0, words(picture)[index]
+        assert abs(circles(picture, "7") - middle).max(axis=1).min() > 16.0, words(picture)[index]
+
+
+def test_an_elevator_is_drawn_out_of_its_zero_in_its_positive_direction() -> None:
+    """Wherever its range begins, and however far it goes."""
+    text = (URDF / "pr.urdf").read_text(encoding="utf-8")
+    limit = re.search(r'lower="0" upper="[\d.]+"', text)
+    assert limit is not None
+    for bounds in ('lower="-9" upper="9"', 'lower="-0.5" upper="0"', 'lower="0.2" upper="1"'):
+        picture = drawn(rd.load_robot(text.replace(limit[0], bounds, 1)))
+        (slider,) = picture.iter(f"{SVG}rect")
+        ground = next(picture.iter(f"{SVG}polyline")).get("points", "").split(",")[1].split()[0]
+        rises = float(ground) - (float(slider.get("y", "")) + 8.0)
+        assert (rises < 0.0) == ("-0.5" in bounds)
+        assert abs(rises) > 30.0

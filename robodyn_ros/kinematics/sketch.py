@@ -30,8 +30,20 @@ BORDER = 20.0
 HEIGHTS = re.compile(r'(?:(?<=,)| c?y=")(-?\d+\.\d)(?=[" ])')
 """A height in the picture: of a point, of a middle, or of a text."""
 
+LINES = re.compile(r'<polyline points="([^"]+)"')
+"""The points of a line in the picture."""
+
 TURN, SLIDE = 0.7, 0.35
 """Position of a joint unless it is given: of one that turns [rad], of one that slides over its range [-]."""
+
+LETTER = np.array([10.0, 10.0])
+"""Half of the width and of the height that a letter with its index takes [px]."""
+
+DISC = 9.0
+"""Radius around a joint or a centre of mass that stays free of letters [px]."""
+
+AWAY = (0.0, 6.0, 12.0, 18.0, 24.0, 32.0)
+"""Distances from its usual place at which a letter is tried [px]."""
 
 PARALLEL = 1e-6
 """Greatest cross product of directions that count as parallel [-]."""
@@ -56,6 +68,15 @@ class SketchedBody(NamedTuple):
     slides: bool  # its joint is prismatic
     ends: list[Array]  # where its links lead to from the joint (3,) [m]
     com: Array | None  # its centre of mass (3,) [m]
+
+
+class SketchLetter(NamedTuple):
+    """A letter with an index, and the place where it stands if nothing is in the way."""
+
+    place: Array  # its middle (2,) [px]
+    letter: str
+    number: int | str = ""
+    colour: str = INK
 
 
 class SketchView(NamedTuple):
@@ -95,14 +116,21 @@ def sketch(robot: Robot, q: ArrayLike | None = None, *, frames: Literal["links",
     pose = _telling_pose(robot) if q is None else finite_array("q", q, (robot.n,))
     bodies = _placed(robot, pose)
     view = _fitted(_view(bodies), bodies)
-    parts = [*_ground(view), *_links(view, bodies), *_coordinates(robot, view, bodies), *_joints(robot, view, bodies)]
+    parts: list[str | SketchLetter] = [
+        *_ground(view),
+        *_links(view, bodies),
+        *_coordinates(robot, view, bodies),
+        *_joints(robot, view, bodies),
+    ]
     drawn = [body.frame for body in bodies]
     if frames == "equations":
         drawn = [frame @ node.frame for frame, node in zip(drawn, build_tree(robot).nodes, strict=True)]
     parts += _frames(view, [Pose(), *drawn])
     parts += _masses(view, bodies)
     title = escape(f"Sketch of the arm {robot.name}: {', '.join(robot.joint_names)}")
-    body = "\n".join(parts)
+    marks = [part for part in parts if isinstance(part, str)]
+    discs = [view.at(place) for body in bodies for place in (body.frame.translation, body.com) if place is not None]
+    body = "\n".join([*marks, *_lettered([part for part in parts if not isinstance(part, str)], discs, marks)])
     top, height = _extent(body)
     return f"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 {top:g} {WIDTH:g} {height:g}" width="{WIDTH:g}" \
 height="{height:g}" role="img" font-family="'Latin Modern Math','STIX Two Text',Georgia,serif" font-size="17">
@@ -126,8 +154,9 @@ def _telling_pose(robot: Robot) -> Array:
     pose, sign = np.zeros(robot.n), 1.0
     for index, joint in enumerate(robot.joints):
         lower, upper = joint.lower, joint.upper
-        if joint.is_prismatic:
-            wanted = SLIDE * reach if not np.isfinite(upper) else lower + SLIDE * (upper - lower)
+        if joint.is_prismatic:  # out of its zero in its positive direction, and no further than the arm is long
+            nearest = float(np.clip(0.0, lower, upper))
+            wanted = nearest + min(SLIDE * (upper - nearest), reach) if upper > nearest else SLIDE * (lower - upper)
         else:
             wanted, sign = sign * TURN, sign if index % 2 else -sign
             middle = (lower + upper) / 2.0 if np.isfinite(lower + upper) else 0.0
@@ -231,15 +260,45 @@ def _head(before: Array, tip: Array, colour: str) -> str:
     return f'<polygon points="{corners}" fill="{colour}"/>'
 
 
-def _text(place: Array, letter: str, index: int | str = "", colour: str = INK) -> str:
-    """A letter with an index, its middle at a place; with a white rim, so that lines behind it do not disturb."""
+def _text(letter: SketchLetter, place: Array) -> str:
+    """A letter with its middle at a place; with a white rim, so that lines behind it do not disturb."""
     rim = 'paint-order="stroke" stroke="white" stroke-width="4" stroke-linejoin="round"'
-    below = f'<tspan dy="4" font-size="12" font-style="normal">{index}</tspan>' if index != "" else ""
+    below = f'<tspan dy="4" font-size="12" font-style="normal">{letter.number}</tspan>' if letter.number != "" else ""
     x, y = place
     return (
-        f'<text x="{x:.1f}" y="{y + 5:.1f}" text-anchor="middle" font-style="italic" fill="{colour}" {rim}>'
-        f"{letter}{below}</text>"
+        f'<text x="{x:.1f}" y="{y + 5:.1f}" text-anchor="middle" font-style="italic" fill="{letter.colour}" {rim}>'
+        f"{letter.letter}{below}</text>"
     )
+
+
+def _lettered(letters: list[SketchLetter], discs: list[Array], marks: list[str]) -> Iterator[str]:
+    """The letters, each as near to its usual place as the others, the discs and then the lines leave room."""
+    lines = np.concatenate([np.empty((0, 2)), *(_dots(found) for mark in marks for found in LINES.findall(mark))])
+    turns = np.linspace(0.0, 2.0 * np.pi, 16, endpoint=False)
+    around = np.stack([np.cos(turns), np.sin(turns)], axis=1)
+    offsets = np.concatenate([away * around for away in AWAY])
+    placed: list[Array] = []
+    for letter in letters:
+        places = letter.place + offsets
+        cost = np.hypot(*offsets.T)
+        for other in placed:
+            cost += 1e3 * np.prod(np.maximum(2.0 * LETTER - abs(places - other), 0.0), axis=1)
+        for disc in discs:
+            cost += 1e3 * np.prod(np.maximum(LETTER + DISC - abs(places - disc), 0.0), axis=1)
+        cost += 2.0 * (abs(lines - places[:, None]) < LETTER - 3.0).all(axis=2).sum(axis=1)
+        best = places[int(np.argmin(cost))]
+        placed.append(best)
+        yield _text(letter, best)
+
+
+def _dots(points: str) -> Array:
+    """Points (N, 2) on a line of the drawing, 3 px apart."""
+    corners = np.array([pair.split(",") for pair in points.split()], dtype=float)
+    pieces = [
+        np.linspace(start, end, 2 + int(np.hypot(*(end - start)) / 3.0))
+        for start, end in zip(corners[:-1], corners[1:], strict=True)
+    ]
+    return np.concatenate(pieces)
 
 
 def _ground(view: SketchView) -> Iterator[str]:
@@ -271,7 +330,7 @@ def _zero_direction(body: SketchedBody) -> Array:
     raise AssertionError("one of three axes is not parallel to the joint's")
 
 
-def _coordinates(robot: Robot, view: SketchView, bodies: list[SketchedBody]) -> Iterator[str]:
+def _coordinates(robot: Robot, view: SketchView, bodies: list[SketchedBody]) -> Iterator[str | SketchLetter]:
     """The joints' coordinates: arcs and arrows from their zeros."""
     radius = LENGTHS[view.flat] * _size(view)
     for body, placed in zip(robot.bodies, bodies, strict=True):
@@ -281,14 +340,14 @@ def _coordinates(robot: Robot, view: SketchView, bodies: list[SketchedBody]) -> 
             first, last = view.at(start), view.at(end)
             along = last - first
             if np.hypot(*along) < 1.0:
-                yield _text(first + np.array([-26.0, -14.0]), *letter, colour=ANGLE)
+                yield SketchLetter(first + np.array([-26.0, -14.0]), *letter, colour=ANGLE)
                 continue
             aside = 30.0 * np.array([along[1], -along[0]]) / np.hypot(*along)
             for point in (first, last):
                 yield _line(point, point + 1.15 * aside, colour=PALE, width=1.0)
             yield _line(first, last, colour=PALE, width=4.0)
             yield _line(first + aside, last + aside, colour=ANGLE, arrow=True)
-            yield _text((first + last) / 2 + 1.5 * aside, *letter, colour=ANGLE)
+            yield SketchLetter((first + last) / 2 + 1.5 * aside, *letter, colour=ANGLE)
             continue
         zero = _zero_direction(placed)
         turns = np.linspace(0.0, placed.value, 25)
@@ -301,7 +360,7 @@ def _coordinates(robot: Robot, view: SketchView, bodies: list[SketchedBody]) -> 
             )
         if abs(placed.value) > 0.02:
             yield _line(*(view.at(point) for point in arc), colour=ANGLE, arrow=True)
-        yield _text(view.at(middle), *letter, colour=ANGLE)
+        yield SketchLetter(view.at(middle), *letter, colour=ANGLE)
 
 
 def _joints(robot: Robot, view: SketchView, bodies: list[SketchedBody]) -> Iterator[str]:
@@ -315,7 +374,7 @@ def _joints(robot: Robot, view: SketchView, bodies: list[SketchedBody]) -> Itera
             yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{7 if view.flat else 5:g}" {style}/>'
 
 
-def _frames(view: SketchView, frames: list[Pose]) -> Iterator[str]:
+def _frames(view: SketchView, frames: list[Pose]) -> Iterator[str | SketchLetter]:
     """The axes of the root link's frame and of each joint's; an axis that points at the reader is not drawn."""
     length = 0.6 * LENGTHS[view.flat] * _size(view)
     for number, frame in enumerate(frames):
@@ -327,10 +386,10 @@ def _frames(view: SketchView, frames: list[Pose]) -> Iterator[str]:
             tip = view.at(frame.translation + length * direction)
             yield _line(origin, tip, colour=colour, width=1.6, arrow=True)
             if view.flat or number == 0:
-                yield _text(tip + 0.28 * (tip - origin), name, number, colour=colour)
+                yield SketchLetter(tip + 0.28 * (tip - origin), name, number, colour=colour)
 
 
-def _masses(view: SketchView, bodies: list[SketchedBody]) -> Iterator[str]:
+def _masses(view: SketchView, bodies: list[SketchedBody]) -> Iterator[str | SketchLetter]:
     """The centres of mass: a disc with two black quarters."""
     for number, body in enumerate(bodies, 1):
         if body.com is None:
@@ -340,4 +399,4 @@ def _masses(view: SketchView, bodies: list[SketchedBody]) -> Iterator[str]:
         yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r}" fill="white" stroke="{INK}"/>'
         yield f'<path d="{quarter.strip()}" fill="{INK}"/>'
         if view.flat:
-            yield _text(np.array([x + 20, y + 12]), "m", number)
+            yield SketchLetter(np.array([x + 20, y + 12]), "m", number)
