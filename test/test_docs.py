@@ -140,6 +140,16 @@ def test_formulas() -> None:
     assert '<mo lspace="0.17em" rspace="0.17em">sin</mo>' in negative
 
 
+def test_equations_side_by_side_are_apart_and_nothing_else_is() -> None:
+    """So that they stand below each other on a narrow screen."""
+    pytest.importorskip("sphinx", reason="the site is made by Sphinx: `make docs`")
+    from mathml import equations
+
+    assert equations(r"a = \frac{b}{c}, \qquad d = e") == [r"a = \frac{b}{c},", "d = e"]
+    whole = r"\left( a \qquad b \right) = \begin{matrix} c \qquad d \end{matrix} \text{e \qquad f} \qquadratic"
+    assert equations(whole) == [whole]
+
+
 class Loaded(HTMLParser):
     """What a browser fetches to show a page."""
 

@@ -93,6 +93,10 @@ def test_formulas_as_plain_text(formula: str, plain: str) -> None:
         (r"-\sin q", '<mo>−</mo><mo lspace="0.17em" rspace="0.17em">sin</mo><mi>q</mi>'),
         (r"a = -b", '<mi>a</mi><mo>=</mo><mo form="prefix">−</mo><mi>b</mi>'),
         (r"{}- b", "<mrow></mrow><mo>−</mo><mi>b</mi>"),
+        (
+            r"\begin{bmatrix} r \end{bmatrix}^\top",
+            "<msup><mrow><mo>[</mo><mtable><mtr><mtd><mi>r</mi></mtd></mtr></mtable><mo>]</mo></mrow><mo>⊤</mo></msup>",
+        ),
     ],
 )
 def test_formulas_as_mathml(formula: str, element: str) -> None:

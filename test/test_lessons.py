@@ -22,6 +22,10 @@ LESSONS = [page for page in sorted((DOCS / "lessons").rglob("*.md")) if page.ste
 TRANSLATED = [page for page in LESSONS if page.parent.name == "ko" and (page.parent.parent / page.name).exists()]
 
 
+ODD = re.compile(r"-0\.?0*(?![\d.])|\bnan\b|\d\.\d{7,}|e[+-]00|array\(|\{'")
+"""What a reader stumbles over: a negative zero, too many digits, an exponent of zero, Python's own notation."""
+
+
 def name(page: Path) -> str:
     return str(page.relative_to(DOCS))
 
@@ -29,7 +33,9 @@ def name(page: Path) -> str:
 @pytest.mark.thorough
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_the_page_runs(page: Path) -> None:
-    executed.run(page)
+    for result in executed.run(page):
+        odd = ODD.search(result.printed)
+        assert not odd, f"line {result.block.line} prints {odd[0]!r}"
 
 
 @pytest.mark.parametrize("page", LESSONS, ids=name)

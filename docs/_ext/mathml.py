@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.writers.html5 import HTML5Translator
 
 from robodyn_ros.document.mathml import mathml
+
+WORDS = re.compile(r"(\\[a-zA-Z]+|\\.|[{}])")
+"""What a formula in LaTeX is cut into: commands, braces, and the text between."""
 
 
 def _inline(translator: HTML5Translator, node: nodes.math) -> None:
@@ -20,13 +25,29 @@ def _block(translator: HTML5Translator, node: nodes.math_block) -> None:
 
 
 def _write(translator: HTML5Translator, node: nodes.Element, display: str) -> None:
+    text = node.astext()
     try:
-        translator.body.append(mathml(node.astext(), display))
+        for part in equations(text) if display == "block" else [text]:
+            translator.body.append(mathml(part, display))
     except Exception as problem:  # whatever the converter stumbles over, the page and the line are what is wanted
         logging.getLogger(__name__).warning("formula: %s", problem, location=node)
     if display == "block":
         translator.body.append("</div>\n")
     raise nodes.SkipNode
+
+
+def equations(formula: str) -> list[str]:
+    """The equations that stand side by side in a formula: on a narrow screen they stand below each other."""
+    parts, depth = [""], 0
+    for word in WORDS.split(formula):
+        depth += {"{": 1, "}": -1, r"\begin": 1, r"\end": -1, r"\left": 1, r"\right": -1}.get(
+            word, 0
+        )
+        if word == r"\qquad" and not depth:
+            parts.append("")
+        else:
+            parts[-1] += word
+    return [part.strip() for part in parts]
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

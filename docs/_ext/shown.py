@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import executed
@@ -10,6 +11,8 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
+
+WIDTH = re.compile(rb'<svg[^>]*? width="([\d.]+pt)"')
 
 
 class Show(SphinxTransform):
@@ -54,8 +57,14 @@ class Show(SphinxTransform):
         folder.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(figure.svg)
         here = Path(self.env.doc2path(self.env.docname)).parent
+        size = WIDTH.search(figure.svg)
         return nodes.image(
-            uri=os.path.relpath(folder / name, here), alt=figure.title, classes=["plotted"]
+            uri=os.path.relpath(folder / name, here),
+            alt=figure.title,
+            classes=["plotted"],
+            width=size[1].decode()
+            if size
+            else "100%",  # with a width, Sphinx links to the picture
         )
 
 

@@ -27,6 +27,9 @@ CLOSING = {")", "]", "}", "|", "‖", "!"}
 STYLE = "mo.accent { font-size: 0.85em; }\n"
 """CSS that a page with formulas needs."""
 
+SCRIPTS = {"msub": 2, "msup": 2, "msubsup": 3, "munder": 2, "mover": 2, "munderover": 3}
+"""Element with scripts → its children: what carries the scripts, then these."""
+
 ELEMENTS = {
     *("math", "mrow", "mi", "mo", "mn", "mtext", "ms", "mspace", "mfrac", "msqrt", "mroot", "mstyle", "mpadded"),
     *("msub", "msup", "msubsup", "munder", "mover", "munderover", "mmultiscripts", "mprescripts", "none"),
@@ -91,6 +94,11 @@ def _mend(element: ElementTree.Element, formula: str) -> None:
             element.set("accent", "true")
         element[1].set("stretchy", "false")
         element[1].set("class", "accent")
+    carried = len(element) - SCRIPTS.get(element.tag, len(element))
+    if carried > 0:  # the converter forgets that a matrix and its brackets are one
+        group = ElementTree.Element("mrow")
+        group[:] = element[: carried + 1]
+        element[: carried + 1] = [group]
     for one, other in zip(element, list(element)[1:], strict=False):
         if other.text == "−" and one.tag == "mo" and one.text not in CLOSING:
             other.set("form", "prefix")

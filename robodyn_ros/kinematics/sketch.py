@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from html import escape
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -294,10 +295,7 @@ def _lettered(letters: list[SketchLetter], discs: list[Array], marks: list[str])
 def _dots(points: str) -> Array:
     """Points (N, 2) on a line of the drawing, 3 px apart."""
     corners = np.array([pair.split(",") for pair in points.split()], dtype=float)
-    pieces = [
-        np.linspace(start, end, 2 + int(np.hypot(*(end - start)) / 3.0))
-        for start, end in zip(corners[:-1], corners[1:], strict=True)
-    ]
+    pieces = [np.linspace(start, end, 2 + int(np.hypot(*(end - start)) / 3.0)) for start, end in pairwise(corners)]
     return np.concatenate(pieces)
 
 

@@ -22,6 +22,9 @@ class Violation(NamedTuple):
     amount: float  # amount beyond what is allowed, in its own unit; not above 0 if the constraint is kept
     unit: str  # unit of the amount
 
+    def __str__(self) -> str:
+        return f"{self.constraint}: {self.amount:.3g} {self.unit}"
+
 
 @dataclass(frozen=True, eq=False)
 class Plan:
