@@ -48,8 +48,9 @@ def test_many_joints_are_told_at_once(tmp_path, capsys):
     arm.write_text(random_robot(3, joints=7))
     code, out, _ = run(capsys, str(arm))
     assert code == 0
-    assert out.splitlines()[2].startswith("The closed form of this arm would fill pages:")
+    assert out.splitlines()[2].startswith("The closed form of this arm would fill pages.")
     assert "Numbers at a pose" in out
+    assert "Numbers at a pose" in run(capsys, str(arm), "--of", "gravity")[1], "there is nothing else of this arm"
 
 
 @pytest.mark.parametrize(

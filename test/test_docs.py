@@ -190,7 +190,9 @@ def test_the_site_needs_no_network(site: Path) -> None:
 
 def test_the_site_shows_what_the_pages_draw_and_print(site: Path) -> None:
     text = (site / "lessons/pendulum.html").read_text(encoding="utf-8")
-    assert text.count('class="plotted') == 2
+    pictures = re.findall(r'<a class="plotted[^>]*href="([^"]+)"><img[^>]*class="plotted[^>]*src="([^"]+)"', text)
+    assert len(pictures) == 2
+    assert all(opened == shown for opened, shown in pictures), "each opens at its full size"
     assert "6.9367 N·m" in text
     assert text.count("<math") > 20
     assert "$" not in re.sub(r"<(pre|script)\b.*?</\1>", "", text, flags=re.DOTALL)

@@ -17,13 +17,14 @@ from robodyn_ros.cli.sweep_report import draw
 from robodyn_ros.cli.sweep_report import report as sweep_report
 from robodyn_ros.control.commissioning.findings import CommissioningOutcome, GravityStep, JointFindings
 from robodyn_ros.control.commissioning.report import report as commissioning_report
-from robodyn_ros.document.blocks import Document
+from robodyn_ros.document.blocks import Document, literal_table
 from robodyn_ros.document.html import html
 from robodyn_ros.document.latex import tex
 from robodyn_ros.document.markdown import markdown
 from robodyn_ros.document.text import text
 from robodyn_ros.identification import Samples, identify
 from robodyn_ros.identification.report import report as identification_report
+from robodyn_ros.identification.report import rounded
 from robodyn_ros.simulation.sweeps.study import Distribution, Study
 from robodyn_ros.simulation.sweeps.summary import Bound, Sensitivity, Summary
 
@@ -111,3 +112,25 @@ def test_the_pictures_take_a_name_for_no_formula(tmp_path: Any) -> None:
     study = Study(HOSTILE, "", (HOSTILE,))
     summary = Summary(HOSTILE, 4, 3, 0.2, 0.9, {}, np.ones(3), (), (), {}, 3)
     draw(tmp_path / "report.png", study, [summary])
+
+
+def test_a_sweep_says_what_the_numbers_of_a_distribution_are() -> None:
+    vary = {
+        "arm.hand.mass": Distribution("normal", (6.0, 0.2)),
+        "simulator.state_delay": Distribution("choice", (0.0, 0.002)),
+        "controller.controller": Distribution("choice", ("pd", "mpc{}")),
+    }
+    page = html(sweep_report(Study("study", "", ("pd",), vary=vary), [], b""))
+    for told in ("normal, mean 6, standard deviation 0.2", "one of 0, 0.002", "one of pd, mpc{}"):
+        assert f">{told}<" in page
+
+
+def test_a_standard_error_has_the_places_of_its_value() -> None:
+    assert rounded(0.7637764, 3e-5) == "0.763776"
+    assert rounded(3e-5, 3e-5) == "0.000030"
+    assert rounded(12.4, 12.4) == "12"
+
+
+def test_a_column_of_prose_keeps_room_for_words_on_a_phone() -> None:
+    page = html(Document("t", (literal_table(("a", "b"), [("x", 46 * "y"), ("x", "z")]),), ()))
+    assert page.count('<td class="prose">') == 2

@@ -35,6 +35,15 @@ def test_built_in_plugins_come_by_the_same_route() -> None:
     )  # fmt: skip
 
 
+def test_the_first_line_of_a_plugin_is_a_sentence_without_markup() -> None:
+    """Terminal and site show it."""
+    for kind in plugins.GROUPS:
+        for name in rd.available(kind):
+            summary = (plugins.load(kind, name).__doc__ or "").strip().partition("\n")[0]
+            assert summary.endswith("."), name
+            assert not set("`*_") & set(summary), summary
+
+
 def test_an_unknown_plugin_names_the_choices() -> None:
     with pytest.raises(rd.PluginError, match=r"'kane': unknown \(available: lagrangian, rnea\)") as caught:
         plugins.load("dynamics", "kane")

@@ -34,6 +34,13 @@ REASONS = 5
 WIDEST = 3.0
 """Margins further below 0 than this are drawn at this value [-]."""
 
+DISTRIBUTIONS = {
+    "uniform": "uniform, from {} to {}",
+    "log_uniform": "log-uniform, from {} to {}",
+    "normal": "normal, mean {}, standard deviation {}",
+}
+"""Kind of a distribution → what its two numbers are; a choice has any number of them."""
+
 
 def tables(study: Study, summaries: list[Summary]) -> Iterator[Table | Text]:
     """Yield the tables for the terminal, with their titles."""
@@ -85,9 +92,10 @@ def _bounds(summary: Summary) -> Table:
 
 
 def _worst(summary: Summary) -> Table:
-    table = _table("Case", "Margin", "Failed")
+    kept = 3 if summary.failed else 2  # a column of causes only where there is one
+    table = _table(*("Case", "Margin", "Failed")[:kept])
     for number, margin, why in summary.worst[:REASONS]:
-        table.add_row(str(number), f"{100 * margin:.0f} %" if margin == margin else "", why)
+        table.add_row(*(str(number), f"{100 * margin:.0f} %" if margin == margin else "–", why)[:kept])
     return table
 
 
@@ -97,7 +105,7 @@ def _sensitivities(summary: Summary) -> Table:
         cells = []
         for output in summary.sensitivities.values():
             found = output[name]
-            mark = "" if found.first_order > found.noise else " *"
+            mark = "\N{NO-BREAK SPACE}" * 2 if found.first_order > found.noise else " *"  # below each other
             cells.append(f"{max(found.first_order, 0.0):.2f}{mark}" if found.first_order == found.first_order else "")
         table.add_row(name, *cells)
     return table
@@ -251,11 +259,11 @@ def report(study: Study, summaries: list[Summary], picture: bytes) -> Document:
     ]
     opening = (
         TextBlock(Literal(_about(study))),
-        _page_table(("Controller", "Cases", "Met", "Probability", "at least", "at most"), met),
+        _page_table(("Controller", "Cases", "Met", "Probability", "At least", "At most"), met),
         TextBlock("The interval holds with 95 % confidence (Clopper and Pearson)."),
         PictureBlock(picture, "image/png", "probability, margins and sensitivities"),
     )
-    varied = _page_table(("Input", "Distribution"), [(name, _distribution(study, name)) for name in study.vary])
+    varied = literal_table(("Input", "Distribution"), [(name, _distribution(study, name)) for name in study.vary])
     sections = [
         *(Section(each.controller, Literal(each.controller), tuple(_of_controller(study, each))) for each in summaries),
         Section("varied", "What varied", (varied,)),
@@ -274,23 +282,24 @@ def _about(study: Study) -> str:
 def _of_controller(study: Study, summary: Summary) -> Iterator[Block]:
     if summary.compiled < summary.cases:
         yield TextBlock(f"{summary.cases - summary.compiled} of the cases went the slow way, in Python.")
-    heads = ["least" if q == 0.0 else "median" if q == 0.5 else f"{100 * q:g} % of cases below" for q in QUANTILES]
+    heads = ["Least" if q == 0.0 else "Median" if q == 0.5 else f"{100 * q:g} % of cases below" for q in QUANTILES]
     yield HeadingBlock("Margins, in parts of the bound")
     bounds = [
         (f"{b.quantity} {b.joint}", f"{b.bound:g}", str(b.kept), *(f"{100 * x:.1f} %" for x in b.quantiles))
         for b in summary.bounds
     ]
-    yield _page_table(("Bound", "at most", "kept", *heads), bounds)
+    yield _page_table(("Bound", "At most", "Kept", *heads), bounds)
     if summary.failed:
         yield HeadingBlock("Failed")
         yield _page_table(("Why", "Cases"), [(why, str(count)) for why, count in summary.failed.items()])
     yield HeadingBlock("Worst cases")
-    yield TextBlock("Each can be looked at:")
+    yield TextBlock("This command runs one of them again and draws it:")
     yield CodeBlock(f"robodyn sweep {study.name}.yaml --case NUMBER --plot case.png")
-    worst = [(str(n), f"{100 * m:.1f} %" if m == m else "", why) for n, m, why in summary.worst]
-    yield _page_table(("Case", "Margin", "Failed"), worst)
+    worst = [(str(n), f"{100 * m:.1f} %" if m == m else "–", why) for n, m, why in summary.worst]
+    kept = 3 if summary.failed else 2  # a column of causes only where there is one
+    yield _page_table(("Case", "Margin", "Failed")[:kept], [row[:kept] for row in worst])
     yield HeadingBlock("Part of the variance that each input explains by itself")
-    yield TextBlock("First-order indices; what chance alone might give is pale.")
+    yield TextBlock("These are first-order indices. An index that chance alone might give is pale.")
     outputs = summary.sensitivities
     names = list(study.vary) if outputs else []
     found = [[outputs[output][name] for output in outputs] for name in names]
@@ -307,7 +316,10 @@ def _index(index: float) -> str:
 
 def _distribution(study: Study, name: str) -> str:
     each = study.vary[name]
-    return f"{each.kind.replace('_', ' ')} {', '.join(map(str, each.values))}"
+    values = [value if isinstance(value, (str, bool)) else f"{value:g}" for value in each.values]
+    if each.kind == "choice":
+        return f"one of {', '.join(map(str, values))}"
+    return DISTRIBUTIONS[each.kind].format(*values)
 
 
 def _page_table(

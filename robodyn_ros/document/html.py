@@ -1,7 +1,8 @@
 """A document as one HTML page that needs nothing else: no other file, no script, no network.
 
 Every text is escaped, so that a name from a file stays text. The style sheet is for light and dark, wide and narrow
-screens: what is wider than the screen (tables, equations, pictures) scrolls in a box of its own.
+screens: what is wider than the screen (tables, equations, pictures) scrolls in a box of its own, with a shadow at the
+side where more is to be seen.
 """
 
 from __future__ import annotations
@@ -34,6 +35,9 @@ from robodyn_ros.document.text import unicode, width
 WIDTH = 100
 """Letters and signs in a line of a formula, counted as in plain text."""
 
+LONG = 45
+"""Length of a text from which on its column keeps room for a few words on a narrow screen."""
+
 STYLE = f"""
 :root {{ color-scheme: light dark; }}
 body {{ font: 1rem/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; }}
@@ -45,6 +49,13 @@ p, ul {{ max-width: 60rem; }}
 .verdict {{ font-weight: bold; }}
 .faint {{ opacity: 0.55; }}
 .scroll {{ overflow-x: auto; margin: 0.7rem 0; }}
+.scroll {{
+  background:
+    linear-gradient(to right, Canvas 30%, transparent) 0 0 / 2.5rem 100% local no-repeat,
+    linear-gradient(to left, Canvas 30%, transparent) 100% 0 / 2.5rem 100% local no-repeat,
+    linear-gradient(to right, #8888, transparent) 0 0 / 0.7rem 100% no-repeat,
+    linear-gradient(to left, #8888, transparent) 100% 0 / 0.7rem 100% no-repeat;
+}}
 pre {{ overflow-x: auto; margin: 0.7rem 0; font-size: 0.95em; }}
 summary {{ cursor: pointer; margin: 0.7rem 0; }}
 .picture img {{ width: 100%; min-width: 44rem; background: white; border-radius: 4px; }}
@@ -53,6 +64,7 @@ summary {{ cursor: pointer; margin: 0.7rem 0; }}
 .cells th, .cells td {{ text-align: left; vertical-align: top; }}
 .cells th, .cells td {{ padding: 0.2rem 1.1rem 0.2rem 0; border-bottom: 1px solid #8884; }}
 .numeric th:not(:first-child), .numeric td:not(:first-child) {{ text-align: right; }}
+.cells .prose {{ min-width: 14rem; }}
 .equations td {{ padding: 0.25rem 0.3rem; vertical-align: baseline; white-space: nowrap; }}
 .equations td:first-child {{ text-align: right; padding-left: 1.5rem; }}
 mtd {{ padding: 0.15rem 0.6rem; }}
@@ -127,8 +139,13 @@ def _blocks(blocks: Iterable[Block]) -> Iterator[str]:
 
 def _table(block: TableBlock) -> str:
     lines = ["<tr>" + "".join(f"<th>{_prose(cell)}</th>" for cell in block.heads) + "</tr>"]
+    wide = {j for row in block.rows for j, cell in enumerate(row) if len(cell) > LONG}
     for i, row in enumerate(block.rows):
-        marks = (' class="faint"' if (i, j) in block.faint else "" for j in range(len(row)))
+        classes = (
+            " ".join(name for name, has in (("faint", (i, j) in block.faint), ("prose", j in wide)) if has)
+            for j in range(len(row))
+        )
+        marks = (f' class="{found}"' if found else "" for found in classes)
         lines.append(
             "<tr>" + "".join(f"<td{mark}>{_prose(cell)}</td>" for mark, cell in zip(marks, row, strict=True)) + "</tr>"
         )

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 
 class Lagrangian(CompiledDynamics):
-    """Dynamics from the energies of the arm, by :mod:`robodyn_ros.dynamics.euler_lagrange`."""
+    """The equations of Euler and Lagrange, from the kinetic and the potential energy of the arm.
+
+    :mod:`robodyn_ros.dynamics.euler_lagrange` has the expressions.
+    """
 
     @staticmethod
     def parameter_map(tree: Tree) -> Array:

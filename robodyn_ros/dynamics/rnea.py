@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 
 class RNEA(CompiledDynamics):
-    """Dynamics by the two-pass recursion, by :mod:`robodyn_ros.dynamics.newton_euler`."""
+    """The recursive Newton-Euler algorithm: velocities from the base to the tip, forces back.
+
+    :mod:`robodyn_ros.dynamics.newton_euler` has the expressions.
+    """
 
     @staticmethod
     def parameter_map(tree: Tree) -> Array:

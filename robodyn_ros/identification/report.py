@@ -182,7 +182,11 @@ def parameters(result: Identification) -> Table:
 
 def figures(one: Parameter) -> tuple[str, str, str]:
     """Nominal and identified value, with as many digits as the standard error warrants, and that error."""
-    return rounded(one.nominal, one.standard_error), rounded(one.value, one.standard_error), f"{one.standard_error:.2g}"
+    return (
+        rounded(one.nominal, one.standard_error),
+        rounded(one.value, one.standard_error),
+        rounded(one.standard_error, one.standard_error),
+    )
 
 
 def rounded(value: float, error: float) -> str:
@@ -198,7 +202,7 @@ def base(result: Identification) -> Table:
     heading = ("Combination", "URDF", "Now", "Standard error")
     values = zip(result.base.text(4), result.base_nominal, result.base_values, result.base_errors, strict=True)
     return heading, [
-        (name, rounded(old, spread), rounded(new, spread), f"{spread:.2g}") for name, old, new, spread in values
+        (name, rounded(old, spread), rounded(new, spread), rounded(spread, spread)) for name, old, new, spread in values
     ]
 
 

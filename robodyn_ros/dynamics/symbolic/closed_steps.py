@@ -152,11 +152,11 @@ class _Steps:
         if not found:
             yield TextBlock("Here $M$ does not depend on $q$, so $C$ is zero.")
             return
-        yield TextBlock("The derivatives that are not zero are")
+        yield TextBlock("These derivatives are not zero:")
         yield from found
-        yield TextBlock("the symbols, with $c_{ijk} = c_{ikj}$,")
+        yield TextBlock("These are the symbols, with $c_{ijk} = c_{ikj}$:")
         yield from self._elements("c_{{{}{}{}}}", self._form.christoffel, [x for x in triples if x[1] <= x[2]])
-        yield TextBlock("and the elements of $C$")
+        yield TextBlock("These are the elements of $C$:")
         yield from self._elements("C_{{{}{}}}", self._form.coriolis_matrix, product(n, n))
 
     def _elements(self, name: str, array: Polynomials, places: Iterable[tuple[int, ...]]) -> Iterator[DerivedQuantity]:

@@ -33,11 +33,11 @@ STEPS = (
     "equations",
     "pose",
 )
-"""In the order of the document. The last one is there if a pose is given, or if formulas would be too long."""
+"""In the order of the document. The last one is always there if a pose is given, or if formulas would be too long."""
 
 REMARK = (
-    "The closed form of this arm would fill pages: the steps are given as they are for any arm, with this arm's"
-    " constants, and M, C and G as numbers at a pose."
+    "The closed form of this arm would fill pages. So this document gives the steps for any arm, the constants of this"
+    " arm, and M, C and G as numbers at a pose."
 )
 
 
@@ -87,5 +87,5 @@ def derive(
         replace(section, blocks=(*section.blocks, picture)) if section.name == "frames" else section
         for section in sections
     ]
-    chosen = tuple(section for section in sections if section.name in steps)
+    chosen = tuple(section for section in sections if section.name in steps or section.name == "pose")
     return Document(title, (TextBlock(REMARK),) if form is None else (), chosen)

@@ -40,7 +40,7 @@ DUST = 1e-9
 ROUNDING = 1e-12
 """A number smaller than this is the rounding of a zero [m] or [rad]."""
 
-ZERO = r"; it is zero for a joint that does not carry body $i$, and for $J_{\omega i}$ where joint $j$ slides."
+ZERO = r". The column is zero if the joint does not carry body $i$, and in $J_{\omega i}$ if joint $j$ slides."
 
 
 def general_sections(dynamics: CompiledDynamics) -> list[Section]:
@@ -107,7 +107,7 @@ def _bodies(dynamics: CompiledDynamics, tree: Tree) -> TableBlock:
 
 def _jacobians() -> tuple[Block, ...]:
     return (
-        TextBlock(r"Column $j$, for a joint whose axis is $z_j$, the third column of $R_j$" + ZERO),
+        TextBlock(r"Column $j$ belongs to joint $j$. Its axis is $z_j$, the third column of $R_j$" + ZERO),
         EquationBlock(
             (
                 equation(r"(J_{vi})_j", r"z_j \times (p_{ci} - p_j)"),
@@ -115,7 +115,7 @@ def _jacobians() -> tuple[Block, ...]:
                 equation(r"(J_{\omega i})_j", r"R_i^T z_j"),
             )
         ),
-        TextBlock("The first is that of a joint that turns, the second that of one that slides."),
+        TextBlock("The first holds for a joint that turns, the second for a joint that slides."),
     )
 
 
@@ -157,7 +157,7 @@ def pose_section(dynamics: CompiledDynamics, q: ArrayLike | None, qd: ArrayLike 
                 equation("P", number(float(energy.potential), DIGITS)),
             )
         ),
-        TextBlock("Where the centres of mass are, in the root link's frame [m]:"),
+        TextBlock("The centres of mass are here, in the root link's frame [m]:"),
         table(
             ("body", "x", "y", "z"),
             [(quoted(body.name), *_cells(place)) for body, (place, _) in zip(robot.bodies, centres, strict=True)],

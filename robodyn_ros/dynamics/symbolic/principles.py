@@ -32,9 +32,9 @@ def frames(where: str) -> Principle:
         "Frames",
         (
             TextBlock(
-                "Frame $i$ moves with the body behind joint $i$: its z axis is the joint's axis, its x axis points"
-                " towards the next joint's (Denavit and Hartenberg's choice, in Craig's form). $p_i$ is its origin and"
-                f" the columns of $R_i$ are its axes, {where}."
+                "Frame $i$ moves with the body behind joint $i$. Its z axis is the joint's axis, and its x axis points"
+                " towards the axis of the next joint (Denavit and Hartenberg's choice, in Craig's form). $p_i$ is its"
+                f" origin and the columns of $R_i$ are its axes, {where}."
             ),
         ),
     )
@@ -57,9 +57,9 @@ def jacobians() -> Principle:
         "Jacobians of the centres of mass",
         (
             TextBlock(
-                r"Velocities are linear in $\dot{q}$. That of the centre of mass is $v_i = J_{vi}\, \dot{q}$; the"
-                r" body's angular velocity is $\omega_i = J_{\omega i}\, \dot{q}$, in the body's own axes, in which its"
-                " inertia stays the same."
+                r"Velocities are linear in $\dot{q}$. The velocity of the centre of mass is $v_i = J_{vi}\, \dot{q}$."
+                r" The body's angular velocity is $\omega_i = J_{\omega i}\, \dot{q}$, in the axes of the body, because"
+                " its inertia is constant there."
             ),
             _formulas(equation("J_{vi}", r"\frac{\partial p_{ci}}{\partial q}")),
         ),
@@ -69,7 +69,9 @@ def jacobians() -> Principle:
 def kinetic(rotors: bool) -> Principle:
     """Kinetic energy; with ``rotors``, that of the drives' rotors too."""
     turning = (r"\frac{1}{2} \sum_i J_i\, \dot{q}_i^2",) if rotors else ()
-    more = " The rotors of the drives add what turns with them, $J_i$, seen through the gears." if rotors else ""
+    more = (
+        " The rotors of the drives turn too: $J_i$ is the inertia of a rotor, seen through its gear." if rotors else ""
+    )
     return Principle(
         "Kinetic energy",
         (
@@ -84,7 +86,10 @@ def kinetic(rotors: bool) -> Principle:
 
 def potential() -> Principle:
     """Potential energy."""
-    text = "The work against gravity, zero for a centre of mass at the origin; $g_0$ is the acceleration of free fall."
+    text = (
+        "$P_i$ is the work against gravity; it is zero for a centre of mass at the origin. $g_0$ is the acceleration of"
+    )
+    text += " free fall."
     return Principle("Potential energy", (TextBlock(text), _formulas(equation("P_i", "- m_i\\, g_0^T p_{ci}"))))
 
 
@@ -94,11 +99,12 @@ def lagrangian() -> Principle:
     return Principle(
         "The Lagrangian",
         (
-            TextBlock("Of $L = K - P$, the equation of Euler and Lagrange gives the effort of each joint."),
+            TextBlock("With $L = K - P$, the equation of Euler and Lagrange gives the effort of each joint."),
             _formulas(equation(left, r"\tau_i")),
             TextBlock(
-                r"As $K = \frac{1}{2} \dot{q}^T M(q)\, \dot{q}$ and $P$ has no $\dot{q}$ in it, this is"
-                r" $M(q)\, \ddot{q} + C(q, \dot{q})\, \dot{q} + G(q) = \tau$: the next steps are its parts."
+                r"$K = \frac{1}{2} \dot{q}^T M(q)\, \dot{q}$ is quadratic in $\dot{q}$, and $P$ does not contain"
+                r" $\dot{q}$. So the equation is $M(q)\, \ddot{q} + C(q, \dot{q})\, \dot{q} + G(q) = \tau$. The next"
+                " steps are its parts."
             ),
         ),
     )
@@ -110,7 +116,8 @@ def mass_matrix() -> Principle:
         "Mass matrix M",
         (
             TextBlock(
-                "What stands with the rates in $K$. It is symmetric; elements of its upper half not given are zero."
+                r"$M$ holds the factors of the products $\dot{q}_i \dot{q}_j$ in $2 K$. It is symmetric. Elements of"
+                " its upper half that are not given are zero."
             ),
             _formulas(
                 equation("M", r"\sum_i (m_i J_{vi}^T J_{vi} + J_{\omega i}^T I_i\, J_{\omega i})"),
@@ -130,11 +137,12 @@ def coriolis() -> Principle:
     return Principle(
         "Coriolis matrix C, by Christoffel symbols",
         (
-            TextBlock(r"What is left of the derivative of $M \dot{q}$ and of $\frac{\partial K}{\partial q}$."),
-            _formulas(equation("c_{ijk}", *terms), equation("C_{ij}", r"\sum_k c_{ijk}\, \dot{q}_k")),
             TextBlock(
-                r"Of all matrices with the same $C \dot{q}$ this is one for which $\dot{M} - 2 C$ is skew-symmetric."
+                r"$C \dot{q}$ is the rest of the equation: $\dot{M} \dot{q}$, less $\frac{\partial K}{\partial q}$. The"
+                " Christoffel symbols $c_{ijk}$ give its elements."
             ),
+            _formulas(equation("c_{ijk}", *terms), equation("C_{ij}", r"\sum_k c_{ijk}\, \dot{q}_k")),
+            TextBlock(r"Many matrices have the same $C \dot{q}$. For this one $\dot{M} - 2 C$ is skew-symmetric."),
         ),
     )
 
@@ -144,7 +152,7 @@ def gravity() -> Principle:
     return Principle(
         "Efforts of gravity G",
         (
-            TextBlock("What holds the arm at rest."),
+            TextBlock("These efforts hold the arm at rest."),
             _formulas(equation("G_i", r"\frac{\partial P}{\partial q_i}")),
         ),
     )
@@ -153,7 +161,7 @@ def gravity() -> Principle:
 def equations(friction: bool) -> Principle:
     """Equations of motion; with ``friction``, that of the joints too."""
     blocks = [_formulas(equation(r"\tau", r"M \ddot{q}", r"C \dot{q}", "G", *(["F"] if friction else [])))]
-    text = r"$F$ is friction, viscous $b_i\, \dot{q}_i$ and Coulomb's $f_i\, \operatorname{sgn}\dot{q}_i$."
+    text = r"$F$ is the friction: viscous, $b_i\, \dot{q}_i$, and Coulomb's, $f_i\, \operatorname{sgn}\dot{q}_i$."
     return Principle("Equations of motion", (*([TextBlock(text)] if friction else []), *blocks))
 
 

@@ -220,7 +220,9 @@ class Legend:
             for name in used
             if (parameter := name.parameter)
         ]
-        self.numbers: list[Block] = [table(("", "value", "unit", "meaning"), rows), TextBlock(AXES)] if rows else []
+        self.numbers: list[Block] = (
+            [table(("symbol", "value", "unit", "meaning"), rows), TextBlock(AXES)] if rows else []
+        )
 
     def _sentences(self, used: list[Name]) -> Iterator[Block]:
         definitions = dict.fromkeys(f"${name.symbol} = {self._function(name)}$" for name in used if name.trigonometric)
