@@ -95,6 +95,7 @@ NUMBERS = {
     "word for a mass": (weighing('<mass value="heavy"/>'), "link 'arm'", "'heavy' is not a finite number"),
     "no number for a mass": (weighing('<mass value=" "/>'), "link 'arm'", "must be 1 number"),
     "underscore": (weighing('<mass value="1_0"/>'), "link 'arm'", "not a finite number"),
+    "digits of another script": (weighing('<mass value="\u0661"/>'), "link 'arm'", "is not a finite number"),
     "decimal comma": (weighing('<mass value="1,5"/>'), "link 'arm'", "not a finite number"),
     "nan inertia": (weighing('<mass value="1"/><inertia ixx="1" iyy="nan" izz="1"/>'), "link 'arm'", "<inertia> iyy="),
     "nan centre of mass": (weighing('<origin xyz="0 nan 0"/><mass value="1"/>'), "link 'arm'", "<origin> xyz="),
@@ -343,12 +344,16 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "empty.urdf").write_text(" \n")
     (tmp_path / "latin.urdf").write_bytes("<robot name='Füße'/>".encode("latin-1"))
     (tmp_path / "broken.urdf").write_text("<robot name='x'>\n<link></robot>")
+    (tmp_path / "page.urdf").write_text("<!DOCTYPE html>\n<html><body>Not found<br></body></html>")
+    (tmp_path / "pointer.urdf").write_text("\nversion https://git-lfs.github.com/spec/v1\nsize 12345\n")
     for source, problem in (
         (tmp_path / "missing.urdf", "missing.urdf: cannot be read: No such file"),
         (tmp_path, "cannot be read: Is a directory"),
         (tmp_path / "empty.urdf", "empty.urdf: is empty"),
         (tmp_path / "latin.urdf", "latin.urdf: is not UTF-8 text: .* at byte 14"),
         (tmp_path / "broken.urdf", "broken.urdf: malformed XML at line 2"),
+        (tmp_path / "page.urdf", "page.urdf: line 1: a document type .<!DOCTYPE html>. is refused: a URDF has none"),
+        (tmp_path / "pointer.urdf", "pointer.urdf: is no XML: it begins with 'version https://git-lfs"),
         ("", "robot description: is empty"),
         (" \n", "robot description: is empty"),
         ("a" * 5000, "cannot be read: File name too long"),

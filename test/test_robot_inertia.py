@@ -54,7 +54,7 @@ def test_it_is_refused_with_the_remedy() -> None:
 
 
 def test_the_message_counts_the_links() -> None:
-    with pytest.raises(RobotDescriptionError, match="1 more link"):
+    with pytest.raises(RobotDescriptionError, match="one of 2 links"):
         load_robot(arm(fore=WRONG))
 
 

@@ -226,3 +226,22 @@ def test_an_mjcf_is_known_by_its_root() -> None:
     assert not mjcf.is_mjcf("<mujocoinclude/>")
     with pytest.raises(RobotDescriptionError, match="DOCTYPE"):
         load_robot(f"<!DOCTYPE mujoco []>{JOINTS}")
+
+
+def test_gravity_and_air_of_the_file_are_told() -> None:
+    tilted = free('<option gravity="0 -9.81 0"/>', joint="")
+    with pytest.warns(RobotDescriptionWarning, match="option 'gravity': is 0 -9.81 0 m/s² and not a part of the arm"):
+        robot = load_robot(tilted)
+    compare(robot, mujoco.MjModel.from_xml_string(free(joint="")))
+    assert not load_robot(robot.urdf).findings  # it is told once
+    with pytest.raises(RobotDescriptionError, match=r"option 'density': lets air or water resist .*\(1.2\)"):
+        load_robot(free('<option density="1.2"/>', joint=""))
+
+
+def test_lines_that_mujoco_made_are_not_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "arm.xml"
+    path.write_text(free(joint=""), encoding="utf-8")
+    main(["check", str(path)])
+    said = capsys.readouterr().out
+    assert "joint 'hinge'" in said
+    assert ", line" not in said

@@ -34,6 +34,9 @@ TEXT = "robot description"
 DEEPEST = 64
 """Elements nested deeper than this are skipped: no reader looks below ``robot/link/visual/geometry/mesh``."""
 
+LONGEST = 60
+"""So many characters are told of a file that is none of a robot."""
+
 _NAME = re.compile(r"\w{1,100}")
 """What may be the name of an arm: no path, no ending."""
 
@@ -64,17 +67,17 @@ class UrdfElement(ET.Element):
     """An XML element that knows where its opening tag stands.
 
     Attributes:
-        line: its line in the file, from 1; 0 if the element was not read from a text.
+        line: its line in the file, from 1; None if the text is none that a user has: xacro or MuJoCo made it.
         start: its first byte in the text as UTF-8; -1 if the element was not read from a text.
     """
 
-    line = 0
+    line: int | None = None
     start = -1
 
 
-def line_of(element: ET.Element) -> int:
-    """The line that an element of a URDF stands in, from 1; 0 if it was not read from a text."""
-    return element.line if isinstance(element, UrdfElement) else 0
+def line_of(element: ET.Element) -> int | None:
+    """The line that an element of a URDF stands in, from 1; None if it stands in no text that a user has."""
+    return element.line if isinstance(element, UrdfElement) else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +107,7 @@ class UrdfDocument:
         if self.file is None:
             return {}
         elements = [self.root, *self.root.findall("link"), *self.root.findall("joint")]
-        return {title_of(element): Place(self.file, line_of(element)) for element in elements}
+        return {title_of(element): Place(self.file, line_of(element) or 0) for element in elements}
 
 
 def title_of(element: ET.Element) -> str:
@@ -135,7 +138,7 @@ def read_document(source: str | os.PathLike[str]) -> UrdfDocument:
     if _NAME.fullmatch(file) and not Path(file).exists():
         file, arguments = _named(file, arguments)
     if file.endswith(".xacro"):
-        return _parsed(file, None, xacro.expand(file, arguments))
+        return _Parser(file, None, is_made=True).read(xacro.expand(file, arguments))
     if arguments:
         raise RobotDescriptionError(file, f"takes no arguments ({', '.join(arguments)}): it is no .xacro file")
     try:
@@ -154,7 +157,7 @@ def read_document(source: str | os.PathLike[str]) -> UrdfDocument:
 def _parsed(label: str, file: str | None, text: str) -> UrdfDocument:
     """The document of a URDF or an MJCF."""
     if mjcf.is_mjcf(text):
-        return _Parser(label, None).read(mjcf.to_urdf(label, text, file))
+        return _Parser(label, None, is_made=True).read(mjcf.to_urdf(label, text, file))
     return _Parser(label, file).read(text)
 
 
@@ -187,11 +190,18 @@ def _named(name: str, arguments: dict[str, str]) -> tuple[str, dict[str, str]]:
 
 
 class _Parser:
-    """Builds the tree from expat's events."""
+    """Builds the tree from expat's events.
 
-    def __init__(self, label: str, file: str | None) -> None:
+    Args:
+        label: name of the source in messages.
+        file: the path as given, or None.
+        is_made: another program made the text, so its lines mean nothing to a user.
+    """
+
+    def __init__(self, label: str, file: str | None, *, is_made: bool = False) -> None:
         self._label = label
         self._file = file
+        self._is_made = is_made
         self._skipped = 0
         self._root: UrdfElement | None = None
         self._open: list[UrdfElement] = []
@@ -208,21 +218,25 @@ class _Parser:
             self._expat.Parse(text, True)
         except expat.ExpatError as cause:
             where = f"line {cause.lineno + self._skipped}, column {cause.offset + 1}"
+            begin = text.strip()[:LONGEST].splitlines()[0]
             problem = f"malformed XML at {where}: {expat.ErrorString(cause.code)}"
+            if not begin.startswith("<"):  # such as the pointer that Git LFS leaves in place of a file
+                problem = f"is no XML: it begins with {begin!r}"
             raise self._objection or self._error(problem, cause.lineno) from cause
         except UnicodeEncodeError as cause:
             raise RobotDescriptionError(self._label, "is not text: it holds half of a surrogate pair") from cause
         assert self._root is not None
         return UrdfDocument(self._label, self._file, text, self._root, self._objection)
 
-    def _doctype(self, *_: object) -> NoReturn:
-        raise self._error_here("a document type (<!DOCTYPE>) is refused; remove it")
+    def _doctype(self, root: str, *_: object) -> NoReturn:
+        # <!DOCTYPE html> is what a server sends that has no such file.
+        raise self._error_here(f"a document type (<!DOCTYPE {root[:LONGEST]}>) is refused: a URDF has none")
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         self._depth += 1
         if self._depth <= DEEPEST:
             element = UrdfElement(tag, attributes)
-            element.line = self._expat.CurrentLineNumber + self._skipped
+            element.line = None if self._is_made else self._expat.CurrentLineNumber + self._skipped
             element.start = self._expat.CurrentByteIndex
             if self._open:
                 self._open[-1].append(element)
@@ -252,7 +266,7 @@ class _Parser:
 
     def _error_here(self, problem: str) -> RobotDescriptionError:
         line = self._expat.CurrentLineNumber
-        return self._error(f"line {line + self._skipped}: {problem}", line)
+        return self._error(problem if self._is_made else f"line {line + self._skipped}: {problem}", line)
 
     def _error(self, problem: str, line: int) -> RobotDescriptionError:
         place = None if self._file is None else Place(self._file, line + self._skipped)

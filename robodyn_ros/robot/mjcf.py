@@ -5,8 +5,9 @@ takes them for. The model that it compiles is written down as a URDF: positions 
 inertia of the motors' rotors, which a URDF has no place for, is an attribute ``armature`` of ``<dynamics>``.
 
 A tree of joints is all that a URDF can hold. What else pulls or holds the arm in MuJoCo (closed loops, tendons,
-springs) is listed in tags ``<constraint>``; :func:`~robodyn_ros.robot.load_robot` refuses them unless told to ignore
-them.
+springs, air) is listed in tags ``<constraint>``; :func:`~robodyn_ros.robot.load_robot` refuses them unless told to
+ignore them. What a URDF has no place for and the caller says elsewhere (gravity) is told in tags ``<remark>``, and
+becomes a warning.
 
 The kinematics is MuJoCo's (documentation, "Computation", and ``mj_kinematics`` in its engine_core_smooth.c).
 """
@@ -26,6 +27,9 @@ from robodyn_ros.robot.pose import MOMENTS, Array, Pose, read_only
 
 CONSTRAINT = "constraint"
 """Tag, in the URDF, of what a tree of joints does not have."""
+
+REMARK = "remark"
+"""Tag, in the URDF, of what the reader should know of the MJCF."""
 
 WORLD = "world"
 
@@ -102,6 +106,8 @@ class _Writer:
                 self._fixed(parent, name, _pose(self._model.site_pos[site], self._model.site_quat[site]))
         for element, problem in self._constraints():
             ET.SubElement(self._root, CONSTRAINT, {"element": element, "problem": problem})
+        for element, problem in self._remarks():
+            ET.SubElement(self._root, REMARK, {"element": element, "problem": problem})
         ET.indent(self._root)
         return ET.tostring(self._root, encoding="unicode")
 
@@ -257,6 +263,17 @@ class _Writer:
                 yield f"joint {name!r}", "has damping that is not linear"
         for body in np.flatnonzero(model.body_gravcomp):
             yield f"body {self._bodies[body]!r}", f"is held against gravity (gravcomp {model.body_gravcomp[body]:g})"
+
+        for name in ("density", "viscosity"):
+            if value := getattr(model.opt, name):
+                yield f"option {name!r}", f"lets air or water resist the motion ({value:g})"
+
+    def _remarks(self) -> Iterator[tuple[str, str]]:
+        """Name of the element and what it says, for what the caller says elsewhere."""
+        own, usual = self._model.opt.gravity, self._mj.MjOption().gravity  # MuJoCo's default is that of this package
+        if not np.array_equal(own, usual):
+            vector = " ".join(f"{value:g}" for value in own)
+            yield "option 'gravity'", f"is {vector} m/s² and not a part of the arm: say it where gravity is asked for"
 
     def _has(self, array: str, index: int) -> bool:
         """True if an array of the model, which older versions of MuJoCo may not have, is not zero at an index."""

@@ -32,7 +32,7 @@ from urdf_parser_py import urdf
 from robodyn_ros.errors import InputError, RobotDescriptionError, RobotDescriptionWarning
 from robodyn_ros.robot.checks import check_inertial, nearest_possible
 from robodyn_ros.robot.description import Finding, UrdfDocument, line_of, read_document, title_of
-from robodyn_ros.robot.mjcf import CONSTRAINT
+from robodyn_ros.robot.mjcf import CONSTRAINT, REMARK
 from robodyn_ros.robot.pose import MOMENTS, Array, Pose, read_only
 from robodyn_ros.robot.robot import Inertial, Joint, JointType, Mimic, Robot
 from robodyn_ros.robot.tree import build_robot
@@ -101,8 +101,8 @@ _SCHEMA = {
     "robot/joint/mimic": _Tag(required=("joint",), optional=("multiplier", "offset")),
 }
 
-_CONSTRAINT = re.compile(rf"\s*<{CONSTRAINT} [^>]*/>")
-"""A tag of :mod:`robodyn_ros.robot.mjcf`, as it is written there."""
+_TOLD = re.compile(rf"\s*<(?:{CONSTRAINT}|{REMARK}) [^>]*/>")
+"""A tag of :mod:`robodyn_ros.robot.mjcf` for the reader, as it is written there."""
 
 _WORDS = {"name", "type", "link", "joint"}
 
@@ -235,9 +235,15 @@ def _validated(document: UrdfDocument) -> dict[str, list[tuple[str, ET.Element]]
     for element in root:
         path = f"robot/{element.tag}"
         if path in _SCHEMA:
-            title = title_of(element) if element.get("name") else f"{element.tag} at line {line_of(element)}"
+            title = title_of(element) if element.get("name") else _unnamed(element)
             found[element.tag].append((title, _reduced(path, element, title)))
     return found
+
+
+def _unnamed(element: ET.Element) -> str:
+    """Name in messages of an element that has none."""
+    line = line_of(element)
+    return f"{element.tag} without a name" if line is None else f"{element.tag} at line {line}"
 
 
 def _reduced(path: str, element: ET.Element, title: str) -> ET.Element:
@@ -278,8 +284,9 @@ def _check_numbers(what: str, text: str, count: int, title: str) -> None:
         raise RobotDescriptionError(title, f"{what}={text!r} must be {count} number{'s' * (count > 1)}")
     for word in words:
         try:
-            # Python reads 0_5 as 5; nobody who wrote it into a URDF meant that.
-            number = math.nan if "_" in word else float(word)
+            # Python reads 0_5 as 5, and digits of all scripts; who wrote that into a URDF did not mean it, and ROS
+            # does not read it.
+            number = float(word) if word.isascii() and "_" not in word else math.nan
         except ValueError:
             number = math.nan
         if not math.isfinite(number):
@@ -297,6 +304,7 @@ class _Parts:
         self.repaired: dict[str, str] = {}
         self._document, self._settings = document, settings
         self._constraints = document.root.findall(CONSTRAINT)
+        self._remarks = document.root.findall(REMARK)
         self._impossible: dict[str, RobotDescriptionError] = {}
         self._welded: list[Joint] = []
         self._freed: dict[str, str] = {}
@@ -313,10 +321,10 @@ class _Parts:
         return UrdfEditor(self._document.text)
 
     def text(self) -> str:
-        """The text of the URDF, with the changes and without the constraints that are ignored."""
+        """The text of the URDF, with the changes and without what was told of an MJCF."""
         is_changed = self.repaired or self._welded or self._freed or self._is_unnamed
         text = self._editor.text() if is_changed else self._document.text
-        return _CONSTRAINT.sub("", text) if self._constraints else text
+        return _TOLD.sub("", text) if self._constraints or self._remarks else text
 
     def link(self, title: str, element: ET.Element) -> Inertial | None:
         """The inertial of a link in the link's frame; the URDF gives it in a frame at the centre of mass."""
@@ -374,6 +382,8 @@ class _Parts:
                 text = f'{text}, which a tree of joints does not have{others}; constraints: "ignore" leaves it out'
                 raise RobotDescriptionError(title, text)
             found.append(Finding("warning", title, None, f"{text}, which is ignored"))
+        remarks = ((each.get("element", ""), each.get("problem", "")) for each in self._remarks)
+        found.extend(Finding("warning", title, None, text) for title, text in remarks)
         if self._is_unnamed:
             text = "has no name in the URDF, which ROS refuses; that of the file is taken"
             found.append(Finding("warning", title_of(self._document.root), line_of(self._document.root), text))
@@ -389,7 +399,7 @@ class _Parts:
             if title not in moving:
                 text += "; the link does not move, so this has no effect"
             elif self._settings.inertia == "refuse":
-                more = f" ({count - 1} more links have such an inertia)" if count > 1 else ""
+                more = f" (it is one of {count} links with such an inertia)" if count > 1 else ""
                 raise RobotDescriptionError(title, f"{text}{more}. {REMEDY}")
             text = self.repaired.get(title, text)
             found.append(Finding("warning" if title in moving else "note", title, lines[title], text))

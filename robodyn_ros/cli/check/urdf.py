@@ -23,7 +23,7 @@ class UrdfLink:
     """A link: its inertial in the link's frame, None without one, and the XML of its shapes."""
 
     name: str
-    line: int
+    line: int | None  # None if another program made the URDF
     inertial: Inertial | None
     has_origin: bool
     shapes: tuple[ET.Element, ...]
@@ -39,7 +39,7 @@ class UrdfJoint:
     """A joint; what the file leaves out is None."""
 
     name: str
-    line: int
+    line: int | None  # None if another program made the URDF
     type: str
     parent: str
     child: str
