@@ -95,6 +95,18 @@ def test_noise_is_kept_out_and_the_errors_are_honest():
     assert (unexplained(found, **FRICTION) < 1.5 * 0.01 * np.sqrt(2.0 * found.cutoff / 500.0)).all()
 
 
+def test_the_error_of_the_delay_is_that_of_repetition():
+    """At 100 Hz with a cutoff frequency of 34 Hz, where more of the efforts' rate of change is noise than motion."""
+    t = T[:2500:5]
+    q, qd, qdd = fourier(t, N, seed=3)
+    effort, rng = RNEA(ROBOT).inverse(q, qd, qdd), np.random.default_rng(2)
+    scale = 0.02 * np.sqrt(np.mean(effort**2, axis=0))
+    made = (recording(t, q, effort + scale * rng.normal(size=effort.shape)) for _ in range(25))
+    found = [prepare(one, ROBOT, SignalSettings(average=False, cutoff=34.0)) for one in made]
+    error = np.mean([one.delay_error for one in found])
+    np.testing.assert_allclose(np.std([one.delay for one in found], ddof=1), error, rtol=0.3)
+
+
 def test_efforts_at_other_times_and_states_at_jittered_times():
     rng = np.random.default_rng(6)
     t = T + rng.uniform(-4e-4, 4e-4, len(T))

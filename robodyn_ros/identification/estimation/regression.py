@@ -4,9 +4,8 @@ The error of each joint's efforts has its own standard deviation, which is estim
 it is explained. Errors beyond a few standard deviations count less: Huber's ψ by iteratively reweighted least squares
 (Huber, Robust Statistics, 1981, chs. 7.3 and 7.8).
 
-Errors of neighbouring samples hang together, for they went through a filter. Standard errors come from the long-run
-variance of each joint's errors: their spectral density at low frequency, where the motion is (Newey and West, A simple,
-positive semi-definite, heteroskedasticity and autocorrelation consistent covariance matrix, Econometrica 55(3), 1987).
+Standard errors come from the long-run variance of each joint's errors
+(:mod:`robodyn_ros.identification.signals.long_run_variance`).
 
 Least squares are solved by TSQR, the QR decomposition of a tall matrix in blocks: the factor R of the whole is that of
 the stacked factors of the blocks (Demmel, Grigori, Hoemmen and Langou, Communication-optimal parallel and sequential QR
@@ -24,6 +23,7 @@ from numpy.typing import NDArray
 
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification.settings import IdentificationSettings
+from robodyn_ros.identification.signals.long_run_variance import long_run_ratio
 from robodyn_ros.robot.pose import Array
 
 BLOCK_ELEMENTS = 8192
@@ -129,7 +129,7 @@ def estimate(problem: Regression, nominal: Array, settings: IdentificationSettin
     bounded = np.zeros(used.shape)
     bounded[used] = np.sqrt(weight) * huber_weight * residual
     deviation = _covariance_scale(residual, huber_weight, weight, noise, joint)
-    deviation *= np.sqrt(_long_run(bounded) * count / (count - r))
+    deviation *= np.sqrt(long_run_ratio(bounded) * count / (count - r))
     deviation = np.maximum(deviation, floor)
     root = np.sqrt(weight * huber_weight) / deviation[joint]
     solution = _LeastSquares(Y * root[:, None], rest * root)
@@ -218,22 +218,6 @@ def _covariance_scale(
     slope = np.bincount(joint, weights=huber_weight >= 1.0, minlength=n) / counts
     mean = np.bincount(joint, weights=huber_weight, minlength=n) / counts
     found: Array = np.sqrt(influence * np.where(slope > 0.0, mean, 1.0)) / np.where(slope > 0.0, slope, 1.0)
-    return found
-
-
-def _long_run(errors: Array) -> Array:
-    """Long-run variance of each joint's errors (N, n) over their variance, (n,): 1 if they are independent.
-
-    It has Bartlett's weights and as many lags as Newey and West, Automatic lag selection in covariance matrix
-    estimation, Review of Economic Studies 61(4), 1994. It is never below 1: errors that alternate are those of
-    encoders, through the acceleration, and they are in the regressor too, where they do more than the variance shows.
-    """
-    lags = min(int(4.0 * (len(errors) / 100.0) ** (2.0 / 9.0)), len(errors) - 1)
-    together = sum(
-        (1.0 - lag / (lags + 1.0)) * np.sum(errors[lag:] * errors[:-lag], axis=0) for lag in range(1, lags + 1)
-    )
-    power = np.sum(errors**2, axis=0)
-    found: Array = np.maximum(1.0 + 2.0 * together / np.where(power > 0.0, power, 1.0), 1.0)
     return found
 
 

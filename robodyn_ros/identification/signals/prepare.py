@@ -10,7 +10,9 @@
 A command takes time to reach its drive and is then held for a period; a measured effort is older than its time says.
 Both shift efforts against motion, and inertia then passes for friction. The delay d is the one with which the arm's
 equations explain the efforts best, whatever the arm's parameters are: with P the projection onto what the regressor of
-all parameters cannot explain, it minimises |P τ(t - d)|² by Gauss and Newton's method.
+all parameters cannot explain, it minimises |P τ(t - d)|² by Gauss and Newton's method. The rate of change of
+the efforts has noise too, which makes the minimum no sharper. So the standard error comes from the curvature of the
+minimum and from the long-run variance of the parts of its gradient.
 
 A low cutoff frequency loses motion, a high one lets the noise of encoders through, which grows with the square of the
 frequency when positions are differentiated. Which is worse depends on the arm, its encoders and its motion, and shows
@@ -33,6 +35,7 @@ from robodyn_ros.dynamics.rnea import RNEA
 from robodyn_ros.errors import InputError
 from robodyn_ros.identification.recording.recording import Recording, unreadable
 from robodyn_ros.identification.settings import IdentificationSettings, SignalSettings
+from robodyn_ros.identification.signals.long_run_variance import long_run_ratio
 from robodyn_ros.identification.signals.prepared_recording import (
     PreparedRecording,
     cutoff_frequencies,
@@ -68,6 +71,9 @@ DELAY_CUTOFF = 5.0
 
 TRIED_SAMPLES = 12000
 """Greatest number of samples on which a choice of cutoff frequency and averaging is tried."""
+
+DIFFERENCE = 1e-3
+"""Step of the finite difference of the gradient by the delay [s]."""
 
 EXCITED = 1e-8
 """Power of a direction of the parameters, over the greatest, above which it counts for the choice."""
@@ -346,25 +352,31 @@ def find_delay(
             found.append(np.stack([values[one.rows[rows]] for values in acting], axis=-1))
         return np.concatenate(found)
 
-    scale = np.ones(dynamics.robot.n)
-    delay, error = start, np.inf
+    def left(delay: float, weight: Array, unexplained: Callable[[Array], Array]) -> Array:
+        """What of the weighted efforts and of their rates of change is unexplained, (2, N n)."""
+        rest: Array = unexplained((efforts(delay) * weight[:, :, None]).reshape(-1, 2)).T
+        return rest
+
+    scale, delay = np.ones(dynamics.robot.n), start
     for _ in range(2):  # the second time with each joint's noise known from the first
         weight = used * scale  # (N, n)
         unexplained = _unexplained(columns, weight)
         for _ in range(MAX_ITERATIONS):
-            flat = (efforts(delay) * weight[:, :, None]).reshape(-1, 2)
-            rest, change = unexplained(flat).T
+            rest, change = left(delay, weight, unexplained)
             steepness = float(change @ change)
             if steepness == 0.0:
                 return start, np.inf
-            error = float(np.sqrt(rest @ rest / np.count_nonzero(used) / steepness))
             step = float(change @ rest) / steepness
             delay += step
-            if abs(step) < NEGLIGIBLE * error:
+            if abs(step) < NEGLIGIBLE * np.sqrt(rest @ rest / np.count_nonzero(used) / steepness):
                 break
         noise = np.sqrt(np.sum((rest.reshape(used.shape) / scale) ** 2, axis=0) / np.maximum(1, used.sum(axis=0)))
         scale = 1.0 / np.maximum(noise, np.finfo(float).tiny)
-    return delay, error
+    near = [left(delay + step, weight, unexplained) for step in (-DIFFERENCE, DIFFERENCE)]
+    curvature = (near[0][0] @ near[0][1] - near[1][0] @ near[1][1]) / (2.0 * DIFFERENCE)
+    gradient = (rest * change).reshape(used.shape)
+    variance = np.sum(long_run_ratio(gradient) * np.sum(gradient**2, axis=0))
+    return delay, float(np.sqrt(variance) / curvature) if curvature > 0.0 else np.inf
 
 
 def _unexplained(columns: Array, weight: Array) -> Callable[[Array], Array]:
