@@ -139,7 +139,7 @@ def agreement(robot: Robot, plugin: str) -> str:
         tau = np.zeros(robot.n)
         np.add.at(tau, columns, ratios * [full[joint.idx_v] for joint in index])
         worst = max(worst, float(np.abs(dynamics.inverse(q, qd, qdd) - tau).max() / max(1.0, np.abs(tau).max())))
-    return f"{worst:.0e}"
+    return f"{worst:.0e}" if worst else "0"
 
 
 def chain(robot: Robot) -> Robot:
@@ -169,7 +169,7 @@ def moved(arm: Robot) -> str:
             return str(told[0].message)
         worst = max(np.sqrt(np.mean(tracking_error(result.trial, i)[1] ** 2)) for i in range(arm.n))
         faults = f" ({next(iter(result.faults))})" if result.faults else ""
-        said.append(f"{1e3 * worst:.2g}{faults}")
+        said.append(f"{float(f'{1e3 * worst:.2g}'):g}{faults}")
     return " / ".join(said)
 
 

@@ -41,13 +41,15 @@ class ContactSettings:
     sensor_com_x: float = setting(0.0, "its centre of mass in the sensor's frame, x", "m", -10.0, 10.0)
     sensor_com_y: float = setting(0.0, "likewise, y", "m", -10.0, 10.0)
     sensor_com_z: float = setting(0.0, "likewise, z", "m", -10.0, 10.0)
-    touch_force: float = setting(0.0, "force at the link from which on it is touched (0: any)", "N", 0.0, 1e6)
+    touch_force: float = setting(0.0, "force at the link from which on it is touched (0: no threshold)", "N", 0.0, 1e6)
     touch_torque: float = setting(0.0, "torque about its origin, likewise", "N·m", 0.0, 1e6)
-    collision_force: float = setting(0.0, "force at the link from which on it collides (0: any)", "N", 0.0, 1e6)
+    collision_force: float = setting(
+        0.0, "force at the link from which on it collides (0: no threshold)", "N", 0.0, 1e6
+    )
     collision_torque: float = setting(0.0, "torque about its origin, likewise", "N·m", 0.0, 1e6)
     energy: float = setting(
         0.0,
-        "greatest kinetic energy of the effective mass at the link, in the direction of motion (0: any)",
+        "greatest kinetic energy of the effective mass at the link, in the direction of motion (0: no limit)",
         "J",
         0.0,
         1e6,
@@ -61,8 +63,8 @@ class ContactSettings:
 class JointContactSettings:
     """From when on an effort from outside on a joint is a touch, or a collision."""
 
-    touch: float = setting(0.0, "effort from outside that is a touch (0: any)", "N·m or N", 0.0, 1e6)
-    collision: float = setting(0.0, "effort from outside that is a collision (0: any)", "N·m or N", 0.0, 1e6)
+    touch: float = setting(0.0, "effort from outside that is a touch (0: no threshold)", "N·m or N", 0.0, 1e6)
+    collision: float = setting(0.0, "effort from outside that is a collision (0: no threshold)", "N·m or N", 0.0, 1e6)
 
     def __post_init__(self) -> None:
         check_settings(self)

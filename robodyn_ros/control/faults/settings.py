@@ -76,7 +76,7 @@ class SafetySettings:
         0.1, "friction that the model may not know, as part of a joint's effort limit", "-", 0.0, 1.0
     )
     following_tolerance: float = setting(
-        0.5, "distance from the reference at which the arm does not follow (0: any)", "rad or m", 0.0, 1e3
+        0.5, "distance from the reference at which the arm does not follow (0: no limit)", "rad or m", 0.0, 1e3
     )
     missing_velocity: str = choice(
         "refuse", "what is done with states without velocities", choices=lambda: MISSING_VELOCITY

@@ -25,8 +25,8 @@ class GoalSettings:
 class JointTolerances:
     """Tolerances of a joint, and how it comes to rest."""
 
-    trajectory: float = setting(0.0, "greatest distance from the reference (0: any)", "rad or m", 0.0, 1000.0)
-    goal: float = setting(0.0, "greatest distance from the last point (0: any)", "rad or m", 0.0, 1000.0)
+    trajectory: float = setting(0.0, "greatest distance from the reference (0: no limit)", "rad or m", 0.0, 1000.0)
+    goal: float = setting(0.0, "greatest distance from the last point (0: no limit)", "rad or m", 0.0, 1000.0)
     max_deceleration_on_cancel: float = setting(
         0.0, "deceleration where a motion is cancelled or told to hold (0: at once)", "rad/s² or m/s²", 0.0, 1e4
     )
