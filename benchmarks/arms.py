@@ -190,7 +190,7 @@ def row(path: Path, moves: bool) -> Row:
     arm, mimics = chain(robot), len(robot.bodies) - robot.n
     locked = [f"{robot.n - arm.n} locked"] if arm.n < robot.n else []
     gripper = ", ".join([*locked, *([f"{mimics} mimic"] if mimics else [])])
-    damping = f"{robot.damping.max():.3g}" if robot.damping.any() else ""
+    damping = f"{float(f'{robot.damping.max():.3g}'):g}" if robot.damping.any() else ""
     rnea = agreement(robot, "rnea")
     lagrangian = agreement(robot, "lagrangian") if robot.n <= MANY and rnea[1:3] == "e-" else ""
     motion = moved(arm) if moves and rnea[1:3] == "e-" else ""
