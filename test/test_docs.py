@@ -7,7 +7,9 @@ import re
 import shutil
 import subprocess
 import sys
+from argparse import ArgumentParser
 from html.parser import HTMLParser
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -34,6 +36,13 @@ ELSEWHERE = {script for _, script in SCRIPTS}
 """Commands of the README and of the contributor's guide: test_readme.py runs them, and all that never end."""
 
 PAGES = sorted(DOCS.rglob("*.md"))
+
+
+def options_of(verb: str) -> set[str]:
+    """The options of a verb of the command."""
+    parser = ArgumentParser()
+    import_module(f"robodyn_ros.cli.{verb}").VERB.add_arguments(parser)
+    return {option for action in parser._actions for option in action.option_strings}
 
 
 def name(page: Path) -> str:
@@ -234,3 +243,40 @@ def test_the_page_of_faults_has_every_row_of_the_contract():
     }
     assert set(faults_of(tables)) == expected
     assert f"{faults.NODE}\n" in tables
+
+
+OPTIONS = {verb: options_of(verb) for verb in VERBS}
+
+TARGETS = set(re.findall(r"^([a-z][\w-]*):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+
+NODES = (DOCS / "reference/nodes.md").read_text(encoding="utf-8")
+
+PARAMETERS = re.findall(r"^\| `([\w.<>]+)` \|", NODES, re.MULTILINE)
+NODE_SETTING = re.compile("|".join(re.sub(r"<\w+>", r"[\\w<>]+", name.replace(".", r"\.")) for name in PARAMETERS))
+GROUPED = re.compile("|".join(sorted({f"{name.partition('.')[0]}\\.[a-z]" for name in PARAMETERS if "." in name})))
+"""A name that begins as a parameter of a node does."""
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES], ids=lambda page: page.stem)
+def test_what_a_page_names_exists(page: Path) -> None:
+    """Targets of make, verbs with their options, files, tests, topics and parameters."""
+    text = page.read_text(encoding="utf-8")
+    wrong = [name for name in re.findall(r"`make ([a-z][\w-]*\w)[` ]", text) if name not in TARGETS]
+    for verb, rest in re.findall(r"(?:bin/|`)robodyn ([a-z]\w*)((?: [^`\n]*)?)", text):
+        options = OPTIONS.get(verb, set())
+        wrong += [verb] if verb not in OPTIONS else []
+        wrong += [f"{verb} {each}" for each in re.findall(r"(?<=\s)--[a-z][\w-]*", rest) if each not in options]
+    for name in re.findall(r"`([^`\s]+)`", text):
+        file, _, function = name.partition("::")
+        if re.match(r"(urdf|examples|benchmarks|docs|launch|test|robodyn_ros|rviz)/[\w./-]+$", name):
+            wrong += [name] if not (ROOT / name).exists() else []
+        elif re.match(r"test_\w+\.py$", file):
+            test = ROOT / "test" / file
+            known = test.is_file() and (not function or f"def {function}(" in test.read_text(encoding="utf-8"))
+            wrong += [name] if not known else []
+        elif re.match(r"~/[\w/]+$", name):
+            wrong += [name] if name not in NODES else []
+        elif GROUPED.match(name) and re.fullmatch(r"[\w.<>]+", name) and "<class>" not in name:
+            stem = name.removesuffix("_x").removesuffix("_y").removesuffix("_z")
+            wrong += [name] if not NODE_SETTING.fullmatch(name) and stem == name else []
+    assert not wrong
