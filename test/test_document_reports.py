@@ -134,3 +134,19 @@ def test_a_standard_error_has_the_places_of_its_value() -> None:
 def test_a_column_of_prose_keeps_room_for_words_on_a_phone() -> None:
     page = html(Document("t", (literal_table(("a", "b"), [("x", 46 * "y"), ("x", "z")]),), ()))
     assert page.count('<td class="prose">') == 2
+
+
+def test_a_commissioning_tells_units_by_joint() -> None:
+    joints = [
+        JointFindings("lift", "N", 600.0, pushed=True, moved=True, follows=True, friction=2.0, seen=True),
+        JointFindings("wrist", "N·m", 36.0, pushed=True, moved=True, follows=True, friction=0.2, seen=True),
+    ]
+    gravity = [GravityStep(0.5, 0.01, "lift"), GravityStep(1.0, 0.02, "wrist")]
+    page = markdown(commissioning_report(CommissioningOutcome("arm", joints, gravity)))
+    assert "| 50% | 10 mm/s | lift |" in page
+    assert "| 100% | 20 mrad/s | wrist |" in page
+    assert "lift 2 N, wrist 0.2 N·m." in page
+    for joint in joints:
+        joint.moved = False
+    wrong = markdown(commissioning_report(CommissioningOutcome("arm", joints)))
+    assert "Not ready: lift and wrist are not right." in wrong

@@ -12,8 +12,8 @@ HEADINGS = ("Joint", "Direction", "Friction", "Gravity", "Gravity / model", "Ine
 HELPED = "Much less friction than the URDF says: {}. If the drives compensate it, add friction to drive_compensates."
 
 MIRROR = (
-    "Whether a joint turns the way that the URDF says is told by gravity here, which cannot tell an arm from its "
-    "mirror image. Look: with a positive effort each joint goes along its axis, or turns about it by the right hand."
+    "Here gravity tells in which direction a joint moves, and gravity cannot tell an arm from its mirror image. Look "
+    "at each joint: with a positive effort it moves along its axis, or turns about its axis by the right-hand rule."
 )
 
 
@@ -39,7 +39,12 @@ def verdict(outcome: CommissioningOutcome) -> str:
         return "Every joint is right, and the arm stands under gravity compensation."
     wrong = [joint.name for joint in outcome.joints if joint.tried and joint.problems]
     if wrong:
-        return f"Not ready: {', '.join(wrong)} {'is' if len(wrong) == 1 else 'are'} not right."
+        *others, last = wrong
+        return (
+            f"Not ready: {', '.join(others)} and {last} are not right."
+            if others
+            else f"Not ready: {last} is not right."
+        )
     return f"Not finished: {outcome.stopped or 'the arm does not stand under gravity compensation'}."
 
 
@@ -61,7 +66,11 @@ def joint_rows(outcome: CommissioningOutcome) -> list[tuple[str, ...]]:
 
 def gravity_rows(outcome: CommissioningOutcome) -> list[tuple[str, ...]]:
     """A row for each step."""
-    return [(f"{step.ratio:.0%}", f"{1e3 * step.drift:.3g} mrad/s or mm/s", step.joint) for step in outcome.gravity]
+    units = {joint.name: "mm/s" if joint.effort_unit == "N" else "mrad/s" for joint in outcome.joints}
+    return [
+        (f"{step.ratio:.0%}", f"{1e3 * step.drift:.3g} {units.get(step.joint, 'mrad/s or mm/s')}", step.joint)
+        for step in outcome.gravity
+    ]
 
 
 def advice(outcome: CommissioningOutcome) -> list[str]:
@@ -69,8 +78,8 @@ def advice(outcome: CommissioningOutcome) -> list[str]:
     said = [f"{outcome.stopped[0].upper()}{outcome.stopped[1:]}."] if outcome.stopped else []
     friction = [joint for joint in outcome.joints if _known(joint)]
     if friction:
-        values = ", ".join(f"{joint.name} {joint.friction:.3g}" for joint in friction)
-        said.append(f"Friction for the dynamics tags of the URDF: {values}.")
+        values = ", ".join(f"{joint.name} {_quantity(joint.friction, joint.effort_unit)}" for joint in friction)
+        said.append(f"Write this friction into the <dynamics> tags of the URDF: {values}.")
     smooth = [
         joint.name
         for joint in outcome.joints
