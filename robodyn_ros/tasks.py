@@ -86,7 +86,7 @@ class SimulationResult:
 
     @property
     def faults(self) -> dict[str, int]:
-        """Faults of arm and control: message → number of times; empty if all went well."""
+        """Faults of arm and control: message, as it began → number of states; empty if all went well."""
         return self.trial.faults
 
     def __repr__(self) -> str:
@@ -141,9 +141,15 @@ def simulate(
         PluginError: there is no such control law.
     """
     robot = as_robot(robot)
+    if duration is not None:
+        duration = float(finite_array("duration", duration, ()))
+    named: object = {} if parameters is None else parameters  # by a caller without a type checker
+    if not isinstance(named, Mapping):
+        problem = f"must be a dict of names and values, not {type(parameters).__name__}"
+        raise InputError("parameters", problem, parameters)
     first = _positions("start", start, robot, robot.home)
     places = {f"initial_position.{name}": value for name, value in zip(robot.joint_names, first.tolist(), strict=True)}
-    given = {"controller": controller, **places, **(parameters or {})}
+    given = {"controller": controller, **places, **named}
     plant = FileParameters(given, MODEL | default_values(robot))
     law = FileParameters(given, loop_default_values(robot))
     hardware = make_hardware(plant, robot)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pydoc
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,6 +14,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from arms import joint, link
+from arms import robot as robot_of
 
 import robodyn_ros as rd
 
@@ -118,6 +121,9 @@ def test_the_path_of_a_urdf_serves_where_a_robot_does(robot: rd.Robot) -> None:
         (lambda robot: rd.simulate(robot, to={"elbow": 1.0}), "it has elevator, shoulder, wrist"),
         (lambda robot: rd.simulate(robot, parameters={"payload_mas": 1.0}), "payload_mas"),
         (lambda robot: rd.simulate(robot, to={"wrist": 1.0}, duration=0.01), "limits of the joints"),
+        (lambda robot: rd.simulate(robot, duration="long"), "duration: must be numbers, not 'long'"),
+        (lambda robot: rd.simulate(robot, parameters=["seed"]), "parameters: must be a dict .*, not list"),
+        (lambda robot: rd.compare(robot, "pd"), "controllers: must be a list of names, not 'pd'"),
         (lambda robot: rd.plan(robot, [0.0, 1.0, 0.0], method="magic"), "time-scaling"),
         (lambda robot: rd.identify(robot, "run.csv", cutof=3.0), "cutof"),
     ],
@@ -138,6 +144,16 @@ def test_one_call_simulates_and_plots(robot: rd.Robot) -> None:
     assert [axes.get_ylabel() for axes in grid[0]] == ["position [m]", "reference − position [mm]", "effort [N]"]
     assert [axes.get_xlabel() for axes in grid[-1]] == ["time [s]"] * 3
     pyplot.close(grid[0][0].figure)
+
+
+def test_a_fault_is_told_once_while_it_lasts() -> None:
+    hinge = joint("hinge", "revolute", "base", "arm", (0, 1, 0), limit=(-2.5, 2.5, 0.3, 20.0))
+    arm = rd.load_robot(
+        robot_of("arm", link("base"), link("arm", 1.0, (0.3, 0, 0), (0.01, 0, 0, 0.01, 0, 0.01)), hinge)
+    )
+    result = rd.simulate(arm, controller="pd", parameters={"gains.hinge.natural_frequency": 2.0}, duration=1.0)
+    assert len(result.faults) < 5 < sum(result.faults.values()), result  # it sags
+    assert re.search(r"speed: joint 'hinge' moves at \S+ rad/s; 0.33 rad/s is the limit", repr(result))
 
 
 def test_one_call_compares_and_plots(robot: rd.Robot, tmp_path: Path) -> None:

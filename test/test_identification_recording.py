@@ -201,6 +201,14 @@ def test_what_is_wrong_with_a_table_is_said(tmp_path, content, said):
         read_recording(path, JOINTS)
 
 
+@pytest.mark.parametrize("names", [("/arm/a", "b"), ("a [0]", "[1]"), ("a b", "ä: 'b'")])
+def test_names_of_joints_may_have_slashes_and_brackets(tmp_path: Path, names: tuple[str, ...]) -> None:
+    heading = ",".join(f"{name}/position [rad]" for name in names)
+    (tmp_path / "run.csv").write_text(f"time [s],{heading}\n0,1,2\n1,3,4\n", encoding="utf-8")
+    recording = read_recording(tmp_path / "run.csv", names)
+    np.testing.assert_array_equal(recording.position.values, [[1, 2], [3, 4]])
+
+
 def test_what_is_no_recording_is_said(tmp_path, good):
     for name, said in (
         ("nowhere", "no such file"),

@@ -311,6 +311,8 @@ def compare(
     """
     if not rate > 0.0:
         raise InputError("rate", f"must be above 0, not {rate:g}", rate)
+    if isinstance(controllers, str):
+        raise InputError("controllers", f"must be a list of names, not {controllers!r}", controllers)
     if not controllers:
         raise InputError("controllers", "names none", controllers)
     model, mismatch = create("dynamics", "rnea", robot), mismatch or Mismatch()

@@ -44,7 +44,7 @@ class FaultCause(NamedTuple):
             STANDS_STILL: f"{name} stands still although {value:.3g} {effort} more than when it came to rest drive it: "
             "it is blocked, its encoder is dead, or it has friction that the model lacks",
             STRUCK: f"{name} changes its speed as only {value:.3g} {effort} could",
-            TOO_FAST: f"{name} moves at {value:.4g}; {bound:.4g} is the limit",
+            TOO_FAST: f"{name} moves at {value:.4g} {position}/s; {bound:.4g} {position}/s is the limit",
             FAR_AWAY: f"{name} is {value:.3g} {position} from its reference; {bound:.3g} {position} is allowed",
             MISSING: f"no usable joint states for {value:.3g} s",
             NO_NUMBERS: "the control law gave efforts that are no numbers",

@@ -15,6 +15,7 @@ of other names are ignored. Where the cells of a quantity are empty for all join
 from __future__ import annotations
 
 import csv
+import re
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +31,9 @@ POSITIONS, MEASURED, COMMANDED = ("measured_position", "position"), ("measured_e
 
 UNITS = {"position": ("rad", "m"), "effort": ("N·m", "Nm", "N m", "N*m", "N"), "time": ("s",)}
 """Accepted units of each quantity; all are SI."""
+
+HEAD = re.compile(r"(.*?)\s*(?:\[\s*([^\[\]]*?)\s*\])?", re.DOTALL)
+"""Name of a column, which may hold brackets, and a unit."""
 
 
 def read_csv(path: Path, joints: tuple[str, ...]) -> Recording:
@@ -92,8 +96,8 @@ def _heading(path: Path, names: list[str]) -> dict[str, int]:
     """Name without unit → column."""
     heading: dict[str, int] = {}
     for column, text in enumerate(names):
-        key, _, unit = text.partition("[")
-        key, unit = key.strip().lstrip("/"), unit.strip().rstrip("]").strip()
+        key, unit = HEAD.fullmatch(text.strip()).groups("")  # type: ignore[union-attr]  # it matches every text
+        key = key.lstrip("/")  # as PlotJuggler writes the names of topics
         quantity = next((kind for kind in UNITS if key.endswith(kind)), "effort" if key.endswith("command") else "")
         if unit and quantity and unit not in UNITS[quantity]:
             raise unreadable(path, f"column {text!r} is in {unit}, and must be in {' or '.join(UNITS[quantity])}")
@@ -108,7 +112,8 @@ def _columns(
 ) -> list[int] | None:
     """The columns of a quantity, one for each joint; None if it is not required and does not exist."""
     for quantity in names:
-        found = {joint: heading[f"{joint}/{quantity}"] for joint in joints if f"{joint}/{quantity}" in heading}
+        keys = {joint: f"{joint}/{quantity}".lstrip("/") for joint in joints}
+        found = {joint: heading[key] for joint, key in keys.items() if key in heading}
         missing = [joint for joint in joints if joint not in found]
         if not missing:
             return list(found.values())

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from robodyn_ros.control.faults.settings import FaultKind
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.step import Command
 from robodyn_ros.errors import RobodynError
@@ -36,7 +37,7 @@ class Trial(NamedTuple):
     truth: TrialSamples  # q, qd and effort of the plant, at the rate of the readings
     states: TrialSamples  # q, qd and effort as the sensors read them
     commands: TrialSamples  # commanded effort, and q and qd of the reference (NaN where there is none)
-    faults: dict[str, int]  # message of a fault → number of times
+    faults: dict[str, int]  # message of a fault, as it began → number of states that it lasted for
 
 
 class _FirstFault(Exception):
@@ -81,16 +82,20 @@ def run_trial(
     step, period = hardware.plant.settings.step, hardware.sensors.steps
     truth, states, commands = _Record("q", "qd", "effort"), _Record("q", "qd", "effort"), _Record("effort", "q", "qd")
     faults: Counter[str] = Counter()
+    lasting: tuple[FaultKind | None, str] = None, ""  # the numbers in the message change from state to state
     end = hardware.now + round(duration / step)
     interval = period if hardware.sensors.transport.punctual else 1  # steps until the next reading can arrive
     none = np.full(hardware.plant.dynamics.robot.n, np.nan)
     failures = hardware.failures
 
     def send(command: Command | None, stamp: float) -> None:
+        nonlocal lasting
         if command is None:
             return
+        if command.fault != lasting[0]:
+            lasting = command.fault, f"{command.fault}: {command.problem}"
         if command.fault is not None:
-            faults[f"{command.fault}: {command.problem}"] += 1
+            faults[lasting[1]] += 1
             if until_fault:
                 raise _FirstFault
         hardware.command(command.effort)
