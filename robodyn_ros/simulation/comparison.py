@@ -243,7 +243,7 @@ class LawComparison:
         said = f"After a step it settles {band} in {times[best]:.2f} s"
         if times[soonest] < SOONER * times[best]:
             said += f", {soonest} in {times[soonest]:.2f} s"
-        return f"{said}; never: {', '.join(never)}" if never else said
+        return f"{said}; {' and '.join(never)} never {'does' if len(never) == 1 else 'do'}" if never else said
 
     def __repr__(self) -> str:
         return textwrap.fill(f"{self.robot.name}, {self.arm}: {self.verdict()}", 80)
