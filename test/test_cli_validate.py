@@ -58,6 +58,30 @@ def test_an_arm_that_differs(monkeypatch, capsys):
     assert [line.split()[-1] for line in out.splitlines() if "mass matrix M" in line] == ["agrees"]
 
 
+def test_rounding_is_not_a_difference_and_a_thousandth_of_a_mass_is(tmp_path, capsys, monkeypatch):
+    """A slender chain, whose rounding errors grew to radians under one record of efforts."""
+    axes = [(0, 1, 1), (1, 2, 3), (1, 0, 1), (0, 1, 0), (0, 0, 1), (1, 0, 0)] * 2
+    links = [arms.link(f"l{k}", 1.0, (0.1, 0, 0), (0.01, 0, 0, 0.02, 0, 0.02)) for k in range(1, 13)]
+    joints = [
+        arms.joint(f"j{k}", "continuous", f"l{k - 1}", f"l{k}", axis, (0.3, 0, 0), limit=None)
+        for k, axis in enumerate(axes, 1)
+    ]
+    path = tmp_path / "chain.urdf"
+    path.write_text(arms.robot("chain", arms.link("l0"), *links, *joints))
+    brief = ("--states", "1", "--motions", "1", "--duration", "0.1")
+    assert main(["validate", str(path), *brief]) == ExitCode.YES, capsys.readouterr().out
+    real = validation.MuJoCoPlant
+
+    def heavy(*args, **options):
+        plant = real(*args, **options)
+        plant.arm.model.body_mass[-1] *= 1.001
+        return plant
+
+    monkeypatch.setattr(validation, "MuJoCoPlant", heavy)
+    assert main(["validate", str(path), *brief]) == ExitCode.NO
+    assert [line.split()[-1] for line in capsys.readouterr().out.splitlines() if "motion 1" in line][-1] == "differs"
+
+
 def test_without_mujoco(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "mujoco", None)
     assert main(["validate", RR]) == ExitCode.ERROR

@@ -86,9 +86,9 @@ VERB = Verb(
     summary="compare an arm's equations and motions with MuJoCo's",
     description=(
         "Compares M, g, inverse and forward dynamics of an arm with MuJoCo's at random\n"
-        "states, and the native plant with MuJoCo's over random motions under the same\n"
-        "efforts. The exit code is 1 if they differ. MuJoCo must be installed: pip\n"
-        "install mujoco."
+        "states, and the native plant with MuJoCo's over random motions under computed\n"
+        "torque, without friction. The exit code is 1 if they differ. MuJoCo must be\n"
+        "installed: pip install mujoco."
     ),
     examples=(
         ("robodyn validate arm.urdf", "100 states, 3 motions of 2 s"),
