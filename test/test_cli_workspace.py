@@ -76,7 +76,9 @@ def test_the_tool_is_no_link_that_does_not_move(tmp_path: Path, capsys: pytest.C
     [
         (("--out", "map.txt"), "must end in"),
         (("--of", "beauty"), "is not one of manipulability, payload"),
-        (("--samples", "0"), "must be above 0"),
+        (("--samples", "0"), "--samples: must be 1 or more, not 0"),
+        (("--cell", "0"), "--cell: must be above 0 m, not 0"),
+        (("--payload", "-1"), "--payload: must be 0 kg or more, not -1"),
         (("--link", "finger"), "is not in the robot"),
         (("--plane", "xx"), "two of x, y, z"),
         (("--plane", "xz", "--slice", "-1"), "nowhere within"),

@@ -170,7 +170,10 @@ def test_files_of_trajectories(tmp_path):
     assert (read_trajectory(path, PRR).positions[:, order] == q).all()
     for text, problem in (
         ("{", "cannot be read"),
-        ("[1]", "is no JointTrajectory"),
+        ("[1]", "is no JointTrajectory, which has joint_names, and points with"),
+        ("<robot/>", "is no JointTrajectory, which has"),
+        ('{"joint_names": [null, "a"], "points": []}', "is of the joints"),
+        ('{"joint_names": {"a": 1}, "points": []}', "is of the joints"),
         ('{"joint_names": ["a"], "points": []}', "is of the joints"),
         (path.read_text().replace('"positions"', '"place"'), "has no positions"),
         (path.read_text().replace("[", "[0.0, ", 3), "is no JointTrajectory|is of the joints"),

@@ -86,8 +86,12 @@ def run(args: Namespace) -> ExitCode:
         raise InputError("--out", f"{args.out!r} must end in {', '.join(ENDINGS)}", args.out)
     if args.of not in OF:
         raise InputError("--of", f"{args.of!r} is not one of {', '.join(OF)}{is_it(args.of, OF)}", args.of)
-    if args.samples < 1 or not (args.cell is None or args.cell > 0.0):
-        raise InputError("--samples", "and --cell must be above 0", args.samples)
+    if args.samples < 1:
+        raise InputError("--samples", f"must be 1 or more, not {args.samples}", args.samples)
+    if args.cell is not None and not args.cell > 0.0:
+        raise InputError("--cell", f"must be above 0 m, not {args.cell:g}", args.cell)
+    if args.payload is not None and not args.payload >= 0.0:
+        raise InputError("--payload", f"must be 0 kg or more, not {args.payload:g}", args.payload)
     robot = read_arm(args)
     link = args.tool or tip(robot)
     of = "payload" if args.payload is not None else args.of

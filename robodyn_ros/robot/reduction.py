@@ -111,7 +111,9 @@ def joints_between(robot: Robot, root: str = "", tip: str = "") -> tuple[str, ..
     moved = {body.coordinate for body in robot.bodies if body.name in links}
     if not moved:
         raise InputError(
-            "tip" if tip else "root", f"no joint moves between {start!r} and {tip or 'any other link'!r}", tip
+            "tip" if tip else "root",
+            f"no joint moves between {start!r} and {repr(tip) if tip else 'any other link'}",
+            tip,
         )
     return tuple(robot.joint_names[coordinate] for coordinate in sorted(moved))
 

@@ -444,12 +444,15 @@ def read_trajectory(path: str | os.PathLike[str], robot: Robot) -> Trajectory:
     except YamlError as cause:
         raise InputError("trajectory", f"{where} cannot be read: {cause}", path) from cause
     try:
-        names, points = content["joint_names"], content["points"]
+        names, points = list(content["joint_names"]), content["points"]
         times = [point["time_from_start"]["sec"] + point["time_from_start"]["nanosec"] / NANO for point in points]
         rows = {name: _rows(field, points, len(names)) for field, name in FIELDS.items()}
-    except (KeyError, TypeError, ValueError) as cause:
-        raise InputError("trajectory", f"{where} is no JointTrajectory: {cause!r}", path) from cause
-    if sorted(names) != sorted(robot.joint_names):
+    except ValueError as cause:
+        raise InputError("trajectory", f"{where} is no JointTrajectory: {cause}", path) from cause
+    except (KeyError, TypeError) as cause:
+        needed = "joint_names, and points with positions and time_from_start, of sec and nanosec"
+        raise InputError("trajectory", f"{where} is no JointTrajectory, which has {needed}", path) from cause
+    if sorted(map(str, names)) != sorted(robot.joint_names):
         raise InputError(
             "trajectory", f"{where} is of the joints {names}, the arm has {list(robot.joint_names)}", names
         )
