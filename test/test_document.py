@@ -94,6 +94,11 @@ def test_formulas_as_plain_text(formula: str, plain: str) -> None:
         (r"a = -b", '<mi>a</mi><mo>=</mo><mo form="prefix">−</mo><mi>b</mi>'),
         (r"{}- b", "<mrow></mrow><mo>−</mo><mi>b</mi>"),
         (
+            "|a|",
+            '<mo stretchy="false" lspace="0" rspace="0">|</mo><mi>a</mi>'
+            '<mo stretchy="false" lspace="0" rspace="0">|</mo>',
+        ),
+        (
             r"\begin{bmatrix} r \end{bmatrix}^\top",
             "<msup><mrow><mo>[</mo><mtable><mtr><mtd><mi>r</mi></mtd></mtr></mtable><mo>]</mo></mrow><mo>⊤</mo></msup>",
         ),

@@ -88,7 +88,8 @@ def _mend(element: ElementTree.Element, formula: str) -> None:
         element.tag = "mo"
         element.attrib.update(lspace="0.17em", rspace="0.17em")
     if text in {"|", "‖", "∥"} and "fence" not in element.attrib:
-        element.set("stretchy", "false")  # one of a pair may stand in an exponent, and would stretch otherwise
+        # One of a pair may stand in an exponent, and would stretch otherwise; a browser takes it for a relation.
+        element.attrib.update(stretchy="false", lspace="0", rspace="0")
     if element.tag == "mover" and (element[1].text or "") in ACCENTS | DOTS:
         if element[1].text in ACCENTS:
             element.set("accent", "true")
