@@ -75,6 +75,15 @@ def test_what_goes_wrong_is_one_error_that_names_the_file(arm: Path) -> None:
         load_robot(str(arm.with_name("leg.xacro")))
 
 
+def test_a_file_that_includes_itself_is_told_why(tmp_path: Path) -> None:
+    need_xacro()
+    path = tmp_path / "self.xacro"
+    path.write_text(f'<robot name="r" {XMLNS}><xacro:include filename="self.xacro"/></robot>', encoding="utf-8")
+    with pytest.raises(RobotDescriptionError, match="recursion") as error:
+        load_robot(path)
+    assert str(error.value).count("included from") == 1
+
+
 def test_a_verb_takes_arguments_wherever_they_stand(arm: Path, capsys: pytest.CaptureFixture[str]) -> None:
     need_xacro()
     for words in ([str(arm), "side:=right", "--json"], [str(arm), "--json", "side:=right"]):

@@ -377,8 +377,8 @@ class _Parts:
         for element in self._constraints:
             title, text = element.get("element", ""), element.get("problem", "")
             if self._settings.constraints == "refuse":
-                rest = len(self._constraints) - 1
-                others = f" (and there are {rest} more such things)" if rest else ""
+                things = len(self._constraints)
+                others = f" (it is one of {things} such things)" if things > 1 else ""
                 text = f'{text}, which a tree of joints does not have{others}; constraints: "ignore" leaves it out'
                 raise RobotDescriptionError(title, text)
             found.append(Finding("warning", title, None, f"{text}, which is ignored"))

@@ -83,7 +83,8 @@ def expand(file: str, arguments: Mapping[str, str]) -> str:
         except subprocess.TimeoutExpired as cause:
             raise RobotDescriptionError(file, f"xacro did not end within {TIMEOUT:g} s") from cause
         if done.returncode != 0 or not out.is_file():
-            said = [line for line in done.stderr.strip().splitlines() if line.strip()]
+            lines = filter(str.strip, done.stderr.splitlines())
+            said = list(dict.fromkeys(lines))  # a file that includes itself is named a hundred times
             raise RobotDescriptionError(file, f"xacro: {'; '.join(said[-4:]) or 'failed without a word'}")
         return out.read_text(encoding="utf-8")
 
