@@ -64,6 +64,7 @@ summary {{ cursor: pointer; margin: 0.7rem 0; }}
 .cells th, .cells td {{ text-align: left; vertical-align: top; }}
 .cells th, .cells td {{ padding: 0.2rem 1.1rem 0.2rem 0; border-bottom: 1px solid #8884; }}
 .numeric th:not(:first-child), .numeric td:not(:first-child) {{ text-align: right; }}
+.numeric td:not(:first-child):not(.prose) {{ white-space: nowrap; }}
 .cells .prose {{ min-width: 14rem; }}
 .equations td {{ padding: 0.25rem 0.3rem; vertical-align: baseline; white-space: nowrap; }}
 .equations td:first-child {{ text-align: right; padding-left: 1.5rem; }}
