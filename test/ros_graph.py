@@ -22,7 +22,7 @@ import rclpy
 import yaml
 from diagnostic_msgs.msg import DiagnosticArray
 from fork_server import NODES, Forked, ForkServer
-from rcl_interfaces.srv import SetParameters
+from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
@@ -46,6 +46,9 @@ GRACE = 20.0
 
 HANGS = 120.0
 """After what time this process does not leave the graph at all [s]."""
+
+AGAIN = 1.0
+"""After what time a node is asked again whether it answers [s]."""
 
 FORGETS = 1.0
 """How long it may take until a participant that has left is forgotten [s]."""
@@ -208,12 +211,31 @@ class Graph:
 
     def call(self, kind: type[Any], name: str, deadline: float = DEADLINE, **fields: Any) -> Any:
         """Call a service; its answer."""
-        client = self.node.create_client(kind, name)
-        self.wait(client.service_is_ready, f"the service {name}", deadline)
+        client = self.client(kind, name, deadline)
         future = client.call_async(kind.Request(**fields))
         self.wait(future.done, f"an answer of {name}", deadline)
         self.node.destroy_client(client)
         return future.result()
+
+    def client(self, kind: type[Any], name: str, deadline: float = DEADLINE) -> Any:
+        """A client of a service whose answers will reach it.
+
+        DDS tells a client that it has found a service, but not that the service has found where the client takes its
+        answers, and an answer that is given before is lost. A node finds the ends of another in the order in which they
+        were made. So a node that answers a later client, which may ask again and again, will answer this one.
+        """
+        client = self.node.create_client(kind, name)
+        self.wait(client.service_is_ready, f"the service {name}", deadline)
+        node = name.rpartition("/")[0]
+        later = self.node.create_client(GetParameters, f"{node}/get_parameters")
+        self.wait(later.service_is_ready, f"the parameters of {node}", deadline)
+        end, asked = time.monotonic() + deadline, list[Any]()
+        while not any(future.done() for future in asked) and time.monotonic() < end:
+            asked.append(later.call_async(GetParameters.Request()))
+            again = time.monotonic() + AGAIN
+            self.wait(lambda last=asked[-1], again=again: last.done() or time.monotonic() > again, "an answer")
+        self.node.destroy_client(later)
+        return client
 
     def set(self, node: str, **parameters: Any) -> list[Any]:
         """Set parameters of a node one by one, with two underscores for a dot; the results."""

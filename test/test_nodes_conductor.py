@@ -1,13 +1,15 @@
 """The conductor alone: what it says when it is asked for nonsense, or when nobody plays."""
 
 import signal
+from concurrent.futures import Future
+from types import SimpleNamespace
 
 import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
 from robodyn_ros.errors import NotReadyError
-from robodyn_ros.nodes.common.script import Player, ScriptStep
+from robodyn_ros.nodes.common.script import AGAIN, Player, RepeatedRequest, ScriptStep
 
 MOTION = {"joints": ["elevator", "shoulder"], "times": [0.0, 1.0], "waypoints": [0.0, 0.0, 1.0, 1.0]}
 
@@ -80,3 +82,16 @@ def test_a_script_goes_on_as_far_as_it_can_and_tells_what_it_lacks():
     come.add("three")
     assert player.go_on()
     assert done == ["one", "two", "three", "end"]
+
+
+def test_a_request_whose_answer_is_lost_is_sent_again():
+    now, sent = [0.0], []
+    client = SimpleNamespace(call_async=lambda request: sent.append((request, Future())) or sent[-1][1])
+    asked = RepeatedRequest(client, "pause", lambda: now[0])
+    for second in (0.5 * AGAIN, 1.1 * AGAIN, 1.9 * AGAIN, 2.3 * AGAIN):
+        now[0] = second
+        assert not asked.done()
+    assert [request for request, _ in sent] == ["pause"] * 3
+    sent[1][1].set_result("paused")
+    assert asked.done()
+    assert asked.result() == "paused"

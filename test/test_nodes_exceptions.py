@@ -54,7 +54,7 @@ def test_it_is_counted_with_its_traceback_and_the_arm_goes_on(graph, prr):
     """Everything raises once or some times; whoever waits for an answer gets one, and no change is made by half."""
     both = {"diagnostics_rate": 20.0, "robot_description": prr}
     simulator = graph.start("simulator", "-r", "commands:=controller/commands", via=breaking(SIMULATOR), **both)
-    controller = graph.start("controller", via=breaking(CONTROLLER), use_sim_time=True, **both)
+    controller = graph.start("controller", via=breaking(CONTROLLER), use_sim_time=True, state_timeout=5.0, **both)
     commands = graph.listen(JointState, "controller/joint_commands")
     graph.listen(JointState, "controller/efforts/gravity")
     graph.wait(lambda: len(commands) > 100, "commands")

@@ -51,9 +51,7 @@ def test_the_payload_is_found_and_adopted_and_a_hold_ends_the_motion(graph, arm)
     rest()
     # So slow that it goes on for minutes: it is ended long before its end.
     assert graph.set("controller", payload_estimation__speed=0.01)[0].successful
-    client = graph.node.create_client(Trigger, "controller/estimate_payload")
-    graph.wait(client.service_is_ready, "the service")
-    asked = client.call_async(Trigger.Request())
+    asked = graph.client(Trigger, "controller/estimate_payload").call_async(Trigger.Request())
     graph.wait(lambda: abs(states[-1].velocity[1]) > 0.02, "the motion")
     again = graph.call(Trigger, "controller/estimate_payload")
     assert (again.success, again.message) == (False, "an estimation is under way")

@@ -172,11 +172,11 @@ def test_bytes_that_are_no_state_are_refused(arm):
 
 
 def test_the_way_from_a_state_to_its_command_passes_few_files(graph, prr):
-    """A reader can follow it: twelve files at most, with what looks on."""
+    """A reader can follow it: twelve files at most, with what looks on. In lockstep, no state is late."""
     via = tracing("nodes.controller.states:StateCallback.on_state", 30)
-    controller = graph.start("controller", robot_description=prr, realtime="off", via=via)
-    arm = Arm(graph)
-    graph.wait(lambda: arm.state() is not None and HEADING in controller.output, "the files of the thirtieth state")
+    graph.start("simulator", "-r", "joint_commands:=controller/joint_commands", robot_description=prr, lockstep=True)
+    controller = graph.start("controller", robot_description=prr, realtime="off", use_sim_time=True, via=via)
+    graph.wait(lambda: HEADING in controller.output, "the files of the thirtieth state")
     files = controller.output.partition(HEADING)[2].splitlines()[0].split()
     assert {"nodes/controller/states.py", "control/loop.py", "nodes/controller/output.py"} <= set(files)
     assert len(files) <= 12, files

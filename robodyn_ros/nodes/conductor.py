@@ -38,7 +38,7 @@ from robodyn_ros.nodes.common.executor import Exit, run, tell
 from robodyn_ros.nodes.common.messages import NANO, JointOrder, seconds, stamp
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare, declare_settings
 from robodyn_ros.nodes.common.qos import RELIABLE
-from robodyn_ros.nodes.common.script import Script, ScriptRunner, ScriptStep
+from robodyn_ros.nodes.common.script import RepeatedRequest, Script, ScriptRunner, ScriptStep
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import check_settings, setting, switch
 
@@ -171,7 +171,7 @@ class ConductorNode(ExceptionGuard, Node):  # type: ignore[misc]
 
     def _set_paused(self, paused: bool) -> Script:
         """Let the simulated time stand still, or go on."""
-        answer = self._pause.call_async(SetBool.Request(data=paused))
+        answer = RepeatedRequest(self._pause, SetBool.Request(data=paused))
         yield ScriptStep("an answer of the simulator", answer.done)
 
     def _count(self) -> Generator[ScriptStep, None, list[int]]:

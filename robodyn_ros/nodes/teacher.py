@@ -30,7 +30,7 @@ from robodyn_ros.nodes.common.executor import Exit, run, tell
 from robodyn_ros.nodes.common.messages import JointOrder, seconds
 from robodyn_ros.nodes.common.parameters import NodeParameters, declare
 from robodyn_ros.nodes.common.qos import EVERY_STATE
-from robodyn_ros.nodes.common.script import Script, ScriptRunner, ScriptStep
+from robodyn_ros.nodes.common.script import RepeatedRequest, Script, ScriptRunner, ScriptStep
 from robodyn_ros.nodes.common.watch import CONTROLLER
 from robodyn_ros.robot.pose import Array
 
@@ -96,7 +96,7 @@ class TeacherNode(ExceptionGuard, Node):  # type: ignore[misc]
             yield from self._until(
                 "a controller", lambda: self._get.service_is_ready() and self._set.service_is_ready()
             )
-            asked = self._get.call_async(GetParameters.Request(names=[LAW]))
+            asked = RepeatedRequest(self._get, GetParameters.Request(names=[LAW]))
             yield from self._until("the controller's law", asked.done)
             before = asked.result().values[0].string_value
             yield from self._choose(self._law)
@@ -129,7 +129,7 @@ class TeacherNode(ExceptionGuard, Node):  # type: ignore[misc]
         Raises:
             ConfigurationError: it refuses.
         """
-        asked = self._set.call_async(_request(law))
+        asked = RepeatedRequest(self._set, _request(law))
         yield ScriptStep(f"the controller to change to {law}", asked.done)
         result = asked.result().result
         if not result.successful:

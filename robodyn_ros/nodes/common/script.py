@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from time import monotonic
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from rclpy.client import Client
 from rclpy.node import Node
 
 from robodyn_ros.errors import NotReadyError, RobodynError
@@ -23,6 +24,39 @@ class ScriptStep(NamedTuple):
 
 Script = Generator[ScriptStep, None, None]
 """A generator that yields each condition it waits for, and goes on when that has come."""
+
+
+AGAIN = 5.0
+"""After what time a request that has no answer is sent again [s]."""
+
+
+class RepeatedRequest:
+    """A request to a service that may get it twice.
+
+    DDS finds the two ends of a service one by one. An answer is lost if the node that gives it has not yet found where
+    the client takes it, and nobody tells the client; so it asks again.
+    """
+
+    def __init__(self, client: Client, request: Any, clock: Callable[[], float] = monotonic) -> None:
+        """
+        Args:
+            client: of the service, which is there.
+            request: for it; it is sent at once.
+            clock: that never goes back [s].
+        """
+        self._client, self._request, self._clock = client, request, clock
+        self._asked, self._since = [client.call_async(request)], clock()
+
+    def done(self) -> bool:
+        """Return whether there is an answer, and ask again if there has been none for a while."""
+        if self._clock() - self._since > AGAIN:
+            self._asked.append(self._client.call_async(self._request))
+            self._since = self._clock()
+        return any(future.done() for future in self._asked)
+
+    def result(self) -> Any:
+        """Return the first answer."""
+        return next(future.result() for future in self._asked if future.done())
 
 
 class Player:
