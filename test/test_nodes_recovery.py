@@ -16,11 +16,10 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 (rclpy) is not installed")
 
+import threads_at_end
 from fault_rig import DRIFT, NAMES, POSE, TIMEOUT, Rig
-from ros_graph import own_graph
 
 import robodyn_ros as rd
-from robodyn_ros.nodes.common import executor
 
 HANGING = {"elevator": 0.3, "shoulder": -1.83, "wrist": -0.12}
 """Arm and hand hang below their joints, so that a constant effort that carries them keeps them there, however long."""
@@ -30,18 +29,16 @@ PATIENCE = 60.0
 
 
 @pytest.mark.parametrize("node", ["controller", "simulator"])
-def test_a_node_that_is_told_to_end_leaves_the_graph_at_once(tmp_path, monkeypatch, prr, node):
-    """And not when its lease has ended, as one that was killed: a lease of five minutes would show that."""
-    profile = tmp_path / "lease.xml"
-    profile.write_text(executor.PROFILE.read_text().replace("<sec>5</sec>", "<sec>300</sec>"))
-    assert "<sec>300</sec>" in profile.read_text()
-    monkeypatch.setenv(executor._variable(), str(profile))
-    with own_graph(tmp_path) as graph:
-        process = graph.start(node, robot_description=prr)
-        for present in (True, False):
-            graph.wait(lambda wanted=present: (node in graph.node.get_node_names()) == wanted, f"present: {present}")
-            if present:
-                process.stop(signal.SIGTERM)
+def test_a_node_that_is_told_to_end_leaves_the_graph_at_once(graph, prr, node):
+    """It tells the others, and not its lease: its participant is gone before its process."""
+    process = graph.start(node, robot_description=prr, via=[threads_at_end.__file__])
+    graph.wait(lambda: node in graph.node.get_node_names(), node)
+    alive = [(task / "comm").read_text().strip() for task in Path(f"/proc/{process.pid}/task").iterdir()]
+    process.stop(signal.SIGTERM)
+    threads = process.output.partition(threads_at_end.HEADING)[2].split()
+    assert threads
+    for names, of_participants in ((alive, True), (threads, False)):
+        assert any(name.startswith("dds.") for name in set(names) - {threads_at_end.OF_THE_PROCESS}) == of_participants
 
 
 def test_either_side_killed_and_started_again(graph, prr):

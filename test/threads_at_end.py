@@ -1,0 +1,23 @@
+"""Runs a node and prints the names of the threads that its process has when the node has ended.
+
+``python threads_at_end.py MODULE ARGUMENTS``. Fast DDS names its threads ``dds.*``; each participant has some of its
+own, and ``dds.shm.wdog`` is that of the process.
+"""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from pathlib import Path
+
+HEADING = "threads: "
+OF_THE_PROCESS = "dds.shm.wdog"
+
+if __name__ == "__main__":
+    module, *rest = sys.argv[1:]
+    sys.argv = [module, *rest]
+    try:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+    finally:
+        names = [(task / "comm").read_text().strip() for task in Path("/proc/self/task").iterdir()]
+        print(HEADING + " ".join(names), flush=True)
