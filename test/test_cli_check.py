@@ -19,6 +19,7 @@ PRR = (ROOT / "urdf/prr.urdf").read_text(encoding="utf-8")
 ARM = '<inertia ixx="0.020833333333333332" ixy="0" ixz="0" iyy="0.020833333333333332" iyz="0" izz="0.0003"/>'
 HAND = '<inertia ixx="0.0588245" ixy="0" ixz="0" iyy="0.0588245" iyz="0" izz="0.0090"/>'
 SHOULDER = '<limit lower="-2" upper="2" velocity="12" effort="96"/>'
+WRIST = '<limit lower="-1.5" upper="2.1" velocity="8" effort="36"/>'
 LIFT = '<limit lower="0" upper="2.1" velocity="2" effort="600"/>'
 ARM_COM = '<inertial>\n      <origin xyz="0 0 0.25"/>'
 
@@ -254,3 +255,17 @@ def test_stiff_damping_is_mentioned(capsys, tmp_path):
     texts = [finding["text"] for finding in json.loads(capsys.readouterr().out)["findings"]]
     (said,) = (text for text in texts if "damping of 10" in text)
     assert "down to 0.0003 kg m²: speed decays in 30 µs, 33.3 times in a step of 1 ms" in said
+
+
+@pytest.mark.parametrize(("multiplier", "offset", "where"), [(0.9, 0.3, []), (-0.5, 0.6, []), (2.0, -0.1, [-4.1, 3.9])])
+def test_a_mimic_joint_that_leaves_its_limits_is_found(capsys, tmp_path, multiplier, offset, where):
+    mimic = f'<mimic joint="shoulder" multiplier="{multiplier}" offset="{offset}"/>'
+    text = changed((WRIST, WRIST + mimic))
+    code, found = report(capsys, tmp_path, text)
+    remarks = [one for one in found["findings"] if "leaves its limits" in one["text"]]
+    assert [one["text"].endswith(f"it is at {q:g}") for one, q in zip(remarks, where, strict=True)] == [True] * len(
+        where
+    )
+    assert {(one["severity"], one["element"]) for one in remarks} <= {("warning", "joint 'wrist'")}
+    assert all("wrist" in text.splitlines()[one["line"] - 1] for one in remarks)
+    assert code == bool(where)

@@ -39,6 +39,9 @@ ILL = 1e4
 WITHOUT_LIMITS = {True: 1.0, False: np.pi}
 """Is prismatic → range that is assumed for a joint without position limits, ± [m] or [rad]."""
 
+BEYOND = 0.01
+"""Share of a joint's range that it may be asked to leave it by, which is rounding in the file."""
+
 Remark = tuple[str, str]
 """Severity and text of a finding."""
 
@@ -113,6 +116,24 @@ def _velocity(joint: UrdfJoint) -> Iterator[Remark]:
         yield "error", f"its velocity limit is {velocity:g}: it cannot move"
     elif velocity > FAST and joint.type != "prismatic":
         yield "warning", f"its velocity limit is {velocity:g} rad/s: in degrees per second, or a placeholder?"
+
+
+def follower_findings(robot: Robot, urdf: Urdf) -> Iterator[Finding]:
+    """Findings about mimic joints that leave their limits while the joint that they follow is within its own."""
+    placed = {joint.name: joint for joint in urdf.joints}
+    for body in robot.bodies:
+        joint, leader = body.joint, robot.joints[body.coordinate]
+        if joint.mimic is None:
+            continue
+        slack = BEYOND * (joint.upper - joint.lower) if np.isfinite([joint.lower, joint.upper]).all() else 0.0
+        for bound in (leader.lower, leader.upper):
+            position = body.ratio * bound + body.offset
+            if np.isfinite(position) and not joint.lower - slack <= position <= joint.upper + slack:
+                text = (
+                    f"leaves its limits [{joint.lower:g}, {joint.upper:g}] {joint.position_unit}: where "
+                    f"{leader.name!r} is at its limit, {bound:g} {leader.position_unit}, it is at {position:g}"
+                )
+                yield Finding("warning", placed[joint.name].title, placed[joint.name].line, text)
 
 
 class Loads(NamedTuple):

@@ -29,7 +29,8 @@ def show(urdf: Urdf, findings: list[Finding], robot: Robot | None, found: Loads 
     out, moved = console(), moving_links(urdf)
     mass = sum(link.inertial.mass for link in urdf.links if link.inertial and link.name in moved)
     order = () if robot is None else robot.joint_names
-    out.print(Text(f"{urdf.name}: {len(urdf.links)} links, {len(order)} joints, {mass:.4g} kg that move\n", "bold"))
+    has = f"{_counted(len(urdf.links), 'link')}, {_counted(len(order), 'joint')}"
+    out.print(Text(f"{urdf.name}: {has}, {mass:.4g} kg that move\n", "bold"))
     out.print(link_table(urdf, moved, findings))
     out.print(joint_table(urdf, order, findings))
     if robot is not None and found is not None:
@@ -39,9 +40,13 @@ def show(urdf: Urdf, findings: list[Finding], robot: Robot | None, found: Loads 
     for line in finding_lines(findings):
         out.print(line)
     count = Counter(finding.severity for finding in findings)
-    counted = ", ".join(f"{count[kind]} {kind}{'s' * (count[kind] != 1)}" for kind in ("error", "warning", "note"))
+    counted = ", ".join(_counted(count[kind], kind) for kind in ("error", "warning", "note"))
     style = "bold red" if count["error"] else "bold yellow" if count["warning"] else "bold green"
     out.print(Text(f"\n{counted}" if findings else "Nothing suspicious.", style))
+
+
+def _counted(count: int, word: str) -> str:
+    return f"{count} {word}{'s' * (count != 1)}"
 
 
 def as_data(urdf: Urdf, findings: list[Finding], robot: Robot | None, found: Loads | None) -> dict[str, Any]:
