@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import isfinite
 from operator import le
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,17 +20,49 @@ def finite_array(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
     """``value`` as a float64 array, not copied if it is one already.
 
     Raises:
-        InputError: it is no array of numbers, has another shape, or is not finite.
+        InputError: it is no array of real numbers, has another shape, or is not finite.
     """
-    try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError) as cause:
-        raise InputError(name, f"must be numbers, not {value!r}", value) from cause
+    array = np.asarray(_real(name, value, "real numbers"), dtype=np.float64)
     if array.shape != shape:
         raise InputError(name, f"has shape {array.shape}, not {shape}", value)
     if not is_finite(array):
         raise InputError(name, f"is not finite: {array}", value)
     return array
+
+
+def as_real(name: str, value: object, expected: str) -> Array:
+    """A contiguous, aligned float64 array of real numbers, of any shape.
+
+    Args:
+        name: the argument's name, for the message.
+        value: the argument.
+        expected: what the argument must be, for the message.
+
+    Raises:
+        InputError: it is no array, or holds something else than real numbers: complex ones, text, objects, booleans.
+    """
+    array = _real(name, value, expected)
+    with np.errstate(over="ignore"):  # what is beyond the range of float64 is infinite, and reported as such
+        return np.require(array, np.float64, ("C", "A"))
+
+
+def _real(name: str, value: object, expected: str) -> NDArray[Any]:
+    try:
+        array = np.asarray(value)
+    except Exception as cause:  # whatever an object's own __array__ raises, it is no array
+        raise InputError(name, f"must be {expected}, not {in_short(value)}", value) from cause
+    if array.dtype.kind not in "fiu":
+        raise InputError(name, f"must be {expected}, not {in_short(value)}", value)
+    return array
+
+
+def in_short(value: object) -> str:
+    """A value as it is written in code, on one line, of which at most 60 characters are told."""
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # of somebody's object, or a whole number of thousands of digits
+        return f"a value of the type {type(value).__name__}"
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def is_finite(array: Array) -> bool:

@@ -158,7 +158,10 @@ def test_computed_torque_makes_the_error_linear():
         (-1.0, 1.0, "kp: must not be negative"),
         (1.0, np.inf, "kd"),
         (1.0, 1.0, "ki"),
-        ("stiff", 1.0, "kp: must be numbers"),
+        ("stiff", 1.0, "kp: must be real numbers"),
+        (["1", "2", "3"], 1.0, "kp: must be real numbers"),
+        (1.0, [True, False, True], "kd: must be real numbers"),
+        ([1j, 1.0, 1.0], 1.0, "kp: must be real numbers"),
         ([[1.0, 1.0, 1.0]], 1.0, "kp"),
     ],
 )

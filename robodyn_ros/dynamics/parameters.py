@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.engine.states import as_real, in_short
+from robodyn_ros.checks import as_real, in_short
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Inertial, Robot
 from robodyn_ros.robot.pose import Array, read_only

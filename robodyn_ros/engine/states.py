@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from robodyn_ros.checks import as_real
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot.pose import Array
 
@@ -21,36 +22,6 @@ def as_states(names: Sequence[str], values: Sequence[object], widths: Sequence[i
         given = ", ".join(f"{name} {array.shape}" for name, array in zip(names, arrays, strict=True))
         raise InputError("arguments", f"must all be one state or all be N of them, not {given}")
     return arrays
-
-
-def as_real(name: str, value: object, expected: str) -> Array:
-    """A contiguous, aligned float64 array of real numbers, of any shape.
-
-    Args:
-        name: the argument's name, for the message.
-        value: the argument.
-        expected: what the argument must be, for the message.
-
-    Raises:
-        InputError: it is no array, or holds something else than real numbers: complex ones, text, objects, booleans.
-    """
-    try:
-        array = np.asarray(value)
-    except Exception as cause:  # whatever an object's own __array__ raises, it is no array
-        raise InputError(name, f"must be {expected}, not {in_short(value)}", value) from cause
-    if array.dtype.kind not in "fiu":
-        raise InputError(name, f"must be {expected}, not {in_short(value)}", value)
-    with np.errstate(over="ignore"):  # what is beyond the range of float64 is infinite, and reported as such
-        return np.require(array, np.float64, ("C", "A"))
-
-
-def in_short(value: object) -> str:
-    """A value as it is written in code, on one line, of which at most 60 characters are told."""
-    try:
-        text = " ".join(repr(value).split())
-    except Exception:  # of somebody's object, or a whole number of thousands of digits
-        return f"a value of the type {type(value).__name__}"
-    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def refuse_non_finite(names: Sequence[str], values: Sequence[object]) -> None:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.engine.states import as_real
+from robodyn_ros.checks import as_real
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot.pose import Array
 

@@ -12,7 +12,7 @@ from math import isfinite
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.engine.states import as_real
+from robodyn_ros.checks import as_real
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import so3
 from robodyn_ros.robot import Pose

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.engine.states import as_real
+from robodyn_ros.checks import as_real
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot.pose import Array, read_only
 

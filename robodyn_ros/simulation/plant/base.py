@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.checks import finite_array
+from robodyn_ros.checks import as_real, finite_array, in_short
 from robodyn_ros.control.limits import check_position_limits, saturate
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.parameters import Payload
@@ -88,14 +88,8 @@ class PlantBase(ABC):
         robot = dynamics.robot
         self.dynamics = dynamics
         self.settings = settings or PlantSettings()
-        self.effort_limit = _limit("effort_limit", robot.effort_limit if effort_limit is None else effort_limit)
-        self.velocity_limit = _limit(
-            "velocity_limit", robot.velocity_limit if velocity_limit is None else velocity_limit
-        )
-        for name in ("effort_limit", "velocity_limit"):
-            limit = getattr(self, name)
-            if limit.shape != (robot.n,) or not (limit >= 0.0).all():
-                raise InputError(name, f"must be {robot.n} numbers from 0 up, not {limit!r}", limit)
+        self.effort_limit = _limits("effort_limit", effort_limit, robot.effort_limit)
+        self.velocity_limit = _limits("velocity_limit", velocity_limit, robot.velocity_limit)
         self.friction = tuple(urdf_friction(robot) if friction is None else friction)
         self._joints = JointEffects(Friction(self.friction, robot.n), Stops(robot, stops), self.velocity_limit)
         self.outside = ExternalForces(robot, contacts)
@@ -231,11 +225,13 @@ def unstable(robot: Robot, step: float, before: Array, after: Array, effort: Arr
     )
 
 
-def _limit(name: str, value: Any) -> Array:
-    try:
-        return read_only(value)
-    except (TypeError, ValueError) as cause:
-        raise InputError(name, f"must be numbers, not {value!r}", value) from cause
+def _limits(name: str, given: object, of_robot: Array) -> Array:
+    """Limits of the joints (n,), of which each may be infinite."""
+    value, expected = of_robot if given is None else given, f"{len(of_robot)} numbers from 0 up"
+    limits = read_only(as_real(name, value, expected))
+    if limits.shape != of_robot.shape or not (limits >= 0.0).all():
+        raise InputError(name, f"must be {expected}, not {in_short(value)}", value)
+    return limits
 
 
 def create_plant(name: str, dynamics: Dynamics, settings: PlantSettings | None = None, **options: Any) -> PlantBase:
