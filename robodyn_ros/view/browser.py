@@ -334,5 +334,6 @@ def check_free(host: str, port: int) -> None:
         try:
             probe.bind((host, port))
         except (OSError, OverflowError) as cause:
-            problem = f"cannot listen at {host}:{port}: {cause}; choose another port (--port), from 1 to 65535"
+            reason = str(cause).rstrip(".")
+            problem = f"cannot listen at {host}:{port}: {reason}; choose another port (--port), from 1 to 65535"
             raise ConfigurationError(problem) from cause
