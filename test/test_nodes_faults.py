@@ -32,6 +32,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 import node_faults
 
 ROOT = Path(__file__).parents[1]
+LASTING = {"expiry": 600.0}
+"""The arm is held without states until a test has seen it, however busy the machine is."""
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +44,7 @@ def rig(tmp_path_factory, prr):
         patch.setenv("PYTHONPATH", f"{folder / 'plugins'}:{Path(__file__).parent}")
         with own_graph(folder) as graph:
             # This driver's arm stands and says that it moves, which no arm does.
-            given = {"diagnostics_rate": 50.0, "overrun": 0.03, "plausibility": False}
+            given = {"diagnostics_rate": 50.0, "overrun": 0.03, "plausibility": False, "faults": {"states": LASTING}}
             controller = graph.start("controller", dynamics="moody", **given)
             descriptions = graph.node.create_publisher(String, "robot_description", LATCHED)
             descriptions.publish(String(data=prr))
@@ -122,19 +124,27 @@ def test_silence_ends_in_a_ramp_and_then_in_silence(rig):
     rig.change = UNUSABLE["silence"][1]
     rig.until_blind(begin)
     rig.graph.wait(lambda: rig.graph.diagnostics("controller")["message"] == "no joint states: silent", "silence")
+
+    def no_more():
+        count = len(rig.commands)
+        rig.graph.diagnostics("controller")
+        return len(rig.commands) == count
+
+    rig.graph.wait(no_more, "the last command")
+    times = np.array(rig.stamps(begin))
     efforts = np.array([message.effort for when, message in rig.commands if when > begin])
     share = efforts @ rig.blind / (rig.blind @ rig.blind)
-    ramp = share[(share < 1.0 - 1e-9)][-12:]
-    assert (np.diff(ramp) < 0.0).all()
-    assert (np.diff(ramp) > -0.5).all()
-    assert ramp[-1] < 0.2
-    most = np.abs(rig.blind).max()
-    np.testing.assert_allclose(efforts[-12:], np.outer(share[-12:], rig.blind), atol=0.05 * most)
-    count = len(rig.commands)
-    rig.graph.diagnostics("controller")
-    assert len(rig.commands) == count
+    ramp = np.flatnonzero(share >= 1.0 - 1e-9)[-1] + 1 + np.arange(len(share))
+    ramp = ramp[ramp < len(share)]
+    times, share, efforts = times[ramp], share[ramp], efforts[ramp]
+    assert len(share) > 1
+    assert (np.diff(share) < 0.0).all()
+    steepest = 10.0  # a ramp of 0.3 s, and the arm that sinks under it [1/s]
+    assert (np.diff(share) >= -steepest * np.diff(times)).all()
+    assert (share <= steepest * (times[0] + 0.3 - times)).all()
+    np.testing.assert_allclose(efforts, np.outer(share, rig.blind), atol=0.05 * np.abs(rig.blind).max())
     rig.as_usual()
-    assert all(r.successful for r in rig.graph.set("controller", faults__states__expiry=1.0))
+    assert all(r.successful for r in rig.graph.set("controller", faults__states__expiry=LASTING["expiry"]))
 
 
 def test_200_ms_without_a_state_are_survived(rig):
