@@ -53,6 +53,9 @@ AGAIN = 1.0
 FORGETS = 1.0
 """How long it may take until a participant that has left is forgotten [s]."""
 
+RESTS = 5
+"""How many times in a row the threads of the middleware must be found asleep."""
+
 
 REALTIME = os.environ.get("ROBODYN_REALTIME", "")
 """The parameter ``realtime`` of every controller that is told nothing else: ``make test-realtime`` sets it."""
@@ -203,6 +206,13 @@ class Graph:
         self.node.create_subscription(kind, topic, messages.append, qos)
         return messages
 
+    def has(self, node: str) -> bool:
+        """Whether a node is there, by a service that each has.
+
+        On a busy machine the list of the names of nodes may lack one for good, for one message has it.
+        """
+        return any(name == f"/{node}/get_parameters" for name, _ in self.node.get_service_names_and_types())
+
     def talk(self, kind: type[Any], topic: str, qos: Any = 10) -> Any:
         """A publisher that somebody listens to."""
         publisher = self.node.create_publisher(kind, topic, qos)
@@ -267,6 +277,19 @@ class Graph:
         while set(self.node.get_node_names()) - {self.node.get_name()} and time.monotonic() < end:
             time.sleep(0.002)
 
+    @staticmethod
+    def _let_rest() -> None:
+        """Wait until the threads of the middleware sleep: on a busy machine one may be in the middle of something."""
+        end, found = time.monotonic() + FORGETS, 0
+        while found < RESTS and time.monotonic() < end:
+            time.sleep(0.002)
+            stats = []
+            for path in Path("/proc/self/task").glob("*/stat"):
+                with contextlib.suppress(OSError):  # of a thread that has ended meanwhile
+                    stats.append(path.read_text())
+            states = {text.rpartition(")")[2].split()[0] for text in stats if "(dds." in text}
+            found = found + 1 if states <= {"S"} else 0
+
     def close(self) -> None:
         """End every process, and leave the graph.
 
@@ -278,9 +301,10 @@ class Graph:
         for process in self._processes:
             process.kill(after=GRACE)
         # Fast DDS can hang here, too, when another participant is lost at that moment (issue 6502 of it), and keep
-        # the interpreter locked. So those that have left are forgotten first; and if it hangs nevertheless, this
-        # thread of C says where, and ends the process.
+        # the interpreter locked. So those that have left are forgotten first, and what the middleware does about that
+        # is done; and if it hangs nevertheless, this thread of C says where, and ends the process.
         self._forget_others()
+        self._let_rest()
         faulthandler.dump_traceback_later(HANGS, exit=True, file=int(os.environ.get("ROBODYN_STDERR", "2")))
         self._executor.remove_node(self.node)
         self._executor.shutdown()

@@ -146,7 +146,7 @@ def test_every_node_ends_well_on_a_signal(fresh, prr, number):
     controller = fresh.start("controller", robot_description=prr, use_sim_time=True)
     waiting = fresh.start("controller", "-r", "__node:=waiting", "-r", "robot_description:=nothing")
     commands = fresh.listen(Float64MultiArray, "controller/commands")
-    fresh.wait(lambda: commands and "waiting" in fresh.node.get_node_names(), "commands, and a node that waits")
+    fresh.wait(lambda: commands and fresh.has("waiting"), "commands, and a node that waits")
     controller.stop(number)
     simulator.stop(number)
     waiting.stop(number)

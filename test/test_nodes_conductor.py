@@ -44,7 +44,7 @@ def test_what_is_missing_is_named(graph, tmp_path, missing):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_it_ends_cleanly_while_it_waits(graph, tmp_path, number):
     conductor = graph.start("conductor", **MOTION, record=str(tmp_path / "record.npz"))
-    graph.wait(lambda: "conductor" in graph.node.get_node_names(), "conductor")
+    graph.wait(lambda: graph.has("conductor"), "conductor")
     conductor.stop(number)
 
 

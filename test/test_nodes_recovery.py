@@ -32,7 +32,7 @@ PATIENCE = 60.0
 def test_a_node_that_is_told_to_end_leaves_the_graph_at_once(graph, prr, node):
     """It tells the others, and not its lease: its participant is gone before its process."""
     process = graph.start(node, robot_description=prr, via=[threads_at_end.__file__])
-    graph.wait(lambda: node in graph.node.get_node_names(), node)
+    graph.wait(lambda: "prr: 3 joints" in process.output, "a node that is under way")
     alive = [(task / "comm").read_text().strip() for task in Path(f"/proc/{process.pid}/task").iterdir()]
     process.stop(signal.SIGTERM)
     threads = process.output.partition(threads_at_end.HEADING)[2].split()

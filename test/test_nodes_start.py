@@ -172,7 +172,7 @@ def test_it_ends_well_while_it_starts(fresh, prr, name):
     import signal
 
     process = fresh.start(name, robot_description=prr)
-    fresh.wait(lambda: name in fresh.node.get_node_names(), "the node")
+    fresh.wait(lambda: fresh.has(name), "the node")
     process.stop(signal.SIGTERM)
 
 

@@ -62,7 +62,7 @@ def follow(graph, positions, step):
 
 def test_ctrl_c_ends_it_while_there_is_no_controller(graph, tmp_path):
     teach = Command("teach", PRR, "--out", tmp_path / "nothing.json")
-    graph.wait(lambda: "teacher" in graph.node.get_node_names(), "the teacher")
+    graph.wait(lambda: graph.has("teacher"), "the teacher")
     teach.process.send_signal(signal.SIGINT)
     assert teach.ended() == (130, "", "interrupted\n")
 
