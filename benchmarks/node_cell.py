@@ -206,8 +206,8 @@ class Cell(Drives):
         end, patience = self.now + limit, time.monotonic() + 3.0 * limit
         while not condition():
             if self.now > end or time.monotonic() > patience:
-                if what:
-                    raise SystemExit(f"no {what}: {self.said}, {self._counts()}")
+                if what and self._process is not None:
+                    raise self._process.failure(f"gave no {what}: {self.said!r}, {self._counts()}")
                 return False
             self.step()
         return True
