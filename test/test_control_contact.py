@@ -47,6 +47,9 @@ PERIOD = 1e-3
 NO_LIMIT = np.inf
 
 
+SAFETY = SafetySettings(plausibility=False, allow_sagging=True, soft_limit_margin=0.0, following_tolerance=0.0)
+
+
 class Bench:
     """An arm under a control loop, period by period; the arm may differ from its model."""
 
@@ -57,7 +60,7 @@ class Bench:
         self.observer = MomentumObserver(dynamics, options.pop("link", ""), options.pop("gain", 30.0))
         contact = Contact(self.observer, options.pop("thresholds", thresholds(robot.n)))
         given = options.pop("rest", None)
-        safety = options.pop("safety", SafetySettings(plausibility=False, allow_sagging=True, soft_limit_margin=0.0))
+        safety = options.pop("safety", SAFETY)
         self.loop = ControlLoop(
             rd.create_controller(law, dynamics, 100.0, 20.0), np.full(robot.n, 1e4), safety, contact=contact,
             velocity_limit=np.full(robot.n, 1e3), **options,
@@ -276,7 +279,6 @@ def injected(answer: str, kind: str, felt: str, *, in_c: bool) -> tuple[list[str
         recurrences=100,
     )  # fmt: skip
     bench = Bench(PRR, reactions=reactions, thresholds=bounds, safety=safety)
-    bench.loop.runs_in_c = in_c
     phases, efforts = [], []
 
     def run(duration: float) -> None:

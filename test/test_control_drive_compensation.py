@@ -11,7 +11,6 @@ import robodyn_ros as rd
 from robodyn_ros.cli import commission
 from robodyn_ros.control import PD, ComputedTorque, ControlLoop, GravityCompensation, Reference
 from robodyn_ros.control.drive_compensation import DriveCompensation
-from robodyn_ros.control.faults.dead_reckoning import STOP
 from robodyn_ros.control.faults.settings import FaultReactions, StatesReaction
 from robodyn_ros.control.loop_settings import MODEL, loop_default_values, make_loop_settings
 from robodyn_ros.control.motion.point_to_point import rest_to_rest
@@ -161,7 +160,7 @@ def test_the_ramp_down_of_a_blind_arm_sends_no_weight():
     times, efforts = arm.watched(1.0)
     timeout = arm.loop.settings.safety.state_timeout
     q, qd = moved(arm.q, arm.qd, sent + DYNAMICS.gravity(arm.q), times[0])  # the drives hold on to both
-    stop = DYNAMICS.inverse(q, qd, -qd / STOP) - DYNAMICS.gravity(q)
+    stop = DYNAMICS.inverse(q, qd, -qd / 0.05) - DYNAMICS.gravity(q)
     assert times[0] == pytest.approx(timeout + PERIOD)
     assert times[-1] == pytest.approx(times[0] + CONFIG.ramp_down_time - PERIOD)
     np.testing.assert_allclose(efforts[0], stop, rtol=0.02)

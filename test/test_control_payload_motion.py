@@ -7,6 +7,7 @@ import pytest
 
 import robodyn_ros as rd
 from robodyn_ros.control import ComputedTorque, ControlLoop, gains
+from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.control.limits import Limits
 from robodyn_ros.control.motion.payload_motion import PayloadSettings, payload_motion
 from robodyn_ros.errors import NotReadyError
@@ -64,7 +65,8 @@ def test_the_payload_is_found_in_spite_of_friction_and_noise(mass):
     true = rd.create_dynamics("rnea", PRR, payload=rd.Payload("hand", mass, com) if mass else None)
     plant = Plant(true, PlantSettings(step=PERIOD / 2), friction=FRICTION, q0=[1.0, 0.6, -0.4])
     law = ComputedTorque(DYNAMICS, *gains(ComputedTorque, DYNAMICS, np.zeros(3), 12.0, 1.0))
-    loop, rng = ControlLoop(law, PRR.effort_limit), np.random.default_rng(3)
+    safety = SafetySettings(following_tolerance=1.0)  # the model does not know the payload
+    loop, rng = ControlLoop(law, PRR.effort_limit, safety), np.random.default_rng(3)
     rows, following = [], None
     while following is None or following.outcome is None:
         t = plant.time

@@ -58,8 +58,7 @@ class Pair:
         )
         feedback = Feedback(np.array([90.0, 30.0, 20.0]), np.array([9.0, 3.0, 2.0]))
         loop = ControlLoop(law, LIMITS, safety, rate_limit=[9e3, 2e3, 5e2], feedback=feedback)
-        assert (loop._step.compiled is not None) == traced
-        loop.runs_in_c = False  # that is test_control_compiled_loop.py
+        assert (loop.compiled_step is not None) == traced
         return loop
 
     def both(self, act) -> None:
@@ -75,7 +74,9 @@ class Pair:
             assert one == other
         elif hasattr(one, "effort"):
             self._same(one, other)
-        assert_near(*(loop._shaping.numbers for loop in self.loops), 1e-11)
+        assert_near(*(loop.step_memory for loop in self.loops), 1e-11)
+        if getattr(one, "efforts", None) is None:  # a law in Python looks at its model when it is asked again
+            return
         memories = [law_numbers(loop.controller).memory.values() for loop in self.loops]
         for a, b in zip(*memories, strict=True):
             assert_near(a, b, 1e-11)

@@ -65,7 +65,6 @@ def in_python(stamps, states, motion=None):
     loop = ControlLoop.from_settings(settings())
     loop.controller.traced = False
     loop.apply(loop.settings)
-    loop.runs_in_c = False
     assert loop.compiled_step is None
     if motion is not None:
         loop.start(0.0, states[0][0])

@@ -231,7 +231,7 @@ THREAD = Path(__file__).parents[1] / "nodes/controller/realtime/thread.c"
 
 def _make_step(dynamics: CompiledDynamics, law: str) -> None:
     """Make the control step of a law, and the loop around it; the gains do not matter."""
-    from robodyn_ros.control.compiled_loop import MODEL, loop_library
+    from robodyn_ros.control.core_library import core_library
     from robodyn_ros.control.loop import ControlLoop
     from robodyn_ros.control.loop_settings import loop_default_values, make_loop_settings
     from robodyn_ros.control.parameter_file import FileParameters
@@ -240,10 +240,7 @@ def _make_step(dynamics: CompiledDynamics, law: str) -> None:
     loop = ControlLoop.from_settings(make_loop_settings(values, dynamics, law))
     if loop.compiled_step is not None:
         assert loop.compiled_step.kernel is not None  # makes it, where this process has traced the law before
-        for function in MODEL:
-            dynamics.plain_function(function)
-        for around in (None, THREAD):
-            loop_library(dynamics.robot.n, around)
+        core_library(dynamics.robot.n, THREAD)
 
 
 def _make_mpc(dynamics: CompiledDynamics) -> None:

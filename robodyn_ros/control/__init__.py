@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from robodyn_ros.control.motion.tool_motion import PoseGoal, ToolMotion, ToolSettings
     from robodyn_ros.control.motion.trajectory import Sample, Trajectory, read_trajectory, write_trajectory
     from robodyn_ros.control.parameter_file import FileParameters, read_parameters
-    from robodyn_ros.control.reference.manager import Following
+    from robodyn_ros.control.reference.following import Following
     from robodyn_ros.control.reference.tolerances import GoalSettings, JointTolerances, Tolerances
     from robodyn_ros.control.step import Command
     from robodyn_ros.control.transmission import Transmission, TransmissionSettings
@@ -125,7 +125,7 @@ __getattr__, __dir__ = shown(
         "motion.tool_motion": ("PoseGoal", "ToolMotion", "ToolSettings"),
         "motion.trajectory": ("Sample", "Trajectory", "read_trajectory", "write_trajectory"),
         "parameter_file": ("FileParameters", "read_parameters"),
-        "reference.manager": ("Following",),
+        "reference.following": ("Following",),
         "reference.tolerances": ("GoalSettings", "JointTolerances", "Tolerances"),
         "step": ("Command",),
         "transmission": ("Transmission", "TransmissionSettings"),

@@ -1,14 +1,12 @@
-"""The control step of an arm, ready to be called: compiled where its law can be traced, else in Python.
+"""The control step of an arm, compiled: where its law can be traced.
 
 :class:`CompiledStep` is the step as compiled code: (state, reference, memory, settings) → (efforts, flags, memory). The
-settings are its runtime parameters: limits, gains, and the parameters of the model. :class:`ControlStep` is what the
-control loop has: it keeps the memory, and runs the compiled step or the one in Python. Their text is one and the same,
-:func:`robodyn_ros.control.step.control_step`.
+settings are its runtime parameters: limits, gains, and the parameters of the model. Its text is
+:func:`robodyn_ros.control.step.control_step`, which Python can run as well.
 """
 
 from __future__ import annotations
 
-import logging
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,28 +21,15 @@ from robodyn_ros.control.laws.traced import (
     law_numbers,
     why_not_traced,
 )
-from robodyn_ros.control.limits import Shaping
-from robodyn_ros.control.loop_settings import LoopSettings
-from robodyn_ros.control.reference.manager import ReferenceManager
-from robodyn_ros.control.step import (
-    GravityEffort,
-    LawInNumbers,
-    StepResult,
-    checked_total,
-    control_step,
-    split,
-)
-from robodyn_ros.control.step_numbers import StepMemory, StepSettings, joined, step_settings, views, width
+from robodyn_ros.control.step import StepResult, control_step
+from robodyn_ros.control.step_numbers import StepMemory, StepSettings, joined, views, width
 from robodyn_ros.engine import Kernel, Program
 from robodyn_ros.engine.tracing import Trace, TraceError, column, symbols
-from robodyn_ros.errors import NotReadyError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array, read_only
 
 if TYPE_CHECKING:
     import casadi as ca
-
-log = logging.getLogger("robodyn_ros")
 
 ROWS = ("effort", "saturated", "rate_limited", "gravity", "error", *Efforts._fields)
 """Rows of the compiled step's first result, each (n,): the effort to send first, the terms of the law last."""
@@ -279,158 +264,3 @@ def _remember(law: Controller, name: str, value: Any) -> None:
         held[...] = value
     else:
         setattr(law, name, np.array(value) if np.ndim(value) else value)
-
-
-class ControlStep:
-    """Makes one control step after the other, and keeps what they remember.
-
-    Attributes:
-        compiled: the compiled step; None while the law runs as Python.
-    """
-
-    def __init__(self, references: ReferenceManager, shaping: Shaping, gravity: GravityEffort) -> None:
-        """
-        Args:
-            references: where the reference comes from.
-            shaping: has the memory.
-            gravity: keeps what carries the arm.
-        """
-        self._references, self._shaping, self._gravity = references, shaping, gravity
-        self.compiled: CompiledStep | None = None
-        self._state: tuple[Array, Array]  # of the last step
-        self._planned: tuple[Reference, Array | None]  # reference and planned efforts of the last step
-
-    def apply(self, settings: LoopSettings, robot: Robot) -> None:
-        """Work with these settings from the next step on.
-
-        Args:
-            settings: of the loop.
-            robot: the arm.
-        """
-        limits = settings.limits
-        self._controller, self._effort_limit = settings.controller, limits.effort
-        self._settings = step_settings(
-            robot, limits.effort, limits.rate, settings.feedback, settings.safety, settings.drives
-        )
-        self._shaping.settings = self._settings
-        self._law = LawInNumbers(settings.controller, self._gravity)
-        self._compile()
-
-    def _compile(self) -> None:
-        try:
-            self.compiled = CompiledStep(self._controller, self._settings)
-        except (TraceError, NotReadyError) as reason:
-            log.debug("%s runs as Python: %s", type(self._controller).__name__, reason)
-            self.compiled = None
-
-    def save(self, memory: Any) -> None:
-        """Write what it remembers into the memory of ``loop.c``."""
-        for part, value in zip(vars(memory.memory).values(), self._shaping.memory, strict=True):
-            part[...] = value
-        memory.stepped[...] = 0
-
-    def restore(self, memory: Any) -> None:
-        """Read it from there."""
-        for part, value in zip(self._shaping.memory, vars(memory.memory).values(), strict=True):
-            part[...] = value
-        if memory.stepped:
-            self._state = memory.stepped_q.copy(), memory.stepped_qd.copy()
-            planned = memory.stepped_planned.copy()
-            reference = Reference(*memory.stepped_reference.reshape(4, -1).copy())
-            self._planned = reference, None if np.isnan(planned).all() else planned
-
-    def reset(self) -> None:
-        """Begin anew: the integral is zero, the law has given nothing, and no joint lags."""
-        memory = self._shaping.memory
-        memory.integral[:] = memory.requested[:] = 0.0
-        memory.has_requested[...] = memory.lagging[...] = 0.0
-
-    def reference(self, t: float, dt: float, q: Array) -> Reference:
-        """The reference for the arm at q (n,).
-
-        Args:
-            t: time of the state [s].
-            dt: since the one before [s].
-            q: position (n,).
-        """
-        controller = self._controller
-        if self._shaping.memory.lagging:
-            self._references.wait(dt)
-        if not controller.follows:  # whoever moves the arm says where it is, and the next law begins there
-            self._references.start(t, q)
-        reference = self._references.reference(t, q)
-        self._planned = reference, self._references.planned(t)
-        return _with_planned_effort(controller, *self._planned)
-
-    def change(self, controller: Controller) -> Array:
-        """What the last effort of the law was more than another one's for the same state (n,), as if that had given it.
-
-        Args:
-            controller: of the same class and with the same model, but other gains or settings.
-
-        Raises:
-            EffortError: it gives efforts that are not n numbers.
-            Exception: whatever a plugin raises.
-        """
-        memory = self._shaping.memory
-        before = memory.requested.copy()
-        if memory.has_requested:
-            reference = _with_planned_effort(controller, *self._planned)
-            law = LawInNumbers(controller, self._gravity)
-            efforts = law.compute(*self._state, reference, memory.integral.copy())
-            memory.requested[:] = split(efforts, law.gravity(self._state[0]), self._settings)[0].total
-        lost: Array = before - memory.requested
-        return lost
-
-    def run(self, t: float, dt: float, q: Array, qd: Array, reference: Reference) -> StepResult:
-        """Make a step (:func:`robodyn_ros.control.step.control_step`).
-
-        Args:
-            t: time of the state [s].
-            dt: since the one before [s].
-            q: position (n,).
-            qd: velocity (n,).
-            reference: what the arm should do.
-
-        Raises:
-            EffortError: the law gives efforts that are not n numbers.
-            Exception: whatever a plugin raises.
-        """
-        self._state = q, qd
-        compiled = self.compiled
-        if compiled is not None and not compiled.is_current and not compiled.read_settings():
-            self._compile()
-            compiled = self.compiled
-        if compiled is None:
-            return self._run_in_numbers(t, dt, q, qd, reference)
-        is_good = compiled.run(t, dt, q, qd, reference, self._shaping.numbers)
-        result = compiled.result()
-        if not is_good:
-            self._gravity.take(result.gravity, q)
-            checked_total(self._controller, result.efforts, len(q))
-        self._gravity.last = result.gravity
-        return result
-
-    def _run_in_numbers(self, t: float, dt: float, q: Array, qd: Array, reference: Reference) -> StepResult:
-        self._controller.look_ahead(self._references.ahead, self._effort_limit)
-        result, after = control_step(self._law, t, dt, q, qd, reference, self._shaping.memory, self._settings)
-        self._shaping.store(after)
-        return result
-
-    def check_tracking(self, t: float, q: Array, qd: Array, error: Array) -> None:
-        """Hold the arm where a tolerance of the trajectory is violated."""
-        if self._references.judge(t, error, qd):
-            self._references.start(t, q)
-
-
-# `add_planned` in loop.c is the same in C.
-def _with_planned_effort(controller: Controller, reference: Reference, planned: Array | None) -> Reference:
-    """The reference with that part of the planned efforts as feed-forward which the law does not give by itself.
-
-    So an arm on its reference gets the planned effort under every law: all of it is feed-forward under a law without a
-    model, and only friction or a payload, say, under a law that knows the rest. A joint with NaN has no planned effort.
-    """
-    if planned is None:
-        return reference
-    own = controller.compute(reference.q, reference.qd, reference).total
-    return reference._replace(effort=np.where(np.isnan(planned), reference.effort, planned - own + reference.effort))

@@ -13,10 +13,10 @@ from robodyn_ros.control.compiled_step import REST, CompiledStep
 from robodyn_ros.control.drive_compensation import DriveCompensation
 from robodyn_ros.control.faults.settings import SafetySettings
 from robodyn_ros.control.laws.base import Controller, Efforts, Reference
-from robodyn_ros.control.limits import Limits, Shaping
+from robodyn_ros.control.limits import Limits
 from robodyn_ros.control.loop_settings import law_feedback
 from robodyn_ros.control.step import StepResult
-from robodyn_ros.control.step_numbers import step_settings
+from robodyn_ros.control.step_numbers import first_memory, step_settings
 from robodyn_ros.robot.pose import Array
 
 
@@ -66,7 +66,7 @@ class LawStep:
         self._times, self.q, self.qd, *reference, self.memory, self.law_memory = kernel.inputs
         rows, self.flags, self._after, self._law_after = kernel.results
         self.reference, self.effort, self.efforts = Reference(*reference), rows[0], Efforts(*rows[REST:])
-        self._kernel, self._first = kernel, Shaping(robot).numbers
+        self._kernel, self._first = kernel, first_memory(robot.n)
         self.reset()
 
     def reset(self) -> None:

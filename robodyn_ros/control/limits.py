@@ -11,20 +11,20 @@ The effort that is sent is made out of the effort that the control law wants, in
 4. **Rate limit**: no more than ±rate_limit · Δt away from what was sent last; Δt counts ``state_timeout`` at most.
    Both in :func:`limit`.
 
-The stages are functions of numbers or of symbols: :mod:`robodyn_ros.control.step` has them traced and compiled. Their
-memory is in :class:`Shaping`, which applies the last two to the reactions to faults as well.
+The stages are functions of numbers or of symbols: :mod:`robodyn_ros.control.step` has them traced and compiled. What is
+sent because of a fault is limited by ``core/limits.c``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.checks import is_within
-from robodyn_ros.control.step_numbers import StepMemory, StepSettings, views, width
+from robodyn_ros.control.step_numbers import NEVER, StepMemory, StepSettings
 from robodyn_ros.errors import InputError, LimitError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array, read_only
@@ -35,9 +35,6 @@ SPEED_TOLERANCE = 1.01
 FARTHEST = 1e6
 """Greatest position of a reference where the joint has no limit [rad] or [m]: further out a double has fewer than ten
 digits behind the point, and soon not one."""
-
-NEVER = -1e300
-"""A time before all others [s]; not infinite, so that a difference of two of them is a number."""
 
 EFFORT_TOLERANCE = 1.001
 """How far beyond its limit a feed-forward effort may be for the tolerance of a planner."""
@@ -272,91 +269,3 @@ def differ(before: Array, after: Array) -> Any:
     the limit an effort is, and these bits depend on how the step was compiled.
     """
     return np.abs(before - after) > EFFORT_ROUNDING * (1.0 + np.abs(after))
-
-
-class Shaped(NamedTuple):
-    """What is sent, (n,)."""
-
-    effort: Array  # [N·m] or [N]
-    saturated: NDArray[np.bool_]  # where the absolute limit or a soft position limit cut it
-    rate_limited: NDArray[np.bool_]  # where the rate limit did
-
-
-class Shaping:
-    """What has been sent, and the limits of what is sent because of a fault.
-
-    Attributes:
-        numbers: the memory of the control step, all of it in one array; ``memory`` names its parts.
-        memory: as views of ``numbers``.
-        settings: of the step; to be set before anything is shaped.
-    """
-
-    settings: StepSettings
-
-    def __init__(self, robot: Robot) -> None:
-        """
-        Args:
-            robot: the arm.
-        """
-        self.numbers = np.zeros(width(StepMemory, robot.n))
-        self.memory = views(StepMemory, self.numbers, robot.n)
-        self.reset()
-
-    @property
-    def sent(self) -> Array | None:
-        """What was sent last, (n,) in [N·m] or [N]; None before the first command, and after silence."""
-        return self.memory.sent.copy() if self.memory.is_sending else None
-
-    def reset(self) -> None:
-        """The next command is the first."""
-        memory = self.memory
-        memory.sent[:] = memory.added[:] = memory.cut[:] = 0.0
-        memory.is_sending[...] = memory.blending[...] = 0.0
-        memory.sent_at[...] = NEVER
-
-    def fall_silent(self, t: float) -> None:
-        """Send nothing from a time on [s], after a ramp to zero: the next command begins there."""
-        self.reset()
-        self.memory.sent_at[...] = t
-
-    def blend_change(self, difference: Array, duration: float) -> None:
-        """Add to the efforts what they have lost, so that it fades away within a time [s].
-
-        Args:
-            difference: last effort wanted minus what other settings want in its place, (n,).
-            duration: within which it fades [s].
-        """
-        memory = self.memory
-        if (
-            not memory.is_sending or memory.blending == 1.0
-        ):  # what follows begins where the last command was in any case
-            return
-        if memory.blending:
-            gone = float(memory.sent_at - memory.blend_begin)
-            difference = difference + max(0.0, 1.0 - gone / float(memory.blend_time)) * memory.blend_from
-        runs = duration > 0.0 and difference.any()
-        memory.blend_from[:], memory.blend_time[...], memory.blend_begin[...] = difference, duration, memory.sent_at
-        memory.blending[...] = 2.0 if runs else 0.0
-
-    def blend(self, duration: float) -> None:
-        """Begin the next command where the last one was, and go over to what is wanted within a time [s]."""
-        memory = self.memory
-        if memory.is_sending and duration > 0.0:
-            memory.blend_from[:], memory.blend_time[...], memory.blending[...] = memory.sent, duration, 1.0
-
-    def shape_reaction(self, t: float, wanted: Array, added: Array) -> Shaped:
-        """The absolute limit and the rate limit, for the reaction to a fault: without blending and soft limits.
-
-        Args:
-            t: time [s].
-            wanted: what to send, (n,).
-            added: what the drives add by themselves, (n,).
-        """
-        effort, saturated, rate_limited, after = limit(t, wanted, wanted, added, self.memory, self.settings)
-        self.store(after._replace(blending=0.0))
-        return Shaped(effort, saturated, rate_limited)
-
-    def store(self, after: StepMemory) -> None:
-        """Take over the memory after a step."""
-        for part, value in zip(self.memory, after, strict=True):
-            part[...] = value

@@ -1,69 +1,141 @@
 """The control loop: everything that a controller node decides, without ROS.
 
-:meth:`ControlLoop.update` shows the whole path from a state of the arm to a command. Each state gets one command or one
-refusal (an error), never a guess.
+The loop itself is the core in C (``core/core.h``; ``core/loop.c`` shows a period from top to bottom). Here is its face:
+it prepares settings and trajectories, hands them over, and says in words what the core says in numbers. Each state gets
+one command or one refusal (an error), never a guess.
 """
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from functools import partial, wraps
-from typing import Any, TypeVar, cast
+import ctypes
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robodyn_ros.checks import finite_array, is_any
-from robodyn_ros.control.compiled_loop import CompiledLoop
-from robodyn_ros.control.compiled_step import CompiledStep, ControlStep
+from robodyn_ros.checks import finite_array
+from robodyn_ros.control.compiled_step import REST, CompiledStep
 from robodyn_ros.control.contact.settings import Contact
-from robodyn_ros.control.contact.watch import ContactWatch
+from robodyn_ros.control.core_library import CODES, REACTION, Core
+from robodyn_ros.control.core_settings import JUDGE, CoreSettings, StepInPython, make_step
 from robodyn_ros.control.drive_compensation import DriveCompensation
+from robodyn_ros.control.faults.active_fault import KINDS, ActiveFault
 from robodyn_ros.control.faults.holding import Holding, check_holding
-from robodyn_ros.control.faults.plausibility import Plausibility
-from robodyn_ros.control.faults.sampling import SamplingRate
+from robodyn_ros.control.faults.problems import FaultCause
+from robodyn_ros.control.faults.sampling import Judgement, Sampling, check_sampling, judged, sampling_problem
 from robodyn_ros.control.faults.settings import FaultKind, FaultReactions, Feedback, SafetySettings
-from robodyn_ros.control.faults.state_validation import StateValidation
-from robodyn_ros.control.faults.supervisor import ActiveFault, Fault, FaultSupervisor
-from robodyn_ros.control.laws.base import Controller, Reference
-from robodyn_ros.control.limits import Limits, Shaping, overload
-from robodyn_ros.control.live_loop import LiveLoop
+from robodyn_ros.control.laws.base import Controller, Efforts, Reference, what_is_wrong
+from robodyn_ros.control.limits import (
+    Limits,
+    check_effort_limits,
+    check_position_limits,
+    check_velocity_limits,
+    overload,
+)
 from robodyn_ros.control.loop_settings import LoopSettings, law_feedback
-from robodyn_ros.control.motion.mit_mode import MitCommand, MitSettings, mit_command
+from robodyn_ros.control.motion.mit_mode import MitCommand, MitSettings
 from robodyn_ros.control.motion.trajectory import Trajectory
-from robodyn_ros.control.reference.continuation import Continuation
-from robodyn_ros.control.reference.manager import Following, Mode, PreparedTrajectory, ReferenceManager
+from robodyn_ros.control.reference.following import (
+    MODES,
+    OUTCOMES,
+    Following,
+    Mode,
+    Outcome,
+    PreparedTrajectory,
+    Refused,
+    joint_columns,
+    samples,
+)
 from robodyn_ros.control.reference.tolerances import Tolerances
-from robodyn_ros.control.step import Command, GravityEffort, checked_total
+from robodyn_ros.control.step import Command, checked_total
 from robodyn_ros.dynamics.base import Dynamics
-from robodyn_ros.errors import EffortError, HoldingError, InputError, NotReadyError
+from robodyn_ros.engine.c_structs import Record
+from robodyn_ros.errors import (
+    EffortError,
+    FutureStateError,
+    HoldingError,
+    InputError,
+    JumpError,
+    NotReadyError,
+    OrderError,
+    RobodynError,
+    StaleStateError,
+)
 from robodyn_ros.plugins import raised
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.pose import Array, read_only
 
-log = logging.getLogger("robodyn_ros")
-
 Loop = TypeVar("Loop", bound="ControlLoop")
-Method = TypeVar("Method", bound=Callable[..., Any])
-
-
-def changes(method: Method) -> Method:
-    """A method of the loop that changes what it remembers, wherever the memory is."""
-
-    @wraps(method)
-    def changed(self: ControlLoop, *args: Any, **named: Any) -> Any:
-        if self.live is not None:
-            return self.live.change(partial(method, self, *args, **named))
-        self._take_back()
-        return method(self, *args, **named)
-
-    return cast(Method, changed)
-
 
 OVERLOAD_SAMPLES = 21
 """Instants of a trajectory at which gravity and friction are compared with the effort limits before it is followed."""
+
+CONTACTS = ("", "collision", "touch")
+"""Kinds of contact that somebody else may have found, in the order of ``core_set_contact``."""
+
+_new: Any = tuple.__new__
+_item: Any = tuple.__getitem__
+
+
+class CompiledCommand(Command):
+    """A command of the law: terms, reference, error and state are made of the rows of numbers when they are asked for.
+
+    A view of a row takes as long as a fifth of the period in C, and who sends the effort needs no other.
+    """
+
+    __slots__ = ()
+
+    @property
+    def efforts(self) -> Efforts:
+        """See :class:`Command`."""
+        return cast(Efforts, _new(Efforts, _item(self, 4)[11:]))
+
+    @property
+    def reference(self) -> Reference:
+        """See :class:`Command`."""
+        return cast(Reference, _new(Reference, _item(self, 5)[2:6]))
+
+    @property
+    def error(self) -> Array:
+        """See :class:`Command`."""
+        return cast(Array, _item(self, 6)[10])
+
+    @property
+    def state(self) -> tuple[Array, Array]:
+        """See :class:`Command`."""
+        q, qd = _item(self, 9)[:2]
+        return q, qd
+
+    # As a tuple it holds what a plain command holds, and a copy of it is a plain one.
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([getattr(self, name) for name in self._fields])
+
+    def __getitem__(self, index: Any) -> Any:
+        return tuple(self)[index]
+
+    @classmethod
+    def _make(cls, iterable: Any) -> Command:  # type: ignore[override]
+        return Command(*iterable)
+
+    def __reduce__(self) -> Any:
+        return Command, tuple(self)
+
+    def __repr__(self) -> str:
+        return repr(Command(*self))
+
+
+class Runner(Protocol):
+    """A thread that runs the periods."""
+
+    def request(self, request: Record) -> None:
+        """Have it do what is asked for between two periods, and wait for that.
+
+        Raises:
+            NotReadyError: it does not answer.
+        """
 
 
 class ControlLoop:
@@ -82,12 +154,8 @@ class ControlLoop:
 
     Attributes:
         settings: what the loop works with.
-        restarts: how often the flow of states was broken, so that the loop had to start again at the arm's position.
-        runs_in_c: False keeps the loop in Python, where its law is compiled as well.
-        live: the loop in C while a thread of its own runs it; None while this object does.
+        live: the thread that runs the periods; None while this object does.
     """
-
-    runs_in_c = True
 
     def __init__(
         self,
@@ -120,41 +188,38 @@ class ControlLoop:
 
         Raises:
             InputError: a limit of the wrong shape, negative or NaN.
+            NotReadyError: there is no C compiler; the message says how to get one.
         """
         robot = controller.dynamics.robot
-        self.settings = LoopSettings(
-            controller,
-            Limits.of(robot, effort_limit, rate_limit, velocity_limit),
-            feedback or law_feedback(controller),
-            tolerances or Tolerances.none(robot.n),
-            safety or SafetySettings(),
-            reactions or FaultReactions(),
-            None if deceleration is None else np.asarray(deceleration, dtype=np.float64),
-            drives,
-            contact,
+        self._core = Core(robot.n)
+        self.live: Runner | None = None
+        self._judge = JUDGE(self.judge_rate)
+        self._kept: list[Any] = []  # settings that the core may still read, the latest last
+        self._copy = self._core.structs.make("State")
+        self._begins = np.zeros(1)
+        self._conflict = self._contact_problem = ""
+        self._contact = ""
+        self._followed = 0
+        self._fault: ActiveFault | None = None
+        self._nowhere = read_only(np.zeros(robot.n)) != 0.0
+        period = self._core.period
+        self._q, self._qd, self._has_velocity = period.q.data, period.qd.data, period.has_velocity
+        self._has_velocity[...] = 1
+        self._times, self._time = self._core.times.data, self._core.state.time
+        self._run, self._numbers, self._external = self._core.run, self._core.numbers, period.external
+        self.apply(
+            LoopSettings(
+                controller,
+                Limits.of(robot, effort_limit, rate_limit, velocity_limit),
+                feedback or law_feedback(controller),
+                tolerances or Tolerances.none(robot.n),
+                safety or SafetySettings(),
+                reactions or FaultReactions(),
+                None if deceleration is None else np.asarray(deceleration, dtype=np.float64),
+                drives,
+                contact,
+            )
         )
-        self.restarts = 0
-        self._clock_reset = False
-        self._age = 0.0  # of the latest state [s]
-        self._q = self._qd = read_only(np.zeros(robot.n))
-        self._validation = StateValidation(robot)
-        self._references = ReferenceManager(robot, self.settings.limits.velocity, self.settings.limits.effort)
-        self._gravity = GravityEffort(controller.dynamics)
-        self._shaping = Shaping(robot)
-        self._step = ControlStep(self._references, self._shaping, self._gravity)
-        self._sampling = SamplingRate(self.settings)
-        self._plausibility = Plausibility(robot, self.settings)
-        self._contact = ContactWatch(robot)
-        self._supervisor = FaultSupervisor(
-            robot, self._shaping, self._gravity, self._sampling, self._plausibility, self._contact
-        )
-        self._driving: Array | None = None
-        self._speed = 1.0  # asked for while the arm moves
-        self._mit_gains: tuple[LoopSettings, Feedback] | None = None  # of the law, with these settings
-        self.live: LiveLoop | None = None
-        self._compiled: CompiledLoop | None = None
-        self._to_compile = True
-        self.apply(self.settings)
 
     @classmethod
     def from_settings(cls: type[Loop], settings: LoopSettings) -> Loop:
@@ -190,47 +255,69 @@ class ControlLoop:
         return self.settings.controller.dynamics.robot
 
     @property
+    def core(self) -> Core:
+        """The core in C."""
+        return self._core
+
+    @property
+    def core_settings(self) -> CoreSettings:
+        """The settings as the core has them."""
+        return cast(CoreSettings, self._kept[-1])
+
+    @property
     def compiled_step(self) -> CompiledStep | None:
         """The control step as compiled code; None while the law runs as Python."""
-        return self._step.compiled
+        return self._step if isinstance(self._step, CompiledStep) else None
 
     @property
     def step_memory(self) -> Array:
         """What the control step remembers now (:class:`robodyn_ros.control.step_numbers.StepMemory`), as one array."""
-        self._take_back()
-        memory: Array = self._shaping.numbers.copy()
-        return memory
+        return np.concatenate([np.ravel(part) for part in vars(self.memory().memory).values()])
+
+    @property
+    def restarts(self) -> int:
+        """How often the flow of states was broken, so that the loop had to start again at the arm's position."""
+        return int(self.memory().restarts)
 
     @property
     def mode(self) -> Mode:
         """``waiting`` (for the first state), ``hold``, ``follow`` or ``track``."""
-        self._take_back()
-        return self._references.mode
+        return MODES[int(self.memory().references.source)]
 
     @property
     def requests(self) -> int:
         """How often the arm was asked for something else than before, or was stopped."""
-        self._take_back()
-        return self._references.requests
+        return int(self.memory().references.requests)
 
     @property
     def fault(self) -> ActiveFault | None:
         """The fault that lasts, if there is one."""
-        if self.live is not None:  # else there is none while the loop runs in C
-            self.live.refresh()
-        return self._supervisor.active
+        now, before = ActiveFault.of(self.memory()), self._fault
+        if now is not None and before is not None and now.number == before.number:
+            vars(before).update(vars(now))
+        else:
+            self._fault = now
+        return self._fault
 
     @property
     def fault_count(self) -> int:
         """How many faults there have been."""
-        self._take_back()
-        return self._supervisor.count
+        return int(self.memory().faults)
 
     @property
     def external(self) -> Array | None:
         """What acts from outside, (n + 8,): efforts, wrench, energy and mass, as :class:`.ExternalEfforts`; or None."""
-        self._take_back()
-        return self._contact.external
+        return None if self.settings.contact is None else self.memory().external.copy()
+
+    def memory(self) -> Any:
+        """The struct ``State`` of the core: as it is now, or was between two periods while a thread runs them."""
+        if self.live is None:
+            return self._core.state
+        settings = self.core_settings
+        law = settings.law_memory.copy()
+        self._ask("SNAPSHOT", object=self._copy.address, result=law)
+        settings.step.restore_law(law)
+        return self._copy.fields
 
     # From a state to a command
 
@@ -252,62 +339,108 @@ class ControlLoop:
             EffortError: the control law gave no efforts and has given none since the loop was switched on: there is no
                 effort that a reaction could begin with.
         """
-        if self._compiled is not None:
-            command = self._compiled.update(t, now, q, qd)
-            if command is not None:
-                return command
-        return self._update(t, now, q, qd)
-
-    # `update` in loop.c is the same in C, around the same compiled control step; test_control_compiled_loop.py compares
-    # them. simulation/trial/trial.c calls it, for sweeps.
-    def _update(self, t: float, now: float, q: ArrayLike, qd: ArrayLike | None) -> Command | None:
-        """:meth:`update` in Python: as long as something is amiss, or the loop cannot be had in C."""
-        self._take_back()
-        self.compile()
-        settings = self.settings
-        measured = qd is not None
-        q, qd = self._validation.validate(t, now, q, qd, settings.safety)
-        dt = t - self._references.time
-        if self.mode == "waiting":
-            self._check_start(q)
-        begins = self._clock_reset or not 0.0 <= dt <= settings.safety.state_timeout
-        if begins:
-            self._restart(t, q)
-            dt = 0.0
-        self._q, self._qd = q, qd
-        self._note_age(now - t)
-        with suppress(Exception):  # of a model: it is a fault of the law, below
-            self._sampling.update(t, now - t, q)
-            self._plausibility.update(t, q, qd, self._driving, measured=measured)
-        self._driving = None
-        self._contact.update(dt, q, qd, begins=begins)
-        fault = self._supervisor.detect(t, qd, settings)
-        if fault is not None:
-            return self._react(t, now - t, fault, (q, qd))
-        if self.fault is not None:  # it is over: the arm is held where it is
-            self._references.start(t, q)
-            self._shaping.blend(self.fault.blend_time(settings.safety))
-            self._supervisor.forget_trail()
+        if self._dynamics.parameters is not self._seen:
+            self._refresh()
+        times: Any = self._times
+        times[0], times[1] = t, now
         try:
-            reference = self._step.reference(t, dt, q)
-            fault = self._supervisor.check_following(reference.q - q)
-            if fault is not None:
-                return self._react(t, now - t, fault, (q, qd))
-            result = self._step.run(t, dt, q, qd, reference)
-            self._step.check_tracking(t, q, qd, result.error)
-        except Exception as cause:  # of a plugin: whatever it is, there are no efforts
-            problem = f"{type(self.controller).__name__}: {raised(cause)}"
-            if self.fault is None and self._shaping.sent is None:
-                self.stop()
-                raise EffortError(problem) from cause
-            return self._react(t, now - t, Fault("law", problem), (q, qd))
-        self._supervisor.active = None
-        ramping = t - self._shaping.memory.switched_on < settings.safety.ramp_time
-        applied = result.effort + self._shaping.memory.added
-        self._driving, self._contact.applied = None if ramping else applied, applied
-        self._supervisor.remember_trail(t, q)
-        command = Command(*result[:3], now - t, result.efforts, reference, result.error, state=(q, qd))
-        return command._replace(external=self._contact.external)
+            self._q[:] = q
+            self._qd[:] = q if qd is None else qd
+        except (TypeError, ValueError, BufferError):  # no arrays (n,) of doubles
+            self._take(q, qd)
+        plain = qd is not None and not self._remembers
+        code = self._run() if plain else self._run_otherwise(measured=qd is not None)
+        if code:
+            return self.period_result(code)
+        # `tuple.__new__` takes a third of the time that the constructors of named tuples take.
+        rows = self._numbers.copy()
+        flags, nowhere = self._flags, self._nowhere
+        command: Command = _new(
+            CompiledCommand,
+            (
+                rows[6],
+                rows[7] != 0.0 if flags[1] else nowhere,
+                rows[8] != 0.0 if flags[2] else nowhere,
+                times[2],
+                rows,
+                rows,
+                rows,
+                None,
+                "",
+                rows,
+                None if self._observes_nothing else self._external.copy(),
+            ),
+        )
+        return command
+
+    def _take(self, q: ArrayLike, qd: ArrayLike | None) -> None:
+        """Take a state whose numbers are no arrays (n,) of doubles.
+
+        Raises:
+            InputError: it is not n finite numbers each.
+        """
+        for name, values, place in (("q", q, self._core.period.q), ("qd", qd, self._core.period.qd)):
+            if values is not None:
+                place[:] = finite_array(name, values, place.shape)
+
+    def _run_otherwise(self, *, measured: bool) -> int:
+        """A period for a state without velocities, or with a law that remembers something."""
+        settings = self.core_settings
+        self._has_velocity[...] = measured
+        settings.law_memory[:] = self._step.law_memory
+        code = int(self._run())
+        self._has_velocity[...] = 1
+        self._step.restore_law(settings.law_memory)
+        return code
+
+    def period_result(self, code: int, *, has_state: bool = True) -> Command | None:
+        """What the latest period gave where that is no command of the law: a reaction to a fault, None, or an error.
+
+        Args:
+            code: that the core gave.
+            has_state: False if no usable state came.
+
+        Raises:
+            RobodynError: as :meth:`update`.
+        """
+        if code == CODES["CORE_SILENT"]:
+            return None
+        if code in (REACTION, CODES["CORE_SEND"]):
+            return self._reaction(has_state=has_state)
+        period, memory = self._core.period, self._core.state
+        cause = FaultCause(0, int(memory.problem_joint), float(memory.problem_value), float(memory.problem_bound))
+        if code == CODES["CORE_STATE_NOT_HELD"]:
+            check_holding(self.dynamics, self.settings.limits, self._needed(self.settings, period.q.copy()))
+        if code == CODES["CORE_LAW_FAILED"]:
+            problem = self._step.problem if isinstance(self._step, StepInPython) else None
+            raise EffortError(self.described("law")) from problem
+        raise self.refusal(code, cause, period.q.tolist(), period.qd.tolist())
+
+    def refusal(self, code: int, cause: FaultCause, q: Sequence[float], qd: Sequence[float]) -> RobodynError:
+        """Why a state was refused, in words.
+
+        Args:
+            code: that the core gave.
+            cause: in numbers.
+            q: positions of the state (n,).
+            qd: velocities (n,).
+        """
+        value, bound = cause.value, cause.bound
+        name = self.robot.joint_names[cause.joint]
+        if code == CODES["CORE_STALE"]:
+            return (FutureStateError if value < 0.0 else StaleStateError)(value, bound)
+        if code == CODES["CORE_OUT_OF_ORDER"]:
+            if cause.joint:
+                return OrderError(f"is {value:.3g} s ahead of the clock, further than the ones before")
+            return OrderError(f"is {value:.3g} s older than the one before it")
+        if code == CODES["CORE_JUMPED"]:
+            return JumpError(name, bound, value)
+        if code == CODES["CORE_NO_VELOCITY"]:
+            return InputError("velocity", "is missing; the parameter missing_velocity can have it estimated")
+        if code == CODES["CORE_STATE_NOT_HELD"]:
+            return HoldingError(f"effort_limits.{name}: {bound:g} does not hold the arm, which takes {value:.4g}")
+        what = "q" if not np.isfinite(q).all() else "qd"
+        return InputError(what, f"must be {self.robot.n} finite numbers", q if what == "q" else qd)
 
     def watch(self, t: float) -> Command | None:
         """The command where no usable state comes; None where none is due. To be called all the time.
@@ -315,179 +448,83 @@ class ControlLoop:
         Args:
             t: the time now, by the clock of the states [s].
         """
-        if self._compiled is not None and not self._compiled.is_missing(t):
+        if not t - float(self._time) > self.settings.safety.state_timeout:
             return None
-        self._take_back()
-        missing = t - self._references.time
-        if self.mode == "waiting" or not missing > self.settings.safety.state_timeout:
-            return None
-        return self._react(t, missing, Fault("states", f"no usable joint states for {missing:.3g} s"))
+        return self._reaction(has_state=False) if self._core.watch(t) == CODES["CORE_SEND"] else None
 
-    def in_mit_mode(self, command: Command, t: float, settings: MitSettings, q: Array | None = None) -> MitCommand:
-        """A command that was just given, for drives that close a loop of their own.
+    def _reaction(self, *, has_state: bool) -> Command:
+        """The command because of a fault, of the period that was just worked out."""
+        rows, memory = self._numbers.copy(), self._core.state
+        kind = KINDS[int(self._core.period.kind)]
+        problem = self.problem_of(kind, memory)
+        return Command(
+            rows[6],
+            rows[7] != 0.0,
+            rows[8] != 0.0,
+            float(self._times[2]),
+            fault=kind,
+            problem=problem,
+            state=(rows[0], rows[1]) if has_state else None,
+            external=None if self._observes_nothing else self._external.copy(),
+        )
+
+    def problem_of(self, kind: FaultKind, memory: Any) -> str:
+        """What exactly is wrong, in words.
 
         Args:
-            command: of :meth:`update` or :meth:`watch`; or of :meth:`part`, without terms.
+            kind: of the fault.
+            memory: that has it in numbers, with the names of the struct ``State``.
+        """
+        joint, value, bound = int(memory.problem_joint), float(memory.problem_value), float(memory.problem_bound)
+        cause = FaultCause(int(memory.problem), joint, value, bound)
+        problem = cause.text(self.robot) if cause.kind else self.described(kind)
+        if kind == "law":
+            problem = self.described(kind)
+        if memory.latched:
+            quiet = self.settings.safety.quiet_time
+            problem += f" (latched until ~/hold acknowledges it, or {quiet:g} s without it)"
+        return problem
+
+    def described(self, kind: FaultKind) -> str:
+        """What is wrong, for the kinds of faults that the core has no numbers for."""
+        if kind == "publisher":
+            return self._conflict
+        if kind in ("collision", "touch"):
+            return self._contact_problem
+        if kind == "law":
+            law = type(self.controller).__name__
+            if isinstance(self._step, StepInPython) and self._step.problem is not None:
+                return f"{law}: {raised(self._step.problem)}"
+            problem = what_is_wrong(Efforts(*self.core_settings.rows[REST:]), self.robot.n)
+            return f"{law}: {problem or 'its model gives no finite numbers'}"
+        if kind == "rate":
+            memory = self.memory()
+            return sampling_problem(self.settings, _sampling(memory), memory.q)[1]
+        return ""
+
+    def in_mit_mode(self, command: Command, t: float, settings: MitSettings, q: Array | None = None) -> MitCommand:
+        """The command of the latest period, for drives that close a loop of their own.
+
+        Args:
+            command: of :meth:`update`, :meth:`watch` or :meth:`part`.
             t: its time [s].
             settings: greatest gains.
             q: the last position as the drives gave it, (n,), if its turns may be others than the loop's.
         """
-        controller = self.settings.controller
-        if self._mit_gains is None or self._mit_gains[0] is not self.settings:
-            law = law_feedback(controller) if controller.follows else Feedback(*np.zeros((2, self.robot.n)))
-            self._mit_gains = self.settings, law
-        at = self._q if command.state is None else command.state[0]
-        return mit_command(
-            command,
-            at,
-            law=self._mit_gains[1],
-            reactions=self.settings.feedback,
-            settings=settings,
-            turns=np.zeros(self.robot.n) if q is None else np.asarray(q) - at,
-            fault=None if command.fault is None else self.fault,
-            t=t,
-        )
+        at = self._core.state.q.copy() if q is None else np.array(q, dtype=np.float64)
+        greatest = np.array([settings.mit_stiffness_limit, settings.mit_damping_limit])
+        return MitCommand(*self._core.mit(t, at, np.ascontiguousarray(command.effort), greatest))
 
-    @changes
-    def reset_clock(self) -> None:
-        """Accept the next state whatever its time and position: the clock went back, because a simulation was reset."""
-        self._clock_reset = True
-        self._validation.reset()
-
-    def _check_start(self, q: Array) -> None:
-        """Check that the arm can be held at q (n,), before anything is sent.
-
-        Raises:
-            HoldingError: it cannot.
-        """
-        try:
-            self._check_holding(self.settings, q)
-        except HoldingError:
-            raise
-        except Exception:  # of a model: that is a fault of the law
-            return
-
-    def _note_age(self, age: float) -> None:
-        """Note how old the latest state is [s].
-
-        The rate limit counts the time between commands by the stamps of the states. States that queued up are answered
-        one right after the other, whatever their stamps say: so the last command counts as sent later by as much. No
-        state comes before it is measured: one that is ahead of the clock says that the clock lags, as a simulation's
-        does whose messages are late, and not that less time has passed.
-        """
-        age = max(age, 0.0)
-        self._shaping.memory.sent_at[...] -= age - self._age
-        self._age = age
-
-    def _restart(self, t: float, q: Array) -> None:
-        """Hold where the arm is.
-
-        The efforts go on from what was sent last, unless this is another arm: a simulation that was reset.
-        """
-        self.restarts += self._references.mode != "waiting"
-        if self._clock_reset and is_any(np.abs(q - self._q) > self.settings.safety.position_jump):
-            self._shaping.reset()
-        self._clock_reset = False
-        self._references.start(t, q)
-        self._supervisor.forget_trail()
-        self._step.reset()
-        self._shaping.blend(self.settings.safety.blend_time)
-
-    def _react(self, t: float, age: float, fault: Fault, state: tuple[Array, Array] | None = None) -> Command | None:
-        """What is sent because of a fault."""
-        self._step.reset()
-        self._driving = None
-        if state is not None:
-            self._references.start(t, state[0])
-        command = self._supervisor.react(t, age, fault, (self._q, self._qd), state, self.settings)
-        if command is None:
-            self._contact.applied = None
-            return None
-        self._contact.applied = command.effort + self._gravity.added
-        return command._replace(external=self._contact.external)
-
-    # The memory, which Python and C hand each other
-
-    def compile(self) -> None:
-        """Have the loop in C from the next state on, if it can be had: else the first state waits for the compiler."""
-        if not self._to_compile:
-            return
-        self._to_compile = False
-        if not self.runs_in_c or self._step.compiled is None:
-            return
-        try:
-            self._compiled = CompiledLoop(self)
-        except NotReadyError as reason:
-            log.debug("the loop runs as Python: %s", reason)
-
-    @property
-    def compiled(self) -> CompiledLoop | None:
-        """The loop in C, made if need be; None where it cannot be had."""
-        self.compile()
-        return self._compiled
-
-    def _take_back(self) -> None:
-        """Have the memory here, not in C."""
-        if self.live is not None:
-            self.live.refresh()
-        elif self._compiled is not None:
-            self._compiled.give_back()
-
-    def described(self, kind: FaultKind) -> str:
-        """What is wrong, for the kinds of faults that only Python has words for."""
-        if kind == "publisher":
-            return self._supervisor.publisher_conflict
-        if kind in ("collision", "touch"):
-            return self._contact.told_problem
-        return self._sampling.problem if kind == "rate" else ""
-
-    def lend(self) -> CompiledLoop:
-        """The loop in C with all of its memory, for a thread that runs it.
-
-        Raises:
-            NotReadyError: it cannot be had in C; the message says why.
-        """
-        self._take_back()
-        if self._compiled is None:
-            self._compiled, self._to_compile = CompiledLoop(self), False
-        self._compiled.lend()
-        return self._compiled
-
-    def save(self, memory: Any, motion: Callable[[Continuation], int]) -> None:
-        """Write what the loop remembers into the struct ``State`` of ``loop.c``; ``motion`` as there."""
-        self._references.save(memory, memory.sources, motion)
-        for part in self._parts:
-            part.save(memory)
-        memory.restarts[...], memory.clock_reset[...] = self.restarts, self._clock_reset
-        memory.q[:], memory.qd[:], memory.state_age[...] = self._q, self._qd, self._age
-        memory.driving[...] = self._driving is not None
-        if self._driving is not None:
-            memory.driving_effort[:] = self._driving
-
-    def restore(self, memory: Any, motion: Callable[[int], Continuation | None]) -> None:
-        """Read it from there."""
-        self._references.restore(memory, memory.sources, motion)
-        for part in self._parts:
-            part.restore(memory)
-        self.restarts, self._clock_reset = int(memory.restarts), bool(memory.clock_reset)
-        self._q, self._qd, self._age = memory.q.copy(), memory.qd.copy(), float(memory.state_age)
-        self._driving = memory.driving_effort.copy() if memory.driving else None
-
-    @property
-    def _parts(self) -> tuple[Any, ...]:
-        """What remembers something that C and Python hand each other."""
-        checks = self._validation, self._sampling, self._plausibility, self._contact
-        return *checks, self._supervisor, self._step, self._gravity
-
-    def judge_rate(self, memory: Any) -> None:
-        """Judge the rate of the states that C has measured, in the struct ``State``."""
-        self._sampling.restore(memory)
-        self._sampling.assess(memory.q.copy())
-        self._sampling.save_judgement(memory)
+    def judge_rate(self) -> None:
+        """Judge which gains the rate of the states carries, by the period and the delay that the core has measured."""
+        memory = self.memory()
+        with suppress(Exception):  # of a model: it is a fault of the law, where that uses it
+            found: Judgement = judged(self.settings, _sampling(memory), memory.q.copy())
+            stiffness, damping = (np.ascontiguousarray(part) for part in found.feedback)
+            self._ask("SET_CARRIED", value=found.carried, limit=found.settled_until, numbers=(stiffness, damping))
 
     # What the arm is to do
 
-    @changes
     def start(self, t: float, q: ArrayLike) -> None:
         """Hold where the arm is, and forget everything else; the first update does this by itself.
 
@@ -498,11 +535,9 @@ class ControlLoop:
         Raises:
             InputError: q is not n finite numbers.
         """
-        q = finite_array("q", q, self._q.shape)
-        self.stop()
-        self._references.start(t, q)
+        q = finite_array("q", q, self._nowhere.shape)
+        self._ask("START", t=t, numbers=(q,))
 
-    @changes
     def hold(self, t: float, q: ArrayLike | None = None) -> None:
         """Stop with the deceleration of the settings, at once where they have none, and stay.
 
@@ -517,11 +552,9 @@ class ControlLoop:
             InputError: q is not n finite numbers.
             LimitError: q is outside the position limits.
         """
-        self._references.hold(t, q)
-        self._supervisor.acknowledge()
-        self._plausibility.acknowledge()
+        numbers = () if q is None else (finite_array("q", q, self._nowhere.shape),)
+        self._ask("HOLD_STILL", "q", t=t, numbers=numbers)
 
-    @changes
     def follow(
         self,
         trajectory: Trajectory,
@@ -557,9 +590,17 @@ class ControlLoop:
 
         Arguments and errors are those of :meth:`follow`.
         """
-        return self._references.prepare(trajectory, t_start, joints)
+        columns = joint_columns(self.robot, joints)
+        if trajectory.n != len(columns):
+            raise InputError("trajectory", f"has {trajectory.n} joints, not {len(columns)}", trajectory)
+        start = None if t_start is None else float(finite_array("t_start", t_start, ()))
+        check_position_limits("trajectory", self.robot, trajectory.positions, columns)
+        settings = self.core_settings
+        try:
+            return PreparedTrajectory(self._core, settings.record.address, trajectory, columns, start, self._latest())
+        except Refused as refused:
+            raise refused.error("trajectory", self.robot) from None
 
-    @changes
     def follow_prepared(self, prepared: PreparedTrajectory, tolerances: Tolerances | None = None) -> Following:
         """Follow a prepared trajectory; this takes no longer for a long one.
 
@@ -569,20 +610,39 @@ class ControlLoop:
             LimitError: the way to its next point leaves the limits.
         """
         self._refuse_during_fault()
-        hold_time = self.settings.safety.cmd_timeout or np.inf
-        following = self._references.follow(prepared, tolerances or self.settings.tolerances, hold_time)
-        if not self.settings.safety.allow_sagging:
-            following.judge_load = partial(self._overload, self.settings)
-        return following
+        allowed, n = tolerances or self.settings.tolerances, self.robot.n
+        numbers = np.concatenate([allowed.path, allowed.goal, [allowed.speed, allowed.time]])
+        address = prepared.hand_over()
+        if not address:
+            again = prepared.trajectory, prepared.start, [self.robot.joint_names[index] for index in prepared.columns]
+            address = self.prepare(*again).hand_over()
+        self._followed = number = self._followed + 1
+        present = self.memory().q.copy()
+        try:
+            self._ask("FOLLOW", "trajectory", object=address, number=number, numbers=(numbers,))
+        finally:
+            self._take_back_trajectories()
+        settings = self.settings
 
-    def _overload(self, settings: LoopSettings, following: Following) -> str:
-        """Where gravity and friction alone are too much for a joint on the way; "" if nowhere."""
-        dynamics = settings.controller.dynamics
-        q, qd = following.samples(OVERLOAD_SAMPLES)
-        friction = dynamics.robot.damping * qd + dynamics.robot.friction * np.sign(qd)
-        return overload(dynamics.robot, settings.limits.effort, friction + dynamics.gravity(q))
+        def judge_load() -> str:
+            return "" if settings.safety.allow_sagging else _overload(settings, prepared, present)
 
-    @changes
+        assert len(numbers) == 2 * n + 2
+        return Following(lambda: self._outcome(number), judge_load)
+
+    def _take_back_trajectories(self) -> None:
+        """Free the trajectories that the core does not need any more."""
+        while address := int(self._ask("RETURNED").fields.object):
+            self._core.library.core_trajectory_destroy(ctypes.c_void_p(address))
+
+    def _outcome(self, number: int) -> Outcome | None:
+        """How a trajectory ended; None if it has not."""
+        references = self.memory().references
+        place = number % CODES["OUTCOMES"]
+        known = int(references.outcome_ids[place]) == number
+        outcome = int(references.outcomes[place]) if known else CODES["CORE_SWITCHED_OFF"]
+        return None if outcome == CODES["CORE_UNDER_WAY"] else OUTCOMES[outcome - 1]
+
     def track(self, reference: Reference, t: float, joints: Sequence[str] | None = None) -> None:
         """Keep to a streamed reference until the next one, for ``reference_timeout`` at most.
 
@@ -600,10 +660,18 @@ class ControlLoop:
             LimitError: its position, velocity or effort is outside the limits.
         """
         self._refuse_during_fault()
-        safety = self.settings.safety
-        self._references.track(reference, t + safety.reference_timeout, joints, safety.reference_jump)
+        robot, limits = self.robot, self.settings.limits
+        columns = joint_columns(robot, joints)
+        shape = (len(columns),)
+        given = [finite_array(f"reference.{key}", values, shape) for key, values in reference._asdict().items()]
+        if self.mode != "waiting":  # else the core says so
+            check_position_limits("reference", robot, given[0], columns)
+            check_velocity_limits("reference, speed", robot, limits.velocity, given[1], columns)
+            check_effort_limits("reference, effort", robot, limits.effort, given[3], columns)
+        whole, named = np.zeros((len(given), robot.n)), np.zeros(robot.n, dtype=np.int64)
+        whole[:, columns], named[columns] = given, 1
+        self._ask("TRACK", "reference", t=t, numbers=tuple(whole), joints=named)
 
-    @changes
     def scale_speed(self, part: float) -> None:
         """Follow trajectories at a part of their speed, on top of ``speed_scaling``, from now on.
 
@@ -615,8 +683,7 @@ class ControlLoop:
         """
         if not 0.0 <= part <= 1.0:
             raise InputError("speed_scaling", f"must be within 0 and 1, not {part!r}", part)
-        self._references.scale_speed(part * self.settings.safety.speed_scaling)
-        self._speed = part
+        self._ask("SCALE_SPEED", value=part)
 
     def expected(self, ahead: float) -> tuple[float, Reference]:
         """A time that is so far ahead of the latest state [s], and the reference then, if nothing else is asked for.
@@ -624,12 +691,18 @@ class ControlLoop:
         Raises:
             NotReadyError: no state has come yet, or a fault lasts.
         """
-        self._take_back()
         self._refuse_during_fault()
-        t = self._references.time + ahead
-        return t, self._references.expected(t)
+        t, found = self._latest() + ahead, np.zeros((4, self.robot.n))
+        self._ask("EXPECTED", t=t, result=found)
+        return t, Reference(*found)
 
-    @changes
+    def _ahead(self, time: float) -> Reference:
+        """The reference so far ahead [s]; a stream is taken to go on at its velocity."""
+        if self.mode != "track":
+            return self.expected(time)[1]
+        now = self.expected(0.0)[1]
+        return now._replace(q=now.q + time * now.qd)
+
     def part(self, t: float) -> tuple[Array, bool] | None:
         """The next command on the way to the parting one; None if nothing is being sent.
 
@@ -642,26 +715,14 @@ class ControlLoop:
         Returns:
             Efforts (n,) in [N·m] or [N], and True if they are the parting command.
         """
-        if self._shaping.sent is None:
-            return None
-        to_send = self._gravity.to_send(self._q)
-        shaped = self._shaping.shape_reaction(t, to_send, self._gravity.added)
-        return shaped.effort, not is_any(shaped.rate_limited)
+        effort = np.zeros(self.robot.n)
+        outcome = int(self._ask("PART", t=t, result=effort).fields.outcome)
+        return (effort, outcome > 1) if outcome else None
 
-    @changes
     def stop(self) -> None:
         """Forget everything, and wait for a first state again."""
-        self._validation.reset()
-        self._shaping.reset()
-        self._references.stop()
-        self._step.reset()
-        self._supervisor.reset()
-        self._sampling.reset()
-        self._plausibility.acknowledge()
-        self._contact.reset()
-        self._driving = None
+        self._ask("STOP")
 
-    @changes
     def tare(self, efforts: Array | None = None) -> None:
         """Take what acts from outside for nothing from now on.
 
@@ -672,11 +733,11 @@ class ControlLoop:
             NotReadyError: nothing is observed.
             InputError: they are not n finite numbers.
         """
-        if self._contact.observer is None:
+        if self.settings.contact is None:
             raise NotReadyError("contacts are not observed: the value contact.observe says what is")
-        self._contact.tare(None if efforts is None else finite_array("efforts", efforts, self._q.shape))
+        given = () if efforts is None else (finite_array("efforts", efforts, self._nowhere.shape),)
+        self._ask("TARE", numbers=given)
 
-    @changes
     def set_contact(self, kind: str, problem: str = "") -> None:
         """State what contact somebody else has found, such as a force-torque sensor.
 
@@ -684,61 +745,136 @@ class ControlLoop:
             kind: ``touch``, ``collision``, or "" for none.
             problem: what exactly that is.
         """
-        self._contact.told, self._contact.told_problem = kind, problem
+        self._contact, self._contact_problem = kind, problem
+        self._ask("SET_CONTACT", number=CONTACTS.index(kind))
 
     @property
     def contact(self) -> str:
         """The kind of contact that somebody else has found (:meth:`set_contact`); "" for none."""
-        return self._contact.told
+        return self._contact
 
     def set_publisher_conflict(self, conflict: str) -> None:
         """State what is wrong with the publishers of states, commands or references; "" if nothing is."""
-        if conflict != self._supervisor.publisher_conflict:
-            self._change_publisher_conflict(conflict)
+        if conflict != self._conflict:
+            self._conflict = conflict
+            self._ask("SET_CONFLICT", number=bool(conflict))
 
-    @changes
-    def _change_publisher_conflict(self, conflict: str) -> None:
-        self._supervisor.publisher_conflict = conflict
+    def reset_clock(self) -> None:
+        """Accept the next state whatever its time and position: the clock went back, because a simulation was reset."""
+        self._ask("RESET_CLOCK")
 
     def _refuse_during_fault(self) -> None:
-        if self.fault is not None:
-            raise NotReadyError(f"the {self.fault.kind} fault lasts: the arm follows nothing")
+        fault = self.fault
+        if fault is not None:
+            raise NotReadyError(f"the {fault.kind} fault lasts: the arm follows nothing")
+
+    def _latest(self) -> float:
+        """Time of the latest state [s]."""
+        return float(self.memory().time)
+
+    def _ask(self, what: str, name: str = "", **arguments: Any) -> Record:
+        """Ask something of the core, between two periods.
+
+        Args:
+            what: the request.
+            name: of what it may refuse; it cannot refuse unless given.
+            arguments: members of the struct ``Request``: numbers, addresses, arrays.
+
+        Raises:
+            RobodynError: the core refuses it.
+        """
+        request = self._core.structs.make("Request")
+        fields = request.fields
+        fields.what[...] = CODES[what]
+        for key, value in arguments.items():
+            if key == "numbers":
+                fields.numbers[: len(value)] = [array.ctypes.data for array in value]
+            else:
+                getattr(fields, key)[...] = value.ctypes.data if isinstance(value, np.ndarray) else value
+        (self._core if self.live is None else self.live).request(request)
+        if name and fields.outcome:
+            refused = Refused(int(fields.outcome), int(fields.joint), float(fields.value), float(fields.limit))
+            if refused.args[0] == CODES["CORE_FAULT"]:
+                self._refuse_during_fault()
+            raise refused.error(name, self.robot)
+        return request
 
     # What the loop works with
 
-    @changes
     def apply(self, settings: LoopSettings) -> None:
         """Work with other settings from the next update on; the change of the efforts is blended in.
 
         Raises:
             Exception: whatever the control law raises when it is tried out; nothing is changed then.
         """
+        first = not self._kept
+        before = settings if first else self.settings
         self.try_out(settings)
-        self._compiled, self._to_compile = None, True
-        settings.controller.resume(self.controller)
-        difference = None
-        if type(settings.controller) is not type(self.controller):
-            self._step.reset()
-        elif settings.controller.dynamics is self.dynamics and _adds(settings) == _adds(self.settings):
-            difference = self._step.change(settings.controller)
+        if not first:
+            self.memory()  # the law has what the core remembers of it
+        settings.controller.resume(before.controller)
+        step = make_step(settings, self._ahead)
+        how = "CORE_CONTINUE"
+        if type(settings.controller) is not type(before.controller):
+            how = "CORE_REPLACE"
+        elif settings.controller.dynamics is not before.controller.dynamics or _adds(settings) != _adds(before):
+            how = "CORE_BLEND"
+        self._hand_over(settings, step, how)
         self.settings = settings
-        self._references.velocity_limit = settings.limits.velocity
-        self._references.effort_limit = settings.limits.effort
-        self._references.may_end_in_motion = settings.safety.allow_nonzero_velocity_at_trajectory_end
-        if settings.deceleration is not None:
-            self._references.deceleration = settings.deceleration
-        self._references.scale_speed(self._speed * settings.safety.speed_scaling)
-        self._gravity.dynamics = settings.controller.dynamics
-        self._gravity.sent_part = 1.0 - (settings.drives or DriveCompensation.none(self.robot.n)).gravity
-        self._step.apply(settings, self.robot)
-        self._sampling.apply(settings)
-        self._plausibility.apply(settings)
-        self._contact.apply(settings.contact)
-        self._supervisor.apply(settings)
-        if difference is None:  # another law, or another model
-            self._shaping.blend(settings.safety.blend_time)
-        else:
-            self._shaping.blend_change(difference, settings.safety.blend_time)
+
+    def _refresh(self) -> None:
+        """Work with the parameters of the model as they are now."""
+        step = self._step
+        self.memory()  # the law has what the core remembers of it
+        if isinstance(step, StepInPython) or not step.read_settings():
+            step = make_step(self.settings, self._ahead)
+        self._hand_over(self.settings, step, "CORE_REFRESH")
+
+    def follow_model(self) -> None:
+        """Work with the parameters of the model, if they have changed; :meth:`update` does this by itself."""
+        if self._dynamics.parameters is not self._seen:
+            self._refresh()
+
+    def _hand_over(self, settings: LoopSettings, step: CompiledStep | StepInPython, how: str) -> None:
+        made = CoreSettings(self._core.structs, settings, step, None if self.live is not None else self._judge)
+        self._ask("APPLY", object=made.record.address, number=CODES[how])
+        self._kept = [*self._kept[-2:], made]
+        self._step, self._flags = step, made.flags.data
+        self._remembers = len(made.law_memory) > 0
+        self._observes_nothing = settings.contact is None
+        self._dynamics = settings.controller.dynamics
+        self._seen: Any = self._dynamics.parameters
+
+    def enter_thread(self, runner: Runner) -> None:
+        """Have a thread run the periods from now on, and judge the rate of the states when it asks for that."""
+        self._set_judged(judged=False)
+        self.core_settings.law_memory[:] = self._step.law_memory
+        self.live = runner
+
+    def leave_thread(self) -> None:
+        """Run the periods here again; the thread runs none any more."""
+        self.live = None
+        self._step.restore_law(self.core_settings.law_memory)
+        self._set_judged(judged=True)
+
+    @contextmanager
+    def run_by_others(self, *, judged: bool) -> Iterator[None]:
+        """While others call the core in this thread.
+
+        Args:
+            judged: False if the rate of the states carries all gains by far, and need not be judged.
+        """
+        self.core_settings.law_memory[:] = self._step.law_memory
+        self._set_judged(judged=judged)
+        try:
+            yield
+        finally:
+            self._step.restore_law(self.core_settings.law_memory)
+            self._set_judged(judged=True)
+
+    def _set_judged(self, *, judged: bool) -> None:
+        address = ctypes.cast(self._judge, ctypes.c_void_p).value if judged else 0
+        self.core_settings.record.fields.judge[...] = address
 
     def try_out(self, settings: LoopSettings) -> None:
         """Have a control law give efforts where the arm is, without sending them.
@@ -749,14 +885,22 @@ class ControlLoop:
             HoldingError: the limits do not hold the arm where it is, less so than those of now.
             Exception: whatever the law raises.
         """
-        self._take_back()
-        law, rest = settings.controller, np.zeros(len(self._q))
-        if self.mode != "waiting":  # else nobody knows where the arm is
-            self._check_holding(settings, self._q, self._gravity.last)
-        checked_total(law, law.compute(self._q, rest, Reference(self._q, rest, rest, rest)), len(rest))
-        self._sampling.check(settings, self._q)
+        law, rest = settings.controller, np.zeros(settings.controller.dynamics.robot.n)
+        memory = None if not self._kept else self.memory()
+        q = settings.controller.dynamics.robot.home if memory is None else memory.q.copy()
+        if memory is not None and self.mode != "waiting":  # else nobody knows where the arm is
+            known = memory.gravity_last.copy() if memory.gravity_known else None
+            self._check_holding(settings, q, known)
+        checked_total(law, law.compute(q, rest, Reference(q, rest, rest, rest)), len(rest))
+        if memory is not None and memory.count >= 2:
+            check_sampling(settings, self.settings, _sampling(memory), q)
 
-    def _check_holding(self, settings: LoopSettings, q: Array, gravity: Array | None = None) -> None:
+    def _needed(self, settings: LoopSettings, q: Array) -> Holding:
+        """What holds the arm at q (n,)."""
+        adds = 0.0 if settings.drives is None else settings.drives.gravity
+        return Holding.at(settings.controller.dynamics, q, 1.0 - adds, carried=settings.safety.allow_sagging)
+
+    def _check_holding(self, settings: LoopSettings, q: Array, gravity: Array | None) -> None:
         """Check that limits hold the arm at q (n,).
 
         Args:
@@ -767,13 +911,24 @@ class ControlLoop:
         Raises:
             HoldingError: they do not; the message says what that takes.
         """
-        dynamics, now = settings.controller.dynamics, self.settings
-        adds = 0.0 if settings.drives is None else settings.drives.gravity
-        needed, before = Holding.at(dynamics, q, 1.0 - adds, carried=settings.safety.allow_sagging), None
+        now, needed, before = self.settings, self._needed(settings, q), None
         if gravity is not None:
             carried = now.safety.allow_sagging
             before = needed._replace(gravity=np.abs(gravity) * (not carried), carried=carried).loads(now.limits)
-        check_holding(dynamics, settings.limits, needed, before)
+        check_holding(settings.controller.dynamics, settings.limits, needed, before)
+
+
+def _sampling(memory: Any) -> Sampling:
+    """How states come, as the core has measured it."""
+    return Sampling(float(memory.period), float(memory.delay), float(memory.carried))
+
+
+def _overload(settings: LoopSettings, prepared: PreparedTrajectory, present: Array) -> str:
+    """Where gravity and friction alone are too much for a joint along a trajectory; "" if nowhere."""
+    dynamics = settings.controller.dynamics
+    q, qd = samples(prepared, present, OVERLOAD_SAMPLES)
+    friction = dynamics.robot.damping * qd + dynamics.robot.friction * np.sign(qd)
+    return overload(dynamics.robot, settings.limits.effort, friction + dynamics.gravity(q))
 
 
 def _adds(settings: LoopSettings) -> list[list[float]]:

@@ -6,7 +6,7 @@ included, and becomes compiled code of the arm (:mod:`robodyn_ros.control.compil
 loop, the nodes and the sweeps run. With numbers it is plain Python: for debugging, for laws that cannot be traced, and
 where there is neither a compiler nor CasADi.
 
-:class:`ControlStep` keeps its memory, and calls it in one way or the other.
+The core calls it compiled, or, for a law that is only Python, calls it back.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from robodyn_ros.control.faults.settings import FaultKind
 from robodyn_ros.control.laws.base import Controller, Efforts, Reference, what_is_wrong
 from robodyn_ros.control.limits import INSTANT, blend, limit, soften
 from robodyn_ros.control.step_numbers import StepMemory, StepSettings
-from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import EffortError
 from robodyn_ros.robot.pose import Array
 
@@ -167,20 +166,33 @@ def ramp_in(t: Any, efforts: Efforts, memory: StepMemory, settings: StepSettings
 
 
 class LawInNumbers:
-    """A control law, called with numbers."""
+    """A control law, called with numbers.
 
-    def __init__(self, law: Controller, gravity: GravityEffort) -> None:
+    Attributes:
+        last: what carries the arm, as the model gave it last, (n,) in [N·m] or [N]; NaN before it gave any.
+    """
+
+    def __init__(self, law: Controller) -> None:
         """
         Args:
             law: the law.
-            gravity: what carries the arm.
         """
-        self._law, self._gravity = law, gravity
+        self._law = law
         self.ki = law.ki
+        self.last = np.full(law.dynamics.robot.n, np.nan)
 
     def gravity(self, q: Array) -> Array:
-        """What carries the arm, checked."""
-        return self._gravity.at(q)
+        """What carries the arm.
+
+        Raises:
+            ValueError: the model does not give n finite numbers; ``last`` stays.
+            Exception: whatever the model raises; likewise.
+        """
+        gravity = self._law.dynamics.gravity(q)
+        if getattr(gravity, "shape", None) != q.shape or not is_finite(gravity):
+            raise ValueError(f"gravity of the dynamics plugin is no {len(q)} finite numbers: {gravity!r}")
+        self.last = gravity
+        return gravity
 
     def learn(self, is_due: Any, dt: Any, q: Array, qd: Array, reference: Reference, asked: Array, sent: Array) -> None:
         """:meth:`Controller.advance`, if it is due."""
@@ -194,71 +206,6 @@ class LawInNumbers:
         )
         checked_total(self._law, efforts, len(q))
         return efforts
-
-
-class GravityEffort:
-    """The efforts that carry the arm, from a model that may fail.
-
-    Attributes:
-        dynamics: the model; may be replaced.
-        sent_part: of it that is to be sent, (n,); the rest is added by the drives.
-        last: as the model gave it last, (n,) in [N·m] or [N]; None before it gave any.
-    """
-
-    def __init__(self, dynamics: Dynamics) -> None:
-        """
-        Args:
-            dynamics: the model.
-        """
-        self.dynamics = dynamics
-        self.sent_part = np.ones(dynamics.robot.n)
-        self.last: Array | None = None
-
-    def save(self, memory: Any) -> None:
-        """Write what it remembers into the memory of ``loop.c``."""
-        memory.gravity_known[...] = self.last is not None
-        if self.last is not None:
-            memory.gravity_last[:] = self.last
-
-    def restore(self, memory: Any) -> None:
-        """Read it from there."""
-        self.last = memory.gravity_last.copy() if memory.gravity_known else None
-
-    def at(self, q: Array) -> Array:
-        """The effort at a position (n,).
-
-        Raises:
-            Exception: whatever the model raises; ``last`` stays.
-        """
-        return self.take(self.dynamics.gravity(q), q)
-
-    def take(self, gravity: Array, q: Array) -> Array:
-        """Keep what the model gave at a position (n,).
-
-        Raises:
-            ValueError: it is not n finite numbers; ``last`` stays.
-        """
-        if getattr(gravity, "shape", None) != q.shape or not is_finite(gravity):
-            raise ValueError(f"gravity of the dynamics plugin is no {len(q)} finite numbers: {gravity!r}")
-        self.last = gravity
-        return gravity
-
-    def at_or_last(self, q: Array) -> Array:
-        """The effort at a position (n,) if the model gives it, else as it was last; zero if there never was one."""
-        try:
-            return self.at(q)
-        except Exception:  # of a plugin: this is what the fault is about
-            return np.zeros_like(q) if self.last is None else self.last
-
-    def to_send(self, q: Array) -> Array:
-        """What of it is to be sent with the arm at q (n,), as :meth:`at_or_last` gives it."""
-        part: Array = self.sent_part * self.at_or_last(q)
-        return part
-
-    @property
-    def added(self) -> Array:
-        """What the drives add of it as it was last, (n,); zero if there never was one."""
-        return np.zeros_like(self.sent_part) if self.last is None else (1.0 - self.sent_part) * self.last
 
 
 def checked_total(controller: Controller, efforts: Efforts, n: int) -> Array:

@@ -12,9 +12,8 @@ import re
 import numpy as np
 
 from robodyn_ros.control.compiled_step import FLAGS, ROWS, CompiledStep
-from robodyn_ros.control.limits import Shaping
 from robodyn_ros.control.loop_settings import LoopSettings
-from robodyn_ros.control.step_numbers import step_settings
+from robodyn_ros.control.step_numbers import first_memory, step_settings
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.symbolic.export.listing import facts, identifier, plain
 from robodyn_ros.engine.codegen import TERMS
@@ -146,7 +145,7 @@ static void compute({given}, const double *p, {taken}) {{
 }}
 
 static const double first_memory[{memory}] = {{
-{_table(Shaping(robot).numbers)}
+{_table(first_memory(robot.n))}
 }};
 
 static const double first_law_memory[{max(remembered, 1)}] = {{

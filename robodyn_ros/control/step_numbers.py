@@ -56,6 +56,9 @@ class StepSettings(NamedTuple):
     reference_lead: Any  # [rad] or [m]
 
 
+NEVER = -1e300
+"""A time before all others [s]; not infinite, so that a difference of two of them is a number."""
+
 SCALARS = {
     "has_requested", "is_sending", "sent_at", "switched_on", "blending", "blend_begin", "blend_time", "lagging",
     "soft_limit_margin", "state_timeout", "ramp_time", "integral_limit", "reference_lead",
@@ -93,6 +96,13 @@ def views(kind: type[Kind], values: Any, n: int) -> Kind:
         parts.append(values[start:end].reshape(shape))
         start = end
     return kind(*parts)
+
+
+def first_memory(n: int) -> Array:
+    """What a step of n joints remembers before the first, (width,)."""
+    numbers = np.zeros(width(StepMemory, n))
+    numbers[place(StepMemory, "sent_at", n)] = NEVER
+    return numbers
 
 
 def joined(parts: Sequence[Any]) -> Array:

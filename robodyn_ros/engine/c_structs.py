@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 from collections.abc import Iterator, Mapping
 from types import SimpleNamespace
@@ -21,6 +22,7 @@ class CStructs:
     A member is a number, an array of numbers, a pointer, or a struct declared before. Its type may be any name.
 
     Attributes:
+        constants: name → value of each constant of an ``enum``, and of the sizes.
         pointers: names of members that are pointers.
     """
 
@@ -28,13 +30,24 @@ class CStructs:
         """
         Args:
             code: the C file.
-            sizes: value of each name that stands in the size of an array.
+            sizes: value of each name that stands in an ``enum`` or in the size of an array, and is no constant there.
         """
         self._types: dict[str, np.dtype[Any]] = {}
         self.pointers: set[str] = set()
+        self.constants: dict[str, int] = dict(sizes)
         plain = re.sub(r"/\*.*?\*/", "", code, flags=re.DOTALL)
+        for body in re.findall(r"enum \{(.*?)\}", plain, re.DOTALL):
+            self._read_enum(body)
         for body, name in re.findall(r"typedef struct \{(.*?)\} (\w+);", plain, re.DOTALL):
-            self._types[name] = np.dtype(list(self._members(body, sizes)))
+            self._types[name] = np.dtype(list(self._members(body, self.constants)))
+
+    def _read_enum(self, body: str) -> None:
+        value = -1
+        for item in filter(str.strip, body.split(",")):
+            name, _, given = (part.strip() for part in item.partition("="))
+            # Constants are written in a file of this package: names, numbers, products and sums.
+            value = eval(given, {}, self.constants) if given else value + 1
+            self.constants[name] = value
 
     def _members(self, body: str, sizes: Mapping[str, int]) -> Iterator[tuple[Any, ...]]:
         for line in body.split(";"):
@@ -53,6 +66,10 @@ class CStructs:
     def make_array(self, name: str, count: int) -> Any:
         """An array of structs of zeros."""
         return np.zeros(count, self._types[name])
+
+    def type_of(self, name: str) -> np.dtype[Any]:
+        """The type of a struct."""
+        return self._types[name]
 
     def make(self, name: str) -> Record:
         """A struct of zeros."""
@@ -77,12 +94,26 @@ class Record:
         self.address: int = self.array.ctypes.data
         self.fields = _views(self.array)
 
-    def numbers(self, first: str, last: str) -> Array:
-        """The members from one to another, which have to be doubles, as one array (width,)."""
-        places: Any = self.array.dtype.fields
-        begin, (kind, end) = places[first][1], places[last][:2]
-        found: Array = np.ndarray(((end + kind.itemsize - begin) // 8,), np.float64, self.array.data, begin)
-        return found
+
+def numbers_at(kind: np.dtype[Any], address: int, first: str, last: str) -> Array:
+    """The members of a struct from one to another, which have to be doubles, as one array (width,).
+
+    Args:
+        kind: type of the struct.
+        address: where it is.
+        first: name of the first member.
+        last: of the last.
+    """
+    places: Any = kind.fields
+    begin, (number, end) = places[first][1], places[last][:2]
+    memory = (ctypes.c_char * kind.itemsize).from_address(address)
+    found: Array = np.ndarray(((end + number.itemsize - begin) // 8,), np.float64, memory, begin)
+    return found
+
+
+def views_at(kind: np.dtype[Any], address: int) -> SimpleNamespace:
+    """The members of a struct somewhere in memory, as :attr:`Record.fields`; the memory has to stay."""
+    return _views(np.ndarray((), kind, (ctypes.c_char * kind.itemsize).from_address(address)))
 
 
 def _views(array: Any) -> SimpleNamespace:

@@ -7,7 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from robodyn_ros.checks import is_within
 from robodyn_ros.control.contact.momentum_observer import MomentumObserver
+from robodyn_ros.control.faults.problems import FELT_FORCE, FELT_JOINT, FELT_TORQUE, FaultCause
+from robodyn_ros.control.faults.settings import FaultKind
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import NamedValues, check_settings, choice, setting, text
@@ -101,6 +104,27 @@ class Contact(NamedTuple):
     observer: MomentumObserver
     thresholds: ContactThresholds
     judges: bool = True  # False if somebody else judges, by other efforts
+
+
+Judgement = tuple[FaultKind, FaultCause]
+"""The kind of a contact fault, and what exactly it is."""
+
+
+def judged(efforts: Array, wrench: Array, thresholds: ContactThresholds) -> Judgement | None:
+    """The fault that efforts (n,) and a wrench (6,) from outside are; None if there is none.
+
+    For what somebody else observes, such as a force-torque sensor; the core judges what it observes itself.
+    """
+    strengths = np.sqrt([wrench[:3] @ wrench[:3], wrench[3:] @ wrench[3:]])
+    for kind in ("collision", "touch"):
+        most, bounds = getattr(thresholds, kind), getattr(thresholds, f"{kind}_wrench")
+        if not is_within(efforts, most):
+            joint = int(np.argmax(np.abs(efforts) - most))
+            return kind, FaultCause(FELT_JOINT, joint, abs(float(efforts[joint])), float(most[joint]))
+        for problem, strength, bound in zip((FELT_FORCE, FELT_TORQUE), strengths, bounds, strict=True):
+            if strength > bound:
+                return kind, FaultCause(problem, 0, float(strength), float(bound))
+    return None
 
 
 def contact_of(values: NamedValues, dynamics: Dynamics) -> Contact | None:

@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robodyn_ros.control.compiled_loop import KINDS
 from robodyn_ros.control.compiled_step import CompiledStep
 from robodyn_ros.control.contact.settings import FIXED, ContactSettings, JointContactSettings
 from robodyn_ros.control.drive_compensation import CompensationSettings
+from robodyn_ros.control.faults.active_fault import KINDS
 from robodyn_ros.control.faults.settings import PHASES, FaultReactions, SafetySettings
 from robodyn_ros.control.laws.gains import JointGains
 from robodyn_ros.control.limits import EFFORT_ROUNDING

@@ -1,27 +1,21 @@
-"""What is wrong, in numbers and in words: code that has no words, as ``loop.c``, says it in numbers."""
+"""What is wrong, in numbers and in words: the core has no words, and says it in numbers."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+from robodyn_ros.control.core_library import CODES
 from robodyn_ros.robot import Robot
 
+PROBLEMS = (
+    "NO_PROBLEM", "WRONG_VELOCITY", "STANDS_STILL", "STRUCK", "TOO_FAST", "FAR_AWAY", "MISSING", "NO_NUMBERS",
+    "LATCHED", "FELT_JOINT", "FELT_FORCE", "FELT_TORQUE", "FELT_ENERGY",
+)  # fmt: skip
 (
-    NO_PROBLEM,
-    WRONG_VELOCITY,
-    STANDS_STILL,
-    STRUCK,
-    TOO_FAST,
-    FAR_AWAY,
-    MISSING,
-    NO_NUMBERS,
-    LATCHED,
-    FELT_JOINT,
-    FELT_FORCE,
-    FELT_TORQUE,
-    FELT_ENERGY,
-) = range(13)
-"""Kinds of problems, as in the enum of ``../loop.c``."""
+    NO_PROBLEM, WRONG_VELOCITY, STANDS_STILL, STRUCK, TOO_FAST, FAR_AWAY, MISSING, NO_NUMBERS, LATCHED, FELT_JOINT,
+    FELT_FORCE, FELT_TORQUE, FELT_ENERGY,
+) = map(CODES.__getitem__, PROBLEMS)  # fmt: skip
+"""Kinds of problems, as in ``../core/memory.h``."""
 
 
 class FaultCause(NamedTuple):

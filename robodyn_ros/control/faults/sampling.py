@@ -16,7 +16,7 @@ Source: Åström and Wittenmark, Computer-Controlled Systems (3rd ed., 1997), §
 
 from __future__ import annotations
 
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,18 +35,6 @@ RETURN_MARGIN = 1.3
 PERIODS_IN_TIMEOUT = 1.5
 """How many periods of the states must fit into a ``state_timeout`` that is set."""
 
-FIRST = 2
-"""How many periods are measured before they count."""
-
-MEMORY = 10.0
-"""Over how many periods the measured ones are averaged."""
-
-CHANGE = 0.1
-"""By how much period and delay change before they are judged anew, as part of them."""
-
-REASSESS = 0.5
-"""Time after which they are judged anew in any case, for the arm may have moved [s]."""
-
 SURE = 2.0
 """Up to this factor of period and delay together they need not be judged anew, where all gains are surely carried."""
 
@@ -63,167 +51,79 @@ ROUNDING = 1e-6
 """How near to one a pole is that stands for a joint without stiffness."""
 
 
-class SamplingRate:
-    """Measures period and delay of the states, and judges the gains by them.
+class Sampling(NamedTuple):
+    """How states come, as it was measured, and what that carries."""
 
-    Attributes:
-        period: time between two states, a mean or the lesser of the last two [s]; 0 before it is known.
-        delay: mean age of a state when it is answered [s].
-        carried: the part of the law's natural frequencies that the states carry, in (0, 1].
-        feedback: the gains of the reactions, as far as they are carried.
+    period: float = 0.0  # time between two states, a mean or the lesser of the last two [s]; 0 before it is known
+    delay: float = 0.0  # mean age of a state when it is answered [s]
+    carried: float = 1.0  # the part of the law's natural frequencies that the states carry, in (0, 1]
+
+
+class Judgement(NamedTuple):
+    """What a period and a delay carry."""
+
+    carried: float  # the part of the law's natural frequencies, in (0, 1]
+    feedback: Feedback  # the gains of the reactions, as far as they are carried
+    settled_until: float  # up to this period and delay together nothing changes [s]
+
+
+def judged(settings: LoopSettings, sampling: Sampling, q: Array) -> Judgement:
+    """Judge the gains of settings by the period and delay that were measured, with the arm at q (n,)."""
+    feedback, period, delay = settings.feedback, sampling.period, sampling.delay
+    gains = checked_result(settings.controller, "acceleration_gains", q, period)
+    carried = carried_part(period, delay, gains, GAIN_MARGIN if sampling.carried == 1.0 else RETURN_MARGIN)
+    own = effort_gains(feedback, settings.controller.dynamics.mass_matrix(q))
+    part = carried_part(period, delay, own, GAIN_MARGIN)
+    reach = SURE * (period + delay)
+    settled = RETURN_MARGIN * max(fastest(own), fastest(gains)) * reach < SURELY
+    return Judgement(carried, feedback if part == 1.0 else scaled(feedback, part), reach if settled else 0.0)
+
+
+def check_sampling(settings: LoopSettings, now: LoopSettings, sampling: Sampling, q: Array) -> None:
+    """Check that settings can be worked with at the measured rate, or better than with those of now.
+
+    Args:
+        settings: other ones.
+        now: those of now.
+        sampling: how states come.
+        q: where the arm is, (n,).
+
+    Raises:
+        InputError: states come too rarely for the gains or for ``state_timeout``; the message has the numbers.
     """
+    gains = checked_result(settings.controller, "acceleration_gains", q, sampling.period)
+    carried = carried_part(sampling.period, sampling.delay, gains, GAIN_MARGIN)
+    name, problem = sampling_problem(settings, sampling._replace(carried=carried), q, PERIODS_IN_TIMEOUT)
+    if problem and (carried < 0.99 * sampling.carried or not sampling_problem(now, sampling, q)[1]):
+        raise InputError(name, problem)
 
-    def __init__(self, settings: LoopSettings) -> None:
-        """
-        Args:
-            settings: whose gains are judged.
-        """
-        self._settings = settings
-        self.reset()
 
-    def reset(self) -> None:
-        """Measure anew."""
-        self.period = self.delay = 0.0
-        self.carried = 1.0
-        self.feedback = self._settings.feedback
-        self._last = -np.inf
-        self._count = 0
-        self._mean = self._before = 0.0
-        self._judged, self._sure = (0.0, 0.0, -np.inf), 0.0
-        self._q = self._settings.controller.dynamics.robot.home
+def sampling_problem(settings: LoopSettings, sampling: Sampling, q: Array, periods: float = 1.0) -> tuple[str, str]:
+    """Which settings are wrong for the rate of the states, and why, with what would be right; "" twice if none are.
 
-    def apply(self, settings: LoopSettings) -> None:
-        """Judge these settings from now on."""
-        self._settings = settings
-        self.feedback = scaled(settings.feedback, self.carried) if self.carried < 1.0 else settings.feedback
-        self._judged, self._sure = (0.0, 0.0, -np.inf), 0.0
-
-    @property
-    def problem(self) -> str:
-        """Why the states are too rare for what the arm works with; "" if they are not."""
-        return self._problem(self._settings, self.carried)[1]
-
-    def update(self, t: float, age: float, q: Array) -> None:
-        """Take in a state.
-
-        Args:
-            t: when it was measured [s].
-            age: of the state now [s].
-            q: position (n,).
-        """
-        dt, self._last = t - self._last, t
-        if not 0.0 < dt < np.inf:
-            return
-        # One gap is none of the rate, but two in a row are; one that was a fault of its own has no part in the mean.
-        least, self._before = min(dt, self._before), dt
-        if dt > self._settings.safety.state_timeout:
-            self.period = max(self.period, least)
-        else:
-            self._count += 1
-            part = 1.0 / min(self._count, MEMORY)
-            self._mean += part * (dt - self._mean)
-            self.period = max(self._mean, least)
-            self.delay += part * (max(age, 0.0) - self.delay)
-        period, delay, since = self._judged
-        still = self.period + self.delay <= self._sure or (
-            abs(self.period - period) <= CHANGE * period and abs(self.delay - delay) <= CHANGE * period
+    Args:
+        settings: that states may be too rare for.
+        sampling: how they come.
+        q: where the arm is, (n,).
+        periods: how many periods ``state_timeout`` must have.
+    """
+    timeout, period = settings.safety.state_timeout, sampling.period
+    if periods * period > timeout:
+        return "state_timeout", (
+            f"a state comes every {period:.3g} s, too rarely for a state_timeout of {timeout:.3g} s: set it "
+            f"to {PERIODS_IN_TIMEOUT * period:.3g} s or more, or send states more often"
         )
-        if not self._is_known or (still and 0.0 <= t - since < REASSESS):
-            return
-        self._judged = (self.period, self.delay, t)
-        self.assess(q)
-
-    def assess(self, q: Array) -> None:
-        """Judge the gains by the period and delay that were measured, with the arm at q (n,)."""
-        self._q = q
-        settings, feedback = self._settings, self._settings.feedback
-        self.carried = self._judge(settings, q, GAIN_MARGIN if self.carried == 1.0 else RETURN_MARGIN)
-        gains = effort_gains(feedback, settings.controller.dynamics.mass_matrix(q))
-        part = carried_part(self.period, self.delay, gains, GAIN_MARGIN)
-        self.feedback = feedback if part == 1.0 else scaled(feedback, part)
-        reach = SURE * (self.period + self.delay)
-        both = gains, checked_result(settings.controller, "acceleration_gains", q, self.period)
-        self._sure = reach if RETURN_MARGIN * max(map(fastest, both)) * reach < SURELY else 0.0
-
-    def save(self, memory: Any) -> None:
-        """Write what it remembers into the memory of ``../loop.c``."""
-        memory.count[...], memory.sampling_last[...] = self._count, self._last
-        memory.period[...], memory.delay[...], memory.mean[...], memory.before[...] = (
-            self.period, self.delay, self._mean, self._before
-        )  # fmt: skip
-        memory.judged_period[...], memory.judged_delay[...], memory.judged_t[...] = self._judged
-        self.save_judgement(memory)
-
-    def save_judgement(self, memory: Any) -> None:
-        """Write there which gains are carried."""
-        memory.carried[...], memory.carried_stiffness[:], memory.carried_damping[:] = self.carried, *self.feedback
-        memory.sure[...], memory.to_judge[...] = self._sure, 0
-
-    def restore(self, memory: Any) -> None:
-        """Read it from there."""
-        self._count, self._last = int(memory.count), float(memory.sampling_last)
-        names = ("period", "delay", "mean", "before", "judged_period", "judged_delay", "judged_t", "carried")
-        self.period, self.delay, self._mean, self._before, *judged, self.carried = (
-            float(getattr(memory, name)) for name in names
-        )
-        self._judged, self._sure = (judged[0], judged[1], judged[2]), float(memory.sure)
-        self.feedback = Feedback(memory.carried_stiffness.copy(), memory.carried_damping.copy())
-
-    def check(self, settings: LoopSettings, q: Array) -> None:
-        """Check that settings can be worked with at the measured rate, or better than with those of now.
-
-        Args:
-            settings: other ones.
-            q: where the arm is, (n,).
-
-        Raises:
-            InputError: states come too rarely for the gains or for ``state_timeout``; the message has the numbers.
-        """
-        carried = self._judge(settings, q)
-        name, problem = self._problem(settings, carried, PERIODS_IN_TIMEOUT)
-        if problem and (carried < 0.99 * self.carried or not self.problem):
-            raise InputError(name, problem)
-
-    @property
-    def _is_known(self) -> bool:
-        """True if period and delay have been measured."""
-        return self._count >= FIRST or self.period > self._settings.safety.state_timeout
-
-    def _judge(self, settings: LoopSettings, q: Array, margin: float = GAIN_MARGIN) -> float:
-        """The part of a law's natural frequencies that the measured period and delay carry, with the arm at q (n,).
-
-        It is 1 as long as they are not known.
-        """
-        if not self._is_known:
-            return 1.0
-        gains = checked_result(settings.controller, "acceleration_gains", q, self.period)
-        return carried_part(self.period, self.delay, gains, margin)
-
-    def _problem(self, settings: LoopSettings, carried: float, periods: float = 1.0) -> tuple[str, str]:
-        """Which settings are wrong, and why, with what would be right; "" twice if none are.
-
-        Args:
-            settings: that states are too rare for.
-            carried: the part of the natural frequencies that is carried.
-            periods: how many periods ``state_timeout`` must have.
-        """
-        timeout = settings.safety.state_timeout
-        if periods * self.period > timeout:
-            return "state_timeout", (
-                f"a state comes every {self.period:.3g} s, too rarely for a state_timeout of {timeout:.3g} s: set it "
-                f"to {PERIODS_IN_TIMEOUT * self.period:.3g} s or more, or send states more often"
-            )
-        if carried == 1.0:
-            return "", ""
-        law = settings.controller
-        frequency = _frequencies(law, self._q, self.period)
-        joint = int(np.argmax(frequency))
-        asked, name = frequency[joint], law.dynamics.robot.joint_names[joint]
-        return "gains", (
-            f"a state every {self.period:.3g} s, {self.delay:.2g} s old, carries a natural frequency of at most "
-            f"{carried * asked:.3g} rad/s of joint {name!r}, not {asked:.3g} rad/s: lower {law.quickness}, or send "
-            "states more often"
-        )
+    if sampling.carried == 1.0:
+        return "", ""
+    law = settings.controller
+    frequency = _frequencies(law, q, period)
+    joint = int(np.argmax(frequency))
+    asked, name = frequency[joint], law.dynamics.robot.joint_names[joint]
+    return "gains", (
+        f"a state every {period:.3g} s, {sampling.delay:.2g} s old, carries a natural frequency of at most "
+        f"{sampling.carried * asked:.3g} rad/s of joint {name!r}, not {asked:.3g} rad/s: lower {law.quickness}, or "
+        "send states more often"
+    )
 
 
 def _frequencies(law: Controller, q: Array, period: float) -> Array:

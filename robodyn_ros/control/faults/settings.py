@@ -42,7 +42,7 @@ TO_CONTACT = ("retreat", "wait", "hold", "float", "damp", "ramp")
 """Reactions to choose from where something touches the arm."""
 
 PHASES = (*TO_CONTACT, "silent")
-"""Phases of a reaction, as in the enum of ``../loop.c``; those from ramp on lead nowhere else while a fault lasts."""
+"""Phases of a reaction, as in ``../core/memory.h``; those from ramp on lead nowhere else while a fault lasts."""
 
 
 @dataclass(frozen=True)

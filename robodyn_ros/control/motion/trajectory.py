@@ -181,7 +181,6 @@ class Trajectory:
         """
         return _power_coefficients(self.bernstein, self.times)
 
-    # `sample_motion` in ../loop.c is the same in C.
     def sample(self, t: float) -> Sample:
         """Position, velocity and acceleration at time t [s]; at rest outside the points' times."""
         if t >= self._end:

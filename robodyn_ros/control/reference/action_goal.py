@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from robodyn_ros.control.reference.manager import Following, Outcome
+from robodyn_ros.control.reference.following import Following, Outcome
 from robodyn_ros.control.reference.tolerances import Tolerances
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot.pose import Array

@@ -9,6 +9,10 @@ whoever waits for the answer to a state (the simulator in lockstep) knows it. A 
 a fault and not answered. When no usable state has come for ``state_timeout``, a timer sends what
 :mod:`robodyn_ros.control.faults.settings` states for that; such a command has the stamp of the moment.
 
+A thread in C runs the loop (``realtime/``), by real and by simulated time; Python reports what it did. Python itself
+takes the states, and calls the same loop, where they come in parts, where a law is only Python, where the output is
+``mit``, and where the parameter ``realtime`` says so.
+
 Timers use the steady clock, so that missing states are noticed and reported even when a simulation stands still. How
 long states have been missing is counted by simulated time where there is one: nothing is late while a simulation
 stands still.
@@ -24,7 +28,8 @@ from builtin_interfaces.msg import Time
 from rclpy.lifecycle import LifecycleNode
 from sensor_msgs.msg import JointState
 
-from robodyn_ros.control.compiled_loop import KINDS, SENT, CompiledLoop
+from robodyn_ros.control.core_library import CODES, Core
+from robodyn_ros.control.faults.active_fault import KINDS
 from robodyn_ros.control.laws.base import Controller, Reference
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import LoopSettings
@@ -121,8 +126,7 @@ class ClosedLoop:
         self.listeners, self.onlookers = self._callback.listeners, self._callback.onlookers
         self._conflicts = PublisherConflicts(node)
         self._qos = NEWEST  # of the joint states
-        self._states: Any = self._subscribe()
-        self._arriving: Any = None  # the thread's subscription, before the thread runs
+        self._states: Any = None
         self._in_parts = False
         self._realtime: RealtimeLoop | None = None
         self.realtime = "off"
@@ -196,7 +200,7 @@ class ClosedLoop:
         self._callback.mit = mit if mit.output == "mit" else None
         self._active, self._scheduling = True, scheduling
         self._callback.active = self.enabled
-        self._enter_realtime()
+        self._begin()
 
     def deactivate(self) -> None:
         """Answer no state from now on. To be called before the node's publishers are deactivated."""
@@ -213,7 +217,7 @@ class ClosedLoop:
             self._hand_over()
         self.enabled = enabled
         self._callback.active = self._answers
-        self._enter_realtime()
+        self._begin()
 
     def hold(self) -> None:
         """Stop at once, and stay.
@@ -250,8 +254,7 @@ class ClosedLoop:
 
     def destroy(self) -> None:
         """Withdraw the topics."""
-        self._leave_realtime()
-        self._node.destroy_subscription(self._states)
+        self._end()
         self.references.destroy()
         for timer in self._timers:
             self._node.destroy_timer(timer)
@@ -261,9 +264,6 @@ class ClosedLoop:
     def _answers(self) -> bool:
         """True if states are answered now."""
         return self._active and self.enabled
-
-    def _subscribe(self) -> Any:
-        return self._node.create_subscription(JointState, "joint_states", self._callback.on_state, self._qos, raw=True)
 
     def _now(self) -> int:
         return int(self._clock.now().nanoseconds)
@@ -276,7 +276,7 @@ class ClosedLoop:
 
     def _hand_over(self) -> None:
         """Stop answering; drives that keep their last command get one that carries the arm where it is."""
-        self._leave_realtime()
+        self._end()
         try:
             if self._answers:
                 self._part()
@@ -303,19 +303,13 @@ class ClosedLoop:
         last = self._callback
         if self._realtime is not None:
             self._poll_realtime(self._realtime, rests=not self._is_looked_at)
-        elif self._answers and last.latest is not None and not self.realtime.startswith("off:"):
-            self._enter_realtime()  # the first state is Python's
         rests = self._realtime is not None and not self._is_looked_at
         set_period(self._timers[0], REST_PERIOD if rests else WATCH_PERIOD)
         self._in_parts |= last.states.partial
         if last.states.mixed and self._qos is NEWEST:  # the next message does not replace the one before
             self._qos = PARTS
-            if self._realtime is not None:
-                self._leave_realtime()  # it begins again with the other subscription
-            else:
-                self._forget_arriving()
-                self._node.destroy_subscription(self._states)
-                self._states = self._subscribe()
+            self._end()
+            self._begin()
         if not self._answers or not last.received:
             return
         self.references.watch()
@@ -337,67 +331,66 @@ class ClosedLoop:
             self._log.info("joint states are back: the arm is held where it is")
         self._silent = silent
 
-    def _enter_realtime(self) -> None:
-        """Have a thread in C run the loop, if it is wanted and can be had."""
-        wanted = NodeParameters(self._node)["realtime"]
-        if wanted == "off":
-            self._leave_realtime()
-        has_begun = self._answers and self._callback.latest is not None
-        if wanted == "auto" and self._clock.ros_time_is_active:
-            self._leave_realtime()
-            self._say_realtime("off: time is simulated, and Python keeps it")
+    def _begin(self) -> None:
+        """Take states: in a thread in C, if it is wanted and can be had, else here."""
+        if not self._answers or self._realtime is not None or self._states is not None:
             return
-        if self._callback.mit is not None and wanted != "off":
-            self._say_realtime("off: output is mit, which Python computes", is_wrong=wanted == "on")
-            return
-        if wanted == "off" or not has_begun or self._realtime is not None or self._in_parts:
-            return
+        why = self._why_not_in_thread()
+        if not why:
+            try:
+                self._enter_thread()
+            except NotReadyError as reason:
+                why = f"off: {reason}"
+        if why:
+            self._say_realtime(why, is_wrong=NodeParameters(self._node)["realtime"] == "on" and why != "off")
+            self._subscribe()
+        self._reschedule()
 
-        def make_thread(core: CompiledLoop) -> RealtimeThread:
-            output = self._output
-            topics, arriving = output.command_topics(), self._arriving
-            return RealtimeThread(self._node, core, self._transmission, output.order, topics, WATCH_PERIOD, arriving)
+    def _why_not_in_thread(self) -> str:
+        """Why no thread runs the loop; "" if one can."""
+        if NodeParameters(self._node)["realtime"] == "off":
+            return "off"
+        if self._callback.mit is not None:
+            return "off: output is mit, which Python publishes"
+        if self._in_parts:
+            return "off: joint states come in parts"
+        if self._loop.compiled_step is None:
+            return f"off: the law {type(self.law).__name__} is only Python"
+        return ""
 
-        try:
-            if not self._arrives():
-                return
-            entered = RealtimeLoop(self._loop, make_thread, self._callback.states, self._on_entries, self._on_end)
-            entered.start(0 if self._scheduling is None else self._scheduling.priority)
-        except NotReadyError as reason:
-            self._forget_arriving()
-            self._say_realtime(f"off: {reason}", is_wrong=wanted == "on")
-            return
-        self._node.destroy_subscription(self._states)
-        self._states = self._arriving = None
+    def _enter_thread(self) -> None:
+        """Have a thread in C run the loop.
+
+        Raises:
+            NotReadyError: it cannot be had; the message says why.
+        """
+
+        def make_thread(core: Core) -> RealtimeThread:
+            topics, order = self._output.command_topics(), self._output.order
+            arriving = make_subscription(self._node, self._node.resolve_topic_name("joint_states"), self._qos)
+            return RealtimeThread(self._node, core, self._transmission, order, topics, WATCH_PERIOD, arriving)
+
+        entered = RealtimeLoop(self._loop, make_thread, self._callback.states, self._on_entries, self._on_end)
+        entered.start(0 if self._scheduling is None else self._scheduling.priority)
         self._realtime = entered
         self._told_fault, self._told_restarts = self._fault_report.count, self._loop.restarts
         self._say_realtime(f"on, {entered.thread.scheduling}")
-        self._reschedule()
 
-    def _arrives(self) -> bool:
-        """True if the thread's subscription is as far as the other: then no state is lost or answered twice."""
-        if self._arriving is None:
-            topic = self._node.resolve_topic_name("joint_states")
-            self._arriving = make_subscription(self._node, topic, self._qos)
-        with self._arriving:
-            taken = self._arriving.take_message(JointState, True)
-        return taken is not None and taken[0] == self._callback.data
+    def _subscribe(self) -> None:
+        """Take states here."""
+        callback = self._callback.on_state
+        self._states = self._node.create_subscription(JointState, "joint_states", callback, self._qos, raw=True)
 
-    def _forget_arriving(self) -> None:
-        arriving, self._arriving = self._arriving, None
-        if arriving is not None:
-            arriving.destroy_when_not_in_use()
-
-    def _leave_realtime(self) -> None:
-        """Have Python run the loop again."""
-        self._forget_arriving()
+    def _end(self) -> None:
+        """Take no states."""
         left, self._realtime = self._realtime, None
         if left is not None:
             left.stop()
             self._keep_state_time(left)
-            self._states = self._subscribe()
             self.realtime = "off"
-            self._reschedule()
+        if self._states is not None:
+            self._node.destroy_subscription(self._states)
+            self._states = None
 
     def _reschedule(self) -> None:
         """Give the real-time priority to what runs the loop."""
@@ -405,12 +398,12 @@ class ClosedLoop:
             self._scheduling.begin(python=self._realtime is None)
 
     def _on_end(self, reason: str) -> None:
-        """The loop in C has ended."""
+        """The thread cannot read the messages."""
         left, self._realtime = self._realtime, None
         if left is not None:
             self._keep_state_time(left)
-            self._states = self._subscribe()
             self._say_realtime(f"off: {reason}")
+            self._subscribe()
             self._reschedule()
 
     def _say_realtime(self, text: str, *, is_wrong: bool = False) -> None:
@@ -447,7 +440,8 @@ class ClosedLoop:
 
     def _on_entries(self, entries: Any) -> None:
         """Report periods of the thread: all at once where nothing is to be told of each."""
-        plain = (entries["code"] == SENT) & (entries["kind"] < 0) & (entries["restarts"] == self._told_restarts)
+        plain = (entries["code"] == CODES["CORE_SEND"]) & (entries["kind"] < 0)
+        plain &= entries["restarts"] == self._told_restarts
         told = self.listeners or self._output.tells_terms or self._fault_report.lasts or entries["blind"].any()
         self._is_looked_at = bool(told)
         if told or not plain.all():
@@ -475,7 +469,7 @@ class ClosedLoop:
             self._fault_report.lasts = True
         elif self._fault_report.lasts:
             self._fault_report.say_over()
-        if int(entry["code"]) != SENT:
+        if int(entry["code"]) != CODES["CORE_SEND"]:
             return
         command = command_of(entry)
         if entry["blind"]:
@@ -489,6 +483,5 @@ class ClosedLoop:
         self._output.publish_terms((when.sec, when.nanosec), command)
 
     def _scan_publishers(self) -> None:
-        self._enter_realtime()
         self._output.refresh()
         self._loop.set_publisher_conflict(self._conflicts.scan(self._loop.settings.safety.state_publishers))

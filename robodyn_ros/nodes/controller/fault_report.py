@@ -6,7 +6,7 @@ from typing import Any
 
 from rclpy.node import Node
 
-from robodyn_ros.control.faults.supervisor import ActiveFault
+from robodyn_ros.control.faults.active_fault import ActiveFault
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.step import Command
 from robodyn_ros.nodes.common.diagnostics import PAUSE, Faults

@@ -331,7 +331,6 @@ class ConfiguredController:
         mention_unknown(node)
         joints, transmission = joint_order(parameters, robot), make_transmission(parameters, robot)
         loop = ControlLoop.from_settings(make_loop_settings(parameters, make_dynamics(parameters, robot)))
-        loop.compile()
         prepare_thread(robot.n)  # now, since a compiler would hold up the commands later
         tool = parameters["tool"] or tip(robot)
         motion = _tool_motion(node, robot, tool)

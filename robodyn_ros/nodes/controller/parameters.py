@@ -58,9 +58,6 @@ Python keeps simulated time, by its subscription to ``/clock``: a thread beside 
 after, and a simulation in lockstep would not be the same to the last bit when it is repeated.
 """
 
-FORMER = {"thread": "on", "python": "off"}
-"""Names that they had before."""
-
 
 @dataclass(frozen=True)
 class RealtimeSettings:
@@ -68,9 +65,8 @@ class RealtimeSettings:
 
     realtime: str = choice(
         "auto",
-        "whether a thread in C, which waits for no Python, runs the loop; auto: where it can be had and time is real",
+        "whether a thread in C, which waits for no Python, runs the loop; auto: where it can be had",
         choices=lambda: REALTIME,
-        former=FORMER,
     )
 
     def __post_init__(self) -> None:

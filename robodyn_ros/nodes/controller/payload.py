@@ -21,7 +21,7 @@ from rclpy.task import Future
 
 from robodyn_ros.control.laws.adaptive import Adaptive
 from robodyn_ros.control.motion.payload_motion import PayloadSettings, payload_motion
-from robodyn_ros.control.reference.manager import Following
+from robodyn_ros.control.reference.following import Following
 from robodyn_ros.control.reference.tolerances import Tolerances
 from robodyn_ros.control.step import Command
 from robodyn_ros.dynamics.rnea import RNEA

@@ -26,7 +26,7 @@ from trajectory_msgs.msg import JointTrajectory
 from robodyn_ros.control.laws.base import Reference
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.motion.trajectory import Trajectory
-from robodyn_ros.control.reference.manager import Following, PreparedTrajectory
+from robodyn_ros.control.reference.following import Following, PreparedTrajectory
 from robodyn_ros.control.reference.stream_velocity import ReferenceSettings, StreamVelocity
 from robodyn_ros.control.reference.tolerances import Tolerances
 from robodyn_ros.errors import InputError, NotReadyError, RobodynError

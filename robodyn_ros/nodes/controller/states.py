@@ -247,13 +247,7 @@ class StateCallback:
         if not self.active or begun < self._ignore_until:
             return
         now = self._clock.get_now().nanoseconds
-        if now == 0:  # simulated time has not begun for this node, so the age of a state is unknown
-            return
         loop, restarts = self._loop, self._loop.restarts
-        if now < self._now and self._ros_clock.ros_time_is_active:
-            loop.reset_clock()
-            self.states.reset()
-        self._now = now
         try:
             # Read the bytes.
             measured = self.states.read(data, now, loop.settings.safety.state_timeout)
@@ -265,6 +259,8 @@ class StateCallback:
             stamp, position, velocity = measured
             if stamp == (0, 0):
                 stamp = divmod(now, NANO)
+            if self._ros_clock.ros_time_is_active:
+                now = self._newest_time(now, stamp)
             # From motors to joints.
             q = self._transmission.joint_position(position)
             qd = None if velocity is None else self._transmission.joint_velocity(velocity)
@@ -301,6 +297,14 @@ class StateCallback:
             self._output.refresh()
             self.states.note_locked(data)
         self._report_fault(command)
+
+    def _newest_time(self, clock: int, stamp: Stamp) -> int:
+        """Simulated time: the newest of the clock and of the stamps [ns]. Where both went back, it was reset."""
+        now = max(clock, stamp[0] * NANO + stamp[1])
+        if now < self._now:
+            self._loop.reset_clock()
+        self._now = now
+        return now
 
     def publish(self, stamp: Stamp, t: float, command: Command) -> None:
         """Publish a command for a time t [s]."""

@@ -1,8 +1,7 @@
 """A trial until its first fault in compiled C: the result of :func:`.trial.run_trial` up to rounding, faster.
 
-The C code (``trial.c``) contains drives, sensors and plant, and calls the control loop of ``control/loop.c``. A state
-that this loop leaves to Python, as where a fault begins, the loop in Python answers. What cannot run in C, for example
-a law that is not traced or the plant of another package, runs in Python from the beginning.
+The C code (``trial.c``) contains drives, sensors and plant, and calls the core of the control loop. What cannot run in
+C, for example a law that is not traced or the plant of another package, runs in Python from the beginning.
 ``test_simulation_sweep_trial.py`` compares the two.
 """
 
@@ -49,7 +48,7 @@ CODE = Path(__file__).with_name("trial.c").read_text(encoding="utf-8")
 RECORDED = {"q": "q", "qd": "v", "effort": "effort"}
 """Recorded quantities: name in a trial → name in the memory."""
 
-DONE, EVENT, LOOP, OTHER = range(len(CODES))
+DONE, EVENT, FAULT, OTHER = range(len(CODES))
 
 STEPPED = 2
 """Phase of a step that has been made, as in the enum of ``trial.c``."""
@@ -116,57 +115,39 @@ def _run_compiled(hardware: HardwareSettings, dynamics: Dynamics, loop: ControlL
     """Run the trial in C; None if the C code does not contain what it needs."""
     if hardware.plant != "native" or hardware.contacts or hardware.drives_add:
         return None
-    core = loop.compiled
-    if core is None or not isinstance(dynamics, CompiledDynamics):
+    if loop.compiled_step is None or not isinstance(dynamics, CompiledDynamics):
         return None
     resolver = EventResolver(hardware, dynamics)
     run, plant_mass = trial_function(dynamics, resolver.integrator), dynamics.plain_function("mass_matrix")
-    judged = not _is_surely_carried(hardware, loop.settings)
-    if run is None or plant_mass is None or not core.take(judged=judged):
+    if run is None or plant_mass is None:
         return None
     memory = TrialMemory(
         hardware_fields(hardware, round(duration / hardware.plant_settings.step)),
-        loop_fields(core, loop.settings.safety.state_timeout),
+        loop_fields(loop),
         resolver.fields,
         {"symbols": dynamics.symbols, "plant_mass": ctypes.cast(plant_mass, ctypes.c_void_p).value},
     )
     address, faults = ctypes.byref(memory), dict[str, int]()
-    while (code := run(address)) != DONE:
-        if code == OTHER:
-            return None
-        if code == EVENT and not resolver.resolve(memory):
-            faults = {f"step failed: {resolver.failure}": 1}
-        elif code == LOOP:
-            core.hand_back()
-            faults = _answer(memory, loop)
-            if not faults and (memory.asked < 0 or not core.take(judged=judged)):
+    with loop.run_by_others(judged=not _is_surely_carried(hardware, loop.settings)):
+        while (code := run(address)) != DONE:
+            if code == OTHER:
                 return None
-        if faults:
-            break
+            if code == EVENT and not resolver.resolve(memory):
+                faults = {f"step failed: {resolver.failure}": 1}
+            elif code == FAULT:
+                faults = _fault(memory, loop)
+            if faults:
+                break
     return _recorded(memory, faults)
 
 
-def _answer(memory: TrialMemory, loop: ControlLoop) -> dict[str, int]:
-    """Have the loop in Python answer a reading, or the lack of one; the fault that ends the trial, if there is one."""
-    now, values = memory.now * memory.step, memory.arrays
+def _fault(memory: TrialMemory, loop: ControlLoop) -> dict[str, int]:
+    """The fault that ends the trial."""
     try:
-        if memory.asked < 0:
-            command = loop.watch(now)
-        else:
-            stamp = memory.asked * memory.period * memory.step
-            command = loop.update(stamp, now, values["read_q"][memory.asked], values["read_v"][memory.asked])
+        command = loop.period_result(memory.answer, has_state=memory.asked >= 0)
     except RobodynError as problem:
         return {f"state refused: {problem}": 1}
-    if command is None:
-        return {}
-    if command.fault is not None:
-        return {f"{command.fault}: {command.problem}": 1}
-    reference = command.reference
-    q, qd = (np.nan, np.nan) if reference is None else (reference.q, reference.qd)
-    for name, value in (("effort", command.effort), ("q", q), ("v", qd)):
-        values[f"answer_{name}"][:] = value
-    memory.answered = 1
-    return {}
+    return {} if command is None else {f"{command.fault}: {command.problem}": 1}
 
 
 def _is_surely_carried(hardware: HardwareSettings, loop: LoopSettings) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robodyn_ros.control.compiled_loop import CompiledLoop
+from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.simulation.hardware.actuators import GREATEST
 from robodyn_ros.simulation.hardware.actuators import ROUNDING as COMMAND_ROUNDING
 from robodyn_ros.simulation.hardware.sensors import ROUNDING, whole_steps
@@ -36,12 +36,10 @@ INPUTS = (
     ("int64_t", "noisy differentiated arrivals"),
     ("double*", "resolution noise read_q read_v read_effort"),
     ("int64_t*", "arrival_step arrival_reading"),
-    # control loop: the struct `Loop` of control/loop.c, and places in it
-    ("double", "state_timeout"),
-    ("double*", "loop_t loop_now loop_q loop_qd loop_rows loop_reference loop_time"),
+    # control loop: the core, and places in its period
+    ("double*", "loop_rows loop_reference"),
+    ("int64_t*", "loop_kind"),
     ("void*", "loop"),
-    # what Python answers where that loop does not
-    ("double*", "answer_effort answer_q answer_v"),
     # records: arrival of readings, commands, and the state of the plant
     ("double*", "received_t command_t command_stamp command_due command_effort command_q command_v drive_command"),
     ("double*", "true_q true_v true_effort"),
@@ -53,17 +51,17 @@ STATE = (
     ("int64_t", "now phase mode_known"),
     # counts: readings received, commands sent, commands that reached the drives, records
     ("int64_t", "received commanded reached truths"),
-    # loop: 1 if no command comes any more; the reading that Python has to answer, -1 for missing ones; 1 if it has
-    ("int64_t", "silent asked answered"),
+    # loop: 1 if no command comes any more; the reading that was answered last, -1 for missing ones; what the core gave
+    ("int64_t", "silent asked answer"),
 )
 """Fields that the C code changes and that are 0 in the beginning."""
 
-FUNCTIONS = {"loop_update": "Update", "plant_mass": "Function1"}
-"""`update` of control/loop.c and the mass matrix of the plant: name → its type. They must be given."""
+FUNCTIONS = {"loop_update": "Update", "loop_watch": "Watch", "plant_mass": "Function1"}
+"""Functions of the core, and the mass matrix of the plant: name → its type. They must be given."""
 
-CODES = ("DONE", "EVENT", "LOOP", "OTHER")
-"""Results of the C code: the end; a step that Python has to make; a reading that the loop in Python has to answer; or a
-rare case that only Python knows."""
+CODES = ("DONE", "EVENT", "FAULT", "OTHER")
+"""Results of the C code: the end; a step that Python has to make; a fault of the control loop; or a rare case that only
+Python knows."""
 
 NEVER = -1
 
@@ -138,17 +136,15 @@ class TrialMemory(ctypes.Structure):
             setattr(self, name, array.ctypes.data)
 
 
-def loop_fields(loop: CompiledLoop, timeout: float) -> dict[str, Any]:
-    """Return the places of a control loop in C, and how long states may be missing [s]."""
-    period = loop.period.fields
-    n = len(period.q)
+def loop_fields(loop: ControlLoop) -> dict[str, Any]:
+    """Return the core of a control loop, and places in its period."""
+    core = loop.core
+    functions = {f"loop_{name}": getattr(core.library, f"core_{name}") for name in ("update", "watch")}
     return {
-        "loop": loop.main.address,
-        "loop_update": loop.function_address,
-        "loop_time": loop.state.fields.time,
-        **{f"loop_{name}": getattr(period, name) for name in ("t", "now", "q", "qd", "rows", "reference")},
-        **{name: np.zeros(n) for name in ("answer_effort", "answer_q", "answer_v")},
-        "state_timeout": timeout,
+        "loop": core.address,
+        **{name: ctypes.cast(function, ctypes.c_void_p).value for name, function in functions.items()},
+        **{f"loop_{name}": getattr(core.period, name) for name in ("rows", "reference")},
+        "loop_kind": core.period.kind.reshape(1),
     }
 
 

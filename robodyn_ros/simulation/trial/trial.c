@@ -13,17 +13,18 @@
      held_or_driven                              ../hardware/hardware.py
      instant, trial                              run_trial in trial.py
 
-   The control loop is that of control/loop.c, which is called here: `loop_update`. What it does not know, as the answer to
-   a fault, Python says: LOOP.
+   The control loop is the core (control/core), which is called here: `loop_update` and `loop_watch`. A fault ends the
+   trial.
    The results are the same up to rounding; test_simulation_sweep_trial.py (test_c_and_python_agree) compares them. */
 
 typedef void Function1(const double*, const double*, double*);
 typedef void Function3(const double*, const double*, const double*, const double*, double*);
-typedef int Update(const void*);
+typedef int Update(void*, double, double, const double*, const double*);
+typedef int Watch(void*, double);
 typedef struct { @fields } Trial;
 enum { @codes };
+enum { SEND }; /* of core.h: there is an effort to send */
 enum { INSTANT, STEP, STEPPED };  /* phases of a step */
-enum { SENT, SETTLED };           /* what the control loop gives with an effort, as in control/loop.c */
 
 static inline double clamped(double x, double low, double high) {
   x = x > low ? x : low;
@@ -407,11 +408,10 @@ static int send(Trial* s, int64_t reading, const double* effort, const double* q
 
 /* A reading arrives, and the control loop answers it. */
 static int answer(Trial* s, int64_t reading) {
-  *s->loop_t = (double)(reading * s->period) * s->step;
-  *s->loop_now = (double)s->now * s->step;
-  EACH { s->loop_q[i] = s->read_q[reading * N + i]; s->loop_qd[i] = s->read_v[reading * N + i]; }
+  const double stamp = (double)(reading * s->period) * s->step, now = (double)s->now * s->step;
   s->asked = reading;
-  if (s->loop_update(s->loop) > SETTLED) return LOOP;
+  s->answer = s->loop_update(s->loop, stamp, now, s->read_q + reading * N, s->read_v + reading * N);
+  if (s->answer != SEND || *s->loop_kind >= 0) return FAULT;
   return send(s, reading, s->loop_rows, s->loop_reference, s->loop_reference + N);
 }
 
@@ -427,7 +427,8 @@ static int instant(Trial* s) {
     if (code) return code;
   }
   if (!regular) return DONE;
-  if (now - *s->loop_time > s->state_timeout) { s->asked = -1; return LOOP; }
+  s->asked = -1;
+  if (s->loop_watch(s->loop, now) == SEND) return FAULT;
   const int64_t row = s->now / s->period * N;
   for (int i = 0; i < N; ++i) {
     s->true_q[row + i] = s->frame[Q * N + i]; s->true_v[row + i] = s->frame[V * N + i];
@@ -458,9 +459,7 @@ static int held_or_driven(Trial* s, int* code) {
 int trial(Trial* s) {
   System y;
   begin(&y, (const double (*)[N])s->frame, s->symbols, 0);
-  int code = s->answered ? send(s, s->asked, s->answer_effort, s->answer_q, s->answer_v) : DONE;
-  s->answered = 0;
-  if (code) return code;
+  int code = DONE;
   for (;;) {
     if (s->phase == INSTANT) {
       code = instant(s);

@@ -1,42 +1,23 @@
-"""The control loop in its thread, and what Python does beside it: report, learn layouts, and hand over changes."""
+"""The control loop in its thread, and what Python does beside it: report, and learn the layouts of messages."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from time import perf_counter
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from builtin_interfaces.msg import Time
 
-from robodyn_ros.control.compiled_loop import (
-    FAILED,
-    JUMPED,
-    KINDS,
-    NO_VELOCITY,
-    NOTHING,
-    SENT,
-    STALE,
-    UNORDERED,
-    UNSTARTED,
-)
-from robodyn_ros.control.faults.problems import NO_PROBLEM, FaultCause
+from robodyn_ros.control.core_library import CODES, Core
+from robodyn_ros.control.faults.active_fault import KINDS
+from robodyn_ros.control.faults.problems import FaultCause
 from robodyn_ros.control.faults.settings import PHASES
 from robodyn_ros.control.laws.base import Efforts, Reference
-from robodyn_ros.control.live_loop import Change, LiveLoop
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.step import Command
-from robodyn_ros.engine.c_structs import Record
-from robodyn_ros.errors import (
-    EffortError,
-    FutureStateError,
-    InputError,
-    JumpError,
-    OrderError,
-    RobodynError,
-    StaleStateError,
-)
+from robodyn_ros.errors import RobodynError
 from robodyn_ros.nodes.controller.realtime.thread import RealtimeThread
-from robodyn_ros.robot.pose import Array
 
 if TYPE_CHECKING:
     from robodyn_ros.nodes.controller.states import StateMerger
@@ -50,16 +31,12 @@ JUDGE_PERIOD = 0.1
 
 
 class RealtimeLoop:
-    """A loop that runs in a thread, from its start to its end.
-
-    Attributes:
-        scheduling: how the thread is scheduled, in a few words.
-    """
+    """A loop that runs in a thread, from its start to its end."""
 
     def __init__(
         self,
         loop: ControlLoop,
-        make_thread: Callable[[Any], RealtimeThread],
+        make_thread: Callable[[Core], RealtimeThread],
         states: StateMerger,
         on_entries: Callable[[Any], None],
         on_end: Callable[[str], None],
@@ -67,55 +44,38 @@ class RealtimeLoop:
         """
         Args:
             loop: what the thread runs.
-            make_thread: makes the thread for the loop in C.
+            make_thread: makes the thread for the core.
             states: reads messages whose layout is new.
             on_entries: called with the structs ``Entry`` that the thread has written, oldest first.
-            on_end: called with the reason, if the loop cannot go on in C.
+            on_end: called with the reason, if the thread cannot read the messages.
 
         Raises:
             NotReadyError: it cannot be had; the message says why.
         """
         self._loop, self._states, self._on_entries, self._on_end = loop, states, on_entries, on_end
-        self._core = loop.lend()
         self._unpublished = 0
         self._judged = self._read_at = 0.0
         self._told = 0
-        self._has_stopped = self._is_reading = False
-        self.thread = make_thread(self._core)
-        self._live = LiveLoop(loop, self._core, self)
+        self._is_reading = False
+        self.thread = make_thread(loop.core)
 
     def start(self, priority: int) -> None:
         """Run; ``priority`` as :meth:`.RealtimeThread.start`."""
         layout = self._states.whole.layout
         if layout is not None:
             self.thread.set_layout(layout)
-        self.thread.start(priority)
-        self._loop.live = self._live
+        self._loop.enter_thread(self.thread)
+        try:
+            self.thread.start(priority)
+        except RobodynError:
+            self._loop.leave_thread()
+            raise
 
     def stop(self) -> None:
-        """Run no longer; the loop in Python remembers all that C does."""
+        """Run no longer."""
         self.thread.stop()
+        self._loop.leave_thread()
         self.read()
-        if self._loop.live is not None:
-            self._live.refresh()
-            self._loop.live = None
-        self._core.reclaim()
-
-    def end(self, reason: str) -> None:
-        """:meth:`robodyn_ros.control.live_loop.Runner.end`."""
-        self.thread.stop()
-        self.read()
-        self._loop.live = None
-        self._core.leave()
-        self._on_end(reason)
-
-    def copy(self, state: Record, law_memory: Array) -> None:
-        """:meth:`robodyn_ros.control.live_loop.Runner.copy`."""
-        self.thread.copy(state, law_memory)
-
-    def make(self, change: Change) -> bool:
-        """:meth:`robodyn_ros.control.live_loop.Runner.make`."""
-        return self.thread.make(change)
 
     def poll(self, *, wants_messages: bool, rests: bool) -> tuple[int, bytes] | None:
         """Do what has come up: to be called all the time.
@@ -126,20 +86,14 @@ class RealtimeLoop:
 
         Returns:
             A letter (:meth:`.RealtimeThread.letter`), if there is one.
-
-        Raises:
-            RobodynError: a message of a new layout is none that can be used.
         """
         if not rests or self.thread.notable != self._told or perf_counter() >= self._read_at + READ_PERIOD:
             self.read()
-        if self._has_stopped:
-            self.stop()
-            self._on_end("the loop has stopped, and starts again in Python")
-            return None
-        self._live.follow_model()
+        self._loop.follow_model()
         if perf_counter() >= self._judged + JUDGE_PERIOD:
             self._judged = perf_counter()
-            self._live.judge()
+            if self._loop.core.state.to_judge:
+                self._loop.judge_rate()
         if wants_messages:
             self.thread.ask_for_letter()
         return self.thread.letter()
@@ -174,9 +128,6 @@ class RealtimeLoop:
             return
         self._read_at, self._told = perf_counter(), self.thread.notable
         entries = self.thread.entries()
-        stopped = entries["code"] == UNSTARTED
-        if stopped.any():
-            self._has_stopped, entries = True, entries[~stopped]
         self._is_reading = True
         try:
             if len(entries):
@@ -205,27 +156,20 @@ def stamp_of(entry: Any) -> Time:
 
 def refusal(entry: Any, loop: ControlLoop) -> RobodynError | None:
     """Why a state got no command; None if it got one, or none was due."""
-    code, joint = int(entry["code"]), int(entry["problem_joint"])
-    value, bound = float(entry["problem_value"]), float(entry["problem_bound"])
-    if code in (SENT, NOTHING):
+    code = int(entry["code"])
+    if code in (CODES["CORE_SEND"], CODES["CORE_SILENT"]):
         return None
-    if code == STALE:
-        return (FutureStateError if value < 0.0 else StaleStateError)(value, bound)
-    if code == JUMPED:
-        return JumpError(loop.robot.joints[joint].name, bound, value)
-    if code == UNORDERED:
-        text = f"{value:.3g} s ahead of the clock" if joint else f"{value:.3g} s before that of the state before it"
-        return OrderError(f"its stamp is {text}")
-    if code == NO_VELOCITY:
-        return InputError("velocity", "is missing; the parameter missing_velocity can have it estimated")
-    if code == FAILED:
-        return EffortError(f"{type(loop.controller).__name__} gave efforts that are not {loop.robot.n} finite numbers")
-    return InputError("q", f"is not finite: {entry['q']}, {entry['qd']}")
+    value, bound = float(entry["problem_value"]), float(entry["problem_bound"])
+    cause = FaultCause(0, int(entry["problem_joint"]), value, bound)
+    return loop.refusal(code, cause, entry["q"], entry["qd"])
 
 
 def problem_of(entry: Any, loop: ControlLoop) -> str:
     """What was wrong in a period, in words, and the answer to it."""
-    joint = int(entry["problem_joint"])
-    found = FaultCause(int(entry["problem"]), joint, float(entry["problem_value"]), float(entry["problem_bound"]))
-    text = found.text(loop.robot) if found.kind != NO_PROBLEM else loop.described(KINDS[int(entry["kind"])])
+    numbers = SimpleNamespace(**{name: entry[name] for name in (*PROBLEM, "latched")})
+    text = loop.problem_of(KINDS[int(entry["kind"])], numbers)
     return f"{text or 'over by now'}; the answer is {PHASES[int(entry['phase'])]}"
+
+
+PROBLEM = ("problem", "problem_joint", "problem_value", "problem_bound")
+"""Members of the struct ``Entry`` that say what is wrong."""

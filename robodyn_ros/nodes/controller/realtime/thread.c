@@ -1,13 +1,16 @@
 /* The loop in a thread of its own: from a joint state to its command without Python.
 
    A subscription of rcl wakes the thread, by a futex whose timeout is the watch over missing states. The thread takes the
-   message, checks its layout, has loop.c work out the command, and publishes it. It allocates nothing and takes no lock of
-   its own; the middleware below rcl has its own ways. Python (thread.py) hands it settings, references and layouts as
-   blocks that do not change any more, and reads what happened from a ring. This file is compiled behind control/loop.c.
+   message, checks its layout, has the core (control/core) work out the command, and publishes it. It allocates nothing and
+   takes no lock of its own; the middleware below rcl has its own ways. Python (thread.py) asks things of the core by
+   requests, which the thread does between two periods; it hands over layouts as blocks that do not change any more, and
+   reads what happened from a ring. This file is compiled behind control/core/core.c.
+
+   Time is the clock of the states. Where it is simulated, it is the newest of /clock and of the stamps, so that no state
+   comes from the future, and nothing is late while a simulation stands still.
 
    Order at the end: close the gate, clear the callback, join; then Python destroys the subscription. */
 
-#define _GNU_SOURCE
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
@@ -19,6 +22,8 @@
 
 enum { HEADER = 4, OPTIONS = 3 }; /* the encapsulation header of CDR; its last byte tells the padding at the end */
 enum { RIVETS = 64, LAYOUTS = 4 };
+
+#define NANO 1000000000LL
 
 /* rcutils_uint8_array_t, which is rcl_serialized_message_t */
 typedef struct {
@@ -48,14 +53,6 @@ typedef struct {
   double q[N], qd[N], reference[REFERENCES * N], rows[ROWS * N], external[N + 8];
 } Entry;
 
-/* Words of the state that Python changes, if others are still as it has seen them. */
-typedef struct {
-  int64_t count, guards, outcome; /* outcome: 0 open, 1 done, 2 refused */
-  const int64_t *places, *values, *guarded, *expected;
-  const Settings* settings; /* others; 0 to keep them */
-  int64_t keeps_law_memory;
-} Change;
-
 typedef int Take(const void*, void*, void*, void*);
 typedef int Publish(const void*, const void*, void*);
 typedef int Count(const void*, size_t*);
@@ -70,13 +67,13 @@ typedef struct {
   SetCallback* set_callback;
   Now* clock_now;
   void *subscription, *clock;
-  Loop* loop;
+  Core* core;
   Layout* layouts[LAYOUTS]; /* that Python has learned; 0 for none */
-  Change* change;
+  Request* request; /* to be done between two periods; 0 for none */
   Entry* ring;
   int64_t capacity, written, notable, restarts, unpublished; /* notable: how many entries are to be told of at once */
-  int64_t open, wake, sequence, ros_time_active, priority, scheduled, wants_message;
-  int64_t last_now; /* [ns] */
+  int64_t open, wake, done, ros_time_active, priority, scheduled, wants_message;
+  int64_t last_now, last_stamp; /* [ns] */
   int64_t order[N], letter_full, letter_again, priority_error; /* letter_again: it can be answered now */
   double received, state_time, node_time, watch_period, watched;
   double ratio[N], offset[N], effort_unit[N];
@@ -126,15 +123,15 @@ static void publish(Realtime* r, Template* y, int32_t sec, uint32_t nanosec, con
 
 static void send(Realtime* r, int32_t sec, uint32_t nanosec) {
   double effort[N];
-  const double* rows = r->loop->period->rows;
+  const double* rows = r->core->period.rows;
   EACH effort[i] = rows[r->order[i]] / r->effort_unit[r->order[i]];
   publish(r, &r->joint_commands, sec, nanosec, effort);
   publish(r, &r->commands, sec, nanosec, effort);
 }
 
 static void note(Realtime* r, int64_t code, int64_t sec, int64_t nanosec, double begun, int blind) {
-  const State* m = r->loop->state;
-  const Period* p = r->loop->period;
+  const State* m = &r->core->state;
+  const Period* p = &r->core->period;
   Entry* e = r->ring + r->written % r->capacity;
   e->sec = sec; e->nanosec = nanosec; e->code = code; e->blind = blind;
   e->kind = p->kind; e->phase = m->phase; e->latched = m->latched; e->faults = m->faults; e->restarts = m->restarts;
@@ -143,7 +140,7 @@ static void note(Realtime* r, int64_t code, int64_t sec, int64_t nanosec, double
   e->t = p->t; e->begun = begun; e->done = steady(); e->age = p->age;
   memcpy(e->q, p->q, offsetof(Period, external) + sizeof p->external - offsetof(Period, q));
   STORE(r->written, r->written + 1);
-  if (code != SENT || blind || p->kind >= 0 || m->restarts != r->restarts) STORE(r->notable, r->notable + 1);
+  if (code != CORE_SEND || blind || p->kind >= 0 || m->restarts != r->restarts) STORE(r->notable, r->notable + 1);
   r->restarts = m->restarts;
 }
 
@@ -155,14 +152,21 @@ static const Layout* layout_of(Realtime* r, const Bytes* message) {
   return 0;
 }
 
+/* Simulated time: the newest of the clock and of the stamps [ns]. Where both went back, the simulation was reset. */
+static int64_t newest_time(Realtime* r, int64_t clock, int64_t stamp) {
+  const int64_t now = clock > stamp ? clock : stamp;
+  if (now < r->last_now) core_reset_clock(r->core);
+  return r->last_now = now;
+}
+
 /* Answers a state. */
 static void respond(Realtime* r, const Bytes* message) {
-  Period* p = r->loop->period;
+  Period* p = &r->core->period;
   int32_t sec;
   uint32_t nanosec;
   int64_t now = 0;
   const double begun = steady();
-  if (r->clock_now(r->clock, &now) != 0 || now == 0) return; /* simulated time has not begun */
+  if (r->clock_now(r->clock, &now) != 0) return;
   const Layout* y = layout_of(r, message);
   if (message == &r->message && (!y || LOAD(r->wants_message)) && !LOAD(r->letter_full)
       && message->length <= r->letter.capacity) {
@@ -172,15 +176,10 @@ static void respond(Realtime* r, const Bytes* message) {
     STORE(r->letter_full, y ? 2 : 1);
   }
   if (!y) return;
-  if (now < r->last_now && r->ros_time_active) { /* ControlLoop.reset_clock */
-    r->loop->state->clock_reset = 1;
-    r->loop->state->good = r->loop->state->refused = r->loop->state->estimate_known = 0;
-    clear(r->loop->state->estimate_v);
-  }
-  r->last_now = now;
   memcpy(&sec, message->buffer + HEADER, sizeof sec);
   memcpy(&nanosec, message->buffer + HEADER + 4, sizeof nanosec);
-  if (sec == 0 && nanosec == 0) { sec = (int32_t)(now / 1000000000); nanosec = (uint32_t)(now % 1000000000); }
+  if (sec == 0 && nanosec == 0) { sec = (int32_t)(now / NANO); nanosec = (uint32_t)(now % NANO); }
+  if (r->ros_time_active) now = newest_time(r, now, sec * NANO + nanosec);
   EACH {
     double value;
     number_at(message, y->position + 8 * y->column[i], &value);
@@ -193,11 +192,9 @@ static void respond(Realtime* r, const Bytes* message) {
   p->has_velocity = y->velocity >= 0;
   p->t = (double)sec + (double)nanosec / 1e9;
   p->now = (double)now / 1e9;
-  STORE(r->sequence, r->sequence + 1);
-  const int code = update(r->loop);
-  STORE(r->sequence, r->sequence + 1);
-  if (code == SENT) send(r, sec, nanosec);
-  if (code <= NOTHING) { r->received = begun; r->state_time = p->t; r->node_time = p->now; }
+  const int code = core_update(r->core, p->t, p->now, p->q, p->has_velocity ? p->qd : 0);
+  if (code == CORE_SEND) send(r, sec, nanosec);
+  if (code <= CORE_SILENT) { r->received = begun; r->state_time = p->t; r->node_time = p->now; }
   note(r, code, sec, nanosec, begun, 0);
 }
 
@@ -214,37 +211,21 @@ static void watch_over(Realtime* r) {
   if (begun - r->watched < r->watch_period || r->received == 0) return;
   r->watched = begun;
   if (r->clock_now(r->clock, &now) != 0) return;
-  const double elapsed = r->ros_time_active ? (double)now / 1e9 - r->node_time : begun - r->received;
-  const int64_t faults = r->loop->state->faults, phase = r->loop->state->phase;
-  STORE(r->sequence, r->sequence + 1);
-  r->loop->period->kind = -1;
-  const int code = watch(r->loop, r->state_time + elapsed);
-  STORE(r->sequence, r->sequence + 1);
-  if (code == SENT) send(r, (int32_t)(now / 1000000000), (uint32_t)(now % 1000000000));
-  if (code == SENT || r->loop->state->faults != faults || r->loop->state->phase != phase)
-    note(r, code, now / 1000000000, now % 1000000000, begun, 1);
+  const double elapsed = r->ros_time_active ? greater((double)now / 1e9 - r->node_time, 0) : begun - r->received;
+  const State* m = &r->core->state;
+  const int64_t faults = m->faults, phase = m->phase;
+  const int code = core_watch(r->core, r->state_time + elapsed);
+  if (code == CORE_SEND) send(r, (int32_t)(now / NANO), (uint32_t)(now % NANO));
+  if (code == CORE_SEND || m->faults != faults || m->phase != phase) note(r, code, now / NANO, now % NANO, begun, 1);
 }
 
-/* Makes the change that Python has posted. */
-static void make_change(Realtime* r) {
-  Change* c = __atomic_exchange_n(&r->change, 0, __ATOMIC_ACQ_REL);
-  int64_t* state = (int64_t*)r->loop->state;
-  int64_t outcome = 1;
-  if (!c) return;
-  for (int64_t k = 0; k < c->guards; ++k) if (state[c->guarded[k]] != c->expected[k]) outcome = 2;
-  if (outcome == 1) {
-    STORE(r->sequence, r->sequence + 1);
-    for (int64_t k = 0; k < c->count; ++k) state[c->places[k]] = c->values[k];
-    if (c->settings) {
-      if (c->keeps_law_memory)
-        memcpy(c->settings->step_arrays[LAW_MEMORY], r->loop->settings->step_arrays[LAW_MEMORY],
-               (size_t)c->settings->law_memory_width * sizeof(double));
-      r->loop->settings = c->settings;
-    }
-    STORE(r->sequence, r->sequence + 1);
-  }
-  STORE(c->outcome, outcome);
-  syscall(SYS_futex, &c->outcome, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
+/* Does what Python asks for. */
+static void serve(Realtime* r) {
+  Request* request = __atomic_exchange_n(&r->request, 0, __ATOMIC_ACQ_REL);
+  if (!request) return;
+  core_request(r->core, request);
+  STORE(r->done, 1);
+  syscall(SYS_futex, &r->done, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
 }
 
 static void* run(void* given) {
@@ -252,13 +233,13 @@ static void* run(void* given) {
   while (LOAD(r->open)) {
     const uint32_t seen = __atomic_load_n((uint32_t*)&r->wake, __ATOMIC_ACQUIRE);
     const struct timespec timeout = {.tv_nsec = (long)(1e9 * r->watch_period)};
-    make_change(r);
+    serve(r);
     if (LOAD(r->letter_again)) {
       respond(r, &r->letter);
       STORE(r->letter_again, 0);
       STORE(r->letter_full, 0);
     }
-    while (LOAD(r->open) && take(r)) make_change(r);
+    while (LOAD(r->open) && take(r)) serve(r);
     watch_over(r);
     syscall(SYS_futex, &r->wake, FUTEX_WAIT_PRIVATE, seen, &timeout, 0, 0);
   }
@@ -268,12 +249,17 @@ static void* run(void* given) {
 /* Starts the thread. Returns nonzero if it cannot. */
 int realtime_start(Realtime* r) {
   STORE(r->open, 1);
-  if (pthread_create((pthread_t*)&r->thread, 0, run, r) != 0) { r->open = 0; return 1; }
+  if (r->set_callback(r->subscription, on_message, r) != 0) return 1;
+  if (pthread_create((pthread_t*)&r->thread, 0, run, r) != 0) {
+    r->set_callback(r->subscription, 0, 0);
+    STORE(r->open, 0);
+    return 1;
+  }
   if (r->priority > 0) {
     const struct sched_param wanted = {.sched_priority = (int)r->priority};
     r->priority_error = pthread_setschedparam((pthread_t)r->thread, SCHED_FIFO, &wanted);
   }
-  return r->set_callback(r->subscription, on_message, r) != 0;
+  return 0;
 }
 
 /* Ends the thread: nothing is taken or published afterwards. */
@@ -290,33 +276,17 @@ void realtime_answer_letter(Realtime* r) {
   wake(r);
 }
 
-/* Posts a change, and waits until it is made, refused (2) or overdue (0). */
-int realtime_change(Realtime* r, Change* c) {
+/* Has the thread do something between two periods, and waits for that. Nonzero if it does not answer. Not for two threads
+   at a time. */
+int realtime_request(Realtime* r, Request* request) {
   const struct timespec timeout = {.tv_nsec = 200000000};
-  c->outcome = 0;
-  STORE(r->change, c);
+  STORE(r->done, 0);
+  STORE(r->request, request);
   wake(r);
-  syscall(SYS_futex, &c->outcome, FUTEX_WAIT_PRIVATE, 0, &timeout, 0, 0);
-  Change* mine = c;
-  if (LOAD(c->outcome) == 0 && !__atomic_compare_exchange_n(&r->change, &mine, 0, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-    while (LOAD(c->outcome) == 0) sched_yield(); /* it is being made */
-  return (int)c->outcome;
-}
-
-/* A copy of the state as it is between two periods, with the beginnings of faults and the memory of the law. */
-void realtime_copy(Realtime* r, State* to, double* law_memory) {
-  double* begins = to->begins;
-  for (;;) {
-    const int64_t before = LOAD(r->sequence);
-    if (before % 2 == 0) {
-      const Settings* s = r->loop->settings;
-      memcpy(to, r->loop->state, sizeof *to);
-      memcpy(begins, r->loop->state->begins, KINDS * MOST_BEGINS * sizeof(double));
-      memcpy(law_memory, s->step_arrays[LAW_MEMORY], (size_t)s->law_memory_width * sizeof(double));
-      __atomic_thread_fence(__ATOMIC_ACQUIRE);
-      if (LOAD(r->sequence) == before) break;
-    }
-    sched_yield();
-  }
-  to->begins = begins;
+  syscall(SYS_futex, &r->done, FUTEX_WAIT_PRIVATE, 0, &timeout, 0, 0);
+  if (LOAD(r->done)) return 0;
+  Request* mine = request;
+  if (__atomic_compare_exchange_n(&r->request, &mine, 0, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return 1;
+  while (!LOAD(r->done)) sched_yield(); /* it is being done */
+  return 0;
 }

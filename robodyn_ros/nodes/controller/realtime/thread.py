@@ -10,6 +10,7 @@ import ctypes
 import os
 from functools import lru_cache
 from pathlib import Path
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,21 +20,13 @@ from rclpy.qos import QoSProfile
 from rclpy.type_support import check_for_type_support
 from sensor_msgs.msg import JointState
 
-from robodyn_ros.control.compiled_loop import CompiledLoop, loop_library, loop_sizes, loop_source
-from robodyn_ros.control.live_loop import Change
+from robodyn_ros.control.core_library import CORE, Core, core_library
 from robodyn_ros.control.transmission import Transmission
 from robodyn_ros.engine.c_structs import CStructs, Record
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.nodes.controller.cdr import CdrTemplate, MessageLayout
-from robodyn_ros.robot.pose import Array
 
 CODE = Path(__file__).with_name("thread.c")
-
-RIVETS = 64
-"""Most parts of a message that do not change, as in ``thread.c``."""
-
-LAYOUTS = 4
-"""Layouts of messages that are known at a time, as in ``thread.c``."""
 
 CAPACITY = 4096
 """Periods that the ring holds: two seconds at 2 kHz."""
@@ -57,13 +50,14 @@ FUNCTIONS = {
 
 @lru_cache(maxsize=4)
 def thread_structs(n: int) -> CStructs:
-    """The structs of ``loop.c`` and ``thread.c`` for n joints."""
-    return CStructs(loop_source(n, CODE), {"N": n, "RIVETS": RIVETS, "LAYOUTS": LAYOUTS} | loop_sizes())
+    """The structs of the core and of ``thread.c`` for n joints."""
+    files = (CORE / "core.h", CORE / "memory.h", CODE)
+    return CStructs("".join(file.read_text(encoding="utf-8") for file in files), {"N": n, "CORE_JOINTS": n})
 
 
 def thread_library(n: int) -> Any:
-    """The thread in C for n joints, compiled if need be; None without a compiler. ``robodyn compile`` makes it, too."""
-    return loop_library(n, CODE)
+    """The thread in C for n joints, compiled if need be. ``robodyn compile`` makes it, too."""
+    return core_library(n, CODE)
 
 
 def prepare_thread(n: int) -> None:
@@ -91,7 +85,7 @@ class RealtimeThread:
     def __init__(
         self,
         node: LifecycleNode,
-        core: CompiledLoop,
+        core: Core,
         transmission: Transmission,
         order: NDArray[np.intp],
         topics: tuple[CommandTopic, CommandTopic],
@@ -101,7 +95,7 @@ class RealtimeThread:
         """
         Args:
             node: whose clock and topics.
-            core: the loop, with all of its memory.
+            core: the loop.
             transmission: between the joints and their motors.
             order: index of each joint of a command in the arm's order, (n,).
             topics: ``~/joint_commands`` and ``~/commands``.
@@ -113,8 +107,6 @@ class RealtimeThread:
         """
         n = len(order)
         self._library = thread_library(n)
-        if self._library is None:
-            raise NotReadyError("there is no compiler")
         self._core, self._node = core, node
         structs = thread_structs(n)
         rcl = find_functions()
@@ -129,7 +121,7 @@ class RealtimeThread:
         fields.subscription[...] = handle_address(self._subscription, "subscription", rcl.library, topic)
         fields.clock[...] = handle_address(self._clock, "clock", rcl.library)
         fields.ros_time_active[...] = clock.ros_time_is_active
-        fields.loop[...], fields.watch_period[...], fields.order[:] = core.main.address, watch_period, order
+        fields.core[...], fields.watch_period[...], fields.order[:] = core.address, watch_period, order
         fields.ratio[:], fields.offset[:] = transmission.ratio, transmission.offset
         fields.effort_unit[:] = transmission.effort
         self._ring = structs.make_array("Entry", CAPACITY)
@@ -142,6 +134,7 @@ class RealtimeThread:
         for part, command in zip((fields.joint_commands, fields.commands), topics, strict=True):
             self._set_template(part, command, rcl.library)
         self._learned = 0
+        self._asking = Lock()
         self._layouts: list[tuple[Record, Any]] = []
         self._structs = structs
         self.scheduling = "ordinary"
@@ -198,34 +191,17 @@ class RealtimeThread:
             self._subscription.destroy_when_not_in_use()
             self._subscription = None
 
-    def copy(self, state: Record, law_memory: Array) -> None:
-        """:meth:`robodyn_ros.control.live_loop.Runner.copy`."""
-        self._library.realtime_copy(
-            self._address, ctypes.c_void_p(state.address), ctypes.c_void_p(law_memory.ctypes.data)
-        )
-
-    def make(self, change: Change) -> bool:
-        """:meth:`robodyn_ros.control.live_loop.Runner.make`."""
-        record = self._structs.make("Change")
-        fields = record.fields
-        fields.count[...], fields.guards[...] = len(change.places), len(change.guarded)
-        arrays = [np.ascontiguousarray(array) for array in change[:4]]
-        for name, array in zip(("places", "values", "guarded", "expected"), arrays, strict=True):
-            getattr(fields, name)[...] = array.ctypes.data
-        if change.settings is not None:
-            fields.settings[...] = change.settings.record.address
-            fields.keeps_law_memory[...] = change.keeps_law_memory
-        self._kept = record, arrays, change  # until the next
-        outcome = self._library.realtime_change(self._address, ctypes.c_void_p(record.address))
-        if outcome == 0:
-            raise NotReadyError("the loop's thread does not answer")
-        return bool(outcome == 1)
+    def request(self, request: Record) -> None:
+        """:meth:`robodyn_ros.control.loop.Runner.request`."""
+        with self._asking:
+            if self._library.realtime_request(self._address, ctypes.c_void_p(request.address)):
+                raise NotReadyError("the thread of the control loop does not answer")
 
     def set_layout(self, layout: MessageLayout) -> None:
         """Take messages of this layout from now on."""
         record = self._structs.make("Layout")
         fields, parts = record.fields, layout.constant
-        if len(parts) > RIVETS:
+        if len(parts) > self._structs.constants["RIVETS"]:
             raise NotReadyError("joint states name too many joints")
         pattern = np.zeros(layout.end, np.uint8)
         for index, (place, value) in enumerate(parts):
@@ -235,9 +211,10 @@ class RealtimeThread:
         places = [place for place, _ in layout.numbers]
         fields.position[...], fields.velocity[...] = places[0], places[1] if len(places) > 1 else -1
         fields.column[:] = layout.columns
-        index = self._learned % LAYOUTS
+        count = self._structs.constants["LAYOUTS"]
+        index = self._learned % count
         self._learned += 1
-        self._layouts = [*self._layouts[-LAYOUTS:], (record, pattern)]  # it may read the one that is replaced
+        self._layouts = [*self._layouts[-count:], (record, pattern)]  # it may read the one that is replaced
         self._fields.layouts[index] = record.address
 
     def letter(self) -> tuple[int, bytes] | None:

@@ -22,8 +22,7 @@ from std_msgs.msg import Float64MultiArray, MultiArrayDimension, MultiArrayLayou
 
 from robodyn_ros.control.contact.momentum_observer import MomentumObserver
 from robodyn_ros.control.contact.sensor import ForceTorqueSensor, wrench_at
-from robodyn_ros.control.contact.settings import Contact, ContactSettings, contact_of
-from robodyn_ros.control.contact.watch import judged
+from robodyn_ros.control.contact.settings import Contact, ContactSettings, contact_of, judged
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.step import Command
 from robodyn_ros.control.transmission import Transmission

@@ -28,7 +28,7 @@ from rclpy.node import Node
 
 from robodyn_ros.control.motion.tool_motion import PoseGoal, ToolMotion, ToolSettings
 from robodyn_ros.control.motion.trajectory import Sample, Trajectory
-from robodyn_ros.control.reference.manager import Following
+from robodyn_ros.control.reference.following import Following
 from robodyn_ros.control.step import Command
 from robodyn_ros.errors import NotReadyError, RobodynError
 from robodyn_ros.kinematics import Kinematics

@@ -1,0 +1,41 @@
+/* Contact: what acts on the arm from outside, by the momentum observer, and its thresholds. */
+
+#include "memory.h"
+
+static void reset_observer(State* m) {
+  for (int k = 0; k < 3 * N; ++k) m->observed[k] = 0;
+  for (int k = 0; k < N + 8; ++k) m->external[k] = 0;
+}
+
+/* What acts from outside, for a state that comes dt after the one before [s]. */
+static void observe(const Settings* s, State* m, double dt, const double* q, const double* qd, int begins) {
+  if (!s->observer_run) return;
+  double* const* x = s->observer_arrays;
+  begins = begins || !m->applies;
+  if (!(dt > 0 || begins)) return;
+  x[DT][0] = begins ? -1 : dt;
+  copy(x[OBSERVED_Q], q); copy(x[OBSERVED_QD], qd); copy(x[BIAS], m->bias);
+  EACH x[APPLIED][i] = m->applies ? m->applied[i] : 0;
+  for (int k = 0; k < 3 * N; ++k) x[OBSERVED][k] = m->observed[k];
+  s->observer_run(x, s->observer_constants);
+  int good = 1;
+  for (int k = 0; k < 3 * N; ++k) good &= isfinite(m->observed[k] = x[OBSERVED_AFTER][k]) != 0;
+  for (int k = 0; k < N + 8; ++k) good &= isfinite(m->external[k] = x[EXTERNAL][k]) != 0;
+  if (!good) reset_observer(m);
+}
+
+static double strength(const double* v) { return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]); }
+
+/* judged: nonzero, and says why, if what acts from outside is beyond some thresholds. */
+static int judge_contact(State* m, const double* most, const double* wrench) {
+  const double force = strength(m->external + WRENCH), torque = strength(m->external + WRENCH + 3);
+  int joint = -1;
+  EACH if (!(fabs(m->external[i]) <= most[i])) joint = i;
+  if (joint >= 0) {
+    EACH if (fabs(m->external[i]) - most[i] > fabs(m->external[joint]) - most[joint]) joint = i;
+    say(m, FELT_JOINT, joint, fabs(m->external[joint]), most[joint]);
+  } else if (force > wrench[0]) say(m, FELT_FORCE, 0, force, wrench[0]);
+  else if (torque > wrench[1]) say(m, FELT_TORQUE, 0, torque, wrench[1]);
+  else return 0;
+  return 1;
+}

@@ -1,0 +1,153 @@
+/* The loop as one library (core.h): what is made and handed over, around the periods. */
+
+#ifdef __clang__
+#pragma STDC FP_CONTRACT OFF
+#else
+#pragma GCC optimize("fp-contract=off") /* products and sums are rounded one by one, on every machine alike */
+#endif
+
+#include "limits.c"
+#include "trajectory.c"
+#include "references.c"
+#include "states.c"
+#include "consistency.c"
+#include "contact.c"
+#include "faults.c"
+#include "loop.c"
+#include "requests.c"
+
+/* --- making a loop */
+
+void core_destroy(Core* c) {
+  if (!c) return;
+  for (int k = 0; k < MOTIONS; ++k) { core_trajectory_destroy(c->held[k]); core_trajectory_destroy(c->back[k]); }
+  for (int k = 0; k < 2; ++k) core_trajectory_destroy(c->stops[k]);
+  free(c);
+}
+
+Core* core_create(void) {
+  const size_t numbers = (N + 1) * (1 + 2 * N) + 4 * N * N; /* of a stop: points, and its curves */
+  Core* c = calloc(1, sizeof *c);
+  if (!c) return 0;
+  for (int k = 0; k < 2; ++k) {
+    c->stops[k] = calloc(1, sizeof(CoreTrajectory) + numbers * sizeof(double));
+    if (!c->stops[k]) { core_destroy(c); return 0; }
+  }
+  c->state.begins = c->begins;
+  c->state.references.speed = c->state.references.asked_speed = 1;
+  for (int k = 0; k < OUTCOMES; ++k) c->state.references.outcome_ids[k] = -1;
+  return c;
+}
+
+State* core_state(Core* c) { return &c->state; }
+Period* core_period(Core* c) { return &c->period; }
+
+const CoreSettings* core_settings(const Core* c) { return c->settings; }
+
+/* --- handing over */
+
+/* What the last effort of the law was more than the new settings want for the same state, as if they had given it. */
+static void find_difference(const Settings* s, State* m, double* difference) {
+  double* const* x = s->step_arrays;
+  double reference[REFERENCES * N];
+  clear(difference);
+  if (!m->stepped || m->memory.has_requested == 0) return;
+  for (int k = 0; k < REFERENCES * N; ++k) reference[k] = m->stepped_reference[k];
+  int planned = 0;
+  EACH planned |= !isnan(m->stepped_planned[i]);
+  if (planned) add_planned(s, m->stepped_planned, reference);
+  set_step(x, m->memory.sent_at, 0, m->stepped_q, m->stepped_qd, reference);
+  s->step_run(x, s->step_constants);
+  const StepMemory* after = (const StepMemory*)x[AFTER];
+  if (x[FLAGS][0] == 0) return;
+  EACH difference[i] = m->memory.requested[i] - after->requested[i];
+  copy(m->memory.requested, after->requested);
+}
+
+void core_apply(Core* c, CoreSettings* next, int how) {
+  State* m = &c->state;
+  const CoreSettings* before = c->settings;
+  const Settings* s = &next->loop;
+  double difference[N];
+  next->loop.step_arrays[MEMORY] = (double*)&m->memory;
+  c->settings = next;
+  if (!before) core_stop(c);
+  if (how == CORE_REFRESH && before) return;
+  if (how == CORE_REPLACE) reset_step(&m->memory);
+  if (how == CORE_CONTINUE) {
+    find_difference(s, m, difference);
+    blend_change(&m->memory, difference, s->blend_time);
+  } else blend(&m->memory, s->blend_time);
+  EACH {
+    m->carried_stiffness[i] = (m->carried < 1 ? m->carried * m->carried : 1) * s->stiffness[i];
+    m->carried_damping[i] = (m->carried < 1 ? m->carried : 1) * s->damping[i];
+  }
+  m->judged_period = m->judged_delay = m->settled_until = 0; m->judged_t = -INFINITY;
+  if (!s->plausibility) believe(m);
+  if (!s->observer_run || !before || before->loop.observer_run != s->observer_run) reset_observer(m);
+  core_scale_speed(c, m->references.asked_speed);
+}
+
+void core_start(Core* c, double t, const double* q) {
+  core_stop(c);
+  start(&c->state, t, q);
+}
+
+void core_reset_clock(Core* c) {
+  State* m = &c->state;
+  m->clock_reset = 1;
+  m->good = m->refused = m->estimate_known = 0;
+  clear(m->estimate_v);
+}
+
+void core_acknowledge(Core* c) {
+  acknowledge(&c->state);
+  believe(&c->state);
+}
+
+void core_set_conflict(Core* c, int conflict) { c->state.conflict = conflict; }
+
+void core_set_contact(Core* c, int kind) { c->state.told = kind; }
+
+void core_tare(Core* c, const double* efforts) {
+  State* m = &c->state;
+  EACH m->bias[i] += efforts ? efforts[i] : m->external[i];
+}
+
+int core_part(Core* c, double t, double* effort) {
+  State* m = &c->state;
+  const Settings* s = &c->settings->loop;
+  double wanted[N], added[N];
+  int limited = 0;
+  if (m->memory.is_sending == 0) return 0;
+  gravity_effort(s, m, m->q, wanted);
+  EACH added[i] = m->gravity_known ? (1 - s->sent_part[i]) * m->gravity_last[i] : 0;
+  limit(s, &m->memory, t, wanted, added, c->period.rows);
+  c->period.kind = PARTING;
+  EACH { effort[i] = c->period.rows[EFFORT * N + i]; limited |= c->period.rows[RATE_LIMITED * N + i] != 0; }
+  return limited ? 1 : 2;
+}
+
+void core_mit(const Core* c, double t, const double* q, const double* effort, const double* greatest, double* position,
+              double* velocity, double* stiffness, double* damping, double* feed_forward) {
+  const Settings* s = &c->settings->loop;
+  const State* m = &c->state;
+  const Period* p = &c->period;
+  const int law = p->kind == NO_FAULT, reacts = p->kind >= 0, has_state = law || (reacts && p->kind != STATES);
+  const int gives_way = reacts && (m->phase == DAMP || m->phase == FLOAT);
+  const double left = !reacts ? 1 : m->active_kind == SENSOR ? 0 : m->left;
+  double held[N];
+  if (reacts) target(s, m, t, held); else copy(held, m->q);
+  EACH {
+    const int is_cut = p->rows[SATURATED * N + i] != 0 || p->rows[RATE_LIMITED * N + i] != 0;
+    const double at = m->q[i], speed = has_state ? p->qd[i] : 0, ratio = is_cut ? 0 : left;
+    const double k = law ? s->law_stiffness[i] : gives_way ? 0 : s->stiffness[i];
+    const double d = law ? s->law_damping[i] : s->damping[i];
+    const double goal = law ? p->reference[i] : gives_way ? at : held[i];
+    velocity[i] = law ? p->reference[N + i] : 0;
+    stiffness[i] = ratio * smaller(k, greatest[0]);
+    damping[i] = ratio * smaller(d, greatest[1]);
+    feed_forward[i] = effort[i] - (stiffness[i] * (goal - at) + damping[i] * (velocity[i] - speed));
+    position[i] = goal + (isfinite(q[i]) ? q[i] - at : 0);
+  }
+}

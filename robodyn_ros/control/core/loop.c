@@ -1,0 +1,211 @@
+/* A period of the loop: `answer` shows the whole way of a state, from top to bottom. */
+
+#include "memory.h"
+
+/* --- the control step: law, ramp, blend, limits (step.py), compiled for the law and the arm or called back */
+
+static inline void set_step(double* const* x, double t, double dt, const double* q, const double* qd, const double* reference) {
+  x[TIMES][0] = t; x[TIMES][1] = dt;
+  copy(x[STATE], q); copy(x[STATE + 1], qd);
+  for (int k = 0; k < REFERENCES; ++k) copy(x[REFERENCE + k], reference + k * N);
+}
+
+/* That part of planned efforts as feed-forward which the law does not give by itself: for an arm on the reference, without
+   integral. So an arm on its reference gets the planned effort under every law. The law learns nothing from this step, and
+   its results are overwritten by the next. */
+static void add_planned(const Settings* s, const double* planned, double* reference) {
+  StepMemory fresh = {0};
+  double* const memory = s->step_arrays[MEMORY];
+  fresh.has_requested = fresh.is_sending = 1;
+  s->step_arrays[MEMORY] = (double*)&fresh;
+  set_step(s->step_arrays, 0, 0, reference, reference + N, reference);
+  s->step_run(s->step_arrays, s->step_constants);
+  s->step_arrays[MEMORY] = memory;
+  const double *own = s->step_arrays[RESULTS] + (ROWS - 1) * N, *effort = reference + 3 * N;
+  EACH reference[3 * N + i] = isnan(planned[i]) ? effort[i] : planned[i] - own[i] + effort[i];
+}
+
+/* --- what a state does to the memory, one part after the other */
+
+/* The flow of states was broken, or is the first: the arm is held where it is. The efforts go on from what was sent last,
+   unless this is another arm: a simulation that was reset. */
+static void restart(const Settings* s, State* m, double t, const double* q) {
+  int elsewhere = 0;
+  EACH elsewhere |= fabs(q[i] - m->q[i]) > s->position_jump;
+  m->restarts += m->references.source != WAITING;
+  if (m->clock_reset && elsewhere) reset_limiter(&m->memory);
+  m->clock_reset = m->trail_count = 0;
+  start(m, t, q);
+  reset_step(&m->memory);
+  blend(&m->memory, s->blend_time);
+}
+
+/* The rate limit counts the time between commands by the stamps of the states. States that queued up are answered one right
+   after the other, whatever their stamps say: so the last command counts as sent later by as much. No state comes before it
+   is measured: one that is ahead of the clock says that the clock lags, and not that less time has passed. */
+static void note_age(State* m, double age) {
+  age = greater(age, 0);
+  m->memory.sent_at -= age - m->state_age;
+  m->state_age = age;
+}
+
+#define HELD_RISE 0.2  /* how long an effort may take from zero to what holds a joint [s] */
+#define HELD_START 1.0 /* acceleration that a joint must be able to begin within that time [rad/s²] or [m/s²] */
+
+/* The first state: whether the limits hold the arm there; faults/holding.py says it in words. A model that gives no numbers
+   is a fault of the law. */
+static int is_held(const Settings* s, State* m, const double* q) {
+  double gravity[N], mass[N * N];
+  s->gravity(q, s->model, gravity);
+  s->mass_matrix(q, s->model, mass);
+  EACH {
+    const double load = s->allow_sagging ? 0 : fabs(gravity[i]), inertia = mass[i * N + i];
+    const double rise = (s->sent_part[i] * load + HELD_START * inertia) / HELD_RISE;
+    if (!isfinite(load) || !isfinite(inertia)) return 1;
+    const int holds = load <= s->effort_limit[i] && (s->allow_sagging || s->effort_limit[i] > 0);
+    if (!holds) say(m, NO_PROBLEM, i, load, s->effort_limit[i]);
+    else if (!(rise <= s->rate_limit[i])) say(m, NO_PROBLEM, i, rise, s->rate_limit[i]);
+    else continue;
+    return 0;
+  }
+  return 1;
+}
+
+/* The joint that is furthest beyond the tolerance of following; -1 if the arm follows. */
+static int joint_far_away(const Settings* s, const double* reference, const double* q) {
+  int far = -1;
+  double most = -INFINITY;
+  EACH {
+    const double beyond = fabs(reference[i] - q[i]) - s->tolerance[i];
+    if (!(beyond <= 0) && !(beyond <= most)) { far = i; most = beyond; }
+  }
+  return far;
+}
+
+/* The reference for the state, with planned efforts; `given` is the same without. */
+static void find_reference(const Settings* s, State* m, double t, double dt, const double* q, double* given, double* planned,
+                           double* reference) {
+  References* y = &m->references;
+  if (m->memory.lagging != 0) wait(y, dt);
+  if (!s->follows) start(m, t, q); /* whoever moves the arm says where it is, and the next law begins there */
+  m->time = t;
+  proceed(y, t, q);
+  if (y->source == STREAM) advance_limiter(y, t);
+  sample(y, t, reference);
+  for (int k = 0; k < REFERENCES * N; ++k) given[k] = reference[k];
+  if (planned_at(y, t, planned)) add_planned(s, planned, reference);
+}
+
+/* The step was good: remember it, and how the trajectory goes on. */
+static void take_step(const Settings* s, State* m, Period* p, const double* given, const double* planned) {
+  double* const* x = s->step_arrays;
+  const int outcome = judge(&m->references, p->t, x[RESULTS] + ERROR * N, p->qd);
+  m->memory = *(const StepMemory*)x[AFTER];
+  for (int k = 0; k < ROWS * N; ++k) p->rows[k] = x[RESULTS][k];
+  if (outcome) {
+    m->references.outcome = outcome;
+    m->references.outcomes[m->references.goal_id % OUTCOMES] = outcome;
+    if (outcome != CORE_SUCCEEDED) start(m, p->t, p->q);
+  }
+  m->active = 0;
+  m->stepped = 1;
+  copy(m->stepped_q, p->q); copy(m->stepped_qd, p->qd); copy(m->stepped_planned, planned);
+  for (int k = 0; k < REFERENCES * N; ++k) m->stepped_reference[k] = given[k];
+  m->driving = !(p->t - m->memory.switched_on < s->ramp_time);
+  m->applies = 1;
+  EACH m->driving_effort[i] = m->applied[i] = p->rows[i] + m->memory.added[i];
+  remember_trail(s, m, p->t, p->q);
+}
+
+void core_stop(Core* c) {
+  State* m = &c->state;
+  if (!c->settings) return;
+  const Settings* s = &c->settings->loop;
+  m->good = m->refused = m->estimate_known = 0; clear(m->estimate_v);
+  reset_limiter(&m->memory);
+  end_goal(&m->references, CORE_SWITCHED_OFF);
+  m->time = -INFINITY; m->references.source = WAITING; m->references.has_next = 0;
+  reset_step(&m->memory);
+  m->active = 0;
+  m->count = 0; m->period = m->delay = m->mean = m->before = 0; m->carried = 1; m->sampling_last = -INFINITY;
+  m->judged_period = m->judged_delay = m->settled_until = 0; m->judged_t = -INFINITY;
+  copy(m->carried_stiffness, s->stiffness); copy(m->carried_damping, s->damping);
+  core_acknowledge(c);
+  m->driving = m->applies = m->trail_count = m->stepped = 0;
+  reset_observer(m);
+}
+
+/* --- the period */
+
+static int answer(Core* c) {
+  State* m = &c->state;
+  Period* p = &c->period;
+  const Settings* s = &c->settings->loop;
+  const double t = p->t;
+  double given[REFERENCES * N], planned[N];
+  int present, kind, far;
+  p->kind = NO_FAULT;
+  /* states */
+  const int code = validate(s, m, p);
+  if (code) return code;
+  if (m->references.source == WAITING && !is_held(s, m, p->q)) return CORE_STATE_NOT_HELD;
+  const int begins = m->clock_reset || !(0 <= t - m->time && t - m->time <= s->state_timeout);
+  if (begins) restart(s, m, t, p->q);
+  const double dt = t - m->time;
+  copy(m->q, p->q); copy(m->qd, p->qd);
+  note_age(m, p->now - t);
+  if (measure_sampling(s, m, t, p->now - t)) {
+    m->to_judge = 1;
+    if (s->judge) s->judge();
+  }
+  /* consistency, contact, faults */
+  compare(s, m, t, p->q, p->qd, (int)p->has_velocity);
+  m->driving = 0;
+  observe(s, m, dt, p->q, p->qd, begins);
+  for (int k = 0; k < N + 8; ++k) p->external[k] = m->external[k];
+  kind = detect(s, m, t, p->qd, &present);
+  if (kind >= 0) return react(s, m, p, t, kind, present, 1);
+  if (m->active) end_fault(s, m, t, p->q);
+  /* reference */
+  find_reference(s, m, t, dt, p->q, given, planned, p->reference);
+  far = joint_far_away(s, p->reference, p->q);
+  if (far >= 0) {
+    say(m, FAR_AWAY, far, fabs(p->reference[far] - p->q[far]), s->tolerance[far]);
+    return react(s, m, p, t, FOLLOWING, 1, 1);
+  }
+  /* law and limits */
+  double* const* x = s->step_arrays;
+  set_step(x, t, dt, p->q, p->qd, p->reference);
+  s->step_run(x, s->step_constants);
+  for (int64_t k = 0; k < s->law_memory_width; ++k) x[LAW_MEMORY][k] = x[LAW_AFTER][k];
+  const double* gravity = x[RESULTS] + GRAVITY * N;
+  if (is_finite(gravity)) { copy(m->gravity_last, gravity); m->gravity_known = 1; }
+  if (x[FLAGS][0] == 0) {
+    say(m, NO_NUMBERS, 0, 0, 0);
+    if (m->memory.is_sending != 0 || m->active) return react(s, m, p, t, LAW, 1, 1);
+    core_stop(c);
+    return CORE_LAW_FAILED;
+  }
+  take_step(s, m, p, given, planned);
+  return CORE_SEND;
+}
+
+int core_update(Core* c, double t, double now, const double* q, const double* qd) {
+  Period* p = &c->period;
+  p->t = t; p->now = now;
+  p->has_velocity = qd != 0;
+  if (q != p->q) copy(p->q, q);
+  if (qd && qd != p->qd) copy(p->qd, qd);
+  if (!qd) clear(p->qd);
+  return answer(c);
+}
+
+int core_watch(Core* c, double t) {
+  State* m = &c->state;
+  const double missing = t - m->time;
+  c->period.kind = NO_FAULT;
+  if (m->references.source == WAITING || !(missing > c->settings->loop.state_timeout)) return CORE_SILENT;
+  say(m, MISSING, 0, missing, 0);
+  c->period.age = missing;
+  return react(&c->settings->loop, m, &c->period, t, STATES, 1, 0);
+}

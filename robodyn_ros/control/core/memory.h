@@ -1,0 +1,219 @@
+/* The memory of the loop. Numbers are doubles or int64_t and pointers, so that the structs have no gaps: Python reads this
+   file (engine/c_structs.py) and has them as records of NumPy. Arrays have N numbers, one for each joint. */
+
+#ifndef MEMORY_H
+#define MEMORY_H
+
+#include <math.h>
+
+#include "core.h"
+
+#define N CORE_JOINTS
+#define EACH for (int i = 0; i < N; ++i)
+
+/* Kinds of faults, in the order of FaultReactions in faults/settings.py. */
+enum { PARTING = -2, NO_FAULT = -1, STATES = 0, LAW, SPEED, PUBLISHER, SENSOR, RATE, FOLLOWING, COLLISION, TOUCH, KINDS };
+enum { RETREAT, WAIT, HOLD, FLOAT, DAMP, RAMP, SILENT };  /* phases of a reaction */
+enum { WAITING, HELD, TRAJECTORY, STOPPING, STREAM };     /* what gives the reference */
+enum { REFERENCES = 4 };                                  /* q, qd, qdd, effort */
+enum { MOST_BEGINS = 1000, DEGREES = 6, LEVELS = 3, TRAIL = 32, OUTCOMES = 8, MOTIONS = 8 };
+
+/* Arrays of the control step, in the order of `step_program` in compiled_step.py. */
+enum { TIMES, STATE, REFERENCE = STATE + 2, MEMORY = REFERENCE + 4, LAW_MEMORY, SETTINGS, RESULTS, FLAGS, AFTER, LAW_AFTER };
+enum { EFFORT, SATURATED, RATE_LIMITED, GRAVITY, ERROR, TERMS, ROWS = TERMS + 7 }; /* rows of its first result */
+
+/* Arrays of the contact observer, in the order of its program in contact/momentum_observer.py. */
+enum { DT, OBSERVED_Q, OBSERVED_QD, APPLIED, BIAS, OBSERVED, NUMBERS, OBSERVED_AFTER, EXTERNAL, WRENCH = N, ENERGY = N + 6 };
+
+/* What is wrong, in numbers: problems.py says it in words. */
+enum {
+  NO_PROBLEM, WRONG_VELOCITY, STANDS_STILL, STRUCK, TOO_FAST, FAR_AWAY, MISSING, NO_NUMBERS, LATCHED, FELT_JOINT, FELT_FORCE,
+  FELT_TORQUE, FELT_ENERGY
+};
+
+typedef void Run(double* const*, const double*);
+typedef void Judge(void);
+typedef void Function1(const double*, const double*, double*);
+typedef void Function3(const double*, const double*, const double*, const double*, double*);
+
+/* StepMemory of step_numbers.py. */
+typedef struct {
+  double integral[N], requested[N], sent[N], added[N], cut[N], blend_from[N];
+  double has_requested, is_sending, sent_at, switched_on, blending, blend_begin, blend_time, lagging;
+} StepMemory;
+
+/* A trajectory of some of the joints, spliced to a given motion of all of them. */
+typedef struct {
+  int64_t points, degree, columns, splice_degree;
+  int64_t segment; /* whose coefficients are in the cache; -1 for none */
+  double then, splice_begin, duration; /* the splice lasts from splice_begin to the point at the time then [s] */
+  double still[N], goal[N], turn[N];   /* joints that stay; the end; whole turns to add [rad] */
+  int64_t column[N];
+  double splice[DEGREES * N];         /* Bernstein coefficients to the next point (degree + 1, N) */
+  double cache[DEGREES * 3 * N];      /* power coefficients of a segment */
+  double splice_cache[DEGREES * 3 * N];
+  const double *times, *bernstein; /* (points,), (degree + 1, points - 1, columns) */
+  const double *first, *last;      /* positions (columns,) */
+  const double *efforts;           /* planned, (points, columns); 0 if none are */
+} Motion;
+
+/* The time of a trajectory under speed scaling: from t on, its time goes on from s at `speed`, which becomes `target`. */
+typedef struct {
+  int64_t is_scaled; /* 0 at full speed: the rest does not count */
+  double t, s, speed, target;
+} PathTime;
+
+/* What the loop works with. Whoever makes one keeps it as it is while the loop has it. */
+typedef struct {
+  Run* step_run; /* the control step, compiled or called back */
+  Function1 *gravity, *mass_matrix;
+  Function3 *inverse, *forward;
+  Judge* judge; /* judges the rate of the states at once; 0 if somebody does later */
+  double** step_arrays;
+  Run* observer_run; /* 0 if nothing is observed of contacts */
+  double** observer_arrays;
+  const double *step_constants, *model, *observer_constants;
+  int64_t law_memory_width, follows, estimates_velocity, plausibility, recurrences, allow_sagging;
+  int64_t allow_nonzero_velocity_at_trajectory_end;
+  int64_t circular[N], answers[KINDS * LEVELS], needs_quiet[KINDS], judges_contact;
+  double expiry[KINDS]; /* [s] */
+  double state_timeout, position_jump, velocity_filter, reference_timeout, reference_jump, reference_velocity_filter;
+  double ramp_time, ramp_down_time, recurrence_time, quiet_time, blend_time, cmd_timeout, speed_scaling;
+  double velocity_limit[N], greatest_speed[N], tolerance[N], effort_limit[N], rate_limit[N], lower[N], upper[N];
+  double deceleration[N]; /* of a motion that is told to hold [rad/s²] or [m/s²] */
+  double sent_part[N];    /* of gravity; the rest is added by the drives */
+  double stiffness[N], damping[N];         /* of reactions [N·m/rad], [N·m·s/rad] or [N/m], [N·s/m] */
+  double law_stiffness[N], law_damping[N]; /* of the law, likewise */
+  double touch[N], collision[N], touch_wrench[2], collision_wrench[2], energy;
+  double speed_error[N], lack[N], inertia[N], friction[N], modelled[N], doubt[N], least[N], pull[N], fast[N], moves[N],
+    beyond[N];
+} Settings;
+
+/* Where the reference comes from. */
+typedef struct {
+  int64_t source, requests; /* requests: how often something else was asked for */
+  double end, start, hold_time, hold_q[N];
+  Motion *motion, *next_motion;
+  PathTime time, next_time;
+  int64_t has_next;
+  double next_begin, next_start, next_end, next_hold_time;
+  double speed, asked_speed; /* ratio of trajectories; and as it was asked for, on top of the setting */
+  /* the limiter of a stream that jumps */
+  int64_t has_target, is_limited[N];
+  double limiter_t, limiter_jump, limiter_q[N], limiter_qd[N], limiter_speed[N], target[REFERENCES * N], target_time;
+  double target_velocity[N], arrived[N], present[REFERENCES * N];
+  /* the goal that is judged: 0 none, 1 of the trajectory that is or was followed, 2 of the next */
+  int64_t judged, goal_id, outcome, outcomes[OUTCOMES], outcome_ids[OUTCOMES];
+  double goal_start, goal_end, path_tolerance[N], goal_tolerance[N], goal_speed, goal_time;
+} References;
+
+typedef struct {
+  StepMemory memory;
+  References references;
+  double time; /* of the latest reference [s] */
+  /* the loop */
+  int64_t restarts, clock_reset, driving, conflict, gravity_known, to_judge;
+  double q[N], qd[N], driving_effort[N], gravity_last[N], state_age;
+  int64_t stepped; /* 1 if there is a latest control step, and its state and reference */
+  double stepped_q[N], stepped_qd[N], stepped_reference[REFERENCES * N], stepped_planned[N];
+  /* states */
+  double last_q[N];
+  int64_t estimate_known, good, refused;
+  double estimate_t, estimate_q[N], estimate_v[N];
+  double good_t, good_ahead, good_q[N], good_qd[N], refused_t, refused_ahead, refused_q[N], refused_qd[N], refused_since;
+  /* their rate */
+  int64_t count;
+  double period, delay, carried, sampling_last, mean, before, judged_period, judged_delay, judged_t, settled_until;
+  double carried_stiffness[N], carried_damping[N];
+  /* consistency */
+  int64_t doubted, doubt_joint, strike, compared, driven, after_gap;
+  double usual, free[N], peak[N], moved[N];
+  double where, proof, compared_t, compared_q[N], compared_qd[N], begin_t, begin_q[N], begin_qd[N];
+  double integral[N], impulse[N], ahead[N], behind[N], pushed[N], from[N], rest[N], load[N], stood[N], speed[N], path[N];
+  int64_t stunned;
+  double lost[N], stopped[N], apart[N], offset[N], due[N], claimed[N], vote[N], seems_q[N], seems_qd[N];
+  /* contact */
+  int64_t told, applies; /* told: 1 + its kind's place from COLLISION on, or 0 */
+  double applied[N], bias[N], observed[3 * N], external[N + 8];
+  /* faults */
+  int64_t trail_count, trail_last;
+  double trail_time, trail[TRAIL * N]; /* positions on the path, a ring */
+  int64_t faults, active, active_kind, phase, present, latched, blind, carries; /* faults: how many there have been */
+  double active_begin, until, ramp_down_time, ramped, left, found[N], reckoned_t, reckoned_q[N], reckoned_qd[N];
+  int64_t history_latched[KINDS], level[KINDS], begins_count[KINDS];
+  double seen[KINDS], reacted[KINDS], spent[KINDS];
+  /* what is wrong, for words: in which joint, and two numbers */
+  int64_t problem, problem_joint, doubt_problem_joint;
+  double problem_value, problem_bound, doubt_value, doubt_bound;
+  double* begins; /* times at which faults began lately (KINDS, MOST_BEGINS) [s] */
+} State;
+
+/* A period: what comes in, and what is to be sent. */
+typedef struct {
+  double t, now, age;
+  int64_t has_velocity, kind; /* kind of the fault that is reacted to, -1 for none */
+  double q[N], qd[N], reference[REFERENCES * N], rows[ROWS * N], external[N + 8];
+} Period;
+
+/* What may be asked of the loop between two periods: functions of core.h. */
+enum {
+  APPLY, START, STOP, RESET_CLOCK, TRACK, STAND_STILL, FOLLOW, RETURNED, SCALE_SPEED, EXPECTED, HOLD_STILL, TARE, SET_CONTACT,
+  SET_CONFLICT, PART, SET_CARRIED, SNAPSHOT
+};
+
+/* One of these calls, with its arguments and its result. */
+typedef struct {
+  int64_t what, number, outcome;   /* outcome: why it is refused, or what it returns */
+  int64_t joint;                   /* of a refusal */
+  double value, limit;             /* likewise */
+  double t;                        /* [s] */
+  void* object;
+  const double* numbers[REFERENCES];
+  const int64_t* joints;
+  double* result;
+} Request;
+
+struct CoreSettings {
+  Settings loop;
+};
+
+struct CoreTrajectory {
+  Motion motion;
+  double start, speed_limit[N]; /* when its time is 0 [s]; velocity limits that it was checked by */
+  double* rows[3];              /* positions, velocities, accelerations (points, columns); 0 where not given */
+  double numbers[];
+};
+
+struct Core {
+  State state;
+  Period period;
+  CoreSettings* settings;
+  CoreTrajectory *held[MOTIONS], *back[MOTIONS]; /* trajectories that may be in use, and those to be given back */
+  CoreTrajectory* stops[2]; /* memory of a motion that comes to rest, and of the one before */
+  int stop;
+  double begins[KINDS * MOST_BEGINS]; /* times at which faults began lately (KINDS, MOST_BEGINS) [s] */
+};
+
+static inline double greater(double a, double b) { return a > b ? a : b; }
+static inline double smaller(double a, double b) { return a < b ? a : b; }
+static inline double sign(double x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
+static inline void copy(double* to, const double* from) { EACH to[i] = from[i]; }
+static inline void clear(double* to) { EACH to[i] = 0; }
+static inline double within(double x, double bound) { return smaller(greater(x, -bound), bound); }
+
+static inline int is_finite(const double* x) {
+  EACH if (!isfinite(x[i])) return 0;
+  return 1;
+}
+
+static inline void say(State* m, int problem, int joint, double value, double bound) {
+  m->problem = problem; m->problem_joint = joint; m->problem_value = value; m->problem_bound = bound;
+}
+
+/* A position of a joint in the turn that is nearest to another one. */
+#define TURN 6.283185307179586
+static inline double near_turn(const Settings* s, int joint, double reference, double q) {
+  return s->circular[joint] ? q - TURN * nearbyint((q - reference) / TURN) : q;
+}
+
+#endif

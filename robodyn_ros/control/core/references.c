@@ -1,0 +1,451 @@
+/* References: a hold at one position, a trajectory, or a stream; and how one takes over from another.
+
+   - There is no reference before the start. A reference outside the position limits or faster than the velocity limits is
+     refused and changes nothing; the one before it stays.
+   - A trajectory goes on from the reference of the moment at which it starts, so that the reference never jumps. Until its
+     start time comes, the reference before it goes on. A newer trajectory, stream or hold replaces one that has not started.
+   - A motion that is told to hold comes to rest with a given deceleration, or at once where none is given.
+   - A stream that jumps, by more than reference_jump, is rate-limited: the reference goes there within the velocity limits.
+   - After its last point a trajectory holds that point. A stream that dries up holds the position of the arm then.
+   - A trajectory waits where the arm cannot keep up with it, and goes on at a ratio of its speed. Verscheure et al.,
+     "Time-optimal path tracking for robots" (2009): with the path time s, q'(t) = q'(s) ds/dt. */
+
+#include "memory.h"
+
+#define LIMITER_TIME 0.5 /* within which the limiter reaches the velocity limit, at most [s] */
+#define LIMITER_SPEED 0.9 /* greatest speed, as ratio of the velocity limit */
+#define LIMITER_ACCELERATION 4.0 /* greatest acceleration [rad/s²] or [m/s²] */
+#define TICK 1e-3 /* durations of stopping are multiples of this [s] */
+#define SILENCE 0.1 /* least time after which a stream has fallen silent [s] */
+#define OVERTAKEN 0.1 /* by how much a message may be older than the one before [s] */
+#define SILENT_PERIODS 5.0 /* periods of a stream without a message after which it has fallen silent */
+#define PATH_ACCELERATION 2.0 /* change of the speed of a trajectory [1/s] */
+
+/* The trajectory that is judged ends. */
+static void end_goal(References* y, int outcome) {
+  y->requests++;
+  if (!y->judged || y->outcome) return;
+  y->outcome = outcome;
+  y->outcomes[y->goal_id % OUTCOMES] = outcome;
+}
+
+int core_outcome(const Core* c, int64_t id) {
+  const References* y = &c->state.references;
+  return y->outcome_ids[id % OUTCOMES] == id ? (int)y->outcomes[id % OUTCOMES] : CORE_SWITCHED_OFF;
+}
+
+static void hold_at(References* y, const double* q, double end) {
+  y->source = HELD; y->end = end;
+  copy(y->hold_q, q);
+}
+
+/* Hold at q, and forget everything else. */
+static void start(State* m, double t, const double* q) {
+  end_goal(&m->references, CORE_INTERRUPTED);
+  m->time = t;
+  hold_at(&m->references, q, INFINITY);
+  m->references.has_next = 0;
+}
+
+/* The reference limiter: each joint that is far from its target goes there within its speed and acceleration, and brakes so
+   that it arrives with the speed of the target, v² = v_target² + 2 a d. */
+static void advance_limiter(References* y, double t) {
+  const double dt = greater(t - y->limiter_t, 0);
+  double away[N];
+  int far = 0;
+  y->limiter_t = t;
+  EACH { away[i] = y->target[i] - y->limiter_q[i]; far |= y->is_limited[i] != 0 || fabs(away[i]) > y->limiter_jump; }
+  for (int k = 0; k < REFERENCES * N; ++k) y->present[k] = y->target[k];
+  EACH {
+    const double distance = fabs(away[i]);
+    const double arrived = smaller(greater(y->arrived[i], 0.1 * y->limiter_jump), y->limiter_jump);
+    y->is_limited[i] = far && distance > (y->is_limited[i] ? arrived : y->limiter_jump);
+    if (!y->is_limited[i]) { y->limiter_q[i] = y->target[i]; y->limiter_qd[i] = y->target[N + i]; continue; }
+    const double acceleration = smaller(y->limiter_speed[i] / LIMITER_TIME, LIMITER_ACCELERATION);
+    const double most = LIMITER_SPEED * y->limiter_speed[i];
+    double wanted = y->target_velocity[i] + sign(away[i]) * sqrt(2 * acceleration * distance);
+    wanted = smaller(greater(wanted, -most), most);
+    const double change = smaller(greater(wanted - y->limiter_qd[i], -acceleration * dt), acceleration * dt);
+    y->limiter_q[i] += (y->limiter_qd[i] + change) * dt;
+    y->limiter_qd[i] += change;
+    y->present[i] = y->limiter_q[i]; y->present[N + i] = y->limiter_qd[i];
+    y->present[2 * N + i] = dt > 0 ? change / dt : change;
+  }
+}
+
+/* How long the speed of a trajectory changes. */
+static double ramp_of(const PathTime* y) { return fabs(y->target - y->speed) / PATH_ACCELERATION; }
+
+/* The trajectory's time when its speed is reached. */
+static double ramped_of(const PathTime* y) { return y->s + 0.5 * (y->speed + y->target) * ramp_of(y); }
+
+/* The time of a trajectory, and its first two derivatives. */
+static void path_time(const PathTime* y, double t, double* path, double* speed, double* change) {
+  const double u = t - y->t, ramp = ramp_of(y), slope = copysign(PATH_ACCELERATION, y->target - y->speed);
+  *change = 0;
+  if (u < 0 || ramp == 0) { *path = y->s + y->speed * u; *speed = y->speed; }
+  else if (u < ramp) { *path = y->s + y->speed * u + 0.5 * slope * u * u; *speed = y->speed + slope * u; *change = slope; }
+  else { *path = ramped_of(y) + y->target * (u - ramp); *speed = y->target; }
+}
+
+/* The reference of the present source at a time: r (REFERENCES, N). */
+static void sample(References* y, double t, double* r) {
+  double path, speed, change;
+  for (int k = 0; k < REFERENCES * N; ++k) r[k] = y->source == STREAM ? y->present[k] : k < N ? y->hold_q[k] : 0;
+  if (y->source != TRAJECTORY && y->source != STOPPING) return;
+  if (!y->time.is_scaled) { sample_motion(y->motion, t - y->start, r); return; }
+  path_time(&y->time, t, &path, &speed, &change);
+  sample_motion(y->motion, path, r);
+  EACH { r[2 * N + i] = r[2 * N + i] * (speed * speed) + r[N + i] * change; r[N + i] *= speed; }
+}
+
+/* The efforts of a plan at a time, NaN where it says none; none at another speed. Nonzero if
+   there are any. */
+static int planned_at(const References* y, double t, double* effort) {
+  const Motion* m = y->motion;
+  EACH effort[i] = NAN;
+  if (y->source != TRAJECTORY || y->time.is_scaled || !m->efforts) return 0;
+  t -= y->start;
+  if (t < m->times[0] || t >= m->times[m->points - 1]) return 0; /* at the last point the arm may still brake */
+  const int64_t k = segment_at(m, t), columns = m->columns;
+  const double ratio = (t - m->times[k]) / (m->times[k + 1] - m->times[k]);
+  for (int64_t j = 0; j < columns; ++j) {
+    const double begin = m->efforts[k * columns + j];
+    effort[m->column[j]] = begin + ratio * (m->efforts[(k + 1) * columns + j] - begin);
+  }
+  return 1;
+}
+
+/* Lets the next source take over when its time has come, and ends the present one when its time is up. */
+static void proceed(References* y, double t, const double* q) {
+  if (y->has_next && t >= y->next_begin) {
+    y->source = TRAJECTORY; y->motion = y->next_motion; y->time = y->next_time;
+    y->start = y->next_start; y->end = y->next_end; y->hold_time = y->next_hold_time;
+    y->has_next = 0;
+    if (y->judged == 2) y->judged = 1;
+  }
+  if (!(t >= y->end)) return;
+  if (y->source == TRAJECTORY || y->source == STOPPING) hold_at(y, y->motion->goal, y->end + y->hold_time);
+  else hold_at(y, q, INFINITY);
+}
+
+/* The trajectory stands still for a while [s]. */
+static void wait(References* y, double dt) {
+  if (y->source != TRAJECTORY && y->source != STOPPING) return;
+  y->start += dt; y->end += dt; y->time.t += dt;
+  if (y->source == TRAJECTORY && y->judged == 1) { y->goal_start += dt; y->goal_end += dt; }
+}
+
+/* How the trajectory ends now, as joint_trajectory_controller judges it; 0 if it does not. */
+static int judge(const References* y, double t, const double* error, const double* qd) {
+  if (!y->judged || y->outcome || t < y->goal_start) return 0;
+  if (t < y->goal_end) {
+    EACH if (fabs(error[i]) > y->path_tolerance[i]) return CORE_OFF_PATH;
+    return 0;
+  }
+  int there = 1;
+  EACH there &= fabs(error[i]) <= y->goal_tolerance[i] && fabs(qd[i]) <= y->goal_speed;
+  return there ? CORE_SUCCEEDED : t > y->goal_end + y->goal_time ? CORE_OFF_GOAL : 0;
+}
+
+static CoreRefusal may_follow(const State* m) {
+  return refusal(m->references.source == WAITING ? CORE_NOT_STARTED : m->active ? CORE_FAULT : CORE_OK, 0, 0, 0);
+}
+
+CoreRefusal core_expected(Core* c, double t, double* reference) {
+  References later = c->state.references;
+  double q[REFERENCES * N];
+  const CoreRefusal may = may_follow(&c->state);
+  if (may.why) return may;
+  sample(&later, c->state.time, q);
+  proceed(&later, t, q);
+  sample(&later, t, reference);
+  return may;
+}
+
+/* --- streams */
+
+static CoreRefusal check_target(const Settings* s, const int64_t* joints, const double* const given[REFERENCES]) {
+  EACH if (joints[i]) {
+    for (int k = 0; k < REFERENCES; ++k) if (!isfinite(given[k][i])) return refusal(CORE_NOT_NUMBERS, i, given[k][i], 0);
+    const CoreRefusal found = check_position(s, i, given[0][i]);
+    if (found.why) return found;
+    if (fabs(given[1][i]) > SPEED_TOLERANCE * s->velocity_limit[i])
+      return refusal(CORE_TOO_FAST, i, given[1][i], s->velocity_limit[i]);
+    if (fabs(given[3][i]) > EFFORT_TOLERANCE * s->effort_limit[i])
+      return refusal(CORE_TOO_STRONG, i, given[3][i], s->effort_limit[i]);
+  }
+  return refusal(CORE_OK, 0, 0, 0);
+}
+
+/* A new stream begins at the present reference. */
+static void begin_limiter(const Settings* s, References* y, double now, const double* present) {
+  y->limiter_t = y->target_time = now;
+  y->limiter_jump = s->reference_jump;
+  y->has_target = 0;
+  EACH {
+    y->limiter_q[i] = present[i]; y->limiter_qd[i] = present[N + i];
+    y->limiter_speed[i] = s->velocity_limit[i];
+    y->is_limited[i] = 0;
+    y->target_velocity[i] = y->arrived[i] = 0;
+  }
+}
+
+/* The velocity of a target that moves steadily is the change of its positions. */
+static void aim_limiter(References* y, double now, const double* target) {
+  if (y->has_target && now > y->target_time)
+    EACH {
+      const double moved = target[i] - y->target[i];
+      const int steady = fabs(moved) <= y->limiter_jump;
+      y->target_velocity[i] = steady ? moved / (now - y->target_time) : 0;
+      y->arrived[i] = steady ? fabs(moved) : 0;
+    }
+  for (int k = 0; k < REFERENCES * N; ++k) y->target[k] = target[k];
+  y->has_target = 1; y->target_time = now;
+}
+
+CoreRefusal core_track(Core* c, double t, const int64_t* joints, const double* q, const double* qd, const double* qdd,
+                       const double* effort) {
+  const Settings* s = &c->settings->loop;
+  References* y = &c->state.references;
+  const double* const given[REFERENCES] = {q, qd, qdd, effort};
+  const double now = c->state.time;
+  double present[REFERENCES * N], whole[REFERENCES * N] = {0};
+  CoreRefusal found = may_follow(&c->state);
+  if (!found.why) found = check_target(s, joints, given);
+  if (found.why) return found;
+  sample(y, now, present);
+  EACH {
+    whole[i] = present[i];
+    if (joints[i]) for (int k = 0; k < REFERENCES; ++k) whole[k * N + i] = given[k][i];
+    whole[i] = near_turn(s, i, present[i], whole[i]);
+  }
+  EACH if (fabs(whole[i] - present[i]) > s->reference_jump && isinf(s->velocity_limit[i]))
+    return refusal(CORE_UNREACHABLE, i, whole[i], present[i]);
+  if (y->source != STREAM) begin_limiter(s, y, now, present);
+  aim_limiter(y, now, whole);
+  advance_limiter(y, now);
+  y->source = STREAM; y->end = t + s->reference_timeout;
+  y->has_next = 0;
+  end_goal(y, CORE_REPLACED);
+  return found;
+}
+
+void core_stand_still(Core* c) {
+  const References* y = &c->state.references;
+  double target[REFERENCES * N], still[N] = {0};
+  int64_t all[N];
+  if (y->source != STREAM) return;
+  for (int k = 0; k < REFERENCES * N; ++k) target[k] = y->target[k];
+  EACH all[i] = 1;
+  core_track(c, y->end - c->settings->loop.reference_timeout, all, target, still, target + 2 * N, target + 3 * N);
+}
+
+void core_velocity_reset(CoreVelocity* y) {
+  EACH { y->t[i] = -INFINITY; y->q[i] = y->v[i] = 0; }
+  y->silent_after = INFINITY;
+}
+
+void core_velocity_update(CoreVelocity* y, const CoreSettings* x, double t, const int64_t* joints, const double* q, double* velocity) {
+  const Settings* s = &x->loop;
+  double longest = 0;
+  EACH {
+    velocity[i] = 0;
+    if (!joints[i]) continue;
+    const double dt = t - y->t[i], moved = near_turn(s, i, 0, q[i] - y->q[i]);
+    const int goes_on = dt >= -OVERTAKEN && dt <= s->reference_timeout && fabs(moved) <= s->reference_jump;
+    const double step = goes_on ? greater(dt, 0) : 0;
+    const double change = step > 0 ? (moved - y->v[i] * step) / (s->reference_velocity_filter + step) : 0;
+    if (goes_on) velocity[i] = within(y->v[i] + change, s->velocity_limit[i]);
+    if (!(goes_on && dt < 0)) { y->q[i] = q[i]; y->t[i] = t; } /* else the message was overtaken on its way */
+    y->v[i] = velocity[i];
+    longest = greater(longest, step);
+  }
+  y->silent_after = greater(SILENCE, SILENT_PERIODS * longest);
+}
+
+int core_velocity_is_silent(const CoreVelocity* y, double elapsed) {
+  int moves = 0;
+  EACH moves |= y->v[i] != 0;
+  return moves && elapsed > y->silent_after;
+}
+
+/* --- speed scaling */
+
+/* When the trajectory's time is `path` [s]; never if it does not get there. */
+static double reaches(const PathTime* y, double path) {
+  const double ramp = ramp_of(y), away = path - y->s, left = path - ramped_of(y);
+  if (ramp > 0 && away >= 0 && left < 0) {
+    const double slope = copysign(PATH_ACCELERATION, y->target - y->speed);
+    return y->t + 2 * away / (y->speed + sqrt(greater(y->speed * y->speed + 2 * slope * away, 0)));
+  }
+  if (ramp == 0 || away < 0) return y->speed > 0 ? y->t + away / y->speed : away > 0 ? INFINITY : y->t;
+  return y->target > 0 ? y->t + ramp + left / y->target : left > 0 ? INFINITY : y->t;
+}
+
+/* Another speed of a trajectory from the time t [s] on, or from its start if that is later. Returns when it ends then. */
+static double change_speed(PathTime* y, double start, double t, double ratio, double duration) {
+  PathTime after = {1, 0, 0, 1, ratio};
+  double change;
+  if (!y->is_scaled) { const PathTime full = {1, start, 0, 1, 1}; *y = full; }
+  after.t = greater(t, y->t);
+  path_time(y, after.t, &after.s, &after.speed, &change);
+  *y = after;
+  return reaches(y, duration);
+}
+
+void core_scale_speed(Core* c, double ratio) {
+  References* r = &c->state.references;
+  const double speed = ratio * c->settings->loop.speed_scaling, now = c->state.time;
+  r->asked_speed = ratio;
+  if (speed == r->speed) return;
+  r->speed = speed;
+  if (r->source == TRAJECTORY) {
+    r->end = change_speed(&r->time, r->start, now, speed, r->motion->duration);
+    if (r->judged == 1) r->goal_end = r->end;
+  }
+  if (r->has_next) {
+    r->next_end = change_speed(&r->next_time, r->next_start, now, speed, r->next_motion->duration);
+    if (r->judged == 2) r->goal_end = r->next_end;
+  }
+}
+
+/* --- trajectories and stops */
+
+static int is_used(const Core* c, const CoreTrajectory* y) {
+  const References* x = &c->state.references;
+  return ((x->source == TRAJECTORY || x->source == STOPPING) && x->motion == &y->motion)
+         || (x->has_next && x->next_motion == &y->motion);
+}
+
+CoreTrajectory* core_returned(Core* c) {
+  for (int k = 0; k < MOTIONS; ++k) {
+    CoreTrajectory* found = c->back[k] ? c->back[k] : c->held[k];
+    if (!found || (!c->back[k] && is_used(c, found))) continue;
+    if (c->back[k]) c->back[k] = 0; else c->held[k] = 0;
+    return found;
+  }
+  return 0;
+}
+
+/* Keeps a trajectory; at most two of the places are in use. */
+static void keep_trajectory(Core* c, CoreTrajectory* y) {
+  int place = 0;
+  for (int k = 0; k < MOTIONS; ++k) if (!c->held[k] || !is_used(c, c->held[k])) place = k;
+  c->back[place] = c->held[place];
+  c->held[place] = y;
+}
+
+static void set_goal(References* r, const CoreTolerances* allowed, int64_t id, double start, double end) {
+  end_goal(r, CORE_REPLACED);
+  r->judged = 2; r->outcome = 0; r->goal_id = id;
+  r->outcomes[id % OUTCOMES] = CORE_UNDER_WAY; r->outcome_ids[id % OUTCOMES] = id;
+  r->goal_start = start; r->goal_end = end;
+  copy(r->path_tolerance, allowed->path); copy(r->goal_tolerance, allowed->goal);
+  r->goal_speed = allowed->speed; r->goal_time = allowed->time;
+}
+
+CoreRefusal core_follow(Core* c, CoreTrajectory* y, const CoreTolerances* tolerances, int64_t id) {
+  const Settings* s = &c->settings->loop;
+  References* r = &c->state.references;
+  const double now = c->state.time;
+  double before[REFERENCES * N];
+  int moves = 0;
+  CoreRefusal found = may_follow(&c->state);
+  keep_trajectory(c, y);
+  if (found.why) return found;
+  EACH if (y->speed_limit[i] != s->velocity_limit[i]) return refusal(CORE_CHANGED, i, 0, 0);
+  const double first = isnan(y->start) ? now : y->start, begin = greater(first, now);
+  const int dries_up = r->source == STREAM && r->end <= begin;
+  sample(r, begin, before);
+  /* Where the arm will be when the stream dries up cannot be known yet, so it is held from now on. */
+  if (dries_up) for (int k = N; k < REFERENCES * N; ++k) before[k] = 0;
+  found = splice(s, y, begin - first, before, 1);
+  if (found.why) return found;
+  if (dries_up) hold_at(r, before, INFINITY);
+  r->has_next = 1; r->next_motion = &y->motion; r->next_begin = begin; r->next_start = first;
+  r->next_end = first + y->motion.duration; r->next_hold_time = s->cmd_timeout > 0 ? s->cmd_timeout : INFINITY;
+  EACH moves |= before[N + i] != 0;
+  /* at once at the scaled speed, unless the arm is moving: then its velocity would have to jump */
+  const PathTime time = {r->speed != 1, begin, begin - first, moves ? 1 : r->speed, r->speed};
+  r->next_time = time;
+  if (time.is_scaled) r->next_end = reaches(&time, y->motion.duration);
+  set_goal(r, tolerances, id, first, r->next_end);
+  proceed(r, now, before);
+  return found;
+}
+
+/* How long each joint takes to come to rest from a motion (REFERENCES, N), sooner before its position limit. Returns how
+   many points a trajectory needs that has them all, with their times. */
+static int stopping_times(const Settings* s, const double* now, double* duration, double* times) {
+  int points = 1;
+  times[0] = 0;
+  EACH {
+    const double q = now[i], qd = now[N + i], speed = fabs(qd);
+    const double room = qd > 0 ? greater(s->upper[i], q) - q : q - smaller(s->lower[i], q);
+    const double longest = 2 * room / greater(speed, AT_REST);
+    /* whole ticks, so that no two joints come to rest almost at the same time: between them there would be no curve */
+    duration[i] = TICK * smaller(ceil(speed / s->deceleration[i] / TICK), floor(longest / TICK));
+    if (speed < AT_REST) duration[i] = 0;
+    int place = points;
+    while (place > 0 && times[place - 1] > duration[i]) --place;
+    if (place > 0 && times[place - 1] == duration[i]) continue;
+    for (int k = points; k > place; --k) times[k] = times[k - 1];
+    times[place] = duration[i];
+    ++points;
+  }
+  return points;
+}
+
+/* A motion (REFERENCES, N) that comes to rest from the time `begin` [s] on. Nonzero if there is none: it rests. */
+static int begin_stop(Core* c, double begin, const double* now) {
+  const Settings* s = &c->settings->loop;
+  References* r = &c->state.references;
+  CoreTrajectory* y = c->stops[c->stop = !c->stop];
+  Motion* m = &y->motion;
+  double duration[N], times[N + 1], motion[3 * N];
+  const int points = stopping_times(s, now, duration, times);
+  if (points == 1) return 1;
+  m->points = points; m->degree = 3; m->columns = N; m->duration = times[points - 1]; m->segment = -1;
+  double *t = y->numbers, *q = t + points, *qd = q + points * N, *b = qd + points * N;
+  for (int k = 0; k < points; ++k) {
+    t[k] = times[k];
+    EACH {
+      const double rate = duration[i] > 0 ? now[N + i] : 0, slowing = duration[i] > 0 ? rate / duration[i] : 0;
+      const double braked = smaller(times[k], duration[i]);
+      q[k * N + i] = now[i] + rate * braked - slowing * (braked * braked) / 2;
+      qd[k * N + i] = rate - slowing * braked;
+    }
+  }
+  m->times = t; m->bernstein = b; m->first = q; m->last = q + (points - 1) * N; m->efforts = 0;
+  y->rows[0] = q; y->rows[1] = qd; y->rows[2] = 0;
+  EACH m->column[i] = i;
+  for (int k = 0; k + 1 < points; ++k) EACH {
+    const double ends[2] = {q[k * N + i], q[(k + 1) * N + i]}, speeds[2] = {qd[k * N + i], qd[(k + 1) * N + i]};
+    to_bernstein(t[k + 1] - t[k], 3, ends, speeds, speeds, b + k * N + i, (points - 1) * N);
+  }
+  EACH { motion[i] = now[i]; motion[N + i] = duration[i] > 0 ? now[N + i] : 0; motion[2 * N + i] = now[2 * N + i]; }
+  splice(s, y, 0, motion, 0);
+  r->time.is_scaled = 0;
+  r->source = STOPPING; r->motion = m; r->start = begin; r->end = begin + m->duration; r->hold_time = INFINITY;
+  return 0;
+}
+
+CoreRefusal core_hold(Core* c, double t, const double* q) {
+  const Settings* s = &c->settings->loop;
+  References* r = &c->state.references;
+  double now[REFERENCES * N];
+  if (r->source == WAITING) return refusal(CORE_NOT_STARTED, 0, 0, 0);
+  EACH if (q) {
+    const CoreRefusal found = isfinite(q[i]) ? check_position(s, i, q[i]) : refusal(CORE_NOT_NUMBERS, i, q[i], 0);
+    if (found.why) return found;
+  }
+  const double begin = greater(t, c->state.time);
+  sample(r, begin, now);
+  EACH if (q) now[i] = near_turn(s, i, now[i], q[i]);
+  if (q || begin_stop(c, begin, now)) hold_at(r, now, INFINITY);
+  r->has_next = 0;
+  end_goal(r, CORE_HELD);
+  core_acknowledge(c);
+  return refusal(CORE_OK, 0, 0, 0);
+}

@@ -1,0 +1,52 @@
+/* What is asked of the loop between two periods, as one call: by the thread that runs the periods, for another one. */
+
+#include "memory.h"
+
+static void refuse(Request* r, CoreRefusal found) {
+  r->outcome = found.why; r->joint = found.joint; r->value = found.value; r->limit = found.limit;
+}
+
+/* The gains of the reactions that the rate of the states carries: as others have judged it. */
+static void set_carried(State* m, const Request* r) {
+  m->carried = r->value;
+  m->settled_until = r->limit;
+  copy(m->carried_stiffness, r->numbers[0]); copy(m->carried_damping, r->numbers[1]);
+  m->to_judge = 0;
+}
+
+/* A copy of the state and of what the law remembers. */
+static void take_snapshot(const Core* c, Request* r) {
+  const Settings* s = &c->settings->loop;
+  *(State*)r->object = c->state;
+  for (int64_t k = 0; k < s->law_memory_width && r->result; ++k) r->result[k] = s->step_arrays[LAW_MEMORY][k];
+}
+
+static void ask_reference(Core* c, Request* r) {
+  const double* const* x = r->numbers;
+  switch (r->what) {
+    case TRACK: refuse(r, core_track(c, r->t, r->joints, x[0], x[1], x[2], x[3])); break;
+    case STAND_STILL: core_stand_still(c); break;
+    case FOLLOW: refuse(r, core_follow(c, r->object, (const CoreTolerances*)x[0], r->number)); break;
+    case RETURNED: r->object = core_returned(c); break;
+    case SCALE_SPEED: core_scale_speed(c, r->value); break;
+    case EXPECTED: refuse(r, core_expected(c, r->t, r->result)); break;
+    default: refuse(r, core_hold(c, r->t, x[0]));
+  }
+}
+
+void core_request(Core* c, Request* r) {
+  r->outcome = 0;
+  switch (r->what) {
+    case APPLY: core_apply(c, r->object, (int)r->number); break;
+    case START: core_start(c, r->t, r->numbers[0]); break;
+    case STOP: core_stop(c); break;
+    case RESET_CLOCK: core_reset_clock(c); break;
+    case TARE: core_tare(c, r->numbers[0]); break;
+    case SET_CONTACT: core_set_contact(c, (int)r->number); break;
+    case SET_CONFLICT: core_set_conflict(c, (int)r->number); break;
+    case PART: r->outcome = core_part(c, r->t, r->result); break;
+    case SET_CARRIED: set_carried(&c->state, r); break;
+    case SNAPSHOT: take_snapshot(c, r); break;
+    default: ask_reference(c, r);
+  }
+}

@@ -1,0 +1,99 @@
+/* States: which can be used, their velocity, and their rate. */
+
+#include "memory.h"
+
+#define ALMOST (1 - 1e-9) /* of a timeout: rounding of stamps */
+#define MOST_AHEAD 0.02 /* how much further ahead of the clock a stamp may be than the one before [s] */
+#define FIRST_PERIODS 2 /* periods that are measured before they count */
+#define SAMPLING_MEMORY 10.0 /* periods over which the measured ones are averaged */
+#define SAMPLING_CHANGE 0.1 /* by how much period and delay change before they are judged anew, as ratio */
+#define REASSESS 0.5 /* time after which they are judged anew in any case, for the arm may have moved [s] */
+
+/* Nonzero, and why, if a state does not follow from another one. */
+static int continues(const Settings* s, State* m, double t0, double ahead0, const double* q0, const double* qd0, double t,
+                     double ahead, const double* q, const double* qd) {
+  double dt = t - t0, most = 0;
+  int joint = -1;
+  if (dt < 0) { say(m, NO_PROBLEM, 0, -dt, 0); return CORE_OUT_OF_ORDER; }
+  if (ahead > ahead0 + MOST_AHEAD) { say(m, NO_PROBLEM, 1, ahead, 0); return CORE_OUT_OF_ORDER; }
+  dt = smaller(dt, s->state_timeout);
+  EACH {
+    const double beyond = fabs(q[i] - q0[i]) - s->position_jump - dt * greater(fabs(qd[i]), fabs(qd0[i]));
+    if (beyond > most) { most = beyond; joint = i; }
+  }
+  if (joint < 0) return 0;
+  say(m, NO_PROBLEM, joint, q[joint], q0[joint]);
+  return CORE_JUMPED;
+}
+
+/* A state that contradicts the one before is refused, unless states have continued each other since for state_timeout. */
+static int check_continuity(const Settings* s, State* m, double t, double now, const double* q, const double* qd) {
+  double ahead = greater(t - now, 0);
+  int code = m->good ? continues(s, m, m->good_t, m->good_ahead, m->good_q, m->good_qd, t, ahead, q, qd) : 0;
+  if (code) {
+    const int64_t joint = m->problem_joint;
+    const double value = m->problem_value, bound = m->problem_bound;
+    if (!m->refused || t - m->refused_t > s->state_timeout
+        || continues(s, m, m->refused_t, m->refused_ahead, m->refused_q, m->refused_qd, t, ahead, q, qd))
+      m->refused_since = t;
+    m->refused = 1; m->refused_t = t; m->refused_ahead = ahead;
+    copy(m->refused_q, q); copy(m->refused_qd, qd);
+    if (t - m->refused_since < s->state_timeout * ALMOST) {
+      say(m, NO_PROBLEM, (int)joint, value, bound);
+      return code;
+    }
+  } else if (m->good) ahead = greater(ahead, m->good_ahead);
+  m->good = 1; m->refused = 0;
+  m->good_t = t; m->good_ahead = ahead;
+  copy(m->good_q, q); copy(m->good_qd, qd);
+  return 0;
+}
+
+/* The velocity of a state without one: filtered differentiation of its positions. */
+static void estimate_velocity(const Settings* s, State* m, double t, const double* q, double* qd) {
+  const double dt = t - m->estimate_t;
+  if (!m->estimate_known || !(0 <= dt && dt <= s->state_timeout)) clear(m->estimate_v);
+  else if (dt > 0)
+    EACH m->estimate_v[i] += ((q[i] - m->estimate_q[i]) / dt - m->estimate_v[i]) * (dt / (s->velocity_filter + dt));
+  m->estimate_known = 1; m->estimate_t = t;
+  copy(m->estimate_q, q); copy(qd, m->estimate_v);
+}
+
+/* Whether a state can be used: CORE_SEND, or why not. */
+static int validate(const Settings* s, State* m, Period* p) {
+  p->age = p->now - p->t;
+  if (!(fabs(p->age) <= s->state_timeout)) { say(m, NO_PROBLEM, 0, p->age, s->state_timeout); return CORE_STALE; }
+  if (!is_finite(p->q) || (p->has_velocity && !is_finite(p->qd))) return CORE_STATE_NOT_FINITE;
+  EACH p->q[i] = near_turn(s, i, m->last_q[i], p->q[i]);
+  if (!p->has_velocity) {
+    if (!s->estimates_velocity) return CORE_NO_VELOCITY;
+    estimate_velocity(s, m, p->t, p->q, p->qd);
+  }
+  const int code = check_continuity(s, m, p->t, p->now, p->q, p->qd);
+  if (!code) copy(m->last_q, p->q);
+  return code;
+}
+
+/* Measures period and delay. Nonzero if they have to be judged anew. */
+static int measure_sampling(const Settings* s, State* m, double t, double age) {
+  const double dt = t - m->sampling_last;
+  m->sampling_last = t;
+  if (!(0 < dt && dt < INFINITY)) return 0;
+  const double least = smaller(dt, m->before), since = t - m->judged_t;
+  m->before = dt;
+  if (dt > s->state_timeout) m->period = greater(m->period, least);
+  else {
+    m->count++;
+    const double ratio = 1 / smaller((double)m->count, SAMPLING_MEMORY);
+    m->mean += ratio * (dt - m->mean);
+    m->period = greater(m->mean, least);
+    m->delay += ratio * (greater(age, 0) - m->delay);
+  }
+  const double most = SAMPLING_CHANGE * m->judged_period;
+  const int still = m->period + m->delay <= m->settled_until ||
+    (fabs(m->period - m->judged_period) <= most && fabs(m->delay - m->judged_delay) <= most);
+  const int known = (double)m->count >= FIRST_PERIODS || m->period > s->state_timeout;
+  if (!known || (still && 0 <= since && since < REASSESS)) return 0;
+  m->judged_period = m->period; m->judged_delay = m->delay; m->judged_t = t;
+  return 1;
+}

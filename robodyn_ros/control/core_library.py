@@ -1,0 +1,166 @@
+"""The core in C (``core/``), compiled once for a number of joints, and its memory as arrays.
+
+``core/core.h`` says what the core does, ``core/memory.h`` what it remembers. Both languages work on the same memory:
+the C files declare the structs, and :mod:`robodyn_ros.engine.c_structs` reads them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robodyn_ros.engine.c_functions import text_key
+from robodyn_ros.engine.c_structs import CStructs, Record, numbers_at, views_at
+from robodyn_ros.engine.kernel import bound_function
+from robodyn_ros.engine.library import loaded
+from robodyn_ros.errors import NotReadyError
+from robodyn_ros.robot.pose import Array
+
+CORE = Path(__file__).with_name("core")
+"""Folder of the core's C files."""
+
+PYTHON = """
+extern void* PyCapsule_GetPointer(void*, const char*);
+extern void* PyLong_FromLong(long);
+
+/* core_update as a function of CPython without arguments, on the core's period; 0: there is an effort of the law. */
+void* core_python(void* capsule, void* none) {
+  Core* c = *(Core**)PyCapsule_GetPointer(capsule, 0);
+  Period* p = &c->period;
+  const int code = core_update(c, p->t, p->now, p->q, p->has_velocity ? p->qd : 0);
+  (void)none;
+  return PyLong_FromLong(code == CORE_SEND && p->kind >= 0 ? REACTION : code);
+}
+"""
+
+REACTION = -1
+"""What an update gives where the effort is the reaction to a fault."""
+
+NO_COMPILER = (
+    "the control loop needs a C compiler, and none was found: install one (Debian and Ubuntu: sudo apt install gcc), "
+    "or name it in the environment variable CC"
+)
+
+
+@lru_cache(maxsize=1)
+def core_text() -> str:
+    """The core as one text: ``core.c`` with the files that it includes, each once."""
+    seen: set[str] = set()
+
+    def included(name: str) -> str:
+        if name in seen:
+            return ""
+        seen.add(name)
+        text = (CORE / name).read_text(encoding="utf-8")
+        return re.sub(r'#include "(\w+\.[ch])"', lambda found: included(found[1]), text)
+
+    return included("core.c")
+
+
+@lru_cache(maxsize=8)
+def core_source(n: int, around: Path | None = None) -> str:
+    """The core in C for n joints, and the code ``around`` that calls it."""
+    text = f"#define _GNU_SOURCE\n#define CORE_JOINTS {n}\n#define REACTION {REACTION}\n{core_text()}{PYTHON}"
+    return text if around is None else f"{text}\n{around.read_text(encoding='utf-8')}"
+
+
+def core_library(n: int, around: Path | None = None) -> Any:
+    """The library of the core for n joints, loaded once in a process.
+
+    Args:
+        n: number of joints.
+        around: C code that calls the core, compiled with it; none unless given.
+
+    Raises:
+        NotReadyError: there is no C compiler; the message says how to get one.
+    """
+    source = core_source(n, around)
+    found = loaded("core" if around is None else around.stem, text_key(source), lambda: source)
+    if found is None:
+        raise NotReadyError(NO_COMPILER)
+    for name in ("core_create", "core_state", "core_period", "core_trajectory_create"):
+        getattr(found, name).restype = ctypes.c_void_p
+    return found
+
+
+@lru_cache(maxsize=8)
+def core_structs(n: int) -> CStructs:
+    """The structs and constants of the core for n joints."""
+    text = "".join((CORE / name).read_text(encoding="utf-8") for name in ("core.h", "memory.h"))
+    return CStructs(text, {"N": n, "CORE_JOINTS": n})
+
+
+CODES: Mapping[str, int] = core_structs(1).constants
+"""Constants of the core that do not depend on the number of joints."""
+
+
+class Core:
+    """A core: its memory, and the calls.
+
+    Attributes:
+        n: number of joints.
+        structs: its structs.
+        library: its code.
+        address: where it is.
+        state: members of the struct ``State``, as views.
+        period: members of the struct ``Period``, likewise.
+        run: works on the period, and gives a code of ``core_update``, or :data:`REACTION`.
+    """
+
+    def __init__(self, n: int, around: Path | None = None) -> None:
+        """
+        Args:
+            n: number of joints.
+            around: C code that calls the core, as :func:`core_library`.
+
+        Raises:
+            NotReadyError: there is no C compiler; the message says how to get one.
+        """
+        self.n, self.library, self.structs = n, core_library(n, around), core_structs(n)
+        self.address = int(self.library.core_create() or 0)
+        if not self.address:
+            raise MemoryError("there is no memory for the control loop")
+        self._pointer = ctypes.c_void_p(self.address)
+        self.state = views_at(self.structs.type_of("State"), self.library.core_state(self._pointer))
+        period = self.structs.type_of("Period")
+        place = self.library.core_period(self._pointer)
+        self.period = views_at(period, place)
+        self.numbers = numbers_at(period, place, "q", "rows").reshape(-1, n)
+        self.times = numbers_at(period, place, "t", "age")
+        self._itself: Any = np.ndarray((1,), np.int64, (ctypes.c_char * 8).from_address(self.address))
+        self.run = bound_function(self.library, "core_python", [self._itself])
+        self.trajectories = 0  # handed over and not yet given back
+
+    def __del__(self) -> None:
+        if getattr(self, "address", 0):
+            self.library.core_destroy(self._pointer)
+
+    def make_request(self) -> Record:
+        """A request with nothing in it."""
+        return self.structs.make("Request")
+
+    def request(self, request: Record) -> None:
+        """Do what is asked for, now."""
+        self.library.core_request(self._pointer, ctypes.c_void_p(request.address))
+
+    def watch(self, t: float) -> int:
+        """``core_watch`` at a time [s]."""
+        return int(self.library.core_watch(self._pointer, ctypes.c_double(t)))
+
+    def outcome(self, number: int) -> int:
+        """``core_outcome`` of a trajectory."""
+        return int(self.library.core_outcome(self._pointer, ctypes.c_int64(number)))
+
+    def mit(self, t: float, q: Array, effort: Array, greatest: Array) -> Array:
+        """``core_mit``: position, velocity, stiffness, damping and feed-forward effort, (5, n)."""
+        found = np.zeros((5, self.n))
+        inputs = (ctypes.c_void_p(array.ctypes.data) for array in (q, effort, greatest))
+        rows = (ctypes.c_void_p(row.ctypes.data) for row in found)
+        self.library.core_mit(self._pointer, ctypes.c_double(t), *inputs, *rows)
+        return found

@@ -1,0 +1,288 @@
+"""The settings of a control loop as the core has them (the struct ``Settings`` of ``core/memory.h``).
+
+What the core calls is compiled: the control step of the law, the model, the observer of contacts. A law, a model or an
+observer that is only Python is called back.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from robodyn_ros.control.compiled_step import FLAGS, ROWS, CompiledStep
+from robodyn_ros.control.contact.momentum_observer import MomentumObserver
+from robodyn_ros.control.contact.settings import Contact, ContactThresholds
+from robodyn_ros.control.core_library import CODES
+from robodyn_ros.control.drive_compensation import DriveCompensation
+from robodyn_ros.control.faults.consistency import thresholds_of
+from robodyn_ros.control.faults.settings import PHASES
+from robodyn_ros.control.laws.base import Reference
+from robodyn_ros.control.loop_settings import LoopSettings, law_feedback
+from robodyn_ros.control.step import LawInNumbers, control_step
+from robodyn_ros.control.step_numbers import StepMemory, StepSettings, joined, step_settings, views, width
+from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.engine.c_functions import run_library
+from robodyn_ros.engine.c_structs import CStructs, Record
+from robodyn_ros.engine.tracing import TraceError
+from robodyn_ros.errors import NotReadyError
+from robodyn_ros.robot.configuration import ConfigurationSpace
+from robodyn_ros.robot.pose import Array
+
+log = logging.getLogger("robodyn_ros")
+
+LEVELS = CODES["LEVELS"]
+"""How often a reaction can escalate, and one: each level has its answer."""
+
+OBSERVER = ("observer_run", "observer_arrays", "observer_constants", "judges_contact", *ContactThresholds._fields)
+"""Names of what the core needs to observe contacts, in the struct ``Settings``."""
+
+RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+FUNCTION_1 = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+FUNCTION_3 = ctypes.CFUNCTYPE(None, *(ctypes.c_void_p,) * 5)
+JUDGE = ctypes.CFUNCTYPE(None)
+
+Ahead = Callable[[float], Reference]
+"""Gives the reference so far ahead of the latest state [s], for a law that plans."""
+
+
+def array_at(address: int, *shape: int) -> Array:
+    """An array of doubles somewhere in memory."""
+    found: Array = np.ndarray(shape, np.float64, (ctypes.c_char * (8 * int(np.prod(shape)))).from_address(address))
+    return found
+
+
+class StepInPython:
+    """The control step of a law that cannot be traced, for the core to call.
+
+    Attributes:
+        program: None, for nothing is compiled.
+        arrays: addresses of the arrays that the core works on, in its order.
+        law_memory: nothing: such a law keeps its memory itself.
+        flags: of the latest step.
+        rows: its results.
+        problem: what the law raised in it; None if nothing.
+        follows: False for a law that lets somebody else move the arm.
+    """
+
+    program = None
+
+    def __init__(self, settings: LoopSettings, numbers: StepSettings, ahead: Ahead) -> None:
+        """
+        Args:
+            settings: of the loop.
+            numbers: of the step.
+            ahead: gives the reference of later.
+        """
+        self.law = law = settings.controller
+        self.follows, self.law_memory = law.follows, np.zeros(0)
+        self.problem: Exception | None = None
+        self._numbers, self._ahead, self._limit = numbers, ahead, settings.limits.effort
+        self._in_numbers = LawInNumbers(law)
+        n = law.dynamics.robot.n
+        widths = (2, *(n,) * 6, 0, 0, 0, len(ROWS) * n, len(FLAGS), width(StepMemory, n), 0)
+        self._parts = [np.zeros(width) for width in widths]
+        self.arrays = np.array([part.ctypes.data for part in self._parts], dtype=np.int64)
+        self.flags, self.rows = self._parts[CODES["FLAGS"]], self._parts[CODES["RESULTS"]].reshape(len(ROWS), n)
+        self.function = RUN(self._run)
+
+    @property
+    def address(self) -> int:
+        """Of the function that makes a step."""
+        return int(ctypes.cast(self.function, ctypes.c_void_p).value or 0)
+
+    def restore_law(self, values: Array) -> None:
+        """Nothing is to be restored."""
+
+    def _run(self, arrays: int, constants: int) -> None:
+        n, parts = self.law.dynamics.robot.n, self._parts
+        try:
+            t, dt = parts[0].tolist()
+            q, qd, *reference = (part.copy() for part in parts[1:7])
+            address = int(array_at(arrays, len(parts)).view(np.int64)[CODES["MEMORY"]])
+            memory = views(StepMemory, array_at(address, width(StepMemory, n)).copy(), n)
+            self._in_numbers.last = np.full(n, np.nan)
+            self.law.look_ahead(self._ahead, self._limit)
+            result, after = control_step(self._in_numbers, t, dt, q, qd, Reference(*reference), memory, self._numbers)
+            rows = [getattr(result, name) for name in ROWS[:5]]
+            parts[CODES["RESULTS"]][:] = joined([*rows, *result.efforts])
+            parts[CODES["AFTER"]][:] = joined(after)
+            self.flags[:] = 1.0, np.any(result.saturated), np.any(result.rate_limited)
+            self.problem = None
+        except Exception as problem:  # of a plugin: whatever it is, there are no efforts
+            self.rows[CODES["GRAVITY"]] = self._in_numbers.last
+            self.flags[0], self.problem = 0.0, problem
+
+
+def model_function(dynamics: Dynamics, name: str, shape: Sequence[int]) -> Any:
+    """A quantity of a model as a C function: compiled, or called back; one that fails gives NaN.
+
+    Args:
+        dynamics: the model.
+        name: of its method.
+        shape: of what that gives.
+    """
+    compiled = dynamics.plain_function(name) if isinstance(dynamics, CompiledDynamics) else None
+    if compiled is not None:
+        return compiled
+    n, method = dynamics.robot.n, getattr(dynamics, name)
+    count = 3 if name in ("inverse", "forward") else 1
+
+    def called(*addresses: int) -> None:
+        result = array_at(addresses[-1], *shape)
+        try:
+            result[...] = method(*(array_at(address, n).copy() for address in addresses[:count]))
+        except Exception:  # of a plugin: the core knows it by its NaN
+            result[...] = np.nan
+
+    return (FUNCTION_3 if count == 3 else FUNCTION_1)(called)
+
+
+class CoreSettings:
+    """What the core works with; it stays as it is, and alive, as long as this object.
+
+    Attributes:
+        record: the struct ``Settings``.
+        step: the control step that it is for.
+        law_memory: memory of the law, as the core has it.
+        flags: of the latest control step (:data:`.compiled_step.FLAGS`).
+        rows: its results (:data:`.compiled_step.ROWS`), (rows, n).
+    """
+
+    def __init__(
+        self, structs: CStructs, settings: LoopSettings, step: CompiledStep | StepInPython, judge: Any = None
+    ) -> None:
+        """
+        Args:
+            structs: of the core.
+            settings: of the loop.
+            step: its control step.
+            judge: the function of C that judges the rate of the states at once; None if somebody does later.
+        """
+        law, limits, safety = settings.controller, settings.limits, settings.safety
+        dynamics, robot = law.dynamics, law.dynamics.robot
+        n = robot.n
+        shapes = {"gravity": (n,), "mass_matrix": (n, n), "inverse": (n,), "forward": (n,)}
+        self._functions = {name: model_function(dynamics, name, shape) for name, shape in shapes.items()}
+        self.step, self._judge = step, judge
+        self._make_step(step)
+        self._model = dynamics.symbols.copy() if isinstance(dynamics, CompiledDynamics) else np.zeros(1)
+        self.record: Record = structs.make("Settings")
+        ladder = [[reaction.escalated(level) for level in range(LEVELS)] for reaction in settings.reactions]
+        tolerance = safety.following_tolerance if safety.following_tolerance > 0.0 and law.follows else np.inf
+        gains = law_feedback(law) if law.follows else np.zeros((2, n))
+        values = {
+            "step_run": self._step_address,
+            **{name: ctypes.cast(function, ctypes.c_void_p).value for name, function in self._functions.items()},
+            "judge": 0 if judge is None else ctypes.cast(judge, ctypes.c_void_p).value,
+            "step_arrays": self._arrays.ctypes.data,
+            "step_constants": self._constants.ctypes.data,
+            "model": self._model.ctypes.data,
+            "law_memory_width": len(self.law_memory),
+            "follows": law.follows,
+            "estimates_velocity": safety.missing_velocity != "refuse",
+            "circular": ConfigurationSpace(robot).circular,
+            "answers": [PHASES.index(answer) for answers in ladder for answer in answers],
+            "needs_quiet": [reaction.needs_quiet for reaction in settings.reactions],
+            **self._observer_values(settings.contact),
+            "expiry": [reaction.expiry for reaction in settings.reactions],
+            "sent_part": 1.0 - (settings.drives or DriveCompensation.none(n)).gravity,
+            "velocity_limit": limits.velocity,
+            "greatest_speed": safety.overspeed * limits.velocity,
+            "tolerance": tolerance,
+            "effort_limit": limits.effort,
+            "rate_limit": limits.rate,
+            "lower": robot.lower,
+            "upper": robot.upper,
+            "deceleration": np.inf if settings.deceleration is None else settings.deceleration,
+            "stiffness": settings.feedback.stiffness,
+            "damping": settings.feedback.damping,
+            "law_stiffness": gains[0],
+            "law_damping": gains[1],
+            "reference_velocity_filter": 0.0,
+            **thresholds_of(settings),
+        }
+        for name, view in vars(self.record.fields).items():
+            view[...] = values[name] if name in values else getattr(safety, name)
+
+    def _make_step(self, step: CompiledStep | StepInPython) -> None:
+        """The arrays of the step, its function, and what of it depends on settings alone."""
+        if isinstance(step, StepInPython):
+            self._arrays, self.law_memory, self._step_address = step.arrays, step.law_memory, step.address
+            self.flags, self.rows = step.flags, step.rows
+            self._constants = np.zeros(1)
+            return
+        library = run_library(step.program)
+        self._arrays, parts = step_arrays(step)
+        self._parts_of_step = parts  # alive
+        self.law_memory, self.flags = parts[CODES["LAW_MEMORY"]], parts[CODES["FLAGS"]]
+        self.rows = parts[CODES["RESULTS"]].reshape(len(ROWS), step.n)
+        self._step_address = int(ctypes.cast(library.step_run, ctypes.c_void_p).value or 0)
+        self._constants = np.zeros(ctypes.c_int.in_dll(library, "step_constants").value)
+        parameters = step.parameters
+        library.step_prepare(*(ctypes.c_void_p(item.ctypes.data) for item in (parameters, self._constants)))
+
+    def _observer_values(self, contact: Contact | None) -> dict[str, Any]:
+        """What the core needs to observe contacts."""
+        if contact is None:
+            return dict.fromkeys(OBSERVER, 0)
+        observer = contact.observer
+        observer.read_parameters()
+        n, numbers = len(observer.bias), observer.parameters
+        widths = (1, *(n,) * 4, 3 * n, len(numbers), 3 * n, n + 8, 1)
+        self._parts = parts = [np.zeros(width) for width in widths]
+        parts[CODES["NUMBERS"]][:] = numbers
+        addresses = np.array([part.ctypes.data for part in parts], dtype=np.int64)
+        library = None if observer.program is None else run_library(observer.program)
+        if library is None:
+            run: Any = RUN(lambda _, __: observe(observer, parts))
+            constants = np.zeros(1)
+        else:
+            run, constants = library.contact_run, np.zeros(ctypes.c_int.in_dll(library, "contact_constants").value)
+            library.contact_prepare(*(ctypes.c_void_p(item.ctypes.data) for item in (parts[6], constants)))
+        self._observer = library, run, addresses, constants
+        address = ctypes.cast(run, ctypes.c_void_p).value
+        values = address, addresses.ctypes.data, constants.ctypes.data, contact.judges, *contact.thresholds
+        return dict(zip(OBSERVER, values, strict=True))
+
+
+def observe(observer: MomentumObserver, parts: list[Array]) -> None:
+    """A period of an observer whose model is only Python, on the arrays of the core; one that fails gives NaN."""
+    dt, q, qd, efforts, bias, memory, _, after, found, _ = parts
+    try:
+        observer.memory[:], observer.bias[:] = memory, bias
+        found[:] = observer.update(float(dt[0]), q, qd, efforts)
+        after[:] = observer.memory
+    except Exception:  # of a plugin: the core begins anew
+        found[:] = np.nan
+
+
+def step_arrays(step: CompiledStep) -> tuple[NDArray[np.int64], list[Array]]:
+    """The arrays of a control step, which the core works on, and their addresses, in the order of the code."""
+    widths_in, widths_out = step.program.widths
+    parts = [np.zeros(width) for width in (*widths_in, len(step.parameters), *widths_out)]
+    addresses = np.array([part.ctypes.data for part in parts], dtype=np.int64)
+    parts[CODES["LAW_MEMORY"]][:], parts[CODES["SETTINGS"]][:] = step.law_memory, step.parameters
+    return addresses, parts
+
+
+def make_step(settings: LoopSettings, ahead: Ahead) -> CompiledStep | StepInPython:
+    """The control step of settings: compiled where its law can be traced.
+
+    Args:
+        settings: of the loop.
+        ahead: gives the reference of later, for a law in Python that plans.
+    """
+    law, limits = settings.controller, settings.limits
+    robot = law.dynamics.robot
+    numbers = step_settings(robot, limits.effort, limits.rate, settings.feedback, settings.safety, settings.drives)
+    try:
+        return CompiledStep(law, numbers)
+    except (TraceError, NotReadyError) as reason:
+        log.debug("%s runs as Python: %s", type(law).__name__, reason)
+        return StepInPython(settings, numbers, ahead)

@@ -1,0 +1,191 @@
+"""Trajectories that a loop is asked to follow: prepared beforehand, and known by how they end."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from robodyn_ros.control.core_library import CODES, Core
+from robodyn_ros.control.motion.trajectory import Trajectory
+from robodyn_ros.errors import InputError, LimitError, NotReadyError, RobodynError
+from robodyn_ros.robot import Robot
+from robodyn_ros.robot.pose import Array
+from robodyn_ros.suggestions import is_it
+
+Mode = Literal["waiting", "hold", "follow", "track"]
+"""What gives the reference: nothing before the first state, a hold, a trajectory, or a stream."""
+
+MODES: dict[int, Mode] = {
+    CODES["WAITING"]: "waiting",
+    CODES["HELD"]: "hold",
+    CODES["TRAJECTORY"]: "follow",
+    CODES["STOPPING"]: "hold",
+    CODES["STREAM"]: "track",
+}
+
+Outcome = Literal[
+    "succeeded", "path tolerance violated", "goal tolerance violated", "replaced", "held", "interrupted", "stopped"
+]
+"""How a trajectory ended; ``interrupted`` by a fault or by a gap in the states, ``stopped`` with the whole loop."""
+
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+"""In the order of ``core.h``, from 1 on."""
+
+
+def joint_columns(robot: Robot, joints: Sequence[str] | None) -> list[int]:
+    """Index among the arm's joints of each joint named; all unless given.
+
+    Raises:
+        InputError: a name is unknown or repeated.
+    """
+    names = robot.joint_names
+    if joints is None:
+        return list(range(len(names)))
+    for joint in joints:
+        if joint not in names or list(joints).count(joint) > 1:
+            problem = f"{joint!r} is unknown or repeated; the arm has {', '.join(names)}"
+            raise InputError("joints", problem + ("" if joint in names else is_it(joint, names)), joint)
+    return [names.index(joint) for joint in joints]
+
+
+class PreparedTrajectory:
+    """A trajectory that can be followed at once: what is slow about that has been done.
+
+    Attributes:
+        trajectory: of some joints.
+        columns: index among the arm's joints of each of its joints.
+        start: when its time is 0 [s]; now if None.
+    """
+
+    def __init__(
+        self, core: Core, settings: int, trajectory: Trajectory, columns: list[int], start: float | None, now: float
+    ) -> None:
+        """
+        Args:
+            core: that is to follow it.
+            settings: address of the settings that it is checked by.
+            trajectory: of some joints.
+            columns: index among the arm's joints of each of its joints.
+            start: when its time is 0 [s]; now if None.
+            now: time of the latest state [s].
+
+        Raises:
+            Refused: the core refuses it.
+        """
+        self.trajectory, self.columns, self.start = trajectory, columns, start
+        self._core, self._address = core, 0
+        planned = None if trajectory.planned is None else trajectory.planned.efforts
+        rows = (trajectory.times, trajectory.positions, trajectory.velocities, trajectory.accelerations, planned)
+        arrays = [None if row is None else np.ascontiguousarray(row, dtype=np.float64) for row in rows]
+        joints = np.array(columns, dtype=np.int64)
+        refusal = core.structs.make("CoreRefusal")
+        self._address = (
+            core.library.core_trajectory_create(
+                ctypes.c_void_p(settings),
+                ctypes.c_int64(len(trajectory.times)),
+                ctypes.c_int64(len(columns)),
+                ctypes.c_void_p(joints.ctypes.data),
+                *(ctypes.c_void_p(0 if array is None else array.ctypes.data) for array in arrays),
+                ctypes.c_double(np.nan if start is None else start),
+                ctypes.c_double(now),
+                ctypes.c_void_p(refusal.address),
+            )
+            or 0
+        )
+        if not self._address:
+            fields = refusal.fields
+            raise Refused(int(fields.why), int(fields.joint), float(fields.value), float(fields.limit))
+
+    def hand_over(self) -> int:
+        """The address in C, which belongs to the core from now on; 0 if it was handed over before."""
+        address, self._address = self._address, 0
+        return address
+
+    def __del__(self) -> None:
+        if getattr(self, "_address", 0):
+            self._core.library.core_trajectory_destroy(ctypes.c_void_p(self._address))
+
+
+class Refused(Exception):
+    """The core refuses something: why, which joint, its value, and the limit."""
+
+    def error(self, name: str, robot: Robot) -> RobodynError:
+        """The same in words.
+
+        Args:
+            name: of what is refused, such as ``trajectory``.
+            robot: the arm.
+        """
+        why, place, value, limit = self.args
+        joint = robot.joints[place if place < robot.n else 0]
+        if why == CODES["CORE_OUTSIDE"]:
+            between = ", between its points" if name == "trajectory" else ""  # its points have been checked
+            return LimitError(name + between, joint.name, value, joint.lower, joint.upper)
+        if why == CODES["CORE_TOO_FAST"]:
+            return LimitError(f"{name}, speed", joint.name, value, -limit, limit)
+        if why == CODES["CORE_TOO_STRONG"]:
+            return LimitError(f"{name}, effort", joint.name, value, -limit, limit)
+        if why == CODES["CORE_NOT_STARTED"]:
+            return NotReadyError("no valid joint state has come yet: there is no reference to start from")
+        texts: dict[int, str] = {
+            CODES["CORE_UNREACHABLE"]: f"joint {joint.name!r} jumps from {limit:.6g} to {value:.6g}, and has no "
+            "velocity limit within which it could be led there",
+            CODES["CORE_OVER"]: f"its last point, at {value:.6g} s, leaves no time to get there",
+            CODES["CORE_NOT_NUMBERS"]: f"joint {joint.name!r} gets no finite numbers, or a curve that has none",
+            CODES["CORE_CHANGED"]: "the velocity limits changed while it was prepared: send it again",
+            CODES["CORE_NOT_RISING"]: f"point {place + 1}: times must be finite and rise strictly, not {value!r}",
+            CODES["CORE_IN_MOTION"]: f"does not end at rest, but joint {joint.name!r} at {value:.6g}; to take "
+            "it all the same, set allow_nonzero_velocity_at_trajectory_end",
+            CODES["CORE_NO_MEMORY"]: f"there is no memory for {value:.0f} points",
+        }
+        return InputError(name, texts[why], value)
+
+
+class Following:
+    """An accepted trajectory, judged as joint_trajectory_controller does.
+
+    - On the path no joint may be further from the reference than its path tolerance.
+    - After the last point the goal counts as reached once every joint is within its goal tolerance of it and slower
+      than ``stopped_velocity_tolerance``; within ``goal_time`` if that is not 0, else however long it takes.
+    """
+
+    def __init__(self, ask: Callable[[], Outcome | None], judge_load: Callable[[], str]) -> None:
+        """
+        Args:
+            ask: how it ended; None if it has not.
+            judge_load: says where gravity and friction alone will be too much for a joint on its way.
+        """
+        self._ask, self._judge_load = ask, judge_load
+        self._outcome: Outcome | None = None
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """How it ended; None until then."""
+        if self._outcome is None:
+            self._outcome = self._ask()
+        return self._outcome
+
+    @cached_property
+    def overload(self) -> str:
+        """Where gravity and friction alone will be too much for a joint; "" if nowhere. It is found when asked for."""
+        return self._judge_load()
+
+
+def samples(prepared: PreparedTrajectory, present: Array, count: int) -> tuple[Array, Array]:
+    """Positions and velocities along a trajectory, at equal distances in time, (count, n) each.
+
+    Args:
+        prepared: the trajectory.
+        present: where joints stay that it does not have, (n,).
+        count: how many.
+    """
+    trajectory, columns = prepared.trajectory, prepared.columns
+    q, qd = np.tile(present, (count, 1)), np.zeros((count, len(present)))
+    for row, t in enumerate(np.linspace(0.0, trajectory.duration, count)):
+        found: Any = trajectory.sample(t)
+        q[row, columns], qd[row, columns] = found.q, found.qd
+    return q, qd
