@@ -20,7 +20,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 STATEMENT = re.compile(r"^\s*(#include|#define|typedef|static|void|double|int|int64_t|for|if|return|\}).*|.*;\s*$")
 
-COMPILED = ("control/loop.c", "control/step.py and the law, compiled into one function")
+COMPILED = ("control/core/*.c", "control/step.py and the law, compiled into one function")
 """What C goes through."""
 
 
@@ -93,15 +93,13 @@ def ways() -> dict[str, list[str]]:
 
     robot = rd.load_robot(ROOT / "urdf/prr.urdf")
     found = {}
-    for way, in_c in (("update of the loop in C, from Python", True), ("update of the loop in Python", False)):
+    for way, traced in (("update of a traced law, from Python", True), ("update of a law in Python", False)):
         law = rd.create_controller("computed_torque", rd.create_dynamics("rnea", robot), 100.0, 20.0)
+        law.traced = traced
         loop = ControlLoop(law, robot.effort_limit)
-        loop.runs_in_c = in_c
         for step in range(3):
             files = visited(lambda loop=loop, t=0.001 * step: loop.update(t, t, robot.home + 0.1, robot.home))  # type: ignore[misc]
-        found[way] = files + (
-            ["control/loop.c", "the control step, compiled from control/step.py and the law"] if in_c else []
-        )
+        found[way] = [*files, *COMPILED[: 1 + traced]]
     thread = ["nodes/controller/realtime/thread.c", *COMPILED]
     return {"the controller's thread, from message to command": thread, **found}
 

@@ -1,4 +1,4 @@
-/* Times `update` of control/loop.c, which is compiled with it: so many periods, one after the other. */
+/* Times `core_update`, which is compiled with it: so many periods, one after the other. */
 
 #include <time.h>
 
@@ -9,12 +9,12 @@ static double processor(void) {
 }
 
 /* Time of the processor for `count` updates [s]; -1 if one gave no effort. */
-double time_updates(Loop* loop, int64_t count, double period) {
+double time_updates(Core* c, int64_t count, double period) {
   const double begun = processor();
   for (int64_t k = 0; k < count; ++k) {
-    loop->period->t += period;
-    loop->period->now = loop->period->t;
-    if (update(loop) != SENT) return -1;
+    Period* p = &c->period;
+    const double t = p->t + period;
+    if (core_update(c, t, t, p->q, p->qd) != CORE_SEND || p->kind >= 0) return -1;
   }
   return processor() - begun;
 }

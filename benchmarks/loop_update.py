@@ -1,4 +1,4 @@
-"""One period of the control loop: ``ControlLoop.update`` from Python, and ``update`` of ``control/loop.c`` in C.
+"""One period of the control loop: ``ControlLoop.update`` from Python, and ``core_update`` in C.
 
     make bench-loop                   the PRR arm and the Panda, computed torque, hot
     make bench-loop BENCH=--json      the same for machines
@@ -24,7 +24,7 @@ from dynamics import arms
 
 import robodyn_ros as rd
 from robodyn_ros.control import ComputedTorque, ControlLoop
-from robodyn_ros.control.compiled_loop import loop_library
+from robodyn_ros.control.core_library import core_library
 
 URDFS = arms()
 CODE = Path(__file__).with_suffix(".c")
@@ -61,15 +61,14 @@ def from_python(loop: ControlLoop, q: list[float], qd: list[float]) -> Callable[
 def in_c(loop: ControlLoop, q: list[float], qd: list[float]) -> Callable[[], float]:
     """The same in C."""
     loop.update(1.0, 1.0, q, qd)
-    core = loop.lend()  # which owns all memory
-    library = loop_library(loop.robot.n, CODE)
-    fields = core.period.fields
-    fields.q[:], fields.qd[:], fields.t[...], fields.has_velocity[...] = q, qd, 1.0, 1
+    core, library = loop.core, core_library(loop.robot.n, CODE)
+    loop.enter_thread(core)  # which judges the rate of the states by itself
+    core.period.q[:], core.period.qd[:], core.period.t[...] = q, qd, 1.0
     library.time_updates.restype = ctypes.c_double
     count, period = ctypes.c_int64(10 * BATCH), ctypes.c_double(PERIOD)
 
     def batch() -> float:
-        seconds = float(library.time_updates(ctypes.c_void_p(core.main.address), count, period))
+        seconds = float(library.time_updates(ctypes.c_void_p(core.address), count, period))
         if seconds < 0.0:
             raise SystemExit("an update in C gave no effort")
         return seconds / (10 * BATCH)

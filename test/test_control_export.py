@@ -24,6 +24,7 @@ import numpy as np
 import pytest
 import yaml
 from once import kept_folder, once
+from robodyn_ros.control.reference.manager import StoppingReference, TrajectoryReference
 
 import robodyn_ros as rd
 from robodyn_ros.cli.main import main
@@ -34,7 +35,6 @@ from robodyn_ros.control.loop_settings import make_loop_settings, model_paramete
 from robodyn_ros.control.motion.mit_mode import MitSettings
 from robodyn_ros.control.motion.tool_stream import LONGEST_PERIOD, StreamSettings, ToolStream
 from robodyn_ros.control.parameter_file import FileParameters
-from robodyn_ros.control.reference.manager import StoppingReference, TrajectoryReference
 from robodyn_ros.control.reference.stream_velocity import StreamVelocity
 from robodyn_ros.engine import find_compiler
 from robodyn_ros.errors import ConfigurationError, EffortError, HoldingError, InputError, RobodynError

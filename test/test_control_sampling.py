@@ -1,6 +1,5 @@
 """Which gains a rate of states carries: against closed forms, simulation, and a loop that meets such states."""
 
-import ctypes
 import math
 
 import arms
@@ -9,12 +8,10 @@ import pytest
 
 import robodyn_ros as rd
 from robodyn_ros.control import PD, ComputedTorque, ControlLoop, GravityCompensation, SafetySettings
-from robodyn_ros.control.compiled_loop import SENT
-from robodyn_ros.control.faults.sampling import SamplingRate, carried_part, effort_gains, spectral_radius
+from robodyn_ros.control import loop as control_loop
+from robodyn_ros.control.faults.sampling import carried_part, effort_gains, spectral_radius
 from robodyn_ros.control.faults.settings import FaultReactions, Feedback, RateReaction
 from robodyn_ros.control.laws.base import AccelerationGains
-from robodyn_ros.control.live_loop import LiveLoop, words
-from robodyn_ros.engine.library import find_compiler
 from robodyn_ros.errors import InputError
 
 ROBOT = rd.load_robot(arms.mechanism("PRR", (13, 1.5, 6), (1, 0.5, 0.34), (0.1, 0.2, 0.15)))
@@ -152,56 +149,38 @@ def test_the_answers_to_other_faults_have_gains_that_are_carried_too():
 
 def test_ages_that_vary_are_judged_anew_only_where_they_matter(monkeypatch):
     """Far below what the gains carry: every half a second. Near it: whenever the mean age has changed by a tenth."""
-    judged = []
-    judge = SamplingRate.assess
-    monkeypatch.setattr(SamplingRate, "assess", lambda self, q: judged.append(self.delay) or judge(self, q))
+    judged, judge = [], control_loop.judged
+    monkeypatch.setattr(control_loop, "judged", lambda *given: judged.append(given[1].delay) or judge(*given))
     counts = {}
     for frequency in (4.0, 300.0):
-        rate = SamplingRate(loop(ComputedTorque, frequency).settings)
+        arm = loop(ComputedTorque, frequency)
         judged.clear()
         for k in range(2000):
-            rate.update(0.001 * k, 0.0005 + 0.0004 * math.sin(0.05 * k), HOME)
+            t = 0.001 * k
+            assert arm.update(t, t + 0.0005 + 0.0004 * math.sin(0.05 * k), HOME, np.zeros(3)).fault is None
         counts[frequency] = len(judged)
-        assert rate.carried == 1.0
     assert counts[4.0] <= 6, counts
     assert counts[300.0] > 20, counts
-    rate = SamplingRate(loop(ComputedTorque, 4.0).settings)
-    for k in range(400):  # a rate that suddenly carries the gains no more is found at once
-        rate.update(0.001 * min(k, 200) + 0.2 * max(k - 200, 0), 0.0, HOME)
-        if k == 215:
-            assert rate.carried < 1.0 or rate.problem
+    arm, found = loop(ComputedTorque, 30.0, safety=SafetySettings(state_timeout=0.5)), []
+    for k in range(220):  # a rate that suddenly carries the gains no more is found at once
+        t = 0.001 * min(k, 200) + 0.2 * max(k - 200, 0)
+        found.append(arm.update(t, t, HOME, np.zeros(3)).fault)
+    assert set(found[:201]) == {None}
+    assert set(found[203:]) == {"rate"}
 
 
-@pytest.mark.skipif(find_compiler() is None, reason="there is no C compiler")
-def test_a_thread_in_c_that_asks_for_a_judgement_gets_it_once():
+def test_a_thread_that_asks_for_a_judgement_gets_it_once():
     """Whatever the judgement: while nothing changes, it asks again when the time has come, and not before."""
     made = ControlLoop(ComputedTorque(DYNAMICS, (100.0,) * 3, (20.0,) * 3), (1e3,) * 3)
-    made.update(0.0, 1e-4, HOME, np.zeros(3))  # the first state is Python's
-    core = made.lend()
-    update = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(core.function_address)
-
-    class Applied:
-        """A runner that is called between two periods."""
-
-        def copy(self, state, law_memory):
-            begins = state.fields.begins.copy()
-            state.array[...] = core.state.array
-            state.fields.begins[...] = begins
-
-        def make(self, change):
-            words(core.state)[change.places] = change.values
-            return True
-
-    live, times = LiveLoop(made, core, Applied()), []
-    made.live = live
+    core, times = made.core, []
+    made.enter_thread(core)  # which runs the periods below, and does at once what it is asked for
+    core.period.q[:], core.period.qd[:] = HOME, 0.0
     for k in range(1, 1500):
-        t = 0.001 * k
-        core.period.fields.t[...], core.period.fields.now[...] = t, t + 1e-4
-        core.period.fields.q[:], core.period.fields.qd[:] = HOME, 0.0
-        assert update(core.main.address) == SENT
-        if core.state.fields.to_judge:
-            times.append(t)
-            live.judge()
-        assert not core.state.fields.to_judge
+        core.times[:2] = 0.001 * k, 0.001 * k + 1e-4
+        assert core.run() == 0
+        if core.state.to_judge:
+            times.append(core.times[0])
+            made.judge_rate()
+        assert not core.state.to_judge
     assert len(times) in (3, 4), times
-    assert float(core.state.fields.carried) == 1.0
+    assert float(core.state.carried) == 1.0

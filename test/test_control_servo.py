@@ -24,7 +24,6 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 import robodyn_ros as rd
 from robodyn_ros.control import ComputedTorque, ControlLoop, Trajectory
 from robodyn_ros.control.motion.tool_stream import StreamSettings, ToolStream
-from robodyn_ros.control.reference.manager import REST
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.nodes.common.messages import to_duration
@@ -152,7 +151,7 @@ def test_a_stream_that_breaks_off_in_motion_comes_to_rest_a_little_further() -> 
         reference = loop.expected(0.0)[1]
         if 50 < index < 204:  # it does not falter between two messages, though each comes when the last is over
             assert_allclose(reference.qd, rate, atol=1e-9)
-    assert_allclose(reference.q, begin + (0.204 + REST / 2.0) * rate, atol=1e-9)
+    assert_allclose(reference.q, begin + (0.204 + 0.1 / 2.0) * rate, atol=1e-9)
     assert not reference.qd.any()
 
 
@@ -168,9 +167,11 @@ def test_near_a_position_limit_a_stream_comes_to_rest_before_it() -> None:
             with pytest.raises(InputError, match="does not end at rest"):
                 loop.prepare(motion)
             continue
-        prepared = loop.prepare(motion).trajectory
-        assert prepared.positions[-1, 1] == pytest.approx(upper, abs=1e-12)
-        assert not prepared.velocities[-1].any()
+        loop.follow(motion)
+        way = np.array([loop.expected(ahead)[1].q[1] for ahead in np.linspace(0.2, 0.4, 41)])
+        assert (np.diff(way) >= 0.0).all()
+        assert way[-1] == pytest.approx(upper, abs=1e-12)
+        assert not loop.expected(0.4)[1].qd.any()
 
 
 def test_a_long_trajectory_that_ends_in_motion_is_refused_all_the_same() -> None:

@@ -12,12 +12,11 @@ from test_control_tracing import Branching, Remembering
 import robodyn_ros as rd
 from robodyn_ros.control.law_step import LawStep
 from robodyn_ros.control.laws.base import Reference
-from robodyn_ros.control.limits import Shaping
 from robodyn_ros.control.loop_settings import MODEL, loop_default_values, make_loop_settings
 from robodyn_ros.control.parameter_file import FileParameters
-from robodyn_ros.control.step import GravityEffort, LawInNumbers, control_step
+from robodyn_ros.control.step import LawInNumbers, control_step
 from robodyn_ros.control.step_export import export_step
-from robodyn_ros.control.step_numbers import step_settings
+from robodyn_ros.control.step_numbers import StepMemory, first_memory, step_settings, views
 from robodyn_ros.engine import find_compiler
 from robodyn_ros.errors import ConfigurationError
 
@@ -59,13 +58,12 @@ def in_numbers(settings, rows, dts, rate_limit=None):
     limits, law = settings.limits, settings.controller
     rate = limits.rate if rate_limit is None else rate_limit
     numbers = step_settings(PRR, limits.effort, rate, settings.feedback, settings.safety, settings.drives)
-    shaping, plain = Shaping(PRR), LawInNumbers(law, GravityEffort(law.dynamics))
+    plain, memory = LawInNumbers(law), views(StepMemory, first_memory(PRR.n), PRR.n)
     t, found = 0.0, []
     for row, dt in zip(rows, dts, strict=True):
         t += dt
         q, qd, *reference = row.reshape(5, 3)
-        result, after = control_step(plain, t, dt, q, qd, Reference(*reference, np.zeros(3)), shaping.memory, numbers)
-        shaping.store(after)
+        result, memory = control_step(plain, t, dt, q, qd, Reference(*reference, np.zeros(3)), memory, numbers)
         found.append(result)
     return found
 

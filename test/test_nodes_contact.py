@@ -38,7 +38,7 @@ def test_a_push_is_told(graph, prr, source):
     """By the loop in Python, by the loop in C in its thread, by the efforts of joint_states, and by a sensor."""
     contact = {"contact.observe": "tool", "contact.link": "tool", "contact.effort_source": source}
     if source == "thread":
-        contact |= {"contact.effort_source": "commanded", "realtime": "thread"}
+        contact |= {"contact.effort_source": "commanded", "realtime": "on"}
     if source == "sensor":
         contact |= {"contact.sensor_mass": 0.5, "contact.sensor_com_x": 0.1}
     graph.start("simulator", "-r", "commands:=controller/commands", robot_description=prr, initial_position=START,

@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[1]
 CONTROLLER = {
     "control.loop:ControlLoop.track": "1-1",  # a subscription
     "nodes.controller.output:Output.publish_terms": "20-22",  # the callback of the states, after the command
-    "control.compiled_loop:CompiledLoop.update": "60-62",  # the same, before it
+    "control.loop:ControlLoop.update": "60-62",  # the same, before it
     "nodes.controller.closed_loop:ClosedLoop._scan_publishers": "3-4",  # a timer
     "nodes.controller.closed_loop:ClosedLoop.hold": "1-1",  # a service
     "nodes.controller.switching:Switching.check": "1-1",  # a change of parameters: its check
@@ -54,7 +54,9 @@ def test_it_is_counted_with_its_traceback_and_the_arm_goes_on(graph, prr):
     """Everything raises once or some times; whoever waits for an answer gets one, and no change is made by half."""
     both = {"diagnostics_rate": 20.0, "robot_description": prr}
     simulator = graph.start("simulator", "-r", "commands:=controller/commands", via=breaking(SIMULATOR), **both)
-    controller = graph.start("controller", via=breaking(CONTROLLER), use_sim_time=True, state_timeout=5.0, **both)
+    controller = graph.start(
+        "controller", via=breaking(CONTROLLER), use_sim_time=True, realtime="off", state_timeout=5.0, **both
+    )
     commands = graph.listen(JointState, "controller/joint_commands")
     graph.listen(JointState, "controller/efforts/gravity")
     graph.wait(lambda: len(commands) > 100, "commands")

@@ -36,7 +36,7 @@ STAGES = {
     "the loop": "robodyn_ros.control.loop:ControlLoop.__init__",
     "the publishers": "robodyn_ros.nodes.controller.output:Output.__init__",
     "the references": "robodyn_ros.nodes.controller.references:ReferenceInput.__init__",
-    "the states": "robodyn_ros.nodes.controller.closed_loop:ClosedLoop._subscribe",
+    "the states": "robodyn_ros.nodes.controller.closed_loop:StateCallback.__init__",
     "the switching": "robodyn_ros.nodes.controller.switching:Switching.__init__",
     "the targets": "robodyn_ros.nodes.controller.tool.target:TargetInput.__init__",
     "the tool's pose": "robodyn_ros.nodes.controller.tool.target:ToolPose.__init__",

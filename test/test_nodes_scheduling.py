@@ -48,7 +48,7 @@ def test_a_controller_has_its_priority_while_it_is_active(fresh, prr):
 
     last = max(os.sched_getaffinity(0))
     controller = fresh.start(
-        "controller", robot_description=prr, thread_priority=37, cpu_affinity=[last], lock_memory=True
+        "controller", robot_description=prr, thread_priority=37, cpu_affinity=[last], lock_memory=True, realtime="off"
     )
     before = ("unconfigured", "inactive")
     fresh.wait(lambda: fresh.diagnostics("controller")["message"] not in before, "an active controller")

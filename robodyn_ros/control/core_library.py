@@ -110,6 +110,7 @@ class Core:
         address: where it is.
         state: members of the struct ``State``, as views.
         period: members of the struct ``Period``, likewise.
+        kept: settings that the core may still read, the latest last: they live as long.
         run: works on the period, and gives a code of ``core_update``, or :data:`REACTION`.
     """
 
@@ -135,7 +136,7 @@ class Core:
         self.times = numbers_at(period, place, "t", "age")
         self._itself: Any = np.ndarray((1,), np.int64, (ctypes.c_char * 8).from_address(self.address))
         self.run = bound_function(self.library, "core_python", [self._itself])
-        self.trajectories = 0  # handed over and not yet given back
+        self.kept: list[Any] = []
 
     def __del__(self) -> None:
         if getattr(self, "address", 0):

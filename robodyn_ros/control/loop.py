@@ -194,7 +194,7 @@ class ControlLoop:
         self._core = Core(robot.n)
         self.live: Runner | None = None
         self._judge = JUDGE(self.judge_rate)
-        self._kept: list[Any] = []  # settings that the core may still read, the latest last
+        self._kept = self._core.kept
         self._copy = self._core.structs.make("State")
         self._begins = np.zeros(1)
         self._conflict = self._contact_problem = ""
@@ -838,7 +838,7 @@ class ControlLoop:
     def _hand_over(self, settings: LoopSettings, step: CompiledStep | StepInPython, how: str) -> None:
         made = CoreSettings(self._core.structs, settings, step, None if self.live is not None else self._judge)
         self._ask("APPLY", object=made.record.address, number=CODES[how])
-        self._kept = [*self._kept[-2:], made]
+        self._kept[:] = [*self._kept[-2:], made]
         self._step, self._flags = step, made.flags.data
         self._remembers = len(made.law_memory) > 0
         self._observes_nothing = settings.contact is None

@@ -47,15 +47,13 @@ FIXED_WHILE_CONFIGURED = (
     *(item.name for item in fields(MitSettings)),
     *FIXED,
     "stream.rate",
+    "realtime",
 )
 """Parameters that count at the next configure; changing them while configured is refused."""
 
 REALTIME = ("auto", "on", "off")
-"""Where the control loop runs: in a thread of C where that can be had and time is not simulated; in the thread, with a
-warning where it cannot be had; or in Python.
-
-Python keeps simulated time, by its subscription to ``/clock``: a thread beside it sees the time a little before or
-after, and a simulation in lockstep would not be the same to the last bit when it is repeated.
+"""What runs the periods of the control loop: a thread in C where that can be had; the thread, with a warning where it
+cannot be had; or the callback of the states in Python.
 """
 
 

@@ -237,7 +237,7 @@ class StateCallback:
         """No state has come yet."""
         self.received = self.state_time = self.node_time = 0.0
         self.data = b""
-        self._now = 0
+        self._newest = 0  # of simulated time [ns]
         self.latest = None
         self.states.reset()
 
@@ -259,8 +259,8 @@ class StateCallback:
             stamp, position, velocity = measured
             if stamp == (0, 0):
                 stamp = divmod(now, NANO)
-            if self._ros_clock.ros_time_is_active:
-                now = self._newest_time(now, stamp)
+            is_simulated = self._ros_clock.ros_time_is_active
+            now = self._time(now, stamp) if is_simulated else now
             # From motors to joints.
             q = self._transmission.joint_position(position)
             qd = None if velocity is None else self._transmission.joint_velocity(velocity)
@@ -284,7 +284,7 @@ class StateCallback:
             self._ignore_until = 2.0 * done - begun
         if loop.restarts > restarts:
             self._faults.count("states broke off", BROKE_OFF)
-        self.received, self.state_time, self.node_time = begun, time, now / NANO
+        self.received, self.state_time, self.node_time = begun, time, (self._newest if is_simulated else now) / NANO
         if command is not None:
             when = Time(sec=stamp[0], nanosec=stamp[1])
             self.latest = when, command
@@ -298,13 +298,15 @@ class StateCallback:
             self.states.note_locked(data)
         self._report_fault(command)
 
-    def _newest_time(self, clock: int, stamp: Stamp) -> int:
-        """Simulated time: the newest of the clock and of the stamps [ns]. Where both went back, it was reset."""
-        now = max(clock, stamp[0] * NANO + stamp[1])
-        if now < self._now:
+    def _time(self, clock: int, stamp: Stamp) -> int:
+        """The time of a state in simulated time: its stamp, unless it is too old [ns] (``realtime/thread.c``)."""
+        measured = stamp[0] * NANO + stamp[1]
+        newest = max(clock, measured)
+        if newest < self._newest:
             self._loop.reset_clock()
-        self._now = now
-        return now
+            self.states.reset()
+        self._newest = newest
+        return newest if newest - measured > self._loop.settings.safety.state_timeout * NANO else measured
 
     def publish(self, stamp: Stamp, t: float, command: Command) -> None:
         """Publish a command for a time t [s]."""

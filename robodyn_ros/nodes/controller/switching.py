@@ -120,8 +120,8 @@ class Switching:
             dry_run(dynamics, controller, robot.urdf)
             model = create_dynamics(dynamics, robot, **given)
             check_model(model)
-            # A loop of its own compiles everything, which the one that runs then finds compiled.
-            ControlLoop.from_settings(make_loop_settings(NodeParameters(self._node), model, controller)).compile()
+            # Making a loop of its own compiles everything, which the one that runs then finds compiled.
+            ControlLoop.from_settings(make_loop_settings(NodeParameters(self._node), model, controller))
             return (dynamics, controller), model
 
         self._task = BackgroundTask(f"{dynamics} and {controller}", make)

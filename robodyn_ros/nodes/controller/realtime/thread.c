@@ -7,7 +7,8 @@
    reads what happened from a ring. This file is compiled behind control/core/core.c.
 
    Time is the clock of the states. Where it is simulated, it is the newest of /clock and of the stamps, so that no state
-   comes from the future, and nothing is late while a simulation stands still.
+   comes from the future, and nothing is late while a simulation stands still. How late a state comes counts there only
+   beyond state_timeout: it depends on which of the two topics is quicker, and efforts must not.
 
    Order at the end: close the gate, clear the callback, join; then Python destroys the subscription. */
 
@@ -152,11 +153,13 @@ static const Layout* layout_of(Realtime* r, const Bytes* message) {
   return 0;
 }
 
-/* Simulated time: the newest of the clock and of the stamps [ns]. Where both went back, the simulation was reset. */
+/* The time of a state in simulated time: its stamp, unless it is too old [ns]. Where the newest of the clock and of the stamps
+   goes back, the simulation was reset. */
 static int64_t newest_time(Realtime* r, int64_t clock, int64_t stamp) {
   const int64_t now = clock > stamp ? clock : stamp;
   if (now < r->last_now) core_reset_clock(r->core);
-  return r->last_now = now;
+  r->last_now = now;
+  return (double)(now - stamp) / 1e9 > r->core->settings->loop.state_timeout ? now : stamp;
 }
 
 /* Answers a state. */
@@ -194,7 +197,7 @@ static void respond(Realtime* r, const Bytes* message) {
   p->now = (double)now / 1e9;
   const int code = core_update(r->core, p->t, p->now, p->q, p->has_velocity ? p->qd : 0);
   if (code == CORE_SEND) send(r, sec, nanosec);
-  if (code <= CORE_SILENT) { r->received = begun; r->state_time = p->t; r->node_time = p->now; }
+  if (code <= CORE_SILENT) { r->received = begun; r->state_time = p->t; r->node_time = r->ros_time_active ? (double)r->last_now / 1e9 : p->now; }
   note(r, code, sec, nanosec, begun, 0);
 }
 
