@@ -27,7 +27,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
@@ -36,6 +35,7 @@ from typing import Any, NamedTuple
 
 import yaml
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import Progress
 from rich.table import Table
 
@@ -175,12 +175,13 @@ def python_mutants(source: bytes) -> list[tuple[int, int, str]]:
 
 # C, by its tokens
 
+FUNCTION = re.compile(rb"^\w[^;{}=]*\) \{([^\n]*\}$|.*?^\})", re.S | re.M)
 HIDDEN = re.compile(rb"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])'|^[ \t]*#(?:\\\n|[^\n])*", re.S | re.M)
 OPERATOR = re.compile(rb"(?<= )(<=|>=|==|!=|&&|\|\||<|>|\+|-|\*|/|%)(?= )")
 ASSIGNING = re.compile(rb"(?<= )[-+*/]=(?= )|(?<=\w)(?:\+\+|--)(?=[ ;)])")
 UNARY = re.compile(rb"(?<=[ (,?:=])[!-](?=[\w(])")
 NUMBER = re.compile(rb"(?<![\w.])(?:\d+\.\d*|\.\d+|\d+)(?:e[+-]?\d+)?(?![\w.])")
-CONDITION = re.compile(rb"\b(?:if|while) \(")
+CONDITION = re.compile(rb"\b(?:if|while) \(((?:[^()]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*)\)")
 RETURN = re.compile(rb"\breturn ([^;]+);")
 STATEMENT = re.compile(rb"(?<=[;{})\n])[ \t]*((?:\*?[\w\]\)]+(?:->|\.|\[[^\];]*\]|\w)* [-+*/|&]?= |\w+\()[^;{}]*;)")
 
@@ -189,43 +190,19 @@ def c_mutants(source: bytes) -> list[tuple[int, int, str]]:
     """All changes within the functions of a C file: (start, end, after)."""
     text = HIDDEN.sub(lambda hidden: re.sub(rb"[^\n]", b" ", hidden[0]), source)
     found: list[tuple[int, int, str]] = []
-    for begin, end in _bodies(text):
-        body = (begin, end)
+    for function in FUNCTION.finditer(text):
+        body = function.span(1)
         for match in OPERATOR.finditer(text, *body):
             found += [(*match.span(), after) for after in SWAPS[match[0].decode()]]
         for match in ASSIGNING.finditer(text, *body):
             found.append((*match.span(), match[0].decode().translate(str.maketrans("+-*/", "-+/*"))))
+        for match in CONDITION.finditer(text, *body):
+            found.append((*match.span(1), f"!({source[slice(*match.span(1))].decode()})"))
         found += [(*match.span(), "") for match in UNARY.finditer(text, *body)]
         found += [(*match.span(), other_number(match[0].decode())) for match in NUMBER.finditer(text, *body)]
-        for match in CONDITION.finditer(text, *body):
-            close = _closing(text, match.end())
-            found.append((match.end(), close, f"!({source[match.end() : close].decode()})"))
         found += [(*match.span(1), "0") for match in RETURN.finditer(text, *body) if match[1] != b"0"]
         found += [(*match.span(1), ";") for match in STATEMENT.finditer(text, *body)]
     return found
-
-
-def _bodies(text: bytes) -> Iterator[tuple[int, int]]:
-    """Where the bodies of functions begin and end."""
-    depth, begin, is_function = 0, 0, False
-    for match in re.finditer(rb"[{}]", text):
-        if match[0] == b"{":
-            if depth == 0:
-                begin, is_function = match.end(), text[: match.start()].rstrip().endswith(b")")
-            depth += 1
-        else:
-            depth -= 1
-            if depth == 0 and is_function:
-                yield begin, match.start()
-
-
-def _closing(text: bytes, start: int) -> int:
-    depth = 1
-    for match in re.finditer(rb"[()]", text[start:]):
-        depth += 1 if match[0] == b"(" else -1
-        if depth == 0:
-            return start + match.start()
-    raise ValueError("a parenthesis is not closed")
 
 
 def other_number(number: str) -> str:
@@ -260,8 +237,8 @@ class Copy:
             if (ROOT / name).exists():
                 (self.tree / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / name, self.tree / name)
-        for name in ("cache", "home", "tmp"):
-            (folder / name).mkdir()
+        self._cache.mkdir()
+        (folder / "tmp").mkdir()
         own = {"PYTHONPATH": str(self.tree), "XDG_CACHE_HOME": str(self._cache), "TMPDIR": str(folder / "tmp")}
         self._environment = os.environ | own
         with contextlib.suppress(FileNotFoundError):  # what is compiled already need not be compiled again
@@ -278,15 +255,6 @@ class Copy:
         files = [path for pattern in ROOMS[room][1].split() for path in sorted(test.glob(pattern))]
         files.sort(key=lambda path: not re.search(rf"\b{module}\b", path.read_text()))
         return list(dict.fromkeys(f"test/{path.name}" for path in files))
-
-    def check(self, test: str) -> None:
-        """A test that kills a mutant passes without it."""
-        if test not in self._passes:
-            verdict = self._test([f"test/{test}"])
-            if verdict != "survived":
-                raise SystemExit(f"{test} does not pass without a mutant: {verdict}")
-            self._passes.add(test)
-            self._kept = self._cached()
 
     def verdict(self, mutant: Mutant) -> str:
         """``survived``, ``does not compile``, or the test that failed."""
@@ -305,8 +273,12 @@ class Copy:
             self._write(path, source)
             for made in self._cached() - self._kept:
                 made.unlink()
-        if verdict.startswith("test_"):
-            self.check(verdict)
+        if verdict.startswith("test_") and verdict not in self._passes:
+            alone = self._test([f"test/{verdict}"])
+            if alone != "survived":
+                raise SystemExit(f"{verdict} does not pass without a mutant: {alone}")
+            self._passes.add(verdict)
+            self._kept = self._cached()
         return verdict
 
     @staticmethod
@@ -334,29 +306,15 @@ class Copy:
             return "survived"
         if re.search(r"\.c:\d+:(\d+:)? error: ", output):
             return "does not compile"
-        failed = re.search(r"^(?:FAILED|ERROR) (?:test/)?(\S+)", output, re.M)
+        failed = re.search(r"^(?:FAILED|ERROR) (?:test/)?([^\s\[]+)", output, re.M)
         return failed[1] if failed else "time limit" if "Timeout" in output else f"exit {process.returncode}"
 
 
-class Row(NamedTuple):
-    """What came of a mutant."""
-
-    place: str
-    line: str
-    before: str
-    after: str
-    verdict: str
-
-
-def equivalents() -> dict[tuple[str, str, str, str], str]:
-    """What is known to change nothing: file, text of the line, before and after → the reason."""
+def run(rooms: list[str], count: int, seed: int, jobs: int) -> list[tuple[str, str, str, str]]:
+    """Draw mutants and run them; for each in that order: place, before, after, verdict."""
     listed = yaml.safe_load(EQUIVALENT.read_text(encoding="utf-8")) or []
-    return {(each["file"], each["line"], each["before"], each["after"]): each["reason"] for each in listed}
-
-
-def run(rooms: list[str], count: int, seed: int, jobs: int) -> list[Row]:
-    """Draw mutants and run them; a row for each, in the order of drawing."""
-    mutants, known = all_mutants(rooms), equivalents()
+    known = {tuple(each[key] for key in ("file", "line", "before", "after")): each["reason"] for each in listed}
+    mutants = all_mutants(rooms)
     drawn = random.Random(seed).sample(mutants, min(count, len(mutants)))
     console = Console(stderr=True)
     console.print(f"{count} of {len(mutants)} mutants of {', '.join(rooms)}, seed {seed}")
@@ -367,17 +325,15 @@ def run(rooms: list[str], count: int, seed: int, jobs: int) -> list[Row]:
             (Path(folder) / str(job)).mkdir()
             copies.put(Copy(Path(folder) / str(job)))
 
-        def one(mutant: Mutant) -> Row:
-            place = mutant.site()
-            reason = known.get((mutant.path, *place[1:]), "")
+        def one(mutant: Mutant) -> tuple[str, str, str, str]:
+            number, *change = mutant.site()
+            reason = known.get((mutant.path, *change), "")
             if not reason:
                 copy = copies.get()
                 verdict = copy.verdict(mutant)
                 copies.put(copy)
-            row = Row(f"{mutant.path}:{place[0]}", *place[1:], f"equivalent: {reason}" if reason else verdict)
-            progress.console.print(
-                f"{row.place}: {row.before} → {row.after}: {row.verdict}", markup=False, soft_wrap=True
-            )
+            row = f"{mutant.path}:{number}", *change[1:], f"equivalent: {reason}" if reason else verdict
+            progress.console.print("{}: {} → {}: {}".format(*row), markup=False, soft_wrap=True)
             progress.update(bar, advance=1)
             return row
 
@@ -399,13 +355,13 @@ def main() -> int:
         parser.error(f"unknown room {unknown[0]!r}: rooms are {', '.join(ROOMS)}, sets {', '.join(SETS)}")
     rows = run(rooms, chosen.count or COUNTS.get(chosen.rooms, 48), chosen.seed, chosen.jobs)
     table = Table("file", "before", "after", "killed by", title="mutants")
-    for row in rows:
-        style = "bold" if row.verdict == "survived" else ""
-        table.add_row(row.place.removeprefix("robodyn_ros/"), row.before[:40], row.after[:40], row.verdict, style=style)
-    survived = sum(row.verdict == "survived" for row in rows)
-    counted = sum(not row.verdict.startswith(("equivalent", "does not compile")) for row in rows)
+    for place, before, after, verdict in rows:
+        changed = escape(before[:40]), escape(after[:40])
+        table.add_row(place.removeprefix("robodyn_ros/"), *changed, verdict, style="bold" * (verdict == "survived"))
+    survived = sum(row[3] == "survived" for row in rows)
+    counted = sum(not row[3].startswith(("equivalent", "does not compile")) for row in rows)
     console = Console()
-    console.print(table, markup=False)
+    console.print(table)
     console.print(f"{survived} of {counted} survived: {survived / max(counted, 1):.1%}")
     return 0
 
