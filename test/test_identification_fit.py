@@ -234,6 +234,10 @@ def test_stribeck_friction():
         assert_allclose(found.stribeck_velocity, velocity, rtol=tolerance)
         errors = np.array([found.parameter(f"stribeck_velocity({name})").standard_error for name in PRR.joint_names])
         assert (np.abs(found.stribeck_velocity - velocity) < 4.0 * errors + 1e-12).all()
+        for name in PRR.joint_names:
+            for quantity in ("excess", "stribeck_velocity"):
+                parameter = found.parameter(f"{quantity}({name})")
+                assert (parameter.identified, parameter.reason) == (True, "")
     without = identify(PRR, replace(samples, effort=samples.effort + more))
     assert (found.fit.rms < without.fit.rms).all()
     assert not without.stribeck_amplitude.any()

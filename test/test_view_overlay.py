@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
+from arms import random_robot
 from browser import page
 from free_port import free_port
 from industrial import urdfs
@@ -61,6 +62,14 @@ def test_an_ellipsoid_of_even_density_has_the_mass_and_inertia_of_its_body(robot
         moments = body.inertial.mass / 5.0 * (squares.sum() - squares)
         assert_allclose(ball.rotation @ np.diag(moments) @ ball.rotation.T, body.inertial.inertia, rtol=1e-6, atol=1e-7)
         assert np.linalg.det(ball.rotation) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_ellipsoid_is_turned_and_not_mirrored(seed):
+    arm = rd.load_robot(random_robot(seed))
+    balls = [mark for mark in Overlay(arm).marks(np.zeros(arm.n), np.zeros(arm.n)) if mark.layer == "inertia"]
+    assert balls
+    assert_allclose([np.linalg.det(ball.rotation) for ball in balls], 1.0)
 
 
 def test_the_velocity_of_the_tip_is_its_way(robot):
