@@ -185,7 +185,7 @@ def test_refusals() -> None:
 
 
 def test_the_frames_of_the_equations_stand_on_the_common_normal_of_two_axes() -> None:
-    """Denavit and Hartenberg's offset has one component then, the distance of the axes; each other one costs operations."""
+    """Denavit and Hartenberg's offset has one component then, the distance of the axes; others cost operations."""
     parts = [link("base"), link("a", 1.0, (0.1, 0.2, 0.3)), link("b", 2.0, (0.3, -0.1, 0.2))]
     first = joint("first", "revolute", "base", "a", (0.3, -2.0, 0.7), (0.1, 0.2, 0.35), (0.15, 0.25, -0.45))
     second = joint("second", "revolute", "a", "b", (-3.0, 0.5, 4.0), (0.06, -0.04, 0.41), (-0.8, 0.33, 0.21))
