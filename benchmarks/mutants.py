@@ -54,7 +54,7 @@ ROOMS = {
         "test_control_tool_stream.py test_control_compiled_loop.py test_control_export.py",
     ),
     "robot": ("robot/**/*.py", "test_robot_*.py test_yaml_files.py test_fuzz_urdf.py"),
-    "kinematics": ("kinematics/**/*.py", "test_kinematics_*.py test_workspace.py"),
+    "kinematics": ("kinematics/**/*.py", "test_kinematics_*.py test_workspace.py test_dynamics_truth.py"),
     "dynamics": (
         "dynamics/**/*.py",
         "test_dynamics_*.py test_derivation.py test_mechanisms.py test_engine_code.py test_fuzz_dynamics.py "
