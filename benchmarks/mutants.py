@@ -64,7 +64,10 @@ ROOMS = {
     "planning": ("planning/**/*.py planning/**/*.c", "test_planning_*.py test_cli_plan.py"),
     "view": ("view/**/*.py", "test_view_*.py"),
     "document": ("document/**/*.py", "test_document*.py"),
-    "simulation": ("simulation/**/*.py simulation/**/*.c", "test_simulation_*.py test_cli_compare.py test_cli_validate.py"),
+    "simulation": (
+        "simulation/**/*.py simulation/**/*.c",
+        "test_simulation_*.py test_cli_compare.py test_cli_validate.py",
+    ),
     "checks": ("cli/check/**/*.py cli/check*.py", "test_cli_check.py test_cli_main.py"),
 }
 """Files of the package, below ``robodyn_ros``, and the tests that look after them, below ``test``."""

@@ -87,6 +87,11 @@ def test_every_tag_that_may_be_left_out_has_its_default() -> None:
     assert (hinge.damping, hinge.friction, hinge.mimic) == (0.0, 0.0, None)
 
 
+def test_a_joint_has_neither_friction_nor_a_rotor_unless_it_is_told() -> None:
+    hinge = Joint("hinge", "revolute", "base", "arm", single().joints[0].origin, np.array([0.0, 0.0, 1.0]))
+    assert (hinge.damping, hinge.friction, hinge.armature, hinge.mimic) == (0.0, 0.0, 0.0, None)
+
+
 def test_every_attribute_that_may_be_left_out_has_its_default() -> None:
     extra = "<origin/><axis/><limit/><dynamics/>"
     hinge = single(extra, limit=None).joints[0]
