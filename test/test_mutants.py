@@ -1,4 +1,4 @@
-"""The script behind ``make mutants``: what it changes and leaves alone, and whether its list of exceptions still holds."""
+"""The script behind ``make mutants``: what it changes and leaves alone, and whether its list of exceptions holds."""
 
 from __future__ import annotations
 
