@@ -18,6 +18,7 @@
 # make bench-identification   what identification finds of known arms, how sure it is, how long it takes (BENCH as there)
 # make bench-sweep   10,000 rollouts of a study, one worker and two, and the price of the engine
 # make faults        each fault of docs/safety.md, in three arms' loops and in the running node: detected after, greatest speed and effort step, way back (BENCH as there)
+# make mutants       200 changes of the control loop drawn at random, and which test notices each (MUTANTS="--rooms others")
 # make fuzz          spoilt URDFs and arrays, new ones each time (make fuzz FUZZ=200000)
 # make fuzz-nodes    the running controller under a storm of messages, parameters, switches and life cycles; an hour
 # make soak-loop     the loop in C, also exported and with sanitizers, and the compiled step, beside Python: 200,000 and 500,000 periods
@@ -55,7 +56,7 @@ PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 INSTALL = $(PIP) install --quiet --use-pep517 $(addprefix -c ,$(CONSTRAINTS))
 BUILD := setup.py package.xml $(wildcard .ci/constraints*.txt)
 
-.PHONY: demo test test-thorough test-realtime lint bench bench-planning bench-adaptive bench-goals bench-identification bench-kinematics bench-loop bench-ros bench-sim bench-mpc bench-sweep bench-tool bench-truth fuzz fuzz-nodes soak-adaptive soak-controller soak-hold soak-identify soak-life-cycles soak-loop soak-sim soak-sweep clean docs first-hour picture
+.PHONY: demo test test-thorough test-realtime lint bench bench-planning bench-adaptive bench-goals bench-identification bench-kinematics bench-loop bench-ros bench-sim bench-mpc bench-sweep bench-tool bench-truth fuzz fuzz-nodes mutants soak-adaptive soak-controller soak-hold soak-identify soak-life-cycles soak-loop soak-sim soak-sweep clean docs first-hour picture
 
 demo: $(VENV)/demo-installed $(if $(VIEW),$(VENV)/viewer-installed)
 	@$(VENV)/bin/robodyn demo $(if $(VIEW),--view) $(DEMO)
@@ -153,6 +154,9 @@ faults: $(VENV)/test-installed
 FUZZ ?= 10000
 fuzz: $(VENV)/test-installed
 	ROBODYN_FUZZ=$(FUZZ) $(VENV)/bin/python -m pytest test/test_fuzz_urdf.py test/test_fuzz_dynamics.py
+
+mutants: $(VENV)/test-installed
+	@nice $(VENV)/bin/python benchmarks/mutants.py $(MUTANTS)
 
 fuzz-nodes: $(VENV)/test-installed
 	@$(VENV)/bin/python benchmarks/fuzz_nodes.py $(BENCH)

@@ -10,7 +10,15 @@ import pytest
 
 import robodyn_ros as rd
 from robodyn_ros.cli.main import main
-from robodyn_ros.simulation.comparison import LASTING, ComparedMotion, ComparedRun, LawComparison
+from robodyn_ros.simulation import Plant, PlantSettings
+from robodyn_ros.simulation.comparison import (
+    LASTING,
+    ComparedMotion,
+    ComparedRun,
+    LawComparison,
+    compared_motions,
+    run_motion,
+)
 from robodyn_ros.simulation.comparison import LAWS as DEFAULT
 
 ROOT = Path(__file__).parents[1]
@@ -91,6 +99,17 @@ def test_tables_verdict_and_picture(capsys, tmp_path):
         assert image.width > 1000
     drawn = {colour for _, colour in colours}
     assert {(0xE6, 0x9F, 0x00), (0x00, 0x9E, 0x73)} <= drawn  # each law in its own colour
+
+
+def test_each_effort_acts_for_a_period_of_the_control_rate():
+    arm = rd.create_dynamics("rnea", rd.load_robot("prr"))
+    motion = compared_motions(arm.robot)[1]
+    law = rd.create_controller("pd", arm, 100.0, 20.0)
+    run = run_motion(law, Plant(arm, PlantSettings(1e-3)), motion, 200.0)
+    np.testing.assert_allclose(run.t, np.arange(len(run.t)) / 200.0, atol=1e-9)
+    assert run.t[-1] == pytest.approx(motion.duration, abs=0.005)
+    np.testing.assert_array_equal(run.q[0], motion.start)
+    np.testing.assert_allclose(run.reference[-1], motion.reference(motion.duration).q, atol=1e-3)
 
 
 def test_figures_of_a_run():

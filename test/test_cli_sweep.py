@@ -88,6 +88,7 @@ def test_a_sweep_its_report_and_one_of_its_cases(study, tmp_path, capsys):
         ("duration: 0.3", "duratoin: 0.3", 5, "motion.duratoin: is unknown (is it 'duration'?)"),
         ("duration: 0.3", "duration: -1", 5, "motion.duration: must be within [0.01, 3600] s, not -1.0"),
         ("[0.5, -0.4]", "[0.5]", 4, "motion.to: must be a list of poses, each of 2 numbers (shoulder, elbow)"),
+        ("[0.5, -0.4]", "0.5", 4, "motion.to: must be a list of poses, each of 2 numbers (shoulder, elbow)"),
         ("[0.5, -0.4]", "[0.5, 9]", 4, "motion.to: joint 'elbow' at 9 is outside its limits"),
         (
             "[pd, computed_torque]",

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import casadi as ca
 import numpy as np
 import pytest
 from arms import awkward, random_robot
 from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
+from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.dynamics.equations import solve_symmetric
+from robodyn_ros.dynamics.newton_euler import forward_dynamics
 
 pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is the independent truth of these tests")
 from truth import Pinocchio
@@ -60,6 +64,36 @@ SOON = 10
 )
 def test_random_arms(seed: int) -> None:
     check(random_robot(seed, joints=2 + seed % 6), seed, compiled=False, states=2)
+
+
+RECURSIVE = {name: xml for name, xml in awkward().items() if name != "mimic"}  # no recursion sees its closed loop
+RECURSIVE |= {"chain": random_robot(4, joints=9, branching=0.0), "tree": random_robot(7, joints=9, branching=0.6)}
+
+
+@pytest.mark.parametrize("algorithm", ["articulated bodies", "mass matrix"])
+@pytest.mark.parametrize("name", RECURSIVE)
+def test_each_forward_dynamics_by_itself(name: str, algorithm: str) -> None:
+    """The plugin takes the shorter one for an arm, so that hardly an arm of the tests would show the other."""
+    robot = rd.load_robot(RECURSIVE[name])
+    armature = np.linspace(0.1, 0.2, robot.n)
+    dynamics = rd.create_dynamics("rnea", robot, gravity=GRAVITY, compiled=False)
+    assert isinstance(dynamics, CompiledDynamics)
+    dynamics.configure(armature=armature)
+    equations, symbols = dynamics.equations(), [ca.SX.sym(name, robot.n) for name in ("q", "qd", "tau")]
+    p = equations.unpack(dynamics.symbols)
+    if algorithm == "articulated bodies":
+        bodies = equations.inertias(p)[0]
+        expression = forward_dynamics(equations.tree, *symbols, p.gravity, p.armature, bodies)
+    else:
+        q, qd, tau = symbols
+        rest = equations.efforts(q, qd, ca.SX.zeros(robot.n), p)
+        expression = solve_symmetric(equations.mass_matrix(q, p), tau - rest)
+    forward = ca.Function("forward", symbols, [expression])
+    truth = Pinocchio(robot, GRAVITY)
+    truth.model.armature = truth.lead @ armature
+    for q, qd, tau in np.random.default_rng(5).uniform(-2, 2, (5, 3, robot.n)):
+        expected = truth.forward(q, qd, tau)
+        agree(forward(q, qd, tau).full().ravel(), expected, np.abs(expected).max())
 
 
 @pytest.mark.parametrize("name", MECHANISMS)

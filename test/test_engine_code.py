@@ -8,12 +8,10 @@ from collections.abc import Callable, Sequence
 import casadi as ca
 import numpy as np
 import pytest
-from arms import awkward, random_robot
+from arms import random_robot
 from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
-from robodyn_ros.dynamics import newton_euler
-from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.engine import Kernel, Program, digest, find_compiler
 from robodyn_ros.engine.listing import BINARY, UNARY
 from robodyn_ros.errors import RobodynError
@@ -158,24 +156,6 @@ def test_what_is_bound_outlives_its_kernel() -> None:
     gc.collect()
     evaluate()
     assert (np.array(waste) == 7.0).all()
-
-
-@pytest.mark.parametrize("arm", [*awkward(), "chain"])
-def test_articulated_bodies_and_the_mass_matrix_agree(arm: str) -> None:
-    """Forward dynamics takes the shorter of the two; both are there for every arm without mimic joints."""
-    xml = {**awkward(), "chain": random_robot(4, joints=9, branching=0.0)}[arm]
-    dynamics = rd.create_dynamics("rnea", rd.load_robot(xml), compiled=False)
-    assert isinstance(dynamics, CompiledDynamics)
-    dynamics.configure(armature=np.linspace(0.1, 0.2, dynamics.robot.n))
-    if any(body.joint.mimic for body in dynamics.robot.bodies):
-        pytest.skip("mimic joints")
-    equations, states = dynamics.equations(), [ca.SX.sym(name, dynamics.robot.n) for name in ("q", "qd", "tau")]
-    p = equations.unpack(dynamics.symbols)
-    bodies = equations.inertias(p)[0]
-    recursion = newton_euler.forward_dynamics(equations.tree, *states, p.gravity, p.armature, bodies)
-    given = np.random.default_rng(5).uniform(-1, 1, (3, dynamics.robot.n))
-    found = ca.Function("aba", states, [recursion])(*given).full().ravel()
-    assert_allclose(found, dynamics.forward(*given), rtol=1e-10, atol=1e-10 * np.abs(found).max())
 
 
 def test_long_arms_take_articulated_bodies(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -222,6 +222,18 @@ def test_a_joint_that_did_not_move_is_said_so():
     assert np.isinf(found.base_errors).any()
 
 
+@pytest.mark.parametrize("precision", [1e4, 1e8, 1e12])
+@pytest.mark.parametrize("seed", range(3))
+def test_data_that_want_an_impossible_body_leave_it_clear_of_the_boundary(seed, precision):
+    """However precise they are: beyond, rounding decides what is possible."""
+    body = np.array([2.0, 0.2, -0.1, 0.3, 0.2, 0.01, 0.25, -0.02, 0.03, 0.3])
+    nominal = np.concatenate([body, 1.3 * body, [0.4, 0.7]])
+    wanted = nominal.copy()
+    wanted[4:10] *= -np.random.default_rng(seed).uniform(0.5, 2.0, 6)  # second moments of the first
+    fit = fit_physical(np.diag(np.full(22, precision)), np.eye(22), precision * wanted, nominal, 2, 0.7)
+    assert least_eigenvalues(fit.x[:20].reshape(-1, 10)).min() >= 1e-12
+
+
 def test_stribeck_friction():
     """Static friction and the speed at which it fades, without noise to the last digits and with noise within it."""
     arm, excess, velocity = Unknown(PRR), np.array([6.0, 1.5, 0.7]), np.array([0.08, 0.3, 0.2])
@@ -234,6 +246,10 @@ def test_stribeck_friction():
         assert_allclose(found.stribeck_velocity, velocity, rtol=tolerance)
         errors = np.array([found.parameter(f"stribeck_velocity({name})").standard_error for name in PRR.joint_names])
         assert (np.abs(found.stribeck_velocity - velocity) < 4.0 * errors + 1e-12).all()
+        for name in PRR.joint_names:
+            for quantity in ("excess", "stribeck_velocity"):
+                parameter = found.parameter(f"{quantity}({name})")
+                assert (parameter.identified, parameter.reason) == (True, "")
     without = identify(PRR, replace(samples, effort=samples.effort + more))
     assert (found.fit.rms < without.fit.rms).all()
     assert not without.stribeck_amplitude.any()

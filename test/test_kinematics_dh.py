@@ -16,6 +16,7 @@ from robodyn_ros.errors import InputError, RobotDescriptionError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.kinematics.dh import DHRow, DHTable, read_dh
 from robodyn_ros.kinematics.dh_robot import LinkData, robot_from_dh
+from robodyn_ros.kinematics.tree import build_tree
 from robodyn_ros.robot import Pose
 
 ROWS = (  # all numbers different, a prismatic joint in the middle
@@ -181,3 +182,19 @@ def test_refusals() -> None:
     ):
         with pytest.raises(InputError, match=message):
             call()
+
+
+def test_the_frames_of_the_equations_stand_on_the_common_normal_of_two_axes() -> None:
+    """Denavit and Hartenberg's offset has one component then, the distance of the axes; others cost operations."""
+    parts = [link("base"), link("a", 1.0, (0.1, 0.2, 0.3)), link("b", 2.0, (0.3, -0.1, 0.2))]
+    first = joint("first", "revolute", "base", "a", (0.3, -2.0, 0.7), (0.1, 0.2, 0.35), (0.15, 0.25, -0.45))
+    second = joint("second", "revolute", "a", "b", (-3.0, 0.5, 4.0), (0.06, -0.04, 0.41), (-0.8, 0.33, 0.21))
+    arm = rd.load_robot(robot("skew", *parts, first, second))
+    lines = []  # of the axes: a point and a direction
+    for body in arm.bodies:
+        pose = Kinematics(arm).pose(body.name, [0.0, 0.0])
+        lines.append((pose[:3, 3], pose[:3, :3] @ body.joint.axis))
+    normal = np.cross(lines[0][1], lines[1][1])
+    distance = abs((lines[1][0] - lines[0][0]) @ normal) / np.linalg.norm(normal)
+    offset = build_tree(arm).nodes[1].offset
+    assert_allclose(np.abs(offset), [distance, 0.0, 0.0], atol=1e-12)

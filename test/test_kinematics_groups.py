@@ -116,6 +116,23 @@ def test_poses() -> None:
     assert_allclose(se3.as_pose(pose), se3.from_pose(pose), rtol=1e-14)
     assert_allclose(se3.as_pose(se3.from_pose(pose)), se3.from_pose(pose), rtol=1e-14)
     mirrored = np.diag([1.0, 1.0, -1.0, 1.0])
-    for wrong in (np.eye(3), mirrored, 2.0 * np.eye(4), np.full((4, 4), np.nan), "pose", read_only(np.ones((4, 4)))):
+    spoilt = []  # by one entry, or by the length of one axis: none makes up for another
+    for i in range(3):
+        spoilt += [
+            se3.from_pose(pose) + 1e-3 * sign * np.outer(np.eye(4)[i], np.eye(4)[j])
+            for j in range(3)
+            for sign in (-1, 1)
+        ]
+        spoilt += [se3.from_pose(pose) @ np.diag(1.0 + 1e-3 * sign * np.eye(4)[i]) for sign in (-1, 1)]
+        spoilt += [np.diag(1.0 + 1e-3 * sign * np.eye(4)[i]) @ se3.from_pose(pose) for sign in (-1, 1)]
+    for wrong in (
+        *spoilt,
+        np.eye(3),
+        mirrored,
+        2.0 * np.eye(4),
+        np.full((4, 4), np.nan),
+        "pose",
+        read_only(np.ones((4, 4))),
+    ):
         with pytest.raises(InputError, match="homogeneous matrix"):
             se3.as_pose(wrong)

@@ -12,7 +12,7 @@ import pytest
 from arms import random_robot
 
 import robodyn_ros as rd
-from robodyn_ros.kinematics.sketch import HEIGHT, WIDTH, sketch
+from robodyn_ros.kinematics.sketch import HEIGHT, MARGIN, WIDTH, sketch
 
 URDF = Path(__file__).parents[1] / "urdf"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -47,6 +47,15 @@ def test_a_planar_arm_is_drawn_to_scale_in_its_plane() -> None:
     np.testing.assert_allclose(com[1], expected, atol=0.2)
     assert {"q1", "q2", "m1", "m2", "x0", "z0", "x2"} <= set(words(picture))
     assert not any(word.startswith("y") for word in words(picture))  # it points at the reader
+
+
+def test_a_drawing_is_as_large_as_its_frame_lets_it_be() -> None:
+    """A stretched arm reaches from one margin to the other."""
+    robot = rd.load_robot(URDF / "two_link.urdf")
+    length = rd.Kinematics(robot).pose("tool", [0.0, 0.0])[0, 3]
+    first, second = circles(drawn(robot, [0.0, 0.0]), "7")[:2]
+    np.testing.assert_allclose((second - first)[0] / 0.5 * length, WIDTH - 2.0 * MARGIN, rtol=1e-3)
+    np.testing.assert_allclose(first[0], MARGIN, atol=0.1)
 
 
 def test_the_same_arm_gives_the_same_bytes() -> None:

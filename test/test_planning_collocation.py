@@ -14,8 +14,10 @@ from scipy.integrate import solve_ivp
 
 import robodyn_ros as rd
 from robodyn_ros.control.motion.point_to_point import point_to_point, rest_to_rest
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.planning.collocation.collocation import CollocationSettings, plan
+from robodyn_ros.planning.collocation.initial_guess import from_trajectory
+from robodyn_ros.planning.collocation.program import Mesh
 from robodyn_ros.planning.collocation.scheme import SCHEMES
 from robodyn_ros.planning.cost import Effort, MinimumTime, Tracking, read_cost
 from robodyn_ros.planning.obstacles import sphere
@@ -136,6 +138,34 @@ def test_joints_with_strong_motors_do_not_chatter():
     assert found.reason.startswith("optimal"), found.reason
     # The last joint turns about an axis through the tool, and the finger is the gripper's: they stay where they are.
     assert_allclose(found.q[:, 6:], np.broadcast_to(problem.start[6:], found.q[:, 6:].shape), atol=1e-3)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_guess_takes_the_time_that_the_motion_has(arm, scheme):
+    """Each leg is slowed down alike: with it its velocity, and with the square its acceleration."""
+    via, end = np.array([0.1, -0.7, 0.3]), np.array([0.2, -1.5, -0.1])
+    problem = Problem(arm, HOME, JointGoal(end), Effort(), duration=2.0, via=(JointGoal(via, None),))
+    legs = [rest_to_rest([HOME, via], [0.0, 1.5]), rest_to_rest([via, end], [0.0, 3.5])]
+    guess = from_trajectory(problem, legs, Mesh.uniform(2, 20), SCHEMES[scheme]())
+    assert_allclose(guess.durations, [0.6, 1.4])
+    slow = 0.4
+    times = np.concatenate(
+        [np.linspace(0.0, 0.6, len(guess.q) // 2 + 1), np.linspace(0.6, 2.0, len(guess.q) // 2 + 1)[1:]]
+    )
+    for k, t in enumerate(times[:-1]):
+        leg, begin = (legs[0], 0.0) if t < 0.6 - 1e-12 else (legs[1], 0.6)
+        q, qd, _ = leg.sample((t - begin) / slow)
+        assert_allclose(guess.q[k], q, atol=1e-9)
+        assert_allclose(guess.qd[k], qd / slow, atol=1e-9)
+    assert_allclose(guess.q[-1], end, atol=1e-9)
+    assert_allclose(guess.effort, arm.inverse(guess.q, guess.qd, guess.qdd), atol=1e-8)
+
+
+def test_a_mesh_has_from_two_to_a_thousand_intervals():
+    assert [CollocationSettings(intervals=count).intervals for count in (2, 1000)] == [2, 1000]
+    for count in (1, 1001):
+        with pytest.raises(ConfigurationError, match=r"intervals.*2.*1000"):
+            CollocationSettings(intervals=count)
 
 
 def test_the_pendulum_swings_up():

@@ -12,7 +12,7 @@ import robodyn_ros as rd
 from robodyn_ros.dynamics.inertial_parameters import parameters_of, standard_parameters
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import Kinematics
-from robodyn_ros.robot.reduction import LockedJoints
+from robodyn_ros.robot.reduction import LockedJoints, chosen_joints
 
 pinocchio = pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is the independent truth here")
 
@@ -145,6 +145,18 @@ def test_the_middle_of_the_range():
 def test_what_cannot_be_locked(prr, locked, said):
     with pytest.raises(InputError, match=said):
         rd.load_robot(prr).reduced(locked=locked)
+
+
+def test_joints_that_are_neither_controlled_nor_placed_stand_in_the_middle(prr):
+    robot = rd.load_robot(prr)
+    found = chosen_joints(robot, ["wrist"], {"shoulder": 0.2})
+    assert found.robot.joint_names == ("wrist",)
+    middle = (robot.lower[0] + robot.upper[0]) / 2.0
+    assert found.locked == {"elevator": pytest.approx(middle), "shoulder": 0.2}
+    assert found.assumed == ("elevator",)
+    assert chosen_joints(robot, None, {"shoulder": 0.2}).robot.joint_names == ("elevator", "wrist")
+    with pytest.raises(InputError, match="'wrist' is among the joints that are controlled"):
+        chosen_joints(robot, ["wrist"], {"wrist": 0.2})
 
 
 def test_a_joint_that_mimics_cannot_be_locked_by_itself():

@@ -87,6 +87,11 @@ def test_every_tag_that_may_be_left_out_has_its_default() -> None:
     assert (hinge.damping, hinge.friction, hinge.mimic) == (0.0, 0.0, None)
 
 
+def test_a_joint_has_neither_friction_nor_a_rotor_unless_it_is_told() -> None:
+    hinge = Joint("hinge", "revolute", "base", "arm", single().joints[0].origin, np.array([0.0, 0.0, 1.0]))
+    assert (hinge.damping, hinge.friction, hinge.armature, hinge.mimic) == (0.0, 0.0, 0.0, None)
+
+
 def test_every_attribute_that_may_be_left_out_has_its_default() -> None:
     extra = "<origin/><axis/><limit/><dynamics/>"
     hinge = single(extra, limit=None).joints[0]
@@ -256,6 +261,34 @@ def test_a_mimic_joint_has_defaults_and_brings_its_friction() -> None:
     # Power: d (q̇)² + d' (ratio q̇)² and f |q̇| + f' |ratio q̇|.
     assert_allclose(arm.damping, [1 + 9 * 0.1], rtol=1e-15)
     assert_allclose(arm.friction, [2 + 3 * 0.2], rtol=1e-15)
+
+
+def test_a_mimic_joint_brings_its_rotor() -> None:
+    """Kinetic energy: J q̇²/2 and J' (ratio q̇)²/2."""
+    parts = [link("base"), link("a", 1.0, None, BODY), link("b", 1.0, None, BODY)]
+    leader = joint("a", "revolute", "base", "a", extra='<dynamics armature="0.4"/>')
+    geared = joint("b", "revolute", "a", "b", extra='<mimic joint="a" multiplier="-3"/><dynamics armature="0.05"/>')
+    assert_allclose(load_robot(robot("x", *parts, leader, geared)).armature, [0.4 + 9 * 0.05], rtol=1e-15)
+
+
+def test_a_summary_has_the_mass_that_each_joint_moves_alone() -> None:
+    """That of its mimic joints included."""
+    parts = [link("base", 9.0), *(link(name, mass, None, BODY) for name, mass in (("a", 1.0), ("b", 2.5), ("c", 4.25)))]
+    chain = [
+        joint("a", "revolute", "base", "a"),
+        joint("b", "revolute", "a", "b"),
+        joint("c", "revolute", "b", "c", extra='<mimic joint="a"/>'),
+    ]
+    lines = str(load_robot(robot("x", *parts, *chain))).splitlines()
+    assert "7.75 kg in motion" in lines[0]
+    assert [line.split("  ")[-1].strip() for line in lines if line.split()[:1] in (["a"], ["b"])] == [
+        "5.25 kg",
+        "2.5 kg",
+    ]
+
+
+def test_a_name_is_that_of_an_arm_of_the_package() -> None:
+    assert load_robot("prr").urdf == (URDF / "prr.urdf").read_text(encoding="utf-8")
 
 
 def test_a_robot_cannot_be_changed() -> None:

@@ -89,6 +89,12 @@ def test_friction_is_scaled_joint_by_joint():
     assert 0.75 <= min(factors) < 0.8 and 2.2 < max(factors) <= 2.25
 
 
+@pytest.mark.parametrize("wrong", [{"mass_scale": 0.0}, {"com_spread": -0.1}, {"payload_mass": np.nan}])
+def test_settings_that_make_no_arm_are_refused(wrong):
+    with pytest.raises(ConfigurationError, match=next(iter(wrong))):
+        Mismatch(**wrong)
+
+
 def test_the_payload_hangs_at_the_last_link(prr):
     robot = rd.load_robot(prr)
     drawn = Mismatch(payload_mass=1.5).draw(robot, 0)

@@ -191,3 +191,15 @@ def test_validation_notices_what_is_wrong(wrong):
     found = validate(dynamics, ValidationSettings(states=10, motions=0))
     names = {"mass_matrix": "mass matrix M", "gravity": "gravity g", "inverse": "inverse dynamics τ"}
     assert next(item.quantity for item in found if not item.agrees) == names.get(wrong, "forward dynamics q̈")
+
+
+def test_a_motion_shows_what_is_wrong_of_the_native_plant():
+    """Its acceleration off by a thousandth of gravity's: a motion of MuJoCo's plant goes elsewhere."""
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(URDF / "rr.urdf"), compiled=False)
+    right = dynamics.forward
+    config = ValidationSettings(states=1, motions=1, duration=0.1)
+    assert validate(dynamics, config)[-1].agrees
+    dynamics.__dict__["forward"] = lambda q, qd, tau: right(q, qd, tau) + 1e-2
+    motion = validate(dynamics, config)[-1]
+    assert not motion.agrees
+    assert 1e-6 < motion.error < 1e-3  # computed torque at 10 rad/s leaves 1e-2 / 10² at most

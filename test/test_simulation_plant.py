@@ -6,6 +6,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import robodyn_ros as rd
+from robodyn_ros.engine import find_compiler
 from robodyn_ros.errors import ConfigurationError, InputError, LimitError, SimulationError
 from robodyn_ros.simulation import Plant, PlantSettings
 
@@ -50,6 +51,21 @@ def test_free_fall_onto_the_stop():
         assert lift.q[0] == pytest.approx(fallen, abs=1e-12)
         if lift.time > hit:
             assert (lift.q[0], lift.qd[0]) == (0.0, 0.0)
+
+
+@pytest.mark.skipif(find_compiler() is None, reason="there is no C compiler on this machine")
+@pytest.mark.parametrize("rests", [False, True])
+def test_an_arm_that_keeps_its_mode_moves_in_c_alone(monkeypatch, rests):
+    """All joints in motion, and the elevator at rest on its stop; Python finds the mode, and makes no step."""
+    arm = plant(q0=[0.0 if rests else 1.0, 0.4, -0.3])
+    arm.reset(arm.q, [0.0, 0.3, -0.2])
+    arm.apply([0.0 if rests else 200.0, 3.0, -1.0])
+    arm.step(5)  # until the mode is known
+    monkeypatch.setattr("robodyn_ros.simulation.plant.mechanism.Mechanism.advance", None)
+    before = arm.q
+    arm.step(40)
+    assert (np.abs(arm.q - before)[1:] > 1e-4).all()
+    assert (arm.q[0] == 0.0) == rests
 
 
 def test_an_arm_without_effort_falls_onto_its_stops_and_lies_there_for_good():

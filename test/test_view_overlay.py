@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
+from arms import random_robot
 from browser import page
 from free_port import free_port
 from industrial import urdfs
@@ -26,6 +27,7 @@ from robodyn_ros.view.drawing import ArmDrawing
 from robodyn_ros.view.overlay import FULL_ARC, VELOCITY_SPAN
 from robodyn_ros.view.panel import PLOTS, History, Panel, Requests, plot_range
 from robodyn_ros.view.shapes import Meshes, Shape, mesh_path, read_mesh, read_shapes
+from robodyn_ros.view.tool_marks import wall_lines
 
 pinocchio = pytest.importorskip("pinocchio", reason="Pinocchio (PyPI: pin) is the independent truth here")
 
@@ -60,6 +62,14 @@ def test_an_ellipsoid_of_even_density_has_the_mass_and_inertia_of_its_body(robot
         moments = body.inertial.mass / 5.0 * (squares.sum() - squares)
         assert_allclose(ball.rotation @ np.diag(moments) @ ball.rotation.T, body.inertial.inertia, rtol=1e-6, atol=1e-7)
         assert np.linalg.det(ball.rotation) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_ellipsoid_is_turned_and_not_mirrored(seed):
+    arm = rd.load_robot(random_robot(seed))
+    balls = [mark for mark in Overlay(arm).marks(np.zeros(arm.n), np.zeros(arm.n)) if mark.layer == "inertia"]
+    assert balls
+    assert_allclose([np.linalg.det(ball.rotation) for ball in balls], 1.0)
 
 
 def test_the_velocity_of_the_tip_is_its_way(robot):
@@ -310,6 +320,33 @@ def test_the_corners_of_what_is_drawn_are_those_of_its_boxes():
     corners = turned.corners(Meshes())
     assert_allclose(np.ptp(corners, axis=0), [0.2, 0.2, 0.6])
     assert_allclose(corners.mean(axis=0), [1, 2, 3])
+
+
+def test_a_wall_is_a_square_in_its_plane_and_a_short_line_out_of_it():
+    point, normal = np.array([0.3, -0.2, 0.5]), np.array([0.6, 0.0, 1.6])
+    out = normal / np.linalg.norm(normal)
+    *square, short = wall_lines("table", point, normal, 0.4)
+    for line in square:
+        assert_allclose((line.points - point) @ out, 0.0, atol=1e-12)
+        assert_allclose(np.linalg.norm(line.points - point, axis=1), 0.4 * np.sqrt(2.0))
+    assert_allclose(short.points, [point, point + 0.04 * out])
+    assert {line.name for line in (*square, short)} == {f"table.{n}" for n in ("edge", "rising", "falling", "normal")}
+
+
+def test_every_mark_has_a_colour_that_a_screen_has(robot):
+    marks = Overlay(robot).marks(Q, QD, reference=Q + 0.1, effort=np.array([30.0, -2.0, 1.0]))
+    for mark in (*marks, *wall_lines("table", np.zeros(3), np.eye(3)[2], 0.4)):
+        assert all(0.0 <= part <= 1.0 for part in mark.color), mark
+
+
+def test_a_plot_of_one_curve_has_no_legend(robot):
+    """Its title says what the curve is."""
+    pytest.importorskip("viser", reason="the viewer needs viser")
+    gui = MagicMock()
+    Panel(gui, robot, Requests(*[None] * 6), {}, simulated=False)
+    shown = [call.kwargs["legend"]["show"] for call in gui.add_uplot.call_args_list]
+    assert shown == [len(plot.signals) > 1 for plot in PLOTS.values()]
+    assert set(shown) == {True, False}
 
 
 def test_a_ghost_has_only_the_links_that_are_elsewhere(robot):

@@ -64,7 +64,7 @@ class Plan:
 
     @classmethod
     def refused(
-        cls, joints: tuple[str, ...], reason: str, violation: Violation | None, method: str, solve_time: float = 0.0
+        cls, joints: tuple[str, ...], reason: str, violation: Violation | None, method: str, solve_time: float
     ) -> Plan:
         """A refusal: no motion, and the reason."""
         none = np.zeros((0, len(joints)))

@@ -179,7 +179,7 @@ def tsqr(matrix: Array) -> Array:
     blocks = _blocks(matrix, rows)
     while len(blocks) > 1:
         reduced = np.asarray(np.linalg.qr(blocks, mode="r")).reshape(-1, width)
-        blocks = _blocks(reduced, max(2 * width, rows // width * width))
+        blocks = _blocks(reduced, rows // width * width)
     found: Array = np.asarray(np.linalg.qr(blocks[0], mode="r"))
     return found
 
