@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from robodyn_ros.cli.arm import add_arm, read_arm
-from robodyn_ros.cli.console import console, print_json, progress_bar
+from robodyn_ros.cli.console import console, print_json
 from robodyn_ros.cli.verb import ExitCode, Verb, names
 from robodyn_ros.errors import ConfigurationError
+from robodyn_ros.plugins import available
 
 if TYPE_CHECKING:
     from robodyn_ros.dynamics.compiled import CompiledDynamics
@@ -82,7 +83,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
     add_arm(parser)
     text = f"dynamics plugin, or several separated by commas (default: {', '.join(DYNAMICS)})"
-    parser.add_argument("--dynamics", nargs="+", default=DYNAMICS, metavar="NAME", help=text)
+    parser.add_argument("--dynamics", default=",".join(DYNAMICS), metavar="NAME", help=text)
     text = (
         f"functions of the dynamics, {LOOPS} (the simulator's loops), {KINEMATICS} (of every link) and {TOOL} (inverse "
         f"kinematics, and what motions to a pose are planned with), {PREDICTION} (of the law of that name), {TRIALS} "
@@ -90,10 +91,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         "simulator call)"
     )
     parser.add_argument("--of", default=",".join((*CONTRACT, *GROUPS)), metavar="NAMES", help=text)
-    text = f"laws whose control steps are compiled, separated by commas (default: {', '.join(LAWS)})"
-    parser.add_argument("--controllers", nargs="+", default=LAWS, metavar="NAMES", help=text)
+    text = f"control law whose step is compiled, or several separated by commas (default: {', '.join(LAWS)})"
+    parser.add_argument("--controller", default=",".join(LAWS), metavar="NAME", help=text)
     text = "link to be brought somewhere, or several separated by commas (default: the last that moves)"
-    parser.add_argument("--tool", nargs="+", metavar="LINK", help=text)
+    parser.add_argument("--tool", metavar="LINK", help=text)
     parser.add_argument("--batch", action="store_true", help="the functions for many states at once too")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
@@ -105,11 +106,13 @@ def run(args: Namespace) -> ExitCode:
 
     _check_tools()
     robot, folder = read_arm(args), cache_folder()
-    tools = names(",".join(args.tool or ())) or [tip(robot)]
-    plugins = [(name, _plugin(name, robot)) for name in names(",".join(args.dynamics))]
+    tools = names(args.tool or "") or [tip(robot)]
+    plugins = [(name, _plugin(name, robot)) for name in names(args.dynamics)]
     if args.of != "all":
         names(args.of, "--of", (*(name for _, plugin in plugins for name in plugin.quantities()), *GROUPS, *OTHERS))
-    jobs = find_jobs(robot, plugins, args.of, args.batch, tools, names(",".join(args.controllers)))
+    jobs = find_jobs(
+        robot, plugins, args.of, args.batch, tools, names(args.controller, "--controller", available("controllers"))
+    )
     try:
         compiled = list(_compile(jobs))
     except OSError as cause:
@@ -284,6 +287,7 @@ def _call_planner(robot: Robot) -> None:
 
 def _compile(jobs: list[Job]) -> Iterator[CompiledEntry]:
     """Compile one function after the other, and show the progress on stderr."""
+    from robodyn_ros.cli.progress import progress_bar
     from robodyn_ros.engine.library import make_library
 
     with progress_bar() as progress:
@@ -337,8 +341,8 @@ VERB = Verb(
     examples=(
         ("robodyn compile arm.urdf", "what the nodes call"),
         ("robodyn compile arm.urdf --of all --batch", "everything"),
-        ("robodyn compile arm.urdf --of tool --tool hand tool", "for two tools"),
-        ("robodyn compile arm.urdf --dynamics rnea lagrangian", "of both"),
+        ("robodyn compile arm.urdf --of tool --tool hand,tool", "for two tools"),
+        ("robodyn compile arm.urdf --dynamics rnea,lagrangian", "of both"),
     ),
     add_arguments=add_arguments,
     run=run,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from robodyn_ros.cli.arm import add_arm, read_arm
-from robodyn_ros.cli.console import check_folder, console, print_json, progress_bar, write_file
+from robodyn_ros.cli.console import check_file, console, print_json, write_file
 from robodyn_ros.cli.verb import ExitCode, Verb, add_gravity, names
 from robodyn_ros.errors import InputError
 
@@ -91,7 +91,7 @@ def _check_outputs(args: Namespace) -> None:
     for option, path in (("--out", args.out), ("--report", args.report)):
         if path is None:
             continue
-        check_folder(option, path)
+        check_file(option, path)
         if args.payload_link is not None:
             raise InputError(option, "is for the arm's numbers; --payload-link prints what it finds", path)
     if args.out is not None and args.out.exists() and args.out.samefile(args.urdf):
@@ -179,6 +179,8 @@ def _prepare(
 def _progress(args: Namespace) -> Iterator[Callable[[str], None]]:
     """Show on stderr what is being done; yields the function that is told of each step."""
     from rich.progress import BarColumn, TextColumn
+
+    from robodyn_ros.cli.progress import progress_bar
 
     steps = len(args.recordings + args.validate) + 3 + (args.report is not None)
     with progress_bar(BarColumn(), TextColumn("{task.description}", markup=False)) as progress:
@@ -385,6 +387,5 @@ VERB = Verb(
         ("robodyn identify arm.urdf a --joint-states /left/joint_states", "of two"),
     ),
     add_arguments=add_arguments,
-    former={"--urdf": "", "--states": "--joint-states", "--payload": "--payload-link"},
     run=run,
 )

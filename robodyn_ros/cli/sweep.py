@@ -5,12 +5,14 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from robodyn_ros.cli.console import check_picture, console, print_json, progress_bar
-from robodyn_ros.cli.parameters import FORMER, add_parameters, check_names, gather
+from robodyn_ros.cli.arm import add_joints, chosen_arm
+from robodyn_ros.cli.console import check_picture, console, print_json, with_folder
+from robodyn_ros.cli.parameters import add_parameters, check_names, gather
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import ConfigurationError, InputError
 
@@ -35,6 +37,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, metavar="FOLDER", help=text)
     parser.add_argument("--resume", action="store_true", help="go on with the results that are there")
     add_parameters(parser, "the nodes simulator and controller, besides those of the study", "command_delay:=0.004")
+    add_joints(parser)
     add_backend_arguments(parser)
     parser.add_argument("--case", type=int, metavar="NUMBER", help="try this case alone, and print its row")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="with --case: draw it here, .png, .svg or .pdf")
@@ -61,7 +64,7 @@ def run(args: Namespace) -> ExitCode:
             raise InputError("--plot", "is of one case: name it by --case", args.plot)
         check_picture("--plot", args.plot)
     given = gather(args.params, args.given)
-    study = read_study(args.study, given)
+    study = read_study(args.study, given, partial(chosen_arm, args=args))
     check_names(args, reload_robot(study.urdf), given)
     if args.case is not None:
         return show_case(study, args.case, args.plot, args.json)
@@ -85,7 +88,7 @@ def show_case(study: Study, number: int, plot: Path | None, json: bool) -> ExitC
         from robodyn_ros.simulation.trial.plotting import plot_trial
 
         title = f"{study.name}, case {number}: {runner.setup(case).hardware.robot.name} under {case.controller}"
-        plot_trial(runner.run(case).trial, runner.robot, title, plot)
+        plot_trial(runner.run(case).trial, runner.robot, title, with_folder(plot))
     if json:
         print_json({name: None if value != value else value for name, value in row.items()})
     else:
@@ -154,6 +157,8 @@ def progress(total: int) -> Iterator[ProgressCallback]:
     """
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+    from robodyn_ros.cli.progress import progress_bar
+
     columns = (
         TextColumn("cases"),
         BarColumn(bar_width=30),
@@ -208,6 +213,5 @@ VERB = Verb(
         ("robodyn sweep study.yaml --scheduler tcp://pc:8786", "on a Dask cluster"),
     ),
     add_arguments=add_arguments,
-    former=FORMER,
     run=run,
 )

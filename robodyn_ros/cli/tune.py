@@ -5,12 +5,14 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from robodyn_ros.cli.console import console, print_json, progress_bar, write_file
-from robodyn_ros.cli.parameters import FORMER, add_parameters, check_names, gather
+from robodyn_ros.cli.arm import add_joints, chosen_arm
+from robodyn_ros.cli.console import check_file, console, print_json, write_file
+from robodyn_ros.cli.parameters import add_parameters, check_names, gather
 from robodyn_ros.cli.sweep import add_backend_arguments, choose_backend
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import InputError
@@ -27,6 +29,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     text = "parameter file to write, for the controller node (default: %(default)s)"
     parser.add_argument("--out", type=Path, default=Path("tuned.yaml"), metavar="FILE", help=text)
     add_parameters(parser, "the nodes simulator and controller, besides those of the study", "command_delay:=0.004")
+    add_joints(parser)
     add_backend_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
@@ -37,10 +40,11 @@ def run(args: Namespace) -> ExitCode:
     from robodyn_ros.simulation.sweeps.study_reader import read_task
     from robodyn_ros.simulation.sweeps.tuning import tune
 
-    if args.out.suffix not in (".yaml", ".yml") or not args.out.resolve().parent.is_dir():
-        raise InputError("--out", f"must be a .yaml in a folder that exists, not {str(args.out)!r}", args.out)
+    if args.out.suffix not in (".yaml", ".yml"):
+        raise InputError("--out", f"must end in .yaml, not {args.out.suffix!r}", args.out)
+    check_file("--out", args.out)
     given = gather(args.params, args.given)
-    study, task = read_task(args.study, given)
+    study, task = read_task(args.study, given, partial(chosen_arm, args=args))
     check_names(args, reload_robot(study.urdf), given)
     with choose_backend(args) as backend, _progress(task) as show:
         best = tune(study, task, backend, show)[0]
@@ -68,6 +72,8 @@ def _compare(study: Study, task: TuningTask, best: Tuned, backend: Backend) -> t
 def _progress(task: TuningTask) -> Iterator[Callable[[str, int, Score], None]]:
     """Show on stderr the progress of the search and its best score."""
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+
+    from robodyn_ros.cli.progress import progress_bar
 
     settings = task.settings
     most = len(task.controllers) * settings.population * len(task.bounds) * (settings.generations + 1)
@@ -156,8 +162,8 @@ VERB = Verb(
     examples=(
         ("robodyn tune study.yaml", "writes tuned.yaml"),
         ("robodyn tune study.yaml --out config/arm.yaml", "writes there"),
+        ("robodyn tune study.yaml --joints shoulder,wrist", "the others locked"),
     ),
     add_arguments=add_arguments,
-    former=FORMER,
     run=run,
 )

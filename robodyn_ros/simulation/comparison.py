@@ -315,7 +315,8 @@ def compare(
         raise InputError("controllers", f"must be a list of names, not {controllers!r}", controllers)
     if not controllers:
         raise InputError("controllers", "names none", controllers)
-    model, mismatch = create("dynamics", "rnea", robot), mismatch or Mismatch()
+    named = (parameters or {}).get("dynamics", "rnea")
+    model, mismatch = create("dynamics", named, robot), mismatch or Mismatch()
     drawn = mismatch.draw(robot, seed=0)
     plant = Plant(create("dynamics", "rnea", robot, **drawn.parameters), friction=drawn.friction)
     wanted = (natural_frequency, damping_ratio, integral_rate)
