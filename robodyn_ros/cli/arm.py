@@ -71,6 +71,9 @@ def read_arm(args: Namespace, *nodes: dict[str, Any]) -> Robot:
     Raises:
         RobotDescriptionError: it cannot be read or does not describe an arm.
     """
+    if str(args.urdf).endswith((".yaml", ".yml")):
+        more = f"a study is run by robodyn sweep {args.urdf}, parameters are given by --params {args.urdf}"
+        raise InputError("urdf", f"{args.urdf} is YAML and not an arm, a URDF; {more}", args.urdf)
     return arm_of(read_document(arm_source(args)), args, *nodes)
 
 

@@ -115,6 +115,8 @@ def _arm_and_parameters(args: Namespace) -> tuple[Robot, Mismatch, dict[str, Any
 
 def _show(args: Namespace, comparison: LawComparison) -> None:
     out = console()
+    for name, why in comparison.failures.items():
+        out.print(f"{name}: {why}", style="bold red", soft_wrap=True)
     gains = f"ω = {args.natural_frequency:g} rad/s, ζ = {args.damping_ratio:g}"
     gains += f", ρ = {args.integral_rate:g} 1/s" if args.integral_rate > 0.0 else ""
     out.print(Text(f"{comparison.robot.name}: {comparison.arm}; {gains}", "bold"))

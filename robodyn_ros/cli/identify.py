@@ -21,12 +21,16 @@ if TYPE_CHECKING:
     from robodyn_ros.identification import Identification
     from robodyn_ros.identification.estimation.payload import PayloadEstimate
     from robodyn_ros.identification.estimation.result import Parameter, Prediction
+    from robodyn_ros.identification.recording.recording import RecordedTrack
     from robodyn_ros.identification.settings import SignalSettings
     from robodyn_ros.identification.signals.prepare import PreparedSamples
     from robodyn_ros.robot import Robot
 
 TIMES = ("auto", "stamp", "received")
 """Choices of ``--times``, those of the library, which is slow to import."""
+
+STILL = 0.01
+"""Part of its way that a joint may still move where the arm counts as still [-]."""
 
 EFFORTS = ("auto", "measured", "commanded")
 """Choices of ``--effort``, those of the library."""
@@ -166,6 +170,7 @@ def _prepare(
         for path in paths:
             tell(f"reading {path}")
             recordings.append(read_recording(path, robot.joint_names, source))
+            _warn_if_still(path, recordings[-1].position)
         tell("preparing")
         return prepare(recordings, robot, settings, gravity=args.gravity)
 
@@ -173,6 +178,19 @@ def _prepare(
     # The recordings to predict take the delay of the others; theirs is not estimated.
     known = replace(settings, effort=used[0].effort, align=False, delay=used[0].delay)
     return used, read(args.validate, known)
+
+
+def _warn_if_still(path: str, positions: RecordedTrack) -> None:
+    """Say when the arm stands still for most of a recording, as it does where its controller has stopped."""
+    t, q = positions.t, positions.values
+    away = np.abs(q - q[-1]) > STILL * np.ptp(q, axis=0)
+    end = float(t[np.flatnonzero(away.any(axis=1))[-1]] - t[0]) if away.any() else 0.0
+    if end < 0.5 * float(t[-1] - t[0]):
+        text = (
+            f"{path}: the arm stands still from t = {end:.3g} s of {t[-1] - t[0]:.3g} s on, as if its controller had "
+        )
+        text += "stopped there; the log of the controller, or the first line of `robodyn simulate`, says why"
+        console(stderr=True).print(f"warning: {text}", markup=False, soft_wrap=True)
 
 
 @contextmanager

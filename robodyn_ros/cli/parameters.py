@@ -164,9 +164,11 @@ def check_used(
             ", ".join(mistaken), f"no parameter that is used here is named {said}", list(mistaken.values())
         )
     for name in unused:
-        if near := misspelt(name, choices):
-            problem = f"{files.get(name, '')} {name!r} is no parameter (is it {near!r}?)".strip()
-            raise InputError("--params", problem, name)
+        near, inner = misspelt(name, choices), next((one for one in choices if one.startswith(f"{name}.")), "")
+        problem = f"holds others, such as {inner}, and has no value itself" if inner else f"(is it {near!r}?)"
+        if inner or near:
+            said = f"{files.get(name, '')} {name!r} is no parameter {'but ' if inner else ''}{problem}".strip()
+            raise InputError("--params", said, name)
     if unused and not quiet:
         console(stderr=True).print(f"not used here: {', '.join(unused)}", markup=False, soft_wrap=True)
 
@@ -174,6 +176,8 @@ def check_used(
 def _told(text: str, name: str, choices: Sequence[str]) -> str:
     """The name of a parameter that is not used: with its node if there is one of that name, else with the nearest."""
     own = name.rpartition(":")[2]
+    if inner := next((one for one in choices if one.startswith(f"{own}.")), ""):
+        return f"{own!r}; it holds others, such as {inner}"
     return repr(_parsed(text)[0]) if own in choices else f"{own!r}{is_it(own, choices)}"
 
 

@@ -83,12 +83,13 @@ def _writer(args: Namespace) -> Callable[[Path, Trial, Robot], None] | None:
     name = args.format or ENDINGS.get(args.out.suffix)
     if name is None:
         raise InputError("--out", f"must end in .csv or .mcap or have no ending, unless --format says it: {args.out}")
-    check_file("--out", args.out)
     from robodyn_ros.simulation.trial import files
 
+    if name != "csv":
+        files.check(args.out, name)
+    check_file("--out", args.out)
     if name == "csv":
         return files.write_csv
-    files.check(args.out, name)
     return files.write_mcap if name == "mcap" else files.write_rosbag2
 
 
@@ -202,12 +203,14 @@ class SimulatedFigures:
     commands: int  # that the hardware received
     joints: tuple[SimulatedJointFigures, ...]
     faults: dict[str, int]  # what → how often
+    stopped: str  # when and why the control stopped first, "" if it did not
 
 
 def _figures(trial: Trial, robot: Robot) -> SimulatedFigures:
     """Return the figures of a trial."""
     import numpy as np
 
+    from robodyn_ros.simulation.stop import trial_stop
     from robodyn_ros.simulation.trial.plotting import tracking_error
 
     joints = []
@@ -226,7 +229,12 @@ def _figures(trial: Trial, robot: Robot) -> SimulatedFigures:
             )
         )
     return SimulatedFigures(
-        float(trial.truth.t[-1]), len(trial.states.t), len(trial.commands.t), tuple(joints), dict(trial.faults)
+        float(trial.truth.t[-1]),
+        len(trial.states.t),
+        len(trial.commands.t),
+        tuple(joints),
+        dict(trial.faults),
+        trial_stop(trial, robot),
     )
 
 
@@ -246,6 +254,8 @@ def _report(found: SimulatedFigures, controller: str, seconds: float, args: Name
     from rich import box
     from rich.table import Table
 
+    from robodyn_ros.simulation.stop import simulated
+
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("Joint", no_wrap=True)
     for heading in ("RMS error", "Greatest error", "Greatest effort", "Limit"):
@@ -260,11 +270,13 @@ def _report(found: SimulatedFigures, controller: str, seconds: float, args: Name
             limit,
         )
     out = console()
+    if found.stopped:
+        out.print(found.stopped, style="bold red", soft_wrap=True)
     out.print(table)
     pace = f"{digits(found.simulated / seconds)} times real time"
     out.print(f"{found.simulated:g} s under {controller} in {seconds:.2f} s, {pace}.", markup=False)
     for what, count in found.faults.items():
-        out.print(f"{count} times {what}", style="red", markup=False)
+        out.print(f"{count} times {simulated(what)}", style="red", soft_wrap=True)
     for path in written.values():
         out.print(f"Written: {path}", markup=False, soft_wrap=True)
 

@@ -59,6 +59,7 @@ def run(args: Namespace) -> ExitCode:
     from robodyn_ros.robot import reload_robot
     from robodyn_ros.simulation.sweeps.study_reader import read_study
 
+    check_study(args.study, "sweep")
     if args.plot is not None:
         if args.case is None:
             raise InputError("--plot", "is of one case: name it by --case", args.plot)
@@ -71,12 +72,28 @@ def run(args: Namespace) -> ExitCode:
     return _run_study(args, study)
 
 
+def check_study(path: Path, verb: str) -> None:
+    """Check that a file is not an arm, which is what most verbs take.
+
+    Raises:
+        InputError: it is one; the message says what a study is.
+    """
+    try:
+        start = path.read_bytes()[:1000].lstrip() if path.is_file() else b""
+    except OSError:  # the reader of the study says it
+        return
+    if start.startswith(b"<") or (not path.exists() and path.suffix in ("", ".urdf", ".xacro")):
+        problem = f"{verb} takes a study, not an arm: a YAML file with `arm: {path}` and what varies in it"
+        raise InputError("study", f"{problem}; docs/how-to/sweep.md has one. One run: robodyn simulate {path}", path)
+
+
 def show_case(study: Study, number: int, plot: Path | None, json: bool) -> ExitCode:
     """Run one case of a study, print its row and draw its picture; the answer is whether it meets the specification.
 
     Raises:
         InputError: there is no such case.
     """
+    from robodyn_ros.simulation.stop import stop_line
     from robodyn_ros.simulation.sweeps.runner import CaseRunner
 
     if not 0 <= number < study.size:
@@ -93,6 +110,8 @@ def show_case(study: Study, number: int, plot: Path | None, json: bool) -> ExitC
         print_json({name: None if value != value else value for name, value in row.items()})
     else:
         out = console()
+        if row["failed"]:
+            out.print(stop_line(row["failed"], row["failed_at"]), style="bold red", soft_wrap=True)
         width = max(map(len, row))
         for name, value in row.items():
             shown = "–" if value == "" or value != value else f"{value:.6g}" if isinstance(value, float) else str(value)
@@ -189,6 +208,9 @@ def _show(args: Namespace, study: Study, summaries: list[Summary], folder: Path)
         print_json({"study": study.name, "cases": study.size, "folder": str(folder), **as_json(summaries)})
         return
     out = console()
+    for each in summaries:
+        if each.stopped:
+            out.print(f"{each.controller}: {each.stopped}", style="bold red", soft_wrap=True)
     for table in tables(study, summaries):
         out.print(table)
     made = "results.parquet" if args.no_report else f"results.parquet, {' and '.join(REPORT)}"

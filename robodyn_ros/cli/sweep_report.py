@@ -47,8 +47,9 @@ def tables(study: Study, summaries: list[Summary]) -> Iterator[Table | Text]:
     yield Text(f"{study.name}: how often a case meets the specification", "bold")
     yield _probabilities(summaries)
     for summary in summaries:
-        yield Text(f"{summary.controller}: margins, in parts of the bound", "bold")
-        yield _bounds(summary)
+        if len(summary.margins):
+            yield Text(f"{summary.controller}: margins, in parts of the bound", "bold")
+            yield _bounds(summary)
         for why, count in list(summary.failed.items())[:REASONS]:
             yield Text(f"{count} failed: {why}")
         yield Text(f"{summary.controller}: worst cases", "bold")
@@ -70,7 +71,8 @@ def percent(value: float) -> str:
 def _table(*heads: str) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for index, head in enumerate(heads):
-        table.add_column(head, justify="right" if index else "left", no_wrap=not index, overflow="fold")
+        right = index and head != "Failed"
+        table.add_column(head, justify="right" if right else "left", no_wrap=not index, overflow="fold")
     return table
 
 
@@ -91,11 +93,23 @@ def _bounds(summary: Summary) -> Table:
     return table
 
 
+WORST_HEADS = ("Case", "Margin", "Failed")
+
+
+def _worst_heads(summary: Summary) -> list[str]:
+    """The columns about the worst cases: margins and causes of failure only where there is one."""
+    return [WORST_HEADS[0], *WORST_HEADS[1:2][: len(summary.margins)], *WORST_HEADS[2:][: len(summary.failed)]]
+
+
 def _worst(summary: Summary) -> Table:
-    kept = 3 if summary.failed else 2  # a column of causes only where there is one
-    table = _table(*("Case", "Margin", "Failed")[:kept])
-    for number, margin, why in summary.worst[:REASONS]:
-        table.add_row(*(str(number), f"{100 * margin:.0f} %" if margin == margin else "–", why)[:kept])
+    rows = [
+        (str(number), f"{100 * margin:.0f} %" if margin == margin else "–", why)
+        for number, margin, why in summary.worst[:REASONS]
+    ]
+    heads = _worst_heads(summary)
+    table = _table(*heads)
+    for row in rows:
+        table.add_row(*(cell for head, cell in zip(WORST_HEADS, row, strict=True) if head in heads))
     return table
 
 
@@ -124,6 +138,7 @@ def as_json(summaries: list[Summary]) -> dict[str, Any]:
                 "met": each.met,
                 "probability": each.probability,
                 "between": [each.low, each.high],
+                "stopped": each.stopped,
                 "failed": each.failed,
                 "compiled": each.compiled,
                 "bounds": [
@@ -202,6 +217,8 @@ def _margins(axes: Any, summaries: list[Summary]) -> None:
     axes.grid(visible=True)
     if any(len(each.margins) for each in summaries):
         axes.legend(loc="upper left", frameon=False)
+    else:
+        _say(axes, "no case ran to its end")
 
 
 def _plot_sensitivities(axes: Any, inputs: list[str], summaries: list[Summary]) -> None:
@@ -215,6 +232,8 @@ def _plot_sensitivities(axes: Any, inputs: list[str], summaries: list[Summary]) 
         for name, row in zip(known, rows, strict=True):
             noise = 100.0 * found[name].noise
             axes.plot([noise, noise], [row - height / 2, row + height / 2], color=FAINT, linewidth=1.2)
+    if not axes.patches:
+        _say(axes, "too few cases ran to their end" if inputs else "no input varies")
     axes.set_yticks(range(len(inputs)), inputs)
     axes.invert_yaxis()
     axes.set_xlim(left=0.0)
@@ -222,6 +241,11 @@ def _plot_sensitivities(axes: Any, inputs: list[str], summaries: list[Summary]) 
     axes.set_title("Which input matters", loc="left", weight="bold")
     axes.grid(visible=True, axis="x")
     axes.set_axisbelow(True)
+
+
+def _say(axes: Any, text: str) -> None:
+    """Say why axes are empty."""
+    axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color=INK)
 
 
 def write_report(folder: Path, study: Study, summaries: list[Summary]) -> None:
@@ -257,7 +281,8 @@ def report(study: Study, summaries: list[Summary], picture: bytes) -> Document:
         )
         for each in summaries
     ]
-    opening = (
+    opening: tuple[Block, ...] = (
+        *(TextBlock(Literal(f"{each.controller}: {each.stopped}")) for each in summaries if each.stopped),
         TextBlock(Literal(_about(study))),
         _page_table(("Controller", "Cases", "Met", "Probability", "At least", "At most"), met),
         TextBlock("The interval holds with 95 % confidence (Clopper and Pearson)."),
@@ -282,22 +307,24 @@ def _about(study: Study) -> str:
 def _of_controller(study: Study, summary: Summary) -> Iterator[Block]:
     if summary.compiled < summary.cases:
         yield TextBlock(f"{summary.cases - summary.compiled} of the cases went the slow way, in Python.")
-    heads = ["Least" if q == 0.0 else "Median" if q == 0.5 else f"{100 * q:g} % of cases below" for q in QUANTILES]
-    yield HeadingBlock("Margins, in parts of the bound")
-    bounds = [
-        (f"{b.quantity} {b.joint}", f"{b.bound:g}", str(b.kept), *(f"{100 * x:.1f} %" for x in b.quantiles))
-        for b in summary.bounds
-    ]
-    yield _page_table(("Bound", "At most", "Kept", *heads), bounds)
+    if len(summary.margins):
+        heads = ["Least" if q == 0.0 else "Median" if q == 0.5 else f"{100 * q:g} % of cases below" for q in QUANTILES]
+        yield HeadingBlock("Margins, in parts of the bound")
+        bounds = [
+            (f"{b.quantity} {b.joint}", f"{b.bound:g}", str(b.kept), *(f"{100 * x:.1f} %" for x in b.quantiles))
+            for b in summary.bounds
+        ]
+        yield _page_table(("Bound", "At most", "Kept", *heads), bounds)
     if summary.failed:
         yield HeadingBlock("Failed")
         yield _page_table(("Why", "Cases"), [(why, str(count)) for why, count in summary.failed.items()])
     yield HeadingBlock("Worst cases")
     yield TextBlock("This command runs one of them again and draws it:")
     yield CodeBlock(f"robodyn sweep {study.name}.yaml --case NUMBER --plot case.png")
+    heads = _worst_heads(summary)
     worst = [(str(n), f"{100 * m:.1f} %" if m == m else "–", why) for n, m, why in summary.worst]
-    kept = 3 if summary.failed else 2  # a column of causes only where there is one
-    yield _page_table(("Case", "Margin", "Failed")[:kept], [row[:kept] for row in worst])
+    kept = [[cell for head, cell in zip(WORST_HEADS, row, strict=True) if head in heads] for row in worst]
+    yield _page_table(heads, kept)
     yield HeadingBlock("Part of the variance that each input explains by itself")
     yield TextBlock("These are first-order indices. An index that chance alone might give is pale.")
     outputs = summary.sensitivities

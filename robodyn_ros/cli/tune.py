@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from robodyn_ros.cli.arm import add_joints, chosen_arm
 from robodyn_ros.cli.console import check_file, console, print_json, write_file
 from robodyn_ros.cli.parameters import add_parameters, check_names, gather
-from robodyn_ros.cli.sweep import add_backend_arguments, choose_backend
+from robodyn_ros.cli.sweep import add_backend_arguments, check_study, choose_backend
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import InputError
 
@@ -40,6 +40,7 @@ def run(args: Namespace) -> ExitCode:
     from robodyn_ros.simulation.sweeps.study_reader import read_task
     from robodyn_ros.simulation.sweeps.tuning import tune
 
+    check_study(args.study, "tune")
     if args.out.suffix not in (".yaml", ".yml"):
         raise InputError("--out", f"must end in .yaml, not {args.out.suffix!r}", args.out)
     check_file("--out", args.out)
@@ -117,7 +118,7 @@ def _show(args: Namespace, study: Study, best: Tuned, before: Score, after: Scor
     if args.json:
         compared = {"before": before, "after": after, "tuning": best.score}
         scores = {
-            name: {key: value if isfinite(value) else None for key, value in each._asdict().items()}
+            name: {key: value if key == "stopped" or isfinite(value) else None for key, value in each._asdict().items()}
             for name, each in compared.items()
         }
         about = {"controller": best.controller, "gains": best.gains, "candidates": best.candidates}
@@ -127,6 +128,9 @@ def _show(args: Namespace, study: Study, best: Tuned, before: Score, after: Scor
     from rich.table import Table
 
     out = console()
+    for name, found in ((f"{study.controllers[0]}, as in the study", before), (f"{best.controller}, tuned", after)):
+        if found.stopped:
+            out.print(f"{name}: {found.stopped}", style="bold red", soft_wrap=True)
     table = Table(
         title=f"{study.name}: {best.controller}", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD
     )
@@ -138,11 +142,12 @@ def _show(args: Namespace, study: Study, best: Tuned, before: Score, after: Scor
     table = Table(
         title=f"On {after.cases} cases that the tuning has not seen", title_justify="left", box=box.SIMPLE_HEAD
     )
-    for head in ("", "Met", "Worst: beyond the bound by", "Effort"):
+    for head in ("", "Met", "Worst: beyond\nthe bound by", "Effort"):
         table.add_column(head, justify="right" if head else "left")
     for name, found in ((f"{study.controllers[0]}, as in the study", before), (f"{best.controller}, tuned", after)):
         met = f"{100 * found.met / found.cases:.2f} %"
-        table.add_row(name, met, f"{100 * found.violation:+.0f} %", f"{found.effort:.4f}")
+        beyond = "stopped" if found.stopped else f"{100 * found.violation:+.0f} %"
+        table.add_row(name, met, beyond, f"{found.effort:.4f}" if isfinite(found.effort) else "–")
     out.print(table)
     out.print(f"{best.candidates} candidates; written to {args.out}", markup=False, soft_wrap=True)
 
