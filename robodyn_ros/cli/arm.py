@@ -9,7 +9,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import InputError, LimitError
 from robodyn_ros.robot import DescriptionSettings
 from robodyn_ros.robot.description import UrdfDocument, read_document
 from robodyn_ros.robot.reduction import chosen_joints, joints_between
@@ -163,4 +163,7 @@ def _joints_given(robot: Robot, args: Namespace) -> tuple[list[str] | None, dict
             locked[name.strip()] = float(position)
         except ValueError as cause:
             raise InputError("--lock", f"must be a joint's name and its position, name=0.03, not {text!r}") from cause
+        for joint in robot.joints:
+            if joint.name == name.strip() and not joint.lower <= locked[joint.name] <= joint.upper:
+                raise LimitError("--lock", joint.name, locked[joint.name], joint.lower, joint.upper)
     return free, locked

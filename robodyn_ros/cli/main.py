@@ -138,7 +138,8 @@ def _unknown(parser: ArgumentParser, left: Sequence[str]) -> str:
         hint = f" (is it '--{name}'?)" if name else f": {parser.prog} --help"
         return f"{wrong} {given}: this verb has no parameters, its settings are options{hint}"
     name = nearest(wrong.strip("-"), options)
-    hint = f" (is it '--{name}'?)" if name else "" if wrong else "; what belongs to one option is one word: a,b,c"
+    near, help_ = f" (is it '--{name}'?)", f"; {parser.prog} --help lists the options"
+    hint = near if name else help_ if wrong else "; what belongs to one option is one word: a,b,c"
     return f"unrecognized arguments: {' '.join(left)}{hint}"
 
 

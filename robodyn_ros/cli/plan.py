@@ -163,7 +163,7 @@ def _goal(args: Namespace, robot: Robot, link: str, before: Array) -> Goal:
     from robodyn_ros.robot import Pose
 
     if (args.to is None) == (args.to_tool is None):
-        raise InputError("--to", "or --to-tool must be given, one of them", args.to)
+        raise InputError("--to, --to-tool", "give one of the two", args.to)
     if args.to is not None:
         return JointGoal(parse_pose(args.to, robot, before))
     try:

@@ -91,7 +91,7 @@ FORMER = {
     "--from": ("--at",),
     "--start": ("--from",),
     "--link": ("--tool", "--payload-link"),
-    "--mass": ("--payload",),
+    "--mass": ("--payload", "--mass-scale"),
     "--payload": ("--payload-link",),
     "--states": ("--joint-states",),
     "--out": ("--plot",),
@@ -99,6 +99,10 @@ FORMER = {
     "--urdf": ("urdf",),
 }
 """Name of an option in an earlier version, or in another verb → its names now, of which a verb has one or none."""
+
+
+NUMBERS: dict[Any, str] = {int: "a whole number", float: "a number"}
+"""Type of an option's value → what it must be."""
 
 
 class VerbParser(ArgumentParser):
@@ -129,11 +133,20 @@ class VerbParser(ArgumentParser):
             option = word.partition("=")[0]
             if option in FORMER and option not in self._option_string_actions:
                 known = {*self._option_string_actions, *(action.dest for action in self._actions)}
-                now = next((name for name in FORMER[option] if name in known), "")
-                if now == "urdf":
+                now = [name for name in FORMER[option] if name in known]
+                if now == ["urdf"]:
                     self.error(f"{option}: the arm is the first argument now: {self.prog} arm.urdf")
                 elif now:
-                    self.error(f"{option} is called {now}")
+                    self.error(f"{option} is called {' or '.join(now)}")
+
+    def _get_value(self, action: Action, text: str) -> Any:
+        kind = NUMBERS.get(action.type)
+        try:
+            return super()._get_value(action, text)
+        except ArgumentError as cause:
+            if kind is None:
+                raise
+            raise ArgumentError(action, f"must be {kind}, not {text!r}") from cause
 
     def _check_value(self, action: Action, value: Any) -> None:
         choices = None if action.choices is None else [str(choice) for choice in action.choices]
