@@ -68,11 +68,12 @@ def run(args: Namespace) -> ExitCode:
     trial, seconds = _simulate(args, robot, given)
     if write is not None:
         write(with_folder(args.out), trial, robot)
-    name = args.controller
+    name, found = args.controller, _figures(trial, robot)
     if args.plot is not None:
         title = f"{robot.name} under {name}" if name != PASSIVE else f"{robot.name}, passive"
+        title += f", {found.stopped.partition(': ')[0]}" if found.stopped else ""
         plot_trial(trial, robot, title, with_folder(args.plot))
-    _report(_figures(trial, robot), name, seconds, args)
+    _report(found, name, seconds, args)
     return ExitCode.NO if trial.faults else ExitCode.YES
 
 

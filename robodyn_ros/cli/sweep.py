@@ -8,7 +8,11 @@ from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
 
 from robodyn_ros.cli.arm import add_joints, chosen_arm
 from robodyn_ros.cli.console import check_picture, console, print_json, with_folder
@@ -28,6 +32,9 @@ if TYPE_CHECKING:
 
 REPORT = ("report.html", "report.png")
 """Files that are written beside the results."""
+
+REASONS = 5
+"""Greatest number of causes of failure, and of worst cases, that the terminal shows."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -139,7 +146,7 @@ def _run_study(args: Namespace, study: Study) -> ExitCode:
         raise
     summaries = summarise(study, file)
     if not args.no_report:
-        from robodyn_ros.cli.sweep_report import write_report
+        from robodyn_ros.simulation.sweeps.report import write_report
 
         write_report(folder, study, summaries)
     _show(args, study, summaries, folder)
@@ -202,8 +209,6 @@ def progress(total: int) -> Iterator[ProgressCallback]:
 
 
 def _show(args: Namespace, study: Study, summaries: list[Summary], folder: Path) -> None:
-    from robodyn_ros.cli.sweep_report import as_json, tables
-
     if args.json:
         print_json({"study": study.name, "cases": study.size, "folder": str(folder), **as_json(summaries)})
         return
@@ -215,6 +220,121 @@ def _show(args: Namespace, study: Study, summaries: list[Summary], folder: Path)
         out.print(table)
     made = "results.parquet" if args.no_report else f"results.parquet, {' and '.join(REPORT)}"
     out.print(f"In {folder}: {made}", markup=False, soft_wrap=True)
+
+
+def tables(study: Study, summaries: list[Summary]) -> Iterator[Table | Text]:
+    """Yield the tables for the terminal, with their titles."""
+    yield Text(f"{study.name}: how often a case meets the specification", "bold")
+    yield _probabilities(summaries)
+    for summary in summaries:
+        if len(summary.margins):
+            yield Text(f"{summary.controller}: margins, in parts of the bound", "bold")
+            yield _bounds(summary)
+        for why, count in list(summary.failed.items())[:REASONS]:
+            yield Text(f"{count} failed: {why}")
+        yield Text(f"{summary.controller}: worst cases", "bold")
+        yield _worst(summary)
+        if summary.sensitivities and study.vary:
+            title = "part of the variance that each input explains by itself (*: may be chance)"
+            yield Text(f"{summary.controller}: {title}", "bold")
+            yield _sensitivities(summary)
+        if summary.compiled < summary.cases:
+            slow = summary.cases - summary.compiled
+            yield Text(f"{slow} of {summary.cases} cases went the slow way, in Python: see the column compiled")
+
+
+def _table(*heads: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for index, head in enumerate(heads):
+        right = index and head != "Failed"
+        table.add_column(head, justify="right" if right else "left", no_wrap=not index, overflow="fold")
+    return table
+
+
+def _probabilities(summaries: list[Summary]) -> Table:
+    from robodyn_ros.simulation.sweeps.report import percent
+
+    table = _table("Controller", "Cases", "Met", "Probability", "95 % between")
+    for each in summaries:
+        between = f"{percent(each.low)} and {percent(each.high)}"
+        table.add_row(each.controller, str(each.cases), str(each.met), percent(each.probability), between)
+    return table
+
+
+def _bounds(summary: Summary) -> Table:
+    from robodyn_ros.simulation.sweeps.summary import QUANTILES
+
+    heads = ("Least" if q == 0.0 else "Median" if q == 0.5 else f"{100 * q:g} % below" for q in QUANTILES)
+    table = _table("Bound", "At most", "Kept", *heads)
+    for bound in summary.bounds:
+        quantiles = (f"{100 * value:.0f} %" for value in bound.quantiles)
+        table.add_row(f"{bound.quantity} {bound.joint}", f"{bound.bound:g}", str(bound.kept), *quantiles)
+    return table
+
+
+def _worst(summary: Summary) -> Table:
+    from robodyn_ros.simulation.sweeps.report import WORST_HEADS, worst_heads
+
+    rows = [
+        (str(number), f"{100 * margin:.0f} %" if margin == margin else "–", why)
+        for number, margin, why in summary.worst[:REASONS]
+    ]
+    heads = worst_heads(summary)
+    table = _table(*heads)
+    for row in rows:
+        table.add_row(*(cell for head, cell in zip(WORST_HEADS, row, strict=True) if head in heads))
+    return table
+
+
+def _sensitivities(summary: Summary) -> Table:
+    table = _table("Input", *(output.replace("/", " ").replace("_", " ") for output in summary.sensitivities))
+    for name in next(iter(summary.sensitivities.values()), {}):
+        cells = []
+        for output in summary.sensitivities.values():
+            found = output[name]
+            mark = "\N{NO-BREAK SPACE}" * 2 if found.first_order > found.noise else " *"  # below each other
+            cells.append(f"{max(found.first_order, 0.0):.2f}{mark}" if found.first_order == found.first_order else "")
+        table.add_row(name, *cells)
+    return table
+
+
+def as_json(summaries: list[Summary]) -> dict[str, Any]:
+    """Return the summaries for JSON; NaN becomes null."""
+    from robodyn_ros.simulation.sweeps.summary import QUANTILES
+
+    def plain(value: float) -> float | None:
+        return value if value == value else None
+
+    return {
+        "controllers": {
+            each.controller: {
+                "cases": each.cases,
+                "met": each.met,
+                "probability": each.probability,
+                "between": [each.low, each.high],
+                "stopped": each.stopped,
+                "failed": each.failed,
+                "compiled": each.compiled,
+                "bounds": [
+                    {
+                        **bound._asdict(),
+                        "quantiles": dict(zip(map(str, QUANTILES), map(plain, bound.quantiles), strict=True)),
+                    }
+                    for bound in each.bounds
+                ],
+                "worst": [
+                    {"case": number, "margin": plain(margin), "failed": why} for number, margin, why in each.worst
+                ],
+                "sensitivities": {
+                    output: {
+                        name: {key: plain(x) for key, x in found._asdict().items()} for name, found in of_inputs.items()
+                    }
+                    for output, of_inputs in each.sensitivities.items()
+                },
+            }
+            for each in summaries
+        }
+    }
 
 
 VERB = Verb(

@@ -1,12 +1,7 @@
-"""``robodyn workspace``: where an arm can go, and what it can do and hold there, as a picture or a point cloud.
-
-A point cloud is a PLY file (Turk, The PLY polygon file format (1994)), which MeshLab, CloudCompare, Blender and RViz
-read. A picture needs Matplotlib (the extra ``plot``).
-"""
+"""``robodyn workspace``: where an arm can go, and what it can do and hold there, as a picture or a point cloud."""
 
 from __future__ import annotations
 
-import os
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,8 +14,6 @@ from robodyn_ros.cli.verb import ExitCode, Verb, names
 from robodyn_ros.errors import InputError
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
     from robodyn_ros.kinematics import Kinematics
     from robodyn_ros.kinematics.workspace import Cells
     from robodyn_ros.robot import Robot
@@ -45,9 +38,6 @@ PER_CELL = 12.0
 
 SCOUTS = 2000
 """Number of positions that tell the size of the workspace."""
-
-VIRIDIS = np.array([[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]], dtype=np.float64)
-"""Dark blue to yellow, even to the eye and to the colour-blind (the map viridis of Smith and van der Walt, 2015)."""
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -165,6 +155,8 @@ def _write(found: Cells, robot: Robot, args: Namespace, title: str, label: str) 
     for option, path in written.items():
         try:
             if option == "out":
+                from robodyn_ros.view.workspace_map import write_ply
+
                 write_ply(with_folder(path), found.centers, found.values)
             else:
                 _draw(with_folder(path), found, robot, args, title, label)
@@ -174,7 +166,7 @@ def _write(found: Cells, robot: Robot, args: Namespace, title: str, label: str) 
 
 
 def _draw(path: Path, found: Cells, robot: Robot, args: Namespace, title: str, label: str) -> None:
-    from robodyn_ros.cli.workspace_map import draw_map, draw_views
+    from robodyn_ros.view.workspace_map import draw_map, draw_views
 
     levels = () if args.payload is None else (args.payload,)
     if args.plane is None and args.slice is None and (np.ptp(found.centers, axis=0) > 2.0 * found.size).all():
@@ -200,44 +192,6 @@ def _cell(points: Array, samples: int) -> float:
     return next(
         float(f"{factor * power:.6g}") for factor in (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0) if factor * power >= edge
     )
-
-
-def colours(values: ArrayLike) -> NDArray[np.uint8]:
-    """Return red, green, blue (N, 3) of values (N,), from the least to the greatest finite value."""
-    given = np.asarray(values, dtype=np.float64)
-    finite = given[np.isfinite(given)]
-    least, greatest = (finite.min(), finite.max()) if len(finite) else (0.0, 1.0)
-    place = np.nan_to_num((given - least) / (greatest - least or 1.0), nan=0.0, posinf=1.0, neginf=0.0)
-    place = np.clip(place, 0.0, 1.0) * (len(VIRIDIS) - 1)
-    channels = [np.interp(place, np.arange(len(VIRIDIS)), channel) for channel in VIRIDIS.T]
-    return np.round(np.stack(channels, -1)).astype(np.uint8)
-
-
-def write_ply(path: str | os.PathLike[str], points: ArrayLike, values: ArrayLike) -> None:
-    """Write points as binary PLY: position, colour, and the value itself as the property ``value``.
-
-    Args:
-        path: the file.
-        points: (N, 3) in [m].
-        values: (N,).
-
-    Raises:
-        InputError: the shapes do not fit.
-        OSError: the file cannot be written.
-    """
-    where: Array = np.asarray(points, dtype=np.float64)
-    value: Array = np.asarray(values, dtype=np.float64)
-    if where.ndim != 2 or where.shape[1] != 3 or value.shape != where.shape[:1]:
-        raise InputError("points", f"must be (N, 3) with N values, not {where.shape} and {value.shape}")
-    kinds = [(name, "<f4") for name in "xyz"] + [(name, "u1") for name in ("red", "green", "blue")] + [("value", "<f4")]
-    rows = np.empty(len(where), dtype=kinds)
-    for name, column in zip((*"xyz", "red", "green", "blue"), (*where.T, *colours(value).T), strict=True):
-        rows[name] = column
-    rows["value"] = value
-    names = {"<f4": "float", "u1": "uchar"}
-    header = ["ply", "format binary_little_endian 1.0", f"element vertex {len(where)}"]
-    header += [*(f"property {names[kind]} {name}" for name, kind in kinds), "end_header", ""]
-    Path(path).write_bytes("\n".join(header).encode() + rows.tobytes())
 
 
 VERB = Verb(
