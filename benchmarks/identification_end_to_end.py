@@ -88,7 +88,7 @@ def measure(graph: Any, folder: Path, args: argparse.Namespace) -> dict[str, Any
     kept = folder if args.report is None else args.report
     old, new = folder / "prr.urdf", kept / f"identified-{scenario.TRUTH['seed']}.urdf"
     old.write_text(text, encoding="utf-8")
-    command = [sys.executable, "-m", "robodyn_ros.cli.main", "identify", used, "--validate", test, "--urdf", old]
+    command = [sys.executable, "-m", "robodyn_ros.cli.main", "identify", old, used, "--validate", test]
     command += ["--out", new, "--json"]
     if args.report is not None:
         command += ["--report", new.with_suffix(".html")]

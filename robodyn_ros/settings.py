@@ -105,7 +105,7 @@ def check_value(name: str, item: Field[Any], value: object) -> None:
     kinds = (int,) if isinstance(item.default, int) else (int, float)
     number = isinstance(value, kinds) and not isinstance(value, bool) and isfinite(value)
     if not number or not least <= value <= greatest:
-        allowed = f"within [{least:g}, {greatest:g}] {item.metadata['unit']}".rstrip()
+        allowed = f"within [{least:g}, {greatest:g}] {item.metadata['unit']}".rstrip(" -")
         kind = "a whole number " if kinds == (int,) else ""
         raise ConfigurationError(f"{name}: must be {kind}{allowed}, not {value!r}")
 

@@ -193,7 +193,7 @@ def test_what_cannot_be_read_ends_with_2(capsys, tmp_path, text, said):
 
 
 def test_loads_are_those_of_pinocchio(capsys, tmp_path):
-    code, found = report(capsys, tmp_path, PRR, "--pose", "pick=0.3,-1.83,-0.12", "--pose", "1,0.5,0.4")
+    code, found = report(capsys, tmp_path, PRR, "--at", "pick=0.3,-1.83,-0.12", "--at", "1,0.5,0.4")
     assert code == 0
     loads = found["loads"]
     model = pin.buildModelFromXML(PRR)
@@ -220,8 +220,8 @@ def test_gravity_may_point_elsewhere(capsys, tmp_path):
 
 @pytest.mark.parametrize("pose", ["1,2", "x=", "=1,2,3", "a,b,c", "0,9,0", "nan,0,0"])
 def test_a_wrong_pose_ends_with_2(capsys, pose):
-    assert main(["check", str(ROOT / "urdf/prr.urdf"), "--pose", pose]) == 2
-    assert "--pose" in capsys.readouterr().err
+    assert main(["check", str(ROOT / "urdf/prr.urdf"), "--at", pose]) == 2
+    assert "--at" in capsys.readouterr().err
 
 
 def test_no_number_is_minus_nothing_and_velocities_have_units(capsys, tmp_path):

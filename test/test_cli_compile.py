@@ -15,9 +15,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
-from robodyn_ros.cli.compile import CONTRACT, LOOPS, STEP, TRIALS
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.engine import find_compiler
+from robodyn_ros.precompilation import CONTRACT, LOOPS, STEP, TRIALS
 
 PRR = Path(__file__).parent.parent / "urdf" / "prr.urdf"
 STATES = np.random.default_rng(4).uniform(-2, 2, (3, 11, 3))  # q, q̇, q̈ or τ of eleven states
@@ -112,7 +112,7 @@ def answers(cache: Path, *missing: str, script: str = SCRIPT) -> subprocess.Comp
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A cache that the command has filled, and that was copied from where it was made."""
     made, copied = tmp_path_factory.mktemp("made"), tmp_path_factory.mktemp("copied")
-    done = robodyn(made, str(PRR), "--dynamics", "rnea", "lagrangian", "--batch")
+    done = robodyn(made, str(PRR), "--dynamics", "rnea,lagrangian", "--batch")
     assert done.returncode == 0, done.stderr
     shutil.copytree(made / "robodyn_ros", copied / "robodyn_ros")
     (copied / "listed").write_text("\n".join(sorted(path.name for path in (made / "robodyn_ros").iterdir())))
@@ -153,7 +153,7 @@ def test_what_was_compiled_elsewhere_runs(
 
 @pytest.mark.thorough
 def test_without_the_loops_many_states_run_one_by_one(tmp_path: Path, expected: dict[str, list[object]]) -> None:
-    assert robodyn(tmp_path, str(PRR), "--dynamics", "rnea", "lagrangian").returncode == 0
+    assert robodyn(tmp_path, str(PRR), "--dynamics", "rnea,lagrangian").returncode == 0
     done = answers(tmp_path, "compiler", "CasADi")
     assert done.returncode == 0, done.stderr
     for name, (one, many) in json.loads(done.stdout).items():

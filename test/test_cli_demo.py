@@ -28,7 +28,7 @@ class Demo:
         env = {**os.environ, MARK: self.mark, "TMPDIR": str(folder)}
         self.out, self.err = folder / "out", folder / "err"
         with open(self.out, "w") as out, open(self.err, "w") as err:
-            command = [*ROBODYN, "--out", str(folder / "demo.png"), *arguments]
+            command = [*ROBODYN, "--plot", str(folder / "demo.png"), *arguments]
             self.process = subprocess.Popen(command, env=env, stdout=out, stderr=err, start_new_session=True)
 
     def others(self):
@@ -137,7 +137,7 @@ def test_the_main_job(demo, tmp_path):
 )
 @pytest.mark.parametrize("nodes", [(), ("simulator",), NODES], ids=["at once", "starting", "running"])
 def test_an_interrupt_stops_everything(demo, nodes, number, code):
-    job = demo("--controllers", "pd")
+    job = demo("--controller", "pd")
     job.wait(lambda: job.others() if not nodes else job.running(*nodes), f"{nodes}")
     job.process.send_signal(number)
     assert job.process.wait(60.0) == code
@@ -146,7 +146,7 @@ def test_an_interrupt_stops_everything(demo, nodes, number, code):
 
 
 def test_nothing_outlives_a_command_that_is_killed(demo):
-    job = demo("--controllers", "pd")
+    job = demo("--controller", "pd")
     job.wait(lambda: job.running(*NODES), "nodes")
     job.process.kill()
     job.process.wait()
@@ -155,7 +155,7 @@ def test_nothing_outlives_a_command_that_is_killed(demo):
 
 @pytest.mark.parametrize("node", NODES)
 def test_a_node_that_dies_is_an_error_with_its_name(demo, node):
-    job = demo("--controllers", "pd")
+    job = demo("--controller", "pd")
     job.wait(lambda: job.running(*NODES), "nodes")
     victim = next(pid for pid, line in job.others().items() if f"robodyn_ros.nodes.{node} " in line)
     os.kill(victim, signal.SIGKILL)
@@ -169,10 +169,10 @@ def test_a_node_that_dies_is_an_error_with_its_name(demo, node):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--controllers", "pd,magic"], "error: --controllers: 'magic' is not one of adaptive, "),
-        (["--controllers", " , "], "error: --controllers: name at least one of adaptive, "),
-        (["--out", "/nowhere/demo.png"], "error: --out: '/nowhere/demo.png' cannot be written"),
-        (["--out", "demo.gif"], "error: --out: must end in .png, .svg or .pdf, not '.gif'"),
+        (["--controller", "pd,magic"], "error: --controller: 'magic' is not one of adaptive, "),
+        (["--controller", " , "], "error: --controller: name at least one of adaptive, "),
+        (["--plot", f"{__file__}/demo.png"], "demo.png' cannot be written"),
+        (["--plot", "demo.gif"], "error: --plot: must end in .png, .svg or .pdf, not '.gif'"),
         (["--speed", "5"], "error: argument --speed: must be a number from 0.1 to 1.2, not '5'"),
         (["--speed", "nan"], "error: argument --speed: must be a number from 0.1 to 1.2, not 'nan'"),
         (["--speed", "fast"], "error: argument --speed: must be a number from 0.1 to 1.2, not 'fast'"),

@@ -38,7 +38,7 @@ def test_some_steps(capsys):
 def test_numbers_gravity_and_pose(capsys):
     _, out, _ = run(capsys, PRR, "--numbers", "--of", "gravity", "--gravity", "0", "0", "-1.6")
     assert "G₁ = 32\n" in out
-    _, out, _ = run(capsys, PRR, "--at", "0.8", "0.6", "-0.4", "--velocity", "0.3", "-1.2", "2", "--of", "pose")
+    _, out, _ = run(capsys, PRR, "--at", "0.8,0.6,-0.4", "--velocity", "0.3,-1.2,2", "--of", "pose")
     assert "q = (0.8, 0.6, −0.4)" in out
     assert "G = ⎜ −19.64 ⎟" in out
 
@@ -78,8 +78,8 @@ def test_pdf_is_a_file_named_after_the_arm(tmp_path, monkeypatch, capsys):
         ((PRR, "--of", ","), "--of: name at least one of arm, frames"),
         ((PRR, "--format", "word"), f"--format: 'word' is not one of {', '.join(FORMATS)}"),
         ((PRR, "--out", "arm.doc"), "--out: 'arm.doc' ends in none of .txt, .md, .html, .tex, .pdf, .json"),
-        ((PRR, "--out", "no/arm.md"), "--out: 'no/arm.md' cannot be written: No such file"),
-        ((PRR, "--at", "0.1", "0.2"), "--at: must be 3 numbers (elevator, shoulder, wrist), not 2"),
+        ((PRR, "--out", f"{PRR}/arm.md"), f"--out: '{PRR}/arm.md' cannot be written: {PRR} is no folder"),
+        ((PRR, "--at", "0.1,0.2"), "--at: '0.1,0.2' is neither 3 positions (elevator, shoulder, wrist)"),
         ((PRR, "--gravity", "0", "0", "nan"), "gravity: must be 3 finite numbers"),
         (("nowhere.urdf",), "nowhere.urdf: cannot be read: No such file"),
     ],

@@ -47,7 +47,7 @@ def test_standard_output_takes_header_and_source_as_one(capsys):
 
 def test_gravity_and_plugin_are_those_asked_for(capsys):
     arguments = ("--language", "python", "--of", "gravity", "--out", "-")
-    _, out, _ = run(capsys, PRR, *arguments, "--gravity", "1.5", "0", "-3.72", "--plugin", "lagrangian")
+    _, out, _ = run(capsys, PRR, *arguments, "--gravity", "1.5", "0", "-3.72", "--dynamics", "lagrangian")
     assert "(1.5, 0, -3.72) m/s^2" in out
     assert "(Lagrangian)" in out
     assert f"{20 * 3.72}" in out
@@ -60,14 +60,14 @@ def test_gravity_and_plugin_are_those_asked_for(capsys):
         ((PRR, "--language", "c", "--of", "inverse,momentun"), "--of: 'momentun' is not one of inverse"),
         ((PRR, "--language", "c", "--of", ","), "--of: name at least one of inverse"),
         ((PRR, "--language", "c", "--real", "half"), "--real: 'half' is not one of double, float"),
-        ((PRR, "--language", "c", "--plugin", "magic"), "dynamics plugin 'magic': unknown"),
+        ((PRR, "--language", "c", "--dynamics", "magic"), "dynamics plugin 'magic': unknown"),
         ((PRR, "--language", "c", "--gravity", "0", "0", "nan"), "gravity: must be 3 finite numbers"),
         (("nowhere.urdf", "--language", "c"), "nowhere.urdf: cannot be read: No such file"),
         (
             (PRR, "--language", "c", "--out", "arm.py"),
-            "--out: 'arm.py' is no folder that exists, and no file that ends",
+            "--out: 'arm.py' is neither a folder nor a file that ends in .c or .h",
         ),
-        ((PRR, "--language", "c", "--out", "no/such/arm.c"), "--out: 'no/such/arm.h' cannot be written: No such file"),
+        ((PRR, "--language", "c", "--out", f"{PRR}/a.c"), f"--out: '{PRR}/a.h' cannot be written: {PRR} is no folder"),
         ((PRR, "--language", "c", "--params", "prr.yaml"), "--params: serves the control step alone: --of step"),
         ((PRR, "--language", "c", "--controller", "pd"), "--controller: serves the control step alone: --of step"),
         ((PRR, "--language", "latex", "--of", "forward"), "quantity: 'forward' has no closed form to read"),

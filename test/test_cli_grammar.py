@@ -1,4 +1,4 @@
-"""One grammar for all verbs: one meaning an option, defaults and whole names in help, and former names that work."""
+"""One grammar for all verbs: one meaning an option, defaults and whole names in help, former names refused."""
 
 import re
 from argparse import SUPPRESS, ArgumentParser, _SubParsersAction
@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from robodyn_ros.cli.main import VERBS, _verb, command_parser, main, parse
+from robodyn_ros.cli.verb import SHARED
 
 ROOT = Path(__file__).parents[1]
 PRR = str(ROOT / "urdf/prr.urdf")
@@ -34,15 +35,17 @@ def test_an_option_means_the_same_in_every_verb():
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_former_names_are_nowhere_shown(verb):
-    shown = {option for parser in PARSERS.values() for action in parser._actions for option in action.option_strings}
-    for option, now in _verb(verb).former.items():
-        own = {name for action in PARSERS[verb]._actions for name in action.option_strings}
-        assert option not in own
-        assert now in own or not now
-        assert not re.search(rf"{option}(?![\w-])", PARSERS[verb].format_help())
-    for former in ("--config", "--set", "--plugin", "--urdf", "--mass", "--link", "--start"):
-        assert former not in shown
+def test_own_options_stand_before_shared_ones(verb):
+    titles = [group.title for group in PARSERS[verb]._action_groups if group._group_actions]
+    shared = [title in SHARED for title in titles]
+    assert shared == sorted(shared)
+    own = {"--joints", "--params"} & {name for action in PARSERS[verb]._actions for name in action.option_strings}
+    assert sum(shared) == len(own)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_verb_has_three_examples(verb):
+    assert len(_verb(verb).examples) >= 3
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -77,30 +80,54 @@ def test_the_arm_comes_first(verb):
 
 
 @pytest.mark.parametrize(
-    ("verb", "former", "now"),
+    ("line", "said"),
     [
-        ("identify", "run --urdf arm.urdf", "arm.urdf run"),
-        ("identify", "a b --urdf=arm.urdf --payload hand", "arm.urdf a b --payload-link hand"),
-        ("identify", "--urdf arm.urdf a --states s", "arm.urdf a --joint-states s"),
-        ("commission", "arm.urdf --config f.yaml --set push=0.01", "arm.urdf --params f.yaml -p push=0.01"),
-        ("view", "--config=f.yaml", "--params f.yaml"),
-        ("export", "arm.urdf --language c --plugin rnea", "arm.urdf --language c --dynamics rnea"),
-        ("excite", "arm.urdf --start 0,0,0", "arm.urdf --from 0,0,0"),
-        ("plan", "arm.urdf --to-tool 1,0,0 --link hand", "arm.urdf --to-tool 1,0,0 --tool hand"),
-        ("workspace", "arm.urdf --mass 2 --link hand", "arm.urdf --payload 2 --tool hand"),
+        ("identify run --urdf arm.urdf", "--urdf: the arm is the first argument now: robodyn identify arm.urdf"),
+        ("identify arm.urdf a --payload=hand", "--payload is called --payload-link"),
+        ("identify arm.urdf a --states s", "--states is called --joint-states"),
+        ("commission arm.urdf --config f.yaml", "--config is called --params"),
+        ("commission arm.urdf --set push=0.01", "--set is called -p"),
+        ("export arm.urdf --language c --plugin rnea", "--plugin is called --dynamics"),
+        ("excite arm.urdf --start 0,0,0", "--start is called --from"),
+        ("plan arm.urdf --pose 0,0,0", "--pose is called --from or --to"),
+        ("plan arm.urdf --to-tool 1,0,0 --link hand", "--link is called --tool"),
+        ("workspace arm.urdf --mass 2", "--mass is called --payload"),
+        ("simulate arm.urdf --mass 2", "--mass is called --payload or --mass-scale"),
+        ("teach arm.urdf --law pd", "--law is called --controller"),
+        ("compare arm.urdf --controllers pd", "--controllers is called --controller"),
+        ("demo --out demo.png", "--out is called --plot"),
+        ("check arm.urdf --pose 0,0,0", "--pose is called --at"),
+        ("derive arm.urdf --from 0,0,0", "--from is called --at"),
     ],
 )
-def test_former_names_go_on_working(verb, former, now):
-    renamed = _verb(verb).renamed(former.split())
-    assert renamed == now.split()
-    assert parse(command_parser(), [verb, *renamed]).verb == verb
+def test_a_former_name_is_refused_with_the_one_of_today(line, said, capsys):
+    with pytest.raises(SystemExit) as end:
+        main(line.split())
+    assert end.value.code == 2
+    assert f"error: {said}\n" in capsys.readouterr().err
+
+
+def test_an_option_is_written_out(capsys):
+    """``--mass`` must not be ``--mass-scale``, nor ``--dur`` be ``--duration``."""
+    for line in (["compare", PRR, "--friction", "2"], ["simulate", PRR, "--dur", "1"]):
+        with pytest.raises(SystemExit):
+            main(line)
+        assert f"unrecognized arguments: {line[2]}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("joined", [True, False])
+def test_a_value_may_begin_with_a_minus(joined):
+    for option, value in (("--to", "-0.5,1,0"), ("--to", "-.5,1,0"), ("--motion", "-1.json")):
+        words = [f"{option}={value}"] if joined else [option, value]
+        found = vars(parse(command_parser(), ["simulate", PRR, *words]))[option[2:]]
+        assert [str(found)] == [value] if option == "--motion" else found == [value]
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["commission", PRR, "--set", "overspead=0.1"], "error: overspead=0.1: no parameter"),
-        (["commission", PRR, "--set", "overspead=0.1"], "'overspead' (is it 'overspeed'?)"),
+        (["commission", PRR, "-p", "overspead=0.1"], "error: overspead=0.1: no parameter"),
+        (["commission", PRR, "-p", "overspead=0.1"], "'overspead' (is it 'overspeed'?)"),
         (["commission", PRR, "-p", "overspead:=0.1"], "'overspead' (is it 'overspeed'?)"),
         (["commission", PRR, "-p", "overspeed:=fast"], "overspeed: must be within [0.01, 10]"),
         (["simulate", PRR, "-p", "sede:=3"], "'sede' (is it 'seed'?)"),
@@ -114,8 +141,8 @@ def test_former_names_go_on_working(verb, former, now):
         (["view", PRR, "--controller", "impedence"], "(is it 'impedance'?)"),
         (["view", PRR, "--dynamics", "lagrangean"], "(is it 'lagrangian'?)"),
         (["demo", "-p", "simulator:integrater:=rk4"], "'integrater' (is it 'integrator'?)"),
-        (["demo", "--controllers", "pd,computed_torqe"], "(is it 'computed_torque'?)"),
-        (["simulate", PRR, "--set", "tolerence=1"], "'tolerence' (is it 'following_tolerance'?)"),
+        (["demo", "--controller", "pd,computed_torqe"], "(is it 'computed_torque'?)"),
+        (["simulate", PRR, "-p", "tolerence=1"], "'tolerence' (is it 'following_tolerance'?)"),
         (["compare", PRR, "-p", "seed:=3"], "is named 'seed'\n"),
         (["teach", PRR, "--recording", "a.csv", "-p", "tolerence:=1"], "'tolerence' (is it 'tolerance'?)"),
         (["simulate", PRR, "-p", "integrator:=rk44"], "(is it 'rk4'?)"),
@@ -177,5 +204,5 @@ def test_whole_numbers_are_taken_where_floats_are_meant(tmp_path, capsys):
     (tmp_path / "own.yaml").write_text(
         "/**/controller:\n  ros__parameters:\n    gains:\n      wrist: {natural_frequency: 9, damping_ratio: 1}\n"
     )
-    assert main(["compare", PRR, "--controllers", "pd", "--params", str(tmp_path / "own.yaml")]) == 0
+    assert main(["compare", PRR, "--controller", "pd", "--params", str(tmp_path / "own.yaml")]) == 0
     assert "pd follows best" in capsys.readouterr().out

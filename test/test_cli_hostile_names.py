@@ -33,7 +33,7 @@ def urdf(tmp_path):
     [
         "check {urdf}",
         "simulate {urdf} --to 0.5,1,-0.5 --plot {out}.png",
-        "workspace {urdf} --cell 0.2 --out {out}.png",
+        "workspace {urdf} --cell 0.2 --plot {out}.png",
         "validate {urdf}",
         "derive {urdf} --out {out}.md",
         "derive {urdf} --out {out}.html",
@@ -71,7 +71,7 @@ def test_a_formula_holds_nothing_but_mathematics(formula):
         mathml(formula)
 
 
-@pytest.mark.parametrize("verb", ["check {urdf}", "simulate {urdf} --duration 0.1", "compare {urdf} --controllers pd"])
+@pytest.mark.parametrize("verb", ["check {urdf}", "simulate {urdf} --duration 0.1", "compare {urdf} --controller pd"])
 def test_no_table_breaks_a_long_name(verb, tmp_path, capsys):
     long = {"shoulder": "shoulder_lift_joint_of_the_left_arm", "hand": "wrist_and_hand_link_of_the_left_arm"}
     text = URDF.read_text()

@@ -61,7 +61,7 @@ def test_one_call_identifies_and_plots(recorded):
 
 def test_writes_the_arm_and_a_report(recorded, tmp_path, capsys):
     out, report = tmp_path / "arm.urdf", tmp_path / "report.html"
-    arguments = ["identify", recorded / "train.mcap", "--validate", recorded / "unseen", "--urdf", URDF]
+    arguments = ["identify", URDF, recorded / "train.mcap", "--validate", recorded / "unseen"]
     assert main([str(part) for part in (*arguments, "--out", out, "--report", report)]) == 0
     said = capsys.readouterr().out
     assert "mean of 2 periods" in said and "13 of 13 combinations" in said and str(report) in said
@@ -88,7 +88,7 @@ def test_writes_the_arm_and_a_report(recorded, tmp_path, capsys):
 def test_the_report_as_a_browser_shows_it(recorded, tmp_path):
     browser = pytest.importorskip("browser")
     report = tmp_path / "report.html"
-    arguments = ["identify", recorded / "train.mcap", "--urdf", URDF, "--report", report]
+    arguments = ["identify", URDF, recorded / "train.mcap", "--report", report]
     assert main([str(part) for part in arguments]) == 0
     with browser.page(1200, 900) as page:
         page.goto(f"file://{report}")
@@ -101,7 +101,7 @@ def test_the_report_as_a_browser_shows_it(recorded, tmp_path):
 
 
 def test_json_says_everything(recorded, capsys):
-    arguments = ["identify", recorded / "train.mcap", "--validate", recorded / "unseen", "--urdf", URDF, "--json"]
+    arguments = ["identify", URDF, recorded / "train.mcap", "--validate", recorded / "unseen", "--json"]
     assert main([*map(str, arguments), "--no-average"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["improved"] and found["rank"] == 13 and len(found["combinations"]) == 13
@@ -127,7 +127,7 @@ def test_the_choices_are_those_of_the_library():
 
 
 def test_the_delay_that_is_given_is_taken(recorded, capsys):
-    arguments = ["identify", recorded / "train.mcap", "--urdf", URDF, "--json", "--delay", "0.05", "--no-average"]
+    arguments = ["identify", URDF, recorded / "train.mcap", "--json", "--delay", "0.05", "--no-average"]
     assert main([str(part) for part in arguments]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["recordings"][0]["delay"] == 0.05
@@ -135,7 +135,7 @@ def test_the_delay_that_is_given_is_taken(recorded, capsys):
 
 
 def test_finds_a_payload(recorded, capsys):
-    arguments = ["identify", str(recorded / "held.csv"), "--urdf", str(recorded / "known.urdf"), "--payload", "hand"]
+    arguments = ["identify", str(recorded / "known.urdf"), str(recorded / "held.csv"), "--payload-link", "hand"]
     assert main([*arguments, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["mass"] == pytest.approx(1.3, rel=0.02) and found["mass_error"] < 0.02
@@ -148,15 +148,15 @@ def test_finds_a_payload(recorded, capsys):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["nowhere", "--urdf", URDF], "nowhere: there is no such file"),
-        (["train.mcap", "--urdf", URDF, "--states", "x"], "has no topic /x; it has /arm/joint_states"),
-        (["train.mcap", "--urdf", URDF, "--report", "report.pdf"], "must end in .html"),
-        (["train.mcap", "--urdf", URDF, "--out", "no/where.urdf"], "there is no folder"),
-        (["train.mcap", "--urdf", "known.urdf", "--out", "known.urdf"], "is the URDF itself"),
-        (["train.mcap", "--urdf", URDF, "--payload", "foot"], "'foot' is not in the robot"),
-        (["train.mcap", "--urdf", URDF, "--payload", "hand", "--out", "x.urdf"], "--payload-link prints what it finds"),
-        (["train.mcap", "--urdf", URDF, "--gap", "0"], "gap: must be within"),
-        (["train.mcap", "--urdf", URDF, "--effort", "commanded"], "there are no commands"),
+        ([URDF, "nowhere"], "nowhere: there is no such file"),
+        ([URDF, "train.mcap", "--joint-states", "x"], "has no topic /x; it has /arm/joint_states"),
+        ([URDF, "train.mcap", "--report", "report.pdf"], "must end in .html"),
+        ([URDF, "train.mcap", "--out", "train.mcap/x.urdf"], "cannot be written"),
+        (["known.urdf", "train.mcap", "--out", "known.urdf"], "is the URDF itself"),
+        ([URDF, "train.mcap", "--payload-link", "foot"], "'foot' is not in the robot"),
+        ([URDF, "train.mcap", "--payload-link", "hand", "--out", "x.urdf"], "--payload-link prints what it finds"),
+        ([URDF, "train.mcap", "--gap", "0"], "gap: must be within"),
+        ([URDF, "train.mcap", "--effort", "commanded"], "there are no commands"),
     ],
 )
 def test_what_is_wrong_is_said(recorded, monkeypatch, capsys, arguments, said):
@@ -172,6 +172,6 @@ def test_no_is_the_answer_where_the_urdf_is_as_good(recorded, tmp_path, capsys):
         (q, _, _), effort = moved(ROBOT, T, seed)
         noise = 0.05 * np.sqrt(np.mean(effort**2, axis=0)) * rng.normal(size=effort.shape)
         table(tmp_path / name, ROBOT.joint_names, T, position=q, effort=effort + noise)
-    arguments = ["identify", tmp_path / "a.csv", "--validate", tmp_path / "b.csv", "--urdf", URDF]
+    arguments = ["identify", URDF, tmp_path / "a.csv", "--validate", tmp_path / "b.csv"]
     assert main([str(part) for part in arguments]) == 1
     assert "no better than the URDF" in capsys.readouterr().out

@@ -77,7 +77,7 @@ def same(found, expected, tolerance=1e-6):
 
 CASES = {
     "simulate": ["--to", GOAL],
-    "compare": ["--controllers", "computed_torque,pd"],
+    "compare": ["--controller", "computed_torque,pd"],
     "plan": ["--to", GOAL, "--method", "time-scaling"],
     "workspace": ["--samples", "4000", "--of", "payload", "--plane", "xz", "--cell", "0.1"],
 }

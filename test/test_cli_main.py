@@ -277,10 +277,10 @@ def test_help_is_asked_for_by_its_name_too(verb, capsys):
         (["simulate", "arm.urdf", "--controler", "pd"], "--controler pd (is it '--controller'?)"),
         (["plan", "arm.urdf", "--time-limt=3"], "--time-limt=3 (is it '--time-limit'?)"),
         (["plan", "arm.urdf", "-p", "margn:=0.1"], "its settings are options (is it '--margin'?)"),
-        (["plan", "arm.urdf", "--set", "tolerence=1"], "its settings are options: robodyn plan --help"),
-        (["plan", "arm.urdf", "--set=limit_margn=1"], "its settings are options (is it '--limit-margin'?)"),
-        (["excite", "arm.urdf", "--config", "arm.yaml"], "its settings are options: robodyn excite --help"),
-        (["demo", "--qqq"], "unrecognized arguments: --qqq\n"),
+        (["plan", "arm.urdf", "-p", "tolerence=1"], "its settings are options: robodyn plan --help"),
+        (["plan", "arm.urdf", "-p=limit_margn=1"], "its settings are options (is it '--limit-margin'?)"),
+        (["excite", "arm.urdf", "--params", "arm.yaml"], "its settings are options: robodyn excite --help"),
+        (["demo", "--qqq"], "unrecognized arguments: --qqq; robodyn demo --help lists the options\n"),
     ],
 )
 def test_an_unknown_option_is_named_beside_the_nearest_one_of_its_verb(line, said, capsys):
@@ -303,7 +303,7 @@ def test_an_unknown_option_is_named_beside_the_nearest_one_of_its_verb(line, sai
 )
 def test_settings_of_the_commissioning_are_checked_by_name(setting, said, capsys):
     arm = str(Path(__file__).parents[1] / "urdf" / "prr.urdf")
-    assert command.main(["commission", arm, "--set", setting]) == 2
+    assert command.main(["commission", arm, "-p", setting]) == 2
     assert said in " ".join(capsys.readouterr().err.split())
 
 

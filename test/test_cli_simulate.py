@@ -149,7 +149,7 @@ def test_the_tour_and_the_figures(tmp_path):
     ("wrong", "said"),
     [
         (["--out", "run.xls"], ".mcap"),
-        (["--out", "nowhere/run.csv"], "nowhere"),
+        (["--out", f"{PRR}/run.csv"], "prr.urdf is no folder"),
         (["--plot", "run.gif"], "--plot"),
         (["--to", "1,2"], "elevator, shoulder, wrist"),
         (["--to", "elbow=1"], "elbow=1"),

@@ -25,21 +25,22 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
 
 def test_a_picture_and_a_cloud(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib", reason="the extra plot is not installed")
-    for name, start in (("map.png", b"\x89PNG"), ("map.ply", b"ply\n")):
-        code, out, err = run(capsys, PRR, *FEW, "--out", str(tmp_path / name))
-        assert (code, err) == (0, "")
-        assert "cells of 0.1 m, manipulability" in out
-        assert (tmp_path / name).read_bytes().startswith(start)
+    files = {"--plot": (tmp_path / "new/map.png", b"\x89PNG"), "--out": (tmp_path / "new/map.ply", b"ply\n")}
+    code, out, err = run(capsys, PRR, *FEW, *(str(word) for option in files for word in (option, files[option][0])))
+    assert (code, err) == (0, "")
+    assert "map.png and " in out and "map.ply: " in out and "cells of 0.1 m, manipulability" in out
+    for path, start in files.values():
+        assert path.read_bytes().startswith(start)
 
 
 def test_where_a_mass_can_be_held(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cloud = str(tmp_path / "map.ply")
-    code, out, _ = run(capsys, PRR, *FEW, "--mass", "2", "--out", cloud)
+    code, out, _ = run(capsys, PRR, *FEW, "--payload", "2", "--out", cloud)
     assert re.search(r"cells of \S+ m, payload \S+ to \S+ kg$", out.splitlines()[0])
     assert (code, out.splitlines()[1]) == (0, "2 kg can be held in 100% of them")
-    code, out, _ = run(capsys, PRR, *FEW, "--mass", "500", "--out", cloud)
+    code, out, _ = run(capsys, PRR, *FEW, "--payload", "500", "--out", cloud)
     assert (code, out.splitlines()[1]) == (1, "500 kg can be held in 0% of them")
-    code, out, _ = run(capsys, PRR, *FEW, "--mass", "500", "--out", cloud, "--json")
+    code, out, _ = run(capsys, PRR, *FEW, "--payload", "500", "--out", cloud, "--json")
     found = json.loads(out)
     assert (code, found["share"], found["link"], found["of"]) == (1, 0.0, "tool", "payload")
     assert 0.0 < found["least"] < found["greatest"] < 500.0 and found["cells"] > 50
@@ -49,7 +50,7 @@ def test_a_mass_in_a_picture_of_any_size(tmp_path: Path, capsys: pytest.CaptureF
     """Of cells so large that the picture has one of them there is no contour."""
     pytest.importorskip("matplotlib", reason="the extra plot is not installed")
     code, out, err = run(
-        capsys, PRR, "--samples", "500", "--cell", "9", "--mass", "2", "--out", str(tmp_path / "a.png")
+        capsys, PRR, "--samples", "500", "--cell", "9", "--payload", "2", "--plot", str(tmp_path / "a.png")
     )
     assert (code, err) == (0, "")
     assert "can be held" in out
@@ -74,15 +75,17 @@ def test_the_tool_is_no_link_that_does_not_move(tmp_path: Path, capsys: pytest.C
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--out", "map.txt"), "must end in"),
+        (("--out", "map.png"), "must end in .ply (a picture: --plot)"),
+        (("--plot", "map.txt"), "must end in .png, .svg or .pdf"),
         (("--of", "beauty"), "is not one of manipulability, payload"),
         (("--samples", "0"), "--samples: must be 1 or more, not 0"),
         (("--cell", "0"), "--cell: must be above 0 m, not 0"),
         (("--payload", "-1"), "--payload: must be 0 kg or more, not -1"),
-        (("--link", "finger"), "is not in the robot"),
+        (("--tool", "finger"), "is not in the robot"),
         (("--plane", "xx"), "two of x, y, z"),
         (("--plane", "xz", "--slice", "-1"), "nowhere within"),
-        (("--out", "/nowhere/map.png"), "cannot be written"),
+        (("--plot", f"{PRR}/map.png"), "cannot be written"),
+        (("--out", f"{PRR}/map.ply"), "cannot be written"),
     ],
 )
 def test_failures(arguments, message, capsys, tmp_path, monkeypatch):
@@ -118,7 +121,7 @@ def test_an_arm_in_space_is_drawn_in_slices_and_a_mass_is_asked_for(
     urdf = tmp_path / "arm.urdf"
     urdf.write_text(arm_in_space(), encoding="utf-8")
     out = tmp_path / "map.png"
-    code, said, err = run(capsys, str(urdf), "--samples", "20000", "--payload", "2", "--out", str(out), "--json")
+    code, said, err = run(capsys, str(urdf), "--samples", "20000", "--payload", "2", "--plot", str(out), "--json")
     found = json.loads(said)
     assert (code, err, found["link"]) == (0, "", "tool")
     assert 0.0 < found["share"] <= 1.0

@@ -13,8 +13,6 @@ from arms import mechanism
 from identified import Unknown
 
 import robodyn_ros as rd
-from robodyn_ros.cli.sweep_report import draw
-from robodyn_ros.cli.sweep_report import report as sweep_report
 from robodyn_ros.control.commissioning.findings import CommissioningOutcome, GravityStep, JointFindings
 from robodyn_ros.control.commissioning.report import report as commissioning_report
 from robodyn_ros.document.blocks import Document, literal_table
@@ -25,6 +23,8 @@ from robodyn_ros.document.text import text
 from robodyn_ros.identification import Samples, identify
 from robodyn_ros.identification.report import report as identification_report
 from robodyn_ros.identification.report import rounded
+from robodyn_ros.simulation.sweeps.report import draw
+from robodyn_ros.simulation.sweeps.report import report as sweep_report
 from robodyn_ros.simulation.sweeps.study import Distribution, Study
 from robodyn_ros.simulation.sweeps.summary import Bound, Sensitivity, Summary
 

@@ -22,7 +22,7 @@ a wholly different way. What they took to be known, and another day's friction, 
 
 @pytest.mark.parametrize(("effort", "delay"), [("measured", 2.7e-3), ("commanded", 9.9e-3)])
 def test_a_real_arm(effort, delay, capsys):
-    arguments = ["identify", DATA / "swing_up.csv", "--validate", DATA / "unseen.csv", "--urdf", DATA / "arm.urdf"]
+    arguments = ["identify", DATA / "arm.urdf", DATA / "swing_up.csv", "--validate", DATA / "unseen.csv"]
     assert main([*map(str, arguments), "--json", "--armature", "--effort", effort]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["rank"] == 11

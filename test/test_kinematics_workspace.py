@@ -10,13 +10,12 @@ from arms import lesson_arm, mechanism
 from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
-from robodyn_ros.cli.workspace import colours, write_ply
-from robodyn_ros.cli.workspace_map import draw_map
 from robodyn_ros.dynamics.holding import greatest_payload, holding_effort, holding_map
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.kinematics.inverse import InverseKinematics, InverseSettings, Task
 from robodyn_ros.kinematics.workspace import cells, dexterity, random_positions, random_rotations, sample
+from robodyn_ros.view.workspace_map import colours, draw_map, write_ply
 
 PLANE = (0, 2)
 

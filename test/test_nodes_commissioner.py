@@ -42,9 +42,9 @@ def commission(tmp_path, urdf, *arguments, **transmissions):
     parameters.write_text(json.dumps({"commissioner": {"ros__parameters": {"transmission": transmissions}}}))
     description = tmp_path / "prr.urdf"
     description.write_text(urdf, encoding="utf-8")
-    settings = [word for setting in QUICK for word in ("--set", setting)]
+    settings = [word for setting in QUICK for word in ("-p", setting)]
     command = [sys.executable, "-m", "robodyn_ros.cli.main", "commission", str(description), *settings]
-    command += ["--config", str(parameters), "--report", str(tmp_path / "report.md"), *arguments]
+    command += ["--params", str(parameters), "--report", str(tmp_path / "report.md"), *arguments]
     pipe = subprocess.PIPE
     return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=dict(os.environ))
 
@@ -150,7 +150,7 @@ def test_states_that_are_no_numbers_end_it(graph, prr, tmp_path):
 
 
 def test_states_that_stay_away_end_it(graph, prr, tmp_path):
-    process = commission(tmp_path, prr, "--yes", "--set", "start_timeout=1.0")
+    process = commission(tmp_path, prr, "--yes", "-p", "start_timeout=1.0")
     code, out, err = ended(graph, process, DEADLINE)
     assert code == 1, out + err
     assert "no joint states with a stamp came" in out

@@ -52,7 +52,7 @@ def test_an_unknown_arm_is_recorded_identified_and_controlled(graph, prr, tmp_pa
     urdf = tmp_path / "prr.urdf"
     urdf.write_text(prr)
     out = tmp_path / "arm.urdf"
-    arguments = ["identify", used, "--validate", test, "--urdf", urdf, "--out", out]
+    arguments = ["identify", urdf, used, "--validate", test, "--out", out]
     assert main([*map(str, arguments), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     for joint in START:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, Namespace, _ActionsContainer
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from robodyn_ros.errors import InputError
+from robodyn_ros.errors import InputError, LimitError
 from robodyn_ros.robot import DescriptionSettings
 from robodyn_ros.robot.description import UrdfDocument, read_document
 from robodyn_ros.robot.reduction import chosen_joints, joints_between
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def add_arm(parser: ArgumentParser, *names: str, **how: Any) -> None:
-    """Add the argument ``urdf``, and an option for each setting of its description.
+    """Add the argument ``urdf``, an option for each setting of its description, and the choice of joints.
 
     Args:
         parser: of the verb.
@@ -29,18 +30,25 @@ def add_arm(parser: ArgumentParser, *names: str, **how: Any) -> None:
     """
     text = "the arm: a URDF, or a .xacro file with its arguments as name:=value"
     parser.add_argument(*(names or ("urdf",)), **{"help": text, **how})
+    group = add_joints(parser)
     for item in fields(DescriptionSettings):
         option, text = f"--{item.name.replace('_', '-')}", f"{item.metadata['description']} (default: %(default)s)"
-        parser.add_argument(option, choices=item.metadata["choices"](), default=item.default, help=text)
-    text = "the joints that are controlled, as a,b,c; the others are locked (default: all)"
-    parser.add_argument("--joints", metavar="NAMES", help=text)
-    text = "lock a joint there [rad or m]; again for another (default: at the middle of its range)"
-    parser.add_argument("--lock", action="append", default=[], metavar="NAME=POSITION", help=text)
-    text = "the link that the arm starts from, where there are several arms (default: the root link)"
-    parser.add_argument("--root", default="", metavar="LINK", help=text)
-    text = "the link that the arm ends with; joints on the way from the root are controlled, the others are locked"
-    parser.add_argument("--tip", default="", metavar="LINK", help=text)
+        group.add_argument(option, choices=item.metadata["choices"](), default=item.default, help=text)
     parser.set_defaults(arguments=[])
+
+
+def add_joints(parser: ArgumentParser) -> _ActionsContainer:
+    """Add the options that choose the joints, and return their group."""
+    group = parser.add_argument_group("the arm")
+    text = "the joints that are controlled, as a,b,c; the others are locked (default: all)"
+    group.add_argument("--joints", metavar="NAMES", help=text)
+    text = "lock a joint there [rad or m]; again for another (default: at the middle of its range)"
+    group.add_argument("--lock", action="append", default=[], metavar="NAME=POSITION", help=text)
+    text = "the link that the arm starts from, where there are several arms (default: the root link)"
+    group.add_argument("--root", default="", metavar="LINK", help=text)
+    text = "the link that the arm ends with; joints on the way from the root are controlled, the others are locked"
+    group.add_argument("--tip", default="", metavar="LINK", help=text)
+    return group
 
 
 def arm_settings(args: Namespace) -> DescriptionSettings:
@@ -53,25 +61,29 @@ def arm_source(args: Namespace, given: str | Path | None = None) -> str:
     return with_arguments(str(args.urdf if given is None else given), args.arguments)
 
 
-def read_arm(args: Namespace, given: Path | None = None) -> Robot:
+def read_arm(args: Namespace, *nodes: dict[str, Any]) -> Robot:
     """The robot; what was done about its URDF is printed to standard error.
 
     Args:
         args: of the verb.
-        given: path of the URDF in place of that of ``args``.
+        *nodes: parameters of nodes, as for :func:`without_locked`.
 
     Raises:
         RobotDescriptionError: it cannot be read or does not describe an arm.
     """
-    return arm_of(read_document(arm_source(args, given)), args)
+    if str(args.urdf).endswith((".yaml", ".yml")):
+        more = f"a study is run by robodyn sweep {args.urdf}, parameters are given by --params {args.urdf}"
+        raise InputError("urdf", f"{args.urdf} is YAML and not an arm, a URDF; {more}", args.urdf)
+    return arm_of(read_document(arm_source(args)), args, *nodes)
 
 
-def arm_of(document: UrdfDocument, args: Namespace) -> Robot:
+def arm_of(document: UrdfDocument, args: Namespace, *nodes: dict[str, Any]) -> Robot:
     """The robot of a description that is read already; what was done about it is printed to standard error.
 
     Args:
         document: the description.
         args: of the verb.
+        *nodes: parameters of nodes, as for :func:`without_locked`.
 
     Raises:
         RobotDescriptionError: it does not describe an arm.
@@ -79,15 +91,66 @@ def arm_of(document: UrdfDocument, args: Namespace) -> Robot:
     robot = build(document, arm_settings(args))
     for text in robot.warnings:
         print(f"warning: {text}", file=sys.stderr)
-    return without_locked(robot, args)
+    return chosen_arm(robot, *nodes, args=args)
 
 
-def without_locked(robot: Robot, args: Namespace) -> Robot:
+def chosen_arm(robot: Robot, *nodes: dict[str, Any], args: Namespace) -> Robot:
+    """As :func:`without_locked`; links that move and have no mass, where others have one, are printed too."""
+    chosen = without_locked(robot, *nodes, args=args)
+    names = [body.name for body in chosen.bodies if body.inertial.mass == 0.0]
+    if names and len(names) < len(chosen.bodies):
+        links = f"link {names[0]} moves and has" if len(names) == 1 else f"links {', '.join(names)} move and have"
+        text = "no mass: efforts are computed as if nothing were there; give it an <inertial> in the URDF"
+        print(f"warning: {links} {text}", file=sys.stderr)
+    return chosen
+
+
+def without_locked(robot: Robot, *nodes: dict[str, Any], args: Namespace) -> Robot:
     """The robot with the joints locked that the arguments say; where they do not say at what position is printed.
+
+    Args:
+        robot: the whole robot.
+        *nodes: parameters of nodes, name → value, which may choose joints too; the arguments win. Those that choose
+            joints are taken out.
+        args: of the verb, with those of :func:`add_joints`.
 
     Raises:
         InputError: a joint does not exist, or a position is none.
     """
+    free, locked = _joints_given(robot, args)
+    if free is None and not locked:
+        if not any("joints" in node for node in nodes):
+            return robot
+        from robodyn_ros.control.parameter_file import take_joints
+
+        return take_joints(robot, *nodes)
+    chosen = chosen_joints(robot, free, _locked_by(nodes, robot, free) | locked)
+    for name in chosen.assumed:
+        print(f"joint {name} is locked at {chosen.locked[name]:.4g}, the middle of its range", file=sys.stderr)
+    for node in nodes:
+        for name in ("joints", *(f"{part}.{joint}" for part in POSITIONS for joint in chosen.locked)):
+            node.pop(name, None)
+    return chosen.robot
+
+
+POSITIONS = ("initial_position", "locked_joints")
+"""Parameters of nodes that say where a joint is that is locked; the later wins."""
+
+
+def _locked_by(nodes: Sequence[Mapping[str, Any]], robot: Robot, free: Sequence[str] | None) -> dict[str, float]:
+    """Where parameters of nodes lock the joints that are not free; an array without names is the arm's own matter."""
+    given = {
+        name: node[f"{part}.{name}"]
+        for part in POSITIONS
+        for node in nodes
+        for name in robot.joint_names
+        if free is not None and name not in free and f"{part}.{name}" in node
+    }
+    return {name: position for name, position in given.items() if position == position}
+
+
+def _joints_given(robot: Robot, args: Namespace) -> tuple[list[str] | None, dict[str, float]]:
+    """The joints that the arguments leave free, None for all that are not locked, and where others are locked."""
     free = None if args.joints is None else [name.strip() for name in args.joints.split(",") if name.strip()]
     if args.root or args.tip:
         if free is not None:
@@ -100,9 +163,7 @@ def without_locked(robot: Robot, args: Namespace) -> Robot:
             locked[name.strip()] = float(position)
         except ValueError as cause:
             raise InputError("--lock", f"must be a joint's name and its position, name=0.03, not {text!r}") from cause
-    if free is None and not locked:
-        return robot
-    chosen = chosen_joints(robot, free, locked)
-    for name in chosen.assumed:
-        print(f"joint {name} is locked at {chosen.locked[name]:.4g}, the middle of its range", file=sys.stderr)
-    return chosen.robot
+        for joint in robot.joints:
+            if joint.name == name.strip() and not joint.lower <= locked[joint.name] <= joint.upper:
+                raise LimitError("--lock", joint.name, locked[joint.name], joint.lower, joint.upper)
+    return free, locked

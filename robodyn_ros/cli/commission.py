@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from robodyn_ros.cli.arm import add_arm, read_arm
 from robodyn_ros.cli.console import console
-from robodyn_ros.cli.parameters import FORMER, add_parameters, check_used, gather
+from robodyn_ros.cli.parameters import add_parameters, check_used, gather
 from robodyn_ros.cli.processes import node_command
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.die_with_parent import dying_with_parent
@@ -196,6 +196,5 @@ VERB = Verb(
         ("robodyn commission arm.urdf --report arm.html", "report as a page"),
     ),
     add_arguments=add_arguments,
-    former=FORMER,
     run=run,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from robodyn_ros.cli.arm import add_arm, read_arm
-from robodyn_ros.cli.console import check_picture, console, print_json
-from robodyn_ros.cli.parameters import FORMER, add_parameters, check_used, gather
+from robodyn_ros.cli.console import check_picture, console, print_json, with_folder
+from robodyn_ros.cli.parameters import add_mismatch, add_parameters, check_used, gather_simulated
 from robodyn_ros.cli.verb import ExitCode, Verb, names
 from robodyn_ros.document.numbers import digits, quantity
 from robodyn_ros.errors import InputError
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from robodyn_ros.robot import Joint, Robot
     from robodyn_ros.robot.pose import Array
     from robodyn_ros.simulation.comparison import ComparedMotion, ComparedRun, LawComparison
+    from robodyn_ros.simulation.plant.mismatch import Mismatch
 
 COLUMNS = {
     "step": ("RMS\nerror", "Lasting\nerror", "Settles\nin", "Peak\neffort", "Of its\nlimit"),
@@ -39,21 +41,21 @@ def add_arguments(parser: ArgumentParser) -> None:
     from robodyn_ros.simulation.comparison import LAWS
 
     add_arm(parser)
-    text = "the laws, separated by commas (default: %(default)s)"
-    parser.add_argument("--controllers", default=", ".join(LAWS), metavar="NAMES", help=text)
-    add_parameters(parser, "the controller node: gains and settings of the laws", "gains.elbow.damping_ratio:=0.7")
+    text = f"control law, or several separated by commas (default: {', '.join(LAWS)})"
+    parser.add_argument("--controller", default=",".join(LAWS), metavar="NAME", help=text)
+    add_parameters(
+        parser, "the nodes: gains and settings of the laws, mismatch of the arm", "gains.elbow.damping_ratio:=0.7"
+    )
     for name, default, unit, text in (
         ("natural-frequency", 12.0, "W", "natural frequency of the errors [rad/s]; parameters win over it"),
         ("damping-ratio", 1.0, "Z", "damping ratio of the errors [-]; likewise"),
         ("integral-rate", 0.0, "R", "rate of the integral action [1/s]; likewise"),
         ("rate", 500.0, "HZ", "rate of the control [Hz]"),
-        ("mass-scale", 1.0, "F", "the arm's masses over the model's [-]"),
-        ("payload", 0.0, "KG", "mass that the tool carries, and that the model does not know [kg]"),
-        ("friction-scale", 1.0, "F", "the arm's friction over the model's [-]"),
     ):
         parser.add_argument(
             f"--{name}", default=default, type=float, metavar=unit, help=f"{text} (default: {default:g})"
         )
+    add_mismatch(parser)
     parser.add_argument("--plot", type=Path, metavar="FILE", help="picture to write, .png, .svg or .pdf")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
 
@@ -61,25 +63,24 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> ExitCode:
     """Have each law do each motion, and say which law follows best; the answer is no if one failed on the way."""
     from robodyn_ros.simulation.comparison import compare
-    from robodyn_ros.simulation.plant.mismatch import Mismatch
 
     if args.plot is not None:
         check_picture("--plot", args.plot)
     if not args.rate > 0.0:
         raise InputError("--rate", f"must be above 0, not {args.rate:g}", args.rate)
-    robot, parameters = _arm_and_parameters(args)
+    robot, mismatch, parameters = _arm_and_parameters(args)
     comparison = compare(
         robot,
-        names(args.controllers),
+        names(args.controller),
         natural_frequency=args.natural_frequency,
         damping_ratio=args.damping_ratio,
         integral_rate=args.integral_rate,
         rate=args.rate,
-        mismatch=Mismatch(mass_scale=args.mass_scale, payload_mass=args.payload, friction_scale=args.friction_scale),
+        mismatch=mismatch,
         parameters=parameters,
     )
     if args.plot is not None and comparison.runs[0]:
-        comparison.plot(args.plot)
+        comparison.plot(with_folder(args.plot))
     if args.json:
         _print(comparison)
     else:
@@ -87,26 +88,35 @@ def run(args: Namespace) -> ExitCode:
     return ExitCode.NO if comparison.failures else ExitCode.YES
 
 
-def _arm_and_parameters(args: Namespace) -> tuple[Robot, dict[str, Any] | None]:
-    """The arm, and the controller's parameters, with the three numbers of the command line for joints without gains."""
-    robot = read_arm(args)
-    if not (args.params or args.given):
-        return robot, None
-    from robodyn_ros.control.loop_settings import loop_default_values
-    from robodyn_ros.control.parameter_file import take_joints
+def _arm_and_parameters(args: Namespace) -> tuple[Robot, Mismatch, dict[str, Any] | None]:
+    """The arm, how it differs from the model, and the controller's parameters.
 
-    (given,) = gather(args.params, args.given, ("controller",)).values()
-    robot = take_joints(robot, given)
-    known = loop_default_values(robot)
-    check_used(set(given) - set(known), known, args.given, given.located_names())
+    The parameters have the three numbers of the command line for joints without gains; they are None if none are given.
+    """
+    from robodyn_ros.control.loop_settings import loop_default_values
+    from robodyn_ros.control.parameter_file import FileParameters
+    from robodyn_ros.simulation.plant.mismatch import Mismatch
+
+    simulator, given = gather_simulated(args).values()
+    robot = read_arm(args, simulator, given)
+    values = FileParameters(simulator, {})
+    with values.located():
+        mismatch = values.settings(Mismatch, "mismatch.")
+    if not (args.params or args.given):
+        return robot, mismatch, None
+    known = {*loop_default_values(robot), *(f"mismatch.{item.name}" for item in fields(Mismatch))}
+    of_simulator = set(simulator) - set(simulator.places)
+    check_used((set(given) | of_simulator) - known, known, args.given, given.located_names())
     for joint in robot.joint_names:
         for name in ("natural_frequency", "damping_ratio", "integral_rate"):
             given.setdefault(f"gains.{joint}.{name}", getattr(args, name))
-    return robot, given
+    return robot, mismatch, given
 
 
 def _show(args: Namespace, comparison: LawComparison) -> None:
     out = console()
+    for name, why in comparison.failures.items():
+        out.print(f"{name}: {why}", style="bold red", soft_wrap=True)
     gains = f"ω = {args.natural_frequency:g} rad/s, ζ = {args.damping_ratio:g}"
     gains += f", ρ = {args.integral_rate:g} 1/s" if args.integral_rate > 0.0 else ""
     out.print(Text(f"{comparison.robot.name}: {comparison.arm}; {gains}", "bold"))
@@ -190,6 +200,5 @@ VERB = Verb(
         ("robodyn compare arm.urdf --plot laws.png", "with a picture"),
     ),
     add_arguments=add_arguments,
-    former=FORMER,
     run=run,
 )

@@ -1,71 +1,39 @@
-"""``robodyn compile``: fill the cache ahead, for a start without delay and for robots that cannot compile.
-
-The functions to compile are found by calling what nodes and programs call, while the engine only lists the libraries
-that these calls need.
-"""
+"""``robodyn compile``: fill the cache ahead, for a start without delay and for robots that cannot compile."""
 
 from __future__ import annotations
 
 import time
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from robodyn_ros.cli.arm import add_arm, read_arm
-from robodyn_ros.cli.console import console, print_json, progress_bar
+from robodyn_ros.cli.console import console, print_json
 from robodyn_ros.cli.verb import ExitCode, Verb, names
 from robodyn_ros.errors import ConfigurationError
+from robodyn_ros.plugins import available
+from robodyn_ros.precompilation import (
+    CONTRACT,
+    GROUPS,
+    KINEMATICS,
+    LAWS,
+    LOOPS,
+    OTHERS,
+    PREDICTION,
+    STEP,
+    TOOL,
+    TRIALS,
+    Job,
+    find_jobs,
+)
 
 if TYPE_CHECKING:
     from robodyn_ros.dynamics.compiled import CompiledDynamics
-    from robodyn_ros.engine.library import Wanted
     from robodyn_ros.robot import Robot
 
 DYNAMICS = ("rnea",)
 """Plugins by default, those that the nodes choose."""
-
-CONTRACT = ("inverse", "forward", "mass_matrix", "coriolis_matrix", "gravity", "terms", "energy")
-"""Functions of the dynamics that controllers and the simulator call."""
-
-LOOPS = "motion"
-"""Name of the group with the loops of the simulator and of rollouts."""
-
-KINEMATICS = "kinematics"
-"""Name of the group with pose and Jacobian of every link."""
-
-TOOL = "tool"
-"""Name of the group with the inverse kinematics of the tools, and what plans motions to a pose."""
-
-PREDICTION = "mpc"
-"""Name of the group with the problems of the control law ``mpc``."""
-
-TRIALS = "trial"
-"""Name of the group with the loop of a sweep's trials, and what it asks of the model."""
-
-STEP = "step"
-"""Name of the group with the control steps of the laws."""
-
-LAWS = ("computed_torque",)
-"""Laws by default, those that the nodes choose."""
-
-GROUPS = (LOOPS, KINEMATICS, TOOL, STEP)
-"""Groups that are compiled by default."""
-
-OTHERS = (PREDICTION, TRIALS)
-"""Groups that are compiled on demand."""
-
-PLANNER = "rnea"
-"""Plugin that plans motions to a pose."""
-
-
-class Job(NamedTuple):
-    """A function to compile."""
-
-    dynamics: str | None  # the plugin, None for kinematics
-    title: str  # its name in the table
-    wanted: Wanted
 
 
 class CompiledEntry(NamedTuple):
@@ -82,7 +50,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
     add_arm(parser)
     text = f"dynamics plugin, or several separated by commas (default: {', '.join(DYNAMICS)})"
-    parser.add_argument("--dynamics", nargs="+", default=DYNAMICS, metavar="NAME", help=text)
+    parser.add_argument("--dynamics", default=",".join(DYNAMICS), metavar="NAME", help=text)
     text = (
         f"functions of the dynamics, {LOOPS} (the simulator's loops), {KINEMATICS} (of every link) and {TOOL} (inverse "
         f"kinematics, and what motions to a pose are planned with), {PREDICTION} (of the law of that name), {TRIALS} "
@@ -90,10 +58,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         "simulator call)"
     )
     parser.add_argument("--of", default=",".join((*CONTRACT, *GROUPS)), metavar="NAMES", help=text)
-    text = f"laws whose control steps are compiled, separated by commas (default: {', '.join(LAWS)})"
-    parser.add_argument("--controllers", nargs="+", default=LAWS, metavar="NAMES", help=text)
+    text = f"control law whose step is compiled, or several separated by commas (default: {', '.join(LAWS)})"
+    parser.add_argument("--controller", default=",".join(LAWS), metavar="NAME", help=text)
     text = "link to be brought somewhere, or several separated by commas (default: the last that moves)"
-    parser.add_argument("--tool", nargs="+", metavar="LINK", help=text)
+    parser.add_argument("--tool", metavar="LINK", help=text)
     parser.add_argument("--batch", action="store_true", help="the functions for many states at once too")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
@@ -105,11 +73,13 @@ def run(args: Namespace) -> ExitCode:
 
     _check_tools()
     robot, folder = read_arm(args), cache_folder()
-    tools = names(",".join(args.tool or ())) or [tip(robot)]
-    plugins = [(name, _plugin(name, robot)) for name in names(",".join(args.dynamics))]
+    tools = names(args.tool or "") or [tip(robot)]
+    plugins = [(name, _plugin(name, robot)) for name in names(args.dynamics)]
     if args.of != "all":
         names(args.of, "--of", (*(name for _, plugin in plugins for name in plugin.quantities()), *GROUPS, *OTHERS))
-    jobs = find_jobs(robot, plugins, args.of, args.batch, tools, names(",".join(args.controllers)))
+    jobs = find_jobs(
+        robot, plugins, args.of, args.batch, tools, names(args.controller, "--controller", available("controllers"))
+    )
     try:
         compiled = list(_compile(jobs))
     except OSError as cause:
@@ -144,143 +114,9 @@ def _plugin(name: str, robot: Robot) -> CompiledDynamics:
     return dynamics
 
 
-def find_jobs(
-    robot: Robot,
-    plugins: Iterable[tuple[str, CompiledDynamics]],
-    names: str,
-    batch: bool,
-    tools: Sequence[str],
-    laws: Sequence[str] = LAWS,
-) -> list[Job]:
-    """List the libraries that the functions need, each once.
-
-    Args:
-        robot: the arm.
-        plugins: name and object of the dynamics.
-        names: functions and groups, separated by commas, or ``all``.
-        batch: list the functions for many states at once too.
-        tools: links whose inverse kinematics are needed.
-        laws: control laws whose control steps are needed.
-
-    Raises:
-        InputError: there is no such function or link, or no joint moves a tool.
-    """
-    jobs: dict[tuple[str, str], Job] = {}
-
-    def add(dynamics: str | None, call: Callable[[], object], suffix: str = "") -> None:
-        from robodyn_ros.engine.library import only_listed
-
-        with only_listed() as found:
-            call()
-        for wanted in found:
-            jobs.setdefault((wanted.name, wanted.key), Job(dynamics, wanted.name + suffix, wanted))
-
-    chosen = [name.strip() for name in names.split(",")]
-    for dynamics, plugin in plugins:
-        for quantity in plugin.quantities() if names == "all" else chosen:
-            if quantity not in (*GROUPS, *OTHERS):
-                add(dynamics, partial(_call_function, plugin, quantity, batch))
-        if names == "all" or LOOPS in chosen:
-            add(dynamics, partial(_step_plant, plugin))
-        if names == "all" or TRIALS in chosen:
-            add(dynamics, partial(_make_trial, plugin))
-        if names == "all" or STEP in chosen:
-            for law in laws:
-                add(dynamics, partial(_make_step, plugin, law), f" {law}")
-        if names == "all" or PREDICTION in chosen:
-            add(dynamics, partial(_make_mpc, plugin))
-    if names == "all" or KINEMATICS in chosen:
-        for link in robot.links:
-            add(None, partial(_call_kinematics, robot, link.name, batch), f" {link.name}")
-    if names == "all" or TOOL in chosen:
-        for tool in tools:
-            add(None, partial(_make_inverse_kinematics, robot, tool), f" {tool}")
-        add(PLANNER, partial(_call_planner, robot))
-    return list(jobs.values())
-
-
-def _call_function(dynamics: CompiledDynamics, quantity: str, batch: bool) -> None:
-    """Call a function of the dynamics with one state, and with many if asked."""
-    import numpy as np
-
-    kernel = dynamics.kernel(quantity)
-    if batch:
-        kernel.call(*(np.zeros((1, len(own))) for own in kernel.inputs))
-
-
-def _step_plant(dynamics: CompiledDynamics) -> None:
-    """Step the simulator's plant; a rollout needs the same library."""
-    from robodyn_ros.simulation import Plant
-
-    Plant(dynamics).step()
-
-
-def _make_trial(dynamics: CompiledDynamics) -> None:
-    """Make the loop of a trial with the default integrator, and what it asks of the model."""
-    from robodyn_ros.plugins import create
-    from robodyn_ros.simulation.hardware.settings import INTEGRATOR
-    from robodyn_ros.simulation.trial.compiled import trial_function
-
-    trial_function(dynamics, create("integrators", INTEGRATOR))
-    dynamics.plain_function("mass_matrix")
-
-
-THREAD = Path(__file__).parents[1] / "nodes/controller/realtime/thread.c"
-"""The controller node's thread."""
-
-
-def _make_step(dynamics: CompiledDynamics, law: str) -> None:
-    """Make the control step of a law, and the loop around it; the gains do not matter."""
-    from robodyn_ros.control.core_library import core_library
-    from robodyn_ros.control.loop import ControlLoop
-    from robodyn_ros.control.loop_settings import loop_default_values, make_loop_settings
-    from robodyn_ros.control.parameter_file import FileParameters
-
-    values = FileParameters({}, loop_default_values(dynamics.robot))
-    loop = ControlLoop.from_settings(make_loop_settings(values, dynamics, law))
-    if loop.compiled_step is not None:
-        assert loop.compiled_step.kernel is not None  # makes it, where this process has traced the law before
-        core_library(dynamics.robot.n, THREAD)
-
-
-def _make_mpc(dynamics: CompiledDynamics) -> None:
-    """Make the solver of the law ``mpc``; its length does not matter."""
-    from robodyn_ros.planning.ddp.ddp import DDP, ILQRSettings
-    from robodyn_ros.planning.mpc_problem import Deviation
-
-    DDP(dynamics, Deviation(), 1, ILQRSettings(), dynamics.symbols)
-
-
-def _call_kinematics(robot: Robot, link: str, batch: bool) -> None:
-    """Call pose and Jacobian of a link with one position, and with many if asked."""
-    import numpy as np
-
-    from robodyn_ros.kinematics import Kinematics
-
-    kinematics = Kinematics(robot)
-    for shape in ((robot.n,), (1, robot.n))[: 2 if batch else 1]:
-        kinematics.pose(link, np.zeros(shape))
-
-
-def _make_inverse_kinematics(robot: Robot, link: str) -> None:
-    """Make the inverse kinematics of a link, and its pose."""
-    from robodyn_ros.kinematics import Kinematics
-    from robodyn_ros.kinematics.inverse import InverseKinematics
-
-    kinematics = Kinematics(robot)
-    InverseKinematics(kinematics, link)
-    kinematics.kernel(link)
-
-
-def _call_planner(robot: Robot) -> None:
-    """Call the efforts at many states, which planned motions need."""
-    from robodyn_ros.dynamics.rnea import RNEA
-
-    _call_function(RNEA(robot), "inverse", True)
-
-
 def _compile(jobs: list[Job]) -> Iterator[CompiledEntry]:
     """Compile one function after the other, and show the progress on stderr."""
+    from robodyn_ros.cli.progress import progress_bar
     from robodyn_ros.engine.library import make_library
 
     with progress_bar() as progress:
@@ -334,8 +170,8 @@ VERB = Verb(
     examples=(
         ("robodyn compile arm.urdf", "what the nodes call"),
         ("robodyn compile arm.urdf --of all --batch", "everything"),
-        ("robodyn compile arm.urdf --of tool --tool hand tool", "for two tools"),
-        ("robodyn compile arm.urdf --dynamics rnea lagrangian", "of both"),
+        ("robodyn compile arm.urdf --of tool --tool hand,tool", "for two tools"),
+        ("robodyn compile arm.urdf --dynamics rnea,lagrangian", "of both"),
     ),
     add_arguments=add_arguments,
     run=run,

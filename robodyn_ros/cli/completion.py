@@ -74,6 +74,7 @@ VERB = Verb(
     examples=(
         ("robodyn completion bash", "for bash"),
         ("robodyn completion zsh", "for zsh"),
+        ("robodyn completion fish", "for fish"),
     ),
     add_arguments=add_arguments,
     run=run,

@@ -15,16 +15,13 @@ from copy import copy
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 
 from robodyn_ros.errors import ConfigurationError, InputError
-
-if TYPE_CHECKING:
-    from rich.progress import Progress, ProgressColumn
 
 WIDTH = 80
 """Columns of an output that is not a terminal, unless the environment variable COLUMNS says how many."""
@@ -106,19 +103,6 @@ def console(stderr: bool = False) -> Console:
     return made
 
 
-def progress_bar(*columns: str | ProgressColumn, transient: bool = True) -> Progress:
-    """Return a progress bar on stderr, which shows only on a terminal.
-
-    Args:
-        *columns: what to show (default: rich's choice).
-        transient: remove the bar at the end.
-    """
-    from rich.progress import Progress
-
-    out = console(stderr=True)
-    return Progress(*columns, console=out, transient=transient, disable=not out.is_terminal)
-
-
 def print_json(value: Any) -> None:
     """Print a value as JSON; a number that is not finite, which JSON does not have, as null."""
     json.dump(_without_nan(value), sys.stdout, indent=2, ensure_ascii=False, allow_nan=False)
@@ -137,35 +121,42 @@ def check_picture(option: str, path: Path) -> None:
     """Check that a picture can be drawn into this file.
 
     Raises:
-        InputError: its ending names no picture format, or its folder does not exist or is not writable.
+        InputError: its ending names no picture format, or it cannot be written there.
         ConfigurationError: Matplotlib is not installed.
     """
     if path.suffix not in (".png", ".svg", ".pdf"):
         raise InputError(option, f"must end in .png, .svg or .pdf, not {path.suffix!r}", path)
-    folder = path.resolve().parent
-    if not folder.is_dir() or not os.access(folder, os.W_OK) or path.is_dir():
-        raise InputError(option, f"{str(path)!r} cannot be written", path)
+    check_file(option, path)
     if find_spec("matplotlib") is None:
         raise ConfigurationError("the picture needs matplotlib: pip install 'robodyn_ros[plot]'")
 
 
-def check_folder(option: str, path: Path) -> None:
-    """Check that the folder of a file exists.
+def check_file(option: str, path: Path) -> None:
+    """Check that a file can be written, in a folder that need not exist yet.
 
     Raises:
-        InputError: it does not.
+        InputError: it cannot.
     """
-    if not path.resolve().parent.is_dir():
-        raise InputError(option, f"there is no folder {str(path.parent)!r}", path)
+    nearest = next(folder for folder in path.resolve().parents if folder.exists())
+    why = "it is a folder" if path.is_dir() else "" if nearest.is_dir() else f"{nearest} is no folder"
+    if why or not os.access(nearest, os.W_OK):
+        raise InputError(option, f"{str(path)!r} cannot be written: {why or f'no right to write in {nearest}'}", path)
+
+
+def with_folder(path: Path) -> Path:
+    """Make the folder of a file that is about to be written, and return the file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
 
 
 def write_file(option: str, path: Path, content: str | bytes) -> None:
-    """Write a file, or replace it.
+    """Write a file, or replace it; its folder is made.
 
     Raises:
         InputError: the file cannot be written.
     """
+    check_file(option, path)
     try:
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        with_folder(path).write_bytes(content.encode() if isinstance(content, str) else content)
     except OSError as cause:
         raise InputError(option, f"{str(path)!r} cannot be written: {cause.strerror}", path) from cause

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from robodyn_ros.cli.arm import add_arm, read_arm
-from robodyn_ros.cli.console import check_folder, console, print_json
+from robodyn_ros.cli.console import check_file, console, print_json, write_file
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import InputError
 
@@ -45,7 +45,7 @@ def run(args: Namespace) -> ExitCode:
     from robodyn_ros.identification.recording import read_recording
 
     if args.out is not None:
-        check_folder("--out", args.out)
+        check_file("--out", args.out)
     if not 0.1 <= args.gain <= 1000.0:
         raise InputError("--gain", f"must be within 0.1 and 1000, not {args.gain!r}", args.gain)
     robot = read_arm(args)
@@ -58,7 +58,7 @@ def run(args: Namespace) -> ExitCode:
     if args.out is not None:
         import yaml
 
-        args.out.write_text(yaml.safe_dump(parameters, sort_keys=False), encoding="utf-8")
+        write_file("--out", args.out, yaml.safe_dump(parameters, sort_keys=False))
     if args.json:
         values = {name: np.asarray(value).tolist() for name, value in proposed._asdict().items()}
         print_json({"robot": robot.name, "joints": list(robot.joint_names), **values})

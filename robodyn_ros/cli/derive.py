@@ -31,10 +31,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     text += " lagrangian, mass_matrix, coriolis, gravity, equations, pose"
     parser.add_argument("--of", metavar="STEPS", help=text)
     parser.add_argument("--numbers", action="store_true", help="the arm's own numbers in the formulas, not letters")
-    text = "numbers at this pose too: a position for each joint [rad or m]"
-    parser.add_argument("--at", nargs="+", type=float, metavar="Q", help=text)
-    text = "velocities at that pose [rad/s or m/s] (default: 1 each)"
-    parser.add_argument("--velocity", nargs="+", type=float, metavar="V", help=text)
+    text = "numbers at this pose too: 0.3,-1,0 or joint=-1"
+    parser.add_argument("--at", metavar="POSE", help=text)
+    text = "velocities at that pose, written as it is [rad/s or m/s] (default: 1 each)"
+    parser.add_argument("--velocity", metavar="V", help=text)
     add_gravity(parser)
     text = f"{', '.join(FORMATS)} (default: by the ending of --out, else text)"
     parser.add_argument("--format", metavar="NAME", help=text)
@@ -44,18 +44,19 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> ExitCode:
     """Derive, and write the document in the chosen format."""
+    import numpy as np
+
     from robodyn_ros import create_dynamics
+    from robodyn_ros.cli.motion import parse_pose
     from robodyn_ros.dynamics.symbolic.derivation import STEPS, derive
 
     kind = _format(args.format, args.out)
     steps = STEPS if args.of is None else _steps(args.of)
     robot = read_arm(args)
-    for option, values in (("--at", args.at), ("--velocity", args.velocity)):
-        if values is not None and len(values) != robot.n:
-            problem = f"must be {robot.n} numbers ({', '.join(robot.joint_names)}), not {len(values)}"
-            raise InputError(option, problem, values)
+    at = None if args.at is None else parse_pose(args.at, robot, robot.home, "--at")
+    velocity = None if args.velocity is None else parse_pose(args.velocity, robot, np.ones(robot.n), "--velocity")
     dynamics = create_dynamics("rnea", robot, compiled=False, gravity=args.gravity)
-    document = derive(dynamics, steps, numbers=args.numbers, q=args.at, qd=args.velocity)
+    document = derive(dynamics, steps, numbers=args.numbers, q=at, qd=velocity)
     if kind == "text" and args.out in {None, "-"}:
         _show(document)
         return ExitCode.YES
@@ -138,7 +139,7 @@ VERB = Verb(
         ("robodyn derive arm.urdf", "in the terminal"),
         ("robodyn derive arm.urdf --of mass_matrix,gravity", "some steps"),
         ("robodyn derive arm.urdf --numbers", "with its numbers"),
-        ("robodyn derive arm.urdf --at 0.1 0.8 -0.4", "M, C, G at a pose too"),
+        ("robodyn derive arm.urdf --at 0.1,0.8,-0.4", "M, C, G at a pose too"),
         ("robodyn derive arm.urdf --out arm.html", "for the browser"),
         ("robodyn derive arm.urdf --format pdf", "arm.pdf"),
     ),

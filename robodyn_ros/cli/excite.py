@@ -5,11 +5,12 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from robodyn_ros.cli.arm import add_arm, read_arm
-from robodyn_ros.cli.console import check_folder, console, print_json
+from robodyn_ros.cli.console import check_file, console, print_json, with_folder
 from robodyn_ros.cli.verb import ExitCode, Verb
 
 if TYPE_CHECKING:
@@ -52,16 +53,20 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> ExitCode:
     """Optimise the trajectory, write it and report."""
     from robodyn_ros.cli.motion import parse_pose
+    from robodyn_ros.cli.progress import progress_bar
     from robodyn_ros.control.motion.trajectory import write_trajectory
     from robodyn_ros.identification.excitation import excite
     from robodyn_ros.identification.settings import ExcitationSettings
 
-    check_folder("--out", args.out)
+    check_file("--out", args.out)
     robot = read_arm(args)
     given = {name: getattr(args, name) for name, *_ in OPTIONS}
     start = robot.home if args.start is None else parse_pose(args.start, robot, robot.home, "--from")
-    excitation = excite(robot, ExcitationSettings(**given), workspace=_workspace(args), start=start)
-    write_trajectory(args.out, excitation.trajectory, robot.joint_names)
+    with progress_bar() as progress:
+        task = progress.add_task("searching for a motion", total=args.tries)
+        told = partial(progress.advance, task)
+        excitation = excite(robot, ExcitationSettings(**given), workspace=_workspace(args), start=start, progress=told)
+    write_trajectory(with_folder(args.out), excitation.trajectory, robot.joint_names)
     _report(robot, excitation, args)
     return ExitCode.YES
 
@@ -134,6 +139,5 @@ VERB = Verb(
         ("robodyn excite arm.urdf --period 20 --periods 5", "slower, and more often"),
     ),
     add_arguments=add_arguments,
-    former={"--start": "--from"},
     run=run,
 )

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 from robodyn_ros.cli.arm import add_arm, arm_source, read_arm
 from robodyn_ros.cli.console import write_file
-from robodyn_ros.cli.parameters import FORMER, add_parameters, check_used, gather
+from robodyn_ros.cli.parameters import add_parameters, check_used, gather
 from robodyn_ros.cli.verb import ExitCode, Verb, add_gravity, names
 from robodyn_ros.errors import InputError
 
 if TYPE_CHECKING:
+    from robodyn_ros.control.parameter_file import LoadedParameters
     from robodyn_ros.dynamics.base import Dynamics
 
 QUANTITIES = "inverse,mass_matrix,coriolis_matrix,gravity"
@@ -58,15 +59,17 @@ def run(args: Namespace) -> ExitCode:
     if args.ros2_control is not None:
         return _controller(args)
     folder, stem = _place(args.out, args.language)
-    dynamics = create_dynamics(args.dynamics, read_arm(args), gravity=args.gravity)
+    step = STEP in args.of.split(",")
+    for option, value in (("--params", args.params), ("-p", args.given), ("--controller", args.controller)):
+        if value and not step:
+            raise InputError(option, f"serves the control step alone: --of {STEP}", value)
+    (given,) = gather(args.params, args.given, ("controller",)).values()
+    dynamics = create_dynamics(args.dynamics, read_arm(args, given), gravity=args.gravity)
     known = dynamics.quantities() if isinstance(dynamics, CompiledDynamics) else ()
     quantities = names(args.of, "--of", (*known, STEP) if known else ())
     if STEP in quantities:
-        files = _step(args, dynamics, quantities, stem)
+        files = _step(args, dynamics, given, quantities, stem)
     else:
-        for option, value in (("--params", args.params), ("-p", args.given), ("--controller", args.controller)):
-            if value:
-                raise InputError(option, f"serves the control step alone: --of {STEP}", value)
         files = export(dynamics, args.language, quantities, real=args.real, stem=stem)
     if args.out == "-":
         sys.stdout.write(_joined(files))
@@ -89,8 +92,8 @@ def _controller(args: Namespace) -> ExitCode:
 
     if args.language is not None or args.of != QUANTITIES or args.out != "." or args.real != "double":
         raise InputError("--ros2-control", "stands for a whole package: leave --language, --of, --real and --out out")
-    robot = read_arm(args)
     (given,) = gather(args.params, args.given, ("controller",)).values()
+    robot = read_arm(args, given)
     law = args.controller or given.get("controller", "computed_torque")
     known = loop_default_values(robot) | known_defaults(robot, given, law)
     if tuple(args.gravity) != STANDARD_GRAVITY:
@@ -112,7 +115,9 @@ def _controller(args: Namespace) -> ExitCode:
     return ExitCode.YES
 
 
-def _step(args: Namespace, dynamics: Dynamics, quantities: list[str], stem: str) -> dict[str, str]:
+def _step(
+    args: Namespace, dynamics: Dynamics, given: LoadedParameters, quantities: list[str], stem: str
+) -> dict[str, str]:
     """The files of the control step."""
     from robodyn_ros.control.loop_settings import loop_default_values, make_loop_settings, model_parameters
     from robodyn_ros.control.parameter_file import FileParameters
@@ -120,7 +125,6 @@ def _step(args: Namespace, dynamics: Dynamics, quantities: list[str], stem: str)
 
     if quantities != [STEP] or args.language != "c" or args.real != "double":
         raise InputError("--of", "step is written by itself, in C, and with numbers of type double: it keeps the time")
-    (given,) = gather(args.params, args.given, ("controller",)).values()
     known = loop_default_values(dynamics.robot)
     values = FileParameters(given, known)
     with values.located():
@@ -136,11 +140,11 @@ def _place(out: str, language: str | None) -> tuple[Path, str]:
         raise InputError("--language", f"must be given, one of {', '.join(LANGUAGES)}; or --ros2-control FOLDER")
     names(language, "--language", LANGUAGES)
     path = Path(out)
-    if out == "-" or path.is_dir():
+    if out == "-" or path.is_dir() or not path.suffix:
         return path, ""
     if path.suffix not in LANGUAGES[language]:
         wanted = " or ".join(LANGUAGES[language])
-        raise InputError("--out", f"{out!r} is no folder that exists, and no file that ends in {wanted}", out)
+        raise InputError("--out", f"{out!r} is neither a folder nor a file that ends in {wanted}", out)
     return path.parent, path.stem
 
 
@@ -175,6 +179,5 @@ VERB = Verb(
         ("robodyn export arm.urdf --ros2-control my_arm", "a controller package"),
     ),
     add_arguments=add_arguments,
-    former={**FORMER, "--plugin": "--dynamics"},
     run=run,
 )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from robodyn_ros.cli.arm import add_arm, read_arm
-from robodyn_ros.cli.console import check_folder, console, print_json, progress_bar, write_file
+from robodyn_ros.cli.console import check_file, console, print_json, write_file
 from robodyn_ros.cli.verb import ExitCode, Verb, add_gravity, names
 from robodyn_ros.errors import InputError
 
@@ -21,12 +21,16 @@ if TYPE_CHECKING:
     from robodyn_ros.identification import Identification
     from robodyn_ros.identification.estimation.payload import PayloadEstimate
     from robodyn_ros.identification.estimation.result import Parameter, Prediction
+    from robodyn_ros.identification.recording.recording import RecordedTrack
     from robodyn_ros.identification.settings import SignalSettings
     from robodyn_ros.identification.signals.prepare import PreparedSamples
     from robodyn_ros.robot import Robot
 
 TIMES = ("auto", "stamp", "received")
 """Choices of ``--times``, those of the library, which is slow to import."""
+
+STILL = 0.01
+"""Part of its way that a joint may still move where the arm counts as still [-]."""
 
 EFFORTS = ("auto", "measured", "commanded")
 """Choices of ``--effort``, those of the library."""
@@ -91,7 +95,7 @@ def _check_outputs(args: Namespace) -> None:
     for option, path in (("--out", args.out), ("--report", args.report)):
         if path is None:
             continue
-        check_folder(option, path)
+        check_file(option, path)
         if args.payload_link is not None:
             raise InputError(option, "is for the arm's numbers; --payload-link prints what it finds", path)
     if args.out is not None and args.out.exists() and args.out.samefile(args.urdf):
@@ -166,6 +170,7 @@ def _prepare(
         for path in paths:
             tell(f"reading {path}")
             recordings.append(read_recording(path, robot.joint_names, source))
+            _warn_if_still(path, recordings[-1].position)
         tell("preparing")
         return prepare(recordings, robot, settings, gravity=args.gravity)
 
@@ -175,10 +180,25 @@ def _prepare(
     return used, read(args.validate, known)
 
 
+def _warn_if_still(path: str, positions: RecordedTrack) -> None:
+    """Say when the arm stands still for most of a recording, as it does where its controller has stopped."""
+    t, q = positions.t, positions.values
+    away = np.abs(q - q[-1]) > STILL * np.ptp(q, axis=0)
+    end = float(t[np.flatnonzero(away.any(axis=1))[-1]] - t[0]) if away.any() else 0.0
+    if end < 0.5 * float(t[-1] - t[0]):
+        text = (
+            f"{path}: the arm stands still from t = {end:.3g} s of {t[-1] - t[0]:.3g} s on, as if its controller had "
+        )
+        text += "stopped there; the log of the controller, or the first line of `robodyn simulate`, says why"
+        console(stderr=True).print(f"warning: {text}", markup=False, soft_wrap=True)
+
+
 @contextmanager
 def _progress(args: Namespace) -> Iterator[Callable[[str], None]]:
     """Show on stderr what is being done; yields the function that is told of each step."""
     from rich.progress import BarColumn, TextColumn
+
+    from robodyn_ros.cli.progress import progress_bar
 
     steps = len(args.recordings + args.validate) + 3 + (args.report is not None)
     with progress_bar(BarColumn(), TextColumn("{task.description}", markup=False)) as progress:
@@ -385,6 +405,5 @@ VERB = Verb(
         ("robodyn identify arm.urdf a --joint-states /left/joint_states", "of two"),
     ),
     add_arguments=add_arguments,
-    former={"--urdf": "", "--states": "--joint-states", "--payload": "--payload-link"},
     run=run,
 )

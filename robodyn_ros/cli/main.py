@@ -18,7 +18,7 @@ try:  # Ctrl-C may come while the command is still being imported
     from robodyn_ros.errors import RobodynError
     from robodyn_ros.plugins import origin
     from robodyn_ros.robot.xacro import is_argument
-    from robodyn_ros.suggestions import is_it
+    from robodyn_ros.suggestions import is_it, nearest
 except KeyboardInterrupt:
     sys.exit(130)
 
@@ -106,15 +106,17 @@ def _run(line: list[str]) -> int:
     if not line[0].startswith("-") and line[0] not in verbs:
         hint = is_it(line[0], verbs) or f"; the verbs are {', '.join(verbs)}"
         parser.error(f"there is no verb {line[0]!r}{hint}")
-    if line[0] in verbs:
-        line[1:] = verbs[line[0]].renamed(line[1:])
     given = parse(parser, line)
     return verbs[given.verb].run(given)
 
 
 def parse(parser: ArgumentParser, arguments: Sequence[str] | None) -> Namespace:
     """The values of a command line; ``name:=value`` may stand anywhere, if the verb reads an arm."""
-    given, left = parser.parse_known_args(arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    for verbs in (action.choices for action in parser._actions if isinstance(action.choices, dict)):
+        if words and words[0] in verbs:
+            verbs[words[0]].refuse_former(words[1:])
+    given, left = parser.parse_known_args(words)
     own: ArgumentParser = vars(given).pop("own")
     if left and not (hasattr(given, "arguments") and all(map(is_argument, left))):
         own.error(_unknown(own, left))
@@ -128,18 +130,21 @@ def _unknown(parser: ArgumentParser, left: Sequence[str]) -> str:
     A verb that takes no parameters has its settings as options.
     """
     shown = [action for action in parser._actions if action.help != SUPPRESS]
-    options = [option for action in shown for option in action.option_strings if option.startswith("--")]
+    options = [option[2:] for action in shown for option in action.option_strings if option.startswith("--")]
     wrong, _, value = next((word for word in left if word.startswith("-")), "").partition("=")
     if wrong in PARAMETER_OPTIONS:
         given = value or "".join(left[left.index(wrong) + 1 :][:1])
-        name = "--" + given.partition("=")[0].rstrip(":").replace("_", "-")
-        hint = is_it(name, options) or f": {parser.prog} --help"
+        name = nearest(given.partition("=")[0].rstrip(":").replace("_", "-"), options)
+        hint = f" (is it '--{name}'?)" if name else f": {parser.prog} --help"
         return f"{wrong} {given}: this verb has no parameters, its settings are options{hint}"
-    return f"unrecognized arguments: {' '.join(left)}{is_it(wrong, options) if wrong else ''}"
+    name = nearest(wrong.strip("-"), options)
+    near, help_ = f" (is it '--{name}'?)", f"; {parser.prog} --help lists the options"
+    hint = near if name else help_ if wrong else "; what belongs to one option is one word: a,b,c"
+    return f"unrecognized arguments: {' '.join(left)}{hint}"
 
 
 PARAMETER_OPTIONS = ("-p", "--params", "--set", "--config")
-"""Options by which verbs take parameters, or took them in an earlier version."""
+"""Options by which verbs take parameters, or took them once."""
 
 
 def _unwind(number: int, frame: FrameType | None) -> NoReturn:
@@ -176,6 +181,7 @@ def _parser(verbs: dict[str, Verb]) -> ArgumentParser:
             formatter_class=VerbHelp,
         )
         verb.add_arguments(own)
+        own.order()
         own.set_defaults(own=own)
     return parser
 

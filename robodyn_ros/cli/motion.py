@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from robodyn_ros.control.limits import check_position_limits
 from robodyn_ros.control.motion.point_to_point import durations, rest_to_rest
 from robodyn_ros.control.motion.trajectory import Trajectory
 from robodyn_ros.errors import InputError
@@ -134,4 +135,5 @@ def requested_trajectory(
     stops = [start]
     for text in poses:
         stops.append(parse_pose(text, robot, stops[-1]))
+        check_position_limits("--to", robot, stops[-1], list(range(robot.n)))
     return rest_to_rest(np.array(stops), np.linspace(0.0, duration, len(stops)))

@@ -26,9 +26,6 @@ NODES = ("simulator", "controller")
 FEW = 40
 """Number of parameters up to which they are listed where none is near."""
 
-FORMER = {"--config": "--params", "--set": "-p"}
-"""Option of an earlier version → its name now."""
-
 
 def add_parameters(parser: ArgumentParser, what: str, example: str) -> None:
     """Add the options ``--params`` and ``-p``.
@@ -39,9 +36,10 @@ def add_parameters(parser: ArgumentParser, what: str, example: str) -> None:
         example: of a parameter, ``name:=value``.
     """
     text = f"parameter file of {what}, as ROS 2 takes it; again for another"
-    parser.add_argument("--params", type=Path, action="append", default=[], metavar="FILE", help=text)
+    group = parser.add_argument_group("parameters")
+    group.add_argument("--params", type=Path, action="append", default=[], metavar="FILE", help=text)
     text = f"a parameter, such as {example}; again for another; it wins over the files"
-    parser.add_argument("-p", dest="given", action="append", default=[], metavar="NAME:=VALUE", help=text)
+    group.add_argument("-p", dest="given", action="append", default=[], metavar="NAME:=VALUE", help=text)
 
 
 def gather(files: Sequence[Path], given: Sequence[str], nodes: Sequence[str] = NODES) -> dict[str, LoadedParameters]:
@@ -67,6 +65,30 @@ def gather(files: Sequence[Path], given: Sequence[str], nodes: Sequence[str] = N
         for parameters in [found[node]] if node in found else found.values():
             parameters |= {own if node in found else name: value}
     return found
+
+
+MISMATCH = (
+    ("mass-scale", "mass_scale", "F", "the arm's masses over the model's [-]"),
+    ("payload", "payload_mass", "KG", "mass that the tool carries, and that the model does not know [kg]"),
+    ("friction-scale", "friction_scale", "F", "the arm's friction over the model's [-]"),
+)
+"""Options for the parameters ``mismatch.<name>`` of the simulator: option, name, unit, help."""
+
+
+def add_mismatch(parser: ArgumentParser) -> None:
+    """Add the options that make the simulated arm differ from the model."""
+    for option, name, unit, text in MISMATCH:
+        told = f"{text}; parameter mismatch.{name} (default: {0 if unit == 'KG' else 1})"
+        parser.add_argument(f"--{option}", type=float, metavar=unit, help=told)
+
+
+def gather_simulated(args: Namespace) -> dict[str, LoadedParameters]:
+    """As :func:`gather`, for a verb with the arguments of :func:`add_parameters` and :func:`add_mismatch`."""
+    given = gather(args.params, args.given)
+    for option, name, _, _ in MISMATCH:
+        if (value := getattr(args, option.replace("-", "_"))) is not None:
+            given["simulator"] |= {f"mismatch.{name}": value}
+    return given
 
 
 class GivenParameters(NamedTuple):
@@ -142,9 +164,11 @@ def check_used(
             ", ".join(mistaken), f"no parameter that is used here is named {said}", list(mistaken.values())
         )
     for name in unused:
-        if near := misspelt(name, choices):
-            problem = f"{files.get(name, '')} {name!r} is no parameter (is it {near!r}?)".strip()
-            raise InputError("--params", problem, name)
+        near, inner = misspelt(name, choices), next((one for one in choices if one.startswith(f"{name}.")), "")
+        problem = f"holds others, such as {inner}, and has no value itself" if inner else f"(is it {near!r}?)"
+        if inner or near:
+            said = f"{files.get(name, '')} {name!r} is no parameter {'but ' if inner else ''}{problem}".strip()
+            raise InputError("--params", said, name)
     if unused and not quiet:
         console(stderr=True).print(f"not used here: {', '.join(unused)}", markup=False, soft_wrap=True)
 
@@ -152,6 +176,8 @@ def check_used(
 def _told(text: str, name: str, choices: Sequence[str]) -> str:
     """The name of a parameter that is not used: with its node if there is one of that name, else with the nearest."""
     own = name.rpartition(":")[2]
+    if inner := next((one for one in choices if one.startswith(f"{own}.")), ""):
+        return f"{own!r}; it holds others, such as {inner}"
     return repr(_parsed(text)[0]) if own in choices else f"{own!r}{is_it(own, choices)}"
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from argparse import SUPPRESS, ArgumentParser, Namespace
+from argparse import ArgumentParser, Namespace
 from math import isfinite
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from robodyn_ros.cli.arm import add_arm, read_arm
-from robodyn_ros.cli.console import check_folder, check_picture, console, print_json, progress_bar
+from robodyn_ros.cli.console import check_file, check_picture, console, print_json, with_folder
 from robodyn_ros.cli.verb import ExitCode, Verb, need_ros
 from robodyn_ros.errors import InputError, NotReadyError
 
@@ -75,7 +75,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     out.add_argument("--plot", type=Path, metavar="FILE", help="draw it here: .png, .svg or .pdf")
     text = "show it in a browser until Ctrl-C, by a server at this port (default: 8080; extra viewer)"
     out.add_argument("--view", type=int, nargs="?", const=PORT, metavar="PORT", help=text)
-    out.add_argument("--port", type=int, help=SUPPRESS)
     out.add_argument("--send", action="store_true", help="send it to the controller of the ROS 2 graph that is there")
     out.add_argument("--json", action="store_true", help="print the figures as JSON")
 
@@ -87,19 +86,19 @@ def run(args: Namespace) -> ExitCode:
     plan = _solve(args, problem)
     _report(args, problem, plan)
     if args.out is not None:
-        plan.save(args.out)
+        plan.save(with_folder(args.out))
         _tell_written(args, args.out)
     if not plan.solved:
         return ExitCode.NO
     if args.plot is not None:
         from robodyn_ros.planning.plotting import plot_plan
 
-        plot_plan(plan, problem, args.plot)
+        plot_plan(plan, problem, with_folder(args.plot))
         _tell_written(args, args.plot)
     if args.send:
         send(plan)
     if args.view is not None:
-        view(plan, problem, args.port or args.view)
+        view(plan, problem, args.view)
     return ExitCode.YES
 
 
@@ -113,7 +112,7 @@ def _check_outputs(args: Namespace) -> None:
     if args.plot is not None:
         check_picture("--plot", args.plot)
     if args.out is not None:
-        check_folder("--out", args.out)
+        check_file("--out", args.out)
     if args.method == "time-scaling" and (args.cost != "time" or args.duration is not None):
         raise InputError("--method", "time-scaling seeks the shortest time; leave out --cost and --duration", args.cost)
     if args.send:
@@ -164,7 +163,7 @@ def _goal(args: Namespace, robot: Robot, link: str, before: Array) -> Goal:
     from robodyn_ros.robot import Pose
 
     if (args.to is None) == (args.to_tool is None):
-        raise InputError("--to", "or --to-tool must be given, one of them", args.to)
+        raise InputError("--to, --to-tool", "give one of the two", args.to)
     if args.to is not None:
         return JointGoal(parse_pose(args.to, robot, before))
     try:
@@ -181,6 +180,8 @@ def _goal(args: Namespace, robot: Robot, link: str, before: Array) -> Goal:
 def _solve(args: Namespace, problem: Problem) -> Plan:
     """Find the plan, and show the progress of the search on stderr."""
     from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    from robodyn_ros.cli.progress import progress_bar
 
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
     with progress_bar(*columns) as progress:
@@ -361,6 +362,5 @@ VERB = Verb(
         ("robodyn plan arm.urdf --to PICK --obstacles shelf.yaml --view", "shown"),
     ),
     add_arguments=add_arguments,
-    former={"--link": "--tool"},
     run=run,
 )

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from robodyn_ros.cli.arm import add_arm, read_arm
-from robodyn_ros.cli.console import check_folder, check_picture, console, print_json, progress_bar
-from robodyn_ros.cli.parameters import FORMER, NODES, add_parameters, check_used, gather
+from robodyn_ros.cli.console import check_file, check_picture, console, print_json, with_folder
+from robodyn_ros.cli.parameters import NODES, add_mismatch, add_parameters, check_used, gather_simulated
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.document.numbers import digits, quantity
 from robodyn_ros.errors import InputError
@@ -46,6 +46,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     motion.add_argument("--tour", action="store_true", help="the motion of `robodyn demo`, for the PRR arm")
     text = "follow the JointTrajectory in this file, JSON or YAML"
     motion.add_argument("--motion", type=Path, metavar="FILE", help=text)
+    add_mismatch(parser)
     add_parameters(parser, "the nodes simulator and controller", "seed:=3 or controller:dynamics:=lagrangian")
     text = "write what happened here: .csv, .mcap, or a folder without ending for a rosbag2"
     parser.add_argument("--out", type=Path, metavar="PATH", help=text)
@@ -57,22 +58,22 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> ExitCode:
     """Simulate, write, draw and report; the answer is no if the arm or its control failed."""
-    from robodyn_ros.control.parameter_file import take_joints
     from robodyn_ros.simulation.trial.plotting import plot_trial
 
     write = _writer(args)
     if args.plot is not None:
         check_picture("--plot", args.plot)
-    given = gather(args.params, args.given)
-    robot = take_joints(read_arm(args), *given.values())
+    given = gather_simulated(args)
+    robot = read_arm(args, *given.values())
     trial, seconds = _simulate(args, robot, given)
     if write is not None:
-        write(args.out, trial, robot)
-    name = args.controller
+        write(with_folder(args.out), trial, robot)
+    name, found = args.controller, _figures(trial, robot)
     if args.plot is not None:
         title = f"{robot.name} under {name}" if name != PASSIVE else f"{robot.name}, passive"
-        plot_trial(trial, robot, title, args.plot)
-    _report(_figures(trial, robot), name, seconds, args)
+        title += f", {found.stopped.partition(': ')[0]}" if found.stopped else ""
+        plot_trial(trial, robot, title, with_folder(args.plot))
+    _report(found, name, seconds, args)
     return ExitCode.NO if trial.faults else ExitCode.YES
 
 
@@ -83,12 +84,13 @@ def _writer(args: Namespace) -> Callable[[Path, Trial, Robot], None] | None:
     name = args.format or ENDINGS.get(args.out.suffix)
     if name is None:
         raise InputError("--out", f"must end in .csv or .mcap or have no ending, unless --format says it: {args.out}")
-    check_folder("--out", args.out)
     from robodyn_ros.simulation.trial import files
 
+    if name != "csv":
+        files.check(args.out, name)
+    check_file("--out", args.out)
     if name == "csv":
         return files.write_csv
-    files.check(args.out, name)
     return files.write_mcap if name == "mcap" else files.write_rosbag2
 
 
@@ -171,6 +173,7 @@ def _run_trial(hardware: Hardware, loop: ControlLoop | None, duration: float) ->
     """Run the trial, and show its progress on stderr."""
     from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 
+    from robodyn_ros.cli.progress import progress_bar
     from robodyn_ros.simulation.trial.trial import run_trial
 
     columns = (BarColumn(), TextColumn("{task.completed:.1f} of {task.total:g} s"), TimeRemainingColumn())
@@ -201,12 +204,14 @@ class SimulatedFigures:
     commands: int  # that the hardware received
     joints: tuple[SimulatedJointFigures, ...]
     faults: dict[str, int]  # what → how often
+    stopped: str  # when and why the control stopped first, "" if it did not
 
 
 def _figures(trial: Trial, robot: Robot) -> SimulatedFigures:
     """Return the figures of a trial."""
     import numpy as np
 
+    from robodyn_ros.simulation.stop import trial_stop
     from robodyn_ros.simulation.trial.plotting import tracking_error
 
     joints = []
@@ -225,7 +230,12 @@ def _figures(trial: Trial, robot: Robot) -> SimulatedFigures:
             )
         )
     return SimulatedFigures(
-        float(trial.truth.t[-1]), len(trial.states.t), len(trial.commands.t), tuple(joints), dict(trial.faults)
+        float(trial.truth.t[-1]),
+        len(trial.states.t),
+        len(trial.commands.t),
+        tuple(joints),
+        dict(trial.faults),
+        trial_stop(trial, robot),
     )
 
 
@@ -245,6 +255,8 @@ def _report(found: SimulatedFigures, controller: str, seconds: float, args: Name
     from rich import box
     from rich.table import Table
 
+    from robodyn_ros.simulation.stop import simulated
+
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("Joint", no_wrap=True)
     for heading in ("RMS error", "Greatest error", "Greatest effort", "Limit"):
@@ -259,11 +271,13 @@ def _report(found: SimulatedFigures, controller: str, seconds: float, args: Name
             limit,
         )
     out = console()
+    if found.stopped:
+        out.print(found.stopped, style="bold red", soft_wrap=True)
     out.print(table)
     pace = f"{digits(found.simulated / seconds)} times real time"
     out.print(f"{found.simulated:g} s under {controller} in {seconds:.2f} s, {pace}.", markup=False)
     for what, count in found.faults.items():
-        out.print(f"{count} times {what}", style="red", markup=False)
+        out.print(f"{count} times {simulated(what)}", style="red", soft_wrap=True)
     for path in written.values():
         out.print(f"Written: {path}", markup=False, soft_wrap=True)
 
@@ -287,6 +301,5 @@ VERB = Verb(
         ("robodyn simulate arm.urdf -p command_delay:=0.004", "with slow drives"),
     ),
     add_arguments=add_arguments,
-    former=FORMER,
     run=run,
 )

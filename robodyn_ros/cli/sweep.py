@@ -5,12 +5,18 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from robodyn_ros.cli.console import check_picture, console, print_json, progress_bar
-from robodyn_ros.cli.parameters import FORMER, add_parameters, check_names, gather
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from robodyn_ros.cli.arm import add_joints, chosen_arm
+from robodyn_ros.cli.console import check_picture, console, print_json, with_folder
+from robodyn_ros.cli.parameters import add_parameters, check_names, gather
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import ConfigurationError, InputError
 
@@ -27,6 +33,9 @@ if TYPE_CHECKING:
 REPORT = ("report.html", "report.png")
 """Files that are written beside the results."""
 
+REASONS = 5
+"""Greatest number of causes of failure, and of worst cases, that the terminal shows."""
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
@@ -35,6 +44,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, metavar="FOLDER", help=text)
     parser.add_argument("--resume", action="store_true", help="go on with the results that are there")
     add_parameters(parser, "the nodes simulator and controller, besides those of the study", "command_delay:=0.004")
+    add_joints(parser)
     add_backend_arguments(parser)
     parser.add_argument("--case", type=int, metavar="NUMBER", help="try this case alone, and print its row")
     parser.add_argument("--plot", type=Path, metavar="FILE", help="with --case: draw it here, .png, .svg or .pdf")
@@ -56,16 +66,32 @@ def run(args: Namespace) -> ExitCode:
     from robodyn_ros.robot import reload_robot
     from robodyn_ros.simulation.sweeps.study_reader import read_study
 
+    check_study(args.study, "sweep")
     if args.plot is not None:
         if args.case is None:
             raise InputError("--plot", "is of one case: name it by --case", args.plot)
         check_picture("--plot", args.plot)
     given = gather(args.params, args.given)
-    study = read_study(args.study, given)
+    study = read_study(args.study, given, partial(chosen_arm, args=args))
     check_names(args, reload_robot(study.urdf), given)
     if args.case is not None:
         return show_case(study, args.case, args.plot, args.json)
     return _run_study(args, study)
+
+
+def check_study(path: Path, verb: str) -> None:
+    """Check that a file is not an arm, which is what most verbs take.
+
+    Raises:
+        InputError: it is one; the message says what a study is.
+    """
+    try:
+        start = path.read_bytes()[:1000].lstrip() if path.is_file() else b""
+    except OSError:  # the reader of the study says it
+        return
+    if start.startswith(b"<") or (not path.exists() and path.suffix in ("", ".urdf", ".xacro")):
+        problem = f"{verb} takes a study, not an arm: a YAML file with `arm: {path}` and what varies in it"
+        raise InputError("study", f"{problem}; docs/how-to/sweep.md has one. One run: robodyn simulate {path}", path)
 
 
 def show_case(study: Study, number: int, plot: Path | None, json: bool) -> ExitCode:
@@ -74,6 +100,7 @@ def show_case(study: Study, number: int, plot: Path | None, json: bool) -> ExitC
     Raises:
         InputError: there is no such case.
     """
+    from robodyn_ros.simulation.stop import stop_line
     from robodyn_ros.simulation.sweeps.runner import CaseRunner
 
     if not 0 <= number < study.size:
@@ -85,11 +112,13 @@ def show_case(study: Study, number: int, plot: Path | None, json: bool) -> ExitC
         from robodyn_ros.simulation.trial.plotting import plot_trial
 
         title = f"{study.name}, case {number}: {runner.setup(case).hardware.robot.name} under {case.controller}"
-        plot_trial(runner.run(case).trial, runner.robot, title, plot)
+        plot_trial(runner.run(case).trial, runner.robot, title, with_folder(plot))
     if json:
         print_json({name: None if value != value else value for name, value in row.items()})
     else:
         out = console()
+        if row["failed"]:
+            out.print(stop_line(row["failed"], row["failed_at"]), style="bold red", soft_wrap=True)
         width = max(map(len, row))
         for name, value in row.items():
             shown = "–" if value == "" or value != value else f"{value:.6g}" if isinstance(value, float) else str(value)
@@ -117,7 +146,7 @@ def _run_study(args: Namespace, study: Study) -> ExitCode:
         raise
     summaries = summarise(study, file)
     if not args.no_report:
-        from robodyn_ros.cli.sweep_report import write_report
+        from robodyn_ros.simulation.sweeps.report import write_report
 
         write_report(folder, study, summaries)
     _show(args, study, summaries, folder)
@@ -154,6 +183,8 @@ def progress(total: int) -> Iterator[ProgressCallback]:
     """
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+    from robodyn_ros.cli.progress import progress_bar
+
     columns = (
         TextColumn("cases"),
         BarColumn(bar_width=30),
@@ -178,16 +209,132 @@ def progress(total: int) -> Iterator[ProgressCallback]:
 
 
 def _show(args: Namespace, study: Study, summaries: list[Summary], folder: Path) -> None:
-    from robodyn_ros.cli.sweep_report import as_json, tables
-
     if args.json:
         print_json({"study": study.name, "cases": study.size, "folder": str(folder), **as_json(summaries)})
         return
     out = console()
+    for each in summaries:
+        if each.stopped:
+            out.print(f"{each.controller}: {each.stopped}", style="bold red", soft_wrap=True)
     for table in tables(study, summaries):
         out.print(table)
     made = "results.parquet" if args.no_report else f"results.parquet, {' and '.join(REPORT)}"
     out.print(f"In {folder}: {made}", markup=False, soft_wrap=True)
+
+
+def tables(study: Study, summaries: list[Summary]) -> Iterator[Table | Text]:
+    """Yield the tables for the terminal, with their titles."""
+    yield Text(f"{study.name}: how often a case meets the specification", "bold")
+    yield _probabilities(summaries)
+    for summary in summaries:
+        if len(summary.margins):
+            yield Text(f"{summary.controller}: margins, in parts of the bound", "bold")
+            yield _bounds(summary)
+        for why, count in list(summary.failed.items())[:REASONS]:
+            yield Text(f"{count} failed: {why}")
+        yield Text(f"{summary.controller}: worst cases", "bold")
+        yield _worst(summary)
+        if summary.sensitivities and study.vary:
+            title = "part of the variance that each input explains by itself (*: may be chance)"
+            yield Text(f"{summary.controller}: {title}", "bold")
+            yield _sensitivities(summary)
+        if summary.compiled < summary.cases:
+            slow = summary.cases - summary.compiled
+            yield Text(f"{slow} of {summary.cases} cases went the slow way, in Python: see the column compiled")
+
+
+def _table(*heads: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for index, head in enumerate(heads):
+        right = index and head != "Failed"
+        table.add_column(head, justify="right" if right else "left", no_wrap=not index, overflow="fold")
+    return table
+
+
+def _probabilities(summaries: list[Summary]) -> Table:
+    from robodyn_ros.simulation.sweeps.report import percent
+
+    table = _table("Controller", "Cases", "Met", "Probability", "95 % between")
+    for each in summaries:
+        between = f"{percent(each.low)} and {percent(each.high)}"
+        table.add_row(each.controller, str(each.cases), str(each.met), percent(each.probability), between)
+    return table
+
+
+def _bounds(summary: Summary) -> Table:
+    from robodyn_ros.simulation.sweeps.summary import QUANTILES
+
+    heads = ("Least" if q == 0.0 else "Median" if q == 0.5 else f"{100 * q:g} % below" for q in QUANTILES)
+    table = _table("Bound", "At most", "Kept", *heads)
+    for bound in summary.bounds:
+        quantiles = (f"{100 * value:.0f} %" for value in bound.quantiles)
+        table.add_row(f"{bound.quantity} {bound.joint}", f"{bound.bound:g}", str(bound.kept), *quantiles)
+    return table
+
+
+def _worst(summary: Summary) -> Table:
+    from robodyn_ros.simulation.sweeps.report import WORST_HEADS, worst_heads
+
+    rows = [
+        (str(number), f"{100 * margin:.0f} %" if margin == margin else "–", why)
+        for number, margin, why in summary.worst[:REASONS]
+    ]
+    heads = worst_heads(summary)
+    table = _table(*heads)
+    for row in rows:
+        table.add_row(*(cell for head, cell in zip(WORST_HEADS, row, strict=True) if head in heads))
+    return table
+
+
+def _sensitivities(summary: Summary) -> Table:
+    table = _table("Input", *(output.replace("/", " ").replace("_", " ") for output in summary.sensitivities))
+    for name in next(iter(summary.sensitivities.values()), {}):
+        cells = []
+        for output in summary.sensitivities.values():
+            found = output[name]
+            mark = "\N{NO-BREAK SPACE}" * 2 if found.first_order > found.noise else " *"  # below each other
+            cells.append(f"{max(found.first_order, 0.0):.2f}{mark}" if found.first_order == found.first_order else "")
+        table.add_row(name, *cells)
+    return table
+
+
+def as_json(summaries: list[Summary]) -> dict[str, Any]:
+    """Return the summaries for JSON; NaN becomes null."""
+    from robodyn_ros.simulation.sweeps.summary import QUANTILES
+
+    def plain(value: float) -> float | None:
+        return value if value == value else None
+
+    return {
+        "controllers": {
+            each.controller: {
+                "cases": each.cases,
+                "met": each.met,
+                "probability": each.probability,
+                "between": [each.low, each.high],
+                "stopped": each.stopped,
+                "failed": each.failed,
+                "compiled": each.compiled,
+                "bounds": [
+                    {
+                        **bound._asdict(),
+                        "quantiles": dict(zip(map(str, QUANTILES), map(plain, bound.quantiles), strict=True)),
+                    }
+                    for bound in each.bounds
+                ],
+                "worst": [
+                    {"case": number, "margin": plain(margin), "failed": why} for number, margin, why in each.worst
+                ],
+                "sensitivities": {
+                    output: {
+                        name: {key: plain(x) for key, x in found._asdict().items()} for name, found in of_inputs.items()
+                    }
+                    for output, of_inputs in each.sensitivities.items()
+                },
+            }
+            for each in summaries
+        }
+    }
 
 
 VERB = Verb(
@@ -208,6 +355,5 @@ VERB = Verb(
         ("robodyn sweep study.yaml --scheduler tcp://pc:8786", "on a Dask cluster"),
     ),
     add_arguments=add_arguments,
-    former=FORMER,
     run=run,
 )

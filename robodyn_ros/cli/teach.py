@@ -16,8 +16,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from robodyn_ros.cli.arm import add_arm, read_arm
-from robodyn_ros.cli.console import check_folder, console, print_json
-from robodyn_ros.cli.parameters import FORMER, add_parameters, check_used, gather
+from robodyn_ros.cli.console import check_file, console, print_json, with_folder
+from robodyn_ros.cli.parameters import add_parameters, check_used, gather
 from robodyn_ros.cli.processes import node_command
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.die_with_parent import dying_with_parent
@@ -40,7 +40,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     text = "ratio of the motion's own speed for --play (default: %(default)s)"
     parser.add_argument("--speed", type=float, default=1.0, metavar="FACTOR", help=text)
     text = "law of the controller while somebody leads the arm (default: %(default)s)"
-    parser.add_argument("--law", default="hand_guiding", metavar="NAME", help=text)
+    parser.add_argument("--controller", default="hand_guiding", metavar="NAME", help=text)
     add_parameters(parser, "the thinning", "tolerance:=0.005")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
 
@@ -50,13 +50,13 @@ def run(args: Namespace) -> ExitCode:
     robot = read_arm(args)
     if args.play is not None:
         return _play(args, robot)
-    check_folder("--out", args.out)
+    check_file("--out", args.out)
     settings = _settings(args)
     if args.recording is not None:
         return _write(args, robot, args.recording, settings)
     with TemporaryDirectory(prefix="robodyn-") as folder:
         recording = Path(folder) / "shown.csv"
-        parameters = {"robot_description": robot.urdf, "record": str(recording), "law": args.law}
+        parameters = {"robot_description": robot.urdf, "record": str(recording), "law": args.controller}
         _follow(node_command("teacher", parameters, Path(folder)), Path(folder))
         return _write(args, robot, str(recording), settings)
 
@@ -82,7 +82,7 @@ def _write(args: Namespace, robot: Robot, recording: str, settings: Demonstratio
 
     track = read_recording(recording, robot.joint_names).position
     made = demonstration(create_dynamics("rnea", robot), track.t, track.values, settings)
-    write_trajectory(args.out, made.trajectory, robot.joint_names)
+    write_trajectory(with_folder(args.out), made.trajectory, robot.joint_names)
     if args.json:
         print_json(_figures(made, args.out))
         return ExitCode.YES
@@ -186,6 +186,5 @@ VERB = Verb(
         ("robodyn teach arm.urdf --recording run.csv", "from a recording"),
     ),
     add_arguments=add_arguments,
-    former=FORMER,
     run=run,
 )

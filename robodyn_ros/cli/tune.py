@@ -5,13 +5,15 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from robodyn_ros.cli.console import console, print_json, progress_bar, write_file
-from robodyn_ros.cli.parameters import FORMER, add_parameters, check_names, gather
-from robodyn_ros.cli.sweep import add_backend_arguments, choose_backend
+from robodyn_ros.cli.arm import add_joints, chosen_arm
+from robodyn_ros.cli.console import check_file, console, print_json, write_file
+from robodyn_ros.cli.parameters import add_parameters, check_names, gather
+from robodyn_ros.cli.sweep import add_backend_arguments, check_study, choose_backend
 from robodyn_ros.cli.verb import ExitCode, Verb
 from robodyn_ros.errors import InputError
 
@@ -27,6 +29,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     text = "parameter file to write, for the controller node (default: %(default)s)"
     parser.add_argument("--out", type=Path, default=Path("tuned.yaml"), metavar="FILE", help=text)
     add_parameters(parser, "the nodes simulator and controller, besides those of the study", "command_delay:=0.004")
+    add_joints(parser)
     add_backend_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
 
@@ -37,10 +40,12 @@ def run(args: Namespace) -> ExitCode:
     from robodyn_ros.simulation.sweeps.study_reader import read_task
     from robodyn_ros.simulation.sweeps.tuning import tune
 
-    if args.out.suffix not in (".yaml", ".yml") or not args.out.resolve().parent.is_dir():
-        raise InputError("--out", f"must be a .yaml in a folder that exists, not {str(args.out)!r}", args.out)
+    check_study(args.study, "tune")
+    if args.out.suffix not in (".yaml", ".yml"):
+        raise InputError("--out", f"must end in .yaml, not {args.out.suffix!r}", args.out)
+    check_file("--out", args.out)
     given = gather(args.params, args.given)
-    study, task = read_task(args.study, given)
+    study, task = read_task(args.study, given, partial(chosen_arm, args=args))
     check_names(args, reload_robot(study.urdf), given)
     with choose_backend(args) as backend, _progress(task) as show:
         best = tune(study, task, backend, show)[0]
@@ -68,6 +73,8 @@ def _compare(study: Study, task: TuningTask, best: Tuned, backend: Backend) -> t
 def _progress(task: TuningTask) -> Iterator[Callable[[str, int, Score], None]]:
     """Show on stderr the progress of the search and its best score."""
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+
+    from robodyn_ros.cli.progress import progress_bar
 
     settings = task.settings
     most = len(task.controllers) * settings.population * len(task.bounds) * (settings.generations + 1)
@@ -111,7 +118,7 @@ def _show(args: Namespace, study: Study, best: Tuned, before: Score, after: Scor
     if args.json:
         compared = {"before": before, "after": after, "tuning": best.score}
         scores = {
-            name: {key: value if isfinite(value) else None for key, value in each._asdict().items()}
+            name: {key: value if key == "stopped" or isfinite(value) else None for key, value in each._asdict().items()}
             for name, each in compared.items()
         }
         about = {"controller": best.controller, "gains": best.gains, "candidates": best.candidates}
@@ -121,6 +128,9 @@ def _show(args: Namespace, study: Study, best: Tuned, before: Score, after: Scor
     from rich.table import Table
 
     out = console()
+    for name, found in ((f"{study.controllers[0]}, as in the study", before), (f"{best.controller}, tuned", after)):
+        if found.stopped:
+            out.print(f"{name}: {found.stopped}", style="bold red", soft_wrap=True)
     table = Table(
         title=f"{study.name}: {best.controller}", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD
     )
@@ -132,11 +142,12 @@ def _show(args: Namespace, study: Study, best: Tuned, before: Score, after: Scor
     table = Table(
         title=f"On {after.cases} cases that the tuning has not seen", title_justify="left", box=box.SIMPLE_HEAD
     )
-    for head in ("", "Met", "Worst: beyond the bound by", "Effort"):
+    for head in ("", "Met", "Worst: beyond\nthe bound by", "Effort"):
         table.add_column(head, justify="right" if head else "left")
     for name, found in ((f"{study.controllers[0]}, as in the study", before), (f"{best.controller}, tuned", after)):
         met = f"{100 * found.met / found.cases:.2f} %"
-        table.add_row(name, met, f"{100 * found.violation:+.0f} %", f"{found.effort:.4f}")
+        beyond = "stopped" if found.stopped else f"{100 * found.violation:+.0f} %"
+        table.add_row(name, met, beyond, f"{found.effort:.4f}" if isfinite(found.effort) else "–")
     out.print(table)
     out.print(f"{best.candidates} candidates; written to {args.out}", markup=False, soft_wrap=True)
 
@@ -156,8 +167,8 @@ VERB = Verb(
     examples=(
         ("robodyn tune study.yaml", "writes tuned.yaml"),
         ("robodyn tune study.yaml --out config/arm.yaml", "writes there"),
+        ("robodyn tune study.yaml --joints shoulder,wrist", "the others locked"),
     ),
     add_arguments=add_arguments,
-    former=FORMER,
     run=run,
 )

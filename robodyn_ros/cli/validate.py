@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from robodyn_ros.cli.arm import add_arm, read_arm
-from robodyn_ros.cli.console import console, print_json, progress_bar
+from robodyn_ros.cli.console import console, print_json
 from robodyn_ros.cli.verb import ExitCode, Verb
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> ExitCode:
     """Compare; the answer is no if a difference is above its tolerance."""
     from robodyn_ros import create_dynamics
+    from robodyn_ros.cli.progress import progress_bar
     from robodyn_ros.simulation.plant.validation import ValidationSettings, validate
 
     robot = read_arm(args)

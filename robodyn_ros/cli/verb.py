@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from argparse import (
     Action,
     ArgumentError,
@@ -10,9 +11,8 @@ from argparse import (
     RawDescriptionHelpFormatter,
     _ActionsContainer,
 )
-from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from enum import IntEnum
 from importlib.util import find_spec
 from typing import Any
@@ -44,8 +44,6 @@ class Verb:
         examples: (command line, what it does), for its own help.
         add_arguments: adds the verb's arguments to its parser.
         run: does the job.
-        former: former name of an option → its name now; "" if it is the first positional argument now. Former names go
-            on working, and no help shows them.
     """
 
     summary: str
@@ -53,21 +51,6 @@ class Verb:
     examples: tuple[tuple[str, str], ...]
     add_arguments: Callable[[ArgumentParser], None]
     run: Callable[[Namespace], ExitCode]
-    former: Mapping[str, str] = field(default_factory=dict)
-
-    def renamed(self, arguments: Sequence[str]) -> list[str]:
-        """The arguments of the verb with the names of today."""
-        left, first, found = deque(arguments), list[str](), list[str]()
-        while left:
-            option, equals, value = left.popleft().partition("=")
-            if option not in self.former:
-                found.append(option + equals + value)
-            elif self.former[option]:
-                found.append(self.former[option])
-                found += [value] if equals else []
-            else:
-                first += [value] if equals else [left.popleft()] if left else []
-        return first + found
 
     @property
     def epilog(self) -> str:
@@ -94,8 +77,76 @@ class VerbHelp(RawDescriptionHelpFormatter):
         return f"{text} (default: none)" if action.default in (None, [], "") else f"{text} (default: %(default)s)"
 
 
+SHARED = ("the arm", "parameters")
+"""Titles of groups of options that many verbs have; they stand last in a help."""
+
+FORMER = {
+    "--config": ("--params",),
+    "--set": ("-p",),
+    "--plugin": ("--dynamics",),
+    "--law": ("--controller",),
+    "--controllers": ("--controller",),
+    "--pose": ("--at", "--from", "--to"),
+    "--at": ("--from",),
+    "--from": ("--at",),
+    "--start": ("--from",),
+    "--link": ("--tool", "--payload-link"),
+    "--mass": ("--payload", "--mass-scale"),
+    "--payload": ("--payload-link",),
+    "--states": ("--joint-states",),
+    "--out": ("--plot",),
+    "--port": ("--view",),
+    "--urdf": ("urdf",),
+}
+"""Name of an option in an earlier version, or in another verb → its names now, of which a verb has one or none."""
+
+
+NUMBERS: dict[Any, str] = {int: "a whole number", float: "a number"}
+"""Type of an option's value → what it must be."""
+
+
 class VerbParser(ArgumentParser):
-    """A parser whose messages about a wrong choice name the nearest one."""
+    """A parser whose messages about a wrong name or choice have the right one.
+
+    A value may begin with a minus and a digit (``--to -0.5,1,0``). An option must be written out: what is short today
+    may be ambiguous, or mean something else, tomorrow.
+    """
+
+    def __init__(self, *args: Any, **how: Any) -> None:
+        super().__init__(*args, **{"allow_abbrev": False, **how})
+        self._negative_number_matcher = re.compile(r"-\.?\d")
+
+    def order(self) -> None:
+        """Put the verb's own options before those that it shares with others, and shorten its usage."""
+        self._action_groups.sort(key=lambda group: group.title in SHARED)
+        places = {None: "{}", "?": "[{}]", "+": "{0} [{0} ...]"}
+        words = [
+            places[action.nargs].format(action.metavar or action.dest)  # type: ignore[index]
+            for action in self._actions
+            if not action.option_strings
+        ]
+        self.usage = " ".join(["%(prog)s", *words, "[options]"])
+
+    def refuse_former(self, line: Iterable[str]) -> None:
+        """Refuse a name of an earlier version, and say the one of today."""
+        for word in line:
+            option = word.partition("=")[0]
+            if option in FORMER and option not in self._option_string_actions:
+                known = {*self._option_string_actions, *(action.dest for action in self._actions)}
+                now = [name for name in FORMER[option] if name in known]
+                if now == ["urdf"]:
+                    self.error(f"{option}: the arm is the first argument now: {self.prog} arm.urdf")
+                elif now:
+                    self.error(f"{option} is called {' or '.join(now)}")
+
+    def _get_value(self, action: Action, text: str) -> Any:
+        kind = NUMBERS.get(action.type)
+        try:
+            return super()._get_value(action, text)
+        except ArgumentError as cause:
+            if kind is None:
+                raise
+            raise ArgumentError(action, f"must be {kind}, not {text!r}") from cause
 
     def _check_value(self, action: Action, value: Any) -> None:
         choices = None if action.choices is None else [str(choice) for choice in action.choices]

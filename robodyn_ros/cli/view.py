@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from robodyn_ros.cli.arm import add_arm, arm_of, arm_source
 from robodyn_ros.cli.console import console
-from robodyn_ros.cli.parameters import FORMER, add_parameters, node_parameters
+from robodyn_ros.cli.parameters import add_parameters, node_parameters
 from robodyn_ros.cli.verb import ExitCode, Verb, need_ros
 from robodyn_ros.errors import ConfigurationError, InputError
 from robodyn_ros.plugins import find as find_plugin
@@ -179,6 +179,5 @@ VERB = Verb(
         ("robodyn view --attach", "an arm that runs already, real or not"),
     ),
     add_arguments=add_arguments,
-    former=FORMER,
     run=run,
 )

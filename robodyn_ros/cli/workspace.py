@@ -1,12 +1,7 @@
-"""``robodyn workspace``: where an arm can go, and what it can do and hold there, as a picture or a point cloud.
-
-A point cloud is a PLY file (Turk, The PLY polygon file format (1994)), which MeshLab, CloudCompare, Blender and RViz
-read. A picture needs Matplotlib (the extra ``plot``).
-"""
+"""``robodyn workspace``: where an arm can go, and what it can do and hold there, as a picture or a point cloud."""
 
 from __future__ import annotations
 
-import os
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,14 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from robodyn_ros.cli.arm import add_arm, read_arm
-from robodyn_ros.cli.console import print_json
-from robodyn_ros.cli.verb import ExitCode, Verb
+from robodyn_ros.cli.console import check_file, check_picture, print_json, with_folder
+from robodyn_ros.cli.verb import ExitCode, Verb, names
 from robodyn_ros.errors import InputError
-from robodyn_ros.suggestions import is_it
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
     from robodyn_ros.kinematics import Kinematics
     from robodyn_ros.kinematics.workspace import Cells
     from robodyn_ros.robot import Robot
@@ -36,9 +28,6 @@ LABELS = {"manipulability": "manipulability of the position", "payload": "greate
 UNITS = {"manipulability": "", "payload": " kg"}
 """Units of the figures that are printed; that of manipulability depends on the number of directions."""
 
-ENDINGS = (".png", ".svg", ".pdf", ".ply")
-"""Endings of the output file."""
-
 AXES = "xyz"
 
 SAMPLES = 500_000
@@ -50,9 +39,6 @@ PER_CELL = 12.0
 SCOUTS = 2000
 """Number of positions that tell the size of the workspace."""
 
-VIRIDIS = np.array([[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]], dtype=np.float64)
-"""Dark blue to yellow, even to the eye and to the colour-blind (the map viridis of Smith and van der Walt, 2015)."""
-
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
@@ -60,8 +46,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     text = "the tool (default: the last link that the arm moves, before a gripper's fingers)"
     parser.add_argument("--tool", metavar="LINK", help=text)
     parser.add_argument("--of", default=OF[0], metavar="WHAT", help=f"{' or '.join(OF)} (default: %(default)s)")
-    text = "picture (.png, .svg, .pdf) or point cloud (.ply) to write (default: %(default)s)"
-    parser.add_argument("--out", default="workspace.png", metavar="FILE", help=text)
+    text = "draw it here: .png, .svg or .pdf (default: workspace.png, unless --out is given)"
+    parser.add_argument("--plot", type=Path, metavar="FILE", help=text)
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write a point cloud here, .ply")
     text = "one map with these axes, across and up (default: slices and a cloud, or the plane that the arm moves in)"
     parser.add_argument("--plane", metavar="AXES", help=text)
     text = "thickness of the slice through the root link that a map shows [m] (default: everything, seen through)"
@@ -81,23 +68,11 @@ def run(args: Namespace) -> ExitCode:
     from robodyn_ros.kinematics.workspace import random_positions
     from robodyn_ros.robot.robot import tip
 
-    out = Path(args.out)
-    if out.suffix not in ENDINGS:
-        raise InputError("--out", f"{args.out!r} must end in {', '.join(ENDINGS)}", args.out)
-    if args.of not in OF:
-        raise InputError("--of", f"{args.of!r} is not one of {', '.join(OF)}{is_it(args.of, OF)}", args.of)
-    if args.samples < 1:
-        raise InputError("--samples", f"must be 1 or more, not {args.samples}", args.samples)
-    if args.cell is not None and not args.cell > 0.0:
-        raise InputError("--cell", f"must be above 0 m, not {args.cell:g}", args.cell)
-    if args.payload is not None and not args.payload >= 0.0:
-        raise InputError("--payload", f"must be 0 kg or more, not {args.payload:g}", args.payload)
+    _check(args)
     robot = read_arm(args)
     link = args.tool or tip(robot)
     of = "payload" if args.payload is not None else args.of
     kinematics = Kinematics(robot)
-    if args.plane is not None and (len(args.plane) != 2 or len(set(args.plane) & set(AXES)) != 2):
-        raise InputError("--plane", f"must be two of x, y, z, not {args.plane!r}", args.plane)
     if args.cell is None:
         args.cell = _cell(kinematics.pose(link, random_positions(robot, SCOUTS))[:, :3, 3], args.samples)
     found = _payloads(kinematics, link, args) if of == "payload" else _manipulabilities(kinematics, link, args)
@@ -105,13 +80,34 @@ def run(args: Namespace) -> ExitCode:
     figures: dict[str, Any] = {"robot": robot.name, "link": link, "of": of, "cell": args.cell, "cells": size}
     if size:
         what = f"{of} of {link}" if of != "payload" else f"payload that {link} can hold"
-        _write(out, found, robot, args, f"{robot.name}: {what}", LABELS[of])
-        figures |= {"least": float(found.values.min()), "greatest": float(found.values.max()), "out": str(out)}
+        written = _write(found, robot, args, f"{robot.name}: {what}", LABELS[of])
+        figures |= {"least": float(found.values.min()), "greatest": float(found.values.max()), **written}
     if args.payload is not None:
         ratio = float((found.values >= args.payload).mean()) if size else 0.0
         figures |= {"mass": args.payload, "share": ratio}
     _report(figures, args.json)
     return ExitCode.YES if figures.get("share", size) else ExitCode.NO
+
+
+def _check(args: Namespace) -> None:
+    """Check the arguments, and draw a picture if no file is named."""
+    if args.plot is None and args.out is None:
+        args.plot = Path("workspace.png")
+    if args.out is not None:
+        if args.out.suffix != ".ply":
+            raise InputError("--out", f"must end in .ply (a picture: --plot), not {args.out.suffix!r}", args.out)
+        check_file("--out", args.out)
+    if args.plot is not None:
+        check_picture("--plot", args.plot)
+    names(args.of, "--of", OF)
+    if args.samples < 1:
+        raise InputError("--samples", f"must be 1 or more, not {args.samples}", args.samples)
+    if args.cell is not None and not args.cell > 0.0:
+        raise InputError("--cell", f"must be above 0 m, not {args.cell:g}", args.cell)
+    if args.payload is not None and not args.payload >= 0.0:
+        raise InputError("--payload", f"must be 0 kg or more, not {args.payload:g}", args.payload)
+    if args.plane is not None and (len(args.plane) != 2 or len(set(args.plane) & set(AXES)) != 2):
+        raise InputError("--plane", f"must be two of x, y, z, not {args.plane!r}", args.plane)
 
 
 def _report(figures: dict[str, Any], as_json: bool) -> None:
@@ -121,7 +117,8 @@ def _report(figures: dict[str, Any], as_json: bool) -> None:
         print(f"{figures['link']}: the arm cannot hold itself anywhere")
     else:
         count, values = f"{figures['cells']} cells of {figures['cell']:g} m", f"{figures['of']} {figures['least']:.3g}"
-        print(f"{figures['out']}: {count}, {values} to {figures['greatest']:.3g}{UNITS[figures['of']]}")
+        files = " and ".join(figures[option] for option in ("plot", "out") if option in figures)
+        print(f"{files}: {count}, {values} to {figures['greatest']:.3g}{UNITS[figures['of']]}")
         if "mass" in figures:
             print(f"{figures['mass']:g} kg can be held in {figures['share']:.0%} of them")
 
@@ -152,21 +149,30 @@ def _rows(kinematics: Kinematics, link: str, plane: str) -> tuple[int, ...]:
     return tuple(moves.tolist()) or tuple(AXES.index(axis) for axis in plane if axis in AXES)
 
 
-def _write(out: Path, found: Cells, robot: Robot, args: Namespace, title: str, label: str) -> None:
-    """Write the cloud of all cells, or a picture of them."""
-    try:
-        if out.suffix == ".ply":
-            write_ply(out, found.centers, found.values)
-            return
-        from robodyn_ros.cli.workspace_map import draw_map, draw_views
+def _write(found: Cells, robot: Robot, args: Namespace, title: str, label: str) -> dict[str, str]:
+    """Write the cloud of all cells, and a picture of them: option → file."""
+    written = {option: getattr(args, option) for option in ("out", "plot") if getattr(args, option) is not None}
+    for option, path in written.items():
+        try:
+            if option == "out":
+                from robodyn_ros.view.workspace_map import write_ply
 
-        levels = () if args.payload is None else (args.payload,)
-        if args.plane is None and args.slice is None and (np.ptp(found.centers, axis=0) > 2.0 * found.size).all():
-            draw_views(out, robot, found, title, label, levels)
-        else:
-            draw_map(out, robot, found, args.plane or _widest(found.centers), args.slice, title, label, levels)
-    except OSError as cause:
-        raise InputError("--out", f"{str(out)!r} cannot be written: {cause.strerror}", out) from cause
+                write_ply(with_folder(path), found.centers, found.values)
+            else:
+                _draw(with_folder(path), found, robot, args, title, label)
+        except OSError as cause:
+            raise InputError(f"--{option}", f"{str(path)!r} cannot be written: {cause.strerror}", path) from cause
+    return {option: str(path) for option, path in written.items()}
+
+
+def _draw(path: Path, found: Cells, robot: Robot, args: Namespace, title: str, label: str) -> None:
+    from robodyn_ros.view.workspace_map import draw_map, draw_views
+
+    levels = () if args.payload is None else (args.payload,)
+    if args.plane is None and args.slice is None and (np.ptp(found.centers, axis=0) > 2.0 * found.size).all():
+        draw_views(path, robot, found, title, label, levels)
+    else:
+        draw_map(path, robot, found, args.plane or _widest(found.centers), args.slice, title, label, levels)
 
 
 def _widest(centers: Array) -> str:
@@ -186,44 +192,6 @@ def _cell(points: Array, samples: int) -> float:
     return next(
         float(f"{factor * power:.6g}") for factor in (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0) if factor * power >= edge
     )
-
-
-def colours(values: ArrayLike) -> NDArray[np.uint8]:
-    """Return red, green, blue (N, 3) of values (N,), from the least to the greatest finite value."""
-    given = np.asarray(values, dtype=np.float64)
-    finite = given[np.isfinite(given)]
-    least, greatest = (finite.min(), finite.max()) if len(finite) else (0.0, 1.0)
-    place = np.nan_to_num((given - least) / (greatest - least or 1.0), nan=0.0, posinf=1.0, neginf=0.0)
-    place = np.clip(place, 0.0, 1.0) * (len(VIRIDIS) - 1)
-    channels = [np.interp(place, np.arange(len(VIRIDIS)), channel) for channel in VIRIDIS.T]
-    return np.round(np.stack(channels, -1)).astype(np.uint8)
-
-
-def write_ply(path: str | os.PathLike[str], points: ArrayLike, values: ArrayLike) -> None:
-    """Write points as binary PLY: position, colour, and the value itself as the property ``value``.
-
-    Args:
-        path: the file.
-        points: (N, 3) in [m].
-        values: (N,).
-
-    Raises:
-        InputError: the shapes do not fit.
-        OSError: the file cannot be written.
-    """
-    where: Array = np.asarray(points, dtype=np.float64)
-    value: Array = np.asarray(values, dtype=np.float64)
-    if where.ndim != 2 or where.shape[1] != 3 or value.shape != where.shape[:1]:
-        raise InputError("points", f"must be (N, 3) with N values, not {where.shape} and {value.shape}")
-    kinds = [(name, "<f4") for name in "xyz"] + [(name, "u1") for name in ("red", "green", "blue")] + [("value", "<f4")]
-    rows = np.empty(len(where), dtype=kinds)
-    for name, column in zip((*"xyz", "red", "green", "blue"), (*where.T, *colours(value).T), strict=True):
-        rows[name] = column
-    rows["value"] = value
-    names = {"<f4": "float", "u1": "uchar"}
-    header = ["ply", "format binary_little_endian 1.0", f"element vertex {len(where)}"]
-    header += [*(f"property {names[kind]} {name}" for name, kind in kinds), "end_header", ""]
-    Path(path).write_bytes("\n".join(header).encode() + rows.tobytes())
 
 
 VERB = Verb(
@@ -246,6 +214,5 @@ VERB = Verb(
         ("robodyn workspace arm.urdf --out cloud.ply", "for a mesh viewer"),
     ),
     add_arguments=add_arguments,
-    former={"--link": "--tool", "--mass": "--payload"},
     run=run,
 )

@@ -11,6 +11,7 @@ position, velocity, effort and workspace. :func:`excite` searches over the coeff
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -131,6 +132,7 @@ def excite(
     workspace: Workspace | None = None,
     start: ArrayLike | None = None,
     gravity: ArrayLike = STANDARD_GRAVITY,
+    progress: Callable[[], object] = lambda: None,
 ) -> Excitation:
     """Find a motion that excites the base parameters as well as the limits allow.
 
@@ -141,6 +143,7 @@ def excite(
         workspace: the box in which links stay; none unless given.
         start: position before the motion (n,); as near to 0 as the limits allow unless given.
         gravity: acceleration of free fall in the root link's frame, (3,) in [m/s²].
+        progress: called after each try of the search.
 
     Raises:
         InputError: a joint cannot move, the workspace is wrong, or no motion is within the limits, neither around the
@@ -178,7 +181,10 @@ def excite(
     def loss(x: Array) -> float:
         return criterion.loss(*evaluate(x, basis))[0]
 
-    tried = [(first, optimise(first, basis, limits, criterion)) for first in initial]
+    tried = []
+    for first in initial:
+        tried.append((first, optimise(first, basis, limits, criterion)))
+        progress()
     first, best = min(tried, key=lambda pair: loss(pair[1]))
     fine = np.arange(CHECKED * len(t)) * settings.period / (CHECKED * len(t))
     best = shrink_to_limits(best, fourier_bases(settings.period, settings.harmonics, fine), limits, near)

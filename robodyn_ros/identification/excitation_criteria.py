@@ -194,4 +194,8 @@ class ExcitationLimits:
                 closed = np.isfinite(wall)
                 if closed.any():
                     beyond = side * (position - wall)[:, closed] / scale[closed] + 1.0
-                    yield f"place of link {link!r}", beyond, [side * jacobian[:, closed], None, None]
+                    yield (
+                        f"place of link {link!r} in the workspace box",
+                        beyond,
+                        [side * jacobian[:, closed], None, None],
+                    )

@@ -36,6 +36,7 @@ from robodyn_ros.robot import Joint, Robot
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.plant.mismatch import Mismatch
 from robodyn_ros.simulation.plant.native import Plant
+from robodyn_ros.simulation.stop import STEP_FAILED, stop_line
 
 LAWS = ("pd", "gravity_compensation", "computed_torque", "impedance", "disturbance_observer", "adaptive")
 """Laws that are compared by default."""
@@ -315,7 +316,8 @@ def compare(
         raise InputError("controllers", f"must be a list of names, not {controllers!r}", controllers)
     if not controllers:
         raise InputError("controllers", "names none", controllers)
-    model, mismatch = create("dynamics", "rnea", robot), mismatch or Mismatch()
+    named = (parameters or {}).get("dynamics", "rnea")
+    model, mismatch = create("dynamics", named, robot), mismatch or Mismatch()
     drawn = mismatch.draw(robot, seed=0)
     plant = Plant(create("dynamics", "rnea", robot, **drawn.parameters), friction=drawn.friction)
     wanted = (natural_frequency, damping_ratio, integral_rate)
@@ -324,14 +326,15 @@ def compare(
     for name in controllers:
         _check_follows(name)
     for name in controllers:
-        law = None
+        law, motion = None, motions[0]
         try:
             law = _law(name, model, wanted, parameters)
-            runs[name] = tuple(run_motion(law, plant, motion, rate) for motion in motions)
+            runs[name] = tuple([run_motion(law, plant, motion := each, rate) for each in motions])
         except RobodynError as problem:
             if law is None and not isinstance(problem, EffortError):
                 raise  # of the settings
-            failures[name] = str(problem)
+            kind = "law" if isinstance(problem, EffortError) else STEP_FAILED
+            failures[name] = f"{motion.name} {stop_line(f'{kind}: {problem}', plant.time)}"
         except Exception as problem:
             if origin(problem) is None:
                 raise

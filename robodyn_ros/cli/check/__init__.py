@@ -24,7 +24,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     text = "write the URDF here, with the nearest possible inertia in place of each impossible one"
     parser.add_argument("--repair", type=Path, metavar="FILE", help=text)
     text = "a pose to hold: 0.3,-1,0 or joint=-1, or with a name, pick=0.3,-1,0; again for another"
-    parser.add_argument("--pose", action="append", default=[], metavar="POSE", help=text)
+    parser.add_argument("--at", action="append", default=[], metavar="POSE", help=text)
     add_gravity(parser)
     text = "dynamics plugin (default: %(default)s)"
     parser.add_argument("--dynamics", default="rnea", metavar="NAME", help=text)
@@ -85,7 +85,7 @@ def _loaded(args: Namespace, document: UrdfDocument, findings: list[Finding]) ->
 
     robot = None
     try:
-        robot = without_locked(build(document, arm_settings(args)), args)
+        robot = without_locked(build(document, arm_settings(args)), args=args)
         known = {finding[:2] for finding in findings}
         findings.extend(finding for finding in robot.findings if finding[:2] not in known)
         dynamics = create_dynamics(args.dynamics, robot, gravity=args.gravity)
@@ -95,7 +95,7 @@ def _loaded(args: Namespace, document: UrdfDocument, findings: list[Finding]) ->
         findings[:] = [one for one in findings if one.element != problem.element or not text.startswith(one.text)]
         findings.append(Finding("error", problem.element, None if place is None else place.line, text))
         return robot, None
-    found = loads(dynamics, dict(named_pose(text, robot) for text in args.pose))
+    found = loads(dynamics, dict(named_pose(text, robot) for text in args.at))
     findings.extend(load_findings(robot, found))
     findings.extend(damping_findings(dynamics, PlantSettings().step))
     return robot, found
@@ -112,7 +112,7 @@ VERB = Verb(
     ),
     examples=(
         ("robodyn check arm.urdf", "everything"),
-        ("robodyn check arm.urdf --pose pick=0.3,-1.2,0.7", "and that pose"),
+        ("robodyn check arm.urdf --at pick=0.3,-1.2,0.7", "and that pose"),
         ("robodyn check arm.urdf --json", "for a script"),
         ("robodyn check arm.urdf.xacro side:=left", "a .xacro file"),
         ("robodyn check arm.urdf --repair new.urdf", "with possible inertias"),

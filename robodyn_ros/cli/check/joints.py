@@ -194,10 +194,10 @@ def named_pose(text: str, robot: Robot) -> tuple[str, Array]:
     name, equals, pose = text.partition("=")
     if not equals or name.strip() in robot.joint_names:
         name = pose = text
-    q = parse_pose(pose, robot, robot.home, "--pose")
+    q = parse_pose(pose, robot, robot.home, "--at")
     if not name.strip():
-        raise InputError("--pose", f"{text!r} has no name before the sign", text)
-    check_position_limits("--pose", robot, q, list(range(robot.n)))
+        raise InputError("--at", f"{text!r} has no name before the sign", text)
+    check_position_limits("--at", robot, q, list(range(robot.n)))
     return name.strip(), q
 
 

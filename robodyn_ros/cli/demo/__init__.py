@@ -14,8 +14,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from robodyn_ros.cli.console import check_picture, console, print_json, progress_bar
-from robodyn_ros.cli.parameters import FORMER, GivenParameters, add_parameters, node_parameters
+from robodyn_ros.cli.console import check_picture, console, print_json, with_folder
+from robodyn_ros.cli.parameters import GivenParameters, add_parameters, node_parameters
 from robodyn_ros.cli.verb import ExitCode, Verb, names, need_ros
 from robodyn_ros.document.numbers import quantity
 from robodyn_ros.plugins import available
@@ -38,10 +38,10 @@ SPEEDS = (0.1, 1.2)
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
-    text = "write the picture here (default: %(default)s; .png, .svg or .pdf)"
-    parser.add_argument("--out", type=Path, default=Path("demo.png"), metavar="FILE", help=text)
-    text = "control laws to compare, separated by commas (default: %(default)s)"
-    parser.add_argument("--controllers", default=CONTROLLERS, metavar="NAMES", help=text)
+    text = "draw it here: .png, .svg or .pdf (default: %(default)s)"
+    parser.add_argument("--plot", type=Path, default=Path("demo.png"), metavar="FILE", help=text)
+    text = "control law, or several separated by commas (default: %(default)s)"
+    parser.add_argument("--controller", default=CONTROLLERS, metavar="NAME", help=text)
     text = f"factor on the speed of the motion, {SPEEDS[0]} to {SPEEDS[1]} (default: %(default)s)"
     parser.add_argument("--speed", type=_speed, default=1.0, metavar="FACTOR", help=text)
     what = "the nodes simulator and controller, besides those of the demonstration"
@@ -55,8 +55,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> ExitCode:
     """Run the tour under every law, judge, report and draw; the answer is the verdict."""
-    controllers = _controllers(args.controllers)
-    check_picture("--out", args.out)
+    controllers = _controllers(args.controller)
+    check_picture("--plot", args.plot)
     need_ros()
     if args.view:
         from robodyn_ros.cli.view import check_viewer
@@ -86,7 +86,13 @@ def run(args: Namespace) -> ExitCode:
         verdict = judge(runs)
         _report(args, runs, verdict)
         motions = {name: cut(record, motion.trajectory) for name, record in records.items()}
-        draw(args.out, motions, motion, robot, f"The {robot.name.upper()} arm through its named poses\n{verdict}")
+        draw(
+            with_folder(args.plot),
+            motions,
+            motion,
+            robot,
+            f"The {robot.name.upper()} arm through its named poses\n{verdict}",
+        )
         if args.view:
             files = (find(GAINS), *given.files)
             start_arm(viewers, {"robot_description": robot.urdf}, controllers[-1], files, given=given.values)
@@ -99,7 +105,7 @@ def run(args: Namespace) -> ExitCode:
 
 def _controllers(given: str) -> list[str]:
     """Return the controllers that the command line names, each once."""
-    return list(dict.fromkeys(names(given, "--controllers", available("controllers"))))
+    return list(dict.fromkeys(names(given, "--controller", available("controllers"))))
 
 
 def _speed(text: str) -> float:
@@ -203,6 +209,8 @@ def show_progress(controllers: Sequence[str], tour: Tour, robot: Robot) -> Itera
     """
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 
+    from robodyn_ros.cli.progress import progress_bar
+
     columns = (
         TextColumn("[bold cyan]{task.description}"),
         BarColumn(bar_width=8),
@@ -217,7 +225,7 @@ def _report(args: Namespace, runs: list[RunFigures], verdict: DemoVerdict) -> No
     from robodyn_ros.cli.demo.figures import IN_LOCKSTEP, LOST, table, verdict_text
 
     if args.json:
-        about = {"passed": verdict.passed, **asdict(verdict), "picture": str(args.out)}
+        about = {"passed": verdict.passed, **asdict(verdict), "picture": str(args.plot)}
         print_json({**about, "runs": [asdict(run) for run in runs]})
         return
     out = console()
@@ -226,7 +234,7 @@ def _report(args: Namespace, runs: list[RunFigures], verdict: DemoVerdict) -> No
     if notes := " ".join(note for note, told in ((LOST, not all(waited)), (IN_LOCKSTEP, any(waited))) if told):
         out.print(f"{notes}\n", style="dim", highlight=False)
     out.print(verdict_text(verdict))
-    out.print(f"The picture is {args.out}.", soft_wrap=True)
+    out.print(f"The picture is {args.plot}.", soft_wrap=True)
 
 
 VERB = Verb(
@@ -246,11 +254,10 @@ VERB = Verb(
     examples=(
         ("robodyn demo", "everything; draws demo.png"),
         ("robodyn demo --speed 0.5", "the same motion, half as fast"),
-        ("robodyn demo --controllers pd,computed_torque", "these two only"),
+        ("robodyn demo --controller pd,computed_torque", "these two only"),
         ("robodyn demo --view", "until Ctrl-C"),
-        ("robodyn demo --json --out arm.svg", "for a script and a page"),
+        ("robodyn demo --json --plot arm.svg", "for a script and a page"),
     ),
     add_arguments=add_arguments,
-    former=FORMER,
     run=run,
 )

@@ -107,7 +107,8 @@ def estimate(problem: Regression, nominal: Array, settings: IdentificationSettin
     if count <= r:
         raise InputError(
             "samples",
-            f"give {count} equations for {r} parameters: they hold too few samples of joints that move",
+            f"the joints move in too few of them to find {r} parameters: record a longer motion in which every joint "
+            "moves, such as that of `robodyn excite`",
             problem.effort.shape,
         )
     joint = np.nonzero(used)[1]

@@ -161,7 +161,7 @@ def prepare_recording(recording: Recording, robot: Robot, settings: SignalSettin
         raise unreadable(
             recording.name,
             f"no joint moves by more than {settings.least_motion:g} {robot.position_unit}, and an arm at rest tells "
-            "nothing",
+            "nothing: record a motion, such as that of `robodyn excite`",
         )
     repetitions = [
         find_repetition(segment, moving, settings.period) if settings.average else None for segment in segments

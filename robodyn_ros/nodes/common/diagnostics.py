@@ -67,6 +67,7 @@ class Faults:
         self._clock = clock
         self._warned: dict[str, dict[str, float]] = {}  # kind → text without numbers → when it was logged
         self._counted: dict[str, float] = {}
+        self._told: set[str] = set()  # warnings that are logged once only
 
     @property
     def recent(self) -> list[str]:
@@ -76,10 +77,11 @@ class Faults:
             (kind for kind, when in self._counted.items() if when >= since), key=self._counted.__getitem__, reverse=True
         )
 
-    def count(self, kind: str, problem: object) -> None:
-        """Count a fault, and log a warning unless the same was logged a moment ago."""
+    def count(self, kind: str, problem: object, *, once: bool = False) -> None:
+        """Count a fault, and log a warning unless the same was logged a moment ago, or, with ``once``, ever."""
         text = str(problem)
-        if self._is_due(kind, NUMBER.sub("#", text)):
+        if self._is_due(kind, NUMBER.sub("#", text)) and not (once and text in self._told):
+            self._told |= {text} if once else set()
             self._warn(f"{kind}: {text} (seen {self.counts[kind]} times)")
 
     def unforeseen(self, problem: BaseException) -> None:

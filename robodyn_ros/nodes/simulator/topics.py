@@ -24,6 +24,14 @@ from robodyn_ros.simulation.hardware.sensors import SensorReading
 from robodyn_ros.simulation.plant.external_forces import ExternalForces
 
 
+class OtherJointsError(InputError):
+    """A command for other joints than the simulator moves; what would be right is the same for all that follow."""
+
+    def __init__(self, given: int, joints: Sequence[str]) -> None:
+        problem = f"have {given} values, and the simulator moves {len(joints)} joints ({', '.join(joints)})"
+        super().__init__("commands", f"{problem}: give controller and simulator the same parameter joints", given)
+
+
 class CommandInput:
     """Subscribes to ``commands`` and ``joint_commands``; a command is accepted or refused, and both are counted.
 
@@ -55,6 +63,7 @@ class CommandInput:
         """
         self.accepted = 0
         self._order = np.array([list(joints).index(name) for name in arm], dtype=np.intp)
+        self._joints = tuple(joints)
         self._names = JointOrder(arm)
         self._accept = accept
         self._now = now
@@ -70,7 +79,7 @@ class CommandInput:
             if self._lockstep:
                 raise InputError("commands", "have no stamp; in lockstep a command needs one, on joint_commands")
             if len(message.data) != len(self._order):
-                raise InputError("data", f"has {len(message.data)} values for {len(self._order)} joints", message.data)
+                raise OtherJointsError(len(message.data), self._joints)
             return np.array(message.data)[self._order]
 
         self._try(effort)
@@ -87,7 +96,7 @@ class CommandInput:
         try:
             self._accept(effort())
         except RobodynError as problem:
-            self._faults.count("command refused", problem)
+            self._faults.count("command refused", problem, once=isinstance(problem, OtherJointsError))
             return False
         self.accepted += 1
         self._note_gap()

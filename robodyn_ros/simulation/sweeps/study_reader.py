@@ -8,7 +8,7 @@ ends of every input (:func:`try_inputs`).
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -49,6 +49,7 @@ from robodyn_ros.suggestions import is_it
 SECTIONS = (
     "arm",
     "description",
+    "joints",
     "controllers",
     "motion",
     "parameters",
@@ -66,16 +67,22 @@ BOUNDS = (*GAINS, "controllers")
 TUNE = (*BOUNDS, *(item.name for item in fields(TuningSettings)))
 """Names of section tune."""
 
+SelectJoints = Callable[..., Robot]
+"""Function such as :func:`~robodyn_ros.control.parameter_file.take_joints`."""
+
 SETTLE_BAND = 0.01
 """Default distance to the goal within which a joint has settled [rad] or [m]."""
 
 
-def read_study(path: Path, besides: Mapping[str, Mapping[str, Any]] | None = None) -> Study:
+def read_study(
+    path: Path, besides: Mapping[str, Mapping[str, Any]] | None = None, select: SelectJoints = take_joints
+) -> Study:
     """Read a study from a file, and check it.
 
     Args:
         path: of the file.
         besides: node → name → value of parameters that win over those of the file.
+        select: gives the robot with its joints locked, and takes what chose them out of the parameters of each node.
 
     Raises:
         StudyError: the file is wrong; the message says where, and what would be right.
@@ -92,7 +99,7 @@ def read_study(path: Path, besides: Mapping[str, Mapping[str, Any]] | None = Non
     given = _given_parameters(file, path)
     for node, values in (besides or {}).items():
         given[node] |= values
-    robot = take_joints(robot, *given.values())
+    robot = select(robot, *given.values())
     motion = file.section("motion")
     motion.only(("to", *(item.name for item in fields(MotionSettings))))
     study = Study(
@@ -111,9 +118,11 @@ def read_study(path: Path, besides: Mapping[str, Mapping[str, Any]] | None = Non
     return study
 
 
-def read_task(path: Path, besides: Mapping[str, Mapping[str, Any]] | None = None) -> tuple[Study, TuningTask]:
+def read_task(
+    path: Path, besides: Mapping[str, Mapping[str, Any]] | None = None, select: SelectJoints = take_joints
+) -> tuple[Study, TuningTask]:
     """Read a study and its section ``tune`` from a file; arguments and errors as :func:`read_study`."""
-    study, section = read_study(path, besides), read_study_file(path).section("tune")
+    study, section = read_study(path, besides, select), read_study_file(path).section("tune")
     robot = reload_robot(study.urdf)
     search = settings(section, TuningSettings, BOUNDS)
     names = [gain for gain in GAINS if gain in section.values]
@@ -164,12 +173,17 @@ def _given_parameters(file: StudySection, path: Path) -> dict[str, dict[str, Any
     files = file.values.get("parameters", [])
     if not isinstance(files, list) or not all(isinstance(name, str) for name in files):
         raise file.error("parameters", f"must be a list of parameter files, seen from this file, not {files!r}")
+    joints = file.values.get("joints")
+    if joints is not None and not (isinstance(joints, list) and joints and all(isinstance(one, str) for one in joints)):
+        raise file.error("joints", f"must be a list of names, of the joints that are controlled, not {joints!r}")
     found: dict[str, dict[str, Any]] = {}
     for node in NODES:
         found[node] = LoadedParameters()
         for name in files:
             found[node] |= read_parameters(path.parent / name, node)
         found[node] |= file.section(node).flat()
+        if joints is not None:
+            found[node] |= {"joints": joints}
     return found
 
 

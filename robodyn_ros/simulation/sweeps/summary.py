@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,6 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from robodyn_ros.robot.pose import Array
+from robodyn_ros.simulation.stop import simulated, stop_line
 from robodyn_ros.simulation.sweeps.results import column
 from robodyn_ros.simulation.sweeps.study import Study
 
@@ -73,6 +75,7 @@ class Summary(NamedTuple):
     worst: tuple[tuple[int, float, str], ...]  # number, margin, reason of failure
     sensitivities: dict[str, dict[str, Sensitivity]]  # output → input → index
     compiled: int  # number of cases that ran in compiled code
+    stopped: str = ""  # when and why the first case that failed stopped; "" if none did
 
     @property
     def probability(self) -> float:
@@ -117,13 +120,33 @@ def _of_one(study: Study, file: Path, controller: str, own: Array) -> Summary:
         if usable.any():
             outputs[name] = {key: sensitivity(values(key)[good][usable], found[usable]) for key in study.vary}
     order = np.lexsort((np.where(good, margin, 0.0), good))[:WORST]
-    worst = tuple((int(cases[i]), float(margin[i]), str(failed[i])) for i in order)
+    worst = tuple((int(cases[i]), float(margin[i]), simulated(str(failed[i]))) for i in order)
     interval = confidence(int(met.sum()), count)
     ranked = dict(reasons.most_common())
     compiled = int(values("compiled").sum())
+    stopped = first_stop(cases.tolist(), failed.tolist(), values("failed_at").tolist())
     return Summary(
-        controller, count, int(met.sum()), *interval, ranked, margin[good], tuple(bounds), worst, outputs, compiled
+        controller,
+        count,
+        int(met.sum()),
+        *interval,
+        ranked,
+        margin[good],
+        tuple(bounds),
+        worst,
+        outputs,
+        compiled,
+        stopped,
     )
+
+
+def first_stop(cases: Sequence[int], failed: Sequence[str], failed_at: Sequence[float]) -> str:
+    """How many cases did not run to their end, and when and why the first of them stopped; "" if all did."""
+    rows = [row for row in zip(cases, failed, failed_at, strict=True) if row[1]]
+    if not rows:
+        return ""
+    number, said, at = rows[0]
+    return f"{len(rows)} of {len(cases)} cases did not run to their end. Case {number} {stop_line(said, at)}"
 
 
 def _columns(study: Study) -> list[str]:
@@ -134,7 +157,7 @@ def _columns(study: Study) -> list[str]:
 
 def _reason(text: str) -> str:
     """The reason of failure without its numbers, so that equal reasons can be counted."""
-    return re.sub(r"-?\d+(\.\d+)?(e[-+]?\d+)?", "…", text)
+    return re.sub(r"-?\d+(\.\d+)?(e[-+]?\d+)?", "…", simulated(text))
 
 
 def sensitivity(x: ArrayLike, y: Array) -> Sensitivity:

@@ -22,6 +22,7 @@ from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import check_settings, setting, whole
 from robodyn_ros.simulation.sweeps.runner import Chunk, Rows
 from robodyn_ros.simulation.sweeps.study import Study
+from robodyn_ros.simulation.sweeps.summary import first_stop
 from robodyn_ros.simulation.sweeps.sweep import Backend
 
 GAINS = ("natural_frequency", "damping_ratio", "integral_rate")
@@ -32,6 +33,9 @@ FAILED = 10.0
 
 BROKEN = 1e3
 """Cost factor of a candidate that violates the specification."""
+
+INSET = 1e-9
+"""Distance of the first candidate from its bounds, as a part of what is between them [-]."""
 
 FIRST = 16
 """Number of cases that a candidate runs on before it runs on all."""
@@ -44,6 +48,7 @@ class Score(NamedTuple):
     effort: float  # mean over the cases, of the joints' RMS efforts as parts of their limits [-]
     met: int  # cases that meet the specification
     cases: int
+    stopped: str = ""  # when and why the first case that failed stopped; "" if none did
 
     @property
     def cost(self) -> float:
@@ -149,7 +154,10 @@ def _tune_one(
         return found.cost
 
     inside = [float(np.clip(start[joint][gain], *task.bounds[gain, joint])) for gain, joint in keys]
-    first = [to(value) for (to, _), value in zip(scales, inside, strict=True)]
+    first = []
+    for (to, _), value, (low, high) in zip(scales, inside, bounds, strict=True):
+        inset = INSET * (high - low)  # SciPy refuses a start that rounding puts beyond a bound
+        first.append(min(max(to(value), low + inset), high - inset))
     differential_evolution(
         cost,
         bounds,
@@ -207,7 +215,8 @@ def _scored(study: Study, rows: Rows, worst: float, robot: Robot) -> Score:
     counted = np.sort(violations)[-max(1, ceil(worst * len(rows))) :]
     efforts = [effort for row in rows if (effort := _effort(row, robot)) == effort]  # without NaN
     met = sum(1 for row in rows if row["met"])
-    return Score(float(counted.mean()), float(np.mean(efforts)) if efforts else float("inf"), met, len(rows))
+    stopped = first_stop(*([row[name] for row in rows] for name in ("case", "failed", "failed_at")))
+    return Score(float(counted.mean()), float(np.mean(efforts)) if efforts else float("inf"), met, len(rows), stopped)
 
 
 def _violation(study: Study, row: dict[str, Any]) -> float:

@@ -1,13 +1,18 @@
-"""Pictures of a workspace: a map of a plane, or three slices and a cloud, with the arm at home in them."""
+"""Pictures of a workspace: a map of a plane, or three slices and a cloud, with the arm at home in them; point clouds.
+
+A point cloud is a PLY file (Turk, The PLY polygon file format (1994)), which MeshLab, CloudCompare, Blender and RViz
+read. A picture needs Matplotlib (the extra ``plot``).
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.ndimage import binary_closing, distance_transform_edt, median_filter
 
 from robodyn_ros.errors import InputError, NotReadyError
@@ -37,6 +42,9 @@ SLICES = ("xz", "yz", "xy")
 
 MOST = 60_000
 """Greatest number of cells that a cloud shows."""
+
+VIRIDIS = np.array([[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]], dtype=np.float64)
+"""Dark blue to yellow, even to the eye and to the colour-blind (the map viridis of Smith and van der Walt, 2015)."""
 
 
 def draw_map(
@@ -195,3 +203,41 @@ def _figure(size: tuple[float, float]) -> Any:
     figure = Figure(figsize=size, layout="constrained")
     figure.get_layout_engine().set(w_pad=0.1, h_pad=0.1)
     return figure
+
+
+def colours(values: ArrayLike) -> NDArray[np.uint8]:
+    """Return red, green, blue (N, 3) of values (N,), from the least to the greatest finite value."""
+    given = np.asarray(values, dtype=np.float64)
+    finite = given[np.isfinite(given)]
+    least, greatest = (finite.min(), finite.max()) if len(finite) else (0.0, 1.0)
+    place = np.nan_to_num((given - least) / (greatest - least or 1.0), nan=0.0, posinf=1.0, neginf=0.0)
+    place = np.clip(place, 0.0, 1.0) * (len(VIRIDIS) - 1)
+    channels = [np.interp(place, np.arange(len(VIRIDIS)), channel) for channel in VIRIDIS.T]
+    return np.round(np.stack(channels, -1)).astype(np.uint8)
+
+
+def write_ply(path: str | os.PathLike[str], points: ArrayLike, values: ArrayLike) -> None:
+    """Write points as binary PLY: position, colour, and the value itself as the property ``value``.
+
+    Args:
+        path: the file.
+        points: (N, 3) in [m].
+        values: (N,).
+
+    Raises:
+        InputError: the shapes do not fit.
+        OSError: the file cannot be written.
+    """
+    where: Array = np.asarray(points, dtype=np.float64)
+    value: Array = np.asarray(values, dtype=np.float64)
+    if where.ndim != 2 or where.shape[1] != 3 or value.shape != where.shape[:1]:
+        raise InputError("points", f"must be (N, 3) with N values, not {where.shape} and {value.shape}")
+    kinds = [(name, "<f4") for name in "xyz"] + [(name, "u1") for name in ("red", "green", "blue")] + [("value", "<f4")]
+    rows = np.empty(len(where), dtype=kinds)
+    for name, column in zip((*"xyz", "red", "green", "blue"), (*where.T, *colours(value).T), strict=True):
+        rows[name] = column
+    rows["value"] = value
+    names = {"<f4": "float", "u1": "uchar"}
+    header = ["ply", "format binary_little_endian 1.0", f"element vertex {len(where)}"]
+    header += [*(f"property {names[kind]} {name}" for name, kind in kinds), "end_header", ""]
+    Path(path).write_bytes("\n".join(header).encode() + rows.tobytes())

@@ -1,15 +1,13 @@
-"""The report of ``robodyn sweep``: tables for the terminal, figures for JSON, a picture, and a page with all of it."""
+"""The report of a sweep: a picture, and a page with all of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich import box
-from rich.table import Table
-from rich.text import Text
 
 from robodyn_ros.document.blocks import (
     Block,
@@ -28,9 +26,6 @@ from robodyn_ros.document.plotting import FAINT, INK, law_colours, new_figure
 from robodyn_ros.simulation.sweeps.study import Study
 from robodyn_ros.simulation.sweeps.summary import QUANTILES, Summary
 
-REASONS = 5
-"""Greatest number of causes of failure, and of worst cases, that the terminal shows."""
-
 WIDEST = 3.0
 """Margins further below 0 than this are drawn at this value [-]."""
 
@@ -42,114 +37,21 @@ DISTRIBUTIONS = {
 """Kind of a distribution → what its two numbers are; a choice has any number of them."""
 
 
-def tables(study: Study, summaries: list[Summary]) -> Iterator[Table | Text]:
-    """Yield the tables for the terminal, with their titles."""
-    yield Text(f"{study.name}: how often a case meets the specification", "bold")
-    yield _probabilities(summaries)
-    for summary in summaries:
-        yield Text(f"{summary.controller}: margins, in parts of the bound", "bold")
-        yield _bounds(summary)
-        for why, count in list(summary.failed.items())[:REASONS]:
-            yield Text(f"{count} failed: {why}")
-        yield Text(f"{summary.controller}: worst cases", "bold")
-        yield _worst(summary)
-        if summary.sensitivities and study.vary:
-            title = "part of the variance that each input explains by itself (*: may be chance)"
-            yield Text(f"{summary.controller}: {title}", "bold")
-            yield _sensitivities(summary)
-        if summary.compiled < summary.cases:
-            slow = summary.cases - summary.compiled
-            yield Text(f"{slow} of {summary.cases} cases went the slow way, in Python: see the column compiled")
-
-
 def percent(value: float) -> str:
     """Format a ratio as a percentage."""
     return f"{100 * value:.2f} %"
 
 
-def _table(*heads: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for index, head in enumerate(heads):
-        table.add_column(head, justify="right" if index else "left", no_wrap=not index, overflow="fold")
-    return table
+WORST_HEADS = ("Case", "Margin", "Failed")
 
 
-def _probabilities(summaries: list[Summary]) -> Table:
-    table = _table("Controller", "Cases", "Met", "Probability", "95 % between")
-    for each in summaries:
-        between = f"{percent(each.low)} and {percent(each.high)}"
-        table.add_row(each.controller, str(each.cases), str(each.met), percent(each.probability), between)
-    return table
-
-
-def _bounds(summary: Summary) -> Table:
-    heads = ("Least" if q == 0.0 else "Median" if q == 0.5 else f"{100 * q:g} % below" for q in QUANTILES)
-    table = _table("Bound", "At most", "Kept", *heads)
-    for bound in summary.bounds:
-        quantiles = (f"{100 * value:.0f} %" for value in bound.quantiles)
-        table.add_row(f"{bound.quantity} {bound.joint}", f"{bound.bound:g}", str(bound.kept), *quantiles)
-    return table
-
-
-def _worst(summary: Summary) -> Table:
-    kept = 3 if summary.failed else 2  # a column of causes only where there is one
-    table = _table(*("Case", "Margin", "Failed")[:kept])
-    for number, margin, why in summary.worst[:REASONS]:
-        table.add_row(*(str(number), f"{100 * margin:.0f} %" if margin == margin else "–", why)[:kept])
-    return table
-
-
-def _sensitivities(summary: Summary) -> Table:
-    table = _table("Input", *(output.replace("/", " ").replace("_", " ") for output in summary.sensitivities))
-    for name in next(iter(summary.sensitivities.values()), {}):
-        cells = []
-        for output in summary.sensitivities.values():
-            found = output[name]
-            mark = "\N{NO-BREAK SPACE}" * 2 if found.first_order > found.noise else " *"  # below each other
-            cells.append(f"{max(found.first_order, 0.0):.2f}{mark}" if found.first_order == found.first_order else "")
-        table.add_row(name, *cells)
-    return table
-
-
-def as_json(summaries: list[Summary]) -> dict[str, Any]:
-    """Return the summaries for JSON; NaN becomes null."""
-
-    def plain(value: float) -> float | None:
-        return value if value == value else None
-
-    return {
-        "controllers": {
-            each.controller: {
-                "cases": each.cases,
-                "met": each.met,
-                "probability": each.probability,
-                "between": [each.low, each.high],
-                "failed": each.failed,
-                "compiled": each.compiled,
-                "bounds": [
-                    {
-                        **bound._asdict(),
-                        "quantiles": dict(zip(map(str, QUANTILES), map(plain, bound.quantiles), strict=True)),
-                    }
-                    for bound in each.bounds
-                ],
-                "worst": [
-                    {"case": number, "margin": plain(margin), "failed": why} for number, margin, why in each.worst
-                ],
-                "sensitivities": {
-                    output: {
-                        name: {key: plain(x) for key, x in found._asdict().items()} for name, found in of_inputs.items()
-                    }
-                    for output, of_inputs in each.sensitivities.items()
-                },
-            }
-            for each in summaries
-        }
-    }
+def worst_heads(summary: Summary) -> list[str]:
+    """The columns about the worst cases: margins and causes of failure only where there is one."""
+    return [WORST_HEADS[0], *WORST_HEADS[1:2][: len(summary.margins)], *WORST_HEADS[2:][: len(summary.failed)]]
 
 
 def draw(path: Path, study: Study, summaries: list[Summary]) -> None:
-    """Draw the probability that the specification is met, the margins, and which input matters.
+    """Draw the probability that the specification is met and, where there are any, the margins and which input matters.
 
     Args:
         path: file of the picture; its ending says the format.
@@ -157,12 +59,15 @@ def draw(path: Path, study: Study, summaries: list[Summary]) -> None:
         summaries: one for each controller.
     """
     inputs = list(study.vary)
-    size = (13.0, 3.0 + 0.32 * max(6, len(inputs) * len(summaries)))
-    widths = {"width_ratios": (1, 1.4, 1.4), "wspace": 0.08}
-    with new_figure(path, 1, 3, size, gridspec_kw=widths) as (figure, ((left, middle, right),)):
-        _plot_probabilities(left, summaries)
-        _margins(middle, summaries)
-        _plot_sensitivities(right, inputs, summaries)
+    drawn: list[Callable[[Any, list[Summary]], None]] = [_plot_probabilities]
+    drawn += [_plot_margins] if any(np.isfinite(each.margins).any() for each in summaries) else []
+    drawn += [partial(_plot_sensitivities, inputs)] if any(_known(inputs, each) for each in summaries) else []
+    widths = (1.0, 1.4, 1.4)[: len(drawn)]
+    size = (13.0 * sum(widths) / 3.8, 3.0 + 0.32 * max(6, len(inputs) * len(summaries)))
+    ratios = {"width_ratios": widths, "wspace": 0.08}
+    with new_figure(path, 1, len(drawn), size, gridspec_kw=ratios) as (figure, (row,)):
+        for plot, axes in zip(drawn, row, strict=True):
+            plot(axes, summaries)
         cases = f"{study.samples} cases for each controller" if len(summaries) > 1 else f"{study.samples} cases"
         figure.suptitle(f"{study.name}: {cases}", fontsize=13, weight="bold")
 
@@ -186,7 +91,7 @@ def _plot_probabilities(axes: Any, summaries: list[Summary]) -> None:
     axes.set_axisbelow(True)
 
 
-def _margins(axes: Any, summaries: list[Summary]) -> None:
+def _plot_margins(axes: Any, summaries: list[Summary]) -> None:
     colours = law_colours(each.controller for each in summaries)
     for each in summaries:
         shown = np.sort(np.maximum(each.margins[np.isfinite(each.margins)], -WIDEST))
@@ -200,15 +105,20 @@ def _margins(axes: Any, summaries: list[Summary]) -> None:
     axes.set_ylim(0.0, 100.0)
     axes.set_title("Margins", loc="left", weight="bold")
     axes.grid(visible=True)
-    if any(len(each.margins) for each in summaries):
-        axes.legend(loc="upper left", frameon=False)
+    axes.legend(loc="upper left", frameon=False)
 
 
-def _plot_sensitivities(axes: Any, inputs: list[str], summaries: list[Summary]) -> None:
+def _known(inputs: list[str], summary: Summary) -> list[str]:
+    """The inputs whose influence on the margin is known."""
+    found = summary.sensitivities.get("margin", {})
+    return [name for name in inputs if name in found and np.isfinite(found[name].first_order)]
+
+
+def _plot_sensitivities(inputs: list[str], axes: Any, summaries: list[Summary]) -> None:
     height, colours = 0.8 / len(summaries), law_colours(each.controller for each in summaries)
     for place, each in enumerate(summaries):
         found = each.sensitivities.get("margin", {})
-        known = [name for name in inputs if name in found and np.isfinite(found[name].first_order)]
+        known = _known(inputs, each)
         rows = [inputs.index(name) + height * (place - (len(summaries) - 1) / 2) for name in known]
         values = [100.0 * max(found[name].first_order, 0.0) for name in known]
         axes.barh(rows, values, height=0.9 * height, color=colours[each.controller])
@@ -257,7 +167,8 @@ def report(study: Study, summaries: list[Summary], picture: bytes) -> Document:
         )
         for each in summaries
     ]
-    opening = (
+    opening: tuple[Block, ...] = (
+        *(TextBlock(Literal(f"{each.controller}: {each.stopped}")) for each in summaries if each.stopped),
         TextBlock(Literal(_about(study))),
         _page_table(("Controller", "Cases", "Met", "Probability", "At least", "At most"), met),
         TextBlock("The interval holds with 95 % confidence (Clopper and Pearson)."),
@@ -282,22 +193,24 @@ def _about(study: Study) -> str:
 def _of_controller(study: Study, summary: Summary) -> Iterator[Block]:
     if summary.compiled < summary.cases:
         yield TextBlock(f"{summary.cases - summary.compiled} of the cases went the slow way, in Python.")
-    heads = ["Least" if q == 0.0 else "Median" if q == 0.5 else f"{100 * q:g} % of cases below" for q in QUANTILES]
-    yield HeadingBlock("Margins, in parts of the bound")
-    bounds = [
-        (f"{b.quantity} {b.joint}", f"{b.bound:g}", str(b.kept), *(f"{100 * x:.1f} %" for x in b.quantiles))
-        for b in summary.bounds
-    ]
-    yield _page_table(("Bound", "At most", "Kept", *heads), bounds)
+    if len(summary.margins):
+        heads = ["Least" if q == 0.0 else "Median" if q == 0.5 else f"{100 * q:g} % of cases below" for q in QUANTILES]
+        yield HeadingBlock("Margins, in parts of the bound")
+        bounds = [
+            (f"{b.quantity} {b.joint}", f"{b.bound:g}", str(b.kept), *(f"{100 * x:.1f} %" for x in b.quantiles))
+            for b in summary.bounds
+        ]
+        yield _page_table(("Bound", "At most", "Kept", *heads), bounds)
     if summary.failed:
         yield HeadingBlock("Failed")
         yield _page_table(("Why", "Cases"), [(why, str(count)) for why, count in summary.failed.items()])
     yield HeadingBlock("Worst cases")
     yield TextBlock("This command runs one of them again and draws it:")
     yield CodeBlock(f"robodyn sweep {study.name}.yaml --case NUMBER --plot case.png")
+    heads = worst_heads(summary)
     worst = [(str(n), f"{100 * m:.1f} %" if m == m else "–", why) for n, m, why in summary.worst]
-    kept = 3 if summary.failed else 2  # a column of causes only where there is one
-    yield _page_table(("Case", "Margin", "Failed")[:kept], [row[:kept] for row in worst])
+    kept = [[cell for head, cell in zip(WORST_HEADS, row, strict=True) if head in heads] for row in worst]
+    yield _page_table(heads, kept)
     yield HeadingBlock("Part of the variance that each input explains by itself")
     yield TextBlock("These are first-order indices. An index that chance alone might give is pale.")
     outputs = summary.sensitivities

@@ -1,0 +1,196 @@
+"""What nodes and programs compile, listed ahead: for a start without delay, and for robots that cannot compile.
+
+The functions to compile are found by calling what nodes and programs call, while the engine only lists the libraries
+that these calls need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from robodyn_ros.dynamics.compiled import CompiledDynamics
+    from robodyn_ros.engine.library import Wanted
+    from robodyn_ros.robot import Robot
+
+CONTRACT = ("inverse", "forward", "mass_matrix", "coriolis_matrix", "gravity", "terms", "energy")
+"""Functions of the dynamics that controllers and the simulator call."""
+
+LOOPS = "motion"
+"""Name of the group with the loops of the simulator and of rollouts."""
+
+KINEMATICS = "kinematics"
+"""Name of the group with pose and Jacobian of every link."""
+
+TOOL = "tool"
+"""Name of the group with the inverse kinematics of the tools, and what plans motions to a pose."""
+
+PREDICTION = "mpc"
+"""Name of the group with the problems of the control law ``mpc``."""
+
+TRIALS = "trial"
+"""Name of the group with the loop of a sweep's trials, and what it asks of the model."""
+
+STEP = "step"
+"""Name of the group with the control steps of the laws."""
+
+LAWS = ("computed_torque",)
+"""Laws by default, those that the nodes choose."""
+
+GROUPS = (LOOPS, KINEMATICS, TOOL, STEP)
+"""Groups that are compiled by default."""
+
+OTHERS = (PREDICTION, TRIALS)
+"""Groups that are compiled on demand."""
+
+PLANNER = "rnea"
+"""Plugin that plans motions to a pose."""
+
+
+class Job(NamedTuple):
+    """A function to compile."""
+
+    dynamics: str | None  # the plugin, None for kinematics
+    title: str  # its name in the table
+    wanted: Wanted
+
+
+def find_jobs(
+    robot: Robot,
+    plugins: Iterable[tuple[str, CompiledDynamics]],
+    names: str,
+    batch: bool,
+    tools: Sequence[str],
+    laws: Sequence[str] = LAWS,
+) -> list[Job]:
+    """List the libraries that the functions need, each once.
+
+    Args:
+        robot: the arm.
+        plugins: name and object of the dynamics.
+        names: functions and groups, separated by commas, or ``all``.
+        batch: list the functions for many states at once too.
+        tools: links whose inverse kinematics are needed.
+        laws: control laws whose control steps are needed.
+
+    Raises:
+        InputError: there is no such function or link, or no joint moves a tool.
+    """
+    jobs: dict[tuple[str, str], Job] = {}
+
+    def add(dynamics: str | None, call: Callable[[], object], suffix: str = "") -> None:
+        from robodyn_ros.engine.library import only_listed
+
+        with only_listed() as found:
+            call()
+        for wanted in found:
+            jobs.setdefault((wanted.name, wanted.key), Job(dynamics, wanted.name + suffix, wanted))
+
+    chosen = [name.strip() for name in names.split(",")]
+    for dynamics, plugin in plugins:
+        for quantity in plugin.quantities() if names == "all" else chosen:
+            if quantity not in (*GROUPS, *OTHERS):
+                add(dynamics, partial(_call_function, plugin, quantity, batch))
+        if names == "all" or LOOPS in chosen:
+            add(dynamics, partial(_step_plant, plugin))
+        if names == "all" or TRIALS in chosen:
+            add(dynamics, partial(_make_trial, plugin))
+        if names == "all" or STEP in chosen:
+            for law in laws:
+                add(dynamics, partial(_make_step, plugin, law), f" {law}")
+        if names == "all" or PREDICTION in chosen:
+            add(dynamics, partial(_make_mpc, plugin))
+    if names == "all" or KINEMATICS in chosen:
+        for link in robot.links:
+            add(None, partial(_call_kinematics, robot, link.name, batch), f" {link.name}")
+    if names == "all" or TOOL in chosen:
+        for tool in tools:
+            add(None, partial(_make_inverse_kinematics, robot, tool), f" {tool}")
+        add(PLANNER, partial(_call_planner, robot))
+    return list(jobs.values())
+
+
+def _call_function(dynamics: CompiledDynamics, quantity: str, batch: bool) -> None:
+    """Call a function of the dynamics with one state, and with many if asked."""
+    import numpy as np
+
+    kernel = dynamics.kernel(quantity)
+    if batch:
+        kernel.call(*(np.zeros((1, len(own))) for own in kernel.inputs))
+
+
+def _step_plant(dynamics: CompiledDynamics) -> None:
+    """Step the simulator's plant; a rollout needs the same library."""
+    from robodyn_ros.simulation import Plant
+
+    Plant(dynamics).step()
+
+
+def _make_trial(dynamics: CompiledDynamics) -> None:
+    """Make the loop of a trial with the default integrator, and what it asks of the model."""
+    from robodyn_ros.plugins import create
+    from robodyn_ros.simulation.hardware.settings import INTEGRATOR
+    from robodyn_ros.simulation.trial.compiled import trial_function
+
+    trial_function(dynamics, create("integrators", INTEGRATOR))
+    dynamics.plain_function("mass_matrix")
+
+
+THREAD = Path(__file__).parent / "nodes/controller/realtime/thread.c"
+"""The controller node's thread."""
+
+
+def _make_step(dynamics: CompiledDynamics, law: str) -> None:
+    """Make the control step of a law, and the loop around it; the gains do not matter."""
+    from robodyn_ros.control.compiled_loop import MODEL, loop_library
+    from robodyn_ros.control.loop import ControlLoop
+    from robodyn_ros.control.loop_settings import loop_default_values, make_loop_settings
+    from robodyn_ros.control.parameter_file import FileParameters
+
+    values = FileParameters({}, loop_default_values(dynamics.robot))
+    loop = ControlLoop.from_settings(make_loop_settings(values, dynamics, law))
+    if loop.compiled_step is not None:
+        assert loop.compiled_step.kernel is not None  # makes it, where this process has traced the law before
+        for function in MODEL:
+            dynamics.plain_function(function)
+        for around in (None, THREAD):
+            loop_library(dynamics.robot.n, around)
+
+
+def _make_mpc(dynamics: CompiledDynamics) -> None:
+    """Make the solver of the law ``mpc``; its length does not matter."""
+    from robodyn_ros.planning.ddp.ddp import DDP, ILQRSettings
+    from robodyn_ros.planning.mpc_problem import Deviation
+
+    DDP(dynamics, Deviation(), 1, ILQRSettings(), dynamics.symbols)
+
+
+def _call_kinematics(robot: Robot, link: str, batch: bool) -> None:
+    """Call pose and Jacobian of a link with one position, and with many if asked."""
+    import numpy as np
+
+    from robodyn_ros.kinematics import Kinematics
+
+    kinematics = Kinematics(robot)
+    for shape in ((robot.n,), (1, robot.n))[: 2 if batch else 1]:
+        kinematics.pose(link, np.zeros(shape))
+
+
+def _make_inverse_kinematics(robot: Robot, link: str) -> None:
+    """Make the inverse kinematics of a link, and its pose."""
+    from robodyn_ros.kinematics import Kinematics
+    from robodyn_ros.kinematics.inverse import InverseKinematics
+
+    kinematics = Kinematics(robot)
+    InverseKinematics(kinematics, link)
+    kinematics.kernel(link)
+
+
+def _call_planner(robot: Robot) -> None:
+    """Call the efforts at many states, which planned motions need."""
+    from robodyn_ros.dynamics.rnea import RNEA
+
+    _call_function(RNEA(robot), "inverse", True)

@@ -1,0 +1,240 @@
+"""What a user is told first: when a simulated controller stops, and when nothing moves; and what is not accepted."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import robodyn_ros as rd
+from robodyn_ros.cli import progress
+from robodyn_ros.cli.main import main
+from robodyn_ros.cli.simulate import make_loop, make_simulated
+from robodyn_ros.control.motion.point_to_point import rest_to_rest
+from robodyn_ros.simulation.trial.trial import run_trial
+
+ROOT = Path(__file__).parents[1]
+PRR = str(ROOT / "urdf/prr.urdf")
+GOAL = (1.0, 1.0, 1.0)
+HEAVY = {"mismatch.mass_scale": 10.0}
+
+STUDY = f"""
+arm: {PRR}
+motion: {{to: [{list(GOAL)}], duration: 1.5}}
+vary: {{simulator.mismatch.payload_mass: {{uniform: [20.0, 30.0]}}}}
+simulator: {{mismatch.mass_scale: 10.0}}
+sampling: {{cases: 4}}
+specification: {{rms_error: 0.1}}
+tune: {{natural_frequency: [5.0, 6.0], population: 5, generations: 1, cases: 1, unseen: 2}}
+"""
+
+
+def first_fault() -> tuple[float, str]:
+    """When the loop of the simulated heavy arm has its first fault [s], and its kind, by asking the loop itself."""
+    robot = rd.load_robot(PRR)
+    hardware, _ = make_simulated(HEAVY, robot)
+    loop, _ = make_loop({"controller": "computed_torque"}, robot)
+    loop.start(0.0, hardware.plant.q)
+    loop.follow(rest_to_rest(np.array([hardware.plant.q, GOAL]), [0.0, 1.5]), 0.0)
+    seen: list[tuple[float, str]] = []
+
+    def look(t: float) -> None:
+        if not seen and loop.fault is not None:
+            seen.append((t, loop.fault.kind))
+
+    run_trial(hardware, loop, 1.5, look)
+    return seen[0]
+
+
+def test_simulate_says_first_when_and_why_the_controller_stopped(capsys):
+    to = ",".join(map(str, GOAL))
+    line = ["simulate", PRR, "--to", to, "--duration", "1.5", "--mass-scale", "10"]
+    assert main(line) == 1
+    first, *rest = capsys.readouterr().out.splitlines()
+    t, kind = first_fault()
+    assert kind == "following"
+    said = re.fullmatch(r"stopped at t = (\S+) s: joint 'wrist' is .* allowed, because (.*)\. To mend it: (.*)", first)
+    assert said is not None
+    assert float(said[1]) == pytest.approx(t, abs=2e-3)
+    assert "effort was at its limit at elevator (600 N)" in said[2]
+    assert "move more slowly" in said[3]
+    assert "nan" not in "\n".join(rest)
+    assert main([*line, "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["stopped"] == first
+
+
+def test_a_state_that_is_never_used_stops_the_arm_from_the_beginning(capsys):
+    assert main(["simulate", PRR, "--duration", "0.5", "-p", "state_delay:=0.2"]) == 1
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first.startswith("stopped at t = 0.2 s: state: is 0.2 s old")
+    assert "lower state_delay" in first
+
+
+def test_what_does_not_stop_says_nothing_of_it(capsys):
+    assert main(["simulate", PRR, "--duration", "0.1"]) == 0
+    assert "stopped" not in capsys.readouterr().out
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "study.yaml").write_text(STUDY, encoding="utf-8")
+    return tmp_path
+
+
+def test_a_sweep_whose_cases_all_stop_says_so_first_and_nothing_of_nan(study, capsys):
+    pytest.importorskip("pyarrow", reason="the extra sweep is not installed")
+    pytest.importorskip("matplotlib", reason="the extra plot is not installed")
+    assert main(["sweep", "study.yaml", "--workers", "0"]) == 1
+    out = capsys.readouterr().out
+    first = out.splitlines()[0]
+    assert re.match(
+        r"computed_torque: 4 of 4 cases did not run to their end\. Case 0 stopped at t = \S+ s: joint", first
+    )
+    assert "To mend it: " in first
+    page = (study / "study/report.html").read_text(encoding="utf-8")
+    text = re.sub(r"base64,[^\"]*", "", page)
+    for said in (out, text):
+        assert not re.search(r"\bnan\b", said)
+        assert "latched" not in said
+    assert text.index("4 of 4 cases did not run to their end") < text.index("4 cases (")
+    t = float(re.search(r"Case 0 stopped at t = (\S+) s", first)[1])
+    assert main(["sweep", "study.yaml", "--case", "0"]) == 1
+    assert capsys.readouterr().out.startswith(f"stopped at t = {t:.3g} s: joint ")
+
+
+def test_tune_says_first_that_the_tuned_gains_stop(study, capsys):
+    assert main(["tune", "study.yaml", "--workers", "0"]) == 1
+    before, after, *rest = capsys.readouterr().out.splitlines()
+    assert before.startswith(
+        "computed_torque, as in the study: 2 of 2 cases did not run to their end. Case 0 stopped at"
+    )
+    assert after.startswith("computed_torque, tuned: 2 of 2 cases did not run to their end. ")
+    assert not re.search(r"\bnan\b|\binf\b", "\n".join(rest))
+
+
+@pytest.mark.parametrize("verb", ["sweep", "tune"])
+def test_a_study_takes_joints_by_option_and_by_its_own_key(verb, study, capsys):
+    """One joint: what a study says of another is refused, and the poses have one number."""
+    for text, more in (("", ["--joints", "wrist"]), ("joints: [wrist]\n", [])):
+        (study / "study.yaml").write_text(text + STUDY, encoding="utf-8")
+        assert main([verb, "study.yaml", *more]) == 2
+        assert "each of 1 numbers (wrist)" in capsys.readouterr().err
+    (study / "study.yaml").write_text("joints: wrist\n" + STUDY, encoding="utf-8")
+    assert main([verb, "study.yaml"]) == 2
+    assert "study.yaml:1: joints: must be a list of names" in capsys.readouterr().err
+    assert main([verb, "study.yaml", "--joints", "wirst"]) == 2
+    assert "(is it 'wrist'?)" in capsys.readouterr().err or verb
+
+
+def test_an_option_wins_over_the_joints_of_a_parameter_file(tmp_path, capsys):
+    (tmp_path / "own.yaml").write_text("/**:\n  ros__parameters:\n    joints: [elevator, shoulder]\n    seed: 3\n")
+    line = ["simulate", PRR, "--duration", "0.1", "--json", "--params", str(tmp_path / "own.yaml")]
+    for more, joints in (([], ["elevator", "shoulder"]), (["--joints", "shoulder,wrist", "--lock", "elevator=0.5"], 0)):
+        assert main([*line, *more]) == 0
+        found = [one["joint"] for one in json.loads(capsys.readouterr().out)["joints"]]
+        assert found == (joints or ["shoulder", "wrist"])
+
+
+def test_export_takes_the_joints_of_a_parameter_file(tmp_path, capsys):
+    (tmp_path / "own.yaml").write_text("/**:\n  ros__parameters: {joints: [shoulder, wrist]}\n")
+    line = ["export", PRR, "--language", "c", "--of", "step", "--out", "-"]
+    assert main([*line, "--params", str(tmp_path / "own.yaml")]) == 0
+    by_file, err = capsys.readouterr()
+    assert "not used here" not in err
+    assert main([*line, "--joints", "shoulder,wrist"]) == 0
+    assert capsys.readouterr().out == by_file
+
+
+@pytest.mark.parametrize("verb", ["sweep", "tune"])
+@pytest.mark.parametrize("arm", [PRR, "prr", "nowhere.urdf"])
+def test_a_verb_of_studies_says_that_an_arm_is_none(verb, arm, capsys):
+    assert main([verb, arm]) == 2
+    said = capsys.readouterr().err
+    assert f"{verb} takes a study, not an arm" in said
+    assert f"robodyn simulate {arm}" in said
+
+
+def test_a_verb_of_arms_says_that_a_study_is_none(study, capsys):
+    assert main(["simulate", "study.yaml"]) == 2
+    assert "a study is run by robodyn sweep study.yaml" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", ["simulate", "compare", "view", "commission --yes"])
+def test_a_value_where_a_group_is_meant_is_refused_with_its_line(verb, tmp_path, capsys):
+    (tmp_path / "own.yaml").write_text("/**:\n  ros__parameters:\n    transmission: [1, 2]\n    gains: [1, 2]\n")
+    name, *more = verb.split()
+    assert main([name, PRR, *more, "--params", str(tmp_path / "own.yaml")]) == 2
+    said = capsys.readouterr().err
+    wanted = "'transmission'" if name in ("commission",) else "'gains'"
+    assert f"own.yaml:{3 if name == 'commission' else 4}: {wanted} is no parameter but holds others, such as " in said
+
+
+def test_compare_takes_the_dynamics_of_its_parameters(capsys):
+    assert main(["compare", PRR, "-p", "dynamics:=nonexistent"]) == 2
+    assert "dynamics plugin 'nonexistent': unknown (available: lagrangian, rnea)" in capsys.readouterr().err
+
+
+def test_the_mismatch_has_one_name_as_an_option_and_as_a_parameter(capsys):
+    for verb in (["simulate", PRR, "--duration", "0.2"], ["compare", PRR, "--controller", "pd"]):
+        found = []
+        for given in (["--mass-scale", "1.2"], ["-p", "mismatch.mass_scale:=1.2"], []):
+            assert main([*verb, *given, "--json"]) == 0
+            out = json.loads(capsys.readouterr().out)
+            found.append(out["joints"] if verb[0] == "simulate" else out["trajectory"])
+        assert found[0] == found[1] != found[2]
+
+
+def test_moving_links_without_mass_are_named(tmp_path, capsys):
+    text = Path(PRR).read_text(encoding="utf-8")
+    for link in ("carriage", "arm"):
+        text = re.sub(rf'(<link name="{link}">.*?)<inertial>.*?</inertial>', r"\1", text, count=1, flags=re.DOTALL)
+    names = [body.name for body in rd.load_robot(text).bodies if body.inertial.mass == 0.0]
+    assert len(names) == 2
+    (tmp_path / "light.urdf").write_text(text, encoding="utf-8")
+    assert main(["simulate", str(tmp_path / "light.urdf"), "--duration", "0.1"]) == 0
+    assert f"warning: links {', '.join(names)} move and have no mass" in capsys.readouterr().err
+
+
+def test_identify_says_where_the_arm_stood_still(tmp_path, capsys):
+    t = np.arange(0.0, 20.0, 0.01)
+    moving = np.where(t < 2.0, np.sin(2.0 * np.pi * t), 0.0)
+    rows = np.column_stack(
+        [t, *(0.1 + 0.1 * moving for _ in range(3)), *np.random.default_rng(1).normal(size=(3, len(t)))]
+    )
+    heads = [
+        "time",
+        *(f"{name}/{kind}" for kind in ("position", "effort") for name in ("elevator", "shoulder", "wrist")),
+    ]
+    np.savetxt(tmp_path / "run.csv", rows, delimiter=",", header=",".join(heads), comments="")
+    main(["identify", PRR, str(tmp_path / "run.csv")])
+    assert "run.csv: the arm stands still from t = 1.99 s of 20 s on" in " ".join(capsys.readouterr().err.split())
+    rows[:, 1:4] = 0.1
+    np.savetxt(tmp_path / "run.csv", rows, delimiter=",", header=",".join(heads), comments="")
+    assert main(["identify", PRR, str(tmp_path / "run.csv")]) == 2
+    said = capsys.readouterr().err
+    assert "no joint moves by more than" in said
+    assert "such as that of `robodyn excite`" in said
+
+
+def test_progress_is_lines_where_the_output_is_piped(monkeypatch, capsys):
+    from threading import Event
+
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+
+    monkeypatch.setattr(progress, "PERIOD", 0.02)
+    said = Event()
+
+    plain = progress.console.__globals__["_Console"].print
+
+    def told(self, *objects, **how):
+        plain(self, *objects, **how)
+        said.set()
+
+    monkeypatch.setattr(progress.console.__globals__["_Console"], "print", told)
+    with progress.progress_bar(TextColumn("cases"), BarColumn(), MofNCompleteColumn()) as shown:
+        task = shown.add_task("", total=8)
+        shown.update(task, completed=3)
+        assert said.wait(10.0)
+    assert re.fullmatch(r"(cases 3/8 \(\d+ s\)\n)+", capsys.readouterr().err)
