@@ -116,6 +116,7 @@ def _tuple(value: Any) -> Any:
 
 ARGUMENTS = pytest.mark.parametrize(("method", "argument"), [(m, a) for m, names in INPUTS.items() for a in names])
 
+
 def _wrong(n: int) -> dict[str, Any]:
     """What no argument of n joints is."""
     return {
