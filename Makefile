@@ -188,12 +188,12 @@ $(VENV)/bin/python:
 
 $(VENV)/demo-installed: $(VENV)/bin/python $(BUILD) $(filter $(VENV)/%,$(CONSTRAINTS))
 	@echo "Installing into $(VENV) ..."
-	@$(INSTALL) -e ".[$(ROS_EXTRA)plot,symbolic]"
+	@$(INSTALL) -e ".[$(ROS_EXTRA)plot,symbolic,conformance]"
 	@touch $@
 
 $(VENV)/viewer-installed: $(VENV)/demo-installed
 	@echo "Installing the viewer into $(VENV) ..."
-	@$(INSTALL) -e ".[$(ROS_EXTRA)plot,symbolic,viewer]"
+	@$(INSTALL) -e ".[$(ROS_EXTRA)plot,symbolic,conformance,viewer]"
 	@touch $@
 
 # One installation each, for what an earlier one lacks is found out anew every time.

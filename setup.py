@@ -74,6 +74,7 @@ setup(
         "planning": ["toppra"],
         "sweep": ["dask", "distributed", "pyarrow"],
         "symbolic": ["sympy", "latex2mathml"],
+        "conformance": ["pytest"],
         "completion": ["shtab"],
         "xacro": ["xacro"],
         "descriptions": ["robot_descriptions"],

@@ -1,4 +1,4 @@
-"""pytest's options of the conformance kits: ``--dynamics``, ``--controller`` and ``--tier``.
+"""pytest's options of the conformance kits: ``--dynamics``, ``--controller``, ``--arm`` and ``--tier``.
 
 pytest loads this module at every start wherever robodyn_ros is installed, so it imports nothing. (An option in the
 kits' conftest.py would come too late for ``pytest --pyargs``.)
@@ -17,6 +17,14 @@ def pytest_addoption(parser: Any) -> None:
         default="exact",
         help="robodyn_ros.dynamics.conformance, robodyn_ros.control.conformance: how exact the plugin claims to be "
         "(default: exact)",
+    )
+    parser.getgroup("robodyn_ros").addoption(
+        "--arm",
+        action="append",
+        default=[],
+        metavar="URDF",
+        help="robodyn_ros.dynamics.conformance: an arm that the plugin serves, where it does not serve every arm; may "
+        "be given several times",
     )
     for option, kit in (("--dynamics", "dynamics"), ("--controller", "control")):
         parser.getgroup("robodyn_ros").addoption(

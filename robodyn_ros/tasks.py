@@ -225,7 +225,7 @@ def plan(
     to: Positions | Goal,
     *,
     start: Positions | None = None,
-    cost: str = "time",
+    cost: str | None = None,
     duration: float | None = None,
     payload: Payload | None = None,
     obstacles: Sequence[Obstacle] = (),
@@ -237,8 +237,9 @@ def plan(
         robot: the arm, or the path of its URDF.
         to: where it ends: joint positions, or a ``JointGoal`` or ``ToolGoal`` of :mod:`robodyn_ros.planning.problem`.
         start: where it begins; the arm's home unless given.
-        cost: what is to be least: ``time``, ``effort``, ``smoothness``, or a sum as ``time+0.1*effort``; efforts and
-            accelerations count as ratios of the arm's limits of effort and speed, as for ``robodyn plan``.
+        cost: what is to be least: ``time``, ``effort``, ``smoothness``, or a sum as ``time+0.1*effort``; quick and
+            smooth unless given, and ``time`` for time scaling. Efforts and accelerations count as ratios of the arm's
+            limits of effort and speed, as for ``robodyn plan``.
         duration: of the motion [s]; free unless given.
         payload: what a link carries.
         obstacles: what the arm keeps clear of.
@@ -248,7 +249,7 @@ def plan(
         InputError: an argument is wrong; the message names it.
         ConfigurationError: what the planner needs is not installed.
     """
-    from robodyn_ros.planning.cost import read_cost
+    from robodyn_ros.planning.cost import SMOOTH, read_cost
     from robodyn_ros.planning.problem import JointGoal, Problem, ToolGoal
 
     robot = as_robot(robot)
@@ -259,7 +260,7 @@ def plan(
         model,
         first,
         goal,
-        read_cost(cost, robot.effort_limit, robot.velocity_limit),
+        read_cost(cost or ("time" if method == "time-scaling" else SMOOTH), robot.effort_limit, robot.velocity_limit),
         duration,
         obstacles=tuple(obstacles),
     )

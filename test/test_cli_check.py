@@ -269,3 +269,58 @@ def test_a_mimic_joint_that_leaves_its_limits_is_found(capsys, tmp_path, multipl
     assert {(one["severity"], one["element"]) for one in remarks} <= {("warning", "joint 'wrist'")}
     assert all("wrist" in text.splitlines()[one["line"] - 1] for one in remarks)
     assert code == bool(where)
+
+
+def wrist(inertia, effort=28.0, dynamics=""):
+    """An arm of two joints whose second link has little inertia about its axis [kg m²]."""
+    limit = (-2.0, 2.0, 3.0, effort)
+    return arms.robot(
+        "wrist",
+        arms.link("base", 1.0, (0, 0, 0), (0.01, 0, 0, 0.01, 0, 0.01)),
+        arms.link("fore", 4.0, (0.2, 0, 0), (0.05, 0, 0, 0.09, 0, 0.09)),
+        arms.link("hand", 0.3, (0, 0, 0.04), (1.1 * inertia, 0, 0, 1.2 * inertia, 0, inertia)),
+        arms.joint("elbow", "revolute", "base", "fore", (0, 1, 0), limit=(-2.0, 2.0, 3.0, 150.0)),
+        arms.joint("turn", "revolute", "fore", "hand", (0, 0, 1), (0.4, 0, 0), limit=limit, extra=dynamics),
+    )
+
+
+def motors(found):
+    return [one for one in found["findings"] if "motor is missing" in one["text"]]
+
+
+@pytest.mark.parametrize(
+    ("inertia", "effort", "dynamics", "said"),
+    [
+        (2e-4, 28.0, "", '<dynamics damping="5" friction="1" armature="0.1"/>'),
+        (2e-4, 12.0, "", '<dynamics damping="2" friction="1" armature="0.1"/>'),
+        (2e-4, 28.0, '<dynamics damping="0.4" friction="0.3"/>', 'damping="0.4" friction="0.3" armature="0.1"/>'),
+        (2e-4, 2.0, "", '<dynamics armature="…"/> [kg m²]'),  # a drive that none of the similar arms has
+        (2e-4, 28.0, '<dynamics armature="0.1"/>', None),
+        (28.0 / 30.0**2 * 1.01, 28.0, "", None),  # an error of a radian calls up the effort limit
+        (28.0 / 30.0**2 * 0.99, 28.0, "", "damping"),
+    ],
+)
+def test_a_missing_motor_is_found_where_the_default_gains_feel_it(capsys, tmp_path, inertia, effort, dynamics, said):
+    text = wrist(inertia, effort, dynamics)
+    found = motors(report(capsys, tmp_path, text)[1])
+    assert [one["element"] for one in found] == ["joint 'turn'"] * (said is not None)
+    for one in found:
+        assert said in one["text"] and f"{inertia:.2g} kg m²" in one["text"]
+        assert 'name="turn"' in text.splitlines()[one["line"] - 1]
+
+
+def test_what_it_says_to_add_mends_it(capsys, tmp_path):
+    """One finding for the three joints of a UR5e's wrist; with the line in each there is none, and the arm moves."""
+    models = pytest.importorskip("airo_models", reason="the UR5e is the one of airo-models")
+    text = Path(models.get_urdf_path("ur5e")).read_text(encoding="utf-8")
+    code, found = report(capsys, tmp_path, text)
+    (one,) = motors(found)
+    assert (code, one["severity"], one["element"]) == (1, "warning", "joint 'wrist_3_joint'")
+    assert "as those of wrist_1_joint and wrist_2_joint" in one["text"] and "UR5e" in one["text"]
+    line = one["text"].split("Add to the joint ")[1].split(" (")[0]
+    mended = text.replace('<dynamics damping="0" friction="0"/>', line)
+    assert mended.count(line) == 6
+    code, found = report(capsys, tmp_path, mended)
+    assert not motors(found)
+    given = ["-p", "simulator:mismatch.payload_mass:=3.0", "-p", "plausibility:=false"]
+    assert main(["simulate", str(tmp_path / "arm.urdf"), "--to", "wrist_1_joint=1", "--duration", "2", *given]) == 0

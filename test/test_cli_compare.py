@@ -187,6 +187,25 @@ def test_the_verdict_looks_at_settling_too():
     )
 
 
+def test_no_law_wins_among_equals():
+    """Errors of 0.1 % and 0.104 % are equal, 0.1 % and 0.12 % are not; below 0.03 % all are. It names who settles."""
+    robot = rd.load_robot(PRR).reduced(locked={"elevator": 0.3, "wrist": 0.0})
+
+    def verdict(**errors):
+        steps = {"slow": lambda t: np.exp(-t), "quick": lambda t: np.exp(-4.0 * t)}
+        runs = [(name, (steps[name], lambda t, error=error: error + 0.0 * t)) for name, error in errors.items()]
+        return LawComparison(robot, "an arm", *comparison_of(*runs)).verdict()
+
+    said = verdict(slow=1e-3, quick=1.04e-3)
+    assert "slow and quick follow equally well, with RMS errors of up to 0.10% of the way" in said
+    assert "After a step quick settles within 2% of the step in 0.98 s" in said
+    assert "best" not in said and "times as much" not in said
+    said = verdict(slow=1e-3, quick=1.2e-3)
+    assert "slow follows best" in said and "quick makes 1.20 times as much" in said
+    assert "slow and quick follow equally well" in verdict(slow=1e-6, quick=2.9e-4)
+    assert "slow follows best" in verdict(slow=1e-6, quick=3.1e-4)
+
+
 def test_a_law_that_fails_is_not_judged_and_the_others_are(monkeypatch, capsys):
     from robodyn_ros.errors import SimulationError
     from robodyn_ros.simulation import comparison

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from pathlib import Path
@@ -65,6 +66,17 @@ def test_writes_the_arm_and_a_report(recorded, tmp_path, capsys):
     assert main([str(part) for part in (*arguments, "--out", out, "--report", report)]) == 0
     said = capsys.readouterr().out
     assert "mean of 2 periods" in said and "13 of 13 combinations" in said and str(report) in said
+    # Friction first, with four digits; then what changes the efforts, the most first; all digits are in the file.
+    assert said.index("viscous(elevator)") < said.index("What changes the control") < said.index("m(carriage)")
+    friction, control = said.split("What changes the control")
+    shares = [float(share) for share in re.findall(r"([\d.]+)% \n", control.split("parameters are identified")[0])]
+    assert len(shares) > 3 and shares == sorted(shares, reverse=True) and min(shares) >= 1.0
+    numbers = re.findall(r" (\d*\.?\d+) +\d", friction.split("Friction")[1])
+    assert numbers and all(len(number.replace(".", "").lstrip("0")) <= 4 for number in numbers)
+    with (tmp_path / "arm.parameters.csv").open(newline="") as file:
+        rows = {row["parameter"]: row for row in csv.DictReader(file)}
+    assert len(rows) == 10 * 3 + 3 * 3 and "seen only together" in rows["m(carriage)"]["reason"]
+    np.testing.assert_allclose(float(rows["coulomb(wrist)"]["now"]), FRICTION["coulomb"][2], rtol=0.03)
     assert re.search(r"to within 0\.\d\d% of the", said) or re.search(r"to within 1\.\d\d% of the", said)
     # The URDF is another arm now, and the same in what it was not asked about.
     found = rd.load_robot(out)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
@@ -106,3 +107,18 @@ def test_what_cannot_be_is_answered_by_no(args, reason, tmp_path, capsys):
 def test_wrong_arguments_are_errors(args, problem, capsys):
     assert main(["plan", PRR, *args]) == 2
     assert problem in capsys.readouterr().err
+
+
+def effort_rate(path):
+    """Greatest change of an effort between two points, in effort limits a second."""
+    found, limit = Plan.load(path), rd.load_robot(PRR).effort_limit
+    return float((abs(np.diff(found.effort, axis=0)) / np.diff(found.times)[:, None] / limit).max()), found.duration
+
+
+def test_by_default_efforts_are_smooth_and_a_word_makes_the_motion_the_fastest(tmp_path):
+    """The efforts change by less than 10 limits a second, a tenth of what the controller lets pass by default."""
+    for name, args in (("smooth", ()), ("fastest", ("--cost", "time"))):
+        assert main(["plan", PRR, "--to", "PICK", "--out", str(tmp_path / name), *args, *QUICK]) == 0
+    (smooth, longer), (jumping, shortest) = (effort_rate(tmp_path / name) for name in ("smooth", "fastest"))
+    assert smooth < 10.0 < 100.0 < jumping
+    assert 1.2 * shortest < longer < 2.0 * shortest

@@ -27,7 +27,7 @@ def run(folder: Path, *arguments: str, **environment: str) -> tuple[subprocess.C
     """The kit in a process of its own: how it ended, and its report."""
     report = folder / "report.xml"
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--pyargs", KIT, f"--junitxml={report}"]
-    path = os.pathsep.join([str(folder), str(Path(__file__).parent)])
+    path = os.pathsep.join(map(str, (folder, Path(__file__).parent, Path(__file__).parents[1])))
     env = {**os.environ, "PYTHONPATH": path, **environment}
     done = subprocess.run([*command, *arguments], cwd=folder, env=env, capture_output=True, text=True, check=False)
     suite = ET.parse(report).getroot().find("testsuite") if report.exists() else None
@@ -94,6 +94,60 @@ def test_an_unknown_plugin_ends_the_run(installed: Path) -> None:
     done, _ = run(installed, "--dynamics", "kane")
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
     assert "no dynamics plugin 'kane'; installed are" in done.stderr + done.stdout
+
+
+ONE_ARM = '''
+from robodyn_ros.dynamics.rnea import RNEA
+from robodyn_ros.errors import InputError
+
+
+class OneArm(RNEA):
+    """Dynamics of the PRR arm, and of no other."""
+
+    def __init__(self, robot, **parameters):
+        if robot.joint_names != ("elevator", "shoulder", "wrist"):
+            raise InputError("robot", f"must be the PRR arm, not {robot.name!r}", robot)
+        super().__init__(robot, **parameters)
+'''
+
+
+@pytest.fixture(scope="session")
+def one_arm(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that is, for Python, an installed package with a plugin for one arm."""
+    folder = tmp_path_factory.mktemp("one_arm")
+    (folder / "one_arm.py").write_text(ONE_ARM)
+    info = folder / "one_arm-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: one_arm\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[robodyn_ros.dynamics]\none_arm = one_arm:OneArm\n")
+    return folder
+
+
+def test_a_plugin_for_one_arm_ends_the_run_in_one_line(one_arm: Path) -> None:
+    done, _ = run(one_arm, "-q", "--dynamics", "one_arm")
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    (line,) = (line for line in (done.stderr + done.stdout).splitlines() if "one_arm" in line)
+    assert "does not serve the arm 'prismatic and revolute joints'" in line
+    assert "must be the PRR arm, not 'conformance'" in line
+    assert line.endswith("by --arm arm.urdf")
+
+
+def test_a_plugin_for_one_arm_passes_on_that_arm(one_arm: Path) -> None:
+    """Only clauses about the kit's own mechanisms are left out; all others run."""
+    arm = str(Path(__file__).parents[1] / "urdf/prr.urdf")
+    done, suite = run(one_arm, "--dynamics", "one_arm", "--arm", arm)
+    assert done.returncode == 0, done.stdout[-4000:]
+    skipped = {
+        case.get("name", "").partition("[")[0] for case in suite.iter("testcase") if case.find("skipped") is not None
+    }
+    assert skipped == {
+        "test_a_payload_is_as_good_as_a_link",
+        "test_fixed_links_belong_to_the_body_that_they_are_fixed_to",
+        "test_large_positions_are_angles_like_others",
+        "test_numbers_are_in_the_order_of_robot_joints",
+        "test_units_are_si",
+    }
+    assert int(suite.get("tests", 0)) - int(suite.get("skipped", 0)) > 180
 
 
 def test_pytest_starts_without_the_package() -> None:

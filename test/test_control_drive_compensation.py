@@ -73,6 +73,7 @@ def test_two_compensations_lift_the_arm_and_none_drops_it():
                 "controller": "impedance",
                 "following_tolerance": 0.0,
                 "plausibility": False,
+                **{f"gains.{name}.natural_frequency": 10.0 for name in PRR.joint_names},
             },
         )
         errors.append(found.truth.values["q"][-1, 0] - found.commands.values["q"][-1, 0])

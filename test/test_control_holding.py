@@ -239,10 +239,14 @@ def test_a_state_timeout_below_the_period_is_refused_and_says_what_is_enough():
     loop.apply(loop.settings._replace(safety=replace(loop.settings.safety, state_timeout=0.0151)))
 
 
+SLOW = {f"gains.{name}.natural_frequency": 10.0 for name in PRR.joint_names}
+"""Gains that a state every 0.02 s carries."""
+
+
 @pytest.mark.parametrize("period", [0.002, 0.01, 0.03])
 def test_a_state_timeout_below_the_period_from_the_start_is_a_fault_and_the_arm_is_held(period):
     """Each state would find the arm anew, and hold it wherever it has fallen to."""
-    settings = configured(PRR, LIMIT, {"state_timeout": 1e-3, "plausibility": False})
+    settings = configured(PRR, LIMIT, {"state_timeout": 1e-3, "plausibility": False} | SLOW)
     loop, t, q = ControlLoop.from_settings(settings), 10.0, HOME
     commands = []
     for _ in range(40):
@@ -285,9 +289,9 @@ QUICK = {
 def test_gains_of_any_law_that_the_measured_rate_does_not_carry_are_refused(case):
     name = case.split()[0]
     delay = {"adaptive": 0.008, "disturbance_observer": 0.02}.get(case, 0.0)
-    loop, t = started(configured(PRR, LIMIT, {"controller": name}), period=0.02, delay=delay)
+    loop, t = started(configured(PRR, LIMIT, {"controller": name} | SLOW), period=0.02, delay=delay)
     with pytest.raises(InputError, match=r"a state every 0\.02 s.*carries.*at most.*: lower .*, or send"):
-        loop.apply(configured(PRR, LIMIT, {"controller": name} | QUICK[case]))
+        loop.apply(configured(PRR, LIMIT, {"controller": name} | SLOW | QUICK[case]))
     assert loop.update(t + 0.02, t + 0.02, HOME, np.zeros(3)).fault is None
 
 
@@ -330,7 +334,7 @@ def test_what_acts_as_an_integral_shakes_a_simulated_arm_where_that_is_said(name
     """States every 0.02 s, of an arm with a small error; the delay is in periods."""
     period = 0.02
     given = {RATES[name].format(joint): value for joint in PRR.joint_names}
-    law = configured(PRR, LIMIT, {"controller": name} | given).controller
+    law = configured(PRR, LIMIT, {"controller": name} | SLOW | given).controller
     assert (carried_part(period, delay * period, law.acceleration_gains(HOME, period), 1.0) == 1.0) == stable
     assert (growth(law, period, delay) < 0.01) == stable
 

@@ -348,3 +348,25 @@ def test_what_cannot_be_identified_is_refused():
         IdentificationSettings(huber=0.0)
     with pytest.raises(InputError, match="count: must be from 2 to 100"):
         Samples.folds(samples, 101)
+
+
+def test_the_effect_of_a_base_parameter_is_the_effort_that_its_change_makes():
+    """By inverse dynamics with the one change only, over the effort of the joint where that is most."""
+    arm = Unknown(PRR)
+    samples = arm.motion(300)
+    found = identify(PRR, samples)
+    nominal = RegressionModel(PRR, IdentificationSettings(), STANDARD_GRAVITY, 0.0).nominal
+    used = found.before.used  # not where a joint stands still
+    whole = rms(samples.effort * used)
+    for k, effect in enumerate(found.base_effects):
+        own = found.base.columns[found.base.independent[k]]
+        changed = nominal.copy()
+        changed[own] += found.base_values[k] - found.base_nominal[k]
+        efforts = []
+        for theta in (nominal, changed):
+            inertial, _, viscous, coulomb = np.split(theta, np.cumsum([theta.size - 9, 3, 3]))
+            model = RNEA(PRR, inertial=inertial)
+            tau = model.inverse(samples.q, samples.qd, samples.qdd)
+            efforts.append(tau + viscous * samples.qd + coulomb * np.sign(samples.qd))
+        assert effect == pytest.approx((rms((efforts[1] - efforts[0]) * used) / whole).max(), rel=1e-6, abs=1e-12)
+    assert found.base_effects.max() > 0.05

@@ -195,6 +195,7 @@ def test_bad_values_are_refused_with_the_reason_and_good_ones_count_at_once(grap
         graph.wait(lambda: publisher.publish(moving) or feedback, "the feedback term")
         return -feedback[0].effort[1] / 0.01
 
+    assert graph.set(node, **{frequency: 10.0})[0].successful
     # Held where it is, the feedback is M22 * 2ζω * velocity error: it grows with ω and nothing else.
     before = damping()
     assert not graph.set(node, **{frequency: -30})[0].successful

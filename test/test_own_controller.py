@@ -146,3 +146,17 @@ def test_the_node_runs_it_in_its_thread_of_c(graph, prr):
     known = [key in answers for key in keys]
     assert sum(known) == len(answers)
     close([answers[key] for key in keys if key in answers], expected[known])
+
+
+def test_the_page_ends_in_a_test_that_passes(installed, monkeypatch):
+    page = (ROOT / "docs/how-to/own-controller.md").read_text(encoding="utf-8")
+    code = re.search(r"cat > scaled_pd/test_scaled_pd\.py <<'END'\n(.*?)END\n", page, re.DOTALL)[1]
+    names = {}
+    monkeypatch.chdir(ROOT)
+    exec(code, names)
+    names["test_it_arrives"]()
+
+
+def test_the_page_has_the_fields_of_a_reference():
+    page = (ROOT / "docs/how-to/own-controller.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| `reference\.(\w+)` \|", page, re.MULTILINE) == list(rd.control.Reference._fields)

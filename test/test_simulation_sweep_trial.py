@@ -57,14 +57,15 @@ MISMATCH = {"mismatch.payload_mass": 0.8, "mismatch.mass_spread": 0.1, "mismatch
 WEAK = {"effort_limits.elevator": 240.0, "effort_limits.shoulder": 45.0, "effort_rate_limits.wrist": 900.0}
 UNCOMPARED = {"plausibility": False, "following_tolerance": 0.0}
 """The states of these trials cannot be true, and that is not what they are about."""
+SLOW = each("gains", "natural_frequency", (10.0, 10.0, 10.0))
 SOFT = {"controller": "pd"} | each("gains", "natural_frequency", (3.0, 4.0, 5.0))
 
 CASES = {
     "bare": ({}, {}),
     "friction": (FRICTION, {"controller": "impedance"}),
-    "noise, a line and drives": (FRICTION | NOISE | LINE | DRIVES, {"controller": "gravity_compensation"}),
+    "noise, a line and drives": (FRICTION | NOISE | LINE | DRIVES, {"controller": "gravity_compensation"} | SLOW),
     "another arm, integral": (FRICTION | NOISE | MISMATCH, each("gains", "integral_rate", (1.0, 2.0, 3.0))),
-    "weak": (FRICTION | MISMATCH, WEAK | {"following_tolerance": 2.0}),
+    "weak": (FRICTION | MISMATCH, WEAK | SLOW | {"following_tolerance": 2.0}),
     "at its stops": ({"stops.elevator.restitution": 0.5}, SOFT | UNCOMPARED),
     "at soft stops": (
         FRICTION | each("stops", "stiffness", (9e4, 3e3, 2e3)) | each("stops", "dissipation", (1, 2, 3)),

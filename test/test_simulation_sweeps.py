@@ -226,12 +226,13 @@ def test_a_case_whose_gains_cannot_be_carried_and_one_that_is_impossible(tmp_pat
     """They are recorded as such, and the others are as if those were not there."""
     mass = Distribution("choice", (6.0, -6.0))
     frequency = Distribution("choice", (10.0, 100.0))
+    slow = {f"gains.{name}.natural_frequency": 10.0 for name in ("elevator", "wrist")}
     wanted = Study(
         "wild",
         (TEST.parent / "urdf" / "prr.urdf").read_text(),
         poses=((0.3, -1.0, 0.4),),
         motion=MotionSettings(0.7, 0.1, 0.1),
-        given={"simulator": {"state_delay": 0.03}, "controller": {"gains.shoulder.natural_frequency": 90.0}},
+        given={"simulator": {"state_delay": 0.03}, "controller": slow | {"gains.shoulder.natural_frequency": 90.0}},
         vary={"arm.hand.mass": mass, "controller.gains.shoulder.natural_frequency": frequency},
         sampling=Sampling("factorial"),
         specification=Specification(settle_band=dict.fromkeys(("elevator", "shoulder", "wrist"), 0.05)),

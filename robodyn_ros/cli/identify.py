@@ -41,7 +41,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     add_arm(parser)
     text = "a recording: the folder of a rosbag2, a .mcap or .db3 file, or a .csv table"
     parser.add_argument("recordings", nargs="+", metavar="RECORDING", help=text)
-    parser.add_argument("--out", type=Path, metavar="FILE", help="write the URDF with the new numbers here")
+    text = "write the URDF with the new numbers here, and all numbers with all digits beside it, as .parameters.csv"
+    parser.add_argument("--out", type=Path, metavar="FILE", help=text)
     parser.add_argument("--report", type=Path, metavar="FILE", help="write a report here, .html")
     text = "a recording that is not used but predicted; again for another"
     parser.add_argument("--validate", action="append", default=[], metavar="RECORDING", help=text)
@@ -108,7 +109,7 @@ def identify_arm(args: Namespace) -> ExitCode:
     """Identify the arm: read and prepare the recordings, identify, write; the answer is no if the URDF was as good."""
     from robodyn_ros.document.html import html
     from robodyn_ros.identification import IdentificationSettings, identify
-    from robodyn_ros.identification.report import improved, report
+    from robodyn_ros.identification.report import everything, improved, report
     from robodyn_ros.identification.signals.samples import RecordedSamples
 
     robot = read_arm(args)
@@ -125,11 +126,17 @@ def identify_arm(args: Namespace) -> ExitCode:
         )
         if args.out is not None:
             write_file("--out", args.out, result.urdf)
+            write_file("--out", _numbers(args.out), everything(result))
         if args.report is not None:
             tell("drawing")
             write_file("--report", args.report, html(report(result, used, unused)))
     (print_arm if args.json else show_arm)(result, used, unused, args)
     return ExitCode.YES if improved(result) else ExitCode.NO
+
+
+def _numbers(out: Path) -> Path:
+    """The file with all numbers, beside the new URDF."""
+    return out.with_suffix(".parameters.csv")
 
 
 def identify_payload(args: Namespace) -> ExitCode:
@@ -216,19 +223,23 @@ def show_arm(
     """Print the recordings, the prediction of each joint's effort, and the identified parameters."""
     from rich.text import Text
 
-    from robodyn_ros.identification.report import figures, improved, sought, verdict
+    from robodyn_ros.identification.report import changes, friction, improved, sought, verdict
 
     out = console()
     _show_recordings(out, [*used, *unused])
     out.print(_table(*_joints(result)))
+    for heading, rows in (friction(result), changes(result)):
+        if rows:
+            out.print(_table(heading, rows))
+        else:
+            out.print(f"{heading[0]}: nothing", markup=False)
     wanted = sought(result)
-    shown = [one for one in wanted if one.identified]
-    rows = [(one.name, *figures(one), one.unit) for one in shown]
-    out.print(_table(("Identified", "URDF", "Now", "±", "Unit"), rows))
-    text = f"{len(shown)} of {len(wanted)} parameters are identified; {result.rank} of {result.base.rank} combinations "
-    out.print(text + "that motion shows are in this one.", markup=False)
+    text = f"{sum(one.identified for one in wanted)} of {len(wanted)} parameters are identified; {result.rank} of "
+    text += f"{result.base.rank} combinations that motion shows are in this one"
+    where = "are in the files below" if args.out or args.report else "come with --out or --report"
+    out.print(f"{text}; all numbers {where}.", markup=False)
     out.print(Text(verdict(result), "bold green" if improved(result) else "bold yellow"))
-    for path in (args.out, args.report):
+    for path in (args.out, args.out and _numbers(args.out), args.report):
         if path is not None:
             out.print(f"Written: {path}", markup=False, soft_wrap=True)
 

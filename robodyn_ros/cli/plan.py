@@ -43,6 +43,8 @@ LAYERS = frozenset({"effort", "trace", "com"})
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add the arguments of this verb."""
+    from robodyn_ros.planning.cost import SMOOTH
+
     add_arm(parser)
     where = parser.add_argument_group("where")
     text = "end: 0.3,-1,0 or joint=-1,joint=0.2, or a pose's name"
@@ -56,8 +58,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     where.add_argument("--obstacles", type=Path, metavar="FILE", help="spheres and boxes to keep clear of (YAML)")
     where.add_argument("--margin", type=float, default=0.01, metavar="LENGTH", help="by how much [m] (default: 0.01)")
     how = parser.add_argument_group("how")
-    text = "what is to be least: time, effort, smoothness, or a sum as time+0.1*effort (default: %(default)s)"
-    how.add_argument("--cost", default="time", metavar="COST", help=text)
+    text = "what is to be least: time, effort, smoothness, or a sum as time+0.1*effort (default: quick and smooth, "
+    text += f"{SMOOTH})"
+    how.add_argument("--cost", metavar="COST", help=text)
     how.add_argument("--duration", type=float, metavar="SECONDS", help="of the motion [s] (default: free)")
     text = "time-scaling keeps to the spline through the poses (default: %(default)s)"
     how.add_argument("--method", choices=METHODS, default=METHODS[0], help=text)
@@ -113,7 +116,7 @@ def _check_outputs(args: Namespace) -> None:
         check_picture("--plot", args.plot)
     if args.out is not None:
         check_file("--out", args.out)
-    if args.method == "time-scaling" and (args.cost != "time" or args.duration is not None):
+    if args.method == "time-scaling" and (args.cost not in (None, "time") or args.duration is not None):
         raise InputError("--method", "time-scaling seeks the shortest time; leave out --cost and --duration", args.cost)
     if args.send:
         need_ros()
@@ -128,7 +131,7 @@ def make_problem(args: Namespace) -> Problem:
     from robodyn_ros import create_dynamics
     from robodyn_ros.cli.motion import parse_pose
     from robodyn_ros.dynamics.parameters import Payload
-    from robodyn_ros.planning.cost import read_cost
+    from robodyn_ros.planning.cost import SMOOTH, read_cost
     from robodyn_ros.planning.obstacles import read_obstacles
     from robodyn_ros.planning.problem import JointGoal, MotionLimits, Problem
     from robodyn_ros.robot.robot import tip
@@ -145,7 +148,9 @@ def make_problem(args: Namespace) -> Problem:
         dynamics,
         start,
         _goal(args, robot, link, stops[-1]),
-        read_cost(args.cost, robot.effort_limit, robot.velocity_limit),
+        read_cost(
+            args.cost or ("time" if args.method == "time-scaling" else SMOOTH), robot.effort_limit, robot.velocity_limit
+        ),
         args.duration,
         MotionLimits.of(robot, share=args.share, acceleration=args.acceleration),
         via=tuple(JointGoal(stop, None) for stop in stops[1:]),
@@ -344,18 +349,20 @@ def _show_obstacles(browser: Browser, problem: Problem) -> None:
 
 
 VERB = Verb(
-    summary="the best motion that an arm's dynamics allow: minimum time, minimum effort",
+    summary="the best motion that an arm's dynamics allow: smooth, in minimum time, by least effort",
     description=(
         "Finds the motion of least cost from one pose to another within the limits of\n"
         "position, speed and effort, by the arm's own equations: collocation, or time\n"
-        "scaling along a given path. It comes with the efforts that it takes;\n"
-        "the controller feeds them forward.\n"
+        "scaling along a given path. By default it is quick and smooth; with --cost time\n"
+        "it is the fastest, and its efforts jump from one limit to the other. It comes\n"
+        "with the efforts that it takes; the controller feeds them forward.\n"
         "\n"
         "The answer is no if there is no such motion; it says which constraint is in the\n"
         "way."
     ),
     examples=(
-        ("robodyn plan arm.urdf --to PICK --out plan.json --plot plan.png", "fastest"),
+        ("robodyn plan arm.urdf --to PICK --out plan.json --plot plan.png", "smoothly"),
+        ("robodyn plan arm.urdf --to PICK --cost time", "fastest"),
         ("robodyn plan arm.urdf --to 0.3,-1,0 --cost effort --duration 2", "least effort"),
         ("robodyn plan arm.urdf --to-tool 0.5,0,1 --payload 2", "the tool"),
         ("robodyn plan arm.urdf --to 1,0.5,0 --method time-scaling", "straight"),

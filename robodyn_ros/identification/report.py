@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import re
 from collections.abc import Sequence
@@ -35,6 +36,12 @@ PARAMETERS = (
 )
 
 PICTURE = "Measured and predicted effort of each joint over time, and their differences; grey where a joint is at rest"
+
+OF_JOINTS = ("viscous", "coulomb", "excess", "stribeck_velocity", "armature")
+"""Parameters of the joints rather than of the bodies, as their names begin."""
+
+CHANGED = 0.01
+"""Ratio of a joint's effort below which a change of the model does not change the control [-]."""
 
 Table = tuple[tuple[str, ...], list[tuple[str, ...]]]
 """Heading and rows."""
@@ -195,6 +202,50 @@ def rounded(value: float, error: float) -> str:
         return f"{value:.6g}"
     places = max(0, 1 - int(np.floor(np.log10(error))))
     return f"{round(value, places) + 0.0:.{places}f}"
+
+
+def friction(result: Identification) -> Table:
+    """Friction of the joints, and inertia of the rotors and static friction where they were identified."""
+    rows: list[tuple[str, ...]] = [
+        (one.name, four(one.nominal), four(one.value), f"{one.standard_error:.2g}", one.unit)
+        for one in sought(result)
+        if one.identified and one.name.partition("(")[0] in OF_JOINTS
+    ]
+    return ("Friction", "URDF", "Now", "±", "Unit"), rows
+
+
+def changes(result: Identification) -> Table:
+    """What changes the efforts of the model most, the greatest change first, without what is noise or friction.
+
+    A base parameter has a row if its change makes more than :data:`CHANGED` of a joint's effort, and if it is more than
+    three standard errors.
+    """
+    change = result.base_values - result.base_nominal
+    rows: list[tuple[str, ...]] = [
+        (name, four(old), four(old + more), f"{error:.2g}", f"{effect:.1%}")
+        for effect, name, old, more, error in sorted(
+            zip(result.base_effects, result.base.text(3), result.base_nominal, change, result.base_errors, strict=True),
+            key=lambda row: -row[0],
+        )
+        if effect > CHANGED and abs(more) > 3.0 * error and name.partition("(")[0] not in OF_JOINTS
+    ]
+    return ("What changes the control", "URDF", "Now", "±", "Of the effort"), rows
+
+
+def four(value: float) -> str:
+    """A number with four significant digits."""
+    return f"{value + 0.0:.4g}"
+
+
+def everything(result: Identification) -> str:
+    """All parameters with all digits, and why some are not identified, as CSV."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(("parameter", "unit", "urdf", "now", "standard_error", "identified", "reason"))
+    for one in result.parameters:
+        numbers = (repr(one.nominal), repr(one.value), repr(one.standard_error))
+        writer.writerow((one.name, one.unit, *numbers, "yes" if one.identified else "no", one.reason))
+    return file.getvalue()
 
 
 def base(result: Identification) -> Table:

@@ -68,6 +68,12 @@ SETTLED = 0.02
 SOONER = 0.8
 """Ratio of settling times below which a law settles sooner [-]."""
 
+EQUAL = 1.1
+"""Ratio of RMS errors up to which two laws follow equally well [-]: other masses or motions change it by more."""
+
+NEGLIGIBLE = 3e-4
+"""Ratio of the RMS error to the way below which it does not count [-]: 0.3 mrad on a radian, as encoders resolve."""
+
 FLOOR = 1e-3
 """Least error on the logarithmic scale of the figure [mm] or [mrad]."""
 
@@ -211,16 +217,28 @@ class LawComparison:
         return {name: float(np.nan_to_num(times, nan=np.inf).max()) for name, times in found.items()}
 
     def verdict(self) -> str:
-        """Return in words which law follows best, whether it settles, and why its error does not vanish."""
+        """Return in words which laws follow best, whether they settle, and why an error does not vanish.
+
+        Laws are equal if none makes more than :data:`EQUAL` times the least error, or more than :data:`NEGLIGIBLE`.
+        """
         failed = "".join(f" No verdict on {name}: {why}." for name, why in self.failures.items())
         motion, runs = self.motions[-1], self.runs[-1]
         if not runs:
             return failed.strip()
-        (best, least), *others = self.scores().items()
-        said = f"{best} follows best, with an RMS error of {least:.2%} of the way"
-        if others:
-            said += "; " + ", ".join(f"{name} makes {digits(score / least)} times as much" for name, score in others)
-        said += f". {self._settling_verdict(best)}"
+        scores, times = self.scores(), self.settling()
+        least = min(scores.values())
+        equal = [name for name, score in scores.items() if score <= max(EQUAL * least, NEGLIGIBLE)]
+        best = min(equal, key=times.__getitem__)
+        if len(equal) == 1:
+            said = f"{best} follows best, with an RMS error of {least:.2%} of the way"
+        else:
+            named = f"{', '.join(equal[:-1])} and {equal[-1]}"
+            said = f"{named} follow equally well, with RMS errors of up to {scores[equal[-1]]:.2%} of the way"
+        worse = [
+            f"{name} makes {digits(score / least)} times as much" for name, score in scores.items() if name not in equal
+        ]
+        said += "; " + ", ".join(worse) if worse else ""
+        said += f". {self._settling_verdict(best, 'it' if len(equal) == 1 else best)}"
         lasting = runs[best].figures(motion)["lasting_error"]
         worst = int(np.argmax(lasting / motion.size))
         if lasting[worst] > 1e-3 * motion.size[worst]:
@@ -231,17 +249,17 @@ class LawComparison:
         limited = [name for name, run in runs.items() if (run.saturated > 0.0).any()]
         return f"{said}.{' At an effort limit at times: ' + ', '.join(limited) + '.' if limited else ''}{failed}"
 
-    def _settling_verdict(self, best: str) -> str:
-        """Say if the law that follows best settles too, and which laws settle sooner, or never."""
+    def _settling_verdict(self, best: str, called: str) -> str:
+        """Say if a law, which the sentence calls so, settles after a step, and which laws settle sooner, or never."""
         times = self.settling()
         band = f"within {SETTLED:.0%} of the step"
         soonest, never = min(times, key=times.__getitem__), [name for name in times if np.isinf(times[name])]
         if np.isinf(times[best]):
             figures = self.runs[0][best].figures(self.motions[0])
             unsettled = np.array(self.robot.joint_names)[np.isnan(figures["settling_time"])]
-            said = f"But after a step it never settles {band} ({', '.join(unsettled)})"
+            said = f"But after a step {called} never settles {band} ({', '.join(unsettled)})"
             return said if np.isinf(times[soonest]) else f"{said}; {soonest} does in {times[soonest]:.2f} s"
-        said = f"After a step it settles {band} in {times[best]:.2f} s"
+        said = f"After a step {called} settles {band} in {times[best]:.2f} s"
         if times[soonest] < SOONER * times[best]:
             said += f", {soonest} in {times[soonest]:.2f} s"
         return f"{said}; {' and '.join(never)} never {'does' if len(never) == 1 else 'do'}" if never else said

@@ -33,7 +33,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> ExitCode:
     """Check, and print the findings; the answer is no if there is an error or a warning."""
-    from robodyn_ros.cli.check.joints import follower_findings, joint_findings
+    from robodyn_ros.cli.check.joints import follower_findings, joint_findings, motor_findings
     from robodyn_ros.cli.check.links import link_findings
     from robodyn_ros.cli.check.report import as_data, show
     from robodyn_ros.cli.check.urdf import read_urdf
@@ -48,6 +48,8 @@ def run(args: Namespace) -> ExitCode:
     robot, found = _loaded(args, document, findings)
     if robot is not None:
         findings.extend(follower_findings(robot, urdf))
+    if robot is not None and found is not None:
+        findings.extend(motor_findings(robot, urdf, found.lightest))
     if args.json:
         print_json(as_data(urdf, findings, robot, found))
     else:

@@ -9,10 +9,11 @@ import numpy as np
 
 from robodyn_ros.cli.check.urdf import Urdf, UrdfJoint
 from robodyn_ros.cli.motion import parse_pose
+from robodyn_ros.control.laws.gains import JointGains
 from robodyn_ros.control.limits import check_position_limits
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.errors import InputError
-from robodyn_ros.robot import Robot
+from robodyn_ros.robot import Joint, Robot
 from robodyn_ros.robot.description import Finding
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.robot.urdf import NOT_KNOWN
@@ -41,6 +42,18 @@ WITHOUT_LIMITS = {True: 1.0, False: np.pi}
 
 BEYOND = 0.01
 """Share of a joint's range that it may be asked to leave it by, which is rounding in the file."""
+
+XARM7 = {20.0: (2.0, 1.0), 30.0: (5.0, 1.0), 50.0: (10.0, 1.0)}
+"""Effort limit of a joint of the xArm7 [N·m] → its damping [N·m·s/rad] and friction [N·m].
+
+Source: MuJoCo Menagerie, ufactory_xarm7/xarm7.xml.
+"""
+
+ARMATURE, GEARED = 0.1, (10.0, 200.0)
+"""Inertia of a geared motor's rotor, as its joint feels it [kg m²], and the effort limits of joints that have it [N·m].
+
+It is that of every joint of the UR5e, the Panda and the xArm7 in MuJoCo Menagerie, of 12 to 150 N·m.
+"""
 
 Remark = tuple[str, str]
 """Severity and text of a finding."""
@@ -214,6 +227,59 @@ def damping_findings(dynamics: Dynamics, step: float) -> Iterator[Finding]:
                 "ms; the simulator integrates that implicitly"
             )
             yield Finding("note", f"joint {joint.name!r}", None, text)
+
+
+def motor_findings(robot: Robot, urdf: Urdf, lightest: Array) -> Iterator[Finding]:
+    """One finding for the joints whose drive is far too strong for what it moves: their motors' inertia is missing.
+
+    Feedback of the natural frequency ω has the stiffness M_ii ω². Where an error of a radian does not call up the
+    effort limit, M_ii ω² < τ_max, most of the drive is idle, and a load that the model lacks bends the joint. The link
+    of such a joint is much lighter than the rotor that moves it, which a URDF seldom has.
+
+    Args:
+        robot: the arm.
+        urdf: the file it comes from, for the line.
+        lightest: least reflected inertia of each joint over its range (n,) in [kg m²].
+    """
+    omega = JointGains().natural_frequency
+    lacks = [
+        not joint.is_prismatic and armature == 0.0 and np.isfinite(joint.effort) and inertia * omega**2 < joint.effort
+        for joint, armature, inertia in zip(robot.joints, robot.armature, lightest, strict=True)
+    ]
+    if not any(lacks):
+        return
+    stiffness = lightest * omega**2
+    ratio = np.where(lacks, stiffness / robot.effort_limit, np.inf)
+    worst = int(np.argmin(ratio))
+    joint, line = robot.joints[worst], next(each.line for each in urdf.joints if each.name == robot.joint_names[worst])
+    others = [name for name, lacking in zip(robot.joint_names, lacks, strict=True) if lacking and name != joint.name]
+    as_those = f", as those of {_listed(others)}" if others else ""
+    text = (
+        f"its motor is missing{as_those}: with the {lightest[worst]:.2g} kg m² of the links alone, the default gains "
+        f"({omega:g} rad/s) hold it by {stiffness[worst]:.2g} N·m/rad, of {joint.effort:g} N·m, and a load "
+        f"that the model lacks makes it swing. {_motor_line(joint)}"
+    )
+    yield Finding("warning", f"joint {joint.name!r}", line, text)
+
+
+def _motor_line(joint: Joint) -> str:
+    """What to write into a joint whose motor is missing, and where the numbers are from."""
+    find = "`robodyn identify --armature` finds yours"
+    if not GEARED[0] <= joint.effort <= GEARED[1]:
+        return f'Add its inertia to the joint, <dynamics armature="…"/> [kg m²]; {find}'
+    like = min(XARM7, key=lambda effort: abs(np.log(effort / joint.effort)))
+    damping, friction = XARM7[like]
+    source = "armature of the UR5e, the Panda and the xArm7 in MuJoCo Menagerie"
+    if not (joint.damping or joint.friction):
+        source += f", damping and friction of the xArm7's joint of {like:g} N·m there"
+    else:
+        damping, friction = joint.damping, joint.friction
+    tag = f'<dynamics damping="{damping:g}" friction="{friction:g}" armature="{ARMATURE:g}"/>'
+    return f"Add to the joint {tag} ({source}); {find}"
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def load_findings(robot: Robot, found: Loads) -> Iterator[Finding]:

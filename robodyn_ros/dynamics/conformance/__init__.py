@@ -2,7 +2,8 @@
 
     pytest --pyargs robodyn_ros.dynamics.conformance --dynamics mine
 
-Without ``--dynamics`` every installed plugin is tested; it may be given several times. Each test is one clause; its
+Without ``--dynamics`` every installed plugin is tested; it may be given several times. A plugin for one arm only names
+its URDF by ``--arm``; clauses about arms of the kit are left out then. Each test is one clause; its
 docstring says what the clause asks for. ``test_equations`` has the clauses about the equations, ``test_parameters``
 those about the runtime parameters, ``test_states`` those about what a call takes and gives. Nothing here depends on a
 plugin: expected values come from ``subject.Definition``, which works out the energies of the bodies and nothing else.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 def _link(name: str, mass: float = 0.0, com: str = "0 0 0", moments: str = "0 0 0 0 0 0", rpy: str = "0 0 0") -> str:
     """A link; moments are ixx, ixy, ixz, iyy, iyz, izz about the centre of mass."""
@@ -72,8 +74,11 @@ def tree(reverse: bool = False) -> str:
     return _robot(*(reversed(_TREE) if reverse else _TREE))
 
 
+PLAIN = "prismatic and revolute joints"
+"""Name of the arm for clauses that do not depend on the arm."""
+
 ARMS = {
-    "prismatic and revolute joints": _robot(
+    PLAIN: _robot(
         _link("base"),
         _link("slide", 4.4, "0.09 0.05 0.14", "0.05 0.003 0 0.07 0 0.06"),
         _link("upper", 2.9, "0.17 0.01 -0.06", "0.033 0 0.004 0.041 0 0.029"),
@@ -120,6 +125,21 @@ ARMS = {
         _joint("jc", "revolute", "cross c", "0 0 1", "0.14 0 0.37"),
     ),
 }
+
+
+KITS_OWN = frozenset(ARMS)
+"""Names of the arms that belong to the kit."""
+
+
+def serve_only(paths: Sequence[str]) -> None:
+    """Put the arms of these URDFs in the place of the kit's own."""
+    ARMS.clear()
+    ARMS.update({path: path for path in paths})
+
+
+def arm_like(name: str) -> str:
+    """The arm of the kit of a name, or the first of the arms that the plugin serves."""
+    return ARMS.get(name, next(iter(ARMS.values())))
 
 
 def planar(masses: tuple[float, float], lengths: tuple[float, float], centres: tuple[float, float]) -> str:

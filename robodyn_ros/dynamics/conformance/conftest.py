@@ -14,17 +14,23 @@ from __future__ import annotations
 import pytest
 
 import robodyn_ros as rd
+from robodyn_ros.dynamics.conformance import arms
 from robodyn_ros.dynamics.conformance import subject as subject_module
-from robodyn_ros.dynamics.conformance.arms import ARMS
+from robodyn_ros.dynamics.conformance.arms import ARMS, PLAIN, arm_like
 from robodyn_ros.dynamics.conformance.subject import Subject
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Every test once for each plugin."""
+    """Every test once for each plugin, and those that take an arm once for each arm."""
+    if "arm" in metafunc.fixturenames:
+        metafunc.parametrize("arm", ARMS, scope="session")
     if "name" in metafunc.fixturenames:
         chosen = metafunc.config.getoption("--dynamics")
         metafunc.parametrize("name", chosen or rd.available("dynamics"), scope="session")
 
+
+OWN_ARM = pytest.mark.skip(reason="--arm: the clause is about an arm of the kit")
+"""What a clause gets that is about an arm of the kit, where the plugin serves others."""
 
 OWN_NUMBERS = pytest.mark.skip(reason="tier learned: the plugin's numbers are its own")
 """What a clause gets that asks for the numbers of the URDF, where the plugin was fitted to data."""
@@ -33,12 +39,19 @@ OWN_NUMBERS = pytest.mark.skip(reason="tier learned: the plugin's numbers are it
 def pytest_configure(config: pytest.Config) -> None:
     """Register the mark of clauses that ask for the numbers of the URDF."""
     config.addinivalue_line("markers", "of_the_urdf: the clause asks for the numbers that follow from the URDF")
+    config.addinivalue_line("markers", "of_the_kit: the clause is about an arm of the kit")
     tier = config.getoption("--tier", "exact")
     subject_module.widening, subject_module.has_own_numbers = subject_module.WIDENING[tier], tier == "learned"
+    if served := config.getoption("--arm", []):
+        arms.serve_only(served)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """A plugin that is not installed ends the run before its first test."""
+    """A plugin that is not installed, or refuses an arm that it is tested on, ends the run before its first test."""
+    if config.getoption("--arm"):
+        for item in items:
+            if item.get_closest_marker("of_the_kit"):
+                item.add_marker(OWN_ARM)
     if config.getoption("--tier") == "learned":
         for item in items:
             if item.get_closest_marker("of_the_urdf"):
@@ -46,13 +59,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     known = rd.available("dynamics")
     for name in set(config.getoption("--dynamics")) - set(known):
         raise pytest.UsageError(f"no dynamics plugin {name!r}; installed are {', '.join(known)}")
+    for name in config.getoption("--dynamics"):
+        for arm, urdf in ARMS.items():
+            _check_serves(name, arm, urdf)
 
 
-@pytest.fixture(scope="session", params=ARMS)
-def arm(request: pytest.FixtureRequest) -> str:
-    """The name of an arm."""
-    found: str = request.param
-    return found
+def _check_serves(name: str, arm: str, urdf: str) -> None:
+    """End the run with one line if a plugin cannot be made for an arm."""
+    try:
+        rd.create_dynamics(name, rd.load_robot(urdf))
+    except Exception as problem:
+        line = " ".join(str(problem).split())
+        remedy = "" if arm not in arms.KITS_OWN else "; test a plugin for one arm on that arm, by --arm arm.urdf"
+        raise pytest.UsageError(
+            f"dynamics plugin {name!r} does not serve the arm {arm!r}: {type(problem).__name__}: {line}{remedy}"
+        ) from problem
 
 
 @pytest.fixture(scope="session")
@@ -64,4 +85,4 @@ def subject(name: str, arm: str) -> Subject:
 @pytest.fixture
 def simple(name: str) -> Subject:
     """The plugin on a plain arm, for clauses that do not depend on the arm; each test has its own."""
-    return Subject(name, ARMS["prismatic and revolute joints"])
+    return Subject(name, arm_like(PLAIN))

@@ -103,6 +103,7 @@ def test_agreement_with_the_reference_plugin(subject: Subject, method: str) -> N
 
 
 @pytest.mark.of_the_urdf
+@pytest.mark.of_the_kit
 def test_large_positions_are_angles_like_others(name: str) -> None:
     """A revolute joint a hundred turns on is where it was."""
     arm = Subject(name, ARMS["tilted, negative and long axes"])
@@ -124,6 +125,7 @@ def test_the_robot_is_the_one_that_was_given(subject: Subject) -> None:
 
 
 @pytest.mark.of_the_urdf
+@pytest.mark.of_the_kit
 def test_numbers_are_in_the_order_of_robot_joints(name: str) -> None:
     """Columns belong to ``robot.joints`` by name, whatever the order in which the URDF lists links and joints."""
     forwards, backwards = Subject(name, tree()), Subject(name, tree(reverse=True))
@@ -140,6 +142,7 @@ def test_numbers_are_in_the_order_of_robot_joints(name: str) -> None:
 
 
 @pytest.mark.of_the_urdf
+@pytest.mark.of_the_kit
 def test_units_are_si(name: str) -> None:
     """[N] and [m] on a prismatic joint, [N·m] and [rad] on a revolute one: a planar arm on a lift, by its textbook.
 
@@ -163,6 +166,7 @@ def test_units_are_si(name: str) -> None:
 
 
 @pytest.mark.of_the_urdf
+@pytest.mark.of_the_kit
 def test_fixed_links_belong_to_the_body_that_they_are_fixed_to(name: str) -> None:
     """A tool fixed to the flange has weight; a pedestal fixed to the ground has none that a joint could feel."""
     with_tool, without = Subject(name, tool_arm(held=True)), Subject(name, tool_arm(held=False))

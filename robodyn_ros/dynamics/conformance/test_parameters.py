@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -10,12 +10,15 @@ import pytest
 
 import robodyn_ros as rd
 from robodyn_ros.dynamics.conformance import subject as kit
-from robodyn_ros.dynamics.conformance.arms import ARMS, TOOL, tool_arm
+from robodyn_ros.dynamics.conformance.arms import ARMS, PLAIN, TOOL, arm_like, tool_arm
 from robodyn_ros.dynamics.conformance.subject import DIFFERENCES, INPUTS, Subject, raised, same
 from robodyn_ros.dynamics.inertial_parameters import standard_parameters
 from robodyn_ros.dynamics.parameters import STANDARD_GRAVITY, Parameters, Payload
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot import Robot
+
+ROOT = "the root link"
+"""Stands for the name of the link that does not move, which depends on the arm."""
 
 SIDEWAYS = (3.1, -2.2, -8.7)  # [m/s²]
 
@@ -56,14 +59,14 @@ def _right(subject: Subject, clause: str) -> None:
 
 def test_gravity_is_standard_unless_told_otherwise(name: str) -> None:
     """9.81 m/s² along -z of the root link."""
-    arm = Subject(name, ARMS["branches"])
+    arm = Subject(name, arm_like("branches"))
     same(arm.dynamics.gravity_vector, STANDARD_GRAVITY, "gravity_vector: standard gravity by default", 0.0)
     _right(arm, "standard gravity")
 
 
 def test_gravity_is_a_vector_of_the_constructor(name: str) -> None:
     """``create_dynamics(name, robot, gravity=...)`` mounts the arm any way up."""
-    arm = Subject(name, ARMS["branches"], gravity=SIDEWAYS)
+    arm = Subject(name, arm_like("branches"), gravity=SIDEWAYS)
     same(arm.dynamics.gravity_vector, SIDEWAYS, "gravity_vector: what was given", 0.0)
     _right(arm, "gravity along no axis")
 
@@ -77,7 +80,6 @@ def test_without_gravity_nothing_has_weight(simple: Subject) -> None:
     same(simple.dynamics.energy(q, qd).potential, 0.0, "energy: no potential without gravity", 1e-14)
 
 
-@pytest.mark.parametrize("arm", ARMS)
 @PARAMETERS
 @pytest.mark.of_the_urdf
 def test_a_parameter_may_be_given_to_the_constructor(name: str, arm: str, parameter: str) -> None:
@@ -94,7 +96,7 @@ def test_a_parameter_may_change_while_running(simple: Subject, parameter: str) -
     change = {parameter: _changes(simple.robot)[parameter]}
     simple.dynamics.configure(**change)
     _right(simple, f"{parameter} by configure")
-    fresh = Subject(simple.name, ARMS["prismatic and revolute joints"], **change)
+    fresh = Subject(simple.name, arm_like(PLAIN), **change)
     for method, expected in fresh.all(q, qd, qdd).items():
         same(simple.call(method, q, qd, qdd), expected, f"{method}: after configure as if constructed so")
 
@@ -105,13 +107,14 @@ def test_what_is_not_named_stays(simple: Subject) -> None:
     for name, value in changes.items():
         simple.dynamics.configure(**{name: value})
     _right(simple, "all parameters, one after the other")
-    fresh = Subject(simple.name, ARMS["prismatic and revolute joints"], **changes)
+    fresh = Subject(simple.name, arm_like(PLAIN), **changes)
     values = simple.state()
     for method, expected in fresh.all(*values).items():
         same(simple.call(method, *values), expected, f"{method}: parameters not named in configure must stay")
 
 
 @pytest.mark.of_the_urdf
+@pytest.mark.of_the_kit
 def test_a_payload_is_as_good_as_a_link(name: str) -> None:
     """Held or built in, the same tool at the same flange has the same dynamics; put down, it is gone."""
     built_in, holding = Subject(name, tool_arm(held=True)), Subject(name, tool_arm(held=False))
@@ -143,7 +146,7 @@ def test_friction_opposes_motion(simple: Subject) -> None:
 
 def test_objects_do_not_share_parameters(name: str) -> None:
     """Two objects for the same arm are independent."""
-    one, other = (Subject(name, ARMS["branches"]) for _ in range(2))
+    one, other = (Subject(name, arm_like("branches")) for _ in range(2))
     values = one.state()
     expected = one.all(*values)
     other.dynamics.configure(**_changes(other.robot))
@@ -159,7 +162,7 @@ def test_objects_do_not_share_parameters(name: str) -> None:
         ("gravity", "down"),
         ("gravity", None),
         ("armature", -np.ones(3)),
-        ("armature", np.ones(2)),
+        ("armature", np.ones((2, 2))),
         ("viscous", np.array([1.0, np.inf, 1.0])),
         ("viscous", -np.ones(3)),
         ("coulomb", 1.0),
@@ -167,7 +170,7 @@ def test_objects_do_not_share_parameters(name: str) -> None:
         ("inertial", np.ones(3)),
         ("payload", 2.0),
         ("link", Payload("no such link", 1.0)),
-        ("payload", Payload("base", 1.0)),
+        ("payload", Payload(ROOT, 1.0)),
         ("colour", "blue"),
     ],
     ids=str,
@@ -175,9 +178,11 @@ def test_objects_do_not_share_parameters(name: str) -> None:
 def test_a_wrong_parameter_changes_nothing(simple: Subject, argument: str, value: Any) -> None:
     """An InputError that names it, and neither it nor what was right beside it is taken over."""
     parameter = argument.split()[0] if argument != "link" else "payload"
+    if isinstance(value, Payload) and value.link == ROOT:
+        value = replace(value, link=simple.robot.root)
     values = simple.state()
     before, parameters = simple.all(*values), simple.dynamics.parameters
-    for given in ({parameter: value}, {"gravity": SIDEWAYS, "armature": np.ones(3), parameter: value}):
+    for given in ({parameter: value}, {"gravity": SIDEWAYS, "armature": np.ones(simple.n), parameter: value}):
         problem = raised(simple.dynamics.configure, **given)
         wanted = f"configure({parameter}={value!r}) must raise an InputError that names {argument!r}"
         assert isinstance(problem, InputError), f"{wanted}; it raised {problem!r}"
@@ -185,5 +190,5 @@ def test_a_wrong_parameter_changes_nothing(simple: Subject, argument: str, value
         assert simple.dynamics.parameters is parameters, "parameters must be the old ones after an error"
         for method in INPUTS:
             same(simple.call(method, *values), before[method], f"{method}: a refused configure changes nothing", 0.0)
-        problem = raised(Subject, simple.name, ARMS["prismatic and revolute joints"], **given)
+        problem = raised(Subject, simple.name, arm_like(PLAIN), **given)
         assert isinstance(problem, InputError), f"a constructor like {wanted}; it raised {problem!r}"

@@ -116,28 +116,31 @@ def _tuple(value: Any) -> Any:
 
 ARGUMENTS = pytest.mark.parametrize(("method", "argument"), [(m, a) for m, names in INPUTS.items() for a in names])
 
-WRONG: dict[str, Any] = {
-    "a number": 1.0,
-    "one number too few": np.zeros(2),
-    "one number too many": np.zeros(4),
-    "no numbers": np.zeros(0),
-    "a column": np.zeros((3, 1)),
-    "three axes": np.zeros((2, 2, 3)),
-    "ragged": [1, [2, 3]],
-    "text": "abc",
-    "words": ["a", "b", "c"],
-    "None": None,
-    "complex": np.zeros(3, dtype=complex),
-    "objects": np.array([object()] * 3),
-    "booleans": np.array([True, False, True]),
-    "beyond float64": [10**400, 0, 0],
-}
+
+def _wrong(n: int) -> dict[str, Any]:
+    """What no argument of n joints is."""
+    return {
+        "a number": 1.0,
+        "one number too few": np.zeros(n - 1),
+        "one number too many": np.zeros(n + 1),
+        "no numbers": np.zeros(0),
+        "a column": np.zeros((3, 1 if n > 1 else 2)),
+        "three axes": np.zeros((2, 2, n)),
+        "ragged": [1, [2, 3]],
+        "text": "abc",
+        "words": ["a"] * n,
+        "None": None,
+        "complex": np.zeros(n, dtype=complex),
+        "objects": np.array([object()] * n),
+        "booleans": np.ones(n, dtype=bool),
+        "beyond float64": [10**400] + [0] * (n - 1),
+    }
 
 
 @ARGUMENTS
 def test_wrong_shapes_and_types_are_refused(simple: Subject, method: str, argument: str) -> None:
     """Neither (n,) nor (N, n), or not of real numbers."""
-    for what, wrong in WRONG.items():
+    for what, wrong in _wrong(simple.n).items():
         _refused(simple, method, argument, simple.state(), wrong, what)
 
 

@@ -100,6 +100,7 @@ def identify(
 
     unseen = None if validation is None else (validation, model.regressor(validation))
     rank = model.base.rank
+    base_values, base_nominal = solution.estimate.values[:rank], model.base.values(model.nominal)
     urdf = with_parameters(robot, solution.theta)
     return Identification(
         nominal=robot,
@@ -110,9 +111,10 @@ def identify(
         stribeck_velocity=stribeck.velocity,
         parameters=describe_parameters(model, solution, stribeck, absent),
         base=model.base,
-        base_values=solution.estimate.values[:rank],
+        base_values=base_values,
         base_errors=solution.estimate.errors[:rank],
-        base_nominal=model.base.values(model.nominal),
+        base_nominal=base_nominal,
+        base_effects=_effects(model.base.regressor(Y), base_values - base_nominal, samples.effort, used),
         rank=solution.estimate.rank - np.count_nonzero(stribeck.velocity),  # each with a column of its own
         condition=solution.estimate.condition,
         noise=solution.estimate.noise,
@@ -123,6 +125,22 @@ def identify(
         validation=None if unseen is None else predict(*unseen, solution.theta, solution.stribeck_amplitude),
         validation_before=None if unseen is None else predict(*unseen, model.nominal, none),
     )
+
+
+def _effects(regressor: Array, change: Array, effort: Array, used: NDArray[np.bool_]) -> Array:
+    """The effort that the change of each parameter makes, as a part of the effort, of the joint where it is most, (p,).
+
+    Args:
+        regressor: (N, n, p).
+        change: of the parameters (p,).
+        effort: (N, n).
+        used: which efforts count, (N, n).
+    """
+    squares = np.einsum("Nn,Nnp->np", used, regressor**2) * change**2
+    whole = np.sum(used * effort**2, axis=0)[:, None]
+    ratios = np.divide(squares, whole, out=np.zeros_like(squares), where=whole > 0.0)
+    found: Array = np.sqrt(ratios.max(axis=0))
+    return found
 
 
 def describe_parameters(

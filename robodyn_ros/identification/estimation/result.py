@@ -98,6 +98,8 @@ class Identification:
         base_values: base parameters by weighted robust least squares, (rank,).
         base_errors: their standard errors, (rank,).
         base_nominal: their values by the URDF, (rank,).
+        base_effects: RMS of the effort that the change of each one makes in the samples, over the RMS of the joint's
+            effort, of the joint where that is most, (rank,) [-].
         rank: number of independent combinations that the recorded motion shows; below ``base.rank`` if it excites too
             little.
         condition: condition number of the weighted regressor of the base parameters, columns scaled to length 1.
@@ -121,6 +123,7 @@ class Identification:
     base_values: Array
     base_errors: Array
     base_nominal: Array
+    base_effects: Array
     rank: int
     condition: float
     noise: Array

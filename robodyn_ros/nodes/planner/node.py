@@ -43,7 +43,7 @@ from robodyn_ros.nodes.common.threads import BackgroundTask
 from robodyn_ros.nodes.common.timers import steady_timer
 from robodyn_ros.nodes.common.watch import CONTROLLER, Watch
 from robodyn_ros.nodes.planner.messages import Preview, check_start, standing_at, to_message
-from robodyn_ros.planning.cost import Cost, read_cost
+from robodyn_ros.planning.cost import SMOOTH, Cost, read_cost
 from robodyn_ros.planning.obstacles import Obstacle, read_obstacles
 from robodyn_ros.planning.plan import Plan
 from robodyn_ros.planning.problem import SHARE, Goal, JointGoal, ToolGoal
@@ -345,7 +345,7 @@ def declare_planner(node: Node) -> None:
     declare_settings(node, PlannerSettings)
     text = "names of the joints that are planned, all if it is one empty name; the others are locked where they are"
     declare(node, "joints", [""], text, constraints="joints of the arm, each at most once", read_only=True)
-    declare(node, "cost", "time", "cost to minimise: time, effort, smoothness, or a sum such as time+0.1*effort")
+    declare(node, "cost", SMOOTH, "cost to minimise: time, effort, smoothness, or a sum such as time+0.1*effort")
     declare(node, "obstacles", "", "path of a file of obstacles, as `robodyn plan` takes it; none if empty")
     declare(node, "tip", "", "name of the link that a pose is for; the last that moves if empty", read_only=True)
     declare_gravity(node, read_only=True)

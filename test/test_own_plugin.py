@@ -1,0 +1,87 @@
+"""The plugin of docs/how-to/own-plugin.md, which serves one arm: installed by the text of the page, it is right."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import robodyn_ros as rd
+from robodyn_ros import plugins
+
+ROOT = Path(__file__).parents[1]
+RR = ROOT / "urdf/rr.urdf"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def installed(tmp_path_factory):
+    """A folder that is, for Python, the package of the page, installed."""
+    page = (ROOT / "docs/how-to/own-plugin.md").read_text(encoding="utf-8")
+    code, setup = (
+        re.search(rf"cat > hand_rr/{name}.py <<'END'\n(.*?)END\n", page, re.DOTALL)[1] for name in ("hand_rr", "setup")
+    )
+    folder = tmp_path_factory.mktemp("installed")
+    info = folder / "hand_rr-1.0.dist-info"
+    info.mkdir()
+    (folder / "hand_rr.py").write_text(code)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: hand_rr\nVersion: 1.0\n")
+    group, entry = re.search(r'entry_points=\{"([\w.]+)": \["(.*?)"\]\}', setup).groups()
+    (info / "entry_points.txt").write_text(f"[{group}]\n{entry}\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        plugins._found.cache_clear()
+        yield folder
+    plugins._found.cache_clear()
+    sys.modules.pop("hand_rr", None)
+
+
+def test_it_passes_the_kit_on_its_arm(installed):
+    kit = ["--pyargs", "robodyn_ros.dynamics.conformance", "--dynamics", "hand_rr", "--arm", str(RR)]
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (installed, ROOT)))}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *kit]
+    done = subprocess.run(command, cwd=installed, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-4000:]
+
+
+def test_it_moves_the_arm_as_the_built_in_dynamics_do():
+    given = {"to": [1.0, -0.5], "duration": 1.0}
+    by_hand, known = (rd.simulate(RR, **given, parameters={"dynamics": name}).trial for name in ("hand_rr", "rnea"))
+    assert not by_hand.faults
+    np.testing.assert_allclose(by_hand.truth.values["q"], known.truth.values["q"], atol=1e-9)
+
+
+def test_another_arm_is_refused_by_name():
+    with pytest.raises(rd.InputError, match=r"two joints about y, as urdf/rr\.urdf"):
+        rd.create_dynamics("hand_rr", ROOT / "urdf/pr.urdf")
+
+
+MESSAGES = {
+    "unknown": ("mine", None),
+    "cannot be imported": ("mine", "mine = no_such_module:Mine"),
+    "is not a class": ("mine", "mine = os:getcwd"),
+    "omits": ("mine", "mine = robodyn_ros.dynamics.base:Dynamics"),
+    "claimed twice": ("mine", "mine = os:getcwd\nmine = os:listdir"),
+}
+
+
+@pytest.mark.parametrize("said", MESSAGES)
+def test_the_messages_of_the_page_are_those_of_the_package(said, tmp_path, monkeypatch):
+    name, entries = MESSAGES[said]
+    for index, entry in enumerate((entries or "").split("\n")):
+        info = tmp_path / f"mine{index}-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: mine{index}\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text(f"[robodyn_ros.dynamics]\n{entry}\n" if entry else "")
+    monkeypatch.syspath_prepend(tmp_path)
+    plugins._found.cache_clear()
+    with pytest.raises(rd.PluginError) as raised:
+        rd.create_dynamics(name, RR)
+    plugins._found.cache_clear()
+    assert said in str(raised.value)
+    page = (ROOT / "docs/how-to/own-plugin.md").read_text(encoding="utf-8")
+    assert said in page.split("## What the messages mean")[1]
