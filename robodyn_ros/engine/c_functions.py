@@ -23,15 +23,8 @@ def function_of(name: str, program: Program, code: str) -> Any:
 
 def plain_function(program: Program) -> Any:
     """A program as a C function of its inputs, the parameters and the memory for the result; None likewise."""
-    inputs = [f"x{i}" for i in range(len(program.inputs))]
-    code = f"""
-void {program.name}_plain({", ".join(f"const double* {name}" for name in inputs)}, const double* p, double* y) {{
-  double k[CONSTANTS], check;
-  prepare(p, k);
-  compute({", ".join(inputs)}, p, k, y, &check);
-}}
-"""
-    return function_of(f"{program.name}_plain", program, code)
+    library = run_library(program)
+    return None if library is None else library[f"{program.name}_plain"]
 
 
 def run_library(program: Program) -> Any:

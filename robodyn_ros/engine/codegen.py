@@ -25,6 +25,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from robodyn_ros.engine.library import PAGE
 from robodyn_ros.engine.listing import BINARY, UNARY, Angles, Statements
 from robodyn_ros.engine.program import Program
 
@@ -36,6 +37,9 @@ WHOLE = 5000
 
 PART = 500
 """Statements of each of those functions."""
+
+PARTS = 8
+"""Those functions on a page: pages are compiled side by side."""
 
 _DEFINED = re.compile(r"(?:^const real |, )(\w+) = ")
 """A number that a line of ``compute`` gives a name."""
@@ -133,8 +137,10 @@ def kernel_source(program: Program) -> str:
     - ``{program.name}_run(x, k)`` for loops in C: x are the addresses of the inputs, the parameters, the results and
       the check, and k takes the ``{program.name}_constants`` numbers that ``{program.name}_prepare`` works out of the
       parameters, once for as long as they stay.
+    - ``{program.name}_plain(x0, …, p, y)``, likewise for loops in C, for a program of one result.
     """
     count = len(program.inputs)
+    plain = _plain(program) if len(program.outputs) == 1 else ""
     given = _arguments(program, [f"x[{i}]" for i in range(count)], f"x[{count}]", f"x[{count + 1} + {{}}]")
     return f"""{scalar_source(program)}
 extern void* PyCapsule_GetPointer(void*, const char*);
@@ -155,6 +161,17 @@ void* {program.name}_python(void* capsule, void* none) {{
   {program.name}_run(x, k);
   Py_IncRef(&_Py_NoneStruct);
   return &_Py_NoneStruct;
+}}
+{plain}"""
+
+
+def _plain(program: Program) -> str:
+    inputs = [f"x{i}" for i in range(len(program.inputs))]
+    return f"""
+void {program.name}_plain({", ".join(f"const double* {name}" for name in inputs)}, const double* p, double* y) {{
+  double k[CONSTANTS], check;
+  prepare(p, k);
+  compute({", ".join(inputs)}, p, k, y, &check);
 }}
 """
 
@@ -224,10 +241,11 @@ def _functions(program: Program, listing: Statements, lanes: int, *, packed: boo
         parts, lines = _parts(program, units, known, taken)
     return f"""#define CONSTANTS {max(len(shared), 1)}
 {definitions(listing.functions)}
+{parts}
 static inline void prepare(const double* p, double* k) {{
 {_indented(prepare)}
 }}
-{parts}
+
 static inline void compute({taken}) {{
 {_indented(lines)}
 }}
@@ -238,7 +256,7 @@ def _parts(program: Program, units: list[list[str]], known: dict[str, str], take
     """Functions that hold the statements of a long ``compute`` in turn, and the lines of ``compute`` that call them.
 
     Compilers take time and memory that grow with the square of a function's length; this keeps to the sum. A number
-    that is needed in a later part than its own goes through the array ``w``.
+    that is needed in a later part than its own goes through the array ``w``. The functions are on pages of their own.
 
     Args:
         program: that is computed.
@@ -257,18 +275,20 @@ def _parts(program: Program, units: list[list[str]], known: dict[str, str], take
     made: list[list[str]] = [[] for _ in parts]  # what each part makes for others
     for name in carried:
         made[home[name]].append(name)
-    functions = []
+    heads, bodies = [], []
     for k, (part, words) in enumerate(zip(parts, read, strict=True)):
         lines = [known[name] for name in sorted(words & order.keys(), key=order.__getitem__)]
         needed = sorted(name for name in words & place.keys() if home[name] != k)
         lines += [f"const real {name} = w[{place[name]}];" for name in needed]
         lines += [line for unit in part for line in unit]
         lines += [f"w[{place[name]}] = {name};" for name in made[k]]
-        head = f"static __attribute__((noinline)) void part{k}({taken}, real* restrict w)"
-        functions.append(f"{head} {{\n{_indented(lines)}\n}}\n")
+        heads.append(f"void {program.name}_part{k}({taken}, real* restrict w)")
+        bodies.append(f"{heads[k]} {{\n{_indented(lines)}\n}}\n")
+    declared = [f'__attribute__((visibility("hidden"))) {head};' for head in heads]
+    pages = ["\n".join(bodies[i : i + PARTS]) for i in range(0, len(bodies), PARTS)]
     given = _arguments(program, [f"x{i}" for i in range(len(program.inputs))], "p", "y{}")
-    calls = [f"part{k}({given}, w);" for k in range(len(parts))]
-    return "\n".join(["", *functions]), [f"real w[{max(len(carried), 1)}];", *calls]
+    calls = [f"{program.name}_part{k}({given}, w);" for k in range(len(parts))]
+    return PAGE.join(["\n".join(declared), *pages, ""]), [f"real w[{max(len(carried), 1)}];", *calls]
 
 
 def _arguments(program: Program, inputs: list[str], parameters: str, result: str) -> str:
