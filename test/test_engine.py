@@ -9,6 +9,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -163,6 +164,47 @@ def test_the_same_code_under_another_key_compiles_nothing(cache: Path, monkeypat
     assert answers(second)
     assert len([*cache.glob("*.so")]) == 2 and len([*cache.glob("code/*.so")]) == 1
     assert make_library("answer", "other", lambda: pytest.fail("the source is not asked for again")) == second
+
+
+@needs_compiler
+def test_a_library_that_was_begun_is_waited_for_and_not_made_twice(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    compiled, may_go = [], threading.Event()
+    compile_ = library.Compiler.compile
+
+    def wait(self: library.Compiler, source: str) -> bytes:
+        assert may_go.wait(60.0)
+        compiled.append(source)
+        return compile_(self, source)
+
+    monkeypatch.setattr(library.Compiler, "compile", wait)
+    with caplog.at_level(logging.INFO, "robodyn_ros"):
+        for _ in range(2):
+            library.start_library("answer", "one", lambda: CODE)
+        assert not [*cache.glob("*.so")]
+        may_go.set()
+        assert answers(make_library("answer", "one", lambda: pytest.fail("it was written before")))
+    assert compiled == [CODE]
+    assert [record.getMessage() for record in caplog.records] == ["compiling answer for this arm"]
+
+
+@needs_compiler
+def test_what_goes_wrong_in_the_background_is_told_to_who_asks(cache: Path) -> None:
+    library.start_library("answer", "one", lambda: "no C")
+    with pytest.raises(library.CompilationError, match="failed"):
+        make_library("answer", "one", lambda: "no C")
+    assert answers(make_library("answer", "one", lambda: CODE))
+
+
+@needs_compiler
+def test_pages_are_one_library(cache: Path) -> None:
+    pages = [
+        "int part(void);\n#define TWO 2\n",
+        "int part(void) { return 40; }",
+        "int answer(void) { return part() + TWO; }",
+    ]
+    assert answers(make_library("answer", "one", lambda: library.PAGE.join(pages)))
 
 
 @needs_compiler

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from argparse import ArgumentParser, Namespace
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -203,9 +204,11 @@ def _call_function(dynamics: CompiledDynamics, quantity: str, batch: bool) -> No
     """Call a function of the dynamics with one state, and with many if asked."""
     import numpy as np
 
+    from robodyn_ros.engine.kernel import FEW
+
     kernel = dynamics.kernel(quantity)
     if batch:
-        kernel.call(*(np.zeros((1, len(own))) for own in kernel.inputs))
+        kernel.call(*(np.zeros((FEW + 1, len(own))) for own in kernel.inputs))
 
 
 def _step_plant(dynamics: CompiledDynamics) -> None:
@@ -231,19 +234,16 @@ THREAD = Path(__file__).parents[1] / "nodes/controller/realtime/thread.c"
 
 def _make_step(dynamics: CompiledDynamics, law: str) -> None:
     """Make the control step of a law, and the loop around it; the gains do not matter."""
-    from robodyn_ros.control.compiled_loop import MODEL, loop_library
+    from robodyn_ros.control.compilation import start_compiling
     from robodyn_ros.control.loop import ControlLoop
     from robodyn_ros.control.loop_settings import loop_default_values, make_loop_settings
     from robodyn_ros.control.parameter_file import FileParameters
 
+    start_compiling(dynamics, (None, THREAD))
     values = FileParameters({}, loop_default_values(dynamics.robot))
     loop = ControlLoop.from_settings(make_loop_settings(values, dynamics, law))
     if loop.compiled_step is not None:
         assert loop.compiled_step.kernel is not None  # makes it, where this process has traced the law before
-        for function in MODEL:
-            dynamics.plain_function(function)
-        for around in (None, THREAD):
-            loop_library(dynamics.robot.n, around)
 
 
 def _make_mpc(dynamics: CompiledDynamics) -> None:
@@ -258,10 +258,11 @@ def _call_kinematics(robot: Robot, link: str, batch: bool) -> None:
     """Call pose and Jacobian of a link with one position, and with many if asked."""
     import numpy as np
 
+    from robodyn_ros.engine.kernel import FEW
     from robodyn_ros.kinematics import Kinematics
 
     kinematics = Kinematics(robot)
-    for shape in ((robot.n,), (1, robot.n))[: 2 if batch else 1]:
+    for shape in ((robot.n,), (FEW + 1, robot.n))[: 2 if batch else 1]:
         kinematics.pose(link, np.zeros(shape))
 
 
@@ -282,14 +283,27 @@ def _call_planner(robot: Robot) -> None:
     _call_function(RNEA(robot), "inverse", True)
 
 
+AHEAD = 8
+"""Functions that are written while others are compiled, at most: their code takes memory."""
+
+
 def _compile(jobs: list[Job]) -> Iterator[CompiledEntry]:
-    """Compile one function after the other, and show the progress on stderr."""
-    from robodyn_ros.engine.library import make_library
+    """Compile the functions on all processors, and show the progress on stderr."""
+    from robodyn_ros.engine.library import Build, begin_library
 
     with progress_bar() as progress:
         task = progress.add_task("", total=len(jobs))
-        for job in jobs:
+        begun: deque[tuple[Job, Path | Build, float, bool]] = deque()
+
+        def first_of_them() -> CompiledEntry:
+            job, made, writing, cached = begun.popleft()
             progress.update(task, description=f"{job.dynamics or ''} {job.title}")
+            path = made.wait() if isinstance(made, Build) else made
+            seconds = writing + (made.seconds if isinstance(made, Build) else 0.0)
+            progress.advance(task)
+            return CompiledEntry(job.dynamics, job.title, path.stat().st_size, seconds, cached)
+
+        for job in jobs:
             written: list[str] = []
 
             def source(job: Job = job, written: list[str] = written) -> str:
@@ -297,11 +311,13 @@ def _compile(jobs: list[Job]) -> Iterator[CompiledEntry]:
                 return written[-1]
 
             begin = time.perf_counter()
-            path = make_library(job.wanted.name, job.wanted.key, source)
-            assert path is not None  # compiler and CasADi are installed
-            seconds = time.perf_counter() - begin
-            yield CompiledEntry(job.dynamics, job.title, path.stat().st_size, seconds, not written)
-            progress.advance(task)
+            made = begin_library(job.wanted.name, job.wanted.key, source)
+            assert made is not None  # compiler and CasADi are installed
+            begun.append((job, made, time.perf_counter() - begin, not written))
+            if len(begun) > AHEAD:
+                yield first_of_them()
+        while begun:
+            yield first_of_them()
 
 
 def _show(compiled: list[CompiledEntry], folder: Path) -> None:

@@ -40,6 +40,7 @@ from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
+from time import perf_counter
 from typing import Any, NamedTuple, TypeVar
 
 from robodyn_ros.errors import RobodynError
@@ -79,6 +80,11 @@ _lists: list[list[Wanted]] = []
 """Lists of :func:`only_listed`, the innermost last."""
 
 
+def is_listing() -> bool:
+    """Return whether libraries are only listed now (:func:`only_listed`)."""
+    return bool(_lists)
+
+
 @contextmanager
 def only_listed() -> Iterator[list[Wanted]]:
     """Within it libraries are neither found nor made but only listed; CasADi's virtual machine does the work."""
@@ -116,7 +122,7 @@ def make_library(name: str, key: str, source: Callable[[], str]) -> Path | None:
         CompilationError: the compiler failed.
         OSError: the library cannot be written.
     """
-    found = _begin(name, key, source, is_urgent=True)
+    found = begin_library(name, key, source, is_urgent=True)
     return found.wait() if isinstance(found, Build) else found
 
 
@@ -135,11 +141,23 @@ def start_library(name: str, key: str, source: Callable[[], str]) -> None:
         _lists[-1].append(Wanted(name, key, source))
     elif find_compiler() is not None and has_casadi():
         with contextlib.suppress(CacheError, CompilationError, OSError):
-            _begin(name, key, source)
+            begin_library(name, key, source)
 
 
-def _begin(name: str, key: str, source: Callable[[], str], is_urgent: bool = False) -> Path | Build | None:
-    """The library, or what makes it, or None as :func:`make_library`."""
+def begin_library(name: str, key: str, source: Callable[[], str], is_urgent: bool = False) -> Path | Build | None:
+    """As :func:`make_library`, but where the compiler has to work, it has only begun to.
+
+    Args:
+        name: of the function in it.
+        key: tells functions of that name apart.
+        source: writes the code, now.
+        is_urgent: begin at once, whatever else is being compiled.
+
+    Raises:
+        CacheError: the cache cannot be used.
+        CompilationError: ``CC`` is not a command.
+        OSError: a library of the same code cannot be linked.
+    """
     stem = f"{name}-{key}-{_short(processor())}"
     compiler = find_compiler()
     folder = cache_folder()
@@ -166,6 +184,7 @@ class Build(threading.Thread):
 
     Attributes:
         running: as many builds as there are processors; those that nobody waits for take turns.
+        seconds: time that it has taken [s].
     """
 
     running = threading.BoundedSemaphore(len(os.sched_getaffinity(0)))
@@ -180,15 +199,18 @@ class Build(threading.Thread):
         super().__init__(name=f"robodyn compiles {name}")
         self._library, self._make, self._is_urgent = name, make, is_urgent
         self._outcome: Path | Exception
+        self.seconds = 0.0
 
     def run(self) -> None:
         """Compile and store it, in a thread of its own."""
         with contextlib.nullcontext() if self._is_urgent else self.running:
             log.info("compiling %s for this arm", self._library)
+            begin = perf_counter()
             try:
                 self._outcome = self._make()
             except Exception as cause:  # for who waits
                 self._outcome = cause
+            self.seconds = perf_counter() - begin
 
     def wait(self) -> Path:
         """The library, when it is there.
