@@ -186,7 +186,7 @@ def test_a_library_that_was_begun_is_waited_for_and_not_made_twice(
         may_go.set()
         assert answers(make_library("answer", "one", lambda: pytest.fail("it was written before")))
     assert compiled == [CODE]
-    assert [record.getMessage() for record in caplog.records] == ["compiling answer for this arm"]
+    assert [record.getMessage() for record in caplog.records] == ["compiling answer for this arm (1 of 1)"]
 
 
 @needs_compiler

@@ -14,7 +14,7 @@ cache folder name them by the first.
 
 The compiler takes most of the time of a first start. Therefore it runs in threads (:class:`Build`): who knows what he
 will need says so (:func:`start_library`), does something else meanwhile, and waits only when he asks for the library.
-Each build is told to the logger ``robodyn_ros`` when it begins.
+Each build is told to the logger ``robodyn_ros`` when it begins, with its number and how many are known so far.
 """
 
 from __future__ import annotations
@@ -173,6 +173,9 @@ def begin_library(name: str, key: str, source: Callable[[], str], is_urgent: boo
     library = _lookup(by_code, code_key)
     if library is not None:
         return _link(*place, library)
+    if not any(build.is_alive() for build in _builds.values()):
+        Build.begun = Build.known = 0
+    Build.known += 1
     made = lambda: _link(*place, _store(by_code, code_key, compiler.compile(code)))  # noqa: E731
     build = _builds[place] = Build(name, made, is_urgent)
     build.start()
@@ -184,9 +187,12 @@ class Build(threading.Thread):
 
     Attributes:
         running: as many builds as there are processors; those that nobody waits for take turns.
+        begun: builds of the present series that have begun.
+        known: those that have been asked for.
         seconds: time that it has taken [s].
     """
 
+    begun = known = 0
     running = threading.BoundedSemaphore(len(os.sched_getaffinity(0)))
 
     def __init__(self, name: str, make: Callable[[], Path], is_urgent: bool) -> None:
@@ -204,7 +210,8 @@ class Build(threading.Thread):
     def run(self) -> None:
         """Compile and store it, in a thread of its own."""
         with contextlib.nullcontext() if self._is_urgent else self.running:
-            log.info("compiling %s for this arm", self._library)
+            Build.begun += 1
+            log.info("compiling %s for this arm (%d of %d)", self._library, Build.begun, Build.known)
             begin = perf_counter()
             try:
                 self._outcome = self._make()
