@@ -41,7 +41,7 @@ PART = 500
 PARTS = 8
 """Those functions on a page: pages are compiled side by side."""
 
-_DEFINED = re.compile(r"(?:^const real |, )(\w+) = ")
+_DEFINED = re.compile(r"(?:^const real |, )(\w+) = ", re.MULTILINE)
 """A number that a line of ``compute`` gives a name."""
 
 HEADER = """#include <math.h>
@@ -264,26 +264,20 @@ def _parts(program: Program, units: list[list[str]], known: dict[str, str], take
         known: name → line that reads a number of ``prepare``.
         taken: what ``compute`` takes.
     """
-    parts = [units[i : i + PART] for i in range(0, len(units), PART)]
-    home = {
-        name: k for k, part in enumerate(parts) for unit in part for line in unit for name in _DEFINED.findall(line)
-    }
-    read = [{word for unit in part for line in unit for word in re.findall(r"\w+", line)} for part in parts]
-    carried = sorted({name for k, words in enumerate(read) for name in words if home.get(name, k) != k})
-    place = {name: i for i, name in enumerate(carried)}
-    order = {name: i for i, name in enumerate(known)}
-    made: list[list[str]] = [[] for _ in parts]  # what each part makes for others
-    for name in carried:
-        made[home[name]].append(name)
-    heads, bodies = [], []
-    for k, (part, words) in enumerate(zip(parts, read, strict=True)):
-        lines = [known[name] for name in sorted(words & order.keys(), key=order.__getitem__)]
-        needed = sorted(name for name in words & place.keys() if home[name] != k)
-        lines += [f"const real {name} = w[{place[name]}];" for name in needed]
-        lines += [line for unit in part for line in unit]
-        lines += [f"w[{place[name]}] = {name};" for name in made[k]]
-        heads.append(f"void {program.name}_part{k}({taken}, real* restrict w)")
-        bodies.append(f"{heads[k]} {{\n{_indented(lines)}\n}}\n")
+    parts = [[line for unit in units[i : i + PART] for line in unit] for i in range(0, len(units), PART)]
+    heads = [f"void {program.name}_part{k}({taken}, real* restrict w)" for k in range(len(parts))]
+    words = [set(re.findall(r"\w+", " ".join(part))) for part in parts]
+    home = {name: k for k, part in enumerate(parts) for name in _DEFINED.findall("\n".join(part))}
+    carried = sorted({name for k, used in enumerate(words) for name in used if home.get(name, k) != k})
+    place = {name: f"w[{i}]" for i, name in enumerate(carried)}
+
+    def body(k: int) -> list[str]:
+        constants = [line for name, line in known.items() if name in words[k]]
+        before = [name for name in carried if name in words[k] and home[name] != k]
+        handed_on = [f"{place[name]} = {name};" for name in carried if home[name] == k]
+        return [*constants, *(f"const real {name} = {place[name]};" for name in before), *parts[k], *handed_on]
+
+    bodies = [f"{head} {{\n{_indented(body(k))}\n}}\n" for k, head in enumerate(heads)]
     declared = [f'__attribute__((visibility("hidden"))) {head};' for head in heads]
     pages = ["\n".join(bodies[i : i + PARTS]) for i in range(0, len(bodies), PARTS)]
     given = _arguments(program, [f"x{i}" for i in range(len(program.inputs))], "p", "y{}")
