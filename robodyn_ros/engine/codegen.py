@@ -268,7 +268,7 @@ def _parts(program: Program, units: list[list[str]], known: dict[str, str], take
     heads = [f"void {program.name}_part{k}({taken}, real* restrict w)" for k in range(len(parts))]
     words = [set(re.findall(r"\w+", " ".join(part))) for part in parts]
     home = {name: k for k, part in enumerate(parts) for name in _DEFINED.findall("\n".join(part))}
-    carried = sorted({name for k, used in enumerate(words) for name in used if home.get(name, k) != k})
+    carried = sorted({name for k, used in enumerate(words) for name in used & home.keys() if home[name] != k})
     place = {name: f"w[{i}]" for i, name in enumerate(carried)}
 
     def body(k: int) -> list[str]:
@@ -280,9 +280,12 @@ def _parts(program: Program, units: list[list[str]], known: dict[str, str], take
     bodies = [f"{head} {{\n{_indented(body(k))}\n}}\n" for k, head in enumerate(heads)]
     declared = [f'__attribute__((visibility("hidden"))) {head};' for head in heads]
     pages = ["\n".join(bodies[i : i + PARTS]) for i in range(0, len(bodies), PARTS)]
+    return PAGE.join(["\n".join(declared), *pages, ""]), [f"real w[{max(len(carried), 1)}];", *_calls(program, heads)]
+
+
+def _calls(program: Program, heads: list[str]) -> list[str]:
     given = _arguments(program, [f"x{i}" for i in range(len(program.inputs))], "p", "y{}")
-    calls = [f"{program.name}_part{k}({given}, w);" for k in range(len(parts))]
-    return PAGE.join(["\n".join(declared), *pages, ""]), [f"real w[{max(len(carried), 1)}];", *calls]
+    return [f"{program.name}_part{k}({given}, w);" for k in range(len(heads))]
 
 
 def _arguments(program: Program, inputs: list[str], parameters: str, result: str) -> str:
