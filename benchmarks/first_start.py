@@ -86,13 +86,16 @@ def start(urdf: str, law: str) -> dict[str, float]:
     """Times of a start in this process [s]."""
     import robodyn_ros as rd
     from robodyn_ros.cli.compile import THREAD
+    from robodyn_ros.control.compilation import start_loop, start_model
     from robodyn_ros.control.compiled_loop import loop_library
+    from robodyn_ros.control.faults.dry_run import check_model
     from robodyn_ros.control.loop import ControlLoop
     from robodyn_ros.control.loop_settings import loop_default_values, make_loop_settings
     from robodyn_ros.control.motion.tool_motion import ToolMotion
     from robodyn_ros.control.parameter_file import FileParameters
     from robodyn_ros.engine import codegen, kernel, library
     from robodyn_ros.engine.program import Program
+    from robodyn_ros.plugins import load
     from robodyn_ros.robot.robot import tip
 
     python, compiler = Meter(), Meter()
@@ -104,8 +107,11 @@ def start(urdf: str, law: str) -> dict[str, float]:
     kernel.bound_function = python.wrapped("loading", kernel.bound_function)
     robot = rd.load_robot(urdf, movable_base="weld", inertia="repair")
     begin, used = time.perf_counter(), _processor()
+    kind = load("controllers", law)
+    start_loop(robot.n, kind, THREAD)
     dynamics = rd.create_dynamics("rnea", robot)
-    _start_compiling(dynamics, THREAD)
+    check_model(dynamics)
+    start_model(dynamics, kind)
     values = FileParameters({}, loop_default_values(robot))
     loop = ControlLoop.from_settings(make_loop_settings(values, dynamics, law))
     loop.compile()
@@ -122,15 +128,6 @@ def _processor() -> dict[str, float]:
     """Time of the processor in this process and in those that it waited for [s]."""
     own, children = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return {"processor": own.ru_utime + own.ru_stime, "of the compiler": children.ru_utime + children.ru_stime}
-
-
-def _start_compiling(dynamics: Any, thread: Path) -> None:
-    """Ask the compiler for all at once, in versions that can."""
-    try:
-        from robodyn_ros.control.compilation import start_compiling
-    except ImportError:
-        return
-    start_compiling(dynamics, (None, thread))
 
 
 COLUMNS = ("whole", "loop", "expressions", "C code", "compiler", "loading", "processor", "of the compiler", "calls")

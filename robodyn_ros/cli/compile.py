@@ -234,12 +234,15 @@ THREAD = Path(__file__).parents[1] / "nodes/controller/realtime/thread.c"
 
 def _make_step(dynamics: CompiledDynamics, law: str) -> None:
     """Make the control step of a law, and the loop around it; the gains do not matter."""
-    from robodyn_ros.control.compilation import start_compiling
+    from robodyn_ros.control.compilation import start_loop, start_model
     from robodyn_ros.control.loop import ControlLoop
     from robodyn_ros.control.loop_settings import loop_default_values, make_loop_settings
     from robodyn_ros.control.parameter_file import FileParameters
+    from robodyn_ros.plugins import load
 
-    start_compiling(dynamics, (None, THREAD))
+    kind = load("controllers", law)
+    start_loop(dynamics.robot.n, kind, THREAD)
+    start_model(dynamics, kind)
     values = FileParameters({}, loop_default_values(dynamics.robot))
     loop = ControlLoop.from_settings(make_loop_settings(values, dynamics, law))
     if loop.compiled_step is not None:

@@ -38,8 +38,8 @@ WHOLE = 5000
 PART = 500
 """Statements of each of those functions."""
 
-PARTS = 8
-"""Those functions on a page: pages are compiled side by side."""
+PARTS = 16
+"""Those functions on a page. More are on several pages, which are compiled side by side."""
 
 _DEFINED = re.compile(r"(?:^const real |, )(\w+) = ", re.MULTILINE)
 """A number that a line of ``compute`` gives a name."""
@@ -256,7 +256,7 @@ def _parts(program: Program, units: list[list[str]], known: dict[str, str], take
     """Functions that hold the statements of a long ``compute`` in turn, and the lines of ``compute`` that call them.
 
     Compilers take time and memory that grow with the square of a function's length; this keeps to the sum. A number
-    that is needed in a later part than its own goes through the array ``w``. The functions are on pages of their own.
+    that is needed in a later part than its own goes through the array ``w``.
 
     Args:
         program: that is computed.
@@ -278,9 +278,12 @@ def _parts(program: Program, units: list[list[str]], known: dict[str, str], take
         return [*constants, *(f"const real {name} = {place[name]};" for name in before), *parts[k], *handed_on]
 
     bodies = [f"{head} {{\n{_indented(body(k))}\n}}\n" for k, head in enumerate(heads)]
-    declared = [f'__attribute__((visibility("hidden"))) {head};' for head in heads]
+    lines = [f"real w[{max(len(carried), 1)}];", *_calls(program, heads)]
+    if len(bodies) <= PARTS:
+        return "\n".join(f"static __attribute__((noinline)) {each}" for each in bodies), lines
+    declared = "\n".join(f'__attribute__((visibility("hidden"))) {head};' for head in heads)
     pages = ["\n".join(bodies[i : i + PARTS]) for i in range(0, len(bodies), PARTS)]
-    return PAGE.join(["\n".join(declared), *pages, ""]), [f"real w[{max(len(carried), 1)}];", *_calls(program, heads)]
+    return PAGE.join([declared, *pages, ""]), lines
 
 
 def _calls(program: Program, heads: list[str]) -> list[str]:

@@ -27,7 +27,7 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from rclpy.parameter import Parameter
 from std_srvs.srv import SetBool, Trigger
 
-from robodyn_ros.control.compilation import start_compiling
+from robodyn_ros.control.compilation import start_loop, start_model
 from robodyn_ros.control.laws.base import checked_result
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import make_loop_settings
@@ -65,7 +65,7 @@ from robodyn_ros.nodes.controller.tool.contact import ContactTopics
 from robodyn_ros.nodes.controller.tool.frames import Frames
 from robodyn_ros.nodes.controller.tool.streams import StreamInput
 from robodyn_ros.nodes.controller.tool.target import TargetInput, ToolPose
-from robodyn_ros.plugins import raised
+from robodyn_ros.plugins import load, raised
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.robot import tip
 
@@ -335,8 +335,10 @@ class ConfiguredController:
         joints, transmission = joint_order(parameters, robot), make_transmission(parameters, robot)
         tool = parameters["tool"] or tip(robot)
         with library_log(node):
+            law = load("controllers", parameters["controller"])
+            start_loop(robot.n, law, THREAD)
             dynamics = make_dynamics(parameters, robot)
-            start_compiling(dynamics, (None, THREAD))
+            start_model(dynamics, law)
             loop = ControlLoop.from_settings(make_loop_settings(parameters, dynamics))
             loop.compile()
             prepare_thread(robot.n)  # now, since a compiler would hold up the commands later
