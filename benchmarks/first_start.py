@@ -86,8 +86,7 @@ def start(urdf: str, law: str) -> dict[str, float]:
     """Times of a start in this process [s]."""
     import robodyn_ros as rd
     from robodyn_ros.cli.compile import THREAD
-    from robodyn_ros.control.compilation import start_loop, start_model
-    from robodyn_ros.control.compiled_loop import loop_library
+    from robodyn_ros.control.compiled_loop import loop_library, start_loop, start_model
     from robodyn_ros.control.faults.dry_run import check_model
     from robodyn_ros.control.loop import ControlLoop
     from robodyn_ros.control.loop_settings import loop_default_values, make_loop_settings

@@ -234,7 +234,7 @@ THREAD = Path(__file__).parents[1] / "nodes/controller/realtime/thread.c"
 
 def _make_step(dynamics: CompiledDynamics, law: str) -> None:
     """Make the control step of a law, and the loop around it; the gains do not matter."""
-    from robodyn_ros.control.compilation import start_loop, start_model
+    from robodyn_ros.control.compiled_loop import start_loop, start_model
     from robodyn_ros.control.loop import ControlLoop
     from robodyn_ros.control.loop_settings import loop_default_values, make_loop_settings
     from robodyn_ros.control.parameter_file import FileParameters

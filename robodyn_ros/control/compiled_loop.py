@@ -14,7 +14,7 @@ from __future__ import annotations
 import ctypes
 import logging
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -35,7 +35,8 @@ from robodyn_ros.control.faults.supervisor import (
     ActiveFault,
     following_tolerance,
 )
-from robodyn_ros.control.laws.base import Efforts, Reference
+from robodyn_ros.control.laws.base import Controller, Efforts, Reference
+from robodyn_ros.control.laws.traced import kind_problem
 from robodyn_ros.control.limits import EFFORT_ROUNDING, INSTANT, NEVER
 from robodyn_ros.control.loop_settings import LoopSettings
 from robodyn_ros.control.reference import lead, path_time
@@ -43,10 +44,10 @@ from robodyn_ros.control.reference.continuation import Continuation
 from robodyn_ros.control.step import Command
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.engine.c_functions import run_library, text_key
+from robodyn_ros.engine.c_functions import run_library, start_library_of, text_key
 from robodyn_ros.engine.c_structs import CStructs, Record
 from robodyn_ros.engine.kernel import bound_function
-from robodyn_ros.engine.library import loaded
+from robodyn_ros.engine.library import loaded, start_library
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.robot import Robot
 from robodyn_ros.robot.configuration import TURN, ConfigurationSpace
@@ -149,6 +150,32 @@ def loop_library(n: int, around: Path | None = None) -> Any:
     """
     source = loop_source(n, around)
     return loaded("loop" if around is None else around.stem, text_key(source), lambda: source)
+
+
+def start_loop(n: int, law: type[Controller], around: Path | None = None) -> None:
+    """Begin to compile the loop of n joints, beside the program's work (:func:`.start_library`).
+
+    Args:
+        n: number of joints.
+        law: class of the control law.
+        around: C code that calls the loop and will be needed whatever the law (:func:`.loop_library`).
+    """
+    texts = {} if around is None else {around.stem: loop_source(n, around)}
+    texts |= {} if kind_problem(law) else {"loop": loop_source(n)}
+    for name, source in texts.items():
+        start_library(name, text_key(source), partial(str, source))
+
+
+def start_model(dynamics: Dynamics, law: type[Controller]) -> None:
+    """Begin to compile what the loop calls of a model.
+
+    Args:
+        dynamics: the model.
+        law: class of the control law.
+    """
+    if isinstance(dynamics, CompiledDynamics) and dynamics.compiled and not kind_problem(law):
+        for quantity in set(MODEL).difference(dynamics.replaced()):
+            start_library_of(dynamics.program(quantity))
 
 
 class CompiledCommand(Command):

@@ -61,7 +61,7 @@ def joint_rate(node: TreeNode, rates: ca.SX) -> ca.SX:
     return node.body.ratio * rates[node.body.coordinate]
 
 
-class Joint(NamedTuple):
+class PlacedJoint(NamedTuple):
     """A joint that moves a link, in the root link's frame."""
 
     node: TreeNode
@@ -74,7 +74,7 @@ class Placed(NamedTuple):
 
     rotation: ca.SX  # (3, 3)
     position: ca.SX  # (3,)
-    joints: list[Joint]  # those that move it, from the root on
+    joints: list[PlacedJoint]  # those that move it, from the root on
 
     @property
     def matrix(self) -> ca.SX:
@@ -99,7 +99,7 @@ def placed(tree: Tree, link: Link, q: ca.SX, point: ca.SX | None = None) -> Plac
         transform = Transform(node, q)
         position = position + rotation @ transform.offset
         rotation = transform.after(rotation)
-        joints.append(Joint(node, rotation[:, 2], position))
+        joints.append(PlacedJoint(node, rotation[:, 2], position))
     return Placed(rotation @ pose[:3, :3], position + rotation @ pose[:3, 3], joints)
 
 

@@ -27,7 +27,7 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from rclpy.parameter import Parameter
 from std_srvs.srv import SetBool, Trigger
 
-from robodyn_ros.control.compilation import start_loop, start_model
+from robodyn_ros.control.compiled_loop import start_loop, start_model
 from robodyn_ros.control.laws.base import checked_result
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import make_loop_settings
@@ -35,9 +35,8 @@ from robodyn_ros.control.motion.tool_motion import ToolMotion
 from robodyn_ros.errors import NotReadyError, RobodynError
 from robodyn_ros.nodes.common.arm_parameters import joint_order, locked_joints, make_transmission
 from robodyn_ros.nodes.common.description import DescriptionSource
-from robodyn_ros.nodes.common.diagnostics import UNFORESEEN, Diagnostics, ExceptionGuard, Faults, Report
+from robodyn_ros.nodes.common.diagnostics import UNFORESEEN, Diagnostics, ExceptionGuard, Faults, Report, library_log
 from robodyn_ros.nodes.common.executor import Exit, run
-from robodyn_ros.nodes.common.library_log import library_log
 from robodyn_ros.nodes.common.messages import respond, respond_later
 from robodyn_ros.nodes.common.parameters import NodeParameters, begin_arm, end_arm, mention_unknown
 from robodyn_ros.nodes.common.scheduling import Scheduling
