@@ -19,6 +19,7 @@ from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
 from robodyn_ros.engine import library
+from robodyn_ros.engine.kernel import FEW
 from robodyn_ros.engine.library import CacheError, cache_folder, load_library, make_library
 from robodyn_ros.engine.program import hash_sources
 
@@ -145,6 +146,20 @@ def test_the_key_tells_arms_formulations_and_code_apart(cache: Path) -> None:
     # Masses and gravity are inputs, not code: changing them compiles nothing.
     rd.create_dynamics("rnea", robots[0], gravity=(1, 2, 3)).gravity(np.zeros(2))
     assert len([*cache.glob("*.so")]) == 4
+
+
+@needs_compiler
+def test_few_states_need_no_code_of_their_own_and_many_give_the_same(cache: Path) -> None:
+    library._loaded.clear()
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(random_robot(3, joints=4)))
+    states = np.random.default_rng(1).uniform(-2.0, 2.0, (3, FEW + 1, 4))
+    few = dynamics.inverse(*states[:, :FEW])
+    assert [path.name.split("-")[0] for path in cache.glob("*.so")] == ["inverse"]
+    many = dynamics.inverse(*states)
+    assert {path.name.split("-")[0] for path in cache.glob("*.so")} == {"inverse", "inverse_batch"}
+    assert_allclose(many[:FEW], few, rtol=1e-12, atol=1e-12)
+    with pytest.raises(rd.RobodynError, match="q"):
+        dynamics.inverse(np.where(np.arange(4) == 2, np.nan, states[0, :3]), *states[1:, :3])
 
 
 CODE = "int answer(void) { return 42; }"

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import chain
 
 from robodyn_ros.engine.library import PAGE
 from robodyn_ros.engine.listing import BINARY, UNARY, Angles, Statements
@@ -264,7 +265,7 @@ def _parts(program: Program, units: list[list[str]], known: dict[str, str], take
         known: name → line that reads a number of ``prepare``.
         taken: what ``compute`` takes.
     """
-    parts = [[line for unit in units[i : i + PART] for line in unit] for i in range(0, len(units), PART)]
+    parts = [list(chain(*units[i : i + PART])) for i in range(0, len(units), PART)]
     heads = [f"void {program.name}_part{k}({taken}, real* restrict w)" for k in range(len(parts))]
     words = [set(re.findall(r"\w+", " ".join(part))) for part in parts]
     home = {name: k for k, part in enumerate(parts) for name in _DEFINED.findall("\n".join(part))}

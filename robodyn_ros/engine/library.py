@@ -139,8 +139,9 @@ def start_library(name: str, key: str, source: Callable[[], str]) -> None:
     """
     if _lists:
         _lists[-1].append(Wanted(name, key, source))
-    elif find_compiler() is not None and has_casadi():
-        with contextlib.suppress(CacheError, CompilationError, OSError):
+        return
+    with contextlib.suppress(CacheError, CompilationError, OSError):
+        if find_compiler() is not None and has_casadi():
             begin_library(name, key, source)
 
 

@@ -91,8 +91,16 @@ def placed(tree: Tree, link: Link, q: ca.SX, point: ca.SX | None = None) -> Plac
         q: coordinates (n,).
         point: in the link's frame (3,) in [m]; its origin unless given.
     """
-    pose = _on_body(tree, link, point)
-    chain = _chain(tree, link)
+    chain: list[TreeNode] = []
+    index = link.body
+    while index >= 0:
+        chain.insert(0, tree.nodes[index])
+        index = tree.nodes[index].parent
+    pose = ca.SX(ca.DM(from_pose(link.pose)))
+    if point is not None:
+        pose = ca.horzcat(pose[:, :3], pose @ ca.vertcat(point, 1))
+    if chain:
+        pose = ca.SX(ca.DM(from_pose(chain[-1].frame.inverse()))) @ pose
     rotation, position = ca.SX(ca.DM(tree.base)) if chain else ca.SX.eye(3), ca.SX.zeros(3)
     joints = []
     for node in chain:
@@ -103,51 +111,23 @@ def placed(tree: Tree, link: Link, q: ca.SX, point: ca.SX | None = None) -> Plac
     return Placed(rotation @ pose[:3, :3], position + rotation @ pose[:3, 3], joints)
 
 
-def _chain(tree: Tree, link: Link) -> list[TreeNode]:
-    """The nodes that move a link, from the root on."""
-    chain: list[TreeNode] = []
-    index = link.body
-    while index >= 0:
-        chain.insert(0, tree.nodes[index])
-        index = tree.nodes[index].parent
-    return chain
-
-
-def _on_body(tree: Tree, link: Link, point: ca.SX | None = None) -> ca.SX:
-    """The pose of a link, or of a point of it, in its node's frame, (4, 4)."""
-    pose = ca.SX(ca.DM(from_pose(link.pose)))
-    if point is not None:
-        pose = ca.horzcat(pose[:, :3], pose @ ca.vertcat(point, 1))
-    return ca.SX(ca.DM(from_pose(tree.nodes[link.body].frame.inverse()))) @ pose if link.body >= 0 else pose
-
-
-def drift(tree: Tree, link: Link, q: ca.SX, qd: ca.SX, point: ca.SX) -> ca.SX:
-    """J̇ q̇ (6,) at a point (3,) of a link, in the root link's axes: its acceleration while the joints' is zero.
+def drift(where: Placed, qd: ca.SX) -> ca.SX:
+    """J̇ q̇ (6,) of a frame, in the root link's axes: its acceleration while the joints' is zero.
 
     Source: Craig, Introduction to Robotics, eq. 6.32 to 6.36.
     """
-    chain = _chain(tree, link)
-    omega, alpha, a = ca.SX.zeros(3), ca.SX.zeros(3), ca.SX.zeros(3)
-    transforms = [Transform(node, q) for node in chain]
-    for node, transform in zip(chain, transforms, strict=True):
-        rate = joint_rate(node, qd) * Z
-        a = transform.down(_acceleration_at(transform.offset, omega, alpha, a))
-        omega, alpha = transform.down(omega), transform.down(alpha)
-        if node.prismatic:
-            a += 2 * ca.cross(omega, rate)
-        else:
-            alpha += ca.cross(omega, rate)
-            omega += rate
-    a = _acceleration_at(_on_body(tree, link, point)[:3, 3], omega, alpha, a)
-    found = ca.horzcat(a, alpha)
-    for transform in reversed(transforms):
-        found = transform.up(found)
-    return ca.vec(ca.SX(ca.DM(tree.base)) @ found)
+    omega, alpha, a, at = ca.SX.zeros(3), ca.SX.zeros(3), ca.SX.zeros(3), ca.SX.zeros(3)
+    for node, axis, origin in where.joints:
+        rate = joint_rate(node, qd) * axis
+        a += _relative_acceleration(origin - at, omega, alpha)
+        a, alpha = (a + 2 * ca.cross(omega, rate), alpha) if node.prismatic else (a, alpha + ca.cross(omega, rate))
+        omega, at = omega if node.prismatic else omega + rate, origin
+    return ca.vertcat(a + _relative_acceleration(where.position - at, omega, alpha), alpha)
 
 
-def _acceleration_at(offset: ca.SX, omega: ca.SX, alpha: ca.SX, a: ca.SX) -> ca.SX:
-    """Acceleration of a point of a body, whose frame's origin has the acceleration a."""
-    return a + ca.cross(alpha, offset) + ca.cross(omega, ca.cross(omega, offset))
+def _relative_acceleration(offset: ca.SX, omega: ca.SX, alpha: ca.SX) -> ca.SX:
+    """Acceleration of a point of a body beside that of another one."""
+    return ca.cross(alpha, offset) + ca.cross(omega, ca.cross(omega, offset))
 
 
 def geometric_jacobian(where: Placed, q: ca.SX, frame: str = "aligned") -> ca.SX:

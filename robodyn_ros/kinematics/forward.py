@@ -197,9 +197,9 @@ class Kinematics:
             from robodyn_ros.kinematics.expressions import drift, geometric_jacobian, placed
 
             q, qd, point = ca.SX.sym("q", n), ca.SX.sym("qd", n), ca.SX.sym("point", 3)
-            if kind == "drift":
-                return [q, qd, point], [drift(tree, link, q, qd, point)]
             where = placed(tree, link, q, point)
+            if kind == "drift":
+                return [q, qd, point], [drift(where, qd)]
             jacobian = geometric_jacobian(where, q, frame)
             if kind == "rate":
                 return [q, qd, point], [ca.reshape(ca.jtimes(ca.vec(jacobian), q, qd), 6, n)]
