@@ -9,6 +9,7 @@
 # make bench         the dynamics engine beside Pinocchio (make bench BENCH=--json)
 # make bench-kinematics   forward and inverse kinematics beside Pinocchio (BENCH as there)
 # make bench-loop    a period of the control loop from Python and in C, PRR and Panda (BENCH as there)
+# make bench-start   a first start, from an empty cache to a loop that is ready, PRR to humanoid (BENCH as there)
 # make bench-ros     from joint_states to command, beside a node that only echoes (BENCH as there)
 # make bench-sim    rollouts beside SciPy, and the plants step by step (BENCH as there)
 # make bench-planning   the planner beside Drake and Crocoddyl where they are installed (BENCH as there)
@@ -56,7 +57,7 @@ PIP := $(VENV)/bin/python -m pip --disable-pip-version-check
 INSTALL = $(PIP) install --quiet --use-pep517 $(addprefix -c ,$(CONSTRAINTS))
 BUILD := setup.py package.xml $(wildcard .ci/constraints*.txt)
 
-.PHONY: demo test test-thorough test-realtime lint bench bench-planning bench-adaptive bench-goals bench-identification bench-kinematics bench-loop bench-ros bench-sim bench-mpc bench-sweep bench-tool bench-truth fuzz fuzz-nodes mutants soak-adaptive soak-controller soak-hold soak-identify soak-life-cycles soak-loop soak-sim soak-sweep clean docs first-hour picture
+.PHONY: demo test test-thorough test-realtime lint bench bench-planning bench-adaptive bench-goals bench-identification bench-kinematics bench-loop bench-start bench-ros bench-sim bench-mpc bench-sweep bench-tool bench-truth fuzz fuzz-nodes mutants soak-adaptive soak-controller soak-hold soak-identify soak-life-cycles soak-loop soak-sim soak-sweep clean docs first-hour picture
 
 demo: $(VENV)/demo-installed $(if $(VIEW),$(VENV)/viewer-installed)
 	@$(VENV)/bin/robodyn demo $(if $(VIEW),--view) $(DEMO)
@@ -103,6 +104,9 @@ test-realtime: $(VENV)/test-installed
 
 bench-loop: $(VENV)/test-installed
 	@$(VENV)/bin/python benchmarks/loop_update.py $(BENCH)
+
+bench-start: $(VENV)/test-installed
+	@$(VENV)/bin/python benchmarks/first_start.py $(BENCH)
 
 bench-ros: $(VENV)/test-installed
 	@$(VENV)/bin/python benchmarks/ros.py $(BENCH)

@@ -1,6 +1,7 @@
 """One period of the control loop: ``ControlLoop.update`` from Python, and ``core_update`` in C.
 
     make bench-loop                   the PRR arm and the Panda, computed torque, hot
+    make bench-loop BENCH="--laws adaptive cartesian_impedance"   other laws, the Panda in C
     make bench-loop BENCH=--json      the same for machines
 
 Each is measured in many short batches, in turns with a yardstick: a fixed loop of pure Python, which says how fast the
@@ -25,6 +26,8 @@ from dynamics import arms
 import robodyn_ros as rd
 from robodyn_ros.control import ComputedTorque, ControlLoop
 from robodyn_ros.control.core_library import core_library
+from robodyn_ros.control.loop_settings import loop_default_values, make_loop_settings
+from robodyn_ros.control.parameter_file import FileParameters
 
 URDFS = arms()
 CODE = Path(__file__).with_suffix(".c")
@@ -76,19 +79,31 @@ def in_c(loop: ControlLoop, q: list[float], qd: list[float]) -> Callable[[], flo
     return batch
 
 
-def measure(batches: int) -> dict[str, dict[str, float]]:
-    """Name → least and median time of an update [µs], the yardstick's [ns] beside them."""
-    ways: dict[str, Callable[[], float]] = {}
-    for name in ("prr", "panda"):
+def ways(laws: list[str]) -> dict[str, Callable[[], float]]:
+    """Name → what measures a batch: both arms and both languages, or some laws in C."""
+    found: dict[str, Callable[[], float]] = {}
+    for name in () if laws else ("prr", "panda"):
         robot = rd.load_robot(URDFS[name])
         for way, make in (("Python", from_python), ("C", in_c)):
             law = ComputedTorque(rd.create_dynamics("rnea", robot), 100.0, 20.0)
             q = robot.home + 0.1
-            ways[f"{name}, {way}"] = make(ControlLoop(law, robot.effort_limit), q.tolist(), [0.0] * robot.n)
-    times: dict[str, list[float]] = {name: [] for name in ways}
-    yards: dict[str, list[float]] = {name: [] for name in ways}
+            found[f"{name}, {way}"] = make(ControlLoop(law, robot.effort_limit), q.tolist(), [0.0] * robot.n)
+    for law in laws:
+        robot = rd.load_robot(URDFS["panda"])
+        values = FileParameters({}, loop_default_values(robot))
+        settings = make_loop_settings(values, rd.create_dynamics("rnea", robot), law)
+        q = (robot.home + 0.1).tolist()
+        found[f"panda, {law}"] = in_c(ControlLoop.from_settings(settings), q, [0.0] * robot.n)
+    return found
+
+
+def measure(batches: int, laws: list[str]) -> dict[str, dict[str, float]]:
+    """Name → least and median time of an update [µs], the yardstick's [ns] beside them."""
+    measured = ways(laws)
+    times: dict[str, list[float]] = {name: [] for name in measured}
+    yards: dict[str, list[float]] = {name: [] for name in measured}
     for turn in range(batches):
-        for name, batch in ways.items():
+        for name, batch in measured.items():
             yard, found = yardstick(), batch()
             if turn:  # the first fills caches, and ends the ramp
                 yards[name].append(yard)
@@ -109,17 +124,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--batches", type=int, default=1000, help="of each way, in turns")
+    parser.add_argument("--laws", nargs="+", default=[], help="of the Panda in C, instead")
     arguments = parser.parse_args()
-    found = measure(arguments.batches)
+    found = measure(arguments.batches, arguments.laws)
     if arguments.json:
         print(json.dumps(found, indent=2))
         return 0
     print(
-        f"{'update':16} {'least':>8} {'median':>8} [µs]   a turn of the yardstick: least, median [ns]   update / turn"
+        f"{'update':26} {'least':>8} {'median':>8} [µs]   a turn of the yardstick: least, median [ns]   update / turn"
     )
     for name, values in found.items():
         least, median, yard, usual = values.values()
-        print(f"{name:16} {least:8.2f} {median:8.2f}        {yard:20.1f} {usual:8.1f} {1e3 * least / yard:26.0f}")
+        print(f"{name:26} {least:8.2f} {median:8.2f}        {yard:20.1f} {usual:8.1f} {1e3 * least / yard:26.0f}")
     return 0
 
 

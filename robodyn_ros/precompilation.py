@@ -117,9 +117,11 @@ def _call_function(dynamics: CompiledDynamics, quantity: str, batch: bool) -> No
     """Call a function of the dynamics with one state, and with many if asked."""
     import numpy as np
 
+    from robodyn_ros.engine.kernel import FEW
+
     kernel = dynamics.kernel(quantity)
     if batch:
-        kernel.call(*(np.zeros((1, len(own))) for own in kernel.inputs))
+        kernel.call(*(np.zeros((FEW + 1, len(own))) for own in kernel.inputs))
 
 
 def _step_plant(dynamics: CompiledDynamics) -> None:
@@ -145,19 +147,18 @@ THREAD = Path(__file__).parent / "nodes/controller/realtime/thread.c"
 
 def _make_step(dynamics: CompiledDynamics, law: str) -> None:
     """Make the control step of a law, and the loop around it; the gains do not matter."""
-    from robodyn_ros.control.compiled_loop import MODEL, loop_library
+    from robodyn_ros.control.core_library import start_core
+    from robodyn_ros.control.core_settings import start_model
     from robodyn_ros.control.loop import ControlLoop
     from robodyn_ros.control.loop_settings import loop_default_values, make_loop_settings
     from robodyn_ros.control.parameter_file import FileParameters
 
+    start_core(dynamics.robot.n, THREAD)
+    start_model(dynamics)
     values = FileParameters({}, loop_default_values(dynamics.robot))
     loop = ControlLoop.from_settings(make_loop_settings(values, dynamics, law))
     if loop.compiled_step is not None:
         assert loop.compiled_step.kernel is not None  # makes it, where this process has traced the law before
-        for function in MODEL:
-            dynamics.plain_function(function)
-        for around in (None, THREAD):
-            loop_library(dynamics.robot.n, around)
 
 
 def _make_mpc(dynamics: CompiledDynamics) -> None:
@@ -172,10 +173,11 @@ def _call_kinematics(robot: Robot, link: str, batch: bool) -> None:
     """Call pose and Jacobian of a link with one position, and with many if asked."""
     import numpy as np
 
+    from robodyn_ros.engine.kernel import FEW
     from robodyn_ros.kinematics import Kinematics
 
     kinematics = Kinematics(robot)
-    for shape in ((robot.n,), (1, robot.n))[: 2 if batch else 1]:
+    for shape in ((robot.n,), (FEW + 1, robot.n))[: 2 if batch else 1]:
         kinematics.pose(link, np.zeros(shape))
 
 

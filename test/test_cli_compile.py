@@ -187,6 +187,29 @@ def test_a_sweep_runs_what_was_compiled_elsewhere(tmp_path: Path) -> None:
     assert ran[1].stderr == ""
 
 
+LAW = """
+import sys
+import robodyn_ros as rd
+from robodyn_ros.control.loop import ControlLoop
+robot = rd.load_robot(sys.argv[1])
+law = rd.create_controller("mpc", rd.create_dynamics("rnea", robot), 10.0, 5.0)
+loop = ControlLoop(law, robot.effort_limit)
+for k in range(3):
+    assert loop.update(0.001 * k, 0.001 * k, [0.3, -0.9, 0.4], [0.0] * 3).effort is not None
+assert law.solved, law.report()
+"""
+
+
+def test_the_law_mpc_is_compiled_ahead(tmp_path: Path) -> None:
+    done = robodyn(tmp_path, str(PRR), "--of", "step", "--controllers", "mpc")
+    assert done.returncode == 0, done.stderr
+    listed = sorted(path.name for path in (tmp_path / "robodyn_ros").iterdir())
+    ran = answers(tmp_path, "compiler", script=LAW)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stderr == ""
+    assert sorted(path.name for path in (tmp_path / "robodyn_ros").iterdir()) == listed
+
+
 def test_without_a_compiler_an_empty_cache_is_no_error(tmp_path: Path, expected: dict[str, list[object]]) -> None:
     done = answers(tmp_path, "compiler")
     assert done.returncode == 0, done.stderr

@@ -9,6 +9,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from numpy.testing import assert_allclose
 
 import robodyn_ros as rd
 from robodyn_ros.engine import library
+from robodyn_ros.engine.kernel import FEW
 from robodyn_ros.engine.library import CacheError, cache_folder, load_library, make_library
 from robodyn_ros.engine.program import hash_sources
 
@@ -146,6 +148,20 @@ def test_the_key_tells_arms_formulations_and_code_apart(cache: Path) -> None:
     assert len([*cache.glob("*.so")]) == 4
 
 
+@needs_compiler
+def test_few_states_need_no_code_of_their_own_and_many_give_the_same(cache: Path) -> None:
+    library._loaded.clear()
+    dynamics = rd.create_dynamics("rnea", rd.load_robot(random_robot(3, joints=4)))
+    states = np.random.default_rng(1).uniform(-2.0, 2.0, (3, FEW + 1, 4))
+    few = dynamics.inverse(*states[:, :FEW])
+    assert [path.name.split("-")[0] for path in cache.glob("*.so")] == ["inverse"]
+    many = dynamics.inverse(*states)
+    assert {path.name.split("-")[0] for path in cache.glob("*.so")} == {"inverse", "inverse_batch"}
+    assert_allclose(many[:FEW], few, rtol=1e-12, atol=1e-12)
+    with pytest.raises(rd.RobodynError, match="q"):
+        dynamics.inverse(np.where(np.arange(4) == 2, np.nan, states[0, :3]), *states[1:, :3])
+
+
 CODE = "int answer(void) { return 42; }"
 
 
@@ -163,6 +179,47 @@ def test_the_same_code_under_another_key_compiles_nothing(cache: Path, monkeypat
     assert answers(second)
     assert len([*cache.glob("*.so")]) == 2 and len([*cache.glob("code/*.so")]) == 1
     assert make_library("answer", "other", lambda: pytest.fail("the source is not asked for again")) == second
+
+
+@needs_compiler
+def test_a_library_that_was_begun_is_waited_for_and_not_made_twice(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    compiled, may_go = [], threading.Event()
+    compile_ = library.Compiler.compile
+
+    def wait(self: library.Compiler, source: str) -> bytes:
+        assert may_go.wait(60.0)
+        compiled.append(source)
+        return compile_(self, source)
+
+    monkeypatch.setattr(library.Compiler, "compile", wait)
+    with caplog.at_level(logging.INFO, "robodyn_ros"):
+        for _ in range(2):
+            library.start_library("answer", "one", lambda: CODE)
+        assert not [*cache.glob("*.so")]
+        may_go.set()
+        assert answers(make_library("answer", "one", lambda: pytest.fail("it was written before")))
+    assert compiled == [CODE]
+    assert [record.getMessage() for record in caplog.records] == ["compiling answer for this arm (1 of 1)"]
+
+
+@needs_compiler
+def test_what_goes_wrong_in_the_background_is_told_to_who_asks(cache: Path) -> None:
+    library.start_library("answer", "one", lambda: "no C")
+    with pytest.raises(library.CompilationError, match="failed"):
+        make_library("answer", "one", lambda: "no C")
+    assert answers(make_library("answer", "one", lambda: CODE))
+
+
+@needs_compiler
+def test_pages_are_one_library(cache: Path) -> None:
+    pages = [
+        "int part(void);\n#define TWO 2\n",
+        "int part(void) { return 40; }",
+        "int answer(void) { return part() + TWO; }",
+    ]
+    assert answers(make_library("answer", "one", lambda: library.PAGE.join(pages)))
 
 
 @needs_compiler

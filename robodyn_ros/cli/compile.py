@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from argparse import ArgumentParser, Namespace
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -114,15 +115,27 @@ def _plugin(name: str, robot: Robot) -> CompiledDynamics:
     return dynamics
 
 
+AHEAD = 8
+"""Functions that are written while others are compiled, at most: their code takes memory."""
+
+
 def _compile(jobs: list[Job]) -> Iterator[CompiledEntry]:
-    """Compile one function after the other, and show the progress on stderr."""
-    from robodyn_ros.cli.progress import progress_bar
-    from robodyn_ros.engine.library import make_library
+    """Compile the functions on all processors, and show the progress on stderr."""
+    from robodyn_ros.engine.library import Build, begin_library
 
     with progress_bar() as progress:
         task = progress.add_task("", total=len(jobs))
-        for job in jobs:
+        begun: deque[tuple[Job, Path | Build, float, bool]] = deque()
+
+        def first_of_them() -> CompiledEntry:
+            job, made, writing, cached = begun.popleft()
             progress.update(task, description=f"{job.dynamics or ''} {job.title}")
+            path = made.wait() if isinstance(made, Build) else made
+            seconds = writing + (made.seconds if isinstance(made, Build) else 0.0)
+            progress.advance(task)
+            return CompiledEntry(job.dynamics, job.title, path.stat().st_size, seconds, cached)
+
+        for job in jobs:
             written: list[str] = []
 
             def source(job: Job = job, written: list[str] = written) -> str:
@@ -130,11 +143,13 @@ def _compile(jobs: list[Job]) -> Iterator[CompiledEntry]:
                 return written[-1]
 
             begin = time.perf_counter()
-            path = make_library(job.wanted.name, job.wanted.key, source)
-            assert path is not None  # compiler and CasADi are installed
-            seconds = time.perf_counter() - begin
-            yield CompiledEntry(job.dynamics, job.title, path.stat().st_size, seconds, not written)
-            progress.advance(task)
+            made = begin_library(job.wanted.name, job.wanted.key, source)
+            assert made is not None  # compiler and CasADi are installed
+            begun.append((job, made, time.perf_counter() - begin, not written))
+            if len(begun) > AHEAD:
+                yield first_of_them()
+        while begun:
+            yield first_of_them()
 
 
 def _show(compiled: list[CompiledEntry], folder: Path) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import re
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ import numpy as np
 from robodyn_ros.engine.c_functions import text_key
 from robodyn_ros.engine.c_structs import CStructs, Record, numbers_at, views_at
 from robodyn_ros.engine.kernel import bound_function
-from robodyn_ros.engine.library import loaded
+from robodyn_ros.engine.library import loaded, start_library
 from robodyn_ros.errors import NotReadyError
 from robodyn_ros.robot.pose import Array
 
@@ -87,6 +87,18 @@ def core_library(n: int, around: Path | None = None) -> Any:
     for name in ("core_create", "core_state", "core_period", "core_trajectory_create"):
         getattr(found, name).restype = ctypes.c_void_p
     return found
+
+
+def start_core(n: int, around: Path | None = None) -> None:
+    """Begin to compile the core of n joints, beside the program's work (:func:`.start_library`).
+
+    Args:
+        n: number of joints.
+        around: C code that calls the core and will be needed, too.
+    """
+    for code in {None, around}:
+        source = core_source(n, code)
+        start_library("core" if code is None else code.stem, text_key(source), partial(str, source))
 
 
 @lru_cache(maxsize=8)

@@ -27,7 +27,7 @@ from robodyn_ros.control.step import LawInNumbers, control_step
 from robodyn_ros.control.step_numbers import StepMemory, StepSettings, joined, step_settings, views, width
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.engine.c_functions import run_library
+from robodyn_ros.engine.c_functions import run_library, start_library_of
 from robodyn_ros.engine.c_structs import CStructs, Record
 from robodyn_ros.engine.tracing import TraceError
 from robodyn_ros.errors import NotReadyError
@@ -38,6 +38,9 @@ log = logging.getLogger("robodyn_ros")
 
 LEVELS = CODES["LEVELS"]
 """How often a reaction can escalate, and one: each level has its answer."""
+
+MODEL = ("gravity", "mass_matrix", "inverse", "forward")
+"""Functions of the model that the core calls."""
 
 OBSERVER = ("observer_run", "observer_arrays", "observer_constants", "judges_contact", *ContactThresholds._fields)
 """Names of what the core needs to observe contacts, in the struct ``Settings``."""
@@ -141,6 +144,13 @@ def model_function(dynamics: Dynamics, name: str, shape: Sequence[int]) -> Any:
             result[...] = np.nan
 
     return (FUNCTION_3 if count == 3 else FUNCTION_1)(called)
+
+
+def start_model(dynamics: Dynamics) -> None:
+    """Begin to compile what the core calls of a model, beside the program's work."""
+    if isinstance(dynamics, CompiledDynamics) and dynamics.compiled:
+        for quantity in set(MODEL).difference(dynamics.replaced()):
+            start_library_of(dynamics.program(quantity))
 
 
 class CoreSettings:

@@ -74,27 +74,40 @@ def mathml(formula: str, display: str = "inline") -> str:
 
 
 def _mend(element: ElementTree.Element, formula: str) -> None:
+    problem = _problem(element)
+    if problem:
+        raise RobodynError(f"{formula!r} has {problem}")
     text = (element.text or "").strip()
-    if element.tag not in ELEMENTS or "href" in element.attrib:
-        raise RobodynError(f"{formula!r} has something in it that is no mathematics: <{element.tag}>")
-    if "\\" in text or text == "&" or (element.tag == "mo" and not text):
-        raise RobodynError(f"{formula!r} has something in it that is not known to the converter")
     side = element.attrib.pop("columnalign", "")  # MathML Core does not have it: the style sheet has the class
     if side in {"left", "right"}:
         element.set("class", side)
-    if element.get("mathvariant", "normal") != "normal":
-        raise RobodynError(f"{formula!r} has letters of a kind that browsers do not show: bold, for example")
     if (element.tag == "mo" and len(text) > 1 and text.isalpha()) or (element.tag == "mi" and text in FUNCTIONS):
         element.tag = "mo"
         element.attrib.update(lspace="0.17em", rspace="0.17em")
     if text in {"|", "‖", "∥"} and "fence" not in element.attrib:
         # One of a pair may stand in an exponent, and would stretch otherwise; a browser takes it for a relation.
         element.attrib.update(stretchy="false", lspace="0", rspace="0")
+    _mend_children(element)
+
+
+def _problem(element: ElementTree.Element) -> str:
+    """What an element has that a formula may not have; "" if it is fine."""
+    text = (element.text or "").strip()
+    if element.tag not in ELEMENTS or "href" in element.attrib:
+        return f"something in it that is no mathematics: <{element.tag}>"
+    if "\\" in text or text == "&" or (element.tag == "mo" and not text):
+        return "something in it that is not known to the converter"
+    if element.get("mathvariant", "normal") != "normal":
+        return "letters of a kind that browsers do not show: bold, for example"
+    return ""
+
+
+def _mend_children(element: ElementTree.Element) -> None:
+    """Accents, what carries scripts, and signs at the beginning of a term."""
     if element.tag == "mover" and (element[1].text or "") in ACCENTS | DOTS:
+        element[1].attrib.update(stretchy="false", **{"class": "accent"})
         if element[1].text in ACCENTS:
             element.set("accent", "true")
-        element[1].set("stretchy", "false")
-        element[1].set("class", "accent")
     carried = len(element) - SCRIPTS.get(element.tag, len(element))
     if carried > 0:  # the converter forgets that a matrix and its brackets are one
         group = ElementTree.Element("mrow")

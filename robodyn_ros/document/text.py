@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -284,34 +284,41 @@ def plain(text: str) -> str:
 
 def _blocks(blocks: Iterable[Block], columns: int) -> Iterator[TextLine]:
     for block in blocks:
-        match block:
-            case TextBlock(content):
-                yield from _paragraph(content, columns)
-            case VerdictBlock(content):
-                yield from _paragraph(content, columns, "verdict")
-            case HeadingBlock(content):
-                yield from _paragraph(content, columns, "heading")
-            case CodeBlock(content):
-                yield from (TextLine(INDENT + line, "code") for line in content.splitlines())
-            case ListBlock(items):
-                for item in items:
-                    yield from _paragraph(item, columns, first="- ", indent=INDENT)
-            case PictureBlock(description=description):
-                yield from _paragraph(Literal(f"[{description}]"), columns)
-            case TableBlock():
-                yield from (TextLine(line, "table") for line in _table(block, columns))
-            case EquationBlock(equations):
-                for before, equation in zip((None, *equations), equations, strict=False):
-                    if before and (isinstance(before, MatrixBlock) or isinstance(equation, MatrixBlock)):
-                        yield TextLine("")
-                    rows = _sum(equation, columns) if isinstance(equation, SumBlock) else _matrix(equation)
-                    yield from (TextLine(row, "formula") for row in rows)
-            case DetailsBlock(summary, inner):
-                yield from _paragraph(summary, columns, "heading")
-                yield TextLine("")
-                yield from _blocks(inner, columns)
-                continue
-        yield TextLine("")
+        yield from _block(block, columns)
+        if not isinstance(block, DetailsBlock):
+            yield TextLine("")
+
+
+def _block(block: Block, columns: int) -> Iterator[TextLine]:
+    match block:
+        case TextBlock(content):
+            yield from _paragraph(content, columns)
+        case VerdictBlock(content):
+            yield from _paragraph(content, columns, "verdict")
+        case HeadingBlock(content):
+            yield from _paragraph(content, columns, "heading")
+        case CodeBlock(content):
+            yield from (TextLine(INDENT + line, "code") for line in content.splitlines())
+        case ListBlock(items):
+            for item in items:
+                yield from _paragraph(item, columns, first="- ", indent=INDENT)
+        case PictureBlock(description=description):
+            yield from _paragraph(Literal(f"[{description}]"), columns)
+        case TableBlock():
+            yield from (TextLine(line, "table") for line in _table(block, columns))
+        case EquationBlock(equations):
+            yield from _equations(equations, columns)
+        case DetailsBlock(summary, inner):
+            yield from (*_paragraph(summary, columns, "heading"), TextLine(""), *_blocks(inner, columns))
+
+
+def _equations(equations: Sequence[SumBlock | MatrixBlock], columns: int) -> Iterator[TextLine]:
+    """Equations below each other, with a line between where one has a matrix."""
+    for before, equation in zip((None, *equations), equations, strict=False):
+        if before and (isinstance(before, MatrixBlock) or isinstance(equation, MatrixBlock)):
+            yield TextLine("")
+        rows = _sum(equation, columns) if isinstance(equation, SumBlock) else _matrix(equation)
+        yield from (TextLine(row, "formula") for row in rows)
 
 
 def _paragraph(

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import casadi as ca
 
-from robodyn_ros.dynamics.equations import Equations, Inertia, Symbols, solve_symmetric
+from robodyn_ros.dynamics.equations import Equations, Inertia, Symbols
+from robodyn_ros.engine.tracing import solve_symmetric
 
 
 class EulerLagrange(Equations):

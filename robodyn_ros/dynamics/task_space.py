@@ -31,6 +31,7 @@ from typing import NamedTuple
 import numpy as np
 
 from robodyn_ros.dynamics.base import Dynamics
+from robodyn_ros.engine.tracing import solve_positive, symmetric
 from robodyn_ros.errors import InputError
 from robodyn_ros.kinematics import Kinematics
 from robodyn_ros.kinematics.workspace import random_positions
@@ -132,13 +133,13 @@ class TaskSpace:
     def consistent_inverse(self, q: Array, mass: Array) -> Array:
         """J̄ (n, k) at q (n,) with the mass matrix M (n, n): J̄ᵀ τ is the force at the task that efforts τ come to."""
         jacobian = self.jacobian(q)
-        moved = np.linalg.solve(mass, jacobian.T)
-        inverse: Array = moved @ self._inverted(jacobian @ moved)
+        moved = solve_positive(mass, jacobian.T)
+        inverse: Array = moved @ self._inverted(symmetric(jacobian @ moved))
         return inverse
 
     def drift(self, q: Array, qd: Array) -> Array:
         """J̇ q̇ (k,), so that ẍ = J q̈ + J̇ q̇."""
-        return self.chosen(self._kinematics.jacobian_derivative(self.link, q, qd) @ qd)
+        return self.chosen(self._kinematics.drift(self.link, q, qd))
 
     def chosen(self, rows: Array) -> Array:
         """Components of a twist or wrench (6,), or of each column of (6, m), in the directions that count."""
@@ -153,10 +154,10 @@ class TaskSpace:
             qd: velocities (n,) in [rad/s] or [m/s].
         """
         jacobian, drift = self.jacobian(q), self.drift(q, qd)
-        mass, gravity = self.dynamics.mass_matrix(q), self.dynamics.gravity(q)
-        centrifugal = self.dynamics.coriolis_matrix(q, qd) @ qd
-        moved = np.linalg.solve(mass, jacobian.T)  # M⁻¹ Jᵀ
-        inertia = self._inverted(jacobian @ moved)
+        mass, rest = self.dynamics.mass_matrix(q), np.zeros(len(q))
+        gravity, centrifugal, *_ = self.dynamics.terms(q, qd, rest, rest)
+        moved = solve_positive(mass, jacobian.T)  # M⁻¹ Jᵀ
+        inertia = self._inverted(symmetric(jacobian @ moved))
         inverse = moved @ inertia
         null = np.eye(len(q)) - jacobian.T @ inverse.T
         coriolis = inverse.T @ centrifugal - inertia @ drift
@@ -168,9 +169,9 @@ class TaskSpace:
         """Λ of J M⁻¹ Jᵀ (k, k), damped near singularities."""
         scale, floor, one = np.outer(self._scale, self._scale), self._floor, np.eye(len(mobility))
         scaled = mobility * scale
-        least = 1.0 / np.trace(np.linalg.inv(scaled + ROUNDING * one))
+        least = 1.0 / np.trace(solve_positive(scaled + ROUNDING * one, one))
         damping = floor * np.maximum(1.0 - least / floor, 0.0) ** 2
-        inertia: Array = np.linalg.inv(scaled + damping * one) * scale
+        inertia: Array = symmetric(solve_positive(scaled + damping * one, one)) * scale
         return inertia
 
 
@@ -212,9 +213,9 @@ def geometric_mean(first: Array, second: Array) -> Array:
     upper, lower = first, second / ratio
     for _ in range(MEANS):
         total = upper + lower
-        lower = 2.0 * upper @ np.linalg.solve(total, lower)
+        lower = symmetric(2.0 * upper @ solve_positive(total, lower))
         upper = total / 2.0
-    mean: Array = (upper + upper.T) * (np.sqrt(ratio) / 2.0)
+    mean: Array = upper * np.sqrt(ratio)
     return mean
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from robodyn_ros.engine.codegen import kernel_source, scalar_source
-from robodyn_ros.engine.library import loaded
+from robodyn_ros.engine.codegen import batch_source, kernel_source, scalar_source
+from robodyn_ros.engine.library import loaded, start_library
 from robodyn_ros.engine.program import Program
 
 
@@ -23,17 +23,20 @@ def function_of(name: str, program: Program, code: str) -> Any:
 
 def plain_function(program: Program) -> Any:
     """A program as a C function of its inputs, the parameters and the memory for the result; None likewise."""
-    inputs = [f"x{i}" for i in range(len(program.inputs))]
-    code = f"""
-void {program.name}_plain({", ".join(f"const double* {name}" for name in inputs)}, const double* p, double* y) {{
-  double k[CONSTANTS], check;
-  prepare(p, k);
-  compute({", ".join(inputs)}, p, k, y, &check);
-}}
-"""
-    return function_of(f"{program.name}_plain", program, code)
+    library = run_library(program)
+    return None if library is None else library[f"{program.name}_plain"]
 
 
 def run_library(program: Program) -> Any:
     """The library of a program with ``run``, ``prepare`` and ``constants`` (:func:`.kernel_source`); None likewise."""
     return loaded(program.name, program.key, lambda: kernel_source(program))
+
+
+def start_library_of(program: Program) -> None:
+    """Have that library made beside the program's work (:func:`.start_library`)."""
+    start_library(program.name, program.key, lambda: kernel_source(program))
+
+
+def start_batch(program: Program) -> None:
+    """Have the code of a program for many states made beside the program's work, likewise."""
+    start_library(f"{program.name}_batch", program.key, lambda: batch_source(program))

@@ -24,7 +24,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import chain
 
+from robodyn_ros.engine.library import PAGE
 from robodyn_ros.engine.listing import BINARY, UNARY, Angles, Statements
 from robodyn_ros.engine.program import Program
 
@@ -37,7 +39,10 @@ WHOLE = 5000
 PART = 500
 """Statements of each of those functions."""
 
-_DEFINED = re.compile(r"(?:^const real |, )(\w+) = ")
+PARTS = 16
+"""Those functions on a page. More are on several pages, which are compiled side by side."""
+
+_DEFINED = re.compile(r"(?:^const real |, )(\w+) = ", re.MULTILINE)
 """A number that a line of ``compute`` gives a name."""
 
 HEADER = """#include <math.h>
@@ -133,8 +138,10 @@ def kernel_source(program: Program) -> str:
     - ``{program.name}_run(x, k)`` for loops in C: x are the addresses of the inputs, the parameters, the results and
       the check, and k takes the ``{program.name}_constants`` numbers that ``{program.name}_prepare`` works out of the
       parameters, once for as long as they stay.
+    - ``{program.name}_plain(x0, …, p, y)``, likewise for loops in C, for a program of one result.
     """
     count = len(program.inputs)
+    plain = _plain(program) if len(program.outputs) == 1 else ""
     given = _arguments(program, [f"x[{i}]" for i in range(count)], f"x[{count}]", f"x[{count + 1} + {{}}]")
     return f"""{scalar_source(program)}
 extern void* PyCapsule_GetPointer(void*, const char*);
@@ -155,6 +162,17 @@ void* {program.name}_python(void* capsule, void* none) {{
   {program.name}_run(x, k);
   Py_IncRef(&_Py_NoneStruct);
   return &_Py_NoneStruct;
+}}
+{plain}"""
+
+
+def _plain(program: Program) -> str:
+    inputs = [f"x{i}" for i in range(len(program.inputs))]
+    return f"""
+void {program.name}_plain({", ".join(f"const double* {name}" for name in inputs)}, const double* p, double* y) {{
+  double k[CONSTANTS], check;
+  prepare(p, k);
+  compute({", ".join(inputs)}, p, k, y, &check);
 }}
 """
 
@@ -224,10 +242,11 @@ def _functions(program: Program, listing: Statements, lanes: int, *, packed: boo
         parts, lines = _parts(program, units, known, taken)
     return f"""#define CONSTANTS {max(len(shared), 1)}
 {definitions(listing.functions)}
+{parts}
 static inline void prepare(const double* p, double* k) {{
 {_indented(prepare)}
 }}
-{parts}
+
 static inline void compute({taken}) {{
 {_indented(lines)}
 }}
@@ -246,29 +265,31 @@ def _parts(program: Program, units: list[list[str]], known: dict[str, str], take
         known: name → line that reads a number of ``prepare``.
         taken: what ``compute`` takes.
     """
-    parts = [units[i : i + PART] for i in range(0, len(units), PART)]
-    home = {
-        name: k for k, part in enumerate(parts) for unit in part for line in unit for name in _DEFINED.findall(line)
-    }
-    read = [{word for unit in part for line in unit for word in re.findall(r"\w+", line)} for part in parts]
-    carried = sorted({name for k, words in enumerate(read) for name in words if home.get(name, k) != k})
-    place = {name: i for i, name in enumerate(carried)}
-    order = {name: i for i, name in enumerate(known)}
-    made: list[list[str]] = [[] for _ in parts]  # what each part makes for others
-    for name in carried:
-        made[home[name]].append(name)
-    functions = []
-    for k, (part, words) in enumerate(zip(parts, read, strict=True)):
-        lines = [known[name] for name in sorted(words & order.keys(), key=order.__getitem__)]
-        needed = sorted(name for name in words & place.keys() if home[name] != k)
-        lines += [f"const real {name} = w[{place[name]}];" for name in needed]
-        lines += [line for unit in part for line in unit]
-        lines += [f"w[{place[name]}] = {name};" for name in made[k]]
-        head = f"static __attribute__((noinline)) void part{k}({taken}, real* restrict w)"
-        functions.append(f"{head} {{\n{_indented(lines)}\n}}\n")
+    parts = [list(chain(*units[i : i + PART])) for i in range(0, len(units), PART)]
+    heads = [f"void {program.name}_part{k}({taken}, real* restrict w)" for k in range(len(parts))]
+    words = [set(re.findall(r"\w+", " ".join(part))) for part in parts]
+    home = {name: k for k, part in enumerate(parts) for name in _DEFINED.findall("\n".join(part))}
+    carried = sorted({name for k, used in enumerate(words) for name in used & home.keys() if home[name] != k})
+    place = {name: f"w[{i}]" for i, name in enumerate(carried)}
+
+    def body(k: int) -> list[str]:
+        constants = [line for name, line in known.items() if name in words[k]]
+        before = [name for name in carried if name in words[k] and home[name] != k]
+        handed_on = [f"{place[name]} = {name};" for name in carried if home[name] == k]
+        return [*constants, *(f"const real {name} = {place[name]};" for name in before), *parts[k], *handed_on]
+
+    bodies = [f"{head} {{\n{_indented(body(k))}\n}}\n" for k, head in enumerate(heads)]
+    lines = [f"real w[{max(len(carried), 1)}];", *_calls(program, heads)]
+    if len(bodies) <= PARTS:
+        return "\n".join(f"static __attribute__((noinline)) {each}" for each in bodies), lines
+    declared = "\n".join(f'__attribute__((visibility("hidden"))) {head};' for head in heads)
+    pages = ["\n".join(bodies[i : i + PARTS]) for i in range(0, len(bodies), PARTS)]
+    return PAGE.join([declared, *pages, ""]), lines
+
+
+def _calls(program: Program, heads: list[str]) -> list[str]:
     given = _arguments(program, [f"x{i}" for i in range(len(program.inputs))], "p", "y{}")
-    calls = [f"part{k}({given}, w);" for k in range(len(parts))]
-    return "\n".join(["", *functions]), [f"real w[{max(len(carried), 1)}];", *calls]
+    return [f"{program.name}_part{k}({given}, w);" for k in range(len(heads))]
 
 
 def _arguments(program: Program, inputs: list[str], parameters: str, result: str) -> str:

@@ -38,6 +38,9 @@ from robodyn_ros.robot.pose import Array
 LEAST = 4096
 """A thread is worth its start from about this many states."""
 
+FEW = 256
+"""Up to this number of states the code for one state takes each in turn: that needs no other code to be compiled."""
+
 _NO_ARGUMENTS = 0x0004  # METH_NOARGS
 
 
@@ -141,7 +144,7 @@ def call({arguments}):
     def _call_batch(self, arrays: list[Array]) -> Any:
         count = len(arrays[0])
         outputs = [np.empty((count, *shape)) for shape in self._program.outputs]
-        if self._batch is not None:
+        if count > FEW and self._batch is not None:
             bad = _in_parts(self._batch, arrays, self.parameters, outputs, self._threads)
         else:
             bad = False

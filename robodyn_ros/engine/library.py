@@ -11,6 +11,10 @@ A library has two keys. The first is made of what its program is built from, our
 before any expression is written. The second is the generated C code: where an edit of a source file leaves the C as it
 was, nothing is compiled anew. The libraries lie in the subfolder ``code`` under the second key, and hard links in the
 cache folder name them by the first.
+
+The compiler takes most of the time of a first start. Therefore it runs in threads (:class:`Build`): who knows what he
+will need says so (:func:`start_library`), does something else meanwhile, and waits only when he asks for the library.
+Each build is told to the logger ``robodyn_ros`` when it begins, with its number and how many are known so far.
 """
 
 from __future__ import annotations
@@ -27,13 +31,16 @@ import shutil
 import stat
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
+from time import perf_counter
 from typing import Any, NamedTuple, TypeVar
 
 from robodyn_ros.errors import RobodynError
@@ -43,11 +50,14 @@ log = logging.getLogger("robodyn_ros")
 # No -ffast-math: NaN and infinity must survive to be seen. Contraction to fused multiply-add only ever rounds less.
 FLAGS = (
     *("-O2", "-march=native", "-fno-math-errno", "-ffp-contract=fast"),
-    *("-fPIC", "-shared", "-fno-semantic-interposition", "-fno-plt", "-w"),
+    *("-fPIC", "-fno-semantic-interposition", "-fno-plt", "-w"),
 )
 LINKED = ("-lm",)
 TIMEOUT = 600.0
 """Time that the compiler may take [s]."""
+
+PAGE = "\f"
+"""Parts a C file into pages, which are compiled side by side, each behind the first one; white space to C."""
 
 
 class CompilationError(RobodynError):
@@ -68,6 +78,11 @@ class Wanted(NamedTuple):
 
 _lists: list[list[Wanted]] = []
 """Lists of :func:`only_listed`, the innermost last."""
+
+
+def is_listing() -> bool:
+    """Return whether libraries are only listed now (:func:`only_listed`)."""
+    return bool(_lists)
 
 
 @contextmanager
@@ -107,19 +122,130 @@ def make_library(name: str, key: str, source: Callable[[], str]) -> Path | None:
         CompilationError: the compiler failed.
         OSError: the library cannot be written.
     """
+    found = begin_library(name, key, source, is_urgent=True)
+    return found.wait() if isinstance(found, Build) else found
+
+
+def start_library(name: str, key: str, source: Callable[[], str]) -> None:
+    """Have a library made beside the program's work, if the cache has none: :func:`loaded` will ask for it.
+
+    The source is written now, for CasADi must not be used in two threads. What goes wrong is said when the library is
+    asked for.
+
+    Args:
+        name: of the function in it.
+        key: tells functions of that name apart.
+        source: writes the code.
+    """
+    if _lists:
+        _lists[-1].append(Wanted(name, key, source))
+        return
+    with contextlib.suppress(CacheError, CompilationError, OSError):
+        if find_compiler() is not None and has_casadi():
+            begin_library(name, key, source)
+
+
+def begin_library(name: str, key: str, source: Callable[[], str], is_urgent: bool = False) -> Path | Build | None:
+    """As :func:`make_library`, but where the compiler has to work, it has only begun to.
+
+    Args:
+        name: of the function in it.
+        key: tells functions of that name apart.
+        source: writes the code, now.
+        is_urgent: begin at once, whatever else is being compiled.
+
+    Raises:
+        CacheError: the cache cannot be used.
+        CompilationError: ``CC`` is not a command.
+        OSError: a library of the same code cannot be linked.
+    """
     stem = f"{name}-{key}-{_short(processor())}"
     compiler = find_compiler()
     folder = cache_folder()
     if compiler is None or not has_casadi():
         return _any_of_its_kind(folder, stem)
     toolchain = _short(compiler.identity + _casadi_version())
-    found = _lookup(folder, f"{stem}-{toolchain}")
-    if found is not None:
-        return found
+    place = folder, f"{stem}-{toolchain}"
+    build = _builds.get(place) or _lookup(*place)
+    if build is not None:
+        return build
     code = source()
     code_key, by_code = f"{name}-{_short(code)}-{_short(processor())}-{toolchain}", _own_folder(folder / "code")
-    library = _lookup(by_code, code_key) or _store(by_code, code_key, compiler.compile(code))
-    return _link(folder, f"{stem}-{toolchain}", library)
+    library = _lookup(by_code, code_key)
+    if library is not None:
+        return _link(*place, library)
+    if not any(build.is_alive() for build in _builds.values()):
+        Build.begun = Build.known = 0
+    Build.known += 1
+    made = lambda: _link(*place, _store(by_code, code_key, compiler.compile(code)))  # noqa: E731
+    build = _builds[place] = Build(name, made, is_urgent)
+    build.start()
+    return build
+
+
+class Build(threading.Thread):
+    """A library that is being made.
+
+    Attributes:
+        running: as many builds as there are processors; those that nobody waits for take turns.
+        begun: builds of the present series that have begun.
+        known: those that have been asked for.
+        seconds: time that it has taken [s].
+    """
+
+    begun = known = 0
+    running = threading.BoundedSemaphore(len(os.sched_getaffinity(0)))
+
+    def __init__(self, name: str, make: Callable[[], Path], is_urgent: bool) -> None:
+        """
+        Args:
+            name: of the library.
+            make: compiles and stores it.
+            is_urgent: somebody waits for it, so it begins at once.
+        """
+        super().__init__(name=f"robodyn compiles {name}")
+        self._library, self._make, self._is_urgent = name, make, is_urgent
+        self._outcome: Path | Exception
+        self.seconds = 0.0
+
+    def run(self) -> None:
+        """Compile and store it, in a thread of its own."""
+        with contextlib.nullcontext() if self._is_urgent else self.running:
+            Build.begun += 1
+            log.info("compiling %s for this arm (%d of %d)", self._library, Build.begun, Build.known)
+            begin = perf_counter()
+            try:
+                self._outcome = self._make()
+            except Exception as cause:  # for who waits
+                self._outcome = cause
+            self.seconds = perf_counter() - begin
+
+    def wait(self) -> Path:
+        """The library, when it is there.
+
+        Raises:
+            CompilationError: the compiler failed.
+            OSError: the library cannot be written.
+        """
+        self.join()
+        for place in [place for place, build in _builds.items() if build is self]:
+            del _builds[place]
+        if isinstance(self._outcome, Exception):
+            raise self._outcome
+        return self._outcome
+
+
+_builds: dict[tuple[Path, str], Build] = {}
+"""Folder and key → the build of a library that nobody has asked for since it began."""
+
+
+def _leave_builds() -> None:
+    """In a process that was forked: the threads run in the other one."""
+    _builds.clear()
+    Build.running = threading.BoundedSemaphore(len(os.sched_getaffinity(0)))
+
+
+os.register_at_fork(after_in_child=_leave_builds)
 
 
 def cache_folder() -> Path:
@@ -308,24 +434,32 @@ class Compiler:
         Raises:
             CompilationError: the compiler failed or took too long.
         """
-        with tempfile.TemporaryDirectory(prefix="robodyn-") as folder:
-            path = Path(folder, "code.c")
-            library = Path(folder, "code.so")
-            path.write_text(source)
-            try:
-                done = subprocess.run(
-                    [*self.command, *FLAGS, str(path), "-o", str(library), *LINKED],
-                    capture_output=True,
-                    text=True,
-                    timeout=TIMEOUT,
-                    stdin=subprocess.DEVNULL,
-                    check=False,
-                )
-            except (OSError, subprocess.TimeoutExpired) as cause:
-                raise CompilationError(f"{shlex.join(self.command)}: {cause}") from cause
-            if done.returncode != 0:
-                raise CompilationError(f"{shlex.join(self.command)} failed: {done.stderr[-2000:].strip()}")
-            return library.read_bytes()
+        first, *pages = source.split(PAGE)
+        with tempfile.TemporaryDirectory(prefix="robodyn-") as name:
+            folder = Path(name)
+            texts = [first + page for page in pages] or [first]
+            files = [folder / f"code{k}.c" for k in range(len(texts))]
+            for file, text in zip(files, texts, strict=True):
+                file.write_text(text)
+            if pages:
+                objects = [file.with_suffix(".o") for file in files]
+                with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+                    list(pool.map(lambda file, made: self._run([file], made, "-c"), files, objects))
+                files = objects
+            self._run(files, folder / "code.so", "-shared")
+            return (folder / "code.so").read_bytes()
+
+    def _run(self, files: Sequence[Path], made: Path, kind: str) -> None:
+        """Make one file of others."""
+        command = [*self.command, *FLAGS, kind, *map(str, files), "-o", str(made), *(LINKED if kind != "-c" else ())]
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=TIMEOUT, stdin=subprocess.DEVNULL, check=False
+            )
+        except (OSError, subprocess.TimeoutExpired) as cause:
+            raise CompilationError(f"{shlex.join(self.command)}: {cause}") from cause
+        if done.returncode != 0:
+            raise CompilationError(f"{shlex.join(self.command)} failed: {done.stderr[-2000:].strip()}")
 
 
 def find_compiler() -> Compiler | None:

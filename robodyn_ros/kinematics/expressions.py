@@ -35,6 +35,10 @@ class Transform:
         """Components in the parent's frame of vectors (3, k) given in the child's."""
         return self._constant @ (self._turn @ v)
 
+    def after(self, rotation: ca.SX) -> ca.SX:
+        """The rotation (3, 3) of the child's frame where the parent's has another one."""
+        return (rotation @ self._constant) @ self._turn
+
     def up_symmetric(self, matrix: ca.SX) -> ca.SX:
         """R S Rᵀ of a symmetric matrix (3, 3): with w = cos (Sxx - Syy) - 2 sin Sxy the turn about z takes eight
         multiplications, where two general products take twenty-four.
@@ -57,11 +61,20 @@ def joint_rate(node: TreeNode, rates: ca.SX) -> ca.SX:
     return node.body.ratio * rates[node.body.coordinate]
 
 
+class PlacedJoint(NamedTuple):
+    """A joint that moves a link, in the root link's frame."""
+
+    node: TreeNode
+    axis: ca.SX  # (3,)
+    origin: ca.SX  # (3,)
+
+
 class Placed(NamedTuple):
     """A link's frame in the root link's."""
 
     rotation: ca.SX  # (3, 3)
     position: ca.SX  # (3,)
+    joints: list[PlacedJoint]  # those that move it, from the root on
 
     @property
     def matrix(self) -> ca.SX:
@@ -78,27 +91,54 @@ def placed(tree: Tree, link: Link, q: ca.SX, point: ca.SX | None = None) -> Plac
         q: coordinates (n,).
         point: in the link's frame (3,) in [m]; its origin unless given.
     """
+    chain: list[TreeNode] = []
+    index = link.body
+    while index >= 0:
+        chain.insert(0, tree.nodes[index])
+        index = tree.nodes[index].parent
     pose = ca.SX(ca.DM(from_pose(link.pose)))
     if point is not None:
         pose = ca.horzcat(pose[:, :3], pose @ ca.vertcat(point, 1))
-    index = link.body
-    if index >= 0:
-        pose = ca.SX(ca.DM(from_pose(tree.nodes[index].frame.inverse()))) @ pose
-    rotation, position = pose[:3, :3], pose[:3, 3]
-    while index >= 0:
-        transform = Transform(tree.nodes[index], q)
-        rotation, position = transform.up(rotation), transform.up(position) + transform.offset
-        index = tree.nodes[index].parent
-    base = ca.SX(ca.DM(tree.base)) if link.body >= 0 else ca.SX.eye(3)
-    return Placed(base @ rotation, base @ position)
+    if chain:
+        pose = ca.SX(ca.DM(from_pose(chain[-1].frame.inverse()))) @ pose
+    rotation, position = ca.SX(ca.DM(tree.base)) if chain else ca.SX.eye(3), ca.SX.zeros(3)
+    joints = []
+    for node in chain:
+        transform = Transform(node, q)
+        position = position + rotation @ transform.offset
+        rotation = transform.after(rotation)
+        joints.append(PlacedJoint(node, rotation[:, 2], position))
+    return Placed(rotation @ pose[:3, :3], position + rotation @ pose[:3, 3], joints)
+
+
+def drift(where: Placed, qd: ca.SX) -> ca.SX:
+    """J̇ q̇ (6,) of a frame, in the root link's axes: its acceleration while the joints' is zero.
+
+    Source: Craig, Introduction to Robotics, eq. 6.32 to 6.36.
+    """
+    omega, alpha, a, at = ca.SX.zeros(3), ca.SX.zeros(3), ca.SX.zeros(3), ca.SX.zeros(3)
+    for node, axis, origin in where.joints:
+        rate = joint_rate(node, qd) * axis
+        a += _relative_acceleration(origin - at, omega, alpha)
+        a, alpha = (a + 2 * ca.cross(omega, rate), alpha) if node.prismatic else (a, alpha + ca.cross(omega, rate))
+        omega, at = omega if node.prismatic else omega + rate, origin
+    return ca.vertcat(a + _relative_acceleration(where.position - at, omega, alpha), alpha)
+
+
+def _relative_acceleration(offset: ca.SX, omega: ca.SX, alpha: ca.SX) -> ca.SX:
+    """Acceleration of a point of a body beside that of another one."""
+    return ca.cross(alpha, offset) + ca.cross(omega, ca.cross(omega, offset))
 
 
 def geometric_jacobian(where: Placed, q: ca.SX, frame: str = "aligned") -> ca.SX:
     """J(q) (6, n) with [v; ω] = J q̇; see ``Kinematics.jacobian`` for the frames."""
-    rotation, position = where
-    columns = [ca.reshape(ca.jacobian(ca.vec(rotation), q[k]), 3, 3) for k in range(q.numel())]
-    angular = ca.horzcat(*(ca.inv_skew(column @ rotation.T) for column in columns))
-    linear = ca.jacobian(position, q)
+    rotation, position, joints = where
+    linear, angular = ca.SX(3, q.numel()), ca.SX(3, q.numel())
+    for node, axis, origin in joints:
+        k, ratio = node.body.coordinate, node.body.ratio
+        linear[:, k] += ratio * (axis if node.prismatic else ca.cross(axis, position - origin))
+        if not node.prismatic:
+            angular[:, k] += ratio * axis
     if frame == "body":
         linear, angular = rotation.T @ linear, rotation.T @ angular
     elif frame == "space":

@@ -35,6 +35,8 @@ Frame = Literal["aligned", "body", "space"]
 
 ORIGIN = (0.0, 0.0, 0.0)
 
+DRIFT = "drift_aligned"
+
 
 class Kinematics:
     """Forward kinematics of one arm. Like a kernel, an object of this class belongs to one thread.
@@ -98,6 +100,21 @@ class Kinematics:
         """
         derivative: Array = self._at(f"rate_{frame}", link, point).call(q, qd)
         return derivative
+
+    def drift(self, link: str, q: ArrayLike, qd: ArrayLike, point: ArrayLike = ORIGIN) -> Array:
+        """J̇(q, q̇) q̇ in the frame ``aligned``, so that [v̇; ω̇] = J q̈ + J̇ q̇, (6,) or (N, 6).
+
+        Args:
+            link: its name.
+            q: positions (n,) or (N, n) in [rad] or [m].
+            qd: velocities, likewise, in [rad/s] or [m/s].
+            point: of the link, in its frame, (3,) in [m].
+
+        Raises:
+            InputError: as ``pose``.
+        """
+        found: Array = self._at(DRIFT, link, point).call(q, qd)
+        return found
 
     def com(self, link: str, q: ArrayLike) -> Array:
         """Centre of mass of a link, without the links fixed to it, in the root link's frame, (3,) or (N, 3) in [m].
@@ -169,7 +186,7 @@ class Kinematics:
         return found
 
     def _program(self, quantity: str, link: Link) -> Program:
-        frame = quantity.removeprefix("rate_")
+        kind, _, frame = quantity.rpartition("_")
         if frame not in get_args(Frame):
             raise InputError("frame", f"must be one of {', '.join(get_args(Frame))}, not {frame!r}", frame)
         n, tree = self.robot.n, self.tree
@@ -177,16 +194,18 @@ class Kinematics:
         def build() -> tuple[list[ca.SX], list[ca.SX]]:
             import casadi as ca  # what is compiled runs without it
 
-            from robodyn_ros.kinematics.expressions import geometric_jacobian, placed
+            from robodyn_ros.kinematics.expressions import drift, geometric_jacobian, placed
 
             q, qd, point = ca.SX.sym("q", n), ca.SX.sym("qd", n), ca.SX.sym("point", 3)
             where = placed(tree, link, q, point)
+            if kind == "drift":
+                return [q, qd, point], [drift(where, qd)]
             jacobian = geometric_jacobian(where, q, frame)
-            if quantity == frame:
-                return [q, point], [where.matrix, jacobian]
-            return [q, qd, point], [ca.reshape(ca.jtimes(ca.vec(jacobian), q, qd), 6, n)]
+            if kind == "rate":
+                return [q, qd, point], [ca.reshape(ca.jtimes(ca.vec(jacobian), q, qd), 6, n)]
+            return [q, point], [where.matrix, jacobian]
 
+        shapes = {"": ((4, 4), (6, n)), "rate": ((6, n),), "drift": ((6,),)}[kind]
         key = digest(*geometry(tree), link.body, from_pose(link.pose).tolist(), source=__name__)
-        if quantity == frame:
-            return Program(f"kinematics_{quantity}", key, (("q", n),), ((4, 4), (6, n)), build)
-        return Program(f"kinematics_{quantity}", key, (("q", n), ("qd", n)), ((6, n),), build)
+        inputs = (("q", n), ("qd", n)) if kind else (("q", n),)
+        return Program(f"kinematics_{quantity}", key, inputs, shapes, build)

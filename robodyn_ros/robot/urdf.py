@@ -21,6 +21,8 @@ import os
 import re
 import warnings
 import xml.etree.ElementTree as ET
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -253,8 +255,25 @@ def _reduced(path: str, element: ET.Element, title: str) -> ET.Element:
         RobotDescriptionError: something required is missing, something is there twice, or a number is none.
     """
     tag = _SCHEMA[path]
-    kept = {name: value for name, value in element.items() if name in tag.required + tag.optional}
     where = "" if path.count("/") < 2 else f"<{element.tag}> "
+    copy = ET.Element(element.tag, tag.defaults | _checked_attributes(tag, element, where, title))
+    if path == "robot":
+        return copy
+    children = [child for child in element if f"{path}/{child.tag}" in _SCHEMA]
+    there = Counter(child.tag for child in children)
+    for required in tag.children:
+        if required not in there:
+            raise RobotDescriptionError(title, f"{where}has no <{required}>")
+    for child in children:
+        if there[child.tag] > 1:
+            raise RobotDescriptionError(title, f"{where}has more than one <{child.tag}>")
+        copy.append(_reduced(f"{path}/{child.tag}", child, title))
+    return copy
+
+
+def _checked_attributes(tag: _Tag, element: ET.Element, where: str, title: str) -> dict[str, str]:
+    """The attributes of an element that its tag knows."""
+    kept = {name: value for name, value in element.items() if name in tag.required + tag.optional}
     for name in tag.required:
         if not kept.get(name):
             raise RobotDescriptionError(title, f"{where}has no {name}")
@@ -263,19 +282,7 @@ def _reduced(path: str, element: ET.Element, title: str) -> ET.Element:
             raise RobotDescriptionError(title, f"{where}{name}={value!r} is unresolved; run xacro on the file first")
         if name not in _WORDS:
             _check_numbers(f"{where}{name}", value, 3 if name in _VECTORS else 1, title)
-    copy = ET.Element(element.tag, {**kept, **{n: v for n, v in tag.defaults.items() if n not in kept}})
-    if path == "robot":
-        return copy
-    children = [child for child in element if f"{path}/{child.tag}" in _SCHEMA]
-    tags = [child.tag for child in children]
-    for required in tag.children:
-        if required not in tags:
-            raise RobotDescriptionError(title, f"{where}has no <{required}>")
-    for child in children:
-        if tags.count(child.tag) > 1:
-            raise RobotDescriptionError(title, f"{where}has more than one <{child.tag}>")
-        copy.append(_reduced(f"{path}/{child.tag}", child, title))
-    return copy
+    return kept
 
 
 def _check_numbers(what: str, text: str, count: int, title: str) -> None:
@@ -371,17 +378,7 @@ class _Parts:
                 that is not at the base.
         """
         lines = {title_of(element): line_of(element) for element in self._document.root}
-        moving = {f"link {link.name!r}" for link in robot.links if link.body >= 0}
-        count = len(moving & self._impossible.keys())
-        found: list[Finding] = []
-        for element in self._constraints:
-            title, text = element.get("element", ""), element.get("problem", "")
-            if self._settings.constraints == "refuse":
-                things = len(self._constraints)
-                others = f" (it is one of {things} such things)" if things > 1 else ""
-                text = f'{text}, which a tree of joints does not have{others}; constraints: "ignore" leaves it out'
-                raise RobotDescriptionError(title, text)
-            found.append(Finding("warning", title, None, f"{text}, which is ignored"))
+        found = self._of_constraints()
         remarks = ((each.get("element", ""), each.get("problem", "")) for each in self._remarks)
         found.extend(Finding("warning", title, None, text) for title, text in remarks)
         if self._is_unnamed:
@@ -394,6 +391,24 @@ class _Parts:
             if robot.link(joint.parent).body >= 0:
                 raise RobotDescriptionError(title, "moves with the arm; only a joint at the base can be welded")
             found.append(Finding("warning", title, lines[title], "is welded: the base does not move"))
+        return (*found, *self._of_inertias(robot, lines))
+
+    def _of_constraints(self) -> list[Finding]:
+        """What a tree of joints does not have, and is ignored."""
+        found, things = [], len(self._constraints)
+        for element in self._constraints:
+            title, text = element.get("element", ""), element.get("problem", "")
+            if self._settings.constraints == "refuse":
+                others = f" (it is one of {things} such things)" if things > 1 else ""
+                text = f'{text}, which a tree of joints does not have{others}; constraints: "ignore" leaves it out'
+                raise RobotDescriptionError(title, text)
+            found.append(Finding("warning", title, None, f"{text}, which is ignored"))
+        return found
+
+    def _of_inertias(self, robot: Robot, lines: dict[str, int | None]) -> Iterator[Finding]:
+        """Impossible inertias, and what was done to them."""
+        moving = {f"link {link.name!r}" for link in robot.links if link.body >= 0}
+        count = len(moving & self._impossible.keys())
         for title, problem in self._impossible.items():
             text = str(problem).removeprefix(f"{title}: ")
             if title not in moving:
@@ -402,8 +417,7 @@ class _Parts:
                 more = f" (it is one of {count} links with such an inertia)" if count > 1 else ""
                 raise RobotDescriptionError(title, f"{text}{more}. {REMEDY}")
             text = self.repaired.get(title, text)
-            found.append(Finding("warning" if title in moving else "note", title, lines[title], text))
-        return tuple(found)
+            yield Finding("warning" if title in moving else "note", title, lines[title], text)
 
 
 def _change(problem: RobotDescriptionError, before: Inertial, after: Inertial) -> str:

@@ -37,7 +37,7 @@ from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.dynamics.task_space import TaskSpace
 from robodyn_ros.engine import Kernel, Program, digest
-from robodyn_ros.engine.tracing import Trace, column, symbols
+from robodyn_ros.engine.tracing import Trace, column, solve_positive, symbols
 from robodyn_ros.kinematics.se3 import from_pose
 from robodyn_ros.robot.pose import Array
 
@@ -147,7 +147,7 @@ class ExternalForceModel:
             linear = jacobian[:3]
             velocity = linear @ qd
             squared = velocity @ velocity
-            mobility = velocity @ (linear @ np.linalg.solve(mass, linear.T @ velocity))
+            mobility = velocity @ (linear @ solve_positive(mass, linear.T @ velocity))
             effective = squared / (mobility + TINY)
             found = ExternalEfforts(external, wrench, effective * squared / 2.0, effective)
         return found, ObserverMemory(residual, momentum, drift)

@@ -30,6 +30,7 @@ from robodyn_ros.control.laws.free_drive import FRICTION_RATIO, SMOOTHING
 from robodyn_ros.control.laws.tool import FRAMES, TINY, ToolLaw, clipped_error, marked_directions
 from robodyn_ros.dynamics.base import Dynamics
 from robodyn_ros.dynamics.task_space import DIRECTIONS, TaskTerms, geometric_mean
+from robodyn_ros.engine.tracing import solve_positive
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import check_settings, choice, setting, text
@@ -162,7 +163,7 @@ class HandGuiding(ToolLaw):
     def _push_back(self, task: TaskTerms, position: Array, rate: Array) -> Array:
         """The force of the walls, in the directions of the task (k,)."""
         along = self._translations
-        mobility = (along * np.linalg.solve(task.inertia, along)).sum(0)  # inverse of the mass that a wall feels
+        mobility = (along * solve_positive(task.inertia, along)).sum(0)  # inverse of the mass that a wall feels
         damping = 2.0 * self._damping_ratio * np.sqrt(self._wall_stiffness / np.maximum(mobility, TINY))
         speed = along.T @ rate
         force = np.zeros(3)

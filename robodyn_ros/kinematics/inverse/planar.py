@@ -106,18 +106,22 @@ def planar_arm(robot: Robot, link: str) -> PlanarArm:
     kind = "".join("R" if axis[3:].any() else "P" for axis in found.axes)
     if kind not in ("RR", "PRR") or found.coordinates != tuple(range(robot.n)):
         raise robot.description_error(f"link {link!r}", f"is moved by {kind or 'no joint'}, not by RR or PRR alone")
-    first, second = found.axes[-2], found.axes[-1]
-    normal: Array = first[3:]
-    if np.linalg.norm(np.cross(normal, second[3:])) > FLAT:
-        raise robot.description_error(f"joint {names[-1]!r}", "does not turn in the plane of the one before")
+    (first, second), normal, tool = found.axes[-2:], found.axes[-2, 3:], found.home[:3, 3]
     points = [np.cross(axis[3:], axis[:3]) for axis in (first, second)]  # of an axis, the one nearest to the origin
-    one: Array = found.axes[0, :3] if kind == "PRR" else points[1] - points[0]
-    if kind == "PRR" and abs(one @ normal) > FLAT:
-        raise robot.description_error(f"joint {names[0]!r}", "does not slide in the plane of the others")
-    one = one - (one @ normal) * normal
-    tool = found.home[:3, 3]
-    if np.linalg.norm(one) < FLAT or np.linalg.norm(points[1] - points[0]) < FLAT:
-        raise robot.description_error(f"joint {names[-1]!r}", "lies on the axis of the one before")
+    slide = found.axes[0, :3] if kind == "PRR" else points[1] - points[0]
+    one: Array = slide - (slide @ normal) * normal
+    for obstacle, at_fault, problem in (
+        (
+            np.linalg.norm(np.cross(normal, second[3:])) > FLAT,
+            names[-1],
+            "does not turn in the plane of the one before",
+        ),
+        (kind == "PRR" and abs(slide @ normal) > FLAT, names[0], "does not slide in the plane of the others"),
+        (np.linalg.norm(one) < FLAT, names[-1], "lies on the axis of the one before"),
+        (np.linalg.norm(points[1] - points[0]) < FLAT, names[-1], "lies on the axis of the one before"),
+    ):
+        if obstacle:
+            raise robot.description_error(f"joint {at_fault!r}", problem)
     one = one / np.linalg.norm(one)
     plane = np.stack([one, np.cross(normal, one)])
     shoulder, elbow, tip = (complex(*(plane @ point)) for point in (*points, tool))

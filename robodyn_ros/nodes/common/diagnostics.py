@@ -6,12 +6,13 @@ the waiting of a client: it is a fault like others, and the log has its tracebac
 
 from __future__ import annotations
 
+import logging
 import re
 import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property, wraps
 from inspect import iscoroutinefunction, signature
@@ -44,6 +45,10 @@ MALFORMED = "malformed message"
 
 UNFORESEEN = "unforeseen exception"
 """What an exception that nobody handles is counted as."""
+
+
+LIBRARY = logging.getLogger("robodyn_ros")
+"""The library's log."""
 
 
 class Faults:
@@ -297,3 +302,33 @@ class Diagnostics:
 
 def _text(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+@contextmanager
+def library_log(node: Node) -> Iterator[None]:
+    """Within it the library's records go to the node's log: what is being compiled, or that nothing can be.
+
+    Args:
+        node: whose log.
+    """
+    before, handler = LIBRARY.level, _Forwarding(node)
+    LIBRARY.addHandler(handler)
+    LIBRARY.setLevel(min(logging.INFO, before) if before else logging.INFO)
+    try:
+        yield
+    finally:
+        LIBRARY.setLevel(before)
+        LIBRARY.removeHandler(handler)
+
+
+class _Forwarding(logging.Handler):
+    """Gives records to a node's log."""
+
+    def __init__(self, node: Node) -> None:
+        super().__init__(logging.INFO)
+        self._log = node.get_logger()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Give a record to the node's log, with its own level."""
+        tell = self._log.warning if record.levelno >= logging.WARNING else self._log.info
+        tell(record.getMessage())

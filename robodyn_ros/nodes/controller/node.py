@@ -27,6 +27,8 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from rclpy.parameter import Parameter
 from std_srvs.srv import SetBool, Trigger
 
+from robodyn_ros.control.core_library import start_core
+from robodyn_ros.control.core_settings import start_model
 from robodyn_ros.control.laws.base import checked_result
 from robodyn_ros.control.loop import ControlLoop
 from robodyn_ros.control.loop_settings import make_loop_settings
@@ -34,7 +36,7 @@ from robodyn_ros.control.motion.tool_motion import ToolMotion
 from robodyn_ros.errors import NotReadyError, RobodynError
 from robodyn_ros.nodes.common.arm_parameters import joint_order, locked_joints, make_transmission
 from robodyn_ros.nodes.common.description import DescriptionSource
-from robodyn_ros.nodes.common.diagnostics import UNFORESEEN, Diagnostics, ExceptionGuard, Faults, Report
+from robodyn_ros.nodes.common.diagnostics import UNFORESEEN, Diagnostics, ExceptionGuard, Faults, Report, library_log
 from robodyn_ros.nodes.common.executor import Exit, run
 from robodyn_ros.nodes.common.messages import respond, respond_later
 from robodyn_ros.nodes.common.parameters import NodeParameters, begin_arm, end_arm, mention_unknown
@@ -56,6 +58,7 @@ from robodyn_ros.nodes.controller.parameters import (
     make_dynamics,
 )
 from robodyn_ros.nodes.controller.payload import PayloadEstimation
+from robodyn_ros.nodes.controller.realtime.thread import CODE as THREAD
 from robodyn_ros.nodes.controller.realtime.thread import prepare_thread
 from robodyn_ros.nodes.controller.switching import Switching
 from robodyn_ros.nodes.controller.tool.contact import ContactTopics
@@ -330,10 +333,14 @@ class ConfiguredController:
         end_arm(node)
         mention_unknown(node)
         joints, transmission = joint_order(parameters, robot), make_transmission(parameters, robot)
-        loop = ControlLoop.from_settings(make_loop_settings(parameters, make_dynamics(parameters, robot)))
-        prepare_thread(robot.n)  # now, since a compiler would hold up the commands later
         tool = parameters["tool"] or tip(robot)
-        motion = _tool_motion(node, robot, tool)
+        with library_log(node):
+            start_core(robot.n, THREAD)
+            dynamics = make_dynamics(parameters, robot)
+            start_model(dynamics)
+            loop = ControlLoop.from_settings(make_loop_settings(parameters, dynamics))
+            prepare_thread(robot.n)  # now, since a compiler would hold up the commands later
+            motion = _tool_motion(node, robot, tool)
         node.get_logger().info(
             f"{robot.name}: {robot.n} joints, {parameters['controller']} on {parameters['dynamics']} dynamics"
         )

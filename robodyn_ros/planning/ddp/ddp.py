@@ -22,11 +22,12 @@ import numpy as np
 
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.engine import Kernel, Program
+from robodyn_ros.engine.c_functions import start_batch
 from robodyn_ros.engine.codegen import batch_source
 from robodyn_ros.engine.library import loaded
 from robodyn_ros.errors import InputError
 from robodyn_ros.planning.cost import Cost
-from robodyn_ros.planning.ddp.passes import CompiledPasses, DDPMemory, make_passes
+from robodyn_ros.planning.ddp.passes import CompiledPasses, DDPMemory, make_passes, start_passes
 from robodyn_ros.planning.ddp.programs import DDPPrograms
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.settings import check_settings, setting, whole
@@ -132,6 +133,10 @@ class DDP:
         def batch(program: Program, inputs: tuple[Array, ...], outputs: tuple[Array, ...]) -> BatchedProgram:
             return BatchedProgram(program, parameters, inputs, outputs, dynamics.compiled)
 
+        if dynamics.compiled:  # all at once, the longest first
+            start_passes(dynamics, programs.motion())
+            for program in (programs.stage_derivatives(), programs.stage(), programs.final_derivatives()):
+                start_batch(program)
         self._passes = make_passes(m, dynamics, programs.motion(), parameters)
         self.quick = isinstance(self._passes, CompiledPasses)
         new, old = (m.x_new[:-1], m.u_new, m.r[:-1], m.h), (m.x[:-1], m.u, m.r[:-1], m.h)

@@ -26,7 +26,6 @@ Todorov, 2004).
 from __future__ import annotations
 
 import ctypes
-import hashlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -36,8 +35,9 @@ from numpy.typing import NDArray
 
 from robodyn_ros.dynamics.compiled import CompiledDynamics
 from robodyn_ros.engine import Kernel, Program
+from robodyn_ros.engine.c_functions import text_key
 from robodyn_ros.engine.codegen import batch_source, scalar_source
-from robodyn_ros.engine.library import loaded
+from robodyn_ros.engine.library import Wanted, loaded, start_library
 from robodyn_ros.errors import InputError
 from robodyn_ros.robot.pose import Array
 from robodyn_ros.simulation.integrators.rk4 import rk4_step
@@ -128,14 +128,28 @@ def make_passes(
         motion: program of its accelerations with their derivatives.
         parameters: runtime parameters of the dynamics, read in place.
     """
-    n = f"#define N {dynamics.robot.n}\n"
-    constants = "".join(f"#define {name} {value!r}\n" for name, value in BOX_QP.items())
     if dynamics.compiled:
-        passes = _library("ddp_passes", dynamics.program("forward"), scalar_source, n + constants + PASSES)
-        linearisation = _library("ddp_linearisation", motion, batch_source, n + LINEARISATION)
+        passes, linearisation = (loaded(*made, ctypes.PyDLL) for made in _libraries(dynamics, motion))
         if passes is not None and linearisation is not None:
             return CompiledPasses(memory, passes, linearisation, parameters)
     return Passes(memory, dynamics, motion, parameters)
+
+
+def start_passes(dynamics: CompiledDynamics, motion: Program) -> None:
+    """Begin to compile what :func:`make_passes` takes, the longer one first."""
+    for made in reversed(_libraries(dynamics, motion)):
+        start_library(*made)
+
+
+# PyDLL keeps the interpreter's lock, so no other thread takes over in the middle of a control period.
+def _libraries(dynamics: CompiledDynamics, motion: Program) -> tuple[Wanted, Wanted]:
+    """The libraries of the passes and of the linearisation."""
+    n = f"#define N {dynamics.robot.n}\n"
+    constants = "".join(f"#define {name} {value!r}\n" for name, value in BOX_QP.items())
+    return (
+        _library("ddp_passes", dynamics.program("forward"), scalar_source, n + constants + PASSES),
+        _library("ddp_linearisation", motion, batch_source, n + LINEARISATION),
+    )
 
 
 class Passes:
@@ -250,11 +264,8 @@ class CompiledPasses:
         return self._forward(ctypes.c_double(alpha)) == self._steps
 
 
-def _library(name: str, program: Program, source: Callable[[Program], str], code: str) -> ctypes.PyDLL | None:
-    key = hashlib.sha256(f"{program.key}\n{code}".encode()).hexdigest()[:32]
-    # PyDLL keeps the interpreter's lock, so no other thread takes over in the middle of a control period.
-    library: ctypes.PyDLL | None = loaded(name, key, lambda: source(program) + code, ctypes.PyDLL)
-    return library
+def _library(name: str, program: Program, source: Callable[[Program], str], code: str) -> Wanted:
+    return Wanted(name, text_key(f"{program.key}\n{code}"), lambda: source(program) + code)
 
 
 def _bound(function: Any, steps: int, arrays: tuple[Array, ...]) -> Callable[..., int]:

@@ -11,33 +11,22 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
 
 from robodyn_ros.dynamics.compiled import CompiledDynamics
+from robodyn_ros.engine.listing import Operation, read
 from robodyn_ros.errors import InputError, RobodynError
 
-FUNCTIONS = {
-    getattr(ca, f"OP_{name.upper()}"): name
-    for name in ("tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "sqrt", "exp", "log", "fabs", "sign")
-} | {ca.OP_ATAN2: "atan2", ca.OP_POW: "pow", ca.OP_CONSTPOW: "pow"}
-"""Functions that every language has; ``sign`` is -1, 0 or 1."""
+FUNCTIONS = {name: name for name in ("tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "sqrt", "exp", "log")}
+FUNCTIONS |= {"fabs": "fabs", "sign": "sign", "atan2": "atan2", "pow": "pow", "constpow": "pow"}
+"""Operation → function that every language has; ``sign`` is -1, 0 or 1."""
 
 QUARTER = math.pi / 2
 
 SLACK = 1e-15
 """An angle this close to a number of quarter turns is meant to be that [rad]."""
-
-
-class GraphNode(NamedTuple):
-    """An operation on other nodes, a ``const`` or an ``input``. Constants and factors are never negative."""
-
-    op: str
-    operands: tuple[int, ...] = ()
-    value: float = 0.0  # of a const
-    place: tuple[int, int] = (0, 0)  # of an input: which, and which element
 
 
 class Graph:
@@ -57,8 +46,8 @@ class Graph:
         Raises:
             RobodynError: an operation that not every language has.
         """
-        self.nodes: list[GraphNode] = []
-        self._index: dict[GraphNode, int] = {}
+        self.nodes: list[Operation] = []
+        self._index: dict[Operation, int] = {}
         self.outputs = [[-1] * result.numel() for result in results]
         flat = ca.cse([ca.densify(ca.vec(result.T)) for result in results])
         self._read(ca.Function("graph", list(inputs), flat))
@@ -76,70 +65,68 @@ class Graph:
 
     def operations(self) -> Counter[str]:
         """Count of each operation. A sign before a number is part of the number."""
-        done = Counter(self.nodes[i].op for i in self.uses() if not self._is_number(i))
+        done = Counter(self.nodes[i].name for i in self.uses() if not self._is_number(i))
         del done["const"], done["input"]
         return done
 
     def _is_number(self, a: int) -> bool:
         sign, a = self._sign(a)
-        return sign < 0 and (self.nodes[a].op == "const" or self._factor(a)[0] != 1.0)
+        return sign < 0 and (self.nodes[a].name == "const" or self._factor(a)[0] != 1.0)
 
     def _read(self, function: ca.Function) -> None:
-        work: dict[int, int] = {}
-        for k in range(function.n_instructions()):
-            op, given, put = function.instruction_id(k), function.instruction_input(k), function.instruction_output(k)
-            if op == ca.OP_OUTPUT:
-                self.outputs[put[0]][put[1]] = work[given[0]]
-            elif op == ca.OP_INPUT:
-                work[put[0]] = self._node(GraphNode("input", place=(given[0], given[1])))
-            elif op == ca.OP_CONST:
-                work[put[0]] = self._const(function.instruction_constant(k))
-            else:
-                work[put[0]] = self._operation(op, *(work[i] for i in given))
+        nodes, outputs = read(function)
+        taken: list[int] = []
+        for node in nodes:
+            taken.append(self._taken(node, [taken[i] for i in node.operands]))
+        for k, element, i in outputs:
+            self.outputs[k][element] = taken[i]
 
-    def _operation(self, op: int, *x: int) -> int:
-        rules: dict[int, Callable[..., int]] = {
-            ca.OP_ADD: self._add,
-            ca.OP_SUB: lambda a, b: self._add(a, self._signed(-1, b)),
-            ca.OP_MUL: self._multiply,
-            ca.OP_DIV: self._divide,
-            ca.OP_NEG: lambda a: self._signed(-1, a),
-            ca.OP_SQ: lambda a: self._multiply(a, a),
-            ca.OP_TWICE: lambda a: self._multiply(self._const(2.0), a),
-            ca.OP_INV: lambda a: self._divide(self._const(1.0), a),
-            ca.OP_SIN: lambda a: self._sine(a, 0),
-            ca.OP_COS: lambda a: self._sine(a, 1),
+    def _taken(self, node: Operation, x: list[int]) -> int:
+        """The index of a node of CasADi's, with operands x."""
+        rules: dict[str, Callable[..., int]] = {
+            "input": lambda: self._node(node),
+            "const": lambda: self._const(node.value),
+            "add": self._add,
+            "sub": lambda a, b: self._add(a, self._signed(-1, b)),
+            "mul": self._multiply,
+            "div": self._divide,
+            "neg": lambda a: self._signed(-1, a),
+            "sq": lambda a: self._multiply(a, a),
+            "twice": lambda a: self._multiply(self._const(2.0), a),
+            "inv": lambda a: self._divide(self._const(1.0), a),
+            "sin": lambda a: self._sine(a, 0),
+            "cos": lambda a: self._sine(a, 1),
         }
-        if op in rules:
-            return rules[op](*x)
-        if op not in FUNCTIONS:
-            raise RobodynError(f"CasADi's operation {op} has no counterpart in the languages of the export")
-        return self._node(GraphNode(FUNCTIONS[op], x))
+        if node.name in rules:
+            return rules[node.name](*x)
+        if node.name not in FUNCTIONS:
+            raise RobodynError(f"the operation {node.name} has no counterpart in the languages of the export")
+        return self._node(Operation(FUNCTIONS[node.name], tuple(x)))
 
-    def _node(self, node: GraphNode) -> int:
+    def _node(self, node: Operation) -> int:
         if node not in self._index:
             self._index[node] = len(self.nodes)
             self.nodes.append(node)
         return self._index[node]
 
     def _const(self, value: float) -> int:
-        return self._signed(-1 if value < 0.0 else 1, self._node(GraphNode("const", value=abs(value))))
+        return self._signed(-1 if value < 0.0 else 1, self._node(Operation("const", value=abs(value))))
 
     def _value(self, a: int) -> float | None:
-        return self.nodes[a].value if self.nodes[a].op == "const" else None
+        return self.nodes[a].value if self.nodes[a].name == "const" else None
 
     def _sign(self, a: int) -> tuple[int, int]:
         """A node as sign times node."""
-        return (-1, self.nodes[a].operands[0]) if self.nodes[a].op == "neg" else (1, a)
+        return (-1, self.nodes[a].operands[0]) if self.nodes[a].name == "neg" else (1, a)
 
     def _signed(self, sign: int, a: int) -> int:
         own, a = self._sign(a)
-        return a if sign == own or self._value(a) == 0.0 else self._node(GraphNode("neg", (a,)))
+        return a if sign == own or self._value(a) == 0.0 else self._node(Operation("neg", (a,)))
 
     def _factor(self, a: int) -> tuple[float, int]:
         """A node without sign as positive number times node."""
         node = self.nodes[a]
-        value = self._value(node.operands[0]) if node.op == "mul" else None
+        value = self._value(node.operands[0]) if node.name == "mul" else None
         return (1.0, a) if value is None else (value, node.operands[1])
 
     def _scaled(self, k: float, a: int) -> int:
@@ -149,7 +136,7 @@ class Graph:
         if value is not None or k == 0.0:
             return self._const(sign * k * (value or 0.0))
         return self._signed(
-            sign, a if k == 1.0 else self._node(GraphNode("mul", (self._node(GraphNode("const", value=k)), a)))
+            sign, a if k == 1.0 else self._node(Operation("mul", (self._node(Operation("const", value=k)), a)))
         )
 
     def _multiply(self, a: int, b: int) -> int:
@@ -160,7 +147,7 @@ class Graph:
         (k, x), (m, y) = self._factor(a), self._factor(b)
         if k != 1.0 and m != 1.0:
             return self._multiply(self._const(s * t * k * m), self._multiply(x, y))
-        return self._signed(s * t, self._node(GraphNode("mul", (min(a, b), max(a, b)))))
+        return self._signed(s * t, self._node(Operation("mul", (min(a, b), max(a, b)))))
 
     def _divide(self, a: int, b: int) -> int:
         (s, a), (t, b) = self._sign(a), self._sign(b)
@@ -169,7 +156,7 @@ class Graph:
         if value := self._value(b):
             return self._scaled(s * t / value, a)
         # One division serves all that is divided by the same: it costs as much as a dozen multiplications.
-        inverse = self._signed(s * t, self._node(GraphNode("div", (self._const(1.0), b))))
+        inverse = self._signed(s * t, self._node(Operation("div", (self._const(1.0), b))))
         return self._multiply(a, inverse)
 
     def _add(self, a: int, b: int) -> int:
@@ -183,8 +170,8 @@ class Graph:
         if x == y:
             return self._scaled(s * k + t * m, x)
         if s == t:
-            return self._signed(s, self._node(GraphNode("add", (min(a, b), max(a, b)))))
-        return self._signed(s if a < b else t, self._node(GraphNode("sub", (min(a, b), max(a, b)))))
+            return self._signed(s, self._node(Operation("add", (min(a, b), max(a, b)))))
+        return self._signed(s if a < b else t, self._node(Operation("sub", (min(a, b), max(a, b)))))
 
     def _sine(self, a: int, quarters: int) -> int:
         """Sine of an angle and a number of quarter turns."""
@@ -194,14 +181,14 @@ class Graph:
             more, rest = 0, a
         sign, angle = self._sign(rest)
         phase = (quarters + more) % 4
-        return self._signed((sign, 1, -sign, -1)[phase], self._node(GraphNode("cos" if phase % 2 else "sin", (angle,))))
+        return self._signed((sign, 1, -sign, -1)[phase], self._node(Operation("cos" if phase % 2 else "sin", (angle,))))
 
     def _shift(self, a: int) -> tuple[float, int]:
         """A node as number plus node."""
         sign, a = self._sign(a)
         node = self.nodes[a]
-        if node.op in {"add", "sub"}:
-            signs = sign, -sign if node.op == "sub" else sign
+        if node.name in {"add", "sub"}:
+            signs = sign, -sign if node.name == "sub" else sign
             for i, j in ((0, 1), (1, 0)):
                 if (value := self._value(node.operands[i])) is not None:
                     return signs[i] * value, self._signed(signs[j], node.operands[j])
@@ -256,7 +243,7 @@ class Routine:
     @property
     def unused(self) -> tuple[str, ...]:
         """Inputs that no result depends on."""
-        used = {self.graph.nodes[i].place[0] for i in self.graph.uses() if self.graph.nodes[i].op == "input"}
+        used = {self.graph.nodes[i].place[0] for i in self.graph.uses() if self.graph.nodes[i].name == "input"}
         return tuple(name for k, name in enumerate(self.inputs) if k not in used)
 
     @property

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from robodyn_ros import __version__
 from robodyn_ros.dynamics.compiled import CompiledDynamics
-from robodyn_ros.dynamics.symbolic.export.graph import Graph, GraphNode, Routine
+from robodyn_ros.dynamics.symbolic.export.graph import Graph, Routine
+from robodyn_ros.engine.listing import Operation
 
 # What the files of every language say about the arm, and what things are called in them.
 
@@ -95,15 +96,15 @@ class _StatementWriter:
             self._texts[index] = self._compose(index)
             while len(self._texts[index].text) > WIDTH and self._split(node):
                 self._texts[index] = self._compose(index)
-            wave = node.op in {"sin", "cos"}
+            wave = node.name in {"sin", "cos"}
             if wave or (self._texts[index].binding < ATOM and self._uses[index] > 1):
                 self._name(index)
         return SourceListing(self._statements, [[self._texts[i].text for i in indices] for indices in graph.outputs])
 
-    def _split(self, node: GraphNode) -> bool:
+    def _split(self, node: Operation) -> bool:
         """Give the longest operand a name, if that makes the expression shorter."""
         longest = max(node.operands, key=lambda i: len(self._texts[i].text))
-        if self._graph.nodes[longest].op in {"const", "input"} or self._texts[longest].text.isidentifier():
+        if self._graph.nodes[longest].name in {"const", "input"} or self._texts[longest].text.isidentifier():
             return False
         self._name(longest)
         return True
@@ -111,47 +112,47 @@ class _StatementWriter:
     def _name(self, index: int) -> None:
         node = self._graph.nodes[index]
         name = f"x{self._unnamed}"
-        if node.op in {"sin", "cos"} and self._graph.nodes[node.operands[0]].op == "input":
+        if node.name in {"sin", "cos"} and self._graph.nodes[node.operands[0]].name == "input":
             which, element = self._graph.nodes[node.operands[0]].place
             if self._inputs[which] == "q":
-                name = f"{node.op[0]}{element}"
+                name = f"{node.name[0]}{element}"
         self._unnamed += name.startswith("x")
         self._statements.append((name, self._texts[index].text))
         self._texts[index] = SourceText(name)
 
     def _compose(self, index: int) -> SourceText:
         node = self._graph.nodes[index]
-        if node.op == "const":
+        if node.name == "const":
             return SourceText(self._syntax.number(node.value))
-        if node.op == "input":
+        if node.name == "input":
             return SourceText(f"{self._inputs[node.place[0]]}[{node.place[1]}]")
         operands = [self._texts[i] for i in node.operands]
-        if node.op == "neg":
+        if node.name == "neg":
             return self._negative(node.operands[0], operands[0])
-        if node.op in {"add", "sub"}:
-            if node.op == "add" and operands[1].binding == SUM:
+        if node.name in {"add", "sub"}:
+            if node.name == "add" and operands[1].binding == SUM:
                 operands.reverse()
-            sign = "+" if node.op == "add" else "-"
+            sign = "+" if node.name == "add" else "-"
             return SourceText(f"{operands[0].text} {sign} {_above(SUM, operands[1])}", SUM)
-        if node.op == "mul":
+        if node.name == "mul":
             # Numbers first; the order of a product of products costs a rounding at most.
-            factors = sorted(self._factors(index), key=lambda i: self._graph.nodes[i].op != "const")
+            factors = sorted(self._factors(index), key=lambda i: self._graph.nodes[i].name != "const")
             return SourceText(" * ".join(_above(SUM, self._texts[i]) for i in factors), PRODUCT)
-        if node.op == "div":
+        if node.name == "div":
             return SourceText(f"{_above(SUM, operands[0])} / {_above(PRODUCT, operands[1])}", PRODUCT)
-        return SourceText(f"{self._syntax.call(node.op)}({', '.join(operand.text for operand in operands)})")
+        return SourceText(f"{self._syntax.call(node.name)}({', '.join(operand.text for operand in operands)})")
 
     def _factors(self, index: int) -> list[int]:
         """A product's factors, those of the products that stand in it included."""
         factors = []
         for i in self._graph.nodes[index].operands:
-            inside = self._graph.nodes[i].op == "mul" and self._texts[i].binding == PRODUCT
+            inside = self._graph.nodes[i].name == "mul" and self._texts[i].binding == PRODUCT
             factors += self._factors(i) if inside else [i]
         return factors
 
     def _negative(self, index: int, text: SourceText) -> SourceText:
         node = self._graph.nodes[index]
-        if node.op == "sub" and text.binding == SUM:
+        if node.name == "sub" and text.binding == SUM:
             left, right = (self._texts[i] for i in node.operands)
             return SourceText(f"{right.text} - {_above(SUM, left)}", SUM)
         return SourceText(f"-{_above(SUM, text)}", ATOM if text.text.isidentifier() else SUM)
